@@ -1,0 +1,42 @@
+# Everything runs in a local virtual environment; only python3 and make are needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# One BLAS thread: fastest at these sizes, and the tests already use every core.
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: help setup demo test lint bench clean
+
+help:
+	@echo "make demo   the main job on built-in data: limits from the kernel to the rich regime"
+	@echo "make test   all tests"
+	@echo "make lint   ruff and mypy"
+	@echo "make bench  Tacit against what one would use instead, side by side"
+	@echo "make clean  remove the virtual environment and all outputs"
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tacit needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: setup
+	$(BIN)/tacit demo
+
+test: setup
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	$(BIN)/python benchmarks/limit.py
+
+clean:
+	rm -rf $(VENV) tacit-output

@@ -1,0 +1,249 @@
+r"""The limit of gradient flow: Tacit against what one would use instead, side by side.
+
+    argmin Q(β)  subject to  Xβ = y,      Q of a depth-2 diagonal network whose weights start at α
+
+on Gaussian sparse regression (Woodworth et al. 2020, Section 4). Every method solves the same problems in the
+same run; errors are relative to a solution in 60 digits, found by other code than Tacit's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tacit
+
+Float = NDArray[np.float64]
+SIZES = ((20, 100), (100, 1000))
+ALPHAS = (1e-1, 1e-3, 1e-10)
+DEPTHS = (2, 3, 4, 10)
+EXPONENTS = (4, 0, -2, -6, -12, -20, -50, -100, -300)  # predictor scales, as powers of ten
+RESIDUAL = 1e-10  # ‖Xβ − y‖/‖y‖ at which a simulation is done
+REPEATS, ENOUGH = 5, 1.0  # runs of one case at most, and seconds after which there is no other
+SIGNS = np.array([[1.0], [-1.0]])  # of w₊² and w₋² in β
+
+
+class Answer(NamedTuple):
+    """What a method returns: a predictor if it has one, whether it claims to be done, and a remark."""
+
+    predictor: Float | None
+    done: bool
+    note: str
+
+
+def by_tacit(X: Float, y: Float, alpha: float, cap: float) -> Answer:
+    """tacit.limit as it comes."""
+    limit = tacit.limit(tacit.Diagonal(depth=2, scale=alpha), X, y)
+    return Answer(limit.predictor, limit.converged, f"{limit.iterations} Newton steps")
+
+
+def by_cones(X: Float, y: Float, alpha: float, cap: float) -> Answer:
+    """cvxpy with Clarabel at 1e-12: Q(β) = min Σ kl(b₊, m) + kl(b₋, m) over b₊ − b₋ = β, with m = α².
+
+    At the minimum log(b₊/m) = −log(b₋/m) = arcsinh(β/2m), which is Q'. The constants of
+    kl(b, m) = b log(b/m) − b + m are kept out of the cones, β is a variable of its own, and the objective is
+    divided by 10 log(1/m): the fastest form found that Clarabel solves to "optimal" on all problems here.
+    """
+    import cvxpy as cp
+
+    log_m = 2 * math.log(alpha)
+    beta, plus, minus = (cp.Variable(X.shape[1]) for _ in range(3))
+    objective = -cp.sum(cp.entr(plus) + cp.entr(minus)) - (1 + log_m) * cp.sum(plus + minus)
+    program = cp.Problem(cp.Minimize(objective / (-10 * log_m)), [beta == plus - minus, X @ beta == y])
+    tolerances = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-12)
+    program.solve(solver=cp.CLARABEL, time_limit=cap, **tolerances)
+    note = f"{program.solver_stats.num_iters} steps, {program.status}"
+    return Answer(beta.value, program.status == cp.OPTIMAL, note)
+
+
+def by_dual(X: Float, y: Float, alpha: float, cap: float) -> Answer:
+    """SciPy's L-BFGS on the dual, min Σ 2m cosh(Xᵀν) − yᵀν, until rounding of its value ends progress."""
+    from scipy.optimize import minimize
+
+    def parts(nu: Float) -> Float:
+        return np.exp(2 * math.log(alpha) + SIGNS * (X.T @ nu))
+
+    def dual(nu: Float) -> tuple[float, Float]:
+        b = parts(nu)
+        return float(b.sum() - y @ nu), X @ (b[0] - b[1]) - y
+
+    options: Any = {"gtol": 1e-12, "ftol": 0.0, "maxiter": 100_000, "maxfun": 100_000}
+    found = minimize(dual, np.zeros(len(y)), jac=True, method="L-BFGS-B", options=options)
+    b = parts(found.x)
+    return Answer(b[0] - b[1], bool(found.success), f"{found.nit} steps")
+
+
+def by_lsoda(X: Float, y: Float, alpha: float, cap: float) -> Answer:
+    """SciPy's LSODA on the 2d weights, exact Jacobian, rtol 1e-10, until the data are fitted."""
+    from scipy.integrate import LSODA
+
+    start, gram = np.full((2, X.shape[1]), alpha), np.tile(X.T @ X, (2, 2))
+
+    def rates(flat: Float) -> Float:
+        return -2 * SIGNS * (X.T @ (X @ predictor(flat.reshape(start.shape)) - y))
+
+    def velocity(_: float, flat: Float) -> Float:
+        return flat * rates(flat).ravel()
+
+    def jacobian(_: float, flat: Float) -> Float:
+        slope = (2 * SIGNS * flat.reshape(start.shape)).ravel()
+        matrix = gram * -slope * slope[:, None]
+        matrix[np.diag_indices_from(matrix)] += rates(flat).ravel()
+        return matrix
+
+    def step(*_: Float) -> Float:
+        flow.step()
+        return flow.y.reshape(start.shape) if flow.status == "running" else np.full_like(start, np.nan)
+
+    flow = LSODA(velocity, 0.0, start.ravel(), 1e15, rtol=1e-10, atol=1e-13 * alpha, jac=jacobian)
+    return simulate(step, start, X, y, cap)
+
+
+def by_descent(X: Float, y: Float, alpha: float, cap: float) -> Answer:
+    """Gradient descent on ½‖Xβ − y‖² in the 2d weights, with step 1/(4b‖X‖²).
+
+    b is the largest coefficient of one feature alone. This is between 1/45 and 1/25 of the largest stable
+    step at the solution; a larger one is faster and less accurate in proportion.
+    """
+    largest = np.max(np.abs(X.T @ y) / np.einsum("nd,nd->d", X, X))
+    rate = 2 / (4 * largest * np.linalg.norm(X, 2) ** 2)
+    start = np.full((2, X.shape[1]), alpha)
+    return simulate(lambda w, misfit: w * (1 - SIGNS * (rate * (misfit @ X))), start, X, y, cap)
+
+
+def predictor(w: Float) -> Float:
+    """β = w₊² − w₋²."""
+    return w[0] * w[0] - w[1] * w[1]
+
+
+def simulate(step: Callable[[Float, Float], Float], w: Float, X: Float, y: Float, cap: float) -> Answer:
+    """Repeat (w, Xβ − y) ↦ w until the data are fitted, the time is up, or numbers are no longer finite."""
+    deadline, target, steps = time.perf_counter() + cap, RESIDUAL * np.linalg.norm(y), 0
+    while time.perf_counter() < deadline:
+        misfit = X @ predictor(w) - y
+        size = float(np.linalg.norm(misfit))
+        if size <= target or not math.isfinite(size):
+            return Answer(predictor(w), bool(size <= target), f"{steps} steps")
+        w, steps = step(w, misfit), steps + 1
+    return Answer(predictor(w), False, f"{steps} steps, {cap:g} s were not enough")
+
+
+METHODS: dict[str, Callable[[Float, Float, float, float], Answer]] = {
+    "Tacit": by_tacit,
+    "cvxpy + Clarabel": by_cones,
+    "L-BFGS, dual": by_dual,
+    "LSODA, weights": by_lsoda,
+    "gradient descent": by_descent,
+}
+
+
+def gaussian_problem(samples: int, features: int) -> tuple[Float, Float]:
+    """Gaussian X and y = Xβ* plus noise of 0.1, where β* has norm 1 and 5 equal nonzeros."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((samples, features))
+    return X, X[:, :5].sum(axis=1) / math.sqrt(5) + 0.1 * rng.standard_normal(samples)
+
+
+def exact(X: Float, y: Float, alpha: float) -> Float | None:
+    """The 60-digit solution of the tests, rounded; None where its libraries are not installed."""
+    sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+    try:
+        from oracles import exact_limit
+    except ImportError as error:
+        print(f"no 60-digit reference ({error}); errors are distances to Tacit instead", file=sys.stderr)
+        return None
+    return exact_limit(X, y, depth=2, log_scale=2 * math.log(alpha)).astype(float)
+
+
+def timed(solve: Callable[..., Answer], *case: Any) -> tuple[Answer, float]:
+    """An answer and the shortest time of a few runs; a method that fails answers with its message."""
+    times: list[float] = []
+    while len(times) < REPEATS and sum(times) < ENOUGH:
+        begun = time.perf_counter()
+        try:
+            with np.errstate(all="ignore"):
+                answer = solve(*case)
+        except Exception as failure:  # whatever stops a method is its result
+            answer = Answer(None, False, f"{type(failure).__name__}: {failure}".splitlines()[0])
+        times.append(time.perf_counter() - begun)
+    return answer, min(times)
+
+
+def compare(X: Float, y: Float, alpha: float, cap: float) -> list[dict[str, Any]]:
+    """A row for every method on one problem."""
+    rows: list[dict[str, Any]] = []
+    problem, reference = "{}x{}".format(*X.shape), exact(X, y, alpha)
+    for method, solve in METHODS.items():
+        print(f"{problem}, alpha {alpha:g}: {method}", file=sys.stderr)
+        answer, seconds = timed(solve, X, y, alpha, cap)
+        error = None
+        if answer.predictor is not None and reference is not None:
+            error = float(np.linalg.norm(answer.predictor - reference) / np.linalg.norm(reference))
+        reference = answer.predictor if reference is None else reference
+        row = {"problem": problem, "alpha": alpha, "method": method, "seconds": seconds, "error": error}
+        row["ratio"] = seconds / (rows[0]["seconds"] if rows else seconds)
+        rows.append(row | {"done": answer.done, "note": answer.note})
+    return rows
+
+
+def sweep(X: Float, y: Float) -> list[dict[str, Any]]:
+    """Tacit alone, over depths and predictor scales."""
+    cells = []
+    for depth in DEPTHS:
+        print("{}x{}".format(*X.shape), f"depth {depth}: Tacit at all scales", file=sys.stderr)
+        for exponent in EXPONENTS:
+            model = tacit.Diagonal(depth=depth, log_scale=exponent * math.log(10) / depth)
+            best = min((tacit.limit(model, X, y) for _ in range(3)), key=lambda limit: limit.seconds)
+            cell = {"steps": best.iterations, "seconds": best.seconds, "done": best.converged}
+            cells.append({"depth": depth, "exponent": exponent} | cell)
+    return cells
+
+
+def show(rows: list[dict[str, Any]], cells: list[dict[str, Any]]) -> None:
+    """Both tables."""
+    print("problem   alpha  method              seconds  x Tacit    error  done  note")
+    for r in rows:
+        ratio = f"{r['ratio']:.{2 if r['ratio'] < 100 else 0}f}"
+        error = "-" if r["error"] is None else f"{r['error']:.1e}"
+        line = (
+            f"{r['problem']:8} {r['alpha']:6.0e}  {r['method']:17} {r['seconds']:9.4f} {ratio:>8} {error:>8}"
+        )
+        print(f"{line}  {'yes' if r['done'] else 'NO':4}  {r['note']}")
+    print(
+        f"\nTacit on {rows[-1]['problem']} by depth and predictor scale: Newton steps, ms (! not converged)"
+    )
+    print("depth" + "".join(f"{f'1e{exponent}':>10}" for exponent in EXPONENTS))
+    for depth in DEPTHS:
+        row = [c for c in cells if c["depth"] == depth]
+        shown = [f"{c['steps']}, {1e3 * c['seconds']:.0f}{'' if c['done'] else '!'}" for c in row]
+        print(f"{depth:5}" + "".join(f"{text:>10}" for text in shown))
+
+
+def main() -> None:
+    """Parse, measure, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="the small problem only")
+    parser.add_argument("--cap", type=float, default=30.0, metavar="SECONDS", help="time for one run (30)")
+    parser.add_argument("--json", metavar="FILE", help="write all numbers there, too")
+    options = parser.parse_args()
+    problems = [gaussian_problem(*size) for size in (SIZES[:1] if options.quick else SIZES)]
+    for solve in METHODS.values():
+        timed(solve, *gaussian_problem(5, 20), 1e-1, options.cap)  # pays for the imports
+    rows = [row for X, y in problems for alpha in ALPHAS for row in compare(X, y, alpha, options.cap)]
+    cells = sweep(*problems[-1])
+    show(rows, cells)
+    if options.json:
+        Path(options.json).write_text(json.dumps({"methods": rows, "sweep": cells}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

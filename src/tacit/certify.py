@@ -1,0 +1,125 @@
+"""Does a predictor satisfy the optimality conditions? Asked of any predictor, however it was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog, nnls
+
+from tacit.data import Float, as_floats, check_problem
+from tacit.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """How well a predictor satisfies the KKT conditions of a problem.
+
+    stationarity: ‖∇Q(w) − Zᵀν‖∞/‖∇Q(w)‖∞ for the best multipliers ν found (Z = X for regression, the rows
+    y_n x_n for margins). feasibility: ‖Xw−y‖/‖y‖, or the largest shortfall of a margin below 1.
+    complementarity: largest ν_n·(margin_n − 1) relative to the largest ν (0 for regression).
+    """
+
+    problem: str
+    stationarity: float
+    feasibility: float
+    complementarity: float
+    dual: Float
+    tol: float
+
+    @property
+    def holds(self) -> bool:
+        """All three within the tolerance."""
+        return max(self.stationarity, self.feasibility, self.complementarity) <= self.tol
+
+    def summary(self) -> str:
+        """The certificate in a line."""
+        verdict = "holds" if self.holds else "FAILS"
+        line = f"KKT {verdict} (tolerance {self.tol:.0e}): stationarity {self.stationarity:.1e}"
+        line += f", feasibility {self.feasibility:.1e}"
+        if self.problem == "margin":
+            line += f", complementarity {self.complementarity:.1e}"
+        return line
+
+
+def certify(
+    potential: Any, X: Any, y: Any, predictor: Any, *, problem: str = "regression", tol: float = 1e-6
+) -> Certificate:
+    """Check ∇Q(w) = Xᵀν, Xw = y (regression) or ∇Q(w) = Σ ν_n y_n x_n, ν ≥ 0, margins ≥ 1 (margin).
+
+    potential: a potential, or a model that has one. predictor: (d,). The multipliers are found here, by
+    least squares or linear programming; the predictor is all that is taken on trust.
+    """
+    from tacit.limits.interpolation import potential_of
+
+    X, y = check_problem(X, y)
+    w = as_floats(predictor, "predictor", ndim=(1,))
+    if len(w) != X.shape[1]:
+        raise InputError(f"predictor has {len(w)} entries but X has {X.shape[1]} features")
+    Q = potential_of(potential, X.shape[1])
+    if problem == "regression":
+        nu = _best_multipliers(Q, X, w)
+        return Certificate(problem, stationarity(Q, X, w, nu), relative_residual(X, y, w), 0.0, nu, tol)
+    if problem == "margin":
+        return _certify_margin(Q, X, y, w, tol)
+    raise InputError(f'problem must be "regression" or "margin", got {problem!r}')
+
+
+def relative_residual(X: Float, y: Float, w: Float) -> float:
+    """‖Xw − y‖/‖y‖ (the numerator alone where y = 0)."""
+    return float(np.linalg.norm(X @ w - y) / (np.linalg.norm(y) or 1.0))
+
+
+def stationarity(potential: Any, X: Float, w: Float, nu: Float) -> float:
+    """Distance of Xᵀν from the subdifferential ∂Q(w), relative to ‖∇Q(w)‖∞."""
+    lower, upper = _subdifferential(potential, w)
+    slope = X.T @ nu
+    distance = np.maximum(np.maximum(lower - slope, slope - upper), 0.0).max()
+    nearest = np.clip(slope, lower, upper)
+    return float(distance / (np.abs(nearest).max() or 1.0))
+
+
+def _subdifferential(potential: Any, w: Float) -> tuple[Float, Float]:
+    if hasattr(potential, "subdifferential"):
+        return potential.subdifferential(w)
+    gradient = potential.gradient(w)
+    return gradient, gradient
+
+
+def _best_multipliers(potential: Any, X: Float, w: Float) -> Float:
+    """ν that brings Xᵀν closest to ∂Q(w): least squares where Q is smooth, a linear program elsewhere."""
+    lower, upper = _subdifferential(potential, w)
+    smooth = lower == upper
+    nu = np.linalg.lstsq(X[:, smooth].T, lower[smooth], rcond=None)[0]
+    if smooth.all() or stationarity(potential, X, w, nu) <= 1e-12:
+        return nu
+    size = max(np.abs(np.where(smooth, lower, 0.0)).max(), np.abs(upper[~smooth]).min())
+    rows, bounds = np.vstack([X.T, -X.T]), np.concatenate([upper, -lower]) / size
+    program = linprog(
+        np.append(np.zeros(X.shape[0]), 1.0),
+        A_ub=np.hstack([rows, -np.ones((len(rows), 1))]),
+        b_ub=bounds,
+        bounds=[(None, None)] * X.shape[0] + [(0, None)],
+        method="highs",
+    )
+    if program.x is None:
+        return nu
+    better = program.x[:-1] * size
+    return min((nu, better), key=lambda candidate: stationarity(potential, X, w, candidate))
+
+
+def _certify_margin(potential: Any, X: Float, y: Float, w: Float, tol: float) -> Certificate:
+    if not np.isin(y, (-1.0, 1.0)).all():
+        raise InputError("y must hold the labels -1 and +1 for problem='margin'")
+    Z = y[:, None] * X
+    margins = Z @ w
+    lower, upper = _subdifferential(potential, w)
+    target = np.where(lower == upper, lower, 0.0)
+    active = margins <= 1 + max(tol, 1e-9)
+    nu = np.zeros(len(y))
+    if active.any():
+        nu[active] = nnls(Z[active][:, lower == upper].T, target[lower == upper])[0]
+    complementarity = float((nu * np.abs(margins - 1)).max() / (nu.max() or 1.0))
+    shortfall = float(np.maximum(1 - margins, 0).max())
+    return Certificate("margin", stationarity(potential, Z, w, nu), shortfall, complementarity, nu, tol)

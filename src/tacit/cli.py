@@ -1,0 +1,229 @@
+"""The command line: parsing and printing only."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from tacit import __version__
+from tacit.errors import InputError, NotConvergedError, TacitError
+
+DONE, FAILED, BAD_INPUT = 0, 1, 2
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors in one line, with the next thing to type."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"tacit: {message} (try '{self.prog} --help')\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the return value is the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except TacitError as error:
+        if options.debug:
+            raise
+        print(f"tacit: {' '.join(str(error).split())}", file=sys.stderr)
+        return FAILED if isinstance(error, NotConvergedError) else BAD_INPUT
+    except KeyboardInterrupt:
+        print("tacit: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="tacit",
+        description="Of all the solutions that fit the data, which one does gradient descent pick, and why?",
+    )
+    parser.add_argument("--version", action="version", version=f"tacit {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for add in (_add_limit, _add_reproduce, _add_demo):
+        command = add(commands)
+        command.add_argument("--debug", action="store_true", help="show the full traceback of an error")
+    return parser
+
+
+def _command(commands: Any, name: str, run: Callable[..., int], help: str, **texts: str) -> Any:
+    command = commands.add_parser(
+        name, help=help, formatter_class=argparse.RawDescriptionHelpFormatter, **texts
+    )
+    command.set_defaults(run=run)
+    return command
+
+
+def _add_limit(commands: Any) -> Any:
+    command = _command(
+        commands,
+        "limit",
+        _limit,
+        help="where gradient flow ends on your data, without running it",
+        description="Where gradient flow on the square loss ends, without running it: the model's weights\n"
+        "start at the given scale (and shape), and of all w with X w = y this is the one it reaches.",
+        epilog="examples:\n"
+        "  tacit limit genes.csv --target response --depth 2 --scale 1e-3\n"
+        "  tacit limit genes.csv --target response --depth 3 --scale 0.05 --plot limit.png\n"
+        "  tacit limit data.npz --model untied --scale 1e-4 --shape 0.9 --json -",
+    )
+    command.add_argument("data", metavar="DATA", help="CSV, TSV, Parquet, or NPZ with arrays X and y")
+    command.add_argument("--target", metavar="COL", help="the column to predict (all others are features)")
+    command.add_argument(
+        "--model",
+        choices=("diagonal", "untied"),
+        default="diagonal",
+        help="diagonal: β = w₊^D − w₋^D; untied: w = u₊v₊ − u₋v₋ (default: %(default)s)",
+    )
+    command.add_argument("--depth", type=float, help="depth D of a diagonal model, 2 or more (default: 2)")
+    command.add_argument(
+        "--scale",
+        type=float,
+        help="size at the start: of the weights (diagonal) or of the product u·v (untied); default 1",
+    )
+    command.add_argument(
+        "--log-scale", type=float, help="natural logarithm of the scale, where it leaves the float range"
+    )
+    command.add_argument("--shape", type=float, help="how the layers of an untied model compare, -1 to 1")
+    command.add_argument("--tol", type=float, default=1e-10, help="tolerance (default: %(default)s)")
+    command.add_argument("--json", metavar="FILE", help="write the result as JSON; - for standard output")
+    command.add_argument("--plot", metavar="FILE", help="draw the limit between its two ends (png, pdf, svg)")
+    return command
+
+
+def _limit(options: argparse.Namespace) -> int:
+    from tacit.data import read_table
+    from tacit.limits import limit
+    from tacit.outputs import write_json
+
+    table = read_table(options.data, options.target)
+    _keep_input(options.data, options.json, options.plot)
+    model = _model(options)
+    result = limit(model, table.X, table.y, tol=options.tol)
+    if options.json != "-":
+        print(result.summary())
+    if options.json:
+        content = {"data": options.data, "target": table.target, "features": table.features}
+        write_json({**content, **result.to_dict()}, options.json)
+    if options.plot:
+        from tacit.portrait import draw_limit
+
+        path = draw_limit(result, table.features, options.plot)
+        print(f"  figure       {path}", file=sys.stderr if options.json == "-" else sys.stdout)
+    return DONE if result.converged else FAILED
+
+
+def _model(options: argparse.Namespace) -> Any:
+    from tacit.models import Diagonal, UntiedDiagonal
+
+    if options.model == "untied":
+        for name in ("depth", "log_scale"):
+            if getattr(options, name) is not None:
+                raise InputError(
+                    f"--{name.replace('_', '-')} does not go with --model untied, which has depth 2"
+                )
+        scale = 1.0 if options.scale is None else options.scale
+        return UntiedDiagonal(scale=scale, shape=options.shape or 0.0)
+    if options.shape is not None:
+        raise InputError("--shape goes with --model untied; a tied diagonal model has no shape")
+    depth = 2.0 if options.depth is None else options.depth
+    if options.log_scale is not None and options.scale is not None:
+        raise InputError("give --scale or --log-scale, not both")
+    return Diagonal(
+        depth=int(depth) if depth == int(depth or 0) else depth,
+        scale=1.0 if options.scale is None else options.scale,
+        log_scale=options.log_scale,
+    )
+
+
+def _keep_input(data: str, *outputs: str | None) -> None:
+    for path in outputs:
+        if path and path != "-" and os.path.exists(path) and os.path.samefile(path, data):
+            raise InputError(f"{path} is the data itself; write the result elsewhere")
+
+
+def _add_reproduce(commands: Any) -> Any:
+    command = _command(
+        commands,
+        "reproduce",
+        _reproduce,
+        help="figures of the papers, with a verdict on every claim",
+        description="Make figures of the papers again: picture (PNG, PDF), data (netCDF) and a JSON with\n"
+        "every claim, its measured value, its threshold and the verdict. Exit status 1 if one fails.",
+        epilog="examples:\n"
+        "  tacit reproduce list\n"
+        "  tacit reproduce woodworth2020/fig1a\n"
+        "  tacit reproduce all --preset paper --out figures",
+    )
+    command.add_argument(
+        "selection",
+        nargs="?",
+        default="list",
+        metavar="list | PAPER | PAPER/FIGURE | all",
+        help="what to make (default: list)",
+    )
+    command.add_argument(
+        "--preset",
+        choices=("quick", "paper"),
+        default="quick",
+        help="quick: seconds; paper: the paper's sizes (default: %(default)s)",
+    )
+    command.add_argument("--seed", type=int, default=0, help="of the random data (default: %(default)s)")
+    command.add_argument("--out", default="tacit-output", metavar="DIR", help="folder (default: %(default)s)")
+    command.add_argument("--json", metavar="FILE", help="all verdicts as JSON; - for standard output")
+    return command
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from tacit.outputs import claim_path, write_json
+    from tacit.papers import figures, reproduce
+
+    chosen = figures(options.selection)
+    if options.seed < 0:
+        raise InputError(f"--seed must not be negative, got {options.seed}")
+    if options.json and options.json != "-":
+        claim_path(options.json)
+    speak = options.json != "-"
+    if options.selection == "list":
+        content: list[dict[str, Any]] = [{"figure": entry.key, "caption": entry.caption} for entry in chosen]
+        if speak:
+            width = max(len(entry.key) for entry in chosen)
+            print("\n".join(f"{entry.key:<{width}}  {entry.caption}" for entry in chosen))
+        holds = True
+    else:
+        content, holds = [], True
+        for entry in chosen:
+            result = reproduce(entry, preset=options.preset, seed=options.seed, out=options.out)
+            content.append(result.to_dict())
+            holds &= result.holds
+            if speak:
+                print(result.summary(), flush=True)
+    if options.json:
+        write_json({"figures": content, "holds": holds}, options.json)
+    return DONE if holds else FAILED
+
+
+def _add_demo(commands: Any) -> Any:
+    command = _command(
+        commands,
+        "demo",
+        _demo,
+        help="the main job on built-in data: from the kernel to the rich regime",
+        description="Sparse regression with 100 samples and 1000 features: where gradient flow ends, for\n"
+        "scales from the kernel to the rich regime, with certificates, a table and a figure.",
+    )
+    command.add_argument("--out", default="tacit-output", metavar="DIR", help="folder (default: %(default)s)")
+    command.add_argument("--seed", type=int, default=0, help="of the random data (default: %(default)s)")
+    return command
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from tacit.demo import demo
+
+    return DONE if demo(options.out, options.seed) else FAILED

@@ -1,0 +1,135 @@
+"""The main job on built-in data: from the kernel to the rich regime, with certificates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.data import Float
+from tacit.figures import KERNEL, MUTED, RICH, TRUTH, save_figure
+from tacit.limits import Limit, limit
+from tacit.models import Diagonal
+from tacit.potentials import L1, Quadratic
+from tacit.problems import SparseRegression, sparse_regression
+from tacit.progress import progress
+from tacit.regimes import relative_distance
+
+_COLUMNS = (
+    "scale",
+    "regime",
+    "‖β‖₁",
+    "‖β‖₂",
+    "to ℓ1",
+    "to ℓ2",
+    "population",
+    "stationarity",
+    "feasibility",
+    "ms",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Limits at many scales, and the two ends."""
+
+    problem: SparseRegression
+    scales: Float
+    limits: list[Limit]
+    rich: Float
+    kernel: Float
+
+    def errors(self) -> Float:
+        """Population error at every scale."""
+        return np.array([self.problem.population_error(found.predictor) for found in self.limits])
+
+    def distances(self, end: Float) -> Float:
+        """Relative distance of every limit to an end."""
+        return np.array([relative_distance(found.predictor, end) for found in self.limits])
+
+
+def demo(out: str, seed: int = 0) -> bool:
+    """Run the sweep, print the table, draw the figure; True if every limit carries its certificate."""
+    print("Sparse regression: 100 samples, 1000 features, 5 of them relevant, noise 0.1.")
+    print("A depth-2 diagonal network fits the data exactly. Which solution it finds depends on its start:\n")
+    sweep = _sweep(sparse_regression(100, 1000, seed=seed))
+    print(_table(sweep))
+    picture = save_figure(
+        lambda axes: draw(sweep, axes), [Path(out) / "demo.png"], figsize=(8.6, 3.5), ncols=2
+    )[0]
+    good = sum(found.converged for found in sweep.limits)
+    milliseconds = 1000 * np.median([found.seconds for found in sweep.limits])
+    print(f"\n{good} of {len(sweep.limits)} limits certified, {milliseconds:.0f} ms each (median).")
+    print(f"figure: {picture}")
+    return good == len(sweep.limits)
+
+
+def _sweep(problem: SparseRegression) -> Sweep:
+    scales = np.logspace(1, -6, 43)
+    limits = [
+        limit(Diagonal(depth=2, scale=scale), problem.X, problem.y)
+        for scale in progress(list(scales), "limits from kernel to rich")
+    ]
+    rich = limit(L1(), problem.X, problem.y).predictor
+    kernel = limit(Quadratic(), problem.X, problem.y).predictor
+    return Sweep(problem, scales, limits, rich, kernel)
+
+
+def _table(sweep: Sweep) -> str:
+    to_rich, to_kernel, errors = sweep.distances(sweep.rich), sweep.distances(sweep.kernel), sweep.errors()
+    rows = [_COLUMNS]
+    for i in range(0, len(sweep.scales), 3):
+        found = sweep.limits[i]
+        w = found.predictor
+        rows.append(
+            (
+                f"{sweep.scales[i]:.1e}",
+                found.regime.name,
+                f"{np.abs(w).sum():.3f}",
+                f"{np.linalg.norm(w):.3f}",
+                f"{to_rich[i]:.3f}",
+                f"{to_kernel[i]:.3f}",
+                f"{errors[i]:.4f}",
+                f"{found.stationarity:.0e}",
+                f"{found.feasibility:.0e}",
+                f"{1000 * found.seconds:.0f}",
+            )
+        )
+    widths = [max(len(row[c]) for row in rows) for c in range(len(_COLUMNS))]
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows
+    )
+
+
+def draw(sweep: Sweep, axes: Any) -> None:
+    """Left: every coordinate against the scale. Right: population error and distances to the ends."""
+    left, right = axes
+    paths = np.array([found.predictor for found in sweep.limits])
+    relevant = sweep.problem.truth > 0
+    largest = np.argsort(-np.abs(paths[-1]))
+    others = [i for i in largest if not relevant[i]]
+    left.semilogx(sweep.scales, paths[:, others[:400]], color=MUTED, lw=0.35, alpha=0.6)
+    left.semilogx(sweep.scales, paths[:, relevant], color=TRUTH, lw=1.6)
+    left.axhline(sweep.problem.truth.max(), color=TRUTH, lw=0.8, ls=":")
+    left.plot([], [], color=TRUTH, label="the 5 relevant features")
+    left.plot([], [], color=MUTED, label="the other 995")
+    left.set(
+        xlabel=r"initialization scale $\alpha$",
+        ylabel=r"coefficient $\beta_\alpha^\infty$",
+        ylim=(-0.06, 0.58),
+    )
+    left.set_title("every network fits the data exactly", loc="left")
+    left.legend(loc="upper right")
+    right.loglog(
+        sweep.scales, sweep.distances(sweep.rich), color=RICH, label=r"distance to $\beta^*_{\ell_1}$"
+    )
+    right.loglog(
+        sweep.scales, sweep.distances(sweep.kernel), color=KERNEL, label=r"distance to $\beta^*_{\ell_2}$"
+    )
+    right.loglog(sweep.scales, sweep.errors(), color="k", label="population error")
+    right.set(xlabel=r"initialization scale $\alpha$", ylim=(1e-3, 3))
+    right.set_title("rich", loc="left", color=RICH)
+    right.set_title("kernel", loc="right", color=KERNEL)
+    right.legend(loc="lower left")

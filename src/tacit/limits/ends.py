@@ -1,0 +1,69 @@
+"""The two ends of the scale: the kernel solution in closed form, the rich one by linear programming."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linprog
+
+from tacit.data import Float
+from tacit.errors import NotConvergedError
+from tacit.limits.equations import Equations, newton_direction
+from tacit.limits.separable import Solution
+
+
+def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
+    """argmin ½ wᵀBw subject to X w = y: w = B⁻¹Xᵀν with (X B⁻¹ Xᵀ) ν = y.
+
+    inverse_metric: B⁻¹, as its diagonal or as a matrix.
+    """
+    X, y = equations.X, equations.y
+    if inverse_metric.ndim == 2:
+        half = np.linalg.cholesky(inverse_metric)
+        inner = Equations(
+            X @ half, y, equations.row_norms, equations.rows, equations.row_scale, equations.samples
+        )
+        solution = least_quadratic(inner, np.ones(X.shape[1]))
+        return Solution(half @ solution.predictor, solution.nu, solution.iterations, True)
+    w, nu, zero = np.zeros(X.shape[1]), np.zeros(len(y)), np.zeros(X.shape[1])
+    for _ in range(2):  # the second pass removes the rounding of the first
+        step = newton_direction(X, inverse_metric, y - X @ w, zero)
+        nu = nu + step
+        w = w + inverse_metric * (X.T @ step)
+    return Solution(w, nu, 2, True)
+
+
+def least_l1(equations: Equations, weight: Float) -> Solution:
+    """argmin Σ weight|w| subject to X w = y, a vertex of the set of minimizers if there are several."""
+    X, y = equations.X, equations.y
+    if not y.any():
+        return Solution(np.zeros(X.shape[1]), np.zeros(len(y)), 0, True)
+    unit = np.abs(y).max()
+    columns = np.sqrt(np.einsum("nd,nd->d", X, X))
+    columns[columns == 0] = 1.0
+    cost = weight / columns
+    cost = cost / np.median(cost)
+    balanced = X / columns
+    program = linprog(
+        np.concatenate([cost, cost]),
+        A_eq=np.hstack([balanced, -balanced]),
+        b_eq=y / unit,
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    if program.status != 0 or program.x is None:
+        raise NotConvergedError(f"the linear program for the ℓ1 end failed: {program.message}")
+    plus, minus = np.split(program.x, 2)
+    w = _vertex(balanced, y / unit, plus - minus)
+    nu = program.eqlin.marginals * np.median(weight / columns)
+    return Solution(w * unit / columns, nu, int(program.nit), True)
+
+
+def _vertex(X: Float, y: Float, w: Float) -> Float:
+    """The same support, with the equations solved to rounding."""
+    support = np.flatnonzero(np.abs(w) > 1e-9 * np.abs(w).max())
+    if len(support) > len(y):
+        return w
+    exact = np.zeros_like(w)
+    exact[support] = np.linalg.lstsq(X[:, support], y, rcond=None)[0]
+    better = np.linalg.norm(X @ exact - y) <= max(np.linalg.norm(X @ w - y), 1e-14 * np.linalg.norm(y))
+    return exact if better else w

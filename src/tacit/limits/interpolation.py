@@ -1,0 +1,156 @@
+"""Where gradient flow on the square loss ends."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.certify import relative_residual, stationarity
+from tacit.data import Float, check_problem
+from tacit.errors import InputError, NoPotentialError
+from tacit.limits.ends import least_l1, least_quadratic
+from tacit.limits.equations import Equations, prepare
+from tacit.limits.newton import Separable
+from tacit.limits.separable import Solution, minimize_separable
+from tacit.potentials import L1, Bregman, DeepHypentropy, Hypentropy, Quadratic, WeightDistance
+
+if TYPE_CHECKING:
+    from tacit.regimes import Regime
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """The solution that gradient flow picks, with its certificate.
+
+    predictor: w. dual: ν with ∇Q(w) = Xᵀν. value: Q(w). feasibility: ‖Xw−y‖/‖y‖. stationarity:
+    ‖∇Q(w)−Xᵀν‖∞/‖∇Q(w)‖∞. converged: both within the tolerance (or the rounding of X, where that is larger)
+    and the solver settled. iterations: matrix factorizations (simplex steps for L1). rank: of X. regime:
+    kernel, rich or intermediate, computed when first asked for.
+    """
+
+    predictor: Float
+    dual: Float
+    value: float
+    feasibility: float
+    stationarity: float
+    converged: bool
+    iterations: int
+    rank: int
+    seconds: float
+    model: Any = field(repr=False)
+    X: Float = field(repr=False)
+    y: Float = field(repr=False)
+
+    @cached_property
+    def regime(self) -> Regime:
+        """How far this limit is from those at infinite and at zero scale."""
+        from tacit.regimes import regime_of
+
+        return regime_of(self)
+
+    def summary(self) -> str:
+        """The limit in a few lines."""
+        from tacit.report import limit_report
+
+        return limit_report(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, ready for JSON."""
+        return {
+            "model": repr(self.model),
+            "predictor": self.predictor.tolist(),
+            "dual": self.dual.tolist(),
+            "value": self.value,
+            "feasibility": self.feasibility,
+            "stationarity": self.stationarity,
+            "converged": self.converged,
+            "iterations": self.iterations,
+            "rank": self.rank,
+            "seconds": self.seconds,
+            "regime": self.regime.to_dict(),
+        }
+
+
+def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
+    """argmin Q(w) subject to X w = y: where gradient flow on the square loss ends, without running it.
+
+    model: a model with its initialization (or a potential). X: (N, d), y: (N,). tol: what feasibility and
+    stationarity must reach for the result to be called converged.
+    """
+    begun = time.perf_counter()
+    X, y = check_problem(X, y)
+    if not 0 < tol < 1:
+        raise InputError(f"tol must lie between 0 and 1, got {tol}")
+    potential = potential_of(model, X.shape[1])
+    equations = prepare(X, y, tol)
+    solution = _minimize(potential, equations, X.shape[1])
+    w, nu = solution.predictor, equations.dual(solution.nu)
+    feasibility = relative_residual(X, y, w)
+    kkt = stationarity(potential, X, w, nu)
+    return Limit(
+        predictor=w,
+        dual=nu,
+        value=float(potential.value(w)),
+        feasibility=feasibility,
+        stationarity=kkt,
+        converged=bool(solution.settled and _within(tol, X, y, w, nu, feasibility, kkt)),
+        iterations=solution.iterations,
+        rank=len(equations.y),
+        seconds=time.perf_counter() - begun,
+        model=model,
+        X=X,
+        y=y,
+    )
+
+
+def _within(
+    tol: float, X: Float, y: Float, w: Float, nu: Float, feasibility: float, stationarity: float
+) -> bool:
+    """Are both residuals within the tolerance, or as small as rounding of w and ν lets them be?"""
+    if not np.isfinite(w).all():
+        return False
+    if feasibility > tol:
+        sums = np.abs(X) @ np.abs(w)
+        feasibility -= 4 * _EPS * float(np.linalg.norm(sums) / (np.linalg.norm(y) or 1.0))
+    if stationarity > tol:
+        slope = np.abs(X.T @ nu).max() or 1.0
+        stationarity -= 4 * _EPS * float((np.abs(X).T @ np.abs(nu)).max() / slope)
+    return max(feasibility, stationarity) <= tol
+
+
+def potential_of(model: Any, features: int) -> Any:
+    """The potential of a model, or the potential itself where one is given."""
+    if hasattr(model, "potential") and callable(model.potential):
+        return model.potential(features)
+    if hasattr(model, "gradient") and hasattr(model, "value"):
+        return model
+    raise InputError(f"model must be a Tacit model or potential, got {type(model).__name__}")
+
+
+def _minimize(potential: Any, equations: Equations, features: int) -> Solution:
+    match potential:
+        case L1(weight=weight):
+            return least_l1(equations, np.broadcast_to(np.asarray(weight, float), (features,)))
+        case Quadratic(metric=metric):
+            inverse = 1 / np.asarray(metric, float) if np.ndim(metric) < 2 else np.linalg.inv(metric)
+            shape = inverse.shape if np.ndim(metric) == 2 else (features,)
+            return least_quadratic(equations, np.broadcast_to(inverse, shape))
+        case Bregman() | Hypentropy() | DeepHypentropy() | WeightDistance():
+            return minimize_separable(equations, as_separable(potential, features))
+    raise NoPotentialError(f"no solver for the potential {type(potential).__name__}")
+
+
+def as_separable(potential: Any, features: int) -> Separable:
+    """Power, scales, weights and origin of the potential of a diagonal network, one per coordinate."""
+    base, origin = potential, None
+    if isinstance(potential, Bregman):
+        base, origin = potential.potential, np.broadcast_to(np.asarray(potential.origin, float), (features,))
+    log_scale = np.broadcast_to(np.asarray(base.log_scale, float), (features,))
+    weight = np.broadcast_to(np.asarray(base.weight, float), (features,))
+    return Separable(base.power, log_scale, weight, origin)

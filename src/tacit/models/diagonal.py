@@ -1,0 +1,247 @@
+"""Diagonal linear networks: every coordinate of the predictor has weights of its own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.data import Float, as_floats
+from tacit.errors import InputError, NoPotentialError
+from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
+
+
+@dataclass(frozen=True, eq=False)
+class Diagonal:
+    r"""β = w₊^D − w₋^D with w₊(0) = w₋(0) = scale·profile, D the depth (Woodworth et al. 2020, eq. 3, 10).
+
+    scale multiplies the *weights*: the predictor's scale is scale**depth (times profile**depth). To match
+    `UntiedDiagonal(scale=a)`, whose scale is that of a product of two weights, use depth 2, scale=√a.
+
+    depth: 2 or any real number above. scale: positive. profile: (d,), positive, ones if left out.
+    log_scale: replaces scale where scale itself would leave the float range (log_scale=-1000 is legal).
+    """
+
+    depth: float = 2
+    scale: float = 1.0
+    profile: Any = None
+    log_scale: float | None = None
+
+    def __post_init__(self) -> None:
+        depth = _number(self.depth, "depth")
+        if depth < 2:
+            raise InputError(
+                f"depth must be at least 2, got {self.depth}; depth 1 is plain linear regression"
+            )
+        if self.log_scale is None:
+            if _number(self.scale, "scale") <= 0:
+                raise InputError(
+                    f"scale must be positive, got {self.scale}; weights that start at 0 stay there"
+                )
+        elif self.scale != 1.0:
+            raise InputError("give scale or log_scale, not both")
+        else:
+            _number(self.log_scale, "log_scale")
+        if self.profile is not None:
+            profile = as_floats(self.profile, "profile", ndim=(1,))
+            if not (profile > 0).all():
+                i = int(np.argmax(profile <= 0))
+                raise InputError(f"profile must be positive, got profile[{i}] = {profile[i]}")
+            object.__setattr__(self, "profile", profile)
+
+    def __repr__(self) -> str:
+        size = f"scale={self.scale:g}" if self.log_scale is None else f"log_scale={self.log_scale:g}"
+        profile = "" if self.profile is None else f", profile=<{len(self.profile)} numbers>"
+        return f"Diagonal(depth={self.depth:g}, {size}{profile})"
+
+    def describe(self) -> str:
+        """What the numbers mean, in a line."""
+        log_weight = self._log_alpha / math.log(10)
+        return (
+            f"{self!r}: weights start at {_power_of_ten(log_weight)}, "
+            f"the predictor's scale is {_power_of_ten(self.depth * log_weight)}"
+        )
+
+    @property
+    def _log_alpha(self) -> float:
+        return math.log(self.scale) if self.log_scale is None else float(self.log_scale)
+
+    @property
+    def _start(self) -> Float:
+        """The weights at initialization, one for each coordinate (one for all without a profile)."""
+        profile = np.ones(1) if self.profile is None else self.profile
+        with np.errstate(under="ignore", over="ignore"):
+            return profile * np.exp(self._log_alpha)
+
+    def _check_features(self, d: int) -> None:
+        if self.profile is not None and len(self.profile) != d:
+            raise InputError(f"profile has {len(self.profile)} entries but the data has {d} features")
+
+    def predictor(self) -> Float:
+        """β at initialization: zero (one entry if there is no profile to tell the dimension)."""
+        return np.zeros_like(self._start)
+
+    def conserved(self) -> dict[str, Float]:
+        """The power mean of w₊ and w₋ with exponent 2 − D (at D = 2, the geometric mean √(w₊w₋)).
+
+        Theorem 1's proof keeps w₊w₋ constant, and Lemma 8's keeps w₊^{2−D} + w₋^{2−D}.
+        """
+        return {"power mean of w₊ and w₋": self._start}
+
+    def tangent_kernel(self, X: Any) -> Float:
+        """K(x, x') = 2D² Σ w₀ᵢ^{2D−2} xᵢ xᵢ' at initialization; 8α²⟨x, x'⟩ at depth 2."""
+        X = as_floats(X, "X", ndim=(2,))
+        self._check_features(X.shape[1])
+        with np.errstate(under="ignore", over="ignore"):
+            metric = 2 * self.depth**2 * self._start ** (2 * self.depth - 2)
+        return (X * metric) @ X.T
+
+    def potential(self, d: int | None = None) -> Hypentropy | DeepHypentropy:
+        """Q of Theorem 1 (depth 2) or Theorem 3 (deeper) for d features."""
+        if d is not None:
+            self._check_features(d)
+        log_profile: Any = 0.0 if self.profile is None else np.log(self.profile)
+        log_scale = self.depth * (self._log_alpha + log_profile)
+        if self.depth == 2:
+            return Hypentropy(log_scale)
+        return DeepHypentropy(self.depth, log_scale, np.exp((2 - self.depth) * log_profile))
+
+
+@dataclass(frozen=True, eq=False)
+class UntiedDiagonal:
+    r"""w̃ = u₊∘v₊ − u₋∘v₋ with layers that need not be equal (Azulay et al. 2021, Section 4).
+
+    scale is the *product* |u||v| of the layers and shape = (|v|/|u| − 1)/(|v|/|u| + 1) tells how their
+    sizes compare (Section 7.1): u± = √(scale·(1−s)/(1+s)), v± = √(scale·(1+s)/(1−s)). The start is
+    unbiased, w̃(0) = 0. `UntiedDiagonal(scale=α²)` is `Diagonal(depth=2, scale=α)`.
+
+    scale, shape: numbers or (d,); scale > 0, −1 < shape < 1. `from_weights` takes any weights at all.
+    """
+
+    scale: Any = 1.0
+    shape: Any = 0.0
+    _weights: tuple[Float, Float, Float, Float] | None = None
+
+    def __post_init__(self) -> None:
+        if self._weights is not None:
+            return
+        scale = as_floats(self.scale, "scale", ndim=(0, 1))
+        shape = as_floats(self.shape, "shape", ndim=(0, 1))
+        if not (scale > 0).all():
+            raise InputError(f"scale must be positive, got {scale.min()}; weights that start at 0 stay there")
+        if not (np.abs(shape) < 1).all():
+            raise InputError(
+                f"shape must lie strictly between -1 and 1, got {shape.flat[np.abs(shape).argmax()]}; "
+                "at ±1 one layer is zero and the other infinite"
+            )
+        if scale.ndim == shape.ndim == 1 and len(scale) != len(shape):
+            raise InputError(f"scale has {len(scale)} entries and shape has {len(shape)}; they must match")
+        u = np.atleast_1d(np.sqrt(scale) * np.sqrt((1 - shape) / (1 + shape)))
+        v = np.atleast_1d(np.sqrt(scale) * np.sqrt((1 + shape) / (1 - shape)))
+        object.__setattr__(self, "_weights", (u, v, u, v))
+
+    @classmethod
+    def from_weights(cls, u_plus: Any, v_plus: Any, u_minus: Any, v_minus: Any) -> UntiedDiagonal:
+        """Any initialization: biased (w̃(0) ≠ 0), signs mixed, layers zero in places."""
+        names = ("u_plus", "v_plus", "u_minus", "v_minus")
+        given = (u_plus, v_plus, u_minus, v_minus)
+        weights = [as_floats(w, n, ndim=(0, 1)) for w, n in zip(given, names, strict=True)]
+        lengths = {len(w) for w in weights if w.ndim == 1}
+        if len(lengths) > 1:
+            sizes = ", ".join(f"{n} {w.shape}" for n, w in zip(names, weights, strict=True))
+            raise InputError(f"the four weight vectors must have the same length, got {sizes}")
+        u, v, up, vp = np.broadcast_arrays(*(np.atleast_1d(w) for w in weights))
+        product, ratio = np.abs(u * v), np.abs(v) - np.abs(u)
+        total = np.abs(v) + np.abs(u)
+        shape = ratio / np.where(total > 0, total, 1.0)
+        return cls(product, shape, (u, v, up, vp))
+
+    def __repr__(self) -> str:
+        u, v, u_minus, v_minus = self._layers
+        if not (np.array_equal(u, u_minus) and np.array_equal(v, v_minus)):
+            return f"UntiedDiagonal.from_weights(<{len(u)} coordinates>)"
+        scale = f"{self.scale:g}" if np.ndim(self.scale) == 0 else f"<{len(self.scale)} numbers>"
+        shape = f"{self.shape:g}" if np.ndim(self.shape) == 0 else f"<{len(self.shape)} numbers>"
+        return f"UntiedDiagonal(scale={scale}, shape={shape})"
+
+    def describe(self) -> str:
+        """What the numbers mean, in a line."""
+        sizes = np.exp(self._log_predictor_scale())
+        low, high = sizes.min(), sizes.max()
+        span = f"{low:.3g}" if high <= low * (1 + 1e-12) else f"{low:.3g} to {high:.3g}"
+        return f"{self!r}: √k/4, the scale that decides the regime, is {span}"
+
+    @property
+    def _layers(self) -> tuple[Float, Float, Float, Float]:
+        assert self._weights is not None
+        return self._weights
+
+    def _check_features(self, d: int) -> None:
+        size = len(self._layers[0])
+        if size not in (1, d):
+            raise InputError(f"the model has {size} coordinates but the data has {d} features")
+
+    def _light_cone(self) -> tuple[Float, Float]:
+        """P = (u₊+v₊)² + (u₋−v₋)² and N = (u₊−v₊)² + (u₋+v₋)².
+
+        The flow multiplies u₊+v₊ and u₋−v₋ by e^{τ} and the other two by e^{−τ}, hence
+        w̃ = (P e^{2τ} − N e^{−2τ})/4 = (√k/2) sinh(2τ + ½ log(P/N)) with √k = √(PN): Appendix A's k
+        without its cancellations.
+        """
+        u, v, u_minus, v_minus = self._layers
+        return (u + v) ** 2 + (u_minus - v_minus) ** 2, (u - v) ** 2 + (u_minus + v_minus) ** 2
+
+    def _log_predictor_scale(self) -> Float:
+        """log(√k/4), the m of `Hypentropy`."""
+        P, N = self._light_cone()
+        with np.errstate(divide="ignore"):
+            return (np.log(P) + np.log(N)) / 2 - math.log(4)
+
+    def predictor(self) -> Float:
+        """w̃ at initialization."""
+        u, v, u_minus, v_minus = self._layers
+        return u * v - u_minus * v_minus
+
+    def conserved(self) -> dict[str, Float]:
+        """δ± = v±² − u±² and c = u₊u₋ + v₊v₋ (Appendix A, equation 17)."""
+        u, v, u_minus, v_minus = self._layers
+        return {
+            "δ₊ = v₊² − u₊²": (v - u) * (v + u),
+            "δ₋ = v₋² − u₋²": (v_minus - u_minus) * (v_minus + u_minus),
+            "c = u₊u₋ + v₊v₋": u * u_minus + v * v_minus,
+        }
+
+    def tangent_kernel(self, X: Any) -> Float:
+        """K(x, x') = Σ (u₊² + v₊² + u₋² + v₋²)ᵢ xᵢ xᵢ' at initialization (Appendix E)."""
+        X = as_floats(X, "X", ndim=(2,))
+        self._check_features(X.shape[1])
+        return (X * sum(w**2 for w in self._layers)) @ X.T
+
+    def potential(self, d: int | None = None) -> Hypentropy | Bregman:
+        """Q_k of Theorem 1, or its Bregman divergence from w̃(0) when the start is biased."""
+        if d is not None:
+            self._check_features(d)
+        P, N = self._light_cone()
+        if dead := np.flatnonzero((P == 0) | (N == 0)).tolist():
+            i = dead[0]
+            side = "positive" if P[i] == 0 else "negative"
+            raise NoPotentialError(
+                f"k = 0 at coordinate {i}: started from these weights it can never become {side}, so no "
+                "potential on the whole line describes it; change u or v there, if only a little"
+            )
+        hypentropy = Hypentropy(self._log_predictor_scale(), 0.5)
+        start = self.predictor()
+        return Bregman(hypentropy, start) if start.any() else hypentropy
+
+
+def _number(value: Any, name: str) -> float:
+    number = as_floats(value, name, ndim=(0,))
+    return float(number)
+
+
+def _power_of_ten(log10: float) -> str:
+    if abs(log10) < 300:
+        return f"{10**log10:.3g}"
+    return f"10^{log10:.1f}"

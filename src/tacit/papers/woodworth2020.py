@@ -1,0 +1,337 @@
+"""Figures of Woodworth et al. 2020: sparse regression with diagonal networks (Figures 1 and 3c)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import tacit
+from tacit.figures import KERNEL, RICH
+from tacit.papers import woodworth2020_potentials  # noqa: F401  (registers Figures 2, 3a and 3b)
+from tacit.papers.registry import Claim, figure
+from tacit.potentials import L1, Quadratic
+from tacit.problems import SparseRegression, sparse_regression
+
+ACCURATE = 0.025  # population error that counts as recovery
+
+
+def _ends(problem: SparseRegression) -> tuple[np.ndarray, np.ndarray]:
+    """The minimum ℓ1 and ℓ2 norm solutions."""
+    rich = tacit.limit(L1(), problem.X, problem.y).predictor
+    kernel = tacit.limit(Quadratic(), problem.X, problem.y).predictor
+    return rich, kernel
+
+
+@figure(
+    "woodworth2020/fig1a",
+    quick={"samples": 40, "features": 200, "scales": 15, "seeds": 2},
+    paper={"samples": 100, "features": 1000, "scales": 41, "seeds": 10},
+)
+class PopulationErrorAgainstScale:
+    """Population error of the limit of gradient flow against the initialization scale (Figure 1a)."""
+
+    def data(
+        self, samples: int, features: int, scales: int, seeds: int, *, seed: int, progress: Callable[..., Any]
+    ) -> xr.Dataset:
+        """Limits at every scale and both ends, for several draws of the problem."""
+        alphas = np.logspace(-6, 1, scales)
+        error, ends = np.empty((seeds, scales)), np.empty((seeds, 2))
+        for k in progress(range(seeds), "fig1a"):
+            problem = sparse_regression(samples, features, seed=seed + k)
+            ends[k] = [problem.population_error(w) for w in _ends(problem)]
+            for i, alpha in enumerate(alphas):
+                limit = tacit.limit(tacit.Diagonal(depth=2, scale=alpha), problem.X, problem.y)
+                error[k, i] = problem.population_error(limit.predictor)
+        return xr.Dataset(
+            {"error": (("seed", "alpha"), error), "end_error": (("seed", "end"), ends)},
+            coords={"alpha": alphas, "end": ["l1", "l2"]},
+        )
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """Mean over draws with their range; the ends as lines."""
+        mean, low, high = data.error.mean("seed"), data.error.min("seed"), data.error.max("seed")
+        ax.fill_between(data.alpha, low, high, color="0.85", lw=0, label="range over draws")
+        ax.loglog(data.alpha, mean, color="k", label=r"gradient flow, $\beta_\alpha^\infty$")
+        for end, color, name in (("l1", RICH, r"$\beta^*_{\ell_1}$"), ("l2", KERNEL, r"$\beta^*_{\ell_2}$")):
+            level = float(data.end_error.sel(end=end).mean())
+            ax.axhline(level, color=color, ls="--", lw=1, label=f"{name}, minimum norm")
+        ax.set(
+            xlabel=r"initialization scale $\alpha$",
+            ylabel=r"population error $\|\beta_\alpha^\infty-\beta^*\|_2^2$",
+        )
+        ax.legend(loc="center left", bbox_to_anchor=(0.02, 0.62))
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Both ends, and monotone in between."""
+        mean = data.error.mean("seed").values
+        rich, kernel = data.end_error.mean("seed").values
+        yield Claim(
+            "the smallest scale generalizes as the ℓ1 solution does (ratio)", mean[0] / rich, at_most=2
+        )
+        yield Claim(
+            "the largest scale is the ℓ2 solution (relative difference)",
+            abs(mean[-1] / kernel - 1),
+            at_most=1e-3,
+        )
+        yield Claim(
+            "small initialization generalizes, large does not (ratio)", mean[-1] / mean[0], at_least=10
+        )
+        yield Claim(
+            "the error never falls as the scale grows (largest fall)",
+            max(0, -np.diff(mean).min()),
+            at_most=1e-9,
+        )
+
+
+@figure(
+    "woodworth2020/fig1b",
+    quick={"samples": 40, "features": 200, "scales": 61},
+    paper={"samples": 100, "features": 1000, "scales": 121},
+)
+class ExcessNorms:
+    """Excess ℓ1 and ℓ2 norm of the limit over the minimum norm solutions, against the scale (Figure 1b)."""
+
+    def data(
+        self, samples: int, features: int, scales: int, *, seed: int, progress: Callable[..., Any]
+    ) -> xr.Dataset:
+        """Norms of the limits at scales far beyond both regimes."""
+        problem = sparse_regression(samples, features, seed=seed)
+        rich, kernel = _ends(problem)
+        alphas = np.logspace(-10, 2, scales)
+        norms = np.empty((2, scales))
+        for i in progress(range(scales), "fig1b"):
+            limit = tacit.limit(tacit.Diagonal(depth=2, scale=alphas[i]), problem.X, problem.y)
+            norms[:, i] = np.abs(limit.predictor).sum(), np.linalg.norm(limit.predictor)
+        least = np.array([np.abs(rich).sum(), np.linalg.norm(kernel)])
+        return xr.Dataset(
+            {"excess": (("norm", "alpha"), norms - least[:, None]), "least": ("norm", least)},
+            coords={"alpha": alphas, "norm": ["l1", "l2"]},
+        )
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """Blue for ℓ1 and red for ℓ2, as in the paper."""
+        labels = {
+            "l1": (KERNEL, r"$\|\beta_\alpha^\infty\|_1-\|\beta^*_{\ell_1}\|_1$"),
+            "l2": (RICH, r"$\|\beta_\alpha^\infty\|_2-\|\beta^*_{\ell_2}\|_2$"),
+        }
+        for norm, (color, label) in labels.items():
+            ax.loglog(data.alpha, data.excess.sel(norm=norm).clip(1e-16), color=color, label=label)
+        ax.set(xlabel=r"initialization scale $\alpha$", ylabel="excess norm", ylim=(1e-12, 20))
+        ax.legend(loc="lower center")
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Each norm reaches its minimum at its end, at the rates of equations 6 and 7."""
+        l1, l2 = data.excess.sel(norm="l1").values, data.excess.sel(norm="l2").values
+        least = data.least.values
+        yield Claim("excess ℓ1 norm vanishes at the rich end (relative)", l1[0] / least[0], at_most=0.01)
+        yield Claim("excess ℓ2 norm vanishes at the kernel end (relative)", l2[-1] / least[1], at_most=1e-9)
+        yield Claim(
+            "excess ℓ1 norm only grows with the scale (largest fall)",
+            max(0, -np.diff(l1).min()),
+            at_most=1e-9,
+        )
+        yield Claim(
+            "excess ℓ2 norm only falls with the scale (largest rise)", max(0, np.diff(l2).max()), at_most=1e-9
+        )
+        kernel = (l2 < 1e-5 * least[1]) & (l2 > 1e-12 * least[1])
+        slope = np.polyfit(np.log(data.alpha.values[kernel]), np.log(l2[kernel]), 1)[0]
+        yield Claim(
+            "the kernel end is approached polynomially, like α^-8: fitted exponent",
+            slope,
+            at_least=-9,
+            at_most=-7,
+        )
+
+
+def largest_scale(problem: SparseRegression, depth: float, lowest: float) -> float:
+    """log of the largest predictor scale α^D at which the limit recovers the truth; NaN if there is none.
+
+    The error crosses the threshold at most once on the way down, so: go down in growing strides until it
+    is met, then bisect. lowest: the smallest log10 α^D that is tried.
+    """
+
+    def accurate(level: float) -> bool:
+        model = tacit.Diagonal(depth=depth, log_scale=level * np.log(10) / depth)
+        limit = tacit.limit(model, problem.X, problem.y)
+        return problem.population_error(limit.predictor) <= ACCURATE
+
+    above, level, stride = 2.0, 1.0, 1.0
+    while not accurate(level):
+        if level <= lowest:
+            return np.nan
+        above, level, stride = level, max(level - stride, lowest), 1.5 * stride
+    while above - level > 0.02 * max(1.0, -level):
+        middle = (above + level) / 2
+        above, level = (above, middle) if accurate(middle) else (middle, level)
+    return level * np.log(10)
+
+
+def _recovery(
+    samples: list[int],
+    features: int,
+    depths: list[float],
+    seeds: int,
+    lowest: float,
+    seed: int,
+    progress: Callable[..., Any],
+) -> xr.Dataset:
+    """Largest recovering scale by number of samples and depth, and the error of the ℓ1 solution.
+
+    Within a draw the samples are nested: more of them only add to those there were.
+    """
+    draws = [sparse_regression(max(samples), features, seed=seed + k) for k in range(seeds)]
+    cases = [(i, k) for i in range(len(samples)) for k in range(seeds)]
+    levels = np.full((len(depths), len(samples), seeds), np.nan)
+    l1_error = np.empty((len(samples), seeds))
+    for i, k in progress(cases, "largest recovering scale"):
+        problem = SparseRegression(draws[k].X[: samples[i]], draws[k].y[: samples[i]], draws[k].truth)
+        l1_error[i, k] = problem.population_error(tacit.limit(L1(), problem.X, problem.y).predictor)
+        for j, depth in enumerate(depths):
+            levels[j, i, k] = largest_scale(problem, depth, lowest)
+    return xr.Dataset(
+        {
+            "log_scale": (("depth", "samples", "seed"), levels),
+            "l1_error": (("samples", "seed"), l1_error),
+        },
+        coords={"depth": depths, "samples": samples},
+        attrs={"lowest": lowest},
+    )
+
+
+def _samples_for_l1(data: xr.Dataset) -> float:
+    """The fewest samples with which the ℓ1 solution recovers the truth, on average over draws."""
+    good = data.l1_error.mean("seed").values <= ACCURATE
+    return float(data.samples.values[good].min()) if good.any() else np.nan
+
+
+def _median(data: xr.Dataset, depth: float) -> np.ndarray:
+    """Median over draws of log α^D, counting "none" as −∞; NaN where most draws have none."""
+    levels = data.log_scale.sel(depth=depth).values
+    median = np.median(np.where(np.isnan(levels), -np.inf, levels), axis=1)
+    return np.where(np.isfinite(median), median, np.nan)
+
+
+def _draw_recovery(data: xr.Dataset, ax: Any, per_depth: Callable[[np.ndarray, float], np.ndarray]) -> None:
+    """Curves of the recovering scale, crosses where there is none, and the ℓ1 threshold."""
+    markers = dict(zip(data.depth.values, "osD^v", strict=False))
+    floor = np.nanmin([np.nanmin(per_depth(_median(data, depth), depth)) for depth in data.depth.values])
+    for depth in data.depth.values:
+        level = per_depth(_median(data, depth), depth) / np.log(10)
+        ax.plot(data.samples, level, marker=markers[depth], label=f"$D={depth:g}$")
+    none = (np.isnan(data.log_scale).mean("seed") > 0.5).all("depth").values
+    bottom = floor / np.log(10) - 1.5
+    ax.plot(data.samples[none], np.full(none.sum(), bottom), "x", color="0.4", label="none", clip_on=False)
+    ax.axvline(_samples_for_l1(data), color="0.3", ls="--", lw=1, label=r"needed by $\beta^*_{\ell_1}$")
+    ax.yaxis.set_major_formatter(lambda level, _: f"$10^{{{level:g}}}$")
+    ax.yaxis.get_major_locator().set_params(integer=True)
+    ax.legend(loc="lower right")
+
+
+@figure(
+    "woodworth2020/fig1c",
+    quick={
+        "samples": [15, 25, 35, 45, 50, 55, 60, 70, 85, 100, 140],
+        "features": 200,
+        "seeds": 3,
+        "lowest": -120.0,
+    },
+    paper={
+        "samples": [20, 30, 40, 45, 50, 55, 60, 65, 70, 80, 100, 125, 150, 200, 250],
+        "features": 1000,
+        "seeds": 5,
+        "lowest": -120.0,
+    },
+)
+class LargestRecoveringScale:
+    """Largest scale at which gradient flow has population error at most 0.025, by sample size (Figure 1c)."""
+
+    def data(
+        self,
+        samples: list[int],
+        features: int,
+        seeds: int,
+        lowest: float,
+        *,
+        seed: int,
+        progress: Callable[..., Any],
+    ) -> xr.Dataset:
+        """Scan and bisection for every sample size and draw."""
+        return _recovery(samples, features, [2.0], seeds, lowest, seed, progress)
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """log α against N."""
+        _draw_recovery(data, ax, lambda level, depth: level / depth)
+        ax.set(xlabel="number of samples $N$", ylabel=r"largest $\alpha$ with error $\leq 0.025$")
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """None below the ℓ1 threshold, tiny at it, and growing above."""
+        level = _median(data, 2.0) / 2 / np.log(10)
+        samples, needed = data.samples.values, _samples_for_l1(data)
+        clearly_short = data.l1_error.min("seed").values > 2 * ACCURATE
+        found = np.isfinite(data.log_scale.sel(depth=2.0).values[clearly_short]).mean()
+        yield Claim(
+            "where the ℓ1 solution clearly fails, no scale recovers (share that does)", found, at_most=0.0
+        )
+        have = np.isfinite(level)
+        rank = np.corrcoef(np.argsort(np.argsort(level[have])), np.arange(have.sum()))[0, 1]
+        yield Claim("more samples allow a larger scale (rank correlation)", rank, at_least=0.9)
+        yield Claim("at the threshold α must be extremely small: log10 α there", level[have][0], at_most=-2)
+        gain = level[have][-1] - level[have][0]
+        yield Claim("with more samples a much larger α suffices: decades gained", gain, at_least=1)
+        yield Claim(
+            "sample size needed by ℓ1, relative to the largest tried", needed / samples[-1], at_most=0.8
+        )
+
+
+@figure(
+    "woodworth2020/fig3c",
+    quick={
+        "samples": [35, 45, 50, 55, 60, 70, 85, 100],
+        "features": 200,
+        "depths": [2.0, 3.0, 4.0],
+        "seeds": 3,
+        "lowest": -16.0,
+    },
+    paper={
+        "samples": [40, 50, 55, 60, 65, 70, 80, 100, 125, 150, 200],
+        "features": 1000,
+        "depths": [2.0, 3.0, 4.0, 8.0],
+        "seeds": 3,
+        "lowest": -16.0,
+    },
+)
+class LargestRecoveringScaleByDepth:
+    """Largest predictor scale α^D that recovers the truth to 0.025, by depth and sample size (Figure 3c)."""
+
+    def data(
+        self,
+        samples: list[int],
+        features: int,
+        depths: list[float],
+        seeds: int,
+        lowest: float,
+        *,
+        seed: int,
+        progress: Callable[..., Any],
+    ) -> xr.Dataset:
+        """Scan and bisection for every depth, sample size and draw."""
+        return _recovery(samples, features, depths, seeds, lowest, seed, progress)
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """log α^D against N."""
+        _draw_recovery(data, ax, lambda level, depth: level)
+        ax.set(xlabel="number of samples $N$", ylabel=r"largest $\alpha^D$ with error $\leq 0.025$")
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Depth hastens the way into the rich regime, most of all the step from 2 to 3."""
+        level = np.array([_median(data, depth) for depth in data.depth.values]) / np.log(10)
+        both = np.isfinite(level).all(axis=0)
+        rise = np.diff(level[:, both], axis=0)
+        yield Claim(
+            "a deeper network recovers from larger scales (smallest gain, decades)", rise.min(), at_least=0.0
+        )
+        first = level[1, both][0] - level[0, both][0]
+        yield Claim("from depth 2 to 3, near the threshold, decades gained", first, at_least=1.0)

@@ -1,0 +1,201 @@
+"""Figures of Woodworth et al. 2020 that show the potentials themselves (Figures 2, 3a and 3b)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from tacit.papers.registry import Claim, figure
+from tacit.potentials import DeepHypentropy, Hypentropy, WeightDistance
+
+
+def unit_potential(depth: float, log_scale: float = 0.0) -> Hypentropy | DeepHypentropy:
+    """Q of depth D at one coordinate, predictor scale e^log_scale."""
+    return Hypentropy(log_scale) if depth == 2 else DeepHypentropy(depth, log_scale)
+
+
+def _values(potential: Any, z: np.ndarray) -> np.ndarray:
+    return np.array([float(potential.value(x)) for x in z])
+
+
+@figure("woodworth2020/fig2", quick={"points": 121}, paper={"points": 601})
+class ImplicitAndExplicit:
+    """The implicit regularizer q and the explicit one r, the distance the weights must move (Figure 2)."""
+
+    def data(self, points: int, *, seed: int, progress: Callable[..., Any]) -> xr.Dataset:
+        """q, r and the quartic of the paper at r."""
+        z = np.linspace(-12, 12, points)
+        far = np.logspace(3, 12, 10)
+        q, r = Hypentropy(0.0), WeightDistance(0.0)
+        return xr.Dataset(
+            {
+                "q": ("z", _values(q, z)),
+                "r": ("z", _values(r, z)),
+                "root": ("z", np.array([_smallest_root(x) for x in z])),
+                "q_far": ("far", _values(q, far)),
+                "r_far": ("far", _values(r, far)),
+            },
+            coords={"z": z, "far": far},
+        )
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """Both curves; the quartic's root as markers on r."""
+        ax.plot(data.z, data.q, label="$q(z)$, implicit")
+        ax.plot(data.z, data.r, label="$r(z)$, explicit")
+        every = max(1, data.z.size // 24)
+        ax.plot(data.z[::every], data.root[::every], "o", ms=3, color="k", label="root of $p_z(u)$")
+        ax.set(xlabel="$z$", ylabel="coordinate potential")
+        ax.legend()
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """r is the quartic's root, similar to q but algebraic."""
+        gap = float(np.abs(data.r - data.root).max())
+        yield Claim("r is the smallest real root of the quartic (largest difference)", gap, at_most=1e-6)
+        far = data.far.values
+        yield Claim(
+            "r grows like |z|: r/|z| at 1e12", data.r_far.values[-1] / far[-1], at_least=0.999, at_most=1.0
+        )
+        slope = np.polyfit(np.log(far), data.q_far.values / far, 1)[0]
+        yield Claim(
+            "q grows like |z| log|z|: slope of q/|z| against log|z|", slope, at_least=0.999, at_most=1.001
+        )
+        ratio = (data.q / data.r.where(data.z != 0)).values
+        spread = np.nanmax(ratio) / np.nanmin(ratio)
+        yield Claim("q and r are not rescalings of each other: spread of q/r", spread, at_least=1.05)
+
+
+def _smallest_root(z: float) -> float:
+    """Smallest real root of p_z(u) = u⁴ − 6u³ + (12−2z²)u² − (8+10z²)u + z² + z⁴."""
+    roots = np.roots([1, -6, 12 - 2 * z**2, -(8 + 10 * z**2), z**2 + z**4])
+    return float(np.sort(roots[np.abs(roots.imag) < 1e-6 * (1 + np.abs(roots.real))].real)[0])
+
+
+@figure(
+    "woodworth2020/fig3a",
+    quick={"depths": [2.0, 3.0, 4.0, 8.0], "points": 121},
+    paper={"depths": [2.0, 3.0, 4.0, 8.0, 20.0], "points": 601},
+)
+class CoordinatePotentials:
+    """The coordinate potential q_D for several depths (Figure 3a)."""
+
+    def data(
+        self, depths: list[float], points: int, *, seed: int, progress: Callable[..., Any]
+    ) -> xr.Dataset:
+        """q_D near 0 and far out."""
+        z, near, far = np.linspace(-6, 6, points), np.logspace(-8, -4, 9), np.logspace(4, 40, 19)
+        curves = {
+            name: (
+                ("depth", axis),
+                np.array([_values(unit_potential(depth), at) for depth in progress(depths, "fig3a")]),
+            )
+            for name, axis, at in (("q", "z", z), ("q_near", "near", near), ("q_far", "far", far))
+        }
+        return xr.Dataset(curves, coords={"depth": depths, "z": z, "near": near, "far": far})
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """One curve a depth."""
+        for depth in data.depth.values:
+            ax.plot(data.z, data.q.sel(depth=depth), label=f"$D={depth:g}$")
+        ax.set(xlabel="$z$", ylabel="$q_D(z)$")
+        ax.legend()
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Quadratic at 0; |z| log|z| at depth 2 and |z| above."""
+        depth = data.depth.values
+        curvature = np.where(depth == 2, 0.25, (depth - 2) / (4 * depth))
+        ratio = data.q_near.values / (curvature[:, None] * data.near.values**2)
+        yield Claim(
+            "q_D is quadratic at 0 (largest relative error of the expansion)",
+            np.abs(ratio - 1).max(),
+            at_most=1e-7,
+        )
+        deep = data.q_far.values[depth > 2] / data.far.values
+        yield Claim(
+            "q_D/|z| tends to 1 for D ≥ 3 (largest deviation at 1e40)",
+            np.abs(deep[:, -1] - 1).max(),
+            at_most=1e-6,
+        )
+        flat = data.q_far.values[depth == 2][0] / (data.far.values * np.log(data.far.values))
+        yield Claim("q_2/(|z| log|z|) tends to 1 (value at 1e40)", flat[-1], at_least=0.98, at_most=1.0)
+
+
+@figure(
+    "woodworth2020/fig3b",
+    quick={"features": 100, "depths": [2.0, 3.0, 4.0, 8.0], "points": 481},
+    paper={"features": 100, "depths": [2.0, 3.0, 4.0, 8.0], "points": 961},
+)
+class SparseAgainstDense:
+    """The ratio Q(e₁)/Q(1/√d), from 1/√d where Q is the ℓ1 norm to 1 where it is the ℓ2 norm (Figure 3b)."""
+
+    def data(
+        self, features: int, depths: list[float], points: int, *, seed: int, progress: Callable[..., Any]
+    ) -> xr.Dataset:
+        """The ratio against the scale α of the weights."""
+        log_alpha = np.linspace(-20, 4, points) * np.log(10)
+        ratio = np.empty((len(depths), points))
+        for j in progress(range(len(depths)), "fig3b"):
+            for i, level in enumerate(log_alpha):
+                potential = unit_potential(depths[j], depths[j] * level)
+                sparse, dense = potential.value(1.0), features * potential.value(1 / np.sqrt(features))
+                ratio[j, i] = sparse / dense
+        return xr.Dataset(
+            {"ratio": (("depth", "log_alpha"), ratio)},
+            coords={"depth": depths, "log_alpha": log_alpha},
+            attrs={"features": features},
+        )
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """Over the range of scales where the transition happens."""
+        decades = data.log_alpha / np.log(10)
+        for depth in data.depth.values:
+            ax.plot(decades, data.ratio.sel(depth=depth), label=f"$D={depth:g}$")
+        d = data.attrs["features"]
+        ax.axhline(1, color="0.6", lw=0.8, ls=":")
+        ax.axhline(1 / np.sqrt(d), color="0.6", lw=0.8, ls=":")
+        ax.annotate(r"$\ell_2$ norm", (-7.8, 1), xytext=(0, -10), textcoords="offset points", fontsize=8)
+        ax.annotate(
+            r"$\ell_1$ norm", (-7.8, 1 / np.sqrt(d)), xytext=(0, -10), textcoords="offset points", fontsize=8
+        )
+        ax.xaxis.set_major_formatter(lambda level, _: f"$10^{{{level:g}}}$")
+        ax.set(
+            xlim=(-8, 2),
+            ylim=(0, 1.05),
+            xlabel=r"initialization scale $\alpha$",
+            ylabel=r"$Q^D_\alpha(e_1)\,/\,Q^D_\alpha(\mathbf{1}_d/\sqrt{d})$",
+        )
+        ax.legend(loc="center left", bbox_to_anchor=(0.0, 0.55))
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Both ends, and how the ℓ1 end is approached: like α^{D−2} above depth 2, like 1/log at 2."""
+        d, depth, log_alpha = data.attrs["features"], data.depth.values, data.log_alpha.values
+        above = data.ratio.values * np.sqrt(d) - 1
+        yield Claim(
+            "at large scale the ratio is 1 (largest deviation)",
+            np.abs(data.ratio.values[:, -1] - 1).max(),
+            at_most=1e-6,
+        )
+        yield Claim(
+            "at small scale the ratio is 1/√d for D ≥ 3 (largest relative excess at α = 1e-20)",
+            above[depth > 2, 0].max(),
+            at_most=1e-9,
+        )
+        for j in np.flatnonzero(depth > 2):
+            resolved = (above[j] > 1e-9) & (above[j] < 1e-3)
+            slope = np.polyfit(log_alpha[resolved], np.log(above[j][resolved]), 1)[0]
+            yield Claim(
+                f"D = {depth[j]:g}: polynomial, like α^(D−2) (fitted exponent over D−2)",
+                slope / (depth[j] - 2),
+                at_least=0.95,
+                at_most=1.05,
+            )
+        if (depth == 2).any():
+            product = above[depth == 2][0] * (-2 * log_alpha) / (np.log(d) / 2)
+            yield Claim(
+                "D = 2: only like 1/log(1/α²) (excess × log over its limit)",
+                product[0],
+                at_least=0.9,
+                at_most=1.15,
+            )

@@ -1,0 +1,48 @@
+"""Norms as potentials: convex, but not smooth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.potentials.arrays import as_array
+
+Array = Any
+
+
+@dataclass(frozen=True, eq=False)
+class L1:
+    r"""Q(w) = Σ weightᵢ|wᵢ|, the rich end of diagonal networks.
+
+    Woodworth et al. 2020: the limit of Q/log(1/m) at depth 2 (equation 7) and of Q itself at depth D > 2
+    (Theorem 3) as the scale goes to 0. The gradient is the subgradient of least norm.
+    """
+
+    weight: Any = 1.0
+
+    def value(self, w: Array) -> Array:
+        """Σ weightᵢ|wᵢ|."""
+        xp, w = as_array(w)
+        return xp.sum(xp.asarray(self.weight) * xp.abs(w))
+
+    def gradient(self, w: Array) -> Array:
+        """weight·sign(w), 0 at 0."""
+        xp, w = as_array(w)
+        return xp.asarray(self.weight) * xp.sign(w)
+
+    def mirror(self, z: Array) -> Array:
+        """0 inside |z| < weight; NaN outside and on the edge, where no w or a whole ray has slope z."""
+        xp, z = as_array(z)
+        return xp.where(xp.abs(z) < xp.asarray(self.weight), 0.0 * z, xp.nan)
+
+    def hessian(self, w: Array) -> Array:
+        """0 away from the kink, ∞ at it."""
+        xp, w = as_array(w)
+        return xp.where(w == 0, xp.inf, 0.0 * w)
+
+    def subdifferential(self, w: Array) -> tuple[Array, Array]:
+        """Lower and upper end of ∂Q(w)."""
+        xp, w = as_array(w)
+        gradient = self.gradient(w)
+        edge = xp.asarray(self.weight) * xp.ones_like(w)
+        return xp.where(w == 0, -edge, gradient), xp.where(w == 0, edge, gradient)

@@ -1,0 +1,60 @@
+"""Quadratic potentials: kernels, and the ℓ2 norm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.errors import InputError
+from tacit.potentials.arrays import as_array, quiet
+
+Array = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    r"""Q(w) = ½ wᵀ B w, the squared norm of a kernel; with metric 1, half the squared ℓ2 norm.
+
+    metric: a positive number, the diagonal of B as a vector, or B itself (symmetric positive definite).
+    In the kernel regime the flow minimizes ½ wᵀ B w with B the inverse of the tangent metric at the start
+    (Woodworth et al. 2020, equation 6).
+    """
+
+    metric: Any = 1.0
+
+    def __post_init__(self) -> None:
+        metric = np.asarray(self.metric, dtype=np.float64)
+        if metric.ndim > 2 or (metric.ndim < 2 and not np.all(metric > 0)):
+            raise InputError("metric must be a positive number, a vector of them, or a square matrix")
+
+    @property
+    def _is_matrix(self) -> bool:
+        return np.ndim(self.metric) == 2
+
+    @quiet
+    def value(self, w: Array) -> Array:
+        """½ wᵀ B w."""
+        xp, w = as_array(w)
+        return xp.sum(w * self.gradient(w)) / 2
+
+    @quiet
+    def gradient(self, w: Array) -> Array:
+        """B w."""
+        xp, w = as_array(w)
+        metric = xp.asarray(self.metric)
+        return metric @ w if self._is_matrix else metric * w
+
+    @quiet
+    def mirror(self, z: Array) -> Array:
+        """B⁻¹ z."""
+        xp, z = as_array(z)
+        metric = xp.asarray(self.metric)
+        return xp.linalg.solve(metric, z) if self._is_matrix else z / metric
+
+    def hessian(self, w: Array) -> Array:
+        """B: the matrix if it was given as one, otherwise its diagonal."""
+        xp, w = as_array(w)
+        metric = xp.asarray(self.metric)
+        return metric if self._is_matrix else metric * xp.ones_like(w)

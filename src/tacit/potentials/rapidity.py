@@ -1,0 +1,136 @@
+r"""The one coordinate in which the mirror maps of all diagonal networks are harmless.
+
+A diagonal network of depth D has, per coordinate, predictor w and potential derivative s tied by
+
+    w/m = 2 cosh^p(u/p) sinh(u),    s = tanh(u/p),    p = D/(D−2)        (depth D > 2)
+    w/m = 2 sinh(u),                s = u                                (depth 2, the limit p → ∞)
+
+with predictor scale m. The first line is h_D(s) = (1−s)^{−p} − (1+s)^{−p} of Woodworth et al. 2020,
+Theorem 3, written without its cancellation at s = 0 and without its overflow at |s| = 1: the distance
+1 − |s| = 2/(1 + e^{2|u|/p}) keeps all its digits where 1 − s itself would be 0. We call u the rapidity.
+
+Everything here is elementwise, for u ≥ 0 unless it says otherwise, and works on the logarithm of w/m.
+The namespace `xp` is that of the arrays (NumPy or JAX). `power` is p, math.inf for depth 2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+Array = Any
+LOG2 = math.log(2.0)
+_NEWTON_STEPS = 6  # the start is within 10%, and the steps square the error
+
+
+def power_of_depth(depth: float) -> float:
+    """p = D/(D−2); infinite at depth 2."""
+    return math.inf if depth == 2 else depth / (depth - 2)
+
+
+def log_abs(xp: Any, w: Array) -> Array:
+    """log|w|, and −∞ at 0 without a warning."""
+    zero = w == 0
+    return xp.where(zero, -xp.inf, xp.log(xp.abs(xp.where(zero, 1.0, w))))
+
+
+def log_cosh(xp: Any, v: Array) -> Array:
+    """log cosh v for v ≥ 0, to full relative accuracy near 0 too."""
+    near = xp.where(v < 1, v, 1.0)
+    far = xp.where(v < 1, 1.0, v)
+    return xp.where(v < 1, 0.5 * xp.log1p(xp.sinh(near) ** 2), far - LOG2 + xp.log1p(xp.exp(-2 * far)))
+
+
+def log_predictor(xp: Any, u: Array, power: float) -> Array:
+    """log(w/m) at rapidity u ≥ 0; −∞ at 0."""
+    positive = u > 0
+    safe = xp.where(positive, u, 1.0)
+    value = safe + xp.log(-xp.expm1(-2 * safe))
+    if power != math.inf:
+        value = value + power * log_cosh(xp, safe / power)
+    return xp.where(positive, value, -xp.inf)
+
+
+def slope(xp: Any, u: Array, power: float) -> Array:
+    """s = ∂q at rapidity u (any sign)."""
+    return u if power == math.inf else xp.tanh(u / power)
+
+
+def slack(xp: Any, u: Array, power: float) -> Array:
+    """1 − s at rapidity u ≥ 0 (finite power), with all its digits."""
+    decay = xp.exp(-2 * u / power)
+    return 2 * decay / (1 + decay)
+
+
+def slope_between(xp: Any, start: Array, end: Array, power: float) -> Array:
+    """s(end) − s(start) for rapidities ≥ 0, without the cancellation of the difference."""
+    if power == math.inf:
+        return end - start
+    near = xp.maximum(start, end) < power
+    a, b = xp.where(near, end, 0.0) / power, xp.where(near, start, 0.0) / power
+    return xp.where(
+        near,
+        xp.sinh(a - b) / (xp.cosh(a) * xp.cosh(b)),
+        slack(xp, start, power) - slack(xp, end, power),
+    )
+
+
+def log_stiffness(xp: Any, u: Array, power: float) -> Array:
+    """log of d(w/m)/ds at rapidity u (any sign): the inverse Hessian of the potential."""
+    u = xp.abs(u)
+    value = u + xp.log1p(xp.exp(-2 * u))
+    if power == math.inf:
+        return value
+    v = u / power
+    ratio = xp.log1p(xp.tanh(u) * xp.tanh(v))
+    return value + (power + 2) * log_cosh(xp, v) + ratio + math.log(power)
+
+
+def mean_slope(xp: Any, u: Array, power: float) -> Array:
+    """q(z)/z, the average of the slope over [0, z], at the rapidity u ≥ 0 of z.
+
+    Depth 2: u − tanh(u/2). Depth D: tanh v − expm1(E)/(a·cosh^p v·sinh(pv)) with v = u/p, a = p − 1 and
+    E = a·log cosh v + log cosh(av), which is q_D = zs − (D−2)/2·[(1−s)^{−a} + (1+s)^{−a} − 2] over z.
+    """
+    if power == math.inf:
+        return u - xp.tanh(u / 2)
+    positive = u > 0
+    u = xp.where(positive, u, 1.0)
+    v, a = u / power, power - 1
+    growth = a * log_cosh(xp, v) + log_cosh(xp, a * v)
+    log_growth = growth + xp.log(-xp.expm1(-growth))  # log(expm1), which may overflow
+    deficit = xp.exp(log_growth - math.log(a) - log_predictor(xp, u, power) + LOG2)
+    return xp.where(positive, xp.tanh(v) - deficit, 0.0)
+
+
+def rapidity_of_slope(xp: Any, s: Array, power: float) -> Array:
+    """u with slope s; ±∞ at the ends ±1 of the domain and NaN beyond (finite power)."""
+    if power == math.inf:
+        return s
+    inside = xp.abs(s) < 1
+    edge = xp.where(xp.abs(s) == 1, xp.sign(s) * xp.inf, xp.nan)
+    return xp.where(inside, power * xp.atanh(xp.where(inside, s, 0.0)), edge)
+
+
+def _asinh_half_exp(xp: Any, level: Array) -> Array:
+    """arcsinh(e^level / 2), where e^level may under- or overflow."""
+    below, above = xp.minimum(level, xp.zeros_like(level)), xp.maximum(level, xp.zeros_like(level))
+    return xp.where(
+        level < 0,
+        xp.asinh(xp.exp(below) / 2),
+        above + xp.log(0.5 + xp.sqrt(0.25 + xp.exp(-2 * above))),
+    )
+
+
+def rapidity_of_log(xp: Any, level: Array, power: float) -> Array:
+    """u ≥ 0 with log_predictor(u) = level: exact at depth 2, Newton in u otherwise."""
+    u = _asinh_half_exp(xp, level)
+    if power == math.inf:
+        return u
+    u = xp.minimum(u, (u + power * LOG2) / 2)
+    positive = u > 0
+    u = xp.where(positive, u, 1.0)
+    for _ in range(_NEWTON_STEPS):
+        rate = 1 / xp.tanh(u) + xp.tanh(u / power)
+        u = u - (log_predictor(xp, u, power) - xp.where(positive, level, 0.0)) / rate
+    return xp.where(positive, u, 0.0)

@@ -1,0 +1,181 @@
+"""Separable potentials Q(w) = Σ qᵢ(wᵢ): the implicit regularizers of diagonal networks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.errors import InputError
+from tacit.potentials import rapidity
+from tacit.potentials.arrays import as_array, quiet
+
+Array = Any
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+class DiagonalPotential:
+    """What the potentials of diagonal networks share: all are computed through the rapidity u of w/m."""
+
+    power: float
+    log_scale: Any
+    weight: Any
+
+    def _rapidity(self, xp: Any, w: Array) -> Array:
+        return rapidity.rapidity_of_log(xp, rapidity.log_abs(xp, w) - xp.asarray(self.log_scale), self.power)
+
+    @quiet
+    def value(self, w: Array) -> Array:
+        """Q(w), the sum over coordinates."""
+        xp, w = as_array(w)
+        mean = rapidity.mean_slope(xp, self._rapidity(xp, w), self.power)
+        return xp.sum(xp.asarray(self.weight) * xp.abs(w) * mean)
+
+    @quiet
+    def gradient(self, w: Array) -> Array:
+        """∇Q(w)."""
+        xp, w = as_array(w)
+        slope = rapidity.slope(xp, self._rapidity(xp, w), self.power)
+        return xp.asarray(self.weight) * xp.sign(w) * slope
+
+    @quiet
+    def mirror(self, z: Array) -> Array:
+        """(∇Q)⁻¹(z)."""
+        xp, z = as_array(z)
+        u = rapidity.rapidity_of_slope(xp, z / xp.asarray(self.weight), self.power)
+        size = rapidity.log_predictor(xp, xp.abs(u), self.power) + xp.asarray(self.log_scale)
+        return xp.where(xp.isnan(u), xp.nan, xp.sign(u) * xp.exp(size))
+
+    @quiet
+    def hessian(self, w: Array) -> Array:
+        """Diagonal of ∇²Q(w)."""
+        xp, w = as_array(w)
+        stiffness = rapidity.log_stiffness(xp, self._rapidity(xp, w), self.power)
+        return xp.asarray(self.weight) * xp.exp(-stiffness - xp.asarray(self.log_scale))
+
+    def subdifferential(self, w: Array) -> tuple[Array, Array]:
+        """Lower and upper end of ∂Q(w), given that numbers below the smallest normal float are not exact.
+
+        At tiny scales most coordinates are smaller than any float and are stored as 0. Their gradient is
+        then known only to lie between those of ± the smallest normal float.
+        """
+        xp, w = as_array(w)
+        gradient = self.gradient(w)
+        reach = self.gradient(xp.full_like(w, _TINY))
+        lost = xp.abs(w) < _TINY
+        return xp.where(lost, -reach, gradient), xp.where(lost, reach, gradient)
+
+    def slope_from(self, w: Array, origin: Array) -> Array:
+        """∇Q(w) − ∇Q(origin)."""
+        return self.gradient(w) - self.gradient(origin)
+
+    def divergence(self, w: Array, origin: Array) -> Array:
+        """D_Q(w, origin) = Q(w) − Q(origin) − ∇Q(origin)·(w − origin), to absolute accuracy ε·Q."""
+        xp, w = as_array(w)
+        step = w - xp.asarray(origin)
+        return self.value(w) - self.value(origin) - xp.sum(self.gradient(origin) * step)
+
+
+@dataclass(frozen=True, eq=False)
+class Hypentropy(DiagonalPotential):
+    r"""Minimized by depth-2 diagonal networks trained with the square loss.
+
+        Q(w) = weight · Σ mᵢ q(wᵢ/mᵢ),    q(z) = 2 − √(4 + z²) + z·arcsinh(z/2),    m = exp(log_scale)
+
+    Woodworth et al. 2020, Theorem 1, with predictor scale mᵢ = α²·w₀ᵢ² and weight 1; Azulay et al. 2021,
+    Theorem 1 (Q_k, untied weights), with m = √k/4 and weight ½. Between its ends it is
+    Σ w²/(4m) for m → ∞ (kernel regime) and, divided by log(1/m), ‖w‖₁ for m → 0 (rich regime).
+    The scale is kept as a logarithm, so m = 1e-600 is as good as m = 1.
+
+    log_scale: a number, or one for each coordinate. weight: likewise.
+    """
+
+    log_scale: Any
+    weight: Any = 1.0
+    power = math.inf
+
+    def _arc(self, xp: Any, w: Array, origin: Array) -> tuple[Array, Array]:
+        """arcsinh(w/2m) − arcsinh(origin/2m), accurate also for w ≈ origin; and √(w² + 4m²)."""
+        width = 2 * xp.exp(xp.asarray(self.log_scale))
+        at_w, at_origin = xp.hypot(w, width), xp.hypot(origin, width)
+        total = xp.abs(w) + xp.abs(origin)
+        total = xp.where(total > 0, total, 1.0)
+        mean = xp.abs(w) / total * at_origin + xp.abs(origin) / total * at_w
+        close = xp.asinh((w - origin) / mean)
+        far = (self.gradient(w) - self.gradient(origin)) / xp.asarray(self.weight)
+        return xp.where(xp.sign(w) * xp.sign(origin) > 0, close, far), at_w
+
+    @quiet
+    def slope_from(self, w: Array, origin: Array) -> Array:
+        """∇Q(w) − ∇Q(origin), accurate also where w is close to the origin."""
+        xp, w = as_array(w)
+        arc, _ = self._arc(xp, w, xp.asarray(origin))
+        return xp.asarray(self.weight) * arc
+
+    @quiet
+    def divergence(self, w: Array, origin: Array) -> Array:
+        """D_Q(w, origin), accurate also where w is close to the origin.
+
+        With A, B the rapidities and δ = A − B it is 2m[cosh A·(cosh δ − 1) − sinh A·(sinh δ − δ)].
+        """
+        xp, w = as_array(w)
+        origin = xp.asarray(origin)
+        arc, at_w = self._arc(xp, w, origin)
+        near = xp.abs(arc) < 1
+        small = xp.where(near, arc, 0.0)
+        close = at_w * 2 * xp.sinh(small / 2) ** 2 - w * _sinh_excess(small)
+        at_origin = xp.hypot(origin, 2 * xp.exp(xp.asarray(self.log_scale)))
+        far = w * arc - (at_w - at_origin)
+        return xp.sum(xp.asarray(self.weight) * xp.where(near, close, far))
+
+
+@dataclass(frozen=True, eq=False)
+class DeepHypentropy(DiagonalPotential):
+    r"""Minimized by diagonal networks of depth D > 2 trained with the square loss.
+
+        Q(w) = Σ weightᵢ · mᵢ q_D(wᵢ/mᵢ),    q_D' = h_D⁻¹,    h_D(s) = (1−s)^{−p} − (1+s)^{−p},  p = D/(D−2)
+
+    Woodworth et al. 2020, Theorem 3, with predictor scale m = α^D; any real depth above 2. It is
+    (D−2)/(4D)·Σ w²/m for m → ∞ and Σ weightᵢ|wᵢ| for m → 0. A network whose weights start at α·profile
+    has m = (α·profile)^D and weight = profile^{2−D}: unlike at depth 2, the profile survives in the rich
+    limit.
+    """
+
+    depth: float
+    log_scale: Any
+    weight: Any = 1.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.depth) and self.depth > 2):
+            raise InputError(f"depth must be a number above 2, got {self.depth!r}; depth 2 is Hypentropy")
+
+    @property
+    def power(self) -> float:  # type: ignore[override]
+        """p = D/(D−2)."""
+        return rapidity.power_of_depth(self.depth)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightDistance(DiagonalPotential):
+    r"""How far the weights of a depth-2 network must move: the explicit regularizer R.
+
+        R(β) = min ‖w − α·w₀‖²  subject to  w₊² − w₋² = β,    R = Σ mᵢ r(βᵢ/mᵢ),    m = α²·w₀²
+
+    Woodworth et al. 2020, equation 9 and Figure 2. With w± = √m/(1 ∓ λ) the multiplier λ solves
+    4λ = z(1−λ²)² and r = 2λ²(1+λ²)/(1−λ²)². Since r' = λ = h₄⁻¹(z), the function r *is* q₄: what depth 2
+    would minimize if flows minimized distances, depth 4 minimizes implicitly.
+    """
+
+    log_scale: Any
+    weight = 1.0
+    power = 2.0
+
+
+def _sinh_excess(x: Array) -> Array:
+    """sinh(x) − x for |x| ≤ 1, by its series."""
+    square, total = x * x, 1.0
+    for n in (17, 15, 13, 11, 9, 7, 5):
+        total = 1 + square / (n * (n - 1)) * total
+    return x * square / 6 * total

@@ -1,0 +1,136 @@
+"""Kernel, rich, or in between: how far a limit is from those at infinite and at zero scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.data import Float
+from tacit.limits.ends import least_l1
+from tacit.limits.equations import prepare, weighted_gram
+from tacit.limits.interpolation import Limit, as_separable, limit, potential_of
+from tacit.limits.separable import kernel_solution
+from tacit.potentials import L1, Quadratic
+from tacit.potentials.arrays import quiet
+
+_NEAR = 0.1  # an end within 10% gives the regime its name
+
+
+@dataclass(frozen=True, eq=False)
+class Regime:
+    """Which end of the scale a limit is close to.
+
+    name: "kernel", "rich" or "intermediate" ("anti-kernel" for neurons). distance_to_kernel and
+    distance_to_rich: `relative_distance` of the limit to those at infinite and at zero scale (the minimum of
+    the tangent kernel's norm, and of the ℓ1 norm: weighted ℓ1 for deep networks with a profile).
+    kernel_distance: 1 − cos∠(K₀, K∞) between the tangent kernels at the start and at the limit, in the
+    Frobenius inner product. A Regime equals its name: `limit.regime == "rich"`.
+    """
+
+    name: str
+    distance_to_kernel: float
+    distance_to_rich: float
+    kernel_distance: float
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return self.name == other
+        return isinstance(other, Regime) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def summary(self) -> str:
+        """The regime in a line."""
+        if max(self.distance_to_kernel, self.distance_to_rich) < 1e-9:
+            return f"{self.name}: the data leave one solution, both ends coincide"
+        return (
+            f"{self.name}: {_percent(self.distance_to_rich)} from the ℓ1 end, "
+            f"{_percent(self.distance_to_kernel)} from the kernel end"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "name": self.name,
+            "distance_to_kernel": self.distance_to_kernel,
+            "distance_to_rich": self.distance_to_rich,
+            "kernel_distance": self.kernel_distance,
+        }
+
+
+def regime(model: Any, X: Any, y: Any) -> Regime:
+    """Where between the kernel and the rich end the limit of gradient flow lies."""
+    return limit(model, X, y).regime
+
+
+def regime_of(result: Limit) -> Regime:
+    """The regime of a limit that is already known."""
+    ends = ends_of(result)
+    to_kernel = relative_distance(result.predictor, ends.kernel)
+    to_rich = relative_distance(result.predictor, ends.rich)
+    moved = _angle(*(weighted_gram(result.X, metric) for metric in ends.metrics))
+    return Regime(_name(to_kernel, to_rich, moved), to_kernel, to_rich, moved)
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """The limits at infinite and zero scale, and the tangent metrics at the start and at the limit."""
+
+    kernel: Float
+    rich: Float
+    metrics: tuple[Float, Float]  # up to a factor
+
+
+@quiet
+def ends_of(result: Limit) -> Ends:
+    """What the limit would be at infinite and at zero scale, other things equal."""
+    features = result.X.shape[1]
+    potential = potential_of(result.model, features)
+    equations = prepare(result.X, result.y, tol=1e-8)
+    flat = np.ones(features)
+    if isinstance(potential, L1 | Quadratic):  # the ends themselves
+        weight = np.broadcast_to(getattr(potential, "weight", 1.0), (features,))
+        kernel = potential if isinstance(potential, Quadratic) else Quadratic()
+        metrics = (flat, flat if kernel is potential else np.abs(result.predictor))
+        return Ends(
+            limit(kernel, result.X, result.y).predictor, least_l1(equations, weight).predictor, metrics
+        )
+    separable = as_separable(potential, features)
+    start = np.zeros(features) if separable.origin is None else separable.origin
+    level = separable.shifted(-float(separable.log_scale.max()))
+    first, last = (level.inverse_hessian(separable.rapidity(w)) for w in (start, result.predictor))
+    return Ends(
+        kernel_solution(equations, separable),
+        least_l1(equations, separable.weight).predictor,
+        (first / first.max(), last / last.max()),
+    )
+
+
+def _name(to_kernel: float, to_rich: float, moved: float) -> str:
+    if max(to_kernel, to_rich) < 1e-9:  # one solution: only the kernel's movement can tell
+        return "kernel" if moved < _NEAR else "rich"
+    if min(to_kernel, to_rich) > _NEAR:
+        return "intermediate"
+    return "kernel" if to_kernel < to_rich else "rich"
+
+
+def relative_distance(w: Float, end: Float) -> float:
+    """‖w − end‖₂ / max(‖w‖₂, ‖end‖₂)."""
+    size = max(np.linalg.norm(w), np.linalg.norm(end))
+    return float(np.linalg.norm(w - end) / (size or 1.0))
+
+
+def _angle(first: Float, last: Float) -> float:
+    """1 − cos of the angle between two kernels."""
+    size = np.linalg.norm(first) * np.linalg.norm(last)
+    return float(max(0.0, 1 - np.sum(first * last) / size)) if size > 0 else 0.0
+
+
+def _percent(x: float) -> str:
+    return f"{100 * x:.2g}%" if x >= 1e-4 else "less than 0.01%"

@@ -1,0 +1,11 @@
+"""Theorems as objects that can be asked about data: assumptions, bounds, and whether they hold.
+
+    check("woodworth2020/theorem2-l1", tacit.Diagonal(log_scale=-50), X, y, epsilon=0.1).summary()
+
+One file per paper; `theorems()` lists every statement.
+"""
+
+from tacit.theorems import woodworth2020
+from tacit.theorems.registry import Assumption, Bound, Theorem, Verdict, check, theorem, theorems
+
+__all__ = ["Assumption", "Bound", "Theorem", "Verdict", "check", "theorem", "theorems", "woodworth2020"]

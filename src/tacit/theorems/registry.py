@@ -1,0 +1,195 @@
+"""What a theorem is made of, and how it is asked about a model and data."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
+
+import tacit
+
+_ROUNDING = 1e-9  # relative to the bound: being over by less is rounding, not a violation
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """A condition of a theorem, and whether it is met."""
+
+    text: str
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A conclusion of a theorem: at_least ≤ measured ≤ at_most, either side left out at will."""
+
+    text: str
+    measured: float
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Is the measured value within the bound, up to rounding (1e-9 of the bound)?"""
+        above = self.at_least is None or self.measured >= self.at_least - _ROUNDING * abs(self.at_least)
+        below = self.at_most is None or self.measured <= self.at_most + _ROUNDING * abs(self.at_most)
+        return bool(above and below)
+
+    @property
+    def looseness(self) -> float:
+        """How many times the measured value could grow (or shrink) before it meets the nearest bound.
+
+        1 where the bound is met exactly, below 1 where it is broken, ∞ where no factor reaches it (measured
+        0 under a positive bound, or an infinite bound).
+        """
+        room = []
+        if self.at_most is not None:
+            room.append(_ratio(self.at_most, self.measured))
+        if self.at_least is not None:
+            room.append(_ratio(self.measured, self.at_least))
+        return min(room, default=math.inf)
+
+
+def _ratio(larger: float, smaller: float) -> float:
+    """larger/smaller, read as the room in the claim smaller ≤ larger whatever their signs."""
+    if larger == smaller:
+        return 1.0
+    if min(larger, smaller) > 0:
+        return larger / smaller
+    if max(larger, smaller) < 0:
+        return smaller / larger
+    if math.isnan(larger) or math.isnan(smaller):
+        return math.nan
+    return math.inf if larger > smaller else 0.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a theorem says about one case.
+
+    applies: every assumption is met. holds: every bound is too, None where the theorem does not apply (the
+    bounds are reported all the same, as far as they could be computed).
+    """
+
+    key: str
+    statement: str
+    assumptions: tuple[Assumption, ...]
+    bounds: tuple[Bound, ...]
+
+    @property
+    def applies(self) -> bool:
+        """Are all assumptions met?"""
+        return all(assumption.holds for assumption in self.assumptions)
+
+    @property
+    def holds(self) -> bool | None:
+        """Are all bounds met? None where the theorem does not apply."""
+        return all(bound.holds for bound in self.bounds) if self.applies else None
+
+    def summary(self) -> str:
+        """The verdict in a few lines."""
+        words = {True: "holds", False: "FAILS", None: "does not apply"}
+        lines = [f"{self.key}: {words[self.holds]}", f"  {self.statement}"]
+        lines += [f"  assumption  {'yes' if a.holds else 'NO '}  {a.text}" for a in self.assumptions]
+        lines += [
+            f"  bound       {'yes' if b.holds else 'NO '}  {b.text}: {_interval(b)}" for b in self.bounds
+        ]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON, which has no ∞ and no NaN: None stands for both."""
+        return {
+            "key": self.key,
+            "statement": self.statement,
+            "applies": self.applies,
+            "holds": self.holds,
+            "assumptions": [{"text": a.text, "holds": bool(a.holds)} for a in self.assumptions],
+            "bounds": [
+                {name: _finite(value) for name, value in asdict(b).items()}
+                | {"holds": b.holds, "looseness": _finite(b.looseness)}
+                for b in self.bounds
+            ],
+        }
+
+
+def _finite(value: Any) -> Any:
+    """The value, or None where it is a number without a place in JSON."""
+    return value if isinstance(value, str) or (value is not None and math.isfinite(value)) else None
+
+
+def _interval(bound: Bound) -> str:
+    lower = "" if bound.at_least is None else f"{bound.at_least:.6g} ≤ "
+    upper = "" if bound.at_most is None else f" ≤ {bound.at_most:.6g}"
+    return f"{lower}{bound.measured:.6g}{upper} (looseness {bound.looseness:.4g})"
+
+
+Parts = Iterator[Assumption | Bound]
+_Parted = TypeVar("_Parted", bound=Callable[..., Parts])
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A registered statement.
+
+    function: yields its Assumptions and Bounds. needs: the arguments it must be given ("model", "X", "y" for
+    a statement about training; others for one about the potential alone). options: those with defaults.
+    """
+
+    key: str
+    statement: str
+    function: Callable[..., Parts]
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of the arguments without a default."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return tuple(p.name for p in parameters if p.default is p.empty)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of the arguments with a default."""
+        return tuple(n for n in inspect.signature(self.function).parameters if n not in self.needs)
+
+
+_THEOREMS: dict[str, Theorem] = {}
+
+
+def theorem(key: str, statement: str) -> Callable[[_Parted], _Parted]:
+    """Register a generator function that yields the Assumptions and Bounds of one statement."""
+
+    def register(function: _Parted) -> _Parted:
+        if key in _THEOREMS:
+            raise tacit.InputError(f"there is already a theorem {key!r}; choose another key")
+        _THEOREMS[key] = Theorem(key, statement, function)
+        return function
+
+    return register
+
+
+def theorems() -> tuple[Theorem, ...]:
+    """Every registered statement, in the order of registration."""
+    return tuple(_THEOREMS.values())
+
+
+def check(key: str, model: Any, X: Any = None, y: Any = None, **options: Any) -> Verdict:
+    """Ask the theorem `key` about a model, and whatever else its statement is about.
+
+    Theorems about training take the data X, y; statements about the potential alone take the arguments that
+    they name instead, such as predictor= or features= (`theorems()` lists them all with what they need).
+    """
+    if key not in _THEOREMS:
+        raise tacit.InputError(f"no theorem {key!r}; there are {', '.join(_THEOREMS)}")
+    found = _THEOREMS[key]
+    data = {name: value for name, value in (("X", X), ("y", y)) if value is not None}
+    given = {"model": model} | data | options
+    if missing := [name for name in found.needs if name not in given]:
+        raise tacit.InputError(f"{key} needs {', '.join(found.needs)}; missing: {', '.join(missing)}")
+    if extra := [name for name in given if name not in found.needs + found.options]:
+        takes = ", ".join(found.needs + found.options)
+        raise tacit.InputError(f"{key} takes {takes}; it has no use for {', '.join(extra)}")
+    parts = list(found.function(**given))
+    assumptions = tuple(part for part in parts if isinstance(part, Assumption))
+    bounds = tuple(part for part in parts if isinstance(part, Bound))
+    return Verdict(found.key, found.statement, assumptions, bounds)

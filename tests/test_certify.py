@@ -1,0 +1,112 @@
+"""Certificates: right for optimal predictors, wrong for others, whoever computed them."""
+
+import numpy as np
+import pytest
+from oracles import gaussian_problem
+from scipy.optimize import minimize
+
+import tacit
+from tacit.potentials import L1, Hypentropy, Quadratic
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return gaussian_problem(6, 20, nonzero=2, seed=0)
+
+
+def test_the_limit_of_one_model_is_certified_for_it_and_for_no_other(problem):
+    X, y = problem
+    models = [tacit.Diagonal(2, 0.1), tacit.Diagonal(3, 0.3), tacit.UntiedDiagonal(0.5, 0.3)]
+    for model in models:
+        w = tacit.limit(model, X, y).predictor
+        verdicts = [tacit.certify(other, X, y, w).holds for other in models]
+        assert verdicts == [other is model for other in models]
+
+
+def test_a_perturbed_predictor_is_refused(problem):
+    X, y = problem
+    model = tacit.Diagonal(2, 0.1)
+    w = tacit.limit(model, X, y).predictor
+    null = np.linalg.svd(X)[2][-1]
+    moved = tacit.certify(model, X, y, w + 1e-3 * null)
+    assert moved.feasibility < 1e-12
+    assert not moved.holds
+    assert not tacit.certify(model, X, y, 1.001 * w).holds
+
+
+def test_the_minimum_of_a_general_solver_is_certified(problem):
+    X, y = problem
+    Q = Hypentropy(np.log(0.3))
+    found = minimize(
+        Q.value,
+        np.linalg.pinv(X) @ y,
+        jac=Q.gradient,
+        constraints={"type": "eq", "fun": lambda w: X @ w - y, "jac": lambda w: X},
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 1000},
+    )
+    certificate = tacit.certify(Q, X, y, found.x, tol=1e-5)
+    assert certificate.holds
+    np.testing.assert_allclose(tacit.limit(Q, X, y).predictor, found.x, atol=1e-6)
+
+
+def test_multipliers_of_the_certificate_are_those_of_the_limit(problem):
+    X, y = problem
+    result = tacit.limit(tacit.Diagonal(2, 0.1), X, y)
+    found = tacit.certify(result.model, X, y, result.predictor)
+    np.testing.assert_allclose(found.dual, result.dual, rtol=1e-9)
+
+
+def test_norms_are_certified_through_their_subdifferential(problem):
+    X, y = problem
+    rich, kernel = tacit.limit(L1(), X, y).predictor, tacit.limit(Quadratic(), X, y).predictor
+    assert np.count_nonzero(rich) == 6
+    assert tacit.certify(L1(), X, y, rich).holds
+    assert tacit.certify(Quadratic(), X, y, kernel).holds
+    assert not tacit.certify(L1(), X, y, kernel).holds
+    assert not tacit.certify(Quadratic(), X, y, rich).holds
+    np.testing.assert_allclose(kernel, np.linalg.pinv(X) @ y, atol=1e-12)
+
+
+def test_a_matrix_metric_gives_the_weighted_least_norm(problem):
+    X, y = problem
+    A = np.random.default_rng(1).standard_normal((20, 20))
+    B = A @ A.T + np.eye(20)
+    w = tacit.limit(Quadratic(B), X, y).predictor
+    inverse = np.linalg.inv(B)
+    np.testing.assert_allclose(w, inverse @ X.T @ np.linalg.solve(X @ inverse @ X.T, y), atol=1e-10)
+    assert tacit.certify(Quadratic(B), X, y, w).holds
+
+
+def test_coordinates_below_the_smallest_float_are_certified_by_what_is_known_of_them(problem):
+    X, y = problem
+    model = tacit.Diagonal(depth=2, log_scale=-690.0)
+    result = tacit.limit(model, X, y)
+    assert (result.predictor == 0).any()
+    assert tacit.certify(model, X, y, result.predictor).holds
+
+
+class TestMargin:
+    """min ½‖w‖² with margins at least 1, whose solution is known by hand."""
+
+    X = np.array([[2.0, 0.0], [0.0, 2.0], [3.0, 3.0]])
+    y = np.ones(3)
+
+    def test_the_known_solution_holds_with_its_multipliers(self):
+        certificate = tacit.certify(Quadratic(), self.X, self.y, [0.5, 0.5], problem="margin")
+        assert certificate.holds
+        np.testing.assert_allclose(certificate.dual, [0.25, 0.25, 0.0], atol=1e-12)
+
+    @pytest.mark.parametrize("w", [[0.6, 0.6], [0.4, 0.6], [0.5, 0.7], [0.5, 0.4]])
+    def test_other_predictors_do_not(self, w):
+        assert not tacit.certify(Quadratic(), self.X, self.y, w, problem="margin").holds
+
+    def test_labels_enter_with_their_sign(self):
+        flipped = self.X * [[1.0], [-1.0], [1.0]]
+        labels = [1.0, -1.0, 1.0]
+        assert tacit.certify(Quadratic(), flipped, labels, [0.5, 0.5], problem="margin").holds
+
+    def test_a_nonsmooth_potential_takes_any_subgradient(self):
+        X, y = np.array([[2.0, 1.0]]), np.ones(1)
+        assert tacit.certify(L1(), X, y, [0.5, 0.0], problem="margin").holds
+        assert not tacit.certify(L1(), X, y, [0.0, 1.0], problem="margin").holds

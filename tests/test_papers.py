@@ -1,0 +1,190 @@
+"""Figures of the papers: every claim holds, and would not hold of a wrong implementation."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit.papers import Claim, figures, reproduce
+from tacit.papers.registry import PAPERS, PRESETS
+from tacit.potentials import Quadratic
+
+KEYS = [entry.key for entry in figures()]
+NONE_IS_AN_ANSWER = {"woodworth2020/fig1c": {"log_scale"}, "woodworth2020/fig3c": {"log_scale"}}
+REGISTERED = {
+    *(f"woodworth2020/{name}" for name in ("fig1a", "fig1b", "fig1c", "fig2", "fig3a", "fig3b", "fig3c")),
+    "azulay2021/fig7.1",
+}
+every_figure = pytest.mark.parametrize("key", KEYS)
+
+
+def entry_of(key):
+    (entry,) = figures(key)
+    return entry
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Each figure at its quick preset, made when first asked for and then kept."""
+    folder, kept = tmp_path_factory.mktemp("figures"), {}
+
+    def make(key):
+        if key not in kept:
+            kept[key] = reproduce(entry_of(key), out=folder)
+        return kept[key]
+
+    return make
+
+
+def test_these_figures_are_registered():
+    assert REGISTERED <= set(KEYS)
+    assert {key.split("/")[0] for key in KEYS} == set(PAPERS)
+
+
+@every_figure
+def test_a_figure_has_a_key_a_caption_and_two_presets_with_the_same_parameters(key):
+    entry = entry_of(key)
+    paper, _, name = key.partition("/")
+    assert paper in PAPERS
+    assert re.fullmatch(r"fig[\d.]+[a-z]?", name)
+    number = name.removeprefix("fig")
+    assert re.search(rf"\(Figure {re.escape(number)}\)", entry.caption)
+    assert tuple(entry.presets) == PRESETS
+    quick, paper_size = entry.presets.values()
+    assert quick.keys() == paper_size.keys()
+
+
+@every_figure
+def test_every_claim_holds(made, key):
+    result = made(key)
+    assert result.claims
+    assert [claim.summary() for claim in result.claims if not claim.holds] == []
+    assert result.holds
+
+
+@every_figure
+def test_every_claim_says_what_was_measured_and_what_was_expected(made, key):
+    for claim in made(key).claims:
+        content = claim.to_dict()
+        assert len(claim.text) > 10
+        assert np.isfinite(content["measured"])
+        assert content["at_least"] is not None or content["at_most"] is not None
+        assert content["threshold"]
+        assert content["verdict"] == "holds"
+    assert len({claim.text for claim in made(key).claims}) == len(made(key).claims)
+
+
+@every_figure
+def test_data_are_finite_except_where_none_is_the_answer(made, key):
+    data = made(key).data
+    assert data.data_vars
+    for name, values in data.variables.items():
+        if values.dtype.kind == "f" and name not in NONE_IS_AN_ANSWER.get(key, ()):
+            assert np.isfinite(values.values).all(), name
+
+
+@every_figure
+def test_files_hold_the_picture_the_data_and_the_verdict(made, key):
+    import xarray as xr
+
+    result = made(key)
+    heads = {kind: open(path, "rb").read(8) for kind, path in result.files.items()}  # noqa: SIM115
+    assert heads["png"] == b"\x89PNG\r\n\x1a\n"
+    assert heads["pdf"].startswith(b"%PDF-")
+    with xr.open_dataset(result.files["nc"], engine="scipy") as saved:
+        assert saved.attrs["figure"] == key
+        for name in result.data.data_vars:
+            np.testing.assert_array_equal(saved[name].values, result.data[name].values)
+    with open(result.files["json"], encoding="utf-8") as file:
+        content = json.load(file)
+    assert content["claims"] == [claim.to_dict() for claim in result.claims]
+    assert (content["figure"], content["preset"], content["seed"]) == (key, "quick", 0)
+    assert content["parameters"] == entry_of(key).presets["quick"]
+    assert content["holds"] is True
+
+
+@pytest.mark.parametrize("key", ["woodworth2020/fig1a", "woodworth2020/fig3b", "azulay2021/fig7.1"])
+def test_the_same_seed_gives_the_same_claims(made, key, tmp_path):
+    assert reproduce(entry_of(key), out=tmp_path).claims == made(key).claims
+
+
+def test_another_seed_draws_other_data_and_the_claims_still_hold(made, tmp_path):
+    for key in ("woodworth2020/fig1a", "woodworth2020/fig1b", "azulay2021/fig7.1"):
+        other = reproduce(entry_of(key), out=tmp_path, seed=17)
+        assert [claim.summary() for claim in other.claims if not claim.holds] == []
+        assert other.claims != made(key).claims
+
+
+def kernel_always(model, X, y, **options):
+    """A wrong implementation: the minimum ℓ2 norm solution, whatever the model."""
+    return REAL(Quadratic(), X, y, **options)
+
+
+def small_scale_always(model, X, y, **options):
+    """Another: one that forgets the scale."""
+    return REAL(tacit.Diagonal(2, 1e-6), X, y, **options)
+
+
+REAL = tacit.limit
+
+
+@pytest.mark.parametrize("wrong", [kernel_always, small_scale_always])
+@pytest.mark.parametrize("key", ["woodworth2020/fig1a", "woodworth2020/fig1b", "azulay2021/fig7.1"])
+def test_a_wrong_limit_is_caught(monkeypatch, tmp_path, key, wrong):
+    monkeypatch.setattr(tacit, "limit", wrong)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = reproduce(entry_of(key), out=tmp_path)
+    assert sum(not claim.holds for claim in result.claims) >= 1
+    assert not result.holds
+    assert json.loads((tmp_path / f"{key}.json").read_text())["holds"] is False
+
+
+@pytest.mark.parametrize(
+    ("measured", "thresholds", "holds"),
+    [
+        (1.0, {"at_most": 1.0}, True),
+        (1.0, {"at_least": 1.0}, True),
+        (1.1, {"at_most": 1.0}, False),
+        (0.9, {"at_least": 1.0}, False),
+        (0.9, {"at_least": 0.5, "at_most": 1.0}, True),
+        (0.4, {"at_least": 0.5, "at_most": 1.0}, False),
+        (float("nan"), {"at_most": 1.0}, False),
+        (float("nan"), {"at_least": 1.0}, False),
+        (float("nan"), {}, False),
+        (float("inf"), {"at_most": 1.0}, False),
+        (-float("inf"), {"at_least": 1.0}, False),
+        (np.float64("nan"), {"at_least": 0.0, "at_most": 1.0}, False),
+    ],
+)
+def test_a_claim_holds_on_its_threshold_and_fails_beyond_and_at_nan(measured, thresholds, holds):
+    claim = Claim("a sentence", measured, **thresholds)
+    assert claim.holds is holds
+    assert claim.to_dict()["verdict"] == ("holds" if holds else "fails")
+    assert claim.summary().startswith("holds" if holds else "FAILS")
+
+
+@pytest.mark.parametrize(
+    ("selection", "match"),
+    [
+        ("nope", "no figure or paper 'nope'; there are woodworth2020, azulay2021"),
+        ("woodworth2020/fig9", "no figure or paper 'woodworth2020/fig9'; there are .*woodworth2020/fig1a"),
+        ("", "no figure or paper"),
+        ("wood", "no figure or paper"),
+    ],
+)
+def test_what_is_no_figure_is_refused_with_those_there_are(selection, match):
+    with pytest.raises(tacit.InputError, match=match):
+        figures(selection)
+
+
+def test_a_paper_selects_its_figures_and_all_selects_all():
+    assert [entry.key for entry in figures("azulay2021")] == [k for k in KEYS if k.startswith("azulay2021/")]
+    assert [entry.key for entry in figures("all")] == KEYS
+
+
+def test_an_unknown_preset_is_refused(tmp_path):
+    with pytest.raises(tacit.InputError, match="preset must be one of quick, paper, got 'slow'"):
+        reproduce(entry_of("woodworth2020/fig2"), preset="slow", out=tmp_path)
+    assert list(tmp_path.iterdir()) == []
