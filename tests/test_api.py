@@ -211,7 +211,7 @@ def test_no_limit_is_called_converged_without_a_certificate(problem, sizes, dept
     """Whatever the data: no warning, and a result that does not fit them does not say that it does."""
     X, y = (size * array for size, array in zip(SIZES[sizes], problem, strict=True))
     result = tacit.limit(tacit.Diagonal(depth, 0.1), X, y)
-    certified = result.feasibility <= 1e-6 and result.stationarity <= 1e-6
+    certified = result.feasibility <= 1e-3 and result.stationarity <= 1e-3
     assert certified or not result.converged
 
 

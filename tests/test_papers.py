@@ -2,11 +2,13 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tacit
+from tacit.cli import main
 from tacit.papers import Claim, figures, reproduce
 from tacit.papers.registry import PAPERS, PRESETS
 from tacit.potentials import Quadratic
@@ -39,7 +41,7 @@ def made(tmp_path_factory):
 
 
 def test_these_figures_are_registered():
-    assert REGISTERED <= set(KEYS)
+    assert set(KEYS) >= REGISTERED
     assert {key.split("/")[0] for key in KEYS} == set(PAPERS)
 
 
@@ -90,15 +92,13 @@ def test_files_hold_the_picture_the_data_and_the_verdict(made, key):
     import xarray as xr
 
     result = made(key)
-    heads = {kind: open(path, "rb").read(8) for kind, path in result.files.items()}  # noqa: SIM115
-    assert heads["png"] == b"\x89PNG\r\n\x1a\n"
-    assert heads["pdf"].startswith(b"%PDF-")
+    assert Path(result.files["png"]).read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert Path(result.files["pdf"]).read_bytes().startswith(b"%PDF-")
     with xr.open_dataset(result.files["nc"], engine="scipy") as saved:
         assert saved.attrs["figure"] == key
         for name in result.data.data_vars:
             np.testing.assert_array_equal(saved[name].values, result.data[name].values)
-    with open(result.files["json"], encoding="utf-8") as file:
-        content = json.load(file)
+    content = json.loads(Path(result.files["json"]).read_text(encoding="utf-8"))
     assert content["claims"] == [claim.to_dict() for claim in result.claims]
     assert (content["figure"], content["preset"], content["seed"]) == (key, "quick", 0)
     assert content["parameters"] == entry_of(key).presets["quick"]
@@ -132,13 +132,18 @@ REAL = tacit.limit
 
 @pytest.mark.parametrize("wrong", [kernel_always, small_scale_always])
 @pytest.mark.parametrize("key", ["woodworth2020/fig1a", "woodworth2020/fig1b", "azulay2021/fig7.1"])
-def test_a_wrong_limit_is_caught(monkeypatch, tmp_path, key, wrong):
+def test_a_wrong_limit_fails_claims(monkeypatch, tmp_path, key, wrong):
     monkeypatch.setattr(tacit, "limit", wrong)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        result = reproduce(entry_of(key), out=tmp_path)
-    assert sum(not claim.holds for claim in result.claims) >= 1
+    result = reproduce(entry_of(key), out=tmp_path)
     assert not result.holds
     assert json.loads((tmp_path / f"{key}.json").read_text())["holds"] is False
+
+
+@pytest.mark.parametrize("key", ["woodworth2020/fig1c", "woodworth2020/fig3c"])
+def test_where_nothing_can_be_measured_claims_fail_and_the_figure_is_made(monkeypatch, tmp_path, key):
+    monkeypatch.setattr(tacit, "limit", kernel_always)
+    assert not reproduce(entry_of(key), out=tmp_path).holds
+    assert (tmp_path / f"{key}.png").exists()
 
 
 @pytest.mark.parametrize(
@@ -188,3 +193,32 @@ def test_an_unknown_preset_is_refused(tmp_path):
     with pytest.raises(tacit.InputError, match="preset must be one of quick, paper, got 'slow'"):
         reproduce(entry_of("woodworth2020/fig2"), preset="slow", out=tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def strict_json(text):
+    return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+def test_the_command_makes_a_figure_and_again_but_not_over_files_of_others(tmp_path, capsys):
+    command = ["reproduce", "woodworth2020/fig2", "--out", str(tmp_path), "--json", "-"]
+    for seed in ("0", "0", str(2**70)):
+        assert main([*command, "--seed", seed]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        (content,) = strict_json(out)["figures"]
+        assert {"text", "measured", "threshold", "verdict"} <= content["claims"][0].keys()
+        made = sorted(path.suffix for path in (tmp_path / "woodworth2020").iterdir())
+        assert made == [".json", ".nc", ".pdf", ".png"]
+    (tmp_path / "woodworth2020/fig2.nc").write_text("a thesis")
+    assert main(command) == 2
+    assert "fig2.nc exists and was not written by Tacit" in capsys.readouterr().err
+
+
+def test_the_command_ends_with_status_1_when_a_claim_fails(tmp_path, capsys, monkeypatch):
+    failing = [Claim("this is so", 2.0, at_most=1.0), Claim("and this", float("nan"), at_most=1.0)]
+    monkeypatch.setattr(entry_of("woodworth2020/fig2").make, "claims", lambda self, data: iter(failing))
+    command = ["reproduce", "woodworth2020/fig2", "--out", str(tmp_path)]
+    assert main(command) == 1
+    assert "FAILS  this is so: 2 (at most 1)" in capsys.readouterr().out
+    assert main([*command, "--json", "-"]) == 1
+    assert strict_json(capsys.readouterr().out)["holds"] is False

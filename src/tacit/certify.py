@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog, nnls
 
-from tacit.data import Float, as_floats, check_problem
+from tacit.data import Float, as_floats, check_problem, check_tolerance
 from tacit.errors import InputError
+from tacit.potentials.arrays import quiet
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,7 @@ class Certificate:
     @property
     def holds(self) -> bool:
         """All three within the tolerance."""
-        return max(self.stationarity, self.feasibility, self.complementarity) <= self.tol
+        return all(x <= self.tol for x in (self.stationarity, self.feasibility, self.complementarity))
 
     def summary(self) -> str:
         """The certificate in a line."""
@@ -54,23 +55,27 @@ def certify(
     from tacit.limits.interpolation import potential_of
 
     X, y = check_problem(X, y)
+    check_tolerance(tol)
     w = as_floats(predictor, "predictor", ndim=(1,))
     if len(w) != X.shape[1]:
         raise InputError(f"predictor has {len(w)} entries but X has {X.shape[1]} features")
     Q = potential_of(potential, X.shape[1])
     if problem == "regression":
-        nu = _best_multipliers(Q, X, w)
+        nu = best_multipliers(Q, X, w)
         return Certificate(problem, stationarity(Q, X, w, nu), relative_residual(X, y, w), 0.0, nu, tol)
     if problem == "margin":
         return _certify_margin(Q, X, y, w, tol)
     raise InputError(f'problem must be "regression" or "margin", got {problem!r}')
 
 
+@quiet
 def relative_residual(X: Float, y: Float, w: Float) -> float:
     """‖Xw − y‖/‖y‖ (the numerator alone where y = 0)."""
-    return float(np.linalg.norm(X @ w - y) / (np.linalg.norm(y) or 1.0))
+    unit = np.abs(y).max() or 1.0  # norms of large numbers would overflow
+    return float(np.linalg.norm((X @ w - y) / unit) / (np.linalg.norm(y / unit) or 1.0))
 
 
+@quiet
 def stationarity(potential: Any, X: Float, w: Float, nu: Float) -> float:
     """Distance of Xᵀν from the subdifferential ∂Q(w), relative to ‖∇Q(w)‖∞."""
     lower, upper = _subdifferential(potential, w)
@@ -87,9 +92,11 @@ def _subdifferential(potential: Any, w: Float) -> tuple[Float, Float]:
     return gradient, gradient
 
 
-def _best_multipliers(potential: Any, X: Float, w: Float) -> Float:
+def best_multipliers(potential: Any, X: Float, w: Float) -> Float:
     """ν that brings Xᵀν closest to ∂Q(w): least squares where Q is smooth, a linear program elsewhere."""
     lower, upper = _subdifferential(potential, w)
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
+        return np.zeros(X.shape[0])
     smooth = lower == upper
     nu = np.linalg.lstsq(X[:, smooth].T, lower[smooth], rcond=None)[0]
     if smooth.all() or stationarity(potential, X, w, nu) <= 1e-12:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import io
+import math
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -18,46 +21,108 @@ class _Parser(argparse.ArgumentParser):
     """Errors in one line, with the next thing to type."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"tacit: {message} (try '{self.prog} --help')\n")
+        self.exit(BAD_INPUT, f"tacit: {_in_one_line(message)} (try '{self.prog} --help')\n")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        _flush()
+        super().exit(status, message)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the return value is the exit status."""
-    options = _parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # not every terminal knows every letter
     try:
-        return int(options.run(options))
-    except TacitError as error:
-        if options.debug:
-            raise
-        print(f"tacit: {' '.join(str(error).split())}", file=sys.stderr)
-        return FAILED if isinstance(error, NotConvergedError) else BAD_INPUT
+        options = _parse(arguments)
+        status = options.run(options)
+        _flush()
+        return int(status)
     except KeyboardInterrupt:
         print("tacit: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         return DONE
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        print(f"tacit: {_in_one_line(_explanation(error))}", file=sys.stderr)
+        _give_up_output()
+        return BAD_INPUT if isinstance(error, _REFUSALS) and not isinstance(error, NotConvergedError) else FAILED
+
+
+def _explanation(error: Exception) -> str:
+    if isinstance(error, TacitError):
+        return str(error)
+    if isinstance(error, OSError):
+        return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
+    return f"a defect of Tacit's, {type(error).__name__}: {error} (--debug shows where)"
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _flush() -> None:
+    print(end="", flush=True)
+
+
+def _give_up_output() -> None:
+    """Send what standard output will not take nowhere, so that it fails no second time at exit."""
+    try:
+        _flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    options, unknown = _parser().parse_known_args(_with_negative_numbers(arguments))
+    if unknown:
+        options.command.error(f"unrecognized arguments: {' '.join(unknown)}")
+    return options
+
+
+def _with_negative_numbers(arguments: Sequence[str]) -> list[str]:
+    """`--log-scale -1e3` as `--log-scale=-1e3`: argparse takes what begins with a minus for a flag."""
+    joined: list[str] = []
+    for argument in arguments:
+        if re.match(r"-(\.?\d|inf|nan)", argument) and joined and re.fullmatch(r"--[a-z-]+", joined[-1]):
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="tacit",
         description="Of all the solutions that fit the data, which one does gradient descent pick, and why?",
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"tacit {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for add in (_add_limit, _add_reproduce, _add_demo):
-        command = add(commands)
-        command.add_argument("--debug", action="store_true", help="show the full traceback of an error")
+    for each in (parser, *(add(commands) for add in (_add_limit, _add_reproduce, _add_demo))):
+        each.add_argument("--debug", action="store_true", help="show the full traceback of an error")
     return parser
 
 
 def _command(commands: Any, name: str, run: Callable[..., int], help: str, **texts: str) -> Any:
     command = commands.add_parser(
-        name, help=help, formatter_class=argparse.RawDescriptionHelpFormatter, **texts
+        name,
+        help=help,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        **texts,
     )
-    command.set_defaults(run=run)
+    command.set_defaults(run=run, command=command)
     return command
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a whole number, 0 or more, got {text!r}")
+    return int(text)
 
 
 def _add_limit(commands: Any) -> Any:
@@ -103,20 +168,35 @@ def _limit(options: argparse.Namespace) -> int:
     from tacit.outputs import write_json
 
     table = read_table(options.data, options.target)
-    _keep_input(options.data, options.json, options.plot)
     model = _model(options)
+    _claim_outputs(options)
     result = limit(model, table.X, table.y, tol=options.tol)
-    if options.json != "-":
+    speak = options.json != "-"
+    if speak:
         print(result.summary())
-    if options.json:
+    if options.json is not None:
         content = {"data": options.data, "target": table.target, "features": table.features}
         write_json({**content, **result.to_dict()}, options.json)
-    if options.plot:
+    if options.plot is not None:
         from tacit.portrait import draw_limit
 
         path = draw_limit(result, table.features, options.plot)
-        print(f"  figure       {path}", file=sys.stderr if options.json == "-" else sys.stdout)
+        if speak:
+            print(f"  figure       {path}")
     return DONE if result.converged else FAILED
+
+
+def _claim_outputs(options: argparse.Namespace) -> None:
+    """Everything that could keep the results from being written, said before they are computed."""
+    from tacit.figures import figure_kind
+    from tacit.outputs import claim_all
+
+    files = [path for path in (options.json, options.plot) if path not in (None, "-")]
+    for path in files:
+        if os.path.exists(path) and os.path.samefile(path, options.data):
+            raise InputError(f"{path} is the data itself; write the result elsewhere")
+    kinds = {} if options.plot is None else {options.plot: figure_kind(options.plot)}
+    claim_all((path, kinds.get(path, "json")) for path in files)
 
 
 def _model(options: argparse.Namespace) -> Any:

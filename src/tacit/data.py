@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import warnings
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,39 +18,69 @@ from tacit.errors import InputError
 Float = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-_READERS = {".csv": ",", ".tsv": "\t", ".txt": None}
+_TEXT: dict[str, dict[str, Any]] = {
+    ".csv": {"sep": ",", "low_memory": False},
+    ".tsv": {"sep": "\t", "low_memory": False},
+    ".txt": {"sep": None, "engine": "python"},  # whatever stands between the first names
+}
 
 
 def as_floats(values: Any, name: str, *, ndim: tuple[int, ...]) -> Float:
-    """`values` as a float64 array of one of the given dimensions, all finite; `InputError` otherwise."""
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind == "c":
-            raise TypeError
-        array = np.asarray(array, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be numbers, got {_what_is_not_a_number(values)}") from None
+    """`values` as a float64 array of one of the given dimensions, all finite; `InputError` otherwise.
+
+    The array is the one given where that is possible: copy before changing it.
+    """
+    array = _as_numeric(values, name)
     if array.ndim not in ndim:
-        wanted = " or ".join(str(n) for n in ndim)
-        raise InputError(f"{name} must have {wanted} dimensions, got an array of shape {array.shape}")
+        counts = f"have {' or '.join(map(str, ndim))} dimension{'s' if max(ndim) > 1 else ''}"
+        wanted = "be a single number" if ndim == (0,) else counts
+        raise InputError(f"{name} must {wanted}, got an array of shape {array.shape}")
+    with np.errstate(over="ignore"):
+        array = np.asarray(array, dtype=np.float64)
     if not np.isfinite(array).all():
         bad = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        where = f" at {name}[{', '.join(map(str, bad))}]" if bad else ""
-        raise InputError(f"{name} must be finite, got {array[bad]}{where}; drop or fill such entries first")
+        if not bad:
+            raise InputError(f"{name} must be finite, got {array[bad]}")
+        where = f"{name}[{', '.join(map(str, bad))}]"
+        raise InputError(f"{name} must be finite, got {array[bad]} at {where}; drop or fill such entries")
+    return array
+
+
+def _as_numeric(values: Any, name: str) -> NDArray[Any]:
+    """An array of numbers: text, dates, complex numbers, masks and rows of different lengths are refused."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise InputError(f"{name} must be numbers, got masked entries; fill or drop them first")
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            array = np.asarray([float(v) for v in array.flat], dtype=np.float64).reshape(array.shape)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{name} must be numbers, got {_what_is_not_a_number(values)}") from None
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{name} must be numbers, got {_what_is_not_a_number(values)}")
     return array
 
 
 def _what_is_not_a_number(values: Any) -> str:
     try:
-        entries = np.asarray(values, dtype=object).ravel()
+        entries = np.asarray(values).ravel()
     except ValueError:
         return "rows of different lengths"
-    for entry in entries:
-        try:
-            float(entry)
-        except (TypeError, ValueError):
-            return repr(entry)
-    return f"an array of type {np.asarray(values).dtype}"
+    if any(isinstance(entry, (list, tuple, np.ndarray)) for entry in entries):
+        return "rows of different lengths"
+    if entries.dtype.kind in "OUS":
+        for entry in entries.tolist():
+            if isinstance(entry, (str, bytes)) or not _is_number(entry):
+                return f"{entry!r}"[:60]
+    return f"values of type {entries.dtype}"
+
+
+def _is_number(entry: Any) -> bool:
+    try:
+        float(entry)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def check_problem(X: Any, y: Any) -> tuple[Float, Float]:
@@ -65,6 +99,12 @@ def check_problem(X: Any, y: Any) -> tuple[Float, Float]:
     return X, y
 
 
+def check_tolerance(tol: Any) -> None:
+    """Refuse a tolerance that is not a number between 0 and 1."""
+    if not 0 < float(as_floats(tol, "tol", ndim=(0,))) < 1:
+        raise InputError(f"tol must lie between 0 and 1, got {tol!r}")
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """A data set read from a file: features, target, and what they are called."""
@@ -78,30 +118,52 @@ class Table:
 def read_table(path: str | Path, target: str | None = None) -> Table:
     """Read CSV, TSV, Parquet, or NPZ with arrays X and y; `target` names the column to predict."""
     path = Path(path)
-    if not path.is_file():
-        raise InputError(f"no file at {path}; DATA must be a CSV, TSV, Parquet or NPZ file")
+    _check_file(path)
     if path.suffix.lower() == ".npz":
-        return _read_npz(path)
+        return _read_npz(path, target)
     frame = _read_frame(path)
+    listed = _listed(list(frame.columns))
     if target is None:
-        raise InputError(f"say which column of {path.name} is the target, with --target: {_names(frame)}")
+        raise InputError(f"say which column of {path.name} is the target, with --target: {listed}")
     if target not in frame.columns:
-        raise InputError(f"--target {target!r} is not a column of {path.name}, which has {_names(frame)}")
-    features = frame.drop(columns=[target])
-    for name in frame.columns:
-        _check_column(frame[name], str(name), path)
-    X, y = check_problem(features.to_numpy(dtype=np.float64), frame[target].to_numpy(dtype=np.float64))
-    return Table(X, y, tuple(map(str, features.columns)), target)
+        raise InputError(f"--target {target!r} is not a column of {path.name}, which has {listed}")
+    columns = {name: _numbers(frame[name], name, path) for name in frame.columns}
+    y = columns.pop(target)
+    if not columns:
+        raise InputError(f"{path.name} has no feature: its only column is the target {target!r}")
+    X, y = check_problem(np.column_stack(list(columns.values())), y)
+    return Table(X, y, tuple(columns), target)
 
 
-def _read_npz(path: Path) -> Table:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except Exception as error:
-        raise InputError(f"{path} is not a readable NPZ file ({error})") from None
+def shortened(text: str, most: int) -> str:
+    """The text, with an ellipsis for its middle if it is longer than that."""
+    if len(text) <= most:
+        return text
+    return f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
+
+
+def _check_file(path: Path) -> None:
+    if os.path.isfile(path):
+        return
+    wanted = "DATA must be a CSV, TSV, Parquet or NPZ file"
+    if os.path.exists(path):
+        raise InputError(f"{path} is a folder, a pipe or a device; {wanted}")
+    raise InputError(f"no file at {shortened(str(path), 120)}; {wanted}")
+
+
+def _read_npz(path: Path, target: str | None) -> Table:
+    with path.open("rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in ("X", "y") if name in archive.files}
+        except Exception as error:
+            raise InputError(
+                f"{path} is not a readable NPZ file; numpy.savez(path, X=X, y=y) makes one, from numbers"
+            ) from error
     if missing := {"X", "y"} - arrays.keys():
         raise InputError(f"{path.name} must hold arrays X and y; {' and '.join(sorted(missing))} missing")
+    if target not in (None, "y"):
+        raise InputError(f"--target {target!r}: {path.name} holds X and y, and y is the target; leave it out")
     X, y = check_problem(arrays["X"], arrays["y"])
     return Table(X, y, tuple(f"x{i}" for i in range(X.shape[1])), "y")
 
@@ -109,40 +171,89 @@ def _read_npz(path: Path) -> Table:
 def _read_frame(path: Path) -> Any:
     import pandas as pd
 
-    suffix = path.suffix.lower()
+    kind = path.suffix.lower()
+    if kind not in (".parquet", ".pq", *_TEXT):
+        raise InputError(f"cannot tell what {path.name} is; name it .csv, .tsv, .parquet or .npz")
     try:
-        if suffix in (".parquet", ".pq"):
-            frame = pd.read_parquet(path)
-        elif suffix in _READERS:
-            frame = pd.read_csv(path, sep=_READERS[suffix], engine="python" if suffix == ".txt" else "c")
-        else:
-            raise InputError(f"cannot tell what {path.name} is; name it .csv, .tsv, .parquet or .npz")
+        frame = _read_text(path, **_TEXT[kind]) if kind in _TEXT else pd.read_parquet(path)
     except InputError:
         raise
     except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise InputError(f"{path} is not a readable {suffix[1:].upper()} file ({reason})") from None
+        reason = getattr(error, "strerror", None) or str(error).strip() or type(error).__name__
+        reason = shortened(reason.splitlines()[0], 120)
+        raise InputError(f"{path} is not a readable {kind[1:].upper()} file ({reason})") from error
     if frame.empty:
         raise InputError(f"{path} has no rows; a data set needs at least one sample")
+    frame.columns = frame.columns.map(str)
+    _check_names(list(frame.columns), path)
     return frame
 
 
-def _check_column(column: Any, name: str, path: Path) -> None:
+def _read_text(path: Path, **options: Any) -> Any:
+    """A table in text, whose rows must not have more fields than its header has names."""
     import pandas as pd
 
-    numbers = pd.to_numeric(column, errors="coerce")
-    bad = numbers.isna()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            frame = pd.read_csv(path, index_col=False, **options)
+        except pd.errors.ParserWarning as warning:
+            raise InputError(
+                f"{path.name}: rows have more fields than the header has names; give every column a name "
+                "(a row index too), or drop it"
+            ) from warning
+    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
+    _check_names(header.iloc[0].tolist(), path)  # as they stand there: pandas makes equal names differ
+    return frame
+
+
+def _check_names(names: list[str], path: Path) -> None:
+    for name, count in Counter(names).items():
+        if not name.strip() or re.fullmatch(r"Unnamed: \d+", name):
+            place = names.index(name)
+            what = "has no name" if place else "looks like a row index"
+            raise InputError(
+                f"{path.name}: column {place + 1}, {name!r}, {what}; "
+                "drop it (pandas: to_csv(…, index=False)) or give it a name"
+            )
+        if count > 1:
+            raise InputError(f"{path.name} has {count} columns named {name!r}; rename or drop all but one")
+
+
+def _numbers(column: Any, name: str, path: Path) -> Float:
+    """The column as floats; `InputError` names the first entry that is not a finite number."""
+    numbers = _as_numbers(column)
+    bad = ~np.isfinite(numbers)
     if not bad.any():
-        return
-    row = int(bad.to_numpy().argmax())
-    entry = column.iloc[row]
-    what = "is missing" if pd.isna(entry) else f"is {entry!r}, not a number"
+        return numbers
+    row = int(bad.argmax())
     raise InputError(
-        f"{path.name}: column {name!r}, row {row + 1} {what}; drop the column or the row, or encode it"
+        f"{path.name}: column {name!r}, row {row + 1} {_what_is_wrong(column.iloc[row])}; "
+        "drop the column or the row, or encode it"
     )
 
 
-def _names(frame: Any) -> str:
-    names = [str(name) for name in frame.columns]
-    shown = ", ".join(names[:8])
+def _as_numbers(column: Any) -> Float:
+    """The column as floats, NaN where an entry is missing or is neither a number nor the text of one."""
+    import pandas as pd
+
+    if not pd.api.types.is_numeric_dtype(column):
+        if column.dtype.kind != "O":  # dates and durations, which pandas would count in nanoseconds
+            return np.full(len(column), np.nan)
+        column = pd.to_numeric(column.astype(object), errors="coerce")
+    return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _what_is_wrong(entry: Any) -> str:
+    import pandas as pd
+
+    if pd.api.types.is_scalar(entry) and pd.isna(entry):
+        return "is missing"
+    if isinstance(entry, float | np.floating):
+        return f"is {entry}, not a finite number"
+    return f"is {shortened(repr(entry), 60)}, not a number"
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(shortened(repr(name), 24) for name in names[:8])
     return shown if len(names) <= 8 else f"{shown}, … ({len(names)} columns)"

@@ -12,6 +12,7 @@ from tacit.data import Float
 from tacit.figures import KERNEL, MUTED, RICH, TRUTH, save_figure
 from tacit.limits import Limit, limit
 from tacit.models import Diagonal
+from tacit.outputs import claim_path
 from tacit.potentials import L1, Quadratic
 from tacit.problems import SparseRegression, sparse_regression
 from tacit.progress import progress
@@ -52,17 +53,16 @@ class Sweep:
 
 def demo(out: str, seed: int = 0) -> bool:
     """Run the sweep, print the table, draw the figure; True if every limit carries its certificate."""
+    target = claim_path(Path(out) / "demo.png", "png")
     print("Sparse regression: 100 samples, 1000 features, 5 of them relevant, noise 0.1.")
     print("A depth-2 diagonal network fits the data exactly. Which solution it finds depends on its start:\n")
     sweep = _sweep(sparse_regression(100, 1000, seed=seed))
     print(_table(sweep))
-    picture = save_figure(
-        lambda axes: draw(sweep, axes), [Path(out) / "demo.png"], figsize=(8.6, 3.5), ncols=2
-    )[0]
+    save_figure(lambda axes: draw(sweep, axes), [target], figsize=(8.6, 3.5), ncols=2)
     good = sum(found.converged for found in sweep.limits)
     milliseconds = 1000 * np.median([found.seconds for found in sweep.limits])
     print(f"\n{good} of {len(sweep.limits)} limits certified, {milliseconds:.0f} ms each (median).")
-    print(f"figure: {picture}")
+    print(f"figure: {target}")
     return good == len(sweep.limits)
 
 

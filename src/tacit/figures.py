@@ -2,38 +2,55 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from tacit.errors import InputError
-from tacit.outputs import MADE_BY, claim_path
+from tacit.outputs import MADE_BY, write_file
 
 STYLE = Path(__file__).with_name("tacit.mplstyle")
 KERNEL, RICH, TRUTH, MUTED = "#0072B2", "#D55E00", "#009E73", "#999999"
-_METADATA = {".png": "Software", ".pdf": "Creator", ".svg": "Creator"}
+_METADATA = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
+_STRANGE_LETTERS = "Glyph .* missing from|Matplotlib currently does not support"  # drawn as empty boxes
 
 
 def save_figure(draw: Callable[[Any], None], paths: Iterable[str | Path], **layout: Any) -> list[Path]:
     """Draw on fresh axes (arguments of `plt.subplots` in layout) and save under every name given."""
+    targets = [(path, figure_kind(path)) for path in paths]
+    pictures = _render(draw, [kind for _, kind in targets], **layout)
+    return [write_file(picture, path, kind) for picture, (path, kind) in zip(pictures, targets, strict=True)]
+
+
+def figure_kind(path: str | Path) -> str:
+    """What kind of picture a file of this name is."""
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in _METADATA:
+        raise InputError(f"{path}: a figure must be named .png, .pdf or .svg")
+    return kind
+
+
+def _render(
+    draw: Callable[[Any], None], kinds: list[str], *, figsize: Any = None, **layout: Any
+) -> list[bytes]:
+    """The picture as each of the kinds."""
+    for name in ("matplotlib", "fontTools"):  # they remark on caches, fonts, and dates inside fonts
+        logging.getLogger(name).setLevel(logging.ERROR)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.style import context
 
-    logging.getLogger("fontTools").setLevel(logging.ERROR)  # it remarks on the dates inside math fonts
-    targets = [_figure_path(path) for path in paths]
-    with context(str(STYLE)):
-        size = layout.pop("figsize", None)
-        figure = Figure(figsize=size)
+    pictures = []
+    with context(str(STYLE)), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=_STRANGE_LETTERS)
+        figure = Figure(figsize=figsize)
         FigureCanvasAgg(figure)
         draw(figure.subplots(**layout))
-        for path in targets:
-            figure.savefig(path, metadata={_METADATA[path.suffix.lower()]: MADE_BY})
-    return targets
-
-
-def _figure_path(path: str | Path) -> Path:
-    if Path(path).suffix.lower() not in _METADATA:
-        raise InputError(f"{path}: a figure must be named .png, .pdf or .svg")
-    return claim_path(path)
+        for kind in kinds:
+            file = io.BytesIO()
+            figure.savefig(file, format=kind, metadata={_METADATA[kind]: MADE_BY})
+            pictures.append(file.getvalue())
+    return pictures

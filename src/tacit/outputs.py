@@ -1,35 +1,117 @@
-"""Files that Tacit writes: never over something it did not write itself."""
+"""Files that Tacit writes: whole or not at all, and never over something it did not write itself."""
 
 from __future__ import annotations
 
 import json
-import sys
+import math
+import os
+import re
+import secrets
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tacit.errors import InputError
 
 MADE_BY = "made by Tacit"
+_LOOK = 16_384  # bytes of either end of a file in which our mark must stand
+_MARKS = {  # how a file of ours begins, and where in it the mark is
+    "json": rb'\s*\{\s*"made_by":\s*"made by Tacit"',
+    "nc": rb"CDF.*made_by\0.{8}made by Tacit",
+    "pdf": rb"%PDF-.*/Creator \(made by Tacit\)",
+    "png": rb"\x89PNG\r\n.*Software\0made by Tacit",
+    "svg": rb"<\?xml.*<dc:creator>.{1,80}made by Tacit</dc:title>",
+}
 
 
-def claim_path(path: str | Path) -> Path:
-    """The path, with its folder made, if nothing of the user's is there; `InputError` otherwise."""
-    path = Path(path)
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; name a file in it")
-    if path.exists() and MADE_BY.encode() not in path.read_bytes():
-        raise InputError(f"{path} exists and was not written by Tacit; choose another name or move it away")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot make the folder {path.parent} ({error.strerror})") from None
-    return path
+def claim_path(path: str | Path, kind: str) -> Path:
+    """The path, if a file of this kind can be written there and nothing of the user's would be lost.
+
+    kind: "json", "nc", "pdf", "png" or "svg". Makes the folder; `InputError` says what is in the way.
+    """
+    place = Path(os.path.realpath(path))
+    with _refusing(path):
+        if place.exists():
+            _check_replaceable(path, kind)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=place.parent).close()
+    return Path(path)
+
+
+def claim_all(files: Iterable[tuple[str | Path, str]]) -> None:
+    """Claim every path for its kind; no two may be the same file."""
+    taken: set[str] = set()
+    for path, kind in files:
+        claim_path(path, kind)
+        place = os.path.realpath(path)
+        if place in taken:
+            raise InputError(f"{path} is asked for twice; every output needs a file of its own")
+        taken.add(place)
+
+
+def write_file(content: bytes, path: str | Path, kind: str) -> Path:
+    """Write all of the content or nothing: under another name, which then takes the place of the path."""
+    place = Path(os.path.realpath(claim_path(path, kind)))
+    draft = place.with_name(f".tacit-{secrets.token_hex(8)}")
+    with _refusing(path):
+        try:
+            draft.write_bytes(content)
+            draft.replace(place)
+        finally:
+            draft.unlink(missing_ok=True)
+    return Path(path)
 
 
 def write_json(content: dict[str, Any], path: str) -> None:
-    """JSON into a file, or to standard output if the path is "-"."""
-    text = json.dumps({"made_by": MADE_BY, **content}, indent=2, ensure_ascii=False, default=float)
+    """JSON into a file, or to standard output (in ASCII, for any terminal or pipe) if the path is "-"."""
+    marked = _as_json({"made_by": MADE_BY, **content})
+    text = json.dumps(marked, indent=2, ensure_ascii=path == "-", allow_nan=False)
     if path == "-":
-        sys.stdout.write(text + "\n")
+        print(text)
         return
-    claim_path(path).write_text(text + "\n", encoding="utf-8")
+    write_file(f"{text}\n".encode(errors="backslashreplace"), path, "json")
+
+
+def _as_json(value: Any) -> Any:
+    """Dicts, lists, text and numbers; NaN and infinities, for which JSON has no words, become null."""
+    if isinstance(value, dict):
+        return {key: _as_json(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(entry) for entry in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return _as_json(value.tolist()) if hasattr(value, "tolist") else value
+
+
+def _check_replaceable(path: str | Path, kind: str) -> None:
+    if os.path.isdir(path):
+        raise InputError(f"{path} is a folder; name a file in it")
+    if not os.path.isfile(path):
+        raise InputError(f"{path} is a device or a pipe; name an ordinary file")
+    if not os.access(path, os.W_OK):
+        raise InputError(f"{path} is protected from writing; choose another name")
+    if not _is_ours(Path(path), kind):
+        raise InputError(
+            f"{path} exists and was not written by Tacit as {kind.upper()}; "
+            "choose another name or move it away"
+        )
+
+
+def _is_ours(path: Path, kind: str) -> bool:
+    """Is the file of this kind, with our mark where we put it?"""
+    with path.open("rb") as file:
+        ends = file.read(_LOOK)
+        file.seek(max(len(ends), path.stat().st_size - _LOOK))
+        ends += file.read(_LOOK)
+    return re.match(_MARKS[kind], ends, re.DOTALL) is not None
+
+
+@contextmanager
+def _refusing(path: str | Path) -> Iterator[None]:
+    """What the system refuses, in one line that names the path."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot write {path} ({error.strerror})") from error

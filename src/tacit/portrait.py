@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data import Float, shortened
 from tacit.figures import KERNEL, RICH, save_figure
 from tacit.limits.interpolation import Limit, limit, potential_of
 from tacit.potentials import Bregman
@@ -69,8 +69,10 @@ def _draw(portrait: Portrait, axes: Any) -> None:
     left.plot(place, portrait.rich[order], "D", ms=3.5, color=RICH, label=r"rich end ($\ell_1$)")
     left.plot(place, portrait.kernel[order], "o", ms=3.5, color=KERNEL, label="kernel end")
     left.axhline(0, color="k", lw=0.5)
-    left.set_xticks(place, [portrait.names[i] for i in order], rotation=90, fontsize=6.5)
-    left.set(ylabel="coefficient", title=f"the {len(order)} largest of {len(w):,} coefficients")
+    labels = [shortened(" ".join(portrait.names[i].split()), 20) for i in order]
+    left.set_xticks(place, labels, rotation=90, fontsize=6.5, parse_math=False)
+    which = "all" if len(order) == len(w) else f"the {len(order)} largest of {len(w):,}"
+    left.set(ylabel="coefficient", title=f"{which} coefficients")
     left.legend(loc="best")
     right.semilogx(portrait.factors, portrait.to_rich, color=RICH, label=r"to the rich end ($\ell_1$)")
     right.semilogx(portrait.factors, portrait.to_kernel, color=KERNEL, label="to the kernel end")

@@ -18,19 +18,23 @@ def limit_report(result: Limit) -> str:
     w = result.predictor
     describe = getattr(result.model, "describe", None)
     lines = {
-        "data": f"{samples:,} samples × {features:,} features, rank {result.rank:,}",
+        "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}, rank {result.rank:,}",
         "model": describe() if describe else type(result.model).__name__,
         "limit": f"‖w‖₁ {np.abs(w).sum():.4g}   ‖w‖₂ {np.linalg.norm(w):.4g}   {carriers(w)}",
         "regime": result.regime.summary(),
         "certificate": (
             f"stationarity {result.stationarity:.0e}   feasibility {result.feasibility:.0e}   "
-            f"{result.iterations} steps, {1000 * result.seconds:.0f} ms"
+            f"{_count(result.iterations, 'step')}, {1000 * result.seconds:.0f} ms"
         ),
     }
     if not result.converged:
         lines["NOT CONVERGED"] = "this predictor is not vouched for; its certificate is above the tolerance"
     width = max(map(len, lines))
     return "\n".join(f"  {name:<{width}}  {text}" for name, text in lines.items())
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def carriers(w: Float) -> str:

@@ -28,7 +28,7 @@ from tacit.limits.newton import Separable, residual
 _SIGNS = np.array([[1.0], [-1.0]])
 _FRACTION = 0.99  # of the way to the boundary
 _STEPS = 100
-_PRODUCT = 1e-7  # mean a·w, relative to the slopes, and
+_PRODUCT = 1e-13  # mean a·w, relative to the slopes, and
 _MISFIT = 1e-2  # error of the other conditions at which Newton takes over
 
 

@@ -17,6 +17,8 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
     inverse_metric: B⁻¹, as its diagonal or as a matrix.
     """
     X, y = equations.X, equations.y
+    if len(y) == 0:
+        return Solution(np.zeros(X.shape[1]), y, 0, True)
     if inverse_metric.ndim == 2:
         half = np.linalg.cholesky(inverse_metric)
         inner = Equations(
@@ -26,9 +28,9 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
         return Solution(half @ solution.predictor, solution.nu, solution.iterations, True)
     w, nu, zero = np.zeros(X.shape[1]), np.zeros(len(y)), np.zeros(X.shape[1])
     for _ in range(2):  # the second pass removes the rounding of the first
-        step = newton_direction(X, inverse_metric, y - X @ w, zero)
+        step, change = newton_direction(X, inverse_metric, y - X @ w, zero)
         nu = nu + step
-        w = w + inverse_metric * (X.T @ step)
+        w = w + inverse_metric * change
     return Solution(w, nu, 2, True)
 
 

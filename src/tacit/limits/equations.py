@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 from scipy.linalg import cho_solve, lapack, qr, solve_triangular
 
 from tacit.data import Float, Index
 from tacit.errors import InconsistentDataError
+from tacit.potentials.arrays import quiet
 
 _BLOCK = 1 << 22  # entries of X that a weighted product may copy at once
 _TRUSTED = 1e-13  # a Cholesky factor of the scaled normal matrix worse than this is not used for steps
+_HEAVY = 1e-6
 _FULL_RANK = 1e-11
 _INDEPENDENT = 1e-12
 _SANE_ROWS = (1e-3, 1e3)
@@ -29,6 +32,7 @@ class Equations:
     row_scale: Float
     samples: int
 
+    @quiet
     def dual(self, nu: Float) -> Float:
         """Multipliers of all original samples: those left out get 0."""
         full = np.zeros(self.samples)
@@ -36,22 +40,23 @@ class Equations:
         return full
 
 
+@quiet
 def prepare(X: Float, y: Float, tol: float) -> Equations:
     """Scale the rows, drop dependent ones, and refuse equations without a solution."""
     sizes = np.maximum(X.max(axis=1), -X.min(axis=1))
-    scale = np.ones(len(y))
     live = sizes > 0
+    if y[~live].any():
+        _refuse(X, y)
+    rows, scale = np.flatnonzero(live), np.ones(len(y))
     spread = sizes[live]
     if spread.size and (spread.min() < _SANE_ROWS[0] or spread.max() > _SANE_ROWS[1]):
-        scale[live] = np.exp2(np.round(np.log2(spread)))
-    rows = np.flatnonzero(live)
-    _refuse_inconsistent(
-        np.abs(y[~live]).max(initial=0.0) / max(np.abs(y).max(), 1e-300), tol, len(rows), len(y)
-    )
+        scale[live] = np.exp2(np.clip(np.round(np.log2(spread)), -1000, 1000))
     scaled = X if live.all() and (scale == 1).all() else X[rows] / scale[rows, None]
     target = y[rows] / scale[rows]
     if not _full_rank(scaled):
-        kept = _independent_rows(scaled, target, tol)
+        kept, consistent = _independent_rows(scaled, target, tol)
+        if not consistent:
+            _refuse(X, y)
         rows, scaled, target = rows[kept], scaled[kept], target[kept]
     norms = np.sqrt(np.einsum("nd,nd->n", scaled, scaled))
     return Equations(scaled, target, norms, rows, scale[rows], len(y))
@@ -67,8 +72,8 @@ def _full_rank(X: Float) -> bool:
     return factor is not None and rcond > _FULL_RANK
 
 
-def _independent_rows(X: Float, y: Float, tol: float) -> Index:
-    """Indices of a largest set of independent rows, by QR with pivoting on equilibrated columns."""
+def _independent_rows(X: Float, y: Float, tol: float) -> tuple[Index, bool]:
+    """A largest set of independent rows, by QR with pivoting on equilibrated columns; do they imply y?"""
     columns = np.sqrt(np.einsum("nd,nd->d", X, X))
     balanced = X / np.where(columns > 0, columns, 1.0)
     lengths = np.sqrt(np.einsum("nd,nd->n", balanced, balanced))
@@ -77,20 +82,18 @@ def _independent_rows(X: Float, y: Float, tol: float) -> Index:
     rank = int((diagonal > _INDEPENDENT * diagonal[0]).sum())
     lower, target = R[:rank].T, (y / lengths)[pivots]
     fitted = lower @ np.linalg.lstsq(lower, target, rcond=None)[0]
-    missing = np.linalg.norm((target - fitted) * lengths[pivots])
-    residual = float(missing) / max(float(np.linalg.norm(y)), 1e-300)
-    _refuse_inconsistent(residual, tol, rank, len(y))
-    return np.sort(pivots[:rank])
+    misfit = np.linalg.norm(target - fitted)
+    return np.sort(pivots[:rank]), bool(misfit <= max(tol, 1e-12) * np.linalg.norm(target))
 
 
-def _refuse_inconsistent(residual: float, tol: float, rank: int, samples: int) -> None:
-    if residual > max(tol, 1e-12):
-        raise InconsistentDataError(
-            f"X w = y has no solution: the best w leaves {residual:.2g} of ‖y‖ unexplained (X has rank "
-            f"{rank} for {samples} samples); use fewer samples or more features, or correct those that "
-            "contradict each other",
-            float(residual),
-        )
+def _refuse(X: Float, y: Float) -> NoReturn:
+    w, _, rank, _ = np.linalg.lstsq(X, y, rcond=None)
+    residual = float(np.linalg.norm(X @ w - y) / np.linalg.norm(y))
+    raise InconsistentDataError(
+        f"X w = y has no solution: the best w leaves {residual:.2g} of ‖y‖ unexplained (X has rank {rank} "
+        f"for {len(y)} samples); use fewer samples or more features, or correct those that contradict",
+        residual,
+    )
 
 
 def weighted_gram(X: Float, W: Float) -> Float:
@@ -112,46 +115,45 @@ def _scaled_cholesky(A: Float) -> tuple[Float | None, Float, float]:
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     B = A * scale[:, None] * scale
     factor, info = lapack.dpotrf(B, lower=1)
-    if info != 0 or not np.isfinite(factor[-1, -1]):
+    if info != 0 or not np.isfinite(factor[-1, -1:]).all():
         return None, scale, 0.0
     rcond, _ = lapack.dpocon(factor, np.abs(B).sum(axis=0).max(), uplo="L")
     return factor, scale, float(rcond)
 
 
-def factorize(X: Float, W: Float) -> Callable[[Float, Float], Float]:
-    """Solver (ρ, r) ↦ x of (X W Xᵀ) x = ρ − X W r: Cholesky, or row-sorted QR where that is not safe.
+def newton_direction(X: Float, W: Float, rho: Float, r: Float) -> tuple[Float, Float]:
+    """dν with (X W Xᵀ) dν = ρ − X W r, and the change Xᵀdν + r of the slopes.
 
-    With weights spread over more than sixteen decades the small ones vanish from the normal matrix. QR
-    of √W Xᵀ with rows sorted by size and pivoted columns is stable row by row (Cox and Higham 1998).
+    By Cholesky; or, with weights spread over more than sixteen decades, where the small ones vanish from
+    the normal matrix, by QR of √W Xᵀ with rows sorted by size and pivoted columns, which is stable row by
+    row (Cox and Higham 1998).
     """
     factor, scale, rcond = _scaled_cholesky(weighted_gram(X, W))
     if factor is None or rcond <= _TRUSTED:
-        return _factorize_by_rows(X, W)
-
-    def solve(rho: Float, r: Float) -> Float:
-        return scale * cho_solve((factor, True), scale * (rho - X @ (W * r)), check_finite=False)
-
-    return solve
+        return _direction_by_rows(X, W, rho, r)
+    direction = scale * cho_solve((factor, True), scale * (rho - X @ (W * r)), check_finite=False)
+    return direction, X.T @ direction + r
 
 
-def _factorize_by_rows(X: Float, W: Float) -> Callable[[Float, Float], Float]:
+def _direction_by_rows(X: Float, W: Float, rho: Float, r: Float) -> tuple[Float, Float]:
     root = np.sqrt(np.maximum(W, W.max() * 1e-290))
-    B = (X * root).T
-    if not np.isfinite(B).all():
-        return lambda rho, r: np.full_like(rho, np.nan)
+    B, gap = (X * root).T, root * r
+    if not (np.isfinite(B).all() and np.isfinite(gap).all() and np.isfinite(rho).all()):
+        return np.full_like(rho, np.nan), np.full_like(r, np.nan)
     order = np.argsort(-np.abs(B).max(axis=1))
     Q, R, pivots = qr(B[order], mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
     diagonal = np.diag(R)
     R[np.diag_indices_from(R)] = np.where(diagonal == 0, 1e-300, diagonal)
-
-    def solve(rho: Float, r: Float) -> Float:
-        target = solve_triangular(R, rho[pivots], trans="T", check_finite=False)
-        x = solve_triangular(R, target - Q.T @ (root * r)[order], check_finite=False)
-        solution = np.empty_like(x)
-        solution[pivots] = x
-        return solution
-
-    return solve
+    coefficients = solve_triangular(R, rho[pivots], trans="T", check_finite=False) - Q.T @ gap[order]
+    direction = np.empty_like(rho)
+    direction[pivots] = solve_triangular(R, coefficients, check_finite=False)
+    # Xᵀdν would cancel where W is large: there the factor Q gives √W(Xᵀdν + r) itself.
+    change = X.T @ direction + r
+    scaled = np.empty_like(r)
+    scaled[order] = Q @ coefficients + gap[order]
+    heavy = root > _HEAVY * root.max()
+    change[heavy] = scaled[heavy] / root[heavy]
+    return direction, change
 
 
 def factorize_roughly(X: Float, W: Float) -> Callable[[Float, Float], Float]:
@@ -173,8 +175,3 @@ def factorize_roughly(X: Float, W: Float) -> Callable[[Float, Float], Float]:
         return scale * cho_solve((factor, True), scale * (rho - X @ (W * r)), check_finite=False)
 
     return solve
-
-
-def newton_direction(X: Float, W: Float, rho: Float, r: Float) -> Float:
-    """dν with (X W Xᵀ) dν = ρ − X W r."""
-    return factorize(X, W)(rho, r)

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.certify import relative_residual, stationarity
-from tacit.data import Float, check_problem
+from tacit.certify import best_multipliers, relative_residual, stationarity
+from tacit.data import Float, check_problem, check_tolerance
 from tacit.errors import InputError, NoPotentialError
 from tacit.limits.ends import least_l1, least_quadratic
 from tacit.limits.equations import Equations, prepare
 from tacit.limits.newton import Separable
 from tacit.limits.separable import Solution, minimize_separable
 from tacit.potentials import L1, Bregman, DeepHypentropy, Hypentropy, Quadratic, WeightDistance
+from tacit.potentials.arrays import check_features, quiet
 
 if TYPE_CHECKING:
     from tacit.regimes import Regime
 
 _EPS = float(np.finfo(np.float64).eps)
+_ROUGH = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +87,17 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
     """
     begun = time.perf_counter()
     X, y = check_problem(X, y)
-    if not 0 < tol < 1:
-        raise InputError(f"tol must lie between 0 and 1, got {tol}")
+    X, y = _kept(X), _kept(y)
+    check_tolerance(tol)
     potential = potential_of(model, X.shape[1])
     equations = prepare(X, y, tol)
     solution = _minimize(potential, equations, X.shape[1])
     w, nu = solution.predictor, equations.dual(solution.nu)
     feasibility = relative_residual(X, y, w)
     kkt = stationarity(potential, X, w, nu)
+    if not kkt <= tol:  # any multipliers that certify w will do
+        nu = min((nu, best_multipliers(potential, X, w)), key=lambda v: stationarity(potential, X, w, v))
+        kkt = stationarity(potential, X, w, nu)
     return Limit(
         predictor=w,
         dual=nu,
@@ -109,26 +114,41 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
     )
 
 
+def _kept(array: Float) -> Float:
+    """The array itself if nobody can change it any more, otherwise a copy: the result refers to it later."""
+    if not array.flags.writeable and array.base is None:
+        return array
+    copy = array.copy()
+    copy.flags.writeable = False
+    return copy
+
+
+@quiet
 def _within(
     tol: float, X: Float, y: Float, w: Float, nu: Float, feasibility: float, stationarity: float
 ) -> bool:
-    """Are both residuals within the tolerance, or as small as rounding of w and ν lets them be?"""
-    if not np.isfinite(w).all():
-        return False
+    """Are both residuals within the tolerance; or as small as rounding of w and ν lets them be, and 1e-6?"""
     if feasibility > tol:
         sums = np.abs(X) @ np.abs(w)
-        feasibility -= 4 * _EPS * float(np.linalg.norm(sums) / (np.linalg.norm(y) or 1.0))
+        rounding = 4 * _EPS * float(sums.max() / (np.abs(y).max() or 1.0))
+        feasibility = tol if feasibility <= min(rounding, _ROUGH) else feasibility
     if stationarity > tol:
         slope = np.abs(X.T @ nu).max() or 1.0
-        stationarity -= 4 * _EPS * float((np.abs(X).T @ np.abs(nu)).max() / slope)
-    return max(feasibility, stationarity) <= tol
+        rounding = 4 * _EPS * float((np.abs(X).T @ np.abs(nu)).max() / slope)
+        stationarity = tol if stationarity <= min(rounding, _ROUGH) else stationarity
+    return feasibility <= tol and stationarity <= tol
 
 
 def potential_of(model: Any, features: int) -> Any:
     """The potential of a model, or the potential itself where one is given."""
+    if isinstance(model, type):
+        raise InputError(
+            f"model must be an object, got the class {model.__name__}: write {model.__name__}(…)"
+        )
     if hasattr(model, "potential") and callable(model.potential):
         return model.potential(features)
     if hasattr(model, "gradient") and hasattr(model, "value"):
+        check_features(model, features)
         return model
     raise InputError(f"model must be a Tacit model or potential, got {type(model).__name__}")
 

@@ -25,6 +25,7 @@ _EPS = float(np.finfo(np.float64).eps)
 _WAKE = 0.01  # a sleeping coordinate may jump to this fraction of the largest one
 _SETTLED = 1e-13
 _STALLED = 1e-9
+_PATIENCE = 3  # steps without progress
 _FREE = 1e-15  # changes of w this small, relative to the largest coordinate, are not seen by X w = y
 
 
@@ -86,8 +87,7 @@ def newton_step(
     X = equations.X
     w, W = potential.predictor(state.u), potential.inverse_hessian(state.u)
     rho = residual(equations, w)
-    direction = newton_direction(X, W, rho, state.gap)
-    change = X.T @ direction + state.gap
+    direction, change = newton_direction(X, W, rho, state.gap)
     ceiling = None if wake is None else np.log(wake * np.abs(w).max()) - potential.log_scale
     u, moved = _move(state.u, change / potential.weight, potential.power, ceiling)
     size = float(np.abs(W * change).sum() / np.abs(w).sum())
@@ -160,15 +160,19 @@ def polish(
     equations: Equations, potential: Separable, state: State, wake: float | None = None, steps: int = 60
 ) -> tuple[State, int, bool]:
     """Newton to the end at one scale: the state, the steps taken, and whether it settled."""
-    last = math.inf
+    smallest, idle = math.inf, 0
     for step in range(1, steps + 1):
         state, size = newton_step(equations, potential, state, wake)
         if not math.isfinite(size):
             return state, step, False
-        if size < _SETTLED or (size < _STALLED and size > 0.9 * last):
-            state = close_gaps(potential, state)
-            return state, step, size < _SETTLED or _gaps_closed(potential, state)
-        last = size
+        idle = idle + 1 if size > 0.9 * smallest else 0
+        smallest = min(smallest, size)
+        stalled = size < _STALLED and idle > _PATIENCE
+        if size < _SETTLED or stalled:
+            closed = close_gaps(potential, state)
+            settled = _gaps_closed(potential, closed)
+            if settled or stalled:
+                return closed, step, settled
     return state, steps, False
 
 
@@ -205,5 +209,4 @@ def nearest_dual(equations: Equations, potential: Separable, u: Float) -> tuple[
     gradient = potential.weight * rapidity.slope(np, u, potential.power) - potential.offset
     W = potential.inverse_hessian(u)
     W = W / W.max()
-    nu = newton_direction(equations.X, W, np.zeros_like(equations.y), -gradient)
-    return nu, equations.X.T @ nu - gradient
+    return newton_direction(equations.X, W, np.zeros_like(equations.y), -gradient)

@@ -17,6 +17,7 @@ _KERNEL = -25.0  # log of w/m below which the solution is that of the kernel, to
 _NEAR = 4.0  # log of w/m up to which Newton needs no path
 _SMALL = 1e-9  # relative size of coordinates that take their slope, not their predictor, from the path
 _NEGLIGIBLE = 1e-15  # the same at the end
+_BELOW_ROUNDING = 1e-13  # relative size at which X w = y says nothing about a coordinate
 _UNRESOLVED = 1e-11  # relative residual that degenerate data may leave
 _RESOLVED = -26.0  # log slack that the path resolves
 _CONSTANT = -40.0  # log slack below which the solution no longer changes with the scale
@@ -36,8 +37,8 @@ class Solution:
 def minimize_separable(equations: Equations, potential: Separable) -> Solution:
     """argmin Q(w) subject to X w = y for the potential of a diagonal network."""
     equations, potential, columns = _balanced(equations, potential)
+    start = np.zeros_like(columns) if potential.origin is None else potential.origin
     kernel = kernel_solution(equations, potential)
-    start = np.zeros_like(kernel) if potential.origin is None else potential.origin
     unit = float(np.maximum(np.abs(kernel), np.abs(start)).max())
     if unit == 0 or len(equations.y) == 0:
         return Solution(start / columns, np.zeros_like(equations.y), 0, True)
@@ -45,14 +46,17 @@ def minimize_separable(equations: Equations, potential: Separable) -> Solution:
     potential = potential.in_units_of(unit)
     kernel, start = kernel / unit, np.abs(start) / unit
     height = float(np.max(rapidity.log_abs(np, np.maximum(np.abs(kernel), start)) - potential.log_scale))
+    excess = max(_KERNEL - height, 0.0)
+    potential = potential.shifted(-excess)
     if height <= _NEAR:
-        excess = max(_KERNEL - height, 0.0)
-        potential = potential.shifted(-excess)
         state, taken, settled = solve_at_scale(equations, potential, kernel)
-        w, nu = potential.predictor(state.u), state.nu * np.exp(-excess)
+        w, nu = potential.predictor(state.u), state.nu
     else:
         w, nu, taken, settled = _rich(equations, potential, kernel)
     w = _exactly_feasible(equations, w)
+    nu = _refitted(equations, potential, w, nu)
+    w = _following_slopes(equations, potential, w, nu)
+    nu = nu * np.exp(-excess)
     return Solution(w * unit / columns, nu, taken + 1, settled)
 
 
@@ -73,9 +77,11 @@ def kernel_solution(equations: Equations, potential: Separable) -> Float:
     W = W / W.max()
     start = np.zeros_like(W) if potential.origin is None else potential.origin
     w = start.copy()
+    if len(equations.y) == 0:
+        return w
     for _ in range(2):  # the second pass removes the rounding of the first
         rho = equations.y - equations.X @ w
-        w = w + W * (equations.X.T @ newton_direction(equations.X, W, rho, np.zeros_like(W)))
+        w = w + W * newton_direction(equations.X, W, rho, np.zeros_like(W))[1]
     return w
 
 
@@ -115,7 +121,9 @@ def _lowered(before: Separable, after: Separable, state: State) -> State:
 
 
 def _misfit(equations: Equations, w: Float) -> float:
-    return float(np.linalg.norm(equations.y - equations.X @ w) / np.linalg.norm(equations.y))
+    """‖y − Xw‖ relative to y, or to the terms of Xw where these are larger and cancel."""
+    size = max(np.linalg.norm(equations.y), 1e-3 * np.linalg.norm(equations.row_norms) * np.linalg.norm(w))
+    return float(np.linalg.norm(equations.y - equations.X @ w) / size)
 
 
 def _newton_state(equations: Equations, potential: Separable, inside: barrier.Interior) -> State:
@@ -157,7 +165,28 @@ def _exactly_feasible(equations: Equations, w: Float) -> Float:
     size = np.abs(w) / np.abs(w).max()
     W = np.where(size > 1e-4, size, 0.0)
     rho = equations.y - equations.X @ w
-    correction = W * (equations.X.T @ newton_direction(equations.X, W, rho, np.zeros_like(w)))
+    correction = W * newton_direction(equations.X, W, rho, np.zeros_like(w))[1]
     better = w + correction
     smaller = np.linalg.norm(equations.y - equations.X @ better) < np.linalg.norm(rho)
     return better if smaller and np.all(np.abs(correction) <= 1e-11 * np.abs(w)) else w
+
+
+def _refitted(equations: Equations, potential: Separable, w: Float, nu: Float) -> Float:
+    """Multipliers fitted once more to ∇Q(w), if rounding has driven them away from it."""
+    u = potential.rapidity(w)
+    goal = potential.weight * rapidity.slope(np, u, potential.power) - potential.offset
+    known = np.abs(w) > _BELOW_ROUNDING * np.abs(w).max()
+    gap = np.where(known, equations.X.T @ nu - goal, 0.0)
+    if np.abs(gap).max() <= 1e-13 * np.abs(goal).max():
+        return nu
+    better = nu + newton_direction(equations.X, potential.inverse_hessian(u), np.zeros_like(nu), gap)[0]
+    left = np.where(known, equations.X.T @ better - goal, 0.0)
+    return better if np.abs(left).max() < np.abs(gap).max() else nu
+
+
+def _following_slopes(equations: Equations, potential: Separable, w: Float, nu: Float) -> Float:
+    """Coordinates that the equations do not see take the w of their slope Xᵀν, if that is small too."""
+    slope = (equations.X.T @ nu + potential.offset) / potential.weight
+    others = potential.predictor(rapidity.rapidity_of_slope(np, slope, potential.power))
+    limit = _BELOW_ROUNDING * np.abs(w).max()
+    return np.where((np.abs(w) <= limit) & (np.abs(others) <= limit), others, w)

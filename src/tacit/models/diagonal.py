@@ -12,6 +12,8 @@ from tacit.data import Float, as_floats
 from tacit.errors import InputError, NoPotentialError
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
 
+_DEEPEST = 1e6  # beyond it p = D/(D−2) is 1 to six digits, and nothing changes any more
+
 
 @dataclass(frozen=True, eq=False)
 class Diagonal:
@@ -35,10 +37,13 @@ class Diagonal:
             raise InputError(
                 f"depth must be at least 2, got {self.depth}; depth 1 is plain linear regression"
             )
+        if depth > _DEEPEST:
+            raise InputError(f"depth must be at most {_DEEPEST:g}, got {self.depth}")
         if self.log_scale is None:
             if _number(self.scale, "scale") <= 0:
                 raise InputError(
-                    f"scale must be positive, got {self.scale}; weights that start at 0 stay there"
+                    f"scale must be positive, got {self.scale}; weights that start at 0 stay there "
+                    "(for scales below 1e-308 give log_scale)"
                 )
         elif self.scale != 1.0:
             raise InputError("give scale or log_scale, not both")
@@ -49,7 +54,7 @@ class Diagonal:
             if not (profile > 0).all():
                 i = int(np.argmax(profile <= 0))
                 raise InputError(f"profile must be positive, got profile[{i}] = {profile[i]}")
-            object.__setattr__(self, "profile", profile)
+            object.__setattr__(self, "profile", profile.copy())
 
     def __repr__(self) -> str:
         size = f"scale={self.scale:g}" if self.log_scale is None else f"log_scale={self.log_scale:g}"
@@ -73,7 +78,7 @@ class Diagonal:
         """The weights at initialization, one for each coordinate (one for all without a profile)."""
         profile = np.ones(1) if self.profile is None else self.profile
         with np.errstate(under="ignore", over="ignore"):
-            return profile * np.exp(self._log_alpha)
+            return profile * (self.scale if self.log_scale is None else np.exp(self.log_scale))
 
     def _check_features(self, d: int) -> None:
         if self.profile is not None and len(self.profile) != d:
@@ -138,6 +143,8 @@ class UntiedDiagonal:
             )
         if scale.ndim == shape.ndim == 1 and len(scale) != len(shape):
             raise InputError(f"scale has {len(scale)} entries and shape has {len(shape)}; they must match")
+        object.__setattr__(self, "scale", float(scale) if scale.ndim == 0 else scale.copy())
+        object.__setattr__(self, "shape", float(shape) if shape.ndim == 0 else shape.copy())
         u = np.atleast_1d(np.sqrt(scale) * np.sqrt((1 - shape) / (1 + shape)))
         v = np.atleast_1d(np.sqrt(scale) * np.sqrt((1 + shape) / (1 - shape)))
         object.__setattr__(self, "_weights", (u, v, u, v))
@@ -152,7 +159,7 @@ class UntiedDiagonal:
         if len(lengths) > 1:
             sizes = ", ".join(f"{n} {w.shape}" for n, w in zip(names, weights, strict=True))
             raise InputError(f"the four weight vectors must have the same length, got {sizes}")
-        u, v, up, vp = np.broadcast_arrays(*(np.atleast_1d(w) for w in weights))
+        u, v, up, vp = (np.array(w) for w in np.broadcast_arrays(*map(np.atleast_1d, weights)))
         product, ratio = np.abs(u * v), np.abs(v) - np.abs(u)
         total = np.abs(v) + np.abs(u)
         shape = ratio / np.where(total > 0, total, 1.0)

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 import tacit
+from tacit.papers.measures import largest_fall
 from tacit.papers.registry import Claim, figure
 from tacit.potentials import L1, Quadratic
 from tacit.problems import sparse_regression
@@ -95,10 +96,9 @@ class ScaleAndShape:
         s, alpha = data["shape"].values, data["scale"].values
         root_k = np.log(4 * alpha[None, :] * (1 + s[:, None] ** 2) / (1 - s[:, None] ** 2))
         order = np.argsort(root_k.ravel())
-        fall = -np.diff(error.ravel()[order]).min()
         yield Claim(
             "√k = 4α(1+s²)/(1−s²) alone decides: largest fall of the error along it",
-            max(0.0, fall),
+            largest_fall(error.ravel()[order]),
             at_most=1e-6,
         )
         rough = np.log(alpha[None, :] / (1 - s[:, None] ** 2))

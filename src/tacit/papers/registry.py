@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import math
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,10 +29,10 @@ class Claim:
 
     @property
     def holds(self) -> bool:
-        """Is the measured value on the right side of its threshold? (NaN never is.)"""
+        """Is the measured value on the right side of its threshold? (NaN and infinity never are.)"""
         above = self.at_least is None or self.measured >= self.at_least
         below = self.at_most is None or self.measured <= self.at_most
-        return bool(above and below and self.measured == self.measured)
+        return bool(above and below and math.isfinite(self.measured))
 
     @property
     def threshold(self) -> str:
@@ -76,6 +78,10 @@ class Entry:
     def caption(self) -> str:
         """What the figure shows."""
         return " ".join((self.make.__doc__ or "").split())
+
+    def files(self, out: str | Path) -> dict[str, str]:
+        """What is written into a folder: kind and path."""
+        return {kind: f"{Path(out) / self.key}.{kind}" for kind in ("png", "pdf", "nc", "json")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,15 +144,23 @@ def figures(selection: str = "all") -> list[Entry]:
     """The figures of a selection: "all", a paper's key, or one figure's key."""
     for paper in PAPERS:
         importlib.import_module(f"tacit.papers.{paper}")
+    keys = sorted(_FIGURES, key=_reading_order)
     chosen = [
-        entry
-        for key, entry in _FIGURES.items()
+        _FIGURES[key]
+        for key in keys
         if selection in ("all", "list") or key == selection or key.startswith(selection + "/")
     ]
     if not chosen:
-        known = ", ".join(_FIGURES) if "/" in selection else ", ".join(PAPERS)
-        raise InputError(f"no figure or paper {selection!r}; there are {known}")
+        known = keys if "/" in selection else PAPERS
+        raise InputError(f"no figure or paper {selection!r}; there are {', '.join(known)}")
     return chosen
+
+
+def _reading_order(key: str) -> tuple[int, list[tuple[int, str]]]:
+    """By paper, then fig1a, fig1b, fig2, …, fig10."""
+    paper, _, name = key.partition("/")
+    parts = re.findall(r"(\d+)|([a-z]+)", name)
+    return PAPERS.index(paper), [(int(number or 0), letters) for number, letters in parts]
 
 
 def reproduce(
@@ -158,30 +172,32 @@ def reproduce(
     progress: Any = None,
 ) -> Reproduction:
     """Compute a figure, draw it as PNG and PDF, save its data and the verdict on its claims."""
+    import numpy as np
+
     from tacit.figures import save_figure
-    from tacit.outputs import MADE_BY, claim_path, write_json
+    from tacit.outputs import MADE_BY, claim_all, write_file, write_json
     from tacit.progress import progress as bar
 
     if preset not in PRESETS:
         raise InputError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}")
     begun = time.perf_counter()
-    stem = Path(out) / entry.key
-    files = {kind: f"{stem}.{kind}" for kind in ("png", "pdf", "nc", "json")}
-    for path in files.values():
-        claim_path(path)
+    files = entry.files(out)
+    claim_all((path, kind) for kind, path in files.items())
     shown = entry.make()
     parameters = entry.presets[preset]
     data = shown.data(**parameters, seed=seed, progress=progress or bar)
-    data.attrs.update(figure=entry.key, preset=preset, seed=seed, made_by=MADE_BY)
+    data.attrs.update(figure=entry.key, preset=preset, seed=str(seed), made_by=MADE_BY)
+    with np.errstate(divide="ignore", invalid="ignore"):  # what cannot be measured is NaN, and fails
+        claims = tuple(shown.claims(data))
     save_figure(lambda ax: shown.draw(data, ax), [files["png"], files["pdf"]], **entry.layout)
-    data.to_netcdf(files["nc"], engine="scipy")
+    write_file(bytes(data.to_netcdf(engine="scipy")), files["nc"], "nc")
     result = Reproduction(
         entry.key,
         entry.caption,
         preset,
         seed,
         parameters,
-        tuple(shown.claims(data)),
+        claims,
         files,
         time.perf_counter() - begun,
         data,

@@ -11,6 +11,7 @@ import xarray as xr
 import tacit
 from tacit.figures import KERNEL, RICH
 from tacit.papers import woodworth2020_potentials  # noqa: F401  (registers Figures 2, 3a and 3b)
+from tacit.papers.measures import first, largest_fall, least, rank_correlation, share, slope
 from tacit.papers.registry import Claim, figure
 from tacit.potentials import L1, Quadratic
 from tacit.problems import SparseRegression, sparse_regression
@@ -66,8 +67,8 @@ class PopulationErrorAgainstScale:
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Both ends, and monotone in between."""
-        mean = data.error.mean("seed").values
-        rich, kernel = data.end_error.mean("seed").values
+        mean = data.error.mean("seed", skipna=False).values
+        rich, kernel = data.end_error.mean("seed", skipna=False).values
         yield Claim(
             "the smallest scale generalizes as the ℓ1 solution does (ratio)", mean[0] / rich, at_most=2
         )
@@ -80,9 +81,7 @@ class PopulationErrorAgainstScale:
             "small initialization generalizes, large does not (ratio)", mean[-1] / mean[0], at_least=10
         )
         yield Claim(
-            "the error never falls as the scale grows (largest fall)",
-            max(0, -np.diff(mean).min()),
-            at_most=1e-9,
+            "the error never falls as the scale grows (largest fall)", largest_fall(mean), at_most=1e-9
         )
 
 
@@ -125,22 +124,17 @@ class ExcessNorms:
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Each norm reaches its minimum at its end, at the rates of equations 6 and 7."""
         l1, l2 = data.excess.sel(norm="l1").values, data.excess.sel(norm="l2").values
-        least = data.least.values
-        yield Claim("excess ℓ1 norm vanishes at the rich end (relative)", l1[0] / least[0], at_most=0.01)
-        yield Claim("excess ℓ2 norm vanishes at the kernel end (relative)", l2[-1] / least[1], at_most=1e-9)
+        least_l1, least_l2 = data.least.values
+        yield Claim("excess ℓ1 norm vanishes at the rich end (relative)", l1[0] / least_l1, at_most=0.01)
+        yield Claim("excess ℓ2 norm vanishes at the kernel end (relative)", l2[-1] / least_l2, at_most=1e-9)
+        yield Claim("excess ℓ1 norm only grows with the scale (largest fall)", largest_fall(l1), at_most=1e-9)
         yield Claim(
-            "excess ℓ1 norm only grows with the scale (largest fall)",
-            max(0, -np.diff(l1).min()),
-            at_most=1e-9,
+            "excess ℓ2 norm only falls with the scale (largest rise)", largest_fall(-l2), at_most=1e-9
         )
-        yield Claim(
-            "excess ℓ2 norm only falls with the scale (largest rise)", max(0, np.diff(l2).max()), at_most=1e-9
-        )
-        kernel = (l2 < 1e-5 * least[1]) & (l2 > 1e-12 * least[1])
-        slope = np.polyfit(np.log(data.alpha.values[kernel]), np.log(l2[kernel]), 1)[0]
+        kernel = (l2 < 1e-5 * least_l2) & (l2 > 1e-12 * least_l2)
         yield Claim(
             "the kernel end is approached polynomially, like α^-8: fitted exponent",
-            slope,
+            slope(np.log(data.alpha.values[kernel]), np.log(l2[kernel])),
             at_least=-9,
             at_most=-7,
         )
@@ -203,8 +197,8 @@ def _recovery(
 
 def _samples_for_l1(data: xr.Dataset) -> float:
     """The fewest samples with which the ℓ1 solution recovers the truth, on average over draws."""
-    good = data.l1_error.mean("seed").values <= ACCURATE
-    return float(data.samples.values[good].min()) if good.any() else np.nan
+    good = data.l1_error.mean("seed", skipna=False).values <= ACCURATE
+    return least(data.samples.values[good])
 
 
 def _median(data: xr.Dataset, depth: float) -> np.ndarray:
@@ -217,12 +211,12 @@ def _median(data: xr.Dataset, depth: float) -> np.ndarray:
 def _draw_recovery(data: xr.Dataset, ax: Any, per_depth: Callable[[np.ndarray, float], np.ndarray]) -> None:
     """Curves of the recovering scale, crosses where there is none, and the ℓ1 threshold."""
     markers = dict(zip(data.depth.values, "osD^v", strict=False))
-    floor = np.nanmin([np.nanmin(per_depth(_median(data, depth), depth)) for depth in data.depth.values])
+    bottom = 0.0
     for depth in data.depth.values:
         level = per_depth(_median(data, depth), depth) / np.log(10)
         ax.plot(data.samples, level, marker=markers[depth], label=f"$D={depth:g}$")
+        bottom = np.fmin(bottom, least(level[np.isfinite(level)]) - 1.5)
     none = (np.isnan(data.log_scale).mean("seed") > 0.5).all("depth").values
-    bottom = floor / np.log(10) - 1.5
     ax.plot(data.samples[none], np.full(none.sum(), bottom), "x", color="0.4", label="none", clip_on=False)
     ax.axvline(_samples_for_l1(data), color="0.3", ls="--", lw=1, label=r"needed by $\beta^*_{\ell_1}$")
     ax.yaxis.set_major_formatter(lambda level, _: f"$10^{{{level:g}}}$")
@@ -270,17 +264,17 @@ class LargestRecoveringScale:
         """None below the ℓ1 threshold, tiny at it, and growing above."""
         level = _median(data, 2.0) / 2 / np.log(10)
         samples, needed = data.samples.values, _samples_for_l1(data)
-        clearly_short = data.l1_error.min("seed").values > 2 * ACCURATE
-        found = np.isfinite(data.log_scale.sel(depth=2.0).values[clearly_short]).mean()
+        clearly_short = data.l1_error.min("seed", skipna=False).values > 2 * ACCURATE
+        found = share(np.isfinite(data.log_scale.sel(depth=2.0).values[clearly_short]))
         yield Claim(
             "where the ℓ1 solution clearly fails, no scale recovers (share that does)", found, at_most=0.0
         )
         have = np.isfinite(level)
-        rank = np.corrcoef(np.argsort(np.argsort(level[have])), np.arange(have.sum()))[0, 1]
+        rank = rank_correlation(samples[have], level[have])
         yield Claim("more samples allow a larger scale (rank correlation)", rank, at_least=0.9)
-        yield Claim("at the threshold α must be extremely small: log10 α there", level[have][0], at_most=-2)
-        gain = level[have][-1] - level[have][0]
-        yield Claim("with more samples a much larger α suffices: decades gained", gain, at_least=1)
+        start, end = first(level[have]), first(level[have][::-1])
+        yield Claim("at the threshold α must be extremely small: log10 α there", start, at_most=-2)
+        yield Claim("with more samples a much larger α suffices: decades gained", end - start, at_least=1)
         yield Claim(
             "sample size needed by ℓ1, relative to the largest tried", needed / samples[-1], at_most=0.8
         )
@@ -331,7 +325,6 @@ class LargestRecoveringScaleByDepth:
         both = np.isfinite(level).all(axis=0)
         rise = np.diff(level[:, both], axis=0)
         yield Claim(
-            "a deeper network recovers from larger scales (smallest gain, decades)", rise.min(), at_least=0.0
+            "a deeper network recovers from larger scales (smallest gain, decades)", least(rise), at_least=0.0
         )
-        first = level[1, both][0] - level[0, both][0]
-        yield Claim("from depth 2 to 3, near the threshold, decades gained", first, at_least=1.0)
+        yield Claim("from depth 2 to 3, near the threshold, decades gained", first(rise[0]), at_least=1.0)

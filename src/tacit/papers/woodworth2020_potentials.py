@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from tacit.papers.measures import slope
 from tacit.papers.registry import Claim, figure
 from tacit.potentials import DeepHypentropy, Hypentropy, WeightDistance
 
@@ -58,9 +59,11 @@ class ImplicitAndExplicit:
         yield Claim(
             "r grows like |z|: r/|z| at 1e12", data.r_far.values[-1] / far[-1], at_least=0.999, at_most=1.0
         )
-        slope = np.polyfit(np.log(far), data.q_far.values / far, 1)[0]
         yield Claim(
-            "q grows like |z| log|z|: slope of q/|z| against log|z|", slope, at_least=0.999, at_most=1.001
+            "q grows like |z| log|z|: slope of q/|z| against log|z|",
+            slope(np.log(far), data.q_far.values / far),
+            at_least=0.999,
+            at_most=1.001,
         )
         ratio = (data.q / data.r.where(data.z != 0)).values
         spread = np.nanmax(ratio) / np.nanmin(ratio)
@@ -184,10 +187,9 @@ class SparseAgainstDense:
         )
         for j in np.flatnonzero(depth > 2):
             resolved = (above[j] > 1e-9) & (above[j] < 1e-3)
-            slope = np.polyfit(log_alpha[resolved], np.log(above[j][resolved]), 1)[0]
             yield Claim(
                 f"D = {depth[j]:g}: polynomial, like α^(D−2) (fitted exponent over D−2)",
-                slope / (depth[j] - 2),
+                slope(log_alpha[resolved], np.log(above[j][resolved])) / (depth[j] - 2),
                 at_least=0.95,
                 at_most=1.05,
             )

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj
 
+from tacit.data import as_floats
+from tacit.errors import InputError
+
 # Under- and overflow are answers here (0 and ∞), not accidents.
 quiet = np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore")
 
@@ -16,3 +19,26 @@ def as_array(values: Any) -> tuple[Any, Any]:
     if not is_array_api_obj(values) or isinstance(values, (np.ndarray, np.generic)):
         values = np.asarray(values, dtype=np.float64)
     return array_namespace(values), values
+
+
+def parameter(value: Any, name: str, *, positive: bool = False) -> Any:
+    """A parameter of a potential, a number or one for each coordinate, checked and kept as floats.
+
+    Arrays of other libraries (traced ones, say) pass as they are.
+    """
+    if is_array_api_obj(value) and not isinstance(value, (np.ndarray, np.generic)):
+        return value
+    array = as_floats(value, name, ndim=(0, 1))
+    if positive and not (array > 0).all():
+        raise InputError(f"{name} must be positive, got {array.min()}")
+    return float(array) if array.ndim == 0 else array.copy()
+
+
+def check_features(potential: Any, features: int) -> None:
+    """Refuse a potential whose parameters are for another number of features than the data has."""
+    for name in ("log_scale", "weight", "metric", "origin"):
+        shape = np.shape(getattr(potential, name, 0.0))
+        if shape and shape[0] != features:
+            raise InputError(f"{name} has {shape[0]} entries but the data has {features} features")
+    if hasattr(potential, "potential"):
+        check_features(potential.potential, features)

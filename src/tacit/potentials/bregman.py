@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.potentials.arrays import as_array
+from tacit.errors import InputError
+from tacit.potentials.arrays import as_array, parameter
 from tacit.potentials.separable import DiagonalPotential
 
 Array = Any
@@ -22,6 +23,13 @@ class Bregman:
 
     potential: DiagonalPotential
     origin: Any
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.potential, DiagonalPotential):
+            raise InputError(
+                f"potential must be one of a diagonal network, got {type(self.potential).__name__}"
+            )
+        object.__setattr__(self, "origin", parameter(self.origin, "origin"))
 
     def value(self, w: Array) -> Array:
         """D_Q(w, origin)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.potentials.arrays import as_array
+from tacit.potentials.arrays import as_array, parameter
 
 Array = Any
 
@@ -19,6 +19,9 @@ class L1:
     """
 
     weight: Any = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", parameter(self.weight, "weight", positive=True))
 
     def value(self, w: Array) -> Array:
         """Σ weightᵢ|wᵢ|."""

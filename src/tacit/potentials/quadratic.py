@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.data import as_floats
 from tacit.errors import InputError
 from tacit.potentials.arrays import as_array, quiet
 
@@ -25,9 +26,14 @@ class Quadratic:
     metric: Any = 1.0
 
     def __post_init__(self) -> None:
-        metric = np.asarray(self.metric, dtype=np.float64)
-        if metric.ndim > 2 or (metric.ndim < 2 and not np.all(metric > 0)):
-            raise InputError("metric must be a positive number, a vector of them, or a square matrix")
+        metric = as_floats(self.metric, "metric", ndim=(0, 1, 2))
+        if metric.ndim == 2 and not _positive_definite(metric):
+            raise InputError(
+                f"metric must be symmetric and positive definite, got a matrix of shape {metric.shape}"
+            )
+        if metric.ndim < 2 and not (metric > 0).all():
+            raise InputError(f"metric must be positive, got {metric.min()}")
+        object.__setattr__(self, "metric", float(metric) if metric.ndim == 0 else metric.copy())
 
     @property
     def _is_matrix(self) -> bool:
@@ -58,3 +64,9 @@ class Quadratic:
         xp, w = as_array(w)
         metric = xp.asarray(self.metric)
         return metric if self._is_matrix else metric * xp.ones_like(w)
+
+
+def _positive_definite(matrix: np.ndarray) -> bool:
+    if matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T):
+        return False
+    return bool(np.linalg.eigvalsh(matrix)[0] > 0)

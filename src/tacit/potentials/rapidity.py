@@ -20,6 +20,7 @@ from typing import Any
 
 Array = Any
 LOG2 = math.log(2.0)
+_TINY = 1e-7  # rapidities at which all is linear to full accuracy
 _NEWTON_STEPS = 6  # the start is within 10%, and the steps square the error
 
 
@@ -86,21 +87,26 @@ def log_stiffness(xp: Any, u: Array, power: float) -> Array:
     return value + (power + 2) * log_cosh(xp, v) + ratio + math.log(power)
 
 
-def mean_slope(xp: Any, u: Array, power: float) -> Array:
-    """q(z)/z, the average of the slope over [0, z], at the rapidity u ≥ 0 of z.
+def deficit(xp: Any, u: Array, power: float) -> Array:
+    """s − q(z)/z, by how much the slope at z exceeds its average over [0, z]; u ≥ 0 the rapidity of z.
 
-    Depth 2: u − tanh(u/2). Depth D: tanh v − expm1(E)/(a·cosh^p v·sinh(pv)) with v = u/p, a = p − 1 and
-    E = a·log cosh v + log cosh(av), which is q_D = zs − (D−2)/2·[(1−s)^{−a} + (1+s)^{−a} − 2] over z.
+    Times z it is the convex conjugate of q. Depth 2: tanh(u/2). Depth D: expm1(E)/(a·cosh^p v·sinh(pv)) with
+    v = u/p, a = p − 1 and E = a·log cosh v + log cosh(av); it comes from
+    q_D = zs − (D−2)/2·[(1−s)^{−a} + (1+s)^{−a} − 2].
     """
     if power == math.inf:
-        return u - xp.tanh(u / 2)
-    positive = u > 0
-    u = xp.where(positive, u, 1.0)
-    v, a = u / power, power - 1
+        return xp.tanh(u / 2)
+    safe = xp.where(u < _TINY, 1.0, u)
+    v, a = safe / power, power - 1
     growth = a * log_cosh(xp, v) + log_cosh(xp, a * v)
     log_growth = growth + xp.log(-xp.expm1(-growth))  # log(expm1), which may overflow
-    deficit = xp.exp(log_growth - math.log(a) - log_predictor(xp, u, power) + LOG2)
-    return xp.where(positive, xp.tanh(v) - deficit, 0.0)
+    value = xp.exp(log_growth - math.log(a) - log_predictor(xp, safe, power) + LOG2)
+    return xp.where(u < _TINY, slope(xp, u, power) / 2, value)
+
+
+def mean_slope(xp: Any, u: Array, power: float) -> Array:
+    """q(z)/z, the average of the slope over [0, z], at the rapidity u ≥ 0 of z."""
+    return slope(xp, u, power) - deficit(xp, u, power)
 
 
 def rapidity_of_slope(xp: Any, s: Array, power: float) -> Array:

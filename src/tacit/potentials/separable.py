@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from tacit.data import as_floats
 from tacit.errors import InputError
 from tacit.potentials import rapidity
-from tacit.potentials.arrays import as_array, quiet
+from tacit.potentials.arrays import as_array, parameter, quiet
 
 Array = Any
 _TINY = float(np.finfo(np.float64).tiny)
+_GAUSS = tuple(
+    (float(x + 1) / 2, float(c) / 2) for x, c in zip(*np.polynomial.legendre.leggauss(16), strict=True)
+)
 
 
 class DiagonalPotential:
@@ -71,11 +75,32 @@ class DiagonalPotential:
         """∇Q(w) − ∇Q(origin)."""
         return self.gradient(w) - self.gradient(origin)
 
+    @quiet
     def divergence(self, w: Array, origin: Array) -> Array:
-        """D_Q(w, origin) = Q(w) − Q(origin) − ∇Q(origin)·(w − origin), to absolute accuracy ε·Q."""
+        """D_Q(w, origin) = Q(w) − Q(origin) − ∇Q(origin)·(w − origin), accurate also near the origin."""
         xp, w = as_array(w)
-        step = w - xp.asarray(origin)
-        return self.value(w) - self.value(origin) - xp.sum(self.gradient(origin) * step)
+        origin = xp.asarray(origin) * xp.ones_like(w)
+        near = xp.abs(w - origin) <= xp.abs(origin) / 2
+        integral = self._curvature_integral(xp, xp.where(near, w, origin), origin)
+        terms = xp.where(near, integral, self._conjugate_gap(xp, w, origin))
+        return xp.sum(xp.asarray(self.weight) * terms)
+
+    def _curvature_integral(self, xp: Any, w: Array, origin: Array) -> Array:
+        """(w−o)²∫₀¹ (1−t) q''(o + t(w−o)) dt, which nothing cancels in: for w within half of o."""
+        step = w - origin
+        total = xp.zeros_like(w)
+        for node, weight in _GAUSS:
+            total = total + weight * (1 - node) * self.hessian(origin + node * step)
+        return step * step * total / xp.asarray(self.weight)
+
+    def _conjugate_gap(self, xp: Any, w: Array, origin: Array) -> Array:
+        """w·(s(w) − s(o)) − C(w) + C(o), with C(w) = |w|·deficit the conjugate: for w away from o."""
+        u, v = self._rapidity(xp, w), self._rapidity(xp, origin)
+        between = rapidity.slope_between(xp, v, u, self.power)
+        apart = rapidity.slope(xp, u, self.power) + rapidity.slope(xp, v, self.power)
+        change = xp.abs(w) * xp.where(xp.sign(w) * xp.sign(origin) < 0, apart, between)
+        here, there = rapidity.deficit(xp, u, self.power), rapidity.deficit(xp, v, self.power)
+        return change - xp.abs(w) * here + xp.abs(origin) * there
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +120,10 @@ class Hypentropy(DiagonalPotential):
     log_scale: Any
     weight: Any = 1.0
     power = math.inf
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "log_scale", parameter(self.log_scale, "log_scale"))
+        object.__setattr__(self, "weight", parameter(self.weight, "weight", positive=True))
 
     def _arc(self, xp: Any, w: Array, origin: Array) -> tuple[Array, Array]:
         """arcsinh(w/2m) − arcsinh(origin/2m), accurate also for w ≈ origin; and √(w² + 4m²)."""
@@ -148,8 +177,10 @@ class DeepHypentropy(DiagonalPotential):
     weight: Any = 1.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.depth) and self.depth > 2):
+        if not float(as_floats(self.depth, "depth", ndim=(0,))) > 2:
             raise InputError(f"depth must be a number above 2, got {self.depth!r}; depth 2 is Hypentropy")
+        object.__setattr__(self, "log_scale", parameter(self.log_scale, "log_scale"))
+        object.__setattr__(self, "weight", parameter(self.weight, "weight", positive=True))
 
     @property
     def power(self) -> float:  # type: ignore[override]
@@ -171,6 +202,9 @@ class WeightDistance(DiagonalPotential):
     log_scale: Any
     weight = 1.0
     power = 2.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "log_scale", parameter(self.log_scale, "log_scale"))
 
 
 def _sinh_excess(x: Array) -> Array:

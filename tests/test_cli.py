@@ -1,0 +1,248 @@
+"""The command line: the numbers of the library, one line for an error, and the promised exit status."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from oracles import gaussian_problem
+
+import tacit
+from tacit.cli import main
+from tacit.papers import figures
+
+X, Y = gaussian_problem(8, 30, nonzero=2, seed=0)
+NAMES = [f"gene {i}" for i in range(30)]
+MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-", "svg": b"<?xml"}
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run a command in a fresh folder with data in genes.csv: exit status, standard output and error."""
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(X, columns=NAMES).assign(response=Y).to_csv("genes.csv", index=False)
+
+    def command(line, *arguments):
+        try:
+            status = main([*line.split(), *arguments])
+        except SystemExit as stop:
+            status = stop.code
+        return status, *capsys.readouterr()
+
+    return command
+
+
+@pytest.fixture
+def limit(run):
+    return lambda flags="": run(f"limit genes.csv --target response {flags}")
+
+
+def strict_json(text):
+    return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+def refused(outcome, *words, status=2):
+    assert outcome[:2] == (status, "")
+    err = outcome[2]
+    assert err.startswith("tacit: ")
+    assert err.index("\n") == len(err) - 1
+    for word in words:
+        assert word in err
+
+
+def test_limit_prints_data_model_limit_regime_and_certificate(limit):
+    status, out, err = limit("--scale 1e-3")
+    assert (status, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()] == [
+        "data",
+        "model",
+        "limit",
+        "regime",
+        "certificate",
+    ]
+    for part in ("8 samples × 30 features, rank 8", "Diagonal(depth=2, scale=0.001)", "stationarity"):
+        assert part in out
+
+
+MODELS = {
+    "": tacit.Diagonal(),
+    "--model diagonal --depth 2 --scale 1e-3": tacit.Diagonal(2, 1e-3),
+    "--depth 3 --scale 0.05": tacit.Diagonal(3, 0.05),
+    "--depth 2.5 --scale 0.05": tacit.Diagonal(2.5, 0.05),
+    "--log-scale -690": tacit.Diagonal(2, log_scale=-690),
+    "--depth 4 --log-scale=-690": tacit.Diagonal(4, log_scale=-690),
+    "--log-scale -6.9e2": tacit.Diagonal(2, log_scale=-690),
+    "--model untied --scale 1e-4 --shape 0.9": tacit.UntiedDiagonal(1e-4, 0.9),
+    "--model untied --scale 1e-4 --shape -0.9": tacit.UntiedDiagonal(1e-4, -0.9),
+}
+
+
+@pytest.mark.parametrize("flags", MODELS)
+def test_json_has_the_numbers_of_the_library_in_a_file_and_alone_on_standard_output(limit, flags):
+    expected = tacit.limit(MODELS[flags], X, Y)
+    assert limit(f"{flags} --json result.json")[::2] == (0, "")
+    status, out, err = limit(f"{flags} --json -")
+    assert (status, err) == (0, "")
+    saved, printed = strict_json(Path("result.json").read_text(encoding="utf-8")), strict_json(out)
+    assert saved | {"seconds": 0} == printed | {"seconds": 0}
+    np.testing.assert_allclose(saved["predictor"], expected.predictor, rtol=1e-9)
+    np.testing.assert_allclose(saved["dual"], expected.dual, rtol=1e-9)
+    assert saved["value"] == pytest.approx(expected.value, rel=1e-9)
+    assert saved["converged"] is expected.converged is True
+    assert saved["regime"]["name"] == expected.regime.name
+    assert (saved["features"], saved["target"]) == (NAMES, "response")
+
+
+@pytest.mark.parametrize("kind", MAGIC)
+def test_plot_writes_a_figure_and_writes_it_again(limit, kind):
+    for _ in range(2):
+        status, out, err = limit(f"--scale 0.1 --plot new/folder/limit.{kind}")
+        assert (status, err) == (0, "")
+        assert f"new/folder/limit.{kind}" in out
+        assert Path(f"new/folder/limit.{kind}").read_bytes().startswith(MAGIC[kind])
+
+
+@pytest.mark.parametrize("name", ["$x_", "身高", "x" * 200])
+def test_awkward_column_names_do_not_disturb_a_figure(run, name):
+    pd.DataFrame({name: [1.0], "b": [2.0], "response": [3.0]}).to_csv("odd.csv", index=False)
+    assert run("limit odd.csv --target response --plot odd.png")[::2] == (0, "")
+
+
+def test_with_json_on_standard_output_nothing_else_is_printed_anywhere(limit):
+    status, out, err = limit("--json - --plot limit.png")
+    assert (status, err) == (0, "")
+    assert strict_json(out)["converged"] is True
+    assert Path("limit.png").exists()
+
+
+def test_a_limit_that_did_not_converge_is_status_1_says_so_and_is_still_json(limit, monkeypatch):
+    found = replace(tacit.limit(tacit.Diagonal(), X, Y), converged=False, stationarity=np.nan)
+    monkeypatch.setattr("tacit.limits.limit", lambda *arguments, **options: found)
+    status, out, err = limit()
+    assert (status, err) == (1, "")
+    assert "NOT CONVERGED" in out
+    status, out, err = limit("--json -")
+    assert (status, err) == (1, "")
+    assert strict_json(out)["converged"] is False
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (tacit.InputError("one\n  two"), 2),
+        (tacit.InconsistentDataError("one two"), 2),
+        (tacit.NoPotentialError("one two"), 2),
+        (tacit.NotConvergedError("one two"), 1),
+        (PermissionError(13, "one two"), 2),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_failure_is_one_line_unless_debug_is_asked_for(limit, monkeypatch, error, status):
+    def fail(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr("tacit.limits.limit", fail)
+    refused(limit(), "one two", status=status)
+    with pytest.raises(type(error)):
+        limit("--debug")
+
+
+BAD = {
+    "--scale 0": "scale must be positive",
+    "--scale 1e-400": "log-scale",
+    "--scale": "--scale",
+    "--depth 1": "depth must be at least 2",
+    "--depth nan": "depth must be finite",
+    "--depth inf": "depth must be finite",
+    "--depth 1e30": "depth",
+    "--shape 0.5": "--shape goes with --model untied",
+    "--scale 0.1 --log-scale -3": "not both",
+    "--model untied --shape 1": "shape must lie strictly between -1 and 1",
+    "--model deep": "'deep'",
+    "--tol 0": "tol must lie between 0 and 1",
+    "--bogus": "--bogus",
+    "--target nope": "'nope'",
+    "--plot limit.jpg": ".png, .pdf or .svg",
+    "--json .": "folder",
+    "--json genes.csv/result.json": "genes.csv",
+    "--json same.png --plot same.png": "same.png",
+    f"--json {'x' * 300}": "xxx",
+    "--json /proc/result.json": "/proc/result.json",
+    "--plot /proc/limit.png": "/proc/limit.png",
+}
+
+
+@pytest.mark.parametrize("flags", BAD)
+def test_bad_flags_are_refused_in_one_line_before_anything_is_printed(limit, flags):
+    refused(limit(flags), BAD[flags])
+
+
+@pytest.mark.parametrize("flag", ["--json", "--plot"])
+def test_neither_the_data_nor_files_of_others_are_overwritten(limit, flag):
+    data, mine = Path("genes.csv"), Path("mine.png")
+    Path("link.csv").symlink_to(data)
+    Path("hard.csv").hardlink_to(data)
+    mine.write_text("a thesis")
+    before = data.read_bytes()
+    for path in (data, data.absolute(), "link.csv", "hard.csv"):
+        refused(limit(f"{flag} {path}"), "is the data itself")
+    refused(limit(f"{flag} {mine}"), "was not written by Tacit")
+    assert mine.read_text() == "a thesis"
+    assert data.read_bytes() == before
+
+
+@pytest.mark.parametrize("line", ["", "nope", "limit", "limit none.csv", "limit genes.csv", "demo --seed -1"])
+def test_commands_that_lack_something_are_refused_in_one_line(run, line):
+    refused(run(line))
+
+
+@pytest.mark.parametrize("name", ["limit", "reproduce", "demo"])
+def test_help_shows_an_example(run, name):
+    status, out, err = run(f"{name} --help")
+    assert (status, err) == (0, "")
+    assert f"\n  tacit {name}" in out
+    assert run("--help")[0] == 0
+
+
+def test_reproduce_lists_the_figures_and_names_them_when_one_is_unknown(run):
+    keys = [entry.key for entry in figures()]
+    assert [line.split()[0] for line in run("reproduce list")[1].splitlines()] == keys
+    assert [entry["figure"] for entry in strict_json(run("reproduce --json -")[1])["figures"]] == keys
+    refused(run("reproduce woodworth2020/fig9"), *keys)
+    refused(run("reproduce fig1a"), "woodworth2020", "azulay2021")
+    refused(run("reproduce woodworth2020/fig2 --seed -1"), "--seed")
+
+
+def test_the_seed_decides_the_claims(run):
+    claims = []
+    for seed, folder in ((0, "a"), (0, "b"), (1, "c")):
+        status, out, err = run(f"reproduce woodworth2020/fig1a --json - --seed {seed} --out {folder}")
+        assert (status, err) == (0, "")
+        claims.append(strict_json(out)["figures"][0]["claims"])
+    assert claims[0] == claims[1] != claims[2]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_as_a_program_it_exits_with_its_status_whatever_the_terminal_can_show(run, encoding):
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    for line, status in (("limit genes.csv --target response", 0), ("limit none.csv", 2)):
+        command = [sys.executable, "-m", "tacit", *line.split()]
+        done = subprocess.run(command, env=environment, capture_output=True, encoding=encoding)
+        assert (done.returncode, done.stderr.count("\n")) == (status, status // 2)
+
+
+def test_at_a_terminal_progress_stays_out_of_standard_output(run):
+    """Standard error is a terminal here, standard output is not."""
+    outer, inner = pty.openpty()
+    command = [sys.executable, "-m", "tacit", "reproduce", "woodworth2020/fig3a", "--json", "-"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=inner, text=True)
+    os.close(inner)
+    os.close(outer)
+    assert done.returncode == 0
+    assert strict_json(done.stdout)["holds"] is True
