@@ -38,6 +38,7 @@ def main() -> None:
             f"{'converged' if limit.converged else 'NOT CONVERGED'}; peak {peak_gigabytes():.2f} GB",
             flush=True,
         )
+        del limit  # it keeps a copy of X
 
 
 if __name__ == "__main__":

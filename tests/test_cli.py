@@ -80,6 +80,7 @@ MODELS = {
     "--log-scale -6.9e2": tacit.Diagonal(2, log_scale=-690),
     "--model untied --scale 1e-4 --shape 0.9": tacit.UntiedDiagonal(1e-4, 0.9),
     "--model untied --scale 1e-4 --shape -0.9": tacit.UntiedDiagonal(1e-4, -0.9),
+    "--model untied --scale 1e-4 --shape -1e-3": tacit.UntiedDiagonal(1e-4, -1e-3),
 }
 
 
@@ -166,12 +167,17 @@ BAD = {
     "--model untied --shape 1": "shape must lie strictly between -1 and 1",
     "--model deep": "'deep'",
     "--tol 0": "tol must lie between 0 and 1",
-    "--bogus": "--bogus",
+    "--bogus": "unrecognized arguments: --bogus (try 'tacit limit --help')",
+    "--dep 3": "--dep",
+    "--log-scale -inf": "finite",
     "--target nope": "'nope'",
     "--plot limit.jpg": ".png, .pdf or .svg",
     "--json .": "folder",
     "--json genes.csv/result.json": "genes.csv",
     "--json same.png --plot same.png": "same.png",
+    "--json same.png --plot ./new/../same.png": "same.png",
+    "--json /dev/null": "device",
+    "--plot /dev/null": ".png, .pdf or .svg",
     f"--json {'x' * 300}": "xxx",
     "--json /proc/result.json": "/proc/result.json",
     "--plot /proc/limit.png": "/proc/limit.png",
@@ -197,9 +203,80 @@ def test_neither_the_data_nor_files_of_others_are_overwritten(limit, flag):
     assert data.read_bytes() == before
 
 
-@pytest.mark.parametrize("line", ["", "nope", "limit", "limit none.csv", "limit genes.csv", "demo --seed -1"])
+def test_a_file_is_ours_only_where_its_mark_and_kind_are(limit):
+    limit("--json ours.json --plot ours.png")
+    theirs = {
+        "quote.json": '{"note": "made by Tacit"}',
+        "half.json": '{\n  "made_by": "made',
+        "empty.json": "",
+    }
+    for name, text in theirs.items():
+        Path(name).write_text(text)
+        refused(limit(f"--json {name}"), f"{name} exists and was not written by Tacit")
+        assert Path(name).read_text() == text
+    refused(limit("--json ours.png"), "was not written by Tacit as JSON")
+    Path("renamed.png").write_bytes(Path("ours.json").read_bytes())
+    refused(limit("--plot renamed.png"), "was not written by Tacit as PNG")
+    os.mkfifo("pipe.json")
+    refused(limit("--json pipe.json"), "pipe")
+    refused(limit("--json new.json --plot limit.jpg"))
+    assert not Path("new.json").exists()
+
+
+def test_a_write_that_fails_leaves_what_was_there_and_nothing_else(limit, monkeypatch):
+    limit("--json result.json")
+    before = Path("result.json").read_bytes()
+
+    def full(self, content):
+        with self.open("wb") as file:
+            file.write(content[:100])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    status, _, err = limit("--scale 0.1 --json result.json")
+    assert (status, err) == (2, "tacit: cannot write result.json (No space left on device)\n")
+    assert Path("result.json").read_bytes() == before
+    assert sorted(path.name for path in Path().iterdir()) == ["genes.csv", "result.json"]
+
+
+def test_a_link_stays_a_link_to_the_file_that_is_written(limit):
+    Path("link.json").symlink_to("result.json")
+    for _ in range(2):
+        assert limit("--json link.json")[0] == 0
+    assert Path("link.json").is_symlink()
+    assert strict_json(Path("result.json").read_text(encoding="utf-8"))["converged"] is True
+
+
+LACKING = [
+    "",
+    "nope",
+    "limit",
+    "limit none.csv",
+    "limit genes.csv",
+    "limit .",
+    "demo --seed -1",
+    "demo --seed x",
+]
+
+
+@pytest.mark.parametrize("line", LACKING)
 def test_commands_that_lack_something_are_refused_in_one_line(run, line):
     refused(run(line))
+
+
+def test_one_is_singular(run):
+    Path("one.csv").write_text("a,b,response\n1,0,2\n")
+    assert "1 sample × 2 features" in run("limit one.csv --target response")[1]
+
+
+def test_debug_may_stand_before_the_command(run):
+    with pytest.raises(tacit.InputError):
+        run("--debug limit none.csv")
+
+
+def test_what_nobody_expected_is_one_line_too(limit, monkeypatch):
+    monkeypatch.setattr("tacit.limits.limit", lambda *arguments, **options: 1 / 0)
+    refused(limit(), "ZeroDivisionError", status=1)
 
 
 @pytest.mark.parametrize("name", ["limit", "reproduce", "demo"])
@@ -235,6 +312,22 @@ def test_as_a_program_it_exits_with_its_status_whatever_the_terminal_can_show(ru
         command = [sys.executable, "-m", "tacit", *line.split()]
         done = subprocess.run(command, env=environment, capture_output=True, encoding=encoding)
         assert (done.returncode, done.stderr.count("\n")) == (status, status // 2)
+
+
+def test_json_on_a_terminal_without_the_letters_still_has_the_names(run):
+    Path("odd.csv").write_text("身高,response\n1,2\n", encoding="utf-8")
+    command = [sys.executable, "-m", "tacit", "limit", "odd.csv", "--target", "response", "--json", "-"]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, env=environment, capture_output=True)
+    assert strict_json(done.stdout)["features"] == ["身高"]
+
+
+@pytest.mark.parametrize("line", ["limit genes.csv --target response", "reproduce", "--help"])
+def test_output_that_cannot_be_written_is_one_line(run, line):
+    command = [sys.executable, "-m", "tacit", *line.split()]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (2, "tacit: No space left on device\n")
 
 
 def test_at_a_terminal_progress_stays_out_of_standard_output(run):

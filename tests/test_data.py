@@ -1,6 +1,7 @@
 """Data files: the same numbers back, and one readable line for whatever is wrong with one."""
 
 import gc
+import os
 
 import numpy as np
 import pandas as pd
@@ -101,7 +102,20 @@ BAD_FILES = {
     "no ending": ("data", b"a,response\n1,2\n", "cannot tell what data is"),
     "header only": ("d.csv", b"a,response\n", "d.csv has no rows"),
     "too many fields in a row": ("d.csv", b"a,b,response\n1,2,3\n4,5,6,7\n", "d.csv .*line 3"),
-    "too many fields in every row": ("d.csv", b"a,b,response\n1,2,3,4\n5,6,7,8\n", "d.csv"),
+    "too many fields in every row": (
+        "d.csv",
+        b"a,b,response\n1,2,3,4\n5,6,7,8\n",
+        "d.csv: rows have more fields than the header",
+    ),
+    "row numbers without a name": ("d.csv", b"a,response\n0,2,3\n1,6,7\n", "d.csv: rows have more fields"),
+    "pandas' index": ("d.csv", b",a,response\n0,1,2\n", "column 1, '', looks like a row index; drop it"),
+    "index with pandas' name": (
+        "d.csv",
+        b"Unnamed: 0,a,response\n0,1,2\n",
+        "looks like a row index; drop it",
+    ),
+    "no name": ("d.csv", b"a,,response\n0,1,2\n", "column 2, '', has no name"),
+    "the target twice": ("d.csv", b"response,a,response\n0,1,2\n", "2 columns named 'response'"),
     "too few fields": ("d.csv", b"a,b,response\n1,2,3\n4,5\n", "column 'response', row 2 is missing"),
     "missing value": ("d.csv", b"a,b,response\n1,2,3\n4,,6\n", "d.csv: column 'b', row 2 is missing; drop"),
     "missing target": (
@@ -111,7 +125,8 @@ BAD_FILES = {
     ),
     "text": ("d.csv", b"a,b,response\n1,2,3\n4,tall,6\n", "d.csv: column 'b', row 2 is 'tall', not a number"),
     "date": ("d.csv", b"a,response\n2020-01-01,3\n", "column 'a', row 1 is '2020-01-01', not a number"),
-    "infinity": ("d.csv", b"a,b,response\n1,2,3\n4,inf,6\n", r"finite|column 'b'"),
+    "infinity": ("d.csv", b"a,b,response\n1,2,3\n4,inf,6\n", "column 'b', row 2 is inf, not a finite number"),
+    "beyond floats": ("d.csv", b"a,b,response\n1,2,3\n4,1e400,6\n", "column 'b', row 2 is inf"),
     "target only": ("d.csv", b"response\n1\n2\n", "X must have .* one feature|no feature"),
     "semicolons": (
         "d.csv",
@@ -172,6 +187,7 @@ def test_spaces_in_column_names_are_visible_in_the_message(tmp_path):
         (pd.to_timedelta(range(5), unit="s"), "column 'extra', row 1 is .*, not a number"),
         (pd.Categorical(list("aabbc")), "column 'extra', row 1 is 'a', not a number"),
         (list("abcde"), "column 'extra', row 1 is 'a', not a number"),
+        ([[1, 2]] * 5, "column 'extra', row 1 is .*, not a number"),
         (pd.array([1, None, 3, 4, 5], dtype="Int64"), "column 'extra', row 2 is missing"),
     ],
 )
@@ -200,6 +216,16 @@ def test_npz_files_with_other_contents_are_refused(tmp_path, arrays, match):
 
 def test_a_target_that_npz_arrays_cannot_have_is_refused(tmp_path):
     refused("target", write(FRAME, tmp_path / "d.npz"), target="response")
+
+
+def test_other_arrays_of_an_npz_file_are_left_alone(tmp_path):
+    np.savez(tmp_path / "d.npz", X=np.ones((2, 3)), y=np.ones(2), names=np.array([{}], dtype=object))
+    assert read_table(tmp_path / "d.npz", "y").X.shape == (2, 3)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "d.csv")
+    refused("pipe", tmp_path / "d.csv")
 
 
 def test_reading_leaves_the_file_as_it_was(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,14 @@ def made(tmp_path_factory):
 def test_these_figures_are_registered():
     assert set(KEYS) >= REGISTERED
     assert {key.split("/")[0] for key in KEYS} == set(PAPERS)
+
+
+def test_figures_come_in_reading_order():
+    woodworth = ["fig1a", "fig1b", "fig1c", "fig2", "fig3a", "fig3b", "fig3c"]
+    assert [key for key in KEYS if key.startswith("woodworth2020/")] == [
+        f"woodworth2020/{n}" for n in woodworth
+    ]
+    assert list(dict.fromkeys(key.split("/")[0] for key in KEYS)) == list(PAPERS)
 
 
 @every_figure
@@ -127,10 +136,21 @@ def small_scale_always(model, X, y, **options):
     return REAL(tacit.Diagonal(2, 1e-6), X, y, **options)
 
 
+def nowhere(model, X, y, **options):
+    """And one that has no answer at all."""
+    return replace(kernel_always(model, X, y), predictor=np.full(X.shape[1], np.nan))
+
+
+def at_zero(model, X, y, **options):
+    """And one that never moves."""
+    return replace(kernel_always(model, X, y), predictor=np.zeros(X.shape[1]))
+
+
 REAL = tacit.limit
+WRONG = [kernel_always, small_scale_always, nowhere, at_zero]
 
 
-@pytest.mark.parametrize("wrong", [kernel_always, small_scale_always])
+@pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("key", ["woodworth2020/fig1a", "woodworth2020/fig1b", "azulay2021/fig7.1"])
 def test_a_wrong_limit_fails_claims(monkeypatch, tmp_path, key, wrong):
     monkeypatch.setattr(tacit, "limit", wrong)
@@ -139,9 +159,10 @@ def test_a_wrong_limit_fails_claims(monkeypatch, tmp_path, key, wrong):
     assert json.loads((tmp_path / f"{key}.json").read_text())["holds"] is False
 
 
+@pytest.mark.parametrize("wrong", [kernel_always, nowhere])
 @pytest.mark.parametrize("key", ["woodworth2020/fig1c", "woodworth2020/fig3c"])
-def test_where_nothing_can_be_measured_claims_fail_and_the_figure_is_made(monkeypatch, tmp_path, key):
-    monkeypatch.setattr(tacit, "limit", kernel_always)
+def test_where_nothing_can_be_measured_claims_fail_and_the_figure_is_made(monkeypatch, tmp_path, key, wrong):
+    monkeypatch.setattr(tacit, "limit", wrong)
     assert not reproduce(entry_of(key), out=tmp_path).holds
     assert (tmp_path / f"{key}.png").exists()
 
@@ -160,6 +181,7 @@ def test_where_nothing_can_be_measured_claims_fail_and_the_figure_is_made(monkey
         (float("nan"), {}, False),
         (float("inf"), {"at_most": 1.0}, False),
         (-float("inf"), {"at_least": 1.0}, False),
+        (float("inf"), {"at_least": 1.0}, False),
         (np.float64("nan"), {"at_least": 0.0, "at_most": 1.0}, False),
     ],
 )

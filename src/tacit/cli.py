@@ -9,10 +9,13 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tacit import __version__
 from tacit.errors import InputError, NotConvergedError, TacitError
+
+if TYPE_CHECKING:
+    from tacit.papers import Entry
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2
 
@@ -49,7 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"tacit: {_in_one_line(_explanation(error))}", file=sys.stderr)
         _give_up_output()
-        return BAD_INPUT if isinstance(error, _REFUSALS) and not isinstance(error, NotConvergedError) else FAILED
+        refused = isinstance(error, TacitError | OSError) and not isinstance(error, NotConvergedError)
+        return BAD_INPUT if refused else FAILED
 
 
 def _explanation(error: Exception) -> str:
@@ -57,7 +61,7 @@ def _explanation(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError):
         return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
-    return f"a defect of Tacit's, {type(error).__name__}: {error} (--debug shows where)"
+    return f"unexpected {type(error).__name__}: {error} (--debug shows where it arose)"
 
 
 def _in_one_line(text: str) -> str:
@@ -191,12 +195,15 @@ def _claim_outputs(options: argparse.Namespace) -> None:
     from tacit.figures import figure_kind
     from tacit.outputs import claim_all
 
-    files = [path for path in (options.json, options.plot) if path not in (None, "-")]
-    for path in files:
-        if os.path.exists(path) and os.path.samefile(path, options.data):
+    for path in (options.json, options.plot):
+        if path and os.path.exists(path) and os.path.samefile(path, options.data):
             raise InputError(f"{path} is the data itself; write the result elsewhere")
-    kinds = {} if options.plot is None else {options.plot: figure_kind(options.plot)}
-    claim_all((path, kinds.get(path, "json")) for path in files)
+    picture = [] if options.plot is None else [(options.plot, figure_kind(options.plot))]
+    claim_all([*_json_file(options), *picture])
+
+
+def _json_file(options: argparse.Namespace) -> list[tuple[str, str]]:
+    return [] if options.json in (None, "-") else [(options.json, "json")]
 
 
 def _model(options: argparse.Namespace) -> Any:
@@ -212,20 +219,16 @@ def _model(options: argparse.Namespace) -> Any:
         return UntiedDiagonal(scale=scale, shape=options.shape or 0.0)
     if options.shape is not None:
         raise InputError("--shape goes with --model untied; a tied diagonal model has no shape")
-    depth = 2.0 if options.depth is None else options.depth
     if options.log_scale is not None and options.scale is not None:
         raise InputError("give --scale or --log-scale, not both")
-    return Diagonal(
-        depth=int(depth) if depth == int(depth or 0) else depth,
-        scale=1.0 if options.scale is None else options.scale,
-        log_scale=options.log_scale,
-    )
-
-
-def _keep_input(data: str, *outputs: str | None) -> None:
-    for path in outputs:
-        if path and path != "-" and os.path.exists(path) and os.path.samefile(path, data):
-            raise InputError(f"{path} is the data itself; write the result elsewhere")
+    scale = 1.0 if options.scale is None else options.scale
+    if not 0 < scale < math.inf:
+        raise InputError(
+            f"--scale must be positive and finite, got {scale:g}; beyond 1e-308 or 1e308 give its natural "
+            "logarithm, with --log-scale"
+        )
+    depth = 2.0 if options.depth is None else options.depth
+    return Diagonal(depth=depth, scale=scale, log_scale=options.log_scale)
 
 
 def _add_reproduce(commands: Any) -> Any:
@@ -254,39 +257,44 @@ def _add_reproduce(commands: Any) -> Any:
         default="quick",
         help="quick: seconds; paper: the paper's sizes (default: %(default)s)",
     )
-    command.add_argument("--seed", type=int, default=0, help="of the random data (default: %(default)s)")
+    command.add_argument("--seed", type=_seed, default=0, help="of the random data (default: %(default)s)")
     command.add_argument("--out", default="tacit-output", metavar="DIR", help="folder (default: %(default)s)")
     command.add_argument("--json", metavar="FILE", help="all verdicts as JSON; - for standard output")
     return command
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    from tacit.outputs import claim_path, write_json
-    from tacit.papers import figures, reproduce
+    from tacit.outputs import claim_all, write_json
+    from tacit.papers import figures
 
     chosen = figures(options.selection)
-    if options.seed < 0:
-        raise InputError(f"--seed must not be negative, got {options.seed}")
-    if options.json and options.json != "-":
-        claim_path(options.json)
-    speak = options.json != "-"
-    if options.selection == "list":
-        content: list[dict[str, Any]] = [{"figure": entry.key, "caption": entry.caption} for entry in chosen]
-        if speak:
-            width = max(len(entry.key) for entry in chosen)
-            print("\n".join(f"{entry.key:<{width}}  {entry.caption}" for entry in chosen))
-        holds = True
-    else:
-        content, holds = [], True
-        for entry in chosen:
-            result = reproduce(entry, preset=options.preset, seed=options.seed, out=options.out)
-            content.append(result.to_dict())
-            holds &= result.holds
-            if speak:
-                print(result.summary(), flush=True)
-    if options.json:
+    listing = options.selection == "list"
+    files = [] if listing else [item for entry in chosen for item in entry.files(options.out).items()]
+    claim_all([*((path, kind) for kind, path in files), *_json_file(options)])
+    content = _list_figures(chosen, options) if listing else _make_figures(chosen, options)
+    holds = all(entry.get("holds", True) for entry in content)
+    if options.json is not None:
         write_json({"figures": content, "holds": holds}, options.json)
     return DONE if holds else FAILED
+
+
+def _list_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict[str, Any]]:
+    if options.json != "-":
+        width = max(len(entry.key) for entry in chosen)
+        print("\n".join(f"{entry.key:<{width}}  {entry.caption}" for entry in chosen))
+    return [{"figure": entry.key, "caption": entry.caption} for entry in chosen]
+
+
+def _make_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict[str, Any]]:
+    from tacit.papers import reproduce
+
+    made = []
+    for entry in chosen:
+        result = reproduce(entry, preset=options.preset, seed=options.seed, out=options.out)
+        made.append(result.to_dict())
+        if options.json != "-":
+            print(result.summary(), flush=True)
+    return made
 
 
 def _add_demo(commands: Any) -> Any:
@@ -297,9 +305,10 @@ def _add_demo(commands: Any) -> Any:
         help="the main job on built-in data: from the kernel to the rich regime",
         description="Sparse regression with 100 samples and 1000 features: where gradient flow ends, for\n"
         "scales from the kernel to the rich regime, with certificates, a table and a figure.",
+        epilog="examples:\n  tacit demo\n  tacit demo --seed 7 --out figures",
     )
     command.add_argument("--out", default="tacit-output", metavar="DIR", help="folder (default: %(default)s)")
-    command.add_argument("--seed", type=int, default=0, help="of the random data (default: %(default)s)")
+    command.add_argument("--seed", type=_seed, default=0, help="of the random data (default: %(default)s)")
     return command
 
 

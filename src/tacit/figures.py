@@ -29,7 +29,7 @@ def figure_kind(path: str | Path) -> str:
     """What kind of picture a file of this name is."""
     kind = Path(path).suffix.lower().removeprefix(".")
     if kind not in _METADATA:
-        raise InputError(f"{path}: a figure must be named .png, .pdf or .svg")
+        raise InputError(f"a figure must be named .png, .pdf or .svg, not {str(path)!r}")
     return kind
 
 

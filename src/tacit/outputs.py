@@ -31,13 +31,15 @@ def claim_path(path: str | Path, kind: str) -> Path:
 
     kind: "json", "nc", "pdf", "png" or "svg". Makes the folder; `InputError` says what is in the way.
     """
-    place = Path(os.path.realpath(path))
-    with _refusing(path):
+    path, place = Path(path), Path(os.path.realpath(path))
+    with _refusing(f"write {path}"):
         if place.exists():
             _check_replaceable(path, kind)
+    with _refusing(f"make the folder {path.parent}"):
         place.parent.mkdir(parents=True, exist_ok=True)
+    with _refusing(f"write {path}"):
         tempfile.TemporaryFile(dir=place.parent).close()
-    return Path(path)
+    return path
 
 
 def claim_all(files: Iterable[tuple[str | Path, str]]) -> None:
@@ -55,7 +57,7 @@ def write_file(content: bytes, path: str | Path, kind: str) -> Path:
     """Write all of the content or nothing: under another name, which then takes the place of the path."""
     place = Path(os.path.realpath(claim_path(path, kind)))
     draft = place.with_name(f".tacit-{secrets.token_hex(8)}")
-    with _refusing(path):
+    with _refusing(f"write {path}"):
         try:
             draft.write_bytes(content)
             draft.replace(place)
@@ -85,14 +87,14 @@ def _as_json(value: Any) -> Any:
     return _as_json(value.tolist()) if hasattr(value, "tolist") else value
 
 
-def _check_replaceable(path: str | Path, kind: str) -> None:
-    if os.path.isdir(path):
+def _check_replaceable(path: Path, kind: str) -> None:
+    if path.is_dir():
         raise InputError(f"{path} is a folder; name a file in it")
-    if not os.path.isfile(path):
+    if not path.is_file():
         raise InputError(f"{path} is a device or a pipe; name an ordinary file")
     if not os.access(path, os.W_OK):
         raise InputError(f"{path} is protected from writing; choose another name")
-    if not _is_ours(Path(path), kind):
+    if not _is_ours(path, kind):
         raise InputError(
             f"{path} exists and was not written by Tacit as {kind.upper()}; "
             "choose another name or move it away"
@@ -109,9 +111,9 @@ def _is_ours(path: Path, kind: str) -> bool:
 
 
 @contextmanager
-def _refusing(path: str | Path) -> Iterator[None]:
-    """What the system refuses, in one line that names the path."""
+def _refusing(to_do: str) -> Iterator[None]:
+    """What the system refuses to do, by name."""
     try:
         yield
     except OSError as error:
-        raise InputError(f"cannot write {path} ({error.strerror})") from error
+        raise InputError(f"cannot {to_do} ({error.strerror})") from error

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 def progress(items: Sequence[T], label: str = "") -> Iterable[T]:
     """The items, with a bar while they are worked through if standard error is a terminal."""
-    if not sys.stderr.isatty():
+    if not (sys.stderr and sys.stderr.isatty()):
         return items
     return _with_bar(items, label)
 

@@ -97,15 +97,14 @@ def _refuse(X: Float, y: Float) -> NoReturn:
 
 
 def weighted_gram(X: Float, W: Float) -> Float:
-    """X diag(W) Xᵀ without copying all of a large X."""
+    """X diag(W) Xᵀ for W ≥ 0, without copying all of a large X."""
     samples, features = X.shape
-    step = max(1, _BLOCK // max(samples, 1))
-    if features <= step:
-        return (X * W) @ X.T
+    root = np.sqrt(W)  # a product B Bᵀ costs half of a general one
     total = np.zeros((samples, samples))
+    step = max(1, _BLOCK // max(samples, 1))
     for start in range(0, features, step):
-        block = X[:, start : start + step]
-        total += (block * W[start : start + step]) @ block.T
+        block = X[:, start : start + step] * root[start : start + step]
+        total += block @ block.T
     return total
 
 
@@ -137,11 +136,13 @@ def newton_direction(X: Float, W: Float, rho: Float, r: Float) -> tuple[Float, F
 
 def _direction_by_rows(X: Float, W: Float, rho: Float, r: Float) -> tuple[Float, Float]:
     root = np.sqrt(np.maximum(W, W.max() * 1e-290))
-    B, gap = (X * root).T, root * r
-    if not (np.isfinite(B).all() and np.isfinite(gap).all() and np.isfinite(rho).all()):
+    gap, sizes = root * r, np.maximum(X.max(axis=0), -X.min(axis=0)) * root
+    if not (np.isfinite(sizes).all() and np.isfinite(gap).all() and np.isfinite(rho).all()):
         return np.full_like(rho, np.nan), np.full_like(r, np.nan)
-    order = np.argsort(-np.abs(B).max(axis=1))
-    Q, R, pivots = qr(B[order], mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
+    order = np.argsort(-sizes)
+    B = X[:, order]
+    B *= root[order]
+    Q, R, pivots = qr(B.T, mode="economic", pivoting=True, overwrite_a=True, check_finite=False)
     diagonal = np.diag(R)
     R[np.diag_indices_from(R)] = np.where(diagonal == 0, 1e-300, diagonal)
     coefficients = solve_triangular(R, rho[pivots], trans="T", check_finite=False) - Q.T @ gap[order]

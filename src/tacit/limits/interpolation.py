@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _EPS = float(np.finfo(np.float64).eps)
 _ROUGH = 1e-6
+_COPIED = 1 << 26  # bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +116,9 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
 
 
 def _kept(array: Float) -> Float:
-    """The array itself if nobody can change it any more, otherwise a copy: the result refers to it later."""
-    if not array.flags.writeable and array.base is None:
+    """A copy that nobody can change, since the result refers to it later; not of arrays over 64 MB."""
+    frozen = not array.flags.writeable and array.base is None
+    if frozen or array.nbytes > _COPIED:
         return array
     copy = array.copy()
     copy.flags.writeable = False

@@ -22,7 +22,6 @@ from tacit.limits.equations import Equations, newton_direction
 from tacit.potentials import rapidity
 
 _EPS = float(np.finfo(np.float64).eps)
-_WAKE = 0.01  # a sleeping coordinate may jump to this fraction of the largest one
 _SETTLED = 1e-13
 _STALLED = 1e-9
 _PATIENCE = 3  # steps without progress
@@ -80,16 +79,13 @@ class State:
     gap: Float
 
 
-def newton_step(
-    equations: Equations, potential: Separable, state: State, wake: float | None
-) -> tuple[State, float]:
+def newton_step(equations: Equations, potential: Separable, state: State) -> tuple[State, float]:
     """One step, and the relative size of the change of w that it asked for."""
     X = equations.X
     w, W = potential.predictor(state.u), potential.inverse_hessian(state.u)
     rho = residual(equations, w)
     direction, change = newton_direction(X, W, rho, state.gap)
-    ceiling = None if wake is None else np.log(wake * np.abs(w).max()) - potential.log_scale
-    u, moved = _move(state.u, change / potential.weight, potential.power, ceiling)
+    u, moved = _move(state.u, change / potential.weight, potential.power)
     size = float(np.abs(W * change).sum() / np.abs(w).sum())
     return State(u, state.nu + direction, change - potential.weight * moved), size
 
@@ -110,7 +106,7 @@ def _rounding(equations: Equations, w: Float) -> Float:
     return 2 * _EPS * (products + np.abs(equations.y))
 
 
-def _move(u: Float, delta: Float, power: float, ceiling: Float | None) -> tuple[Float, Float]:
+def _move(u: Float, delta: Float, power: float) -> tuple[Float, Float]:
     """Rapidities after the slopes were asked to change by delta, and by how much they really changed."""
     sign = np.where(u != 0, np.sign(u), np.where(delta >= 0, 1.0, -1.0))
     size, ask = np.abs(u), sign * delta
@@ -118,7 +114,7 @@ def _move(u: Float, delta: Float, power: float, ceiling: Float | None) -> tuple[
     new, moved = np.empty_like(u), np.empty_like(u)
 
     grow = ask > 0
-    new[grow] = _grow(size[grow], ask[grow], power, None if ceiling is None else ceiling[grow])
+    new[grow] = _grow(size[grow], ask[grow], power)
     moved[grow] = rapidity.slope_between(np, size[grow], new[grow], power)
 
     shrink = ~grow & (-ask <= slope)
@@ -132,14 +128,10 @@ def _move(u: Float, delta: Float, power: float, ceiling: Float | None) -> tuple[
     return sign * new, sign * moved
 
 
-def _grow(u: Float, ask: Float, power: float, ceiling: Float | None) -> Float:
-    """Linearly in w; but a small coordinate may follow its slope up to the ceiling at once."""
+def _grow(u: Float, ask: Float, power: float) -> Float:
+    """Linearly in w, by as much as its rate of change and the asked change of slope make."""
     log_w = rapidity.log_predictor(np, u, power)
     level = np.logaddexp(log_w, rapidity.log_stiffness(np, u, power) + np.log(ask))
-    if ceiling is not None:
-        along = _shift(u, ask, power)
-        reached = rapidity.log_predictor(np, np.where(np.isfinite(along), along, 1.0), power)
-        level = np.minimum(np.where(np.isfinite(along), reached, np.inf), np.maximum(level, ceiling))
     return np.maximum(rapidity.rapidity_of_log(np, level, power), u)
 
 
@@ -157,12 +149,12 @@ def _shift(u: Float, ask: Float, power: float) -> Float:
 
 
 def polish(
-    equations: Equations, potential: Separable, state: State, wake: float | None = None, steps: int = 60
+    equations: Equations, potential: Separable, state: State, steps: int = 60
 ) -> tuple[State, int, bool]:
     """Newton to the end at one scale: the state, the steps taken, and whether it settled."""
     smallest, idle = math.inf, 0
     for step in range(1, steps + 1):
-        state, size = newton_step(equations, potential, state, wake)
+        state, size = newton_step(equations, potential, state)
         if not math.isfinite(size):
             return state, step, False
         idle = idle + 1 if size > 0.9 * smallest else 0
@@ -201,10 +193,10 @@ def _gaps_closed(potential: Separable, state: State) -> bool:
 def solve_at_scale(equations: Equations, potential: Separable, start: Float) -> tuple[State, int, bool]:
     """Newton at one scale from the predictor `start`: enough in the kernel regime."""
     u = potential.rapidity(start)
-    return polish(equations, potential, State(u, *nearest_dual(equations, potential, u)), _WAKE)
+    return polish(equations, potential, State(u, *_nearest_dual(equations, potential, u)))
 
 
-def nearest_dual(equations: Equations, potential: Separable, u: Float) -> tuple[Float, Float]:
+def _nearest_dual(equations: Equations, potential: Separable, u: Float) -> tuple[Float, Float]:
     """The ν whose Xᵀν comes closest to ∇Q at u, and the gap that is left."""
     gradient = potential.weight * rapidity.slope(np, u, potential.power) - potential.offset
     W = potential.inverse_hessian(u)

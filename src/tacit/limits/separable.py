@@ -151,6 +151,7 @@ def _on_face(equations: Equations, potential: Separable, inside: barrier.Interio
     nu = inside.nu + np.linalg.lstsq(X[:, face].T, (goal - X.T @ inside.nu)[face], rcond=None)[0]
     slope = (X.T @ nu + potential.offset) / potential.weight
     others = potential.predictor(rapidity.rapidity_of_slope(np, slope, potential.power))
+    others = np.where(np.isfinite(others), others, w)
     return np.where(exact != 0, exact, others), nu
 
 

@@ -25,7 +25,7 @@ def share(truths: np.ndarray) -> float:
 
 def largest_fall(values: Float) -> float:
     """How far the values fall from one to the next at most; 0 if they never do."""
-    return float(np.maximum(0.0, -least(np.diff(values))))
+    return float(abs(np.minimum(0.0, least(np.diff(values)))))
 
 
 def slope(x: Float, y: Float) -> float:

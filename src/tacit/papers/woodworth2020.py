@@ -53,9 +53,10 @@ class PopulationErrorAgainstScale:
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
         """Mean over draws with their range; the ends as lines."""
-        mean, low, high = data.error.mean("seed"), data.error.min("seed"), data.error.max("seed")
-        ax.fill_between(data.alpha, low, high, color="0.85", lw=0, label="range over draws")
+        error = data.error.clip(1e-16)  # the axis is logarithmic
+        mean, low, high = error.mean("seed"), error.min("seed"), error.max("seed")
         ax.loglog(data.alpha, mean, color="k", label=r"gradient flow, $\beta_\alpha^\infty$")
+        ax.fill_between(data.alpha, low, high, color="0.85", lw=0, label="range over draws")
         for end, color, name in (("l1", RICH, r"$\beta^*_{\ell_1}$"), ("l2", KERNEL, r"$\beta^*_{\ell_2}$")):
             level = float(data.end_error.sel(end=end).mean())
             ax.axhline(level, color=color, ls="--", lw=1, label=f"{name}, minimum norm")
