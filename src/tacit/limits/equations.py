@@ -108,13 +108,18 @@ def weighted_gram(X: Float, W: Float) -> Float:
     return total
 
 
-def _scaled_cholesky(A: Float) -> tuple[Float | None, Float, float]:
-    """Cholesky factor of A scaled to unit diagonal, the scaling, and a condition estimate."""
+def _unit_diagonal(A: Float) -> tuple[Float, Float]:
+    """A scaled to unit diagonal, and the scaling."""
     diagonal = np.diag(A)
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    B = A * scale[:, None] * scale
+    return A * scale[:, None] * scale, scale
+
+
+def _scaled_cholesky(A: Float) -> tuple[Float | None, Float, float]:
+    """Cholesky factor of A scaled to unit diagonal, the scaling, and a condition estimate."""
+    B, scale = _unit_diagonal(A)
     factor, info = lapack.dpotrf(B, lower=1)
-    if info != 0 or not np.isfinite(factor[-1, -1:]).all():
+    if info != 0 or not np.isfinite(factor[-1:, -1:]).all():
         return None, scale, 0.0
     rcond, _ = lapack.dpocon(factor, np.abs(B).sum(axis=0).max(), uplo="L")
     return factor, scale, float(rcond)
@@ -158,11 +163,8 @@ def _direction_by_rows(X: Float, W: Float, rho: Float, r: Float) -> tuple[Float,
 
 
 def factorize_roughly(X: Float, W: Float) -> Callable[[Float, Float], Float]:
-    """The same by Cholesky alone, giving up directions that are lost in rounding instead of failing."""
-    A = weighted_gram(X, W)
-    diagonal = np.diag(A)
-    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    B = A * scale[:, None] * scale
+    """Solver (ρ, r) ↦ dν of (X W Xᵀ) dν = ρ − X W r, giving up directions that are lost in rounding."""
+    B, scale = _unit_diagonal(weighted_gram(X, W))
     shift = 0.0
     for _ in range(12):
         factor, info = lapack.dpotrf(B, lower=1)
