@@ -98,7 +98,7 @@ def _rich(equations: Equations, potential: Separable, kernel: Float) -> tuple[Fl
     w = _at_scale(potential, final.predictor(state.u), state.u)
     if settled and _misfit(equations, w) < _UNRESOLVED:
         return w, state.nu, taken, True
-    w, nu = _on_face(equations, potential, inside)
+    w, nu = _on_face(equations, potential, inside.predictor, inside.nu)
     return w, nu, taken, _misfit(equations, w) < 10 * _UNRESOLVED
 
 
@@ -136,19 +136,21 @@ def _newton_state(equations: Equations, potential: Separable, inside: barrier.In
     return State(u, inside.nu, potential.weight * (slope - rapidity.slope(np, u, potential.power)))
 
 
-def _on_face(equations: Equations, potential: Separable, inside: barrier.Interior) -> tuple[Float, Float]:
+def _on_face(equations: Equations, potential: Separable, w: Float, nu: Float) -> tuple[Float, Float]:
     """A predictor whose large coordinates alone solve the equations, and multipliers with their slopes.
 
     The other coordinates follow their slopes Xᵀν. Where sparse data without noise make the solution
     degenerate, this is all that is left to determine.
     """
-    X, w = equations.X, inside.predictor
+    X = equations.X
     face = np.flatnonzero(np.abs(w) > 1e-5 * np.abs(w).max())
+    root = np.sqrt(np.abs(w[face]))  # large coordinates give most, so that equal columns keep their shares
     exact = np.zeros_like(w)
-    exact[face] = np.linalg.lstsq(X[:, face], equations.y, rcond=None)[0]
+    rho = equations.y - X[:, face] @ w[face]
+    exact[face] = w[face] + root * np.linalg.lstsq(X[:, face] * root, rho, rcond=None)[0]
     slope = rapidity.slope(np, potential.rapidity(exact), potential.power)
     goal = potential.weight * slope - potential.offset
-    nu = inside.nu + np.linalg.lstsq(X[:, face].T, (goal - X.T @ inside.nu)[face], rcond=None)[0]
+    nu = nu + np.linalg.lstsq(X[:, face].T, (goal - X.T @ nu)[face], rcond=None)[0]
     slope = (X.T @ nu + potential.offset) / potential.weight
     others = potential.predictor(rapidity.rapidity_of_slope(np, slope, potential.power))
     others = np.where(np.isfinite(others), others, w)

@@ -294,7 +294,7 @@ class LargestRecoveringScale:
         "samples": [40, 50, 55, 60, 65, 70, 80, 100, 125, 150, 200],
         "features": 1000,
         "depths": [2.0, 3.0, 4.0, 8.0],
-        "seeds": 3,
+        "seeds": 5,
         "lowest": -16.0,
     },
 )
