@@ -339,3 +339,23 @@ def test_at_a_terminal_progress_stays_out_of_standard_output(run):
     os.close(outer)
     assert done.returncode == 0
     assert strict_json(done.stdout)["holds"] is True
+
+
+@pytest.mark.parametrize("name", ["untied", "UntiedDiagonal", "untied-diagonal"])
+def test_a_model_may_be_called_as_its_class_is(name, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "d.npz", X=rng.standard_normal((3, 6)), y=rng.standard_normal(3))
+    arguments = [
+        "limit",
+        str(tmp_path / "d.npz"),
+        "--model",
+        name,
+        "--scale",
+        "0.1",
+        "--shape",
+        "0.5",
+        "--json",
+        "-",
+    ]
+    assert main(arguments) == 0
+    assert json.loads(capsys.readouterr().out)["model"] == "UntiedDiagonal(scale=0.1, shape=0.5)"

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog, nnls
+from scipy.optimize import nnls
 
 from tacit.data import Float, as_floats, check_problem, check_tolerance
 from tacit.errors import InputError
-from tacit.potentials.arrays import quiet
+from tacit.limits.interpolation import potential_of
+from tacit.limits.kkt import best_multipliers, relative_residual, stationarity, subdifferential
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +53,6 @@ def certify(
     potential: a potential, or a model that has one. predictor: (d,). The multipliers are found here, by
     least squares or linear programming; the predictor is all that is taken on trust.
     """
-    from tacit.limits.interpolation import potential_of
-
     X, y = check_problem(X, y)
     check_tolerance(tol)
     w = as_floats(predictor, "predictor", ndim=(1,))
@@ -68,60 +67,12 @@ def certify(
     raise InputError(f'problem must be "regression" or "margin", got {problem!r}')
 
 
-@quiet
-def relative_residual(X: Float, y: Float, w: Float) -> float:
-    """‖Xw − y‖/‖y‖ (the numerator alone where y = 0)."""
-    unit = np.abs(y).max() or 1.0  # norms of large numbers would overflow
-    return float(np.linalg.norm((X @ w - y) / unit) / (np.linalg.norm(y / unit) or 1.0))
-
-
-@quiet
-def stationarity(potential: Any, X: Float, w: Float, nu: Float) -> float:
-    """Distance of Xᵀν from the subdifferential ∂Q(w), relative to ‖∇Q(w)‖∞."""
-    lower, upper = _subdifferential(potential, w)
-    slope = X.T @ nu
-    distance = np.maximum(np.maximum(lower - slope, slope - upper), 0.0).max()
-    nearest = np.clip(slope, lower, upper)
-    return float(distance / (np.abs(nearest).max() or 1.0))
-
-
-def _subdifferential(potential: Any, w: Float) -> tuple[Float, Float]:
-    if hasattr(potential, "subdifferential"):
-        return potential.subdifferential(w)
-    gradient = potential.gradient(w)
-    return gradient, gradient
-
-
-def best_multipliers(potential: Any, X: Float, w: Float) -> Float:
-    """ν that brings Xᵀν closest to ∂Q(w): least squares where Q is smooth, a linear program elsewhere."""
-    lower, upper = _subdifferential(potential, w)
-    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
-        return np.zeros(X.shape[0])
-    smooth = lower == upper
-    nu = np.linalg.lstsq(X[:, smooth].T, lower[smooth], rcond=None)[0]
-    if smooth.all() or stationarity(potential, X, w, nu) <= 1e-12:
-        return nu
-    size = max(np.abs(np.where(smooth, lower, 0.0)).max(), np.abs(upper[~smooth]).min())
-    rows, bounds = np.vstack([X.T, -X.T]), np.concatenate([upper, -lower]) / size
-    program = linprog(
-        np.append(np.zeros(X.shape[0]), 1.0),
-        A_ub=np.hstack([rows, -np.ones((len(rows), 1))]),
-        b_ub=bounds,
-        bounds=[(None, None)] * X.shape[0] + [(0, None)],
-        method="highs",
-    )
-    if program.x is None:
-        return nu
-    better = program.x[:-1] * size
-    return min((nu, better), key=lambda candidate: stationarity(potential, X, w, candidate))
-
-
 def _certify_margin(potential: Any, X: Float, y: Float, w: Float, tol: float) -> Certificate:
     if not np.isin(y, (-1.0, 1.0)).all():
         raise InputError("y must hold the labels -1 and +1 for problem='margin'")
     Z = y[:, None] * X
     margins = Z @ w
-    lower, upper = _subdifferential(potential, w)
+    lower, upper = subdifferential(potential, w)
     target = np.where(lower == upper, lower, 0.0)
     active = margins <= 1 + max(tol, 1e-9)
     nu = np.zeros(len(y))

@@ -129,6 +129,11 @@ def _seed(text: str) -> int:
     return int(text)
 
 
+def _model_name(text: str) -> str:
+    """The model's name, also as its class is called."""
+    return {"Diagonal": "diagonal", "UntiedDiagonal": "untied", "untied-diagonal": "untied"}.get(text, text)
+
+
 def _add_limit(commands: Any) -> Any:
     command = _command(
         commands,
@@ -146,6 +151,7 @@ def _add_limit(commands: Any) -> Any:
     command.add_argument("--target", metavar="COL", help="the column to predict (all others are features)")
     command.add_argument(
         "--model",
+        type=_model_name,
         choices=("diagonal", "untied"),
         default="diagonal",
         help="diagonal: β = w₊^D − w₋^D; untied: w = u₊v₊ − u₋v₋ (default: %(default)s)",

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.certify import best_multipliers, relative_residual, stationarity
 from tacit.data import Float, check_problem, check_tolerance
 from tacit.errors import InputError, NoPotentialError
 from tacit.limits.ends import least_l1, least_quadratic
 from tacit.limits.equations import Equations, prepare
+from tacit.limits.kkt import best_multipliers, relative_residual, stationarity
 from tacit.limits.newton import Separable
 from tacit.limits.separable import Solution, minimize_separable
 from tacit.potentials import L1, Bregman, DeepHypentropy, Hypentropy, Quadratic, WeightDistance
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _EPS = float(np.finfo(np.float64).eps)
 _ROUGH = 1e-6
 _COPIED = 1 << 26  # bytes
+_SEARCHED = 2_000_000  # entries of X up to which other multipliers are looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
     w, nu = solution.predictor, equations.dual(solution.nu)
     feasibility = relative_residual(X, y, w)
     kkt = stationarity(potential, X, w, nu)
-    if not kkt <= tol:  # any multipliers that certify w will do
+    if not kkt <= tol and X.size <= _SEARCHED:  # any multipliers that certify w will do
         nu = min((nu, best_multipliers(potential, X, w)), key=lambda v: stationarity(potential, X, w, v))
         kkt = stationarity(potential, X, w, nu)
     return Limit(
