@@ -9,6 +9,7 @@ import numpy as np
 from tacit.data import Float
 from tacit.limits import barrier
 from tacit.limits.equations import Equations, newton_direction
+from tacit.limits.face import choose_on_face
 from tacit.limits.newton import Separable, State, polish, solve_at_scale
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
@@ -87,11 +88,18 @@ def kernel_solution(equations: Equations, potential: Separable) -> Float:
 
 def _rich(equations: Equations, potential: Separable, kernel: Float) -> tuple[Float, Float, int, bool]:
     """Small scales: the interior path, then Newton; predictor, multipliers, steps, whether it settled."""
-    resolved = _not_below(potential, _RESOLVED)
+    resolved, final = _not_below(potential, _RESOLVED), _not_below(potential, _CONSTANT)
     inside, taken, _ = barrier.follow(equations, resolved, kernel)
-    state, steps, settled = polish(equations, resolved, _newton_state(equations, resolved, inside), steps=30)
+    begun = _newton_state(equations, resolved, inside)
+    state, steps, settled = polish(equations, resolved, begun, steps=30)
     taken += steps
-    final = _not_below(potential, _CONSTANT)
+    if potential.power != np.inf:
+        base = state if settled else begun
+        choice = choose_on_face(equations, final, resolved.predictor(base.u), base.u, base.nu)
+        if choice is not None:
+            w = _at_scale(potential, choice.w, final.rapidity(choice.w))
+            fits = _misfit(equations, w) < 10 * _UNRESOLVED
+            return w, choice.nu, taken + choice.steps, choice.settled and fits
     if settled and final is not resolved:
         state, steps, settled = polish(equations, final, _lowered(resolved, final, state), steps=20)
         taken += steps

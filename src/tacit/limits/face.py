@@ -1,0 +1,78 @@
+r"""Which of many ℓ1 minimizers: depth above 2 at scales where slopes are ±1 to all their digits.
+
+Where the ℓ1 problem has a face S of solutions, the limit is picked by the slacks 1 − |s| alone, which may be
+far below the rounding of s:
+
+    Xᵀν = weight·sign(w)·(1 − slack(w/m))  on S.
+
+If Xᵀν₀ = weight·sign(w) on S, then ν = ν₀ + δ with Xᵀδ = −weight·sign(w)·slack, an equation between small
+numbers that is solved to full relative accuracy. (As m → 0 it says: maximize Σ weight·m^{1/p}|w|^{2/D} on S.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tacit.data import Float
+from tacit.limits.equations import Equations, newton_direction
+from tacit.limits.newton import Separable, State, polish
+from tacit.potentials import rapidity
+
+_ON_FACE = 1e-7  # relative size of the coordinates that make the face
+_SLACK = 1e-4  # largest slack at which this is needed
+_ROUNDS = 3  # in which the small coordinates off the face follow
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The solution chosen on a face; settled is False where there is a face but no choice could be made."""
+
+    w: Float
+    nu: Float
+    steps: int
+    settled: bool
+
+
+def choose_on_face(
+    equations: Equations, potential: Separable, w: Float, u: Float, nu: Float
+) -> Choice | None:
+    """The limit on the face of ℓ1 minimizers that the large coordinates of w make; None if it is a point.
+
+    u: rapidities whose slopes the small coordinates have. nu: multipliers, right to rounding.
+    """
+    face = np.abs(w) > _ON_FACE * np.abs(w).max()
+    slack = rapidity.slack(np, np.abs(potential.rapidity(w)), potential.power)
+    if slack[face].min() > _SLACK:
+        return None
+    X, sign = equations.X[:, face], np.sign(w[face])
+    left, sizes, _ = np.linalg.svd(X, full_matrices=False)
+    left = left[:, sizes > 1e-12 * sizes[0]]  # all that the face can say about y
+    if face.sum() <= left.shape[1]:
+        return None
+    part = Separable(potential.power, potential.log_scale[face], potential.weight[face])
+    vertex = nu + np.linalg.lstsq(X.T, part.weight * sign - X.T @ nu, rcond=None)[0]
+    if np.abs(X.T @ vertex - part.weight * sign).max() > 1e-10 * part.weight.max():
+        return None  # not a face after all: the slopes are not all at their ends
+    rows = left.T @ X
+    norms = np.sqrt(np.einsum("nd,nd->n", rows, rows))
+    w, total, settled, delta = w.copy(), 0, True, np.zeros(left.shape[1])
+    for _ in range(_ROUNDS):
+        w[~face] = potential.predictor(u)[~face]
+        target = left.T @ (equations.y - equations.X[:, ~face] @ w[~face])
+        inner = replace(equations, X=rows, y=target, row_norms=norms)
+        state, steps, settled = polish(inner, part, _anchored(rows, part, part.rapidity(w[face])), steps=30)
+        w[face], delta, total = part.predictor(state.u), state.nu, total + steps
+        slope = equations.X.T @ (vertex + left @ delta) / potential.weight
+        u = np.where(face, u, rapidity.rapidity_of_slope(np, slope, potential.power))
+        if not (settled and np.isfinite(u).all()):
+            return Choice(w, vertex, total, False)
+    return Choice(w, vertex + left @ delta, total, True)
+
+
+def _anchored(X: Float, potential: Separable, u: Float) -> State:
+    """δ that comes closest to Xᵀδ = −weight·sign·slack, and the gap that is left: no rounding of order 1."""
+    pull = potential.weight * np.sign(u) * rapidity.slack(np, np.abs(u), potential.power)
+    W = potential.inverse_hessian(u)
+    return State(u, *newton_direction(X, W / W.max(), np.zeros(X.shape[0]), pull))
