@@ -342,20 +342,14 @@ def test_at_a_terminal_progress_stays_out_of_standard_output(run):
 
 
 @pytest.mark.parametrize("name", ["untied", "UntiedDiagonal", "untied-diagonal"])
-def test_a_model_may_be_called_as_its_class_is(name, tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    np.savez(tmp_path / "d.npz", X=rng.standard_normal((3, 6)), y=rng.standard_normal(3))
-    arguments = [
-        "limit",
-        str(tmp_path / "d.npz"),
-        "--model",
-        name,
-        "--scale",
-        "0.1",
-        "--shape",
-        "0.5",
-        "--json",
-        "-",
-    ]
-    assert main(arguments) == 0
-    assert json.loads(capsys.readouterr().out)["model"] == "UntiedDiagonal(scale=0.1, shape=0.5)"
+def test_a_model_may_be_called_as_its_class_is(name, run):
+    status, out, _ = run(f"limit genes.csv --target response --model {name} --scale 0.1 --shape 0.5 --json -")
+    assert status == 0
+    assert json.loads(out)["model"] == "UntiedDiagonal(scale=0.1, shape=0.5)"
+
+
+@pytest.mark.parametrize("model", ["--depth 2", "--depth 3.5", "--model untied --shape 0.9"])
+def test_every_model_has_a_picture(model, run):
+    status, _, err = run(f"limit genes.csv --target response {model} --scale 0.01 --plot limit.png")
+    assert (status, err) == (0, "")
+    assert Path("limit.png").read_bytes().startswith(MAGIC["png"])

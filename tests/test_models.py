@@ -144,3 +144,23 @@ def test_the_extreme_log_scale_is_legal():
     X, y = gaussian_problem(8, 30, seed=6)
     for depth in (2, 3, 10):
         assert tacit.limit(tacit.Diagonal(depth=depth, log_scale=-1000), X, y).converged
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        tacit.Diagonal(2, 0.1),
+        tacit.Diagonal(3, 0.1, profile=np.linspace(0.5, 2, 12)),
+        tacit.UntiedDiagonal(0.1, 0.5),
+        tacit.UntiedDiagonal(np.linspace(0.1, 1, 12), 0.5),
+        tacit.UntiedDiagonal.from_weights(1.0, 0.5, 0.7, -0.2),
+        tacit.UntiedDiagonal.from_weights(np.linspace(1, 2, 12), 0.5, 0.7, -0.2),
+    ],
+    ids=repr,
+)
+def test_the_potential_of_a_model_can_be_used_in_its_place(model):
+    X, y = gaussian_problem(4, 12, nonzero=2, seed=7)
+    potential = model.potential(12)
+    found = tacit.limit(model, X, y)
+    np.testing.assert_array_equal(tacit.limit(potential, X, y).predictor, found.predictor)
+    assert tacit.certify(potential, X, y, found.predictor).holds

@@ -55,12 +55,12 @@ def _slope_and_curvature(potential: Separable, w: Float) -> tuple[Float, Float]:
     return 1 - slack, slack / potential.power
 
 
-def start(potential: Separable, kernel: Float) -> Interior:
+def start(equations: Equations, potential: Separable, kernel: Float) -> Interior:
     """Well inside: parts of the size of the kernel solution, no slope beyond that of the start."""
     w = np.maximum(_SIGNS * kernel, 0.0) + 0.5 * np.abs(kernel).mean()
     slope, _ = _slope_and_curvature(potential, w)
     a = slope - _SIGNS * (potential.offset / potential.weight)
-    return Interior(w, np.maximum(a, 0.1 * np.abs(slope).max()), np.zeros(0))
+    return Interior(w, np.maximum(a, 0.1 * np.abs(slope).max()), np.zeros_like(equations.y))
 
 
 def step(equations: Equations, potential: Separable, state: Interior) -> tuple[Interior, float, float]:
@@ -100,16 +100,12 @@ def _length(x: Float, dx: Float) -> float:
     return min(1.0, _FRACTION / max(-float((dx / x).min()), 1e-300))
 
 
-def follow(
-    equations: Equations, potential: Separable, kernel: Float, product: float = _PRODUCT
-) -> tuple[Interior, int, bool]:
-    """From inside down to products below `product`: the state, the steps taken, and whether it arrived."""
-    inside = start(potential, kernel)
-    state = Interior(inside.w, inside.a, np.zeros_like(equations.y))
+def follow(equations: Equations, potential: Separable, kernel: Float) -> tuple[Interior, int]:
+    """From inside to where Newton takes over (or as far as it goes): the state, and the steps taken."""
+    state = start(equations, potential, kernel)
     for taken in range(1, _STEPS + 1):
-        state, mean, error = step(equations, potential, state)
-        if not np.isfinite(state.w).all():
-            return state, taken, False
-        if mean < product and error < _MISFIT:
-            return state, taken, True
-    return state, _STEPS, False
+        state, product, error = step(equations, potential, state)
+        arrived = product < _PRODUCT and error < _MISFIT
+        if arrived or not np.isfinite(state.w).all():
+            return state, taken
+    return state, _STEPS

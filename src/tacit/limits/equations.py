@@ -15,10 +15,10 @@ from tacit.potentials.arrays import quiet
 
 _BLOCK = 1 << 22  # entries of X that a weighted product may copy at once
 _TRUSTED = 1e-13  # a Cholesky factor of the scaled normal matrix worse than this is not used for steps
-_HEAVY = 1e-6
-_FULL_RANK = 1e-11
-_INDEPENDENT = 1e-12
-_SANE_ROWS = (1e-3, 1e3)
+_HEAVY = 1e-6  # relative √W from which slopes are taken from the factor Q
+_FULL_RANK = 1e-11  # condition estimate that leaves no doubt
+_INDEPENDENT = 1e-12  # relative pivot of a row that is not a combination of others
+_SANE_ROWS = (1e-3, 1e3)  # sizes of rows that need no scaling
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tacit.regimes import Regime
 
 _EPS = float(np.finfo(np.float64).eps)
-_ROUGH = 1e-6
+_ROUGH = 1e-6  # residual that rounding does not excuse
 _COPIED = 1 << 26  # bytes
 _SEARCHED = 2_000_000  # entries of X up to which other multipliers are looked for
 
@@ -85,7 +85,8 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
     """argmin Q(w) subject to X w = y: where gradient flow on the square loss ends, without running it.
 
     model: a model with its initialization (or a potential). X: (N, d), y: (N,). tol: what feasibility and
-    stationarity must reach for the result to be called converged.
+    stationarity must reach for the result to be called converged. The result keeps its own copy of X and y,
+    for its regime, unless they are larger than 64 MB: then do not change them while it is in use.
     """
     begun = time.perf_counter()
     X, y = check_problem(X, y)

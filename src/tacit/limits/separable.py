@@ -77,23 +77,23 @@ def kernel_solution(equations: Equations, potential: Separable) -> Float:
     W = np.exp(potential.log_scale - potential.log_scale.max()) / potential.weight
     W = W / W.max()
     start = np.zeros_like(W) if potential.origin is None else potential.origin
-    w = start.copy()
-    if len(equations.y) == 0:
-        return w
-    for _ in range(2):  # the second pass removes the rounding of the first
-        rho = equations.y - equations.X @ w
+    w, rho = start.copy(), equations.y - equations.X @ start
+    for _ in range(2):  # the second pass, where one is needed, removes the rounding of the first
+        if np.linalg.norm(rho) <= 1e-14 * np.linalg.norm(equations.y):
+            break
         w = w + W * newton_direction(equations.X, W, rho, np.zeros_like(W))[1]
+        rho = equations.y - equations.X @ w
     return w
 
 
 def _rich(equations: Equations, potential: Separable, kernel: Float) -> tuple[Float, Float, int, bool]:
     """Small scales: the interior path, then Newton; predictor, multipliers, steps, whether it settled."""
     resolved, final = _not_below(potential, _RESOLVED), _not_below(potential, _CONSTANT)
-    inside, taken, _ = barrier.follow(equations, resolved, kernel)
+    inside, taken = barrier.follow(equations, resolved, kernel)
     begun = _newton_state(equations, resolved, inside)
     state, steps, settled = polish(equations, resolved, begun, steps=30)
     taken += steps
-    if potential.power != np.inf:
+    if potential.power != np.inf and potential.origin is None:
         base = state if settled else begun
         choice = choose_on_face(equations, final, resolved.predictor(base.u), base.u, base.nu)
         if choice is not None:
@@ -106,7 +106,7 @@ def _rich(equations: Equations, potential: Separable, kernel: Float) -> tuple[Fl
     w = _at_scale(potential, final.predictor(state.u), state.u)
     if settled and _misfit(equations, w) < _UNRESOLVED:
         return w, state.nu, taken, True
-    w, nu = _on_face(equations, potential, inside.predictor, inside.nu)
+    w, nu = _from_large(equations, potential, inside.predictor, inside.nu)
     return w, nu, taken, _misfit(equations, w) < 10 * _UNRESOLVED
 
 
@@ -144,7 +144,7 @@ def _newton_state(equations: Equations, potential: Separable, inside: barrier.In
     return State(u, inside.nu, potential.weight * (slope - rapidity.slope(np, u, potential.power)))
 
 
-def _on_face(equations: Equations, potential: Separable, w: Float, nu: Float) -> tuple[Float, Float]:
+def _from_large(equations: Equations, potential: Separable, w: Float, nu: Float) -> tuple[Float, Float]:
     """A predictor whose large coordinates alone solve the equations, and multipliers with their slopes.
 
     The other coordinates follow their slopes Xᵀν. Where sparse data without noise make the solution

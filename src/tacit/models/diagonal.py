@@ -238,8 +238,11 @@ class UntiedDiagonal:
                 f"k = 0 at coordinate {i}: started from these weights it can never become {side}, so no "
                 "potential on the whole line describes it; change u or v there, if only a little"
             )
-        hypentropy = Hypentropy(self._log_predictor_scale(), 0.5)
-        start = self.predictor()
+        features = len(P) if d is None else d  # one weight for all coordinates stands for d of them
+        log_scale, start = (
+            np.broadcast_to(each, (features,)) for each in (self._log_predictor_scale(), self.predictor())
+        )
+        hypentropy = Hypentropy(log_scale, 0.5)
         return Bregman(hypentropy, start) if start.any() else hypentropy
 
 
