@@ -10,8 +10,9 @@ from tacit.errors import (
     NotSeparableError,
     TacitError,
 )
+from tacit.flows import Trajectory, flow, losses
 from tacit.limits import Limit, limit
-from tacit.models import Diagonal, UntiedDiagonal
+from tacit.models import Diagonal, Factorization, LinearNetwork, Neuron, UntiedDiagonal
 from tacit.regimes import Regime, regime
 
 __version__ = "0.1.0"
@@ -19,17 +20,23 @@ __version__ = "0.1.0"
 __all__ = [
     "Certificate",
     "Diagonal",
+    "Factorization",
     "InconsistentDataError",
     "InputError",
     "Limit",
+    "LinearNetwork",
+    "Neuron",
     "NoPotentialError",
     "NotConvergedError",
     "NotSeparableError",
     "Regime",
     "TacitError",
+    "Trajectory",
     "UntiedDiagonal",
     "certify",
+    "flow",
     "limit",
+    "losses",
     "potentials",
     "regime",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class TacitError(Exception):
     """Base of everything Tacit raises on purpose."""
@@ -24,7 +26,14 @@ class InconsistentDataError(TacitError):
 
 
 class NotSeparableError(TacitError):
-    """No linear predictor classifies every sample correctly."""
+    """No linear predictor classifies every sample correctly.
+
+    `combination` proves it: weights c ≥ 0 with Σc = 1 and Σ c_n y_n x_n = 0.
+    """
+
+    def __init__(self, message: str, combination: Any = None):
+        super().__init__(message)
+        self.combination = combination
 
 
 class NotConvergedError(TacitError):

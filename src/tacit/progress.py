@@ -1,19 +1,27 @@
-"""A progress bar on standard error, for people at a terminal only."""
+"""Progress on standard error, for people at a terminal only."""
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from types import TracebackType
+from typing import Any, TypeVar
 
 T = TypeVar("T")
+_PATIENCE = 1.0  # seconds before a bar appears
 
 
 def progress(items: Sequence[T], label: str = "") -> Iterable[T]:
     """The items, with a bar while they are worked through if standard error is a terminal."""
-    if not (sys.stderr and sys.stderr.isatty()):
+    if not _watched():
         return items
     return _with_bar(items, label)
+
+
+def _watched() -> bool:
+    return bool(sys.stderr and sys.stderr.isatty())
 
 
 def _with_bar(items: Sequence[T], label: str) -> Iterator[T]:
@@ -21,3 +29,46 @@ def _with_bar(items: Sequence[T], label: str) -> Iterator[T]:
     from rich.progress import track
 
     yield from track(items, description=label or "working", console=Console(stderr=True), transient=True)
+
+
+class Meter:
+    """A bar for work that goes on until a number is reached; it appears when that takes over a second.
+
+    The bar is linear in the number while it stays within tens, and in its logarithm beyond.
+    """
+
+    def __init__(self, label: str, first: float, goal: float):
+        self.label, self.first, self.goal, self.begun = label, first, goal, time.monotonic()
+        self.bar: Any = None
+        self.task: Any = None
+
+    def __enter__(self) -> Meter:
+        return self
+
+    def update(self, value: float) -> None:
+        """The number reached."""
+        if self.bar is None:
+            if not _watched() or time.monotonic() - self.begun < _PATIENCE:
+                return
+            self._open()
+        share = self._place(value) / (self._place(self.goal) or 1.0)
+        self.bar.update(
+            self.task, completed=min(1.0, share), description=f"{self.label}: accuracy {value:.4g}"
+        )
+
+    def _place(self, value: float) -> float:
+        return math.log1p(max(0.0, value - self.first) / 10) if math.isfinite(value) else math.inf
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        self.bar = Progress(console=Console(stderr=True), transient=True)
+        self.bar.start()
+        self.task = self.bar.add_task(self.label, total=1.0)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()

@@ -10,13 +10,16 @@ import numpy as np
 
 from tacit.data import Float, as_floats
 from tacit.errors import InputError, NoPotentialError
+from tacit.models.model import MirrorForm, Model
+from tacit.models.parametrizations import Powers, Products, Weights
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
+from tacit.potentials.arrays import quiet
 
 _DEEPEST = 1e6  # beyond it p = D/(D−2) is 1 to six digits, and nothing changes any more
 
 
 @dataclass(frozen=True, eq=False)
-class Diagonal:
+class Diagonal(Model):
     r"""β = w₊^D − w₋^D with w₊(0) = w₋(0) = scale·profile, D the depth (Woodworth et al. 2020, eq. 3, 10).
 
     scale multiplies the *weights*: the predictor's scale is scale**depth (times profile**depth). To match
@@ -84,24 +87,17 @@ class Diagonal:
         if self.profile is not None and len(self.profile) != d:
             raise InputError(f"profile has {len(self.profile)} entries but the data has {d} features")
 
-    def predictor(self) -> Float:
-        """β at initialization: zero (one entry if there is no profile to tell the dimension)."""
-        return np.zeros_like(self._start)
+    @property
+    def parametrization(self) -> Powers:
+        """w₊^D − w₋^D."""
+        return Powers(self.depth)
 
-    def conserved(self) -> dict[str, Float]:
-        """The power mean of w₊ and w₋ with exponent 2 − D (at D = 2, the geometric mean √(w₊w₋)).
-
-        Theorem 1's proof keeps w₊w₋ constant, and Lemma 8's keeps w₊^{2−D} + w₋^{2−D}.
-        """
-        return {"power mean of w₊ and w₋": self._start}
-
-    def tangent_kernel(self, X: Any) -> Float:
-        """K(x, x') = 2D² Σ w₀ᵢ^{2D−2} xᵢ xᵢ' at initialization; 8α²⟨x, x'⟩ at depth 2."""
-        X = as_floats(X, "X", ndim=(2,))
-        self._check_features(X.shape[1])
-        with np.errstate(under="ignore", over="ignore"):
-            metric = 2 * self.depth**2 * self._start ** (2 * self.depth - 2)
-        return (X * metric) @ X.T
+    def start(self, d: int | None = None) -> Weights:
+        """w₊ = w₋ (one weight each if nothing tells the dimension)."""
+        if d is not None:
+            self._check_features(d)
+        start = self._start if d is None else np.broadcast_to(self._start, (d,))
+        return {"w₊": start.copy(), "w₋": start.copy()}
 
     def potential(self, d: int | None = None) -> Hypentropy | DeepHypentropy:
         """Q of Theorem 1 (depth 2) or Theorem 3 (deeper) for d features."""
@@ -113,9 +109,26 @@ class Diagonal:
             return Hypentropy(log_scale)
         return DeepHypentropy(self.depth, log_scale, np.exp((2 - self.depth) * log_profile))
 
+    def mirror_form(self, d: int) -> MirrorForm:
+        """d(∇Q)/dt = D(D−2)α^{D−2}·Xᵀ(−∂L/∂f); four times it, at depth 2 (Theorem 1's proof, Lemma 8)."""
+        D, potential = self.depth, self.potential(d)
+        log_speed = math.log(4) if D == 2 else math.log(D * (D - 2)) + (D - 2) * self._log_alpha
+        log_scale, weight = (np.broadcast_to(each, (d,)) for each in (potential.log_scale, potential.weight))
+        return MirrorForm(potential.power, log_scale, weight, np.zeros(d), log_speed, self._lift)
+
+    @quiet
+    def _lift(self, u: Float) -> Weights:
+        """The weights at rapidity u: w± = w₀·e^{±u/2} at depth 2, w₀·(1∓s)^{−1/(D−2)} deeper."""
+        D = self.depth
+        if D == 2:
+            return {"w₊": self._start * np.exp(u / 2), "w₋": self._start * np.exp(-u / 2)}
+        v = 2 * u * (D - 2) / D
+        growth = [(np.logaddexp(0, sign * v) - math.log(2)) / (D - 2) for sign in (1, -1)]
+        return {"w₊": self._start * np.exp(growth[0]), "w₋": self._start * np.exp(growth[1])}
+
 
 @dataclass(frozen=True, eq=False)
-class UntiedDiagonal:
+class UntiedDiagonal(Model):
     r"""w̃ = u₊∘v₊ − u₋∘v₋ with layers that need not be equal (Azulay et al. 2021, Section 4).
 
     scale is the *product* |u||v| of the layers and shape = (|v|/|u| − 1)/(|v|/|u| + 1) tells how their
@@ -206,25 +219,18 @@ class UntiedDiagonal:
         with np.errstate(divide="ignore"):
             return (np.log(P) + np.log(N)) / 2 - math.log(4)
 
-    def predictor(self) -> Float:
-        """w̃ at initialization."""
-        u, v, u_minus, v_minus = self._layers
-        return u * v - u_minus * v_minus
+    @property
+    def parametrization(self) -> Products:
+        """u₊v₊ − u₋v₋."""
+        return Products()
 
-    def conserved(self) -> dict[str, Float]:
-        """δ± = v±² − u±² and c = u₊u₋ + v₊v₋ (Appendix A, equation 17)."""
-        u, v, u_minus, v_minus = self._layers
-        return {
-            "δ₊ = v₊² − u₊²": (v - u) * (v + u),
-            "δ₋ = v₋² − u₋²": (v_minus - u_minus) * (v_minus + u_minus),
-            "c = u₊u₋ + v₊v₋": u * u_minus + v * v_minus,
-        }
-
-    def tangent_kernel(self, X: Any) -> Float:
-        """K(x, x') = Σ (u₊² + v₊² + u₋² + v₋²)ᵢ xᵢ xᵢ' at initialization (Appendix E)."""
-        X = as_floats(X, "X", ndim=(2,))
-        self._check_features(X.shape[1])
-        return (X * sum(w**2 for w in self._layers)) @ X.T
+    def start(self, d: int | None = None) -> Weights:
+        """u₊, v₊, u₋, v₋ (one weight each if nothing tells the dimension)."""
+        if d is not None:
+            self._check_features(d)
+        names = ("u₊", "v₊", "u₋", "v₋")
+        size = len(self._layers[0]) if d is None else d
+        return {n: np.broadcast_to(w, (size,)).copy() for n, w in zip(names, self._layers, strict=True)}
 
     def potential(self, d: int | None = None) -> Hypentropy | Bregman:
         """Q_k of Theorem 1, or its Bregman divergence from w̃(0) when the start is biased."""
@@ -244,6 +250,32 @@ class UntiedDiagonal:
         )
         hypentropy = Hypentropy(log_scale, 0.5)
         return Bregman(hypentropy, start) if start.any() else hypentropy
+
+    def mirror_form(self, d: int) -> MirrorForm:
+        """d(∇Q)/dt = Xᵀ(−∂L/∂f) with ∇Q = ½·rapidity (Appendix A)."""
+        self.potential(d)  # which refuses k = 0
+        P, N = (np.broadcast_to(each, (d,)) for each in self._light_cone())
+        log_scale = np.broadcast_to(self._log_predictor_scale(), (d,))
+        start = (np.log(P) - np.log(N)) / 2
+
+        def lift(u: Float) -> Weights:
+            return self._lift((u - start) / 2)
+
+        return MirrorForm(math.inf, log_scale, np.full(d, 0.5), start, 0.0, lift)
+
+    @quiet
+    def _lift(self, tau: Float) -> Weights:
+        """The weights after u₊+v₊ and u₋−v₋ have grown by e^τ and u₊−v₊ and u₋+v₋ have shrunk by it."""
+        u, v, u_minus, v_minus = self._layers
+        grow, shrink = np.exp(tau), np.exp(-tau)
+        plus, minus = (u + v) * grow / 2, (u - v) * shrink / 2
+        other_plus, other_minus = (u_minus + v_minus) * shrink / 2, (u_minus - v_minus) * grow / 2
+        return {
+            "u₊": plus + minus,
+            "v₊": plus - minus,
+            "u₋": other_plus + other_minus,
+            "v₋": other_plus - other_minus,
+        }
 
 
 def _number(value: Any, name: str) -> float:

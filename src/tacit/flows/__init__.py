@@ -1,0 +1,7 @@
+"""Gradient flow itself, integrated to any accuracy."""
+
+from tacit.flows import losses
+from tacit.flows.flow import flow
+from tacit.flows.trajectory import Trajectory
+
+__all__ = ["Trajectory", "flow", "losses"]

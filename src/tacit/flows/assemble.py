@@ -1,0 +1,79 @@
+"""From recorded states to a trajectory: what was conserved, and how the tangent kernel turned."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tacit.data import Float
+from tacit.flows.record import Recording
+from tacit.flows.segments import Form, Observation, Problem
+from tacit.flows.trajectory import Trajectory
+from tacit.models.parametrizations import Weights
+from tacit.potentials.arrays import quiet
+
+
+@quiet
+def assemble(
+    recording: Recording, form: Form, problem: Problem, linearized: bool, begun: float
+) -> Trajectory:
+    """The trajectory of a recording."""
+    start = form.observe(form.begin())
+    seen = [form.observe(state) for state in recording.states]
+    return Trajectory(
+        accuracy=np.array(recording.accuracies, dtype=float),
+        predictor=np.array([each.predictor for each in seen]),
+        outputs=np.array([each.outputs for each in seen]),
+        drifts={} if linearized else _drifts(form.parametrization, start, seen),
+        converged=recording.converged,
+        reason=recording.reason,
+        method=form.name,
+        steps=recording.steps,
+        seconds=time.perf_counter() - begun,
+        linearized=linearized,
+        loss_name=problem.loss.name,
+        model=problem.model,
+        X=problem.X,
+        y=problem.y,
+        _log_times=lambda: np.array([form.log_time(state) for state in recording.states]),
+        _kernels=_kernel_distances(form, start, seen, linearized),
+    )
+
+
+def _drifts(parametrization: Any, start: Observation, seen: list[Observation]) -> dict[str, Float]:
+    """The change of each conserved quantity, relative to the size of the terms that make it."""
+    before = parametrization.invariants(start.weights)
+    after = [parametrization.invariants(each.weights) for each in seen]
+    return {name: np.array([_relative(now[name], before[name][0]) for now in after]) for name in before}
+
+
+def _relative(now: tuple[Float, Float], before: Float) -> float:
+    value, size = now
+    change = np.abs(value - before)
+    return float(np.max(np.where(change > 0, change / np.where(size > 0, size, 1.0), 0.0)))
+
+
+def _kernel_distances(
+    form: Form, start: Observation, seen: list[Observation], linearized: bool
+) -> Callable[[], Float]:
+    """1 − cos of the angle between the tangent kernels of the start and of each observation."""
+
+    @quiet
+    def distances() -> Float:
+        if linearized:
+            return np.zeros(len(seen))
+        first = _direction(form, start.weights)
+        turned = [np.sum((_direction(form, each.weights) - first) ** 2) / 2 for each in seen]
+        return np.array(turned)
+
+    return distances
+
+
+def _direction(form: Form, weights: Weights) -> Float:
+    """The tangent kernel with Frobenius norm 1; the weights are scaled so that no power of them vanishes."""
+    largest = max(float(np.abs(weight).max()) for weight in weights.values()) or 1.0
+    kernel = form.parametrization.kernel({name: w / largest for name, w in weights.items()}, form.X)
+    return np.asarray(kernel / (np.linalg.norm(kernel) or 1.0))

@@ -1,0 +1,150 @@
+"""One step of 3-stage Radau IIA (order 5) for the flow of a separating loss in mirror space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import wrightomega
+
+from tacit.data import Float
+from tacit.potentials.arrays import quiet
+
+_S6 = 6**0.5
+_C = np.array([(4 - _S6) / 10, (4 + _S6) / 10, 1.0])
+_A = np.array(
+    [
+        [(88 - 7 * _S6) / 360, (296 - 169 * _S6) / 1800, (-2 + 3 * _S6) / 225],
+        [(296 + 169 * _S6) / 1800, (88 + 7 * _S6) / 360, (-2 - 3 * _S6) / 225],
+        [(16 - _S6) / 36, (16 + _S6) / 36, 1 / 9],
+    ]
+)
+_REAL = 3 + 3 ** (2 / 3) - 3 ** (1 / 3)  # the real eigenvalue of A⁻¹
+_ERROR = np.array([-13 - 7 * _S6, -13 + 7 * _S6, -1]) / 3  # the embedded formula of order 3
+_LAGRANGE = np.linalg.inv(np.vander(_C, 3, increasing=True))  # coefficients of the stages' polynomials
+_ITERATIONS, _ATTEMPTS = 10, 120
+_SMALLEST = 1e-300
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of length h: rates q and increments θ at its stages, and the length to try next."""
+
+    h: float
+    log_q: Float
+    q: Float
+    theta: Float
+    error: float
+    next_h: float
+
+    def at(self, fraction: Float) -> Float:
+        """θ at fractions of the step, from the collocation polynomial."""
+        powers = fraction[..., None] ** np.arange(1, 4) / np.arange(1, 4)
+        return self.h * (powers @ _LAGRANGE) @ self.q
+
+
+@quiet
+def first_step(path: Any, rates: Float) -> float:
+    """A length over which the margins change little; the steps then find their own."""
+    _, point = path.margins(np.zeros_like(rates))
+    gain = float(np.abs(path.velocity(point, rates)).max())
+    return min(1.0, 0.1 / max(gain, _SMALLEST))
+
+
+@quiet
+def step(path: Any, loss: Any, rates: Float, h: float, last: Step | None, rtol: float) -> Step | None:
+    """The next step from rates q at its beginning: as long as the tolerance allows; None if there is none."""
+    for _ in range(_ATTEMPTS):
+        solved = _solve(path, loss, rates, h, last, rtol)
+        if solved is None:
+            h *= 0.25
+            continue
+        log_q, point, kernel = solved
+        q = np.exp(log_q)
+        theta = h * (_A @ q)
+        error = _error(path, q, theta, rates, kernel, point, h) / rtol
+        if not error <= 1:
+            h *= max(0.1, 0.9 * error**-0.25) if np.isfinite(error) else 0.1
+            continue
+        return Step(h, log_q, q, theta, max(error, 1e-2), h * _growth(error, h, last))
+    return None
+
+
+def _growth(error: float, h: float, last: Step | None) -> float:
+    """How much longer the next step may be (Gustafsson's controller)."""
+    factor = 0.9 * max(error, 1e-8) ** -0.25
+    if last is not None:
+        factor = min(factor, factor * (h / last.h) * (last.error / max(error, 1e-8)) ** 0.25)
+    return min(max(factor, 0.2), 8.0)
+
+
+def _guess(rates: Float, h: float, last: Step | None) -> Float:
+    """log q at the stages, from the polynomial of the last step."""
+    if last is None or h > 4 * last.h:
+        return np.tile(np.log(np.maximum(rates, _SMALLEST)), (3, 1))
+    places = 1 + _C * h / last.h
+    return np.minimum(np.vander(places, 3, increasing=True) @ _LAGRANGE @ last.log_q, 0.0)
+
+
+def _solve(
+    path: Any, loss: Any, rates: Float, h: float, last: Step | None, rtol: float
+) -> tuple[Float, Float, Float] | None:
+    """log q at the stages by Newton's method, with the point and the kernel at the end; None if it fails.
+
+    The unknown is a·q + log q with a the diagonal of the Jacobian, linear in q where that is large and in
+    log q where it is small; Wright's omega function takes it back to q.
+    """
+    log_q, c, before = _guess(rates, h, last), None, np.inf
+    for iteration in range(_ITERATIONS):
+        q = np.exp(log_q)
+        margins, point = path.margins(h * (_A @ q))
+        if not np.isfinite(margins).all():
+            return None
+        log_slopes = loss.log_slope(margins)
+        if c is None:
+            c = np.logaddexp.reduce(log_slopes, axis=1)
+        kernel = loss.slope_rate(margins)[:, :, None] * path.kernel(point)
+        a = np.maximum(h * np.diag(_A)[:, None] * np.einsum("inn->in", kernel), _SMALLEST)
+        change, dc = _newton(h, q, a, kernel, log_q - log_slopes + c[:, None])
+        c = c + dc
+        level = a * q + np.log(a) + log_q + change
+        log_q = np.where(level > -700, np.log(np.maximum(wrightomega(level), _SMALLEST)), level) - np.log(a)
+        moved = path.size((h * (_A @ (np.exp(log_q) - q)))[2], point[2])
+        if moved <= 1e-2 * rtol:
+            return log_q, point[2], kernel[2]
+        if not np.isfinite(moved) or (iteration > 4 and moved > before):
+            return None
+        before = moved
+    return None
+
+
+def _newton(h: float, q: Float, a: Float, kernel: Float, excess: Float) -> tuple[Float, Float]:
+    """The Newton step in a·q + log q and in c, for all stages at once."""
+    stages, samples = q.shape
+    size = stages * samples
+    column = q / (1 + a * q)
+    matrix = np.zeros((size + stages, size + stages))
+    blocks = h * _A[:, None, :, None] * kernel[:, :, None, :] * column
+    matrix[:size, :size] = blocks.reshape(size, size)
+    matrix[np.arange(size), np.arange(size)] += (1 / (1 + a * q)).ravel()
+    for i in range(stages):
+        own = slice(i * samples, (i + 1) * samples)
+        matrix[own, size + i], matrix[size + i, own] = 1.0, column[i]
+    try:
+        solution = np.linalg.solve(matrix, np.concatenate([-excess.ravel(), 1 - q.sum(axis=1)]))
+    except np.linalg.LinAlgError:
+        return np.full_like(q, np.nan), np.full(stages, np.nan)
+    return solution[:size].reshape(stages, samples), solution[size:]
+
+
+def _error(path: Any, q: Float, theta: Float, rates: Float, kernel: Float, point: Float, h: float) -> float:
+    """The estimated error of the step, through the filter that stiff components need (Hairer & Wanner)."""
+    end = q[-1]
+    jacobian = end[:, None] * (kernel - end @ kernel)
+    raw = rates + _ERROR @ theta / h
+    try:
+        change = np.linalg.solve(_REAL / h * np.eye(len(end)) + jacobian, raw)
+    except np.linalg.LinAlgError:
+        return np.inf
+    return float(path.size(change, point))

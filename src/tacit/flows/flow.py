@@ -1,0 +1,186 @@
+"""Gradient flow, integrated: the verb, and which form of the flow serves which model and loss."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from tacit.data import Float, as_floats
+from tacit.errors import InputError, NoPotentialError
+from tacit.flows.assemble import assemble
+from tacit.flows.dual import DualSquare
+from tacit.flows.losses import Loss, as_loss
+from tacit.flows.record import record
+from tacit.flows.reduced import Reduced
+from tacit.flows.segments import Form, Problem
+from tacit.flows.separating import DualSeparating
+from tacit.flows.sliding import Sliding
+from tacit.flows.tangent import TangentSeparating, TangentSquare
+from tacit.flows.trajectory import Trajectory
+from tacit.models import Diagonal, Neuron, UntiedDiagonal
+from tacit.models.model import Model
+from tacit.separation import check_separable
+
+_METHODS = ("auto", "parameters", "descent", "normalized")
+_FITTED = (
+    1e-2  # of rtol: the relative residual at which a flow on the square loss ends, if not told otherwise
+)
+_SEPARATED = 30.0  # accuracy at which one on the other losses does
+
+
+def flow(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    loss: Any = "square",
+    until: float | None = None,
+    at: Any = None,
+    rtol: float = 1e-8,
+    linearized: bool = False,
+    method: str = "auto",
+    step: float | None = None,
+    most_steps: int = 1_000_000,
+) -> Trajectory:
+    r"""θ' = −∇L(θ) from the model's initialization: gradient flow on the training loss.
+
+    loss: "square", "exp", "logistic", or one of `tacit.losses`. until: the accuracy γ̃ = −log L at which to
+    stop; if left out, a relative residual of rtol/100 (square loss) or γ̃ = 30. at: increasing accuracies to
+    record, exactly these; otherwise some 200 instants, start and end included. rtol: relative accuracy of
+    the predictor. linearized: follow the model's tangent at initialization (the kernel regime).
+
+    method: "auto" takes the form of the flow that suits model and loss best; "parameters" integrates the raw
+    weights, whatever the model (slow, and independent of all other forms); "descent" and "normalized" run
+    gradient descent and normalized gradient descent (Moroshko et al. 2020, Appendix H.5) with step size
+    `step`, for at most most_steps steps, and record the first iterate at or beyond each accuracy.
+
+    A flow that cannot reach `until` ends where it stalls, with converged=False and the reason; Ctrl-C ends
+    it too, and keeps what was computed.
+    """
+    begun = time.perf_counter()
+    loss = as_loss(loss)
+    X, y = _check_data(model, X, y, loss)
+    _check_method(method, step, most_steps, linearized)
+    problem = Problem(model, X, y, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
+    start = model.parametrization.outputs(model.start(X.shape[1]), X)
+    until, at = _targets(until, at, float(loss.accuracy(start, y)), problem)
+    if loss.separating:
+        check_separable(X.reshape(len(X), -1), y)
+    if method in ("descent", "normalized"):
+        from tacit.flows.descent import Descent
+
+        form: Form = Descent(problem, method == "normalized", step, most_steps, linearized)
+    else:
+        form = _form(problem, method, linearized)
+    recording = record(form, lambda state: float(loss.accuracy(form.outputs(state), y)), until, at)
+    return assemble(recording, form, problem, linearized, begun)
+
+
+def _form(problem: Problem, method: str, linearized: bool) -> Form:
+    """The form of the flow that serves this model and loss."""
+    model, separating = problem.model, problem.loss.separating
+    if linearized:
+        return TangentSeparating(problem) if separating else TangentSquare(problem)
+    if method == "parameters":
+        return _parameters(problem)
+    if isinstance(model, Diagonal | UntiedDiagonal):
+        try:
+            return DualSeparating(problem) if separating else DualSquare(problem)
+        except NoPotentialError:  # some coordinate can never change its sign: follow the weights themselves
+            return _parameters(problem)
+    if isinstance(model, Neuron) and model.slope < 1:
+        return Sliding(problem)
+    return Reduced(problem)
+
+
+def _parameters(problem: Problem) -> Form:
+    from tacit.flows.parameters import Parameters
+
+    return Parameters(problem)
+
+
+def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Float, Float]:
+    """X and y as the model and the loss take them."""
+    if not isinstance(model, Model):
+        what = (
+            f"the class {model.__name__}: write {model.__name__}(…)"
+            if isinstance(model, type)
+            else repr(model)
+        )
+        raise InputError(f"model must be a Tacit model with its initialization, got {what}")
+    X = model.as_inputs(X)
+    y = as_floats(y, "y", ndim=(1, 2))
+    if X.size == 0:
+        raise InputError(f"X must have at least one sample and one feature, got {X.shape}")
+    outputs = int(model.outputs)
+    if y.ndim == 2 and y.shape[1] == 1 == outputs:
+        y = y[:, 0]
+    if y.shape != ((len(X),) if outputs == 1 else (len(X), outputs)):
+        wanted = "one number" if outputs == 1 else f"{outputs} numbers"
+        raise InputError(f"y must hold {wanted} for each of the {len(X)} samples of X, got shape {y.shape}")
+    if loss.separating:
+        _check_labels(y, loss, outputs)
+    return X, y
+
+
+def _check_labels(y: Float, loss: Loss, outputs: int) -> None:
+    if outputs > 1:
+        raise InputError(f"the {loss.name} takes one output, with labels −1 and +1; the model has {outputs}")
+    wrong = y[~np.isin(y, (-1.0, 1.0))]
+    if len(wrong):
+        hint = "; encode the classes 0 and 1 as −1 and +1" if np.isin(y, (0.0, 1.0)).all() else ""
+        raise InputError(f"the {loss.name} needs labels −1 and +1, got {wrong[0]:g} in y{hint}")
+
+
+def _number_between(value: Any, name: str, low: float, high: float) -> float:
+    number = float(as_floats(value, name, ndim=(0,)))
+    if not low <= number <= high:
+        raise InputError(f"{name} must lie between {low:g} and {high:g}, got {value!r}")
+    return number
+
+
+def _check_method(method: str, step: float | None, most_steps: int, linearized: bool) -> None:
+    if method not in _METHODS:
+        raise InputError(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}")
+    if step is not None and method not in ("descent", "normalized"):
+        raise InputError(
+            f"step belongs to 'descent' and 'normalized'; method {method!r} chooses its own steps"
+        )
+    if step is not None and not float(as_floats(step, "step", ndim=(0,))) > 0:
+        raise InputError(f"step must be positive, got {step!r}")
+    if not (isinstance(most_steps, int | np.integer) and most_steps > 0):
+        raise InputError(f"most_steps must be a positive whole number, got {most_steps!r}")
+    if linearized and method == "parameters":
+        raise InputError("the linearized flow has a form of its own; leave method out")
+
+
+def _targets(until: Any, at: Any, start: float, problem: Problem) -> tuple[float, Float | None]:
+    """The accuracies to stop at and to record, checked against the one at the start."""
+    if at is not None:
+        at = np.atleast_1d(as_floats(at, "at", ndim=(0, 1)))
+        if at.size == 0 or (np.diff(at) <= 0).any():
+            raise InputError("at must hold increasing accuracies, at least one")
+        _check_reachable(float(at[0]), "at", start, problem.loss)
+    if until is not None:
+        until = float(as_floats(until, "until", ndim=(0,)))
+        _check_reachable(until, "until", start, problem.loss)
+        if at is not None and at[-1] > until:
+            raise InputError(f"at goes to accuracy {at[-1]:g}, beyond until={until:g}; leave until out")
+        return until, at
+    if at is not None:
+        return float(at[-1]), at
+    if problem.loss.separating:
+        return max(_SEPARATED, start + 1.0), None
+    residual = _FITTED * problem.rtol
+    fitted = float(problem.loss.accuracy(np.zeros_like(problem.y), problem.y)) - 2 * float(np.log(residual))
+    return (fitted if np.isfinite(fitted) else start - 2 * float(np.log(residual))), None
+
+
+def _check_reachable(accuracy: float, name: str, start: float, loss: Loss) -> None:
+    if accuracy < start - 1e-12 * abs(start):
+        raise InputError(
+            f"{name} asks for accuracy {accuracy:.6g}, but the flow starts at {start:.6g} and only rises "
+            f"(accuracy is −log of the {loss.name})"
+        )

@@ -1,0 +1,168 @@
+r"""Losses, as gradient flow needs them: their accuracy γ̃ = −log L, and how they pull on the outputs.
+
+No loss value is ever formed: a loss of exp(−10¹¹) is the accuracy 10¹¹. The pull is −∂L/∂f for the square
+loss, and −(1/L)·∂L/∂f for the exponential and the logistic one, whose clock runs in units of the loss.
+All work on NumPy and JAX arrays alike, and over leading axes of the outputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from tacit.errors import InputError
+
+Array = Any
+
+_NORMALIZATIONS = {  # name → (factor, divided by the number of samples?)
+    "half-mean": (0.5, True),
+    "mean": (1.0, True),
+    "half-sum": (0.5, False),
+    "sum": (1.0, False),
+}
+
+
+@dataclass(frozen=True)
+class Square:
+    r"""L = c·Σ (f(x_n) − y_n)², summed over samples and outputs.
+
+    normalization: "half-mean", c = 1/(2N) (Azulay et al. 2021, Section 3); "mean", c = 1/N (Min et al. 2021,
+    Section 4); "half-sum", c = ½ (Min et al. 2021, Section 2); "sum", c = 1 (Woodworth et al. 2020,
+    Section 2). Only time depends on it.
+    """
+
+    normalization: str = "half-mean"
+    separating = False
+
+    def __post_init__(self) -> None:
+        if self.normalization not in _NORMALIZATIONS:
+            names = ", ".join(map(repr, _NORMALIZATIONS))
+            raise InputError(f"normalization must be one of {names}, got {self.normalization!r}")
+
+    @property
+    def name(self) -> str:
+        """The loss in words."""
+        return f"square loss ({self.normalization})"
+
+    def factor(self, samples: int) -> float:
+        """c for this number of samples."""
+        factor, mean = _NORMALIZATIONS[self.normalization]
+        return factor / samples if mean else factor
+
+    def accuracy(self, outputs: Array, y: Array) -> Array:
+        """−log L; infinite where every sample is fitted exactly."""
+        xp = array_namespace(outputs)
+        residual = y - outputs
+        axes = tuple(range(residual.ndim - y.ndim, residual.ndim))
+        size = xp.max(xp.abs(residual), axis=axes, keepdims=True)
+        size = xp.where(size > 0, size, 1.0)  # squares of tiny residuals would underflow
+        total = xp.sum((residual / size) ** 2, axis=axes)
+        size = xp.reshape(size, total.shape)
+        positive = xp.where(total > 0, total, 1.0)
+        accuracy = -xp.log(positive) - 2 * xp.log(size) - float(np.log(self.factor(y.shape[0])))
+        return xp.where(total > 0, accuracy, xp.inf)
+
+    def pull(self, outputs: Array, y: Array) -> Array:
+        """−∂L/∂f = 2c·(y − f)."""
+        return 2 * self.factor(y.shape[0]) * (y - outputs)
+
+
+class _Separating:
+    """Means of a decreasing function of the margins y·f."""
+
+    separating = True
+
+    def log_slope(self, margins: Array) -> Array:
+        """log(−ℓ') at every margin."""
+        raise TypeError(f"{type(self).__name__} must implement log_slope")
+
+    def log_terms(self, margins: Array) -> Array:
+        """log ℓ at every margin."""
+        raise TypeError(f"{type(self).__name__} must implement log_terms")
+
+    def accuracy(self, outputs: Array, y: Array) -> Array:
+        """−log L = −log mean ℓ(y f)."""
+        return -log_mean_exp(self.log_terms(y * outputs))
+
+    def pull(self, outputs: Array, y: Array) -> Array:
+        """−(1/L)·∂L/∂f, from differences of logarithms (Moroshko et al. 2020, equation 87)."""
+        xp = array_namespace(outputs)
+        margins = y * outputs
+        level = log_mean_exp(self.log_terms(margins))
+        return y * xp.exp(self.log_slope(margins) - level) / y.shape[0]
+
+
+@dataclass(frozen=True)
+class Exponential(_Separating):
+    """L = mean of exp(−y f(x)) (Moroshko et al. 2020, Section 2)."""
+
+    name = "exponential loss"
+
+    def log_slope(self, margins: Array) -> Array:
+        """−m."""
+        return -margins
+
+    def log_terms(self, margins: Array) -> Array:
+        """−m."""
+        return -margins
+
+    def slope_rate(self, margins: Array) -> Array:
+        """−d(log slope)/dm = 1."""
+        return array_namespace(margins).ones_like(margins)
+
+
+@dataclass(frozen=True)
+class Logistic(_Separating):
+    """L = mean of log(1 + exp(−y f(x)))."""
+
+    name = "logistic loss"
+
+    def log_slope(self, margins: Array) -> Array:
+        """−log(1 + eᵐ)."""
+        xp = array_namespace(margins)
+        return -xp.logaddexp(margins, xp.zeros_like(margins))
+
+    def log_terms(self, margins: Array) -> Array:
+        """log log(1 + e⁻ᵐ)."""
+        xp = array_namespace(margins)
+        far = margins > 40  # where log(1 + x) is x
+        near = xp.where(far, 0.0, margins)
+        return xp.where(far, -margins, xp.log(xp.logaddexp(-near, xp.zeros_like(near))))
+
+    def slope_rate(self, margins: Array) -> Array:
+        """−d(log slope)/dm = 1/(1 + e⁻ᵐ)."""
+        xp = array_namespace(margins)
+        return xp.exp(-xp.logaddexp(-margins, xp.zeros_like(margins)))
+
+
+Loss = Square | Exponential | Logistic
+
+_NAMES: dict[str, Loss] = {
+    "square": Square(),
+    "exp": Exponential(),
+    "exponential": Exponential(),
+    "logistic": Logistic(),
+}
+
+
+def as_loss(loss: Any) -> Loss:
+    """The loss object of that name, or the object itself."""
+    if isinstance(loss, str) and loss in _NAMES:
+        return _NAMES[loss]
+    if isinstance(loss, Loss):
+        return loss
+    raise InputError(
+        f"loss must be 'square', 'exp', 'logistic' or an object of tacit.losses such as "
+        f"tacit.losses.Square('sum'), got {loss!r}"
+    )
+
+
+def log_mean_exp(logs: Array) -> Array:
+    """log of the mean of exp over the last axis; accurate also where all logs are nearly 0."""
+    xp = array_namespace(logs)
+    most = xp.max(logs, axis=-1, keepdims=True)
+    most = xp.where(xp.isfinite(most), most, 0.0)
+    return xp.squeeze(most, axis=-1) + xp.log1p(xp.mean(xp.expm1(logs - most), axis=-1))

@@ -1,0 +1,110 @@
+r"""Two-layer models with their width taken out.
+
+U' = G V and V' = Gᵀ U with G = −∂L/∂(UVᵀ), so the stacked matrix Z = [U; V] obeys Z' = A(t) Z with A small:
+its columns move only within the span that they start in. A factor C of few columns, Z(0) = C Qᵀ with QᵀQ = I,
+is therefore a network of its own with the same predictor, and a width of 10,000 costs what a width of 100
+costs. The part of U outside the row space of X never moves at all (Min et al. 2021, Section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from tacit.data import Float
+from tacit.flows.segments import Problem
+from tacit.flows.weights import WeightFlow
+from tacit.models.parametrizations import Factors, Layers, Perceptron, Weights
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Weights and inputs of a smaller network that computes the same outputs, and the way back."""
+
+    weights: Weights
+    X: Float
+    predictor: Callable[[Weights], Float]
+
+
+def reduce(parametrization: Any, weights: Weights, X: Float) -> Reduction:
+    """The smallest network that follows the same flow."""
+    match parametrization:
+        case Layers():
+            return _reduce_layers(weights, X)
+        case Factors():
+            return _reduce_factors(weights, X)
+        case Perceptron(slope=1.0):
+            return _reduce_neuron(weights, X)
+    return Reduction(weights, X, parametrization.predictor)
+
+
+def _row_space(X: Float) -> Float:
+    """An orthonormal basis of the rows of X, as columns."""
+    _, sizes, rows = np.linalg.svd(X, full_matrices=False)
+    rank = int((sizes > max(X.shape) * np.finfo(float).eps * sizes.max()).sum())
+    return rows[: max(rank, 1)].T
+
+
+def _narrow(Z: Float) -> tuple[Float, Float | None]:
+    """C and Q with Z = C Qᵀ and no more columns in C than rows; Q is None where Z is narrow already."""
+    if Z.shape[1] <= Z.shape[0]:
+        return Z, None
+    Q, R = scipy.linalg.qr(Z.T, mode="economic", check_finite=False)
+    return np.asarray(R.T, dtype=float), np.asarray(Q, dtype=float)
+
+
+def _reduce_layers(weights: Weights, X: Float) -> Reduction:
+    basis = _row_space(X)
+    inner = basis.T @ weights["U"]
+    outside = weights["U"] - basis @ inner
+    narrow, Q = _narrow(np.vstack([inner, weights["V"]]))
+    outside = outside if Q is None else outside @ Q
+    rank = basis.shape[1]
+
+    def predictor(small: Weights) -> Float:
+        return (basis @ small["U"] + outside) @ small["V"].T
+
+    return Reduction({"U": narrow[:rank].copy(), "V": narrow[rank:].copy()}, X @ basis, predictor)
+
+
+def _reduce_factors(weights: Weights, X: Float) -> Reduction:
+    rows = len(weights["U"])
+    narrow, _ = _narrow(np.vstack([weights["U"], weights["V"]]))
+    small = {"U": narrow[:rows].copy(), "V": narrow[rows:].copy()}
+    return Reduction(small, X, lambda now: now["U"] @ now["V"].T)
+
+
+def _reduce_neuron(weights: Weights, X: Float) -> Reduction:
+    basis = _row_space(X)
+    inner = basis.T @ weights["w"]
+    outside = weights["w"] - basis @ inner
+
+    def predictor(small: Weights) -> Float:
+        return small["a"] * (basis @ small["w"] + outside)
+
+    return Reduction({"a": weights["a"], "w": inner}, X @ basis, predictor)
+
+
+class Reduced(WeightFlow):
+    """The flow of the smallest equivalent network."""
+
+    name = "weights, width taken out"
+
+    def __init__(self, problem: Problem):
+        self.parametrization = problem.model.parametrization
+        found = reduce(self.parametrization, problem.model.start(problem.X.shape[1]), problem.X)
+        self.X, self._rebuild = found.X, found.predictor
+        super().__init__(problem, found.weights, self._pull)
+
+    def _pull(self, flat: Float) -> Float:
+        weights = self.layout.unpack(flat)
+        pulled = self.problem.loss.pull(self.parametrization.outputs(weights, self.X), self.problem.y)
+        return self.layout.flat(self.parametrization.pull(weights, self.X, pulled))
+
+    def predictor(self, weights: Weights) -> Float:
+        """The predictor of the network that was asked about."""
+        return self._rebuild(weights)

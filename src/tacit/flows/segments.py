@@ -1,0 +1,96 @@
+"""Pieces of a flow: what an integrator hands over, one step after the other."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from tacit.data import Float
+from tacit.flows.losses import Loss
+from tacit.models.model import Model
+from tacit.models.parametrizations import Weights
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a flow is the flow of, and how accurately it is wanted."""
+
+    model: Model
+    X: Float
+    y: Float
+    loss: Loss
+    rtol: float
+
+
+class Stall(Exception):  # noqa: N818 (not an error: the flow says how it ends)
+    """The flow cannot go on; the message says why."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of the flow's own clock, with the state at every instant of it.
+
+    discrete: the clock counts steps, and there is nothing between them.
+    """
+
+    start: float
+    end: float
+    state: Callable[[float], Any]
+    discrete: bool = False
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What is seen of a state: predictor, outputs, and the weights."""
+
+    predictor: Float
+    outputs: Float
+    weights: Weights
+
+
+class Form(Protocol):
+    """A way to write the flow down, with the integrator that suits it."""
+
+    name: str
+    parametrization: Any  # of the weights that it observes
+    X: Float  # the inputs which these weights take
+
+    def begin(self) -> Any:
+        """The state at the start."""
+        ...
+
+    def segments(self) -> Iterator[Segment]:
+        """The flow from its start, step by step, until it ends in a `Stall` or nobody asks for more."""
+        ...
+
+    def outputs(self, state: Any) -> Float:
+        """f(x₁), …, f(x_N) at a state."""
+        ...
+
+    def observe(self, state: Any) -> Observation:
+        """Everything that is recorded of a state."""
+        ...
+
+    def log_time(self, state: Any) -> float:
+        """The logarithm of time at a state."""
+        ...
+
+
+def solver_segments(solver: Any, state: Callable[[float, Float], Any]) -> Iterator[Segment]:
+    """The steps of a solver of SciPy, without end; `Stall` if it gives up."""
+    while True:
+        begin = solver.t
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is amiss comes as the status too
+            message = solver.step()
+        if solver.status != "running":
+            why = message or "its steps grew out of bounds"
+            raise Stall(f"the integrator gave up at clock {begin:.6g} ({why})")
+        yield Segment(begin, solver.t, partial(_read, state, solver.dense_output()))
+
+
+def _read(state: Callable[[float, Float], Any], interpolant: Any, clock: float) -> Any:
+    return state(clock, interpolant(clock))

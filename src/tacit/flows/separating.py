@@ -1,0 +1,218 @@
+r"""Losses that only separable data can bring to zero: gradient flow in mirror space, with its clock built in.
+
+With rows z_n = y_n x_n, margins m = Z·w(θ) and ∇Q(w) = ∇Q(w(0)) + Zᵀθ, the flow of a mean of decreasing
+functions ℓ(m_n) is θ' ∝ −ℓ'(m) ≥ 0. In the clock s = Σθ_n it is, stage by stage of a collocation method,
+
+    log q_n − log(−ℓ'(m_n(θ))) + c = 0,    Σ q_n = 1,    θ' = q
+
+a differential-algebraic system of index 1 with one more unknown c, in which no loss is ever formed (Moroshko
+et al. 2020, Appendix H.5, for the difficulty). At large scales it turns into a sweeping process, and
+the collocation steps across its kinks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.data import Float
+from tacit.flows import collocation
+from tacit.flows.collocation import Step
+from tacit.flows.losses import log_mean_exp
+from tacit.flows.mirror import MirrorMap
+from tacit.flows.segments import Observation, Problem, Segment, Stall
+from tacit.potentials.arrays import quiet
+
+_DROP = 60.0  # e^{-60} of the time is not worth counting
+_PANELS = 10
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+
+
+@dataclass(frozen=True, eq=False)
+class DiagonalPath:
+    """The predictor of a diagonal network as θ moves on from where it is."""
+
+    Z: Float
+    reach: Float  # Z / weight
+    map: MirrorMap
+
+    @property
+    def samples(self) -> int:
+        """The number of them."""
+        return len(self.Z)
+
+    def margins(self, theta: Float) -> tuple[Float, Float]:
+        """m at increments θ, over leading axes; and the rapidities there."""
+        u = self.map.rapidity(theta @ self.reach)
+        return self.map.predictor(u) @ self.Z.T, u
+
+    def kernel(self, u: Float) -> Float:
+        """∂m/∂θ at rapidities u."""
+        return np.matmul(self.Z * self.map.stiffness(u)[..., None, :], self.reach.T)
+
+    def velocity(self, u: Float, q: Float) -> Float:
+        """∂m/∂θ·q."""
+        return (self.map.stiffness(u) * (q @ self.reach)) @ self.Z.T
+
+    def size(self, change: Float, u: Float) -> float:
+        """A change of θ as the relative change it makes of the rapidities, or of the predictor."""
+        slopes = change @ self.reach
+        rapidities = np.abs(self.map.rapidity_rate(u) * slopes).max() / max(min(np.abs(u).max(), 1.0), 1e-300)
+        w = self.map.predictor(u)
+        norm = np.linalg.norm(w)
+        if not 0 < norm < np.inf:
+            return float(rapidities)
+        return float(max(rapidities, np.linalg.norm(self.map.stiffness(u) * slopes / norm)))
+
+    def moved(self, theta: Float) -> DiagonalPath:
+        """The path from there on."""
+        return DiagonalPath(self.Z, self.reach, self.map.moved(theta @ self.reach))
+
+
+@dataclass(frozen=True, eq=False)
+class TangentPath:
+    """The linearized model: margins m₀ + K θ, with K the tangent kernel of the start."""
+
+    start: Float
+    K: Float
+    theta: Float
+
+    @property
+    def samples(self) -> int:
+        """The number of them."""
+        return len(self.start)
+
+    def margins(self, theta: Float) -> tuple[Float, Float]:
+        """m at increments θ, over leading axes; and θ from the start."""
+        total = self.theta + theta
+        return self.start + total @ self.K, total
+
+    def kernel(self, total: Float) -> Float:
+        """K, for every leading axis."""
+        return np.broadcast_to(self.K, (*total.shape[:-1], *self.K.shape))
+
+    def velocity(self, total: Float, q: Float) -> Float:
+        """K q."""
+        return q @ self.K
+
+    def size(self, change: Float, total: Float) -> float:
+        """A change of θ, as a change of the margins, relative to the margins gained since the start."""
+        return float(np.abs(change @ self.K).max() / max(np.abs(total @ self.K).max(), 1e-300))
+
+    def moved(self, theta: Float) -> TangentPath:
+        """The path from there on."""
+        return TangentPath(self.start, self.K, self.theta + theta)
+
+
+@dataclass(frozen=True)
+class MirrorState:
+    """Where the path is, as rapidities of a diagonal network or θ of a linearized one, and the clock."""
+
+    point: Float
+    clock: float
+    tell: Callable[[float], float]  # clock → log of time, in units of the path's speed
+
+
+class SeparatingFlow:
+    """A path in mirror space, followed by collocation steps whose clock is Σθ_n."""
+
+    name = "mirror space, clock built in (Radau IIA)"
+
+    def __init__(self, path: Any, loss: Any, rtol: float):
+        self.path, self.loss, self.rtol = path, loss, rtol
+
+    @quiet
+    def begin(self) -> MirrorState:
+        """The state at the start."""
+        return MirrorState(self.path.margins(np.zeros(self.path.samples))[1], 0.0, lambda _: -np.inf)
+
+    def segments(self) -> Iterator[Segment]:
+        """Steps of 3-stage Radau IIA."""
+        path, clock, log_time = self.path, 0.0, -np.inf
+        rates = _normalized(self.loss.log_slope(path.margins(np.zeros(path.samples))[0]))
+        h, last = collocation.first_step(path, rates), None
+        while True:
+            step = collocation.step(path, self.loss, rates, h, last, self.rtol)
+            if step is None:
+                raise Stall(f"the integrator found no step at clock {clock:.6g}")
+            piece = _Piece(self.loss, path, step, clock, log_time)
+            yield Segment(clock, clock + step.h, piece.state)
+            log_time = piece.log_time(clock + step.h)
+            path, clock, rates, last = path.moved(step.theta[-1]), clock + step.h, step.q[-1], step
+            h = step.next_h
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A step, and the time at which it begins."""
+
+    loss: Any
+    path: Any
+    step: Step
+    begin: float
+    begin_log_time: float
+
+    @quiet
+    def state(self, clock: float) -> MirrorState:
+        """The state at an instant of the step."""
+        fraction = np.array((clock - self.begin) / self.step.h)
+        return MirrorState(self.path.margins(self.step.at(fraction))[1], clock, self.log_time)
+
+    @quiet
+    def log_time(self, clock: float) -> float:
+        """The logarithm of time at an instant of the step."""
+        fraction = (clock - self.begin) / self.step.h
+        if fraction <= 0:
+            return self.begin_log_time
+        return float(np.logaddexp(self.begin_log_time, self._log_duration(fraction)))
+
+    def _log_duration(self, here: float) -> float:
+        """log of the time from the beginning of the step to the fraction `here` of it.
+
+        dt/ds = 1/mean(−ℓ'), which may grow by any factor within a step: only its last part counts.
+        """
+        path, step, loss = self.path, self.step, self.loss
+        margins, point = path.margins(step.at(np.array(here)))
+        rates = _normalized(loss.log_slope(margins))
+        growth = step.h * float(rates @ (loss.slope_rate(margins) * path.velocity(point, rates)))
+        length = min(here, _DROP / max(growth, 1e-300))
+        panels = int(np.clip(np.ceil(growth * length / 7), 1, _PANELS))
+        grid = (here - length) + length * (np.arange(panels)[:, None] + (_NODES + 1) / 2).ravel() / panels
+        logs = -log_mean_exp(loss.log_slope(path.margins(step.at(grid))[0]))
+        weights = np.tile(_WEIGHTS, panels) * (length * step.h / (2 * panels))
+        top = logs.max()
+        return float(top + np.log(weights @ np.exp(logs - top)))
+
+
+@quiet
+def _normalized(logs: Float) -> Float:
+    return np.exp(logs - np.logaddexp.reduce(logs))
+
+
+class DualSeparating(SeparatingFlow):
+    """Exponential and logistic loss on diagonal networks."""
+
+    def __init__(self, problem: Problem):
+        self.X, self.parametrization = problem.X, problem.model.parametrization
+        self.form = problem.model.mirror_form(problem.X.shape[1])  # type: ignore[attr-defined]
+        Z = problem.y[:, None] * problem.X
+        start = MirrorMap.at(self.form.power, self.form.log_scale, self.form.start)
+        super().__init__(DiagonalPath(Z, Z / self.form.weight, start), problem.loss, problem.rtol)
+
+    @quiet
+    def outputs(self, state: MirrorState) -> Float:
+        """X w."""
+        return self.X @ self.path.map.predictor(state.point)
+
+    @quiet
+    def observe(self, state: MirrorState) -> Observation:
+        """Everything that is recorded of a state."""
+        w = self.path.map.predictor(state.point)
+        return Observation(w, self.X @ w, self.form.lift(state.point))
+
+    def log_time(self, state: MirrorState) -> float:
+        """The logarithm of time at a state."""
+        return state.tell(state.clock) - self.form.log_speed

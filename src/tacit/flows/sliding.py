@@ -1,0 +1,157 @@
+r"""A leaky neuron f(x) = a·σ(w·x): gradient flow that may slide along the kink of σ.
+
+Since w = w(0) + Xᵀν, the flow lives in ν and a, with t = X w and gates g = σ'(t):
+
+    ν_n' = p_n a g_n,    a' = Σ p_n σ(t_n),    p = −∂L/∂f
+
+Where t_n reaches 0 and both sides push back to it (p_n a < 0), the gate takes the value between slope and 1
+at which t_n stays 0: K_SS (p g)_S = −K_SF (p g)_F for the sliding samples S, K = XXᵀ. That is the limit of
+rounding the kink ever less. A sample leaves when its gate reaches slope or 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import LSODA
+from scipy.optimize import brentq
+
+from tacit.data import Float
+from tacit.flows.segments import Problem, Segment, Stall, solver_segments
+from tacit.flows.weights import WeightFlow, WeightState
+from tacit.models.parametrizations import Weights
+
+_LOOK = np.linspace(0, 1, 9)  # where in a step the kink is looked for
+_SWITCHES = 10_000
+_TOUCH = 1e-12  # how far beyond the kink rounding alone may put a sample
+
+
+class Sliding(WeightFlow):
+    """LSODA between the instants at which a sample meets the kink, slides along it, or leaves it."""
+
+    name = "weights, sliding along the kink (LSODA)"
+
+    def __init__(self, problem: Problem):
+        self.parametrization, self.X = problem.model.parametrization, problem.X
+        self.slope = float(self.parametrization.slope)
+        self.K = problem.X @ problem.X.T
+        self.first = problem.model.start(problem.X.shape[1])
+        self.inputs = problem.X @ self.first["w"]
+        self.size = float(np.abs(self.inputs).max() or np.abs(self.K).max())
+        self.side, self.sign = np.sign(self.inputs), float(np.sign(self.first["a"]))
+        super().__init__(problem, {"a": self.first["a"], "ν": np.zeros(len(problem.X))}, self._velocity)
+        self.sign = self.sign or float(np.sign(self._velocity(self.start)[0])) or 1.0
+
+    def segments(self) -> Iterator[Segment]:
+        """Smooth pieces of the flow, cut at the kink."""
+        touched = np.abs(self.inputs) <= _TOUCH * self.size
+        self.side = self._decide(self.start, np.where(self.inputs > 0, 1.0, -1.0), touched)
+        if not np.any(self._velocity(self.start)):
+            raise Stall("the gradient is zero at the start: a stationary point, which no flow leaves")
+        clock, unknowns = 0.0, np.zeros(self.start.size + self.relative)
+        for _ in range(_SWITCHES):
+            clock, state, touched = yield from self._smooth_piece(clock, unknowns)
+            unknowns[: self.start.size] = state.flat - self.start
+            unknowns[self.start.size :] = state.relative_time if self.relative else 0.0
+            self.side = self._decide(state.flat, self.side, touched)
+        raise Stall(f"the flow met the kink more than {_SWITCHES:,} times")
+
+    def _smooth_piece(
+        self, clock: float, unknowns: Float
+    ) -> Generator[Segment, None, tuple[float, WeightState, NDArray[np.bool_]]]:
+        """The flow up to its next event; when that is, the state there, and which samples it concerns."""
+        for segment in solver_segments(self._solver_from(clock, unknowns), self._state):
+            event, touched = self._first_event(segment)
+            if event is None:
+                yield segment
+                self._check_stall(segment.end, segment.state(segment.end).flat)
+                continue
+            if event > segment.start:
+                yield Segment(segment.start, event, segment.state)
+            return event, segment.state(event), touched
+        raise Stall("the integrator gave up")
+
+    def _solver_from(self, clock: float, unknowns: Float) -> LSODA:
+        sizes = np.full(len(unknowns), self.size / (np.abs(self.K).max() or 1.0))
+        sizes[0] = abs(float(self.first["a"])) or 1.0
+        atol = 1e-3 * self.rtol * sizes
+        return LSODA(self._rate, clock, unknowns, 1e300, rtol=self.rtol, atol=atol)
+
+    def _pulls(self, flat: Float) -> tuple[float, Float, Float]:
+        """a, t and p; a sliding sample has t = 0."""
+        a, t = float(flat[0]), np.where(self.side == 0, 0.0, self.inputs + self.K @ flat[1:])
+        return a, t, self.problem.loss.pull(a * self.parametrization.activation(t), self.problem.y)
+
+    def _gated(self, p: Float) -> Float:
+        """p·g, with the gate of its side for each sample; for sliding ones, the one that keeps them at 0."""
+        gated = p * np.where(self.side > 0, 1.0, self.slope)
+        slides = self.side == 0
+        if slides.any():
+            push = self.K[np.ix_(slides, ~slides)] @ gated[~slides]
+            gated[slides] = np.linalg.lstsq(self.K[np.ix_(slides, slides)], -push, rcond=None)[0]
+        return gated
+
+    def _velocity(self, flat: Float) -> Float:
+        a, t, p = self._pulls(flat)
+        return np.append(p @ self.parametrization.activation(t), a * self._gated(p))
+
+    def _gates(self, p: Float) -> Float:
+        return self._gated(p) / np.where(p == 0, 1.0, p)
+
+    def _clearance(self, flat: Float) -> Float:
+        """What must stay positive: samples on their side, gates of sliding ones in their range, a's sign."""
+        a, t, p = self._pulls(flat)
+        gates = self._gates(p)
+        room = np.minimum(1 - gates, gates - self.slope) * self.size
+        return np.append(np.where(self.side == 0, room, self.side * t), self.sign * a)
+
+    def _first_event(self, segment: Segment) -> tuple[float | None, NDArray[np.bool_]]:
+        """When something first leaves its range within the segment, if ever; and which samples do then."""
+        clocks = segment.start + _LOOK * (segment.end - segment.start)
+        clear = np.array([self._clearance(segment.state(clock).flat) for clock in clocks])
+        limit = -_TOUCH * np.append(np.full(len(self.side), self.size), abs(clear[0, -1]))
+        late = (clear[1:] < limit).any(axis=1)
+        if not late.any():
+            return None, np.zeros(len(self.side), dtype=bool)
+        i = int(late.argmax())
+        times = {
+            n: self._cross(segment, clocks[i], clocks[i + 1], n) for n in np.flatnonzero(clear[i + 1] < limit)
+        }
+        first = min(times.values())
+        touched = np.zeros(len(self.side) + 1, dtype=bool)
+        touched[[n for n, time in times.items() if time <= first]] = True
+        if touched[-1]:
+            self.sign = -self.sign
+        return first, touched[:-1]
+
+    def _cross(self, segment: Segment, begin: float, end: float, n: Any) -> float:
+        def clearance(clock: float) -> float:
+            return float(self._clearance(segment.state(clock).flat)[n])
+
+        if clearance(begin) <= 0:
+            return begin
+        return float(brentq(clearance, begin, end, xtol=1e-300, rtol=4 * np.finfo(float).eps))
+
+    def _decide(self, flat: Float, side: Float, touched: NDArray[np.bool_]) -> Float:
+        """The side to which each sample at the kink goes, 0 if it slides; the others keep theirs."""
+        gates = self._gates(self._pulls(flat)[2])
+        leaving = np.where(gates > (1 + self.slope) / 2, 1.0, -1.0)
+        self.side = np.where(touched, np.where(side == 0, leaving, 0.0), side)
+        for _ in range(len(side) + 1):
+            sliding = self.side == 0
+            p = self._pulls(flat)[2]
+            back = p * self.sign < 0  # both sides push such a sample back to the kink
+            gates = self._gates(p)
+            beyond = np.where(gates > 1, 1.0, np.where(gates < self.slope, -1.0, 0.0))
+            through = np.where(gates > 1, -1.0, 1.0)
+            self.side = np.where(sliding, np.where(back, beyond, through), self.side)
+            if ((self.side == 0) == sliding).all():
+                break
+        return self.side
+
+    def weights(self, state: WeightState) -> Weights:
+        """a, and w = w(0) + Xᵀν."""
+        return {"a": state.flat[0], "w": self.first["w"] + state.flat[1:] @ self.X}

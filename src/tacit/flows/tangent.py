@@ -1,0 +1,142 @@
+r"""The linearized model: gradient flow along the tangent of the model at its initialization.
+
+f(t) = f(0) + K ν(t) with the tangent kernel K of the start and ν' = −∂L/∂f: the kernel regime itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.data import Float
+from tacit.errors import NotSeparableError
+from tacit.flows.losses import Square
+from tacit.flows.segments import Observation, Problem, Segment, Stall
+from tacit.flows.separating import MirrorState, SeparatingFlow, TangentPath
+from tacit.potentials.arrays import quiet
+from tacit.separation import check_separable
+
+_NULL = 1e-13  # eigenvalues of the kernel below this part of the largest are zero
+_GROWTH = 1.4  # of the stretches of time in which the closed form is read
+
+
+class _Tangent:
+    """What is known at the start."""
+
+    @quiet
+    def __init__(self, problem: Problem):
+        self.problem, self.parametrization = problem, problem.model.parametrization
+        self.X, self.y = problem.X, problem.y
+        self.weights = problem.model.start(self.X.shape[1])
+        self.first = np.asarray(self.parametrization.outputs(self.weights, self.X))
+        self.kernel = np.asarray(self.parametrization.kernel(self.weights, self.X))
+
+    @quiet
+    def predictor(self, nu: Float) -> Float:
+        """w(0) moved along the tangent by ν."""
+        moved = self.parametrization.push(self.weights, self.X, nu)
+        return np.asarray(self.parametrization.predictor(self.weights)) + moved
+
+
+@dataclass(frozen=True)
+class _Instant:
+    time: float
+
+
+class TangentSquare(_Tangent):
+    """Square loss, in closed form: y − f(t) = e^{−2cKt}(y − f(0))."""
+
+    name = "tangent kernel (closed form)"
+
+    def __init__(self, problem: Problem):
+        super().__init__(problem)
+        assert isinstance(problem.loss, Square)
+        values, self.vectors = np.linalg.eigh(self.kernel)
+        values = np.where(values > _NULL * values.max(), values, 0.0)
+        self.rates = 2 * problem.loss.factor(len(self.y)) * values
+        self.residual = self.vectors.T @ (self.y - self.first).ravel()
+        self.values = values
+
+    def begin(self) -> _Instant:
+        """The state at the start."""
+        return _Instant(0.0)
+
+    def segments(self) -> Iterator[Segment]:
+        """Stretches of time, each longer than the one before."""
+        fixed = self.rates == 0
+        if not (self.rates * np.abs(self.residual)).any():
+            raise Stall("the tangent kernel does not move the outputs: the linearized model stands still")
+        begin, end = 0.0, 1e-3 / float(self.rates.max())
+        while True:
+            yield Segment(begin, end, _Instant)
+            left = np.abs(self._decay(end) * self.residual)
+            if left[~fixed].max(initial=0.0) <= 1e-15 * max(left.max(), float(np.abs(self.y).max())):
+                raise Stall(
+                    "a stationary point with nonzero loss: the tangent kernel is singular and cannot fit "
+                    "these data, or the residual has reached the rounding of the data"
+                )
+            begin, end = end, _GROWTH * end
+
+    @quiet
+    def _decay(self, time: float) -> Float:
+        return np.exp(-self.rates * time)
+
+    def outputs(self, state: _Instant) -> Float:
+        """y − e^{−2cKt}(y − f(0))."""
+        left = self.vectors @ (self._decay(state.time) * self.residual)
+        return self.y - left.reshape(self.y.shape)
+
+    @quiet
+    def observe(self, state: _Instant) -> Observation:
+        """Everything that is recorded of a state."""
+        safe = np.where(self.values > 0, self.values, 1.0)
+        gain = np.where(self.values > 0, -np.expm1(-self.rates * state.time) / safe, 0.0)
+        nu = (self.vectors @ (gain * self.residual)).reshape(self.y.shape)
+        return Observation(self.predictor(nu), self.outputs(state), self.weights)
+
+    @quiet
+    def log_time(self, state: _Instant) -> float:
+        """The logarithm of time at a state."""
+        return float(np.log(state.time))
+
+
+class TangentSeparating(_Tangent, SeparatingFlow):
+    """Exponential and logistic loss on the linearized model."""
+
+    name = "tangent kernel, clock built in (Radau IIA)"
+
+    def __init__(self, problem: Problem):
+        _Tangent.__init__(self, problem)
+        K = self.y[:, None] * self.kernel * self.y
+        _check_tangent_separable(self.kernel, self.y)
+        path = TangentPath(self.y * self.first, K, np.zeros_like(self.y))
+        SeparatingFlow.__init__(self, path, problem.loss, problem.rtol)
+
+    def outputs(self, state: MirrorState) -> Float:
+        """f(0) + K ν."""
+        return self.first + self.kernel @ (self.y * state.point)
+
+    @quiet
+    def observe(self, state: MirrorState) -> Observation:
+        """Everything that is recorded of a state."""
+        return Observation(self.predictor(self.y * state.point), self.outputs(state), self.weights)
+
+    def log_time(self, state: MirrorState) -> float:
+        """The logarithm of time at a state."""
+        return state.tell(state.clock)
+
+
+def _check_tangent_separable(kernel: Float, y: Float) -> None:
+    """Refuse data that the linear model with this kernel cannot separate."""
+    values, vectors = np.linalg.eigh(kernel)
+    features = vectors * np.sqrt(np.maximum(values, 0.0) / max(float(values.max()), 1e-300))
+    try:
+        check_separable(features, y)
+    except NotSeparableError as error:
+        raise NotSeparableError(
+            "the linearized model cannot classify every sample correctly: its tangent kernel is singular, "
+            "and the error's `combination` of samples vanishes in it",
+            error.combination,
+        ) from None

@@ -1,0 +1,151 @@
+"""What gradient flow did: the trajectory, as numbers, text, table and picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.data import Float
+from tacit.outputs import MADE_BY
+from tacit.potentials.arrays import quiet
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """Gradient flow at T recorded instants.
+
+    time: (T,), infinite where it exceeds the largest float; log_time is its logarithm. accuracy: −log loss.
+    predictor: (T, …). outputs: f(x_n), (T, N) or (T, N, outputs). drifts: by how much each conserved
+    quantity has changed, relative to the size of the terms that make it. converged: the accuracy asked for
+    was reached; if not, `reason` says what happened. method: how it was computed, in steps steps.
+    """
+
+    accuracy: Float
+    predictor: Float
+    outputs: Float
+    drifts: dict[str, Float]
+    converged: bool
+    reason: str
+    method: str
+    steps: int
+    seconds: float
+    linearized: bool
+    loss_name: str
+    model: Any = field(repr=False)
+    X: Float = field(repr=False)
+    y: Float = field(repr=False)
+    _log_times: Callable[[], Float] = field(repr=False)
+    _kernels: Callable[[], Float] = field(repr=False)
+
+    @cached_property
+    def log_time(self) -> Float:
+        """The natural logarithm of training time at each instant; −∞ at the start."""
+        return self._log_times()
+
+    @cached_property
+    @quiet
+    def time(self) -> Float:
+        """Training time at each instant."""
+        return np.exp(self.log_time)
+
+    @cached_property
+    @quiet
+    def loss(self) -> Float:
+        """The training loss, exp(−accuracy): 0 where that is below the smallest float."""
+        return np.exp(-self.accuracy)
+
+    @cached_property
+    def margins(self) -> Float:
+        """y_n f(x_n), (T, N): meaningful for labels −1 and +1."""
+        return self.y * self.outputs
+
+    @cached_property
+    def margin(self) -> Float:
+        """The smallest of the margins at each instant."""
+        return self.margins.reshape(len(self.accuracy), -1).min(axis=1)
+
+    @property
+    def drift(self) -> float:
+        """The worst relative change of a conserved quantity anywhere on the way."""
+        worst = [float(np.max(drift)) for drift in self.drifts.values()]
+        return max(worst, default=0.0)
+
+    @cached_property
+    def kernel_distance(self) -> Float:
+        """1 − cos of the angle from the first tangent kernel to the present one (Moroshko et al. 2020, H.4)."""
+        return self._kernels()
+
+    def summary(self) -> str:
+        """The trajectory in a few lines."""
+        from tacit.report import flow_report
+
+        return flow_report(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, ready for JSON."""
+        return {
+            "model": repr(self.model),
+            "loss": self.loss_name,
+            "method": self.method,
+            "linearized": self.linearized,
+            "converged": self.converged,
+            "reason": self.reason,
+            "steps": self.steps,
+            "seconds": self.seconds,
+            "drift": self.drift,
+            "accuracy": self.accuracy.tolist(),
+            "log_time": self.log_time.tolist(),
+            "time": self.time.tolist(),
+            "margin": self.margin.tolist(),
+            "kernel_distance": self.kernel_distance.tolist(),
+            "predictor": self.predictor.tolist(),
+        }
+
+    def to_xarray(self) -> xr.Dataset:
+        """A labelled data set over the recorded instants, which netCDF keeps as it is."""
+        import xarray as xr
+
+        axes = ("feature",) if self.predictor.ndim == 2 else ("row", "column")
+        samples = ("sample",) if self.outputs.ndim == 2 else ("sample", "output")
+        series = {
+            "loss": self.loss,
+            "margin": self.margin,
+            "kernel_distance": self.kernel_distance,
+        }
+        variables: dict[str, Any] = {name: (("instant",), values) for name, values in series.items()}
+        variables["predictor"] = (("instant", *axes), self.predictor)
+        variables["outputs"] = (("instant", *samples), self.outputs)
+        drifts = np.array(list(self.drifts.values())).reshape(len(self.drifts), len(self.accuracy))
+        variables["drift"] = (("conserved", "instant"), drifts)
+        coordinates = {
+            "accuracy": (("instant",), self.accuracy),
+            "time": (("instant",), self.time),
+            "log_time": (("instant",), self.log_time),
+            "conserved": (("conserved",), list(self.drifts)),
+        }
+        attributes = {
+            "made_by": MADE_BY,
+            "model": repr(self.model),
+            "loss_function": self.loss_name,
+            "method": self.method,
+            "linearized": int(self.linearized),
+            "converged": int(self.converged),
+            "reason": self.reason,
+            "steps": self.steps,
+            "seconds": self.seconds,
+        }
+        return xr.Dataset(variables, coordinates, attributes)
+
+    def plot(self, path: str | Path, **options: Any) -> Path:
+        """Draw loss, predictor, margins and conserved quantities against the clock, into a file."""
+        from tacit.portrait import draw_flow
+
+        return draw_flow(self, path, **options)

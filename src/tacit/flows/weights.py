@@ -1,0 +1,187 @@
+"""Gradient flow of weights, by the solvers of SciPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.integrate import DOP853, LSODA
+
+from tacit.data import Float
+from tacit.flows.segments import Observation, Problem, Segment, Stall, solver_segments
+from tacit.models.parametrizations import Weights
+from tacit.potentials.arrays import quiet
+
+_EPS = float(np.finfo(float).eps)
+_STILL = 1e-10  # relative movement of the weights in all the time so far, below which they stand still
+_IMPLICIT = 600  # unknowns up to which an implicit method can afford its Jacobian, without a formula for it
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How weights lie in one flat array."""
+
+    shapes: tuple[tuple[str, tuple[int, ...]], ...]
+
+    @classmethod
+    def of(cls, weights: Weights) -> Layout:
+        """The layout of these weights."""
+        return cls(tuple((name, np.shape(w)) for name, w in weights.items()))
+
+    @property
+    def size(self) -> int:
+        """The number of weights."""
+        return sum(int(np.prod(shape)) for _, shape in self.shapes)
+
+    def flat(self, weights: Weights) -> Float:
+        """All weights in one array."""
+        return np.concatenate([np.ravel(weights[name]) for name, _ in self.shapes])
+
+    def unpack(self, flat: Any) -> Weights:
+        """The weights by name; NumPy or JAX."""
+        weights, begin = {}, 0
+        for name, shape in self.shapes:
+            end = begin + int(np.prod(shape))
+            weights[name] = flat[begin:end].reshape(shape)
+            begin = end
+        return weights
+
+
+@dataclass(frozen=True)
+class WeightState:
+    """The weights, the clock, and what is needed to tell the time."""
+
+    flat: Float
+    clock: float
+    relative_time: float | None  # time × loss, of flows whose clock runs in units of the loss
+
+
+class WeightFlow:
+    """θ' = −∇L(θ) in time (square loss), or θ' = −∇L(θ)/L(θ) in the clock ds = L dt (the others).
+
+    parametrization and X are those of the weights that are followed, which may be a smaller network's.
+    In the second clock the accuracy grows at the rate ‖θ'‖², and τ = t·L obeys τ' = 1 − τ‖θ'‖²: time
+    may leave the float range, τ does not.
+    """
+
+    parametrization: Any
+    X: Float
+
+    def __init__(
+        self,
+        problem: Problem,
+        start: Weights,
+        velocity: Callable[[Float], Float],
+        jacobian: Callable[[Float], Float] | None = None,
+    ):
+        self.problem, self.velocity, self.jacobian = problem, velocity, jacobian
+        self.layout = Layout.of(start)
+        self.start = self.layout.flat(start)
+        self.relative = problem.loss.separating
+        self.rtol = max(1e-3 * problem.rtol, 1e-13)
+
+    def begin(self) -> WeightState:
+        """The state at the start."""
+        return self._state(0.0, np.zeros(self.start.size + self.relative))
+
+    def _state(self, clock: float, unknowns: Float) -> WeightState:
+        if self.relative:
+            return WeightState(self.start + unknowns[:-1], clock, float(unknowns[-1]))
+        return WeightState(self.start + unknowns, clock, None)
+
+    @quiet
+    def log_time(self, state: WeightState) -> float:
+        """The logarithm of time at a state."""
+        if state.relative_time is None:
+            return float(np.log(state.clock))
+        accuracy = self.problem.loss.accuracy(self.outputs(state), self.problem.y)
+        return float(np.log(max(state.relative_time, 0.0)) + accuracy)
+
+    @quiet
+    def outputs(self, state: WeightState) -> Float:
+        """f(x₁), …, f(x_N)."""
+        return np.asarray(self.parametrization.outputs(self.weights(state), self.X))
+
+    @quiet
+    def observe(self, state: WeightState) -> Observation:
+        """Everything that is recorded of a state."""
+        weights = self.weights(state)
+        return Observation(self.predictor(weights), self.outputs(state), weights)
+
+    def weights(self, state: WeightState) -> Weights:
+        """The weights by name."""
+        return self.layout.unpack(state.flat)
+
+    def predictor(self, weights: Weights) -> Float:
+        """The predictor that the weights make."""
+        return np.asarray(self.parametrization.predictor(weights))
+
+    def segments(self) -> Iterator[Segment]:
+        """Steps of the solver."""
+        if not np.any(self.velocity(self.start)):
+            raise Stall(
+                "the gradient is zero at the start: a saddle or a stationary point, which no flow leaves"
+            )
+        for segment in solver_segments(self._solver(), self._state):
+            yield segment
+            self._check_stall(segment.end, segment.state(segment.end).flat)
+
+    def _solver(self) -> Any:
+        """A solver for the displacement of the weights: small where they hardly move, and exact there too."""
+        unknowns = np.zeros(self.start.size + self.relative)
+        sizes = np.full(unknowns.size, self._natural_size())
+        sizes[self.start.size :] = 1.0
+        options: dict[str, Any] = {"rtol": self.rtol, "atol": 1e-2 * self.rtol * sizes}
+        if self.jacobian is None and unknowns.size > _IMPLICIT:
+            return DOP853(self._rate, 0.0, unknowns, np.inf, **options)
+        jac = None if self.jacobian is None else self._rate_jacobian
+        return LSODA(self._rate, 0.0, unknowns, 1e300, jac=jac, **options)
+
+    def _natural_size(self) -> float:
+        """How far the weights go: the size of the smallest layer, or less if the loss falls before that."""
+        layers = [float(np.abs(w).max()) for w in self.layout.unpack(self.start).values()]
+        size = min([layer for layer in layers if layer > 0], default=1.0)
+        outputs = self.outputs(self.begin())
+        first = self.velocity(self.start)
+        if self.relative:
+            return size
+        residual = np.abs(self.problem.y - outputs).max()
+        speed = float(first @ first)  # −dL/dt; the loss is gone after L/speed
+        loss = float(np.exp(-self.problem.loss.accuracy(outputs, self.problem.y)))
+        return min(size, float(np.abs(first).max()) * loss / speed) if residual > 0 else size
+
+    @quiet
+    def _rate(self, _: float, unknowns: Float) -> Float:
+        if not self.relative:
+            return self.velocity(self.start + unknowns)
+        velocity = self.velocity(self.start + unknowns[:-1])
+        return np.append(velocity, 1 - unknowns[-1] * (velocity @ velocity))
+
+    @quiet
+    def _rate_jacobian(self, _: float, unknowns: Float) -> Float:
+        assert self.jacobian is not None
+        if not self.relative:
+            return self.jacobian(self.start + unknowns)
+        theta, tau = self.start + unknowns[:-1], unknowns[-1]
+        velocity, inner = self.velocity(theta), self.jacobian(theta)
+        full = np.zeros((unknowns.size, unknowns.size))
+        full[:-1, :-1] = inner
+        full[-1, :-1] = -2 * tau * (velocity @ inner)
+        full[-1, -1] = -(velocity @ velocity)
+        return full
+
+    def _check_stall(self, clock: float, theta: Float) -> None:
+        """Stop where the weights have come to rest, or left the range of floats."""
+        if not np.isfinite(theta).all():
+            raise Stall("the weights left the range of floats")
+        moving = np.abs(self.velocity(theta)) * clock
+        if (moving <= _STILL * (np.abs(theta) + 1e-12 * np.abs(theta).max())).all():
+            raise Stall(self._why_at_rest(theta))
+
+    def _why_at_rest(self, theta: Float) -> str:
+        return (
+            "a stationary point with nonzero loss: no weight moves by more than 1e-10 of itself any more "
+            "(the model cannot fit these data from here, or its accuracy is at the rounding of floats)"
+        )

@@ -1,0 +1,237 @@
+"""Fully connected linear networks with one hidden layer."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tacit.data import Float, as_floats
+from tacit.errors import InputError, NoPotentialError
+from tacit.models.model import Model
+from tacit.models.parametrizations import Layers, Weights
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearNetwork(Model):
+    r"""f(x) = V Uᵀ x: a linear network with one hidden layer, of predictor U Vᵀ (Min et al. 2021, Section 2).
+
+    Gradient flow keeps the imbalance UᵀU − VᵀV. It also keeps what data X do not see: with Φ₁ an orthonormal
+    basis of the row space of X and Φ₂ of its complement, U = Φ₁U₁ + Φ₂U₂ and U₂ never moves. So the paper's
+    imbalance Λ = U₁ᵀU₁ − VᵀV, which is `conserved()` less U₂ᵀU₂, is constant too.
+
+    inner: U, (D, h). outer: V, (m, h), for one output (1, h). Not both zero.
+    """
+
+    inner: Any
+    outer: Any
+
+    parametrization = Layers()
+
+    def __post_init__(self) -> None:
+        U, V = as_layers(inner=self.inner, outer=self.outer)
+        object.__setattr__(self, "inner", U)
+        object.__setattr__(self, "outer", V)
+
+    @classmethod
+    def gaussian(
+        cls,
+        features: int,
+        width: int,
+        outputs: int = 1,
+        std: float | None = None,
+        std_inner: float | None = None,
+        std_outer: float | None = None,
+        seed: int | np.random.Generator = 0,
+    ) -> LinearNetwork:
+        """Independent weights, U ~ N(0, std_inner²) and V ~ N(0, std_outer²); both std where not given.
+
+        std is h^{−1/2} if left out: the α = ½ of Min et al. 2021, Section 3.2 and Theorem 2 (h^{−α} with
+        ¼ < α ≤ ½), which their Figure 1 uses. One seed gives the same weights up to the factors.
+        """
+        D, h, m = as_size(features, "features"), as_size(width, "width"), as_size(outputs, "outputs")
+        both = h**-0.5 if std is None else as_deviation(std, "std")
+        inner = both if std_inner is None else as_deviation(std_inner, "std_inner")
+        outer = both if std_outer is None else as_deviation(std_outer, "std_outer")
+        rng = as_generator(seed)
+        return cls(inner * rng.standard_normal((D, h)), outer * rng.standard_normal((m, h)))
+
+    @classmethod
+    def balanced(cls, theta: Any, X: Any, width: int, seed: int | np.random.Generator = 0) -> LinearNetwork:
+        r"""U = Θ M^{−1/4} Qᵀ and V = M^{1/4} Qᵀ, with M = ΘᵀΦ₁Φ₁ᵀΘ and QᵀQ = I (Min et al. 2021, Section 4).
+
+        Then U Vᵀ = Θ, and U₁ᵀU₁ = VᵀV on the row space of X; UᵀU − VᵀV = U₂ᵀU₂ is zero only if Θ lies in it.
+        The paper prints V = M^{1/4} Q, whose shapes do not fit. Where M is singular its powers are those of
+        its nonzero part. V Vᵀ = M^{1/2} in every balanced start, so Θ must vanish wherever X Θ does.
+
+        theta: Θ, (D,) or (D, m). width: at least the rank of X Θ. seed: draws Q, which no output depends on.
+        """
+        X, h = _as_data(X), as_size(width, "width")
+        theta = as_floats(theta, "theta", ndim=(1, 2))
+        theta = theta[:, None] if theta.ndim == 1 else theta
+        if len(theta) != X.shape[1] or theta.shape[1] == 0:
+            raise InputError(
+                f"theta must have one row per feature: X has {X.shape[1]} features, theta is {theta.shape}"
+            )
+        if not theta.any():
+            raise InputError("theta must not be zero; the balanced start of zero is zero and never moves")
+        seen, size = _row_space(X).T @ theta, float(np.linalg.norm(theta))
+        _, s, right = np.linalg.svd(seen, full_matrices=False)
+        rank = int((s > max(theta.shape) * _EPS * size).sum())
+        s, right = s[:rank], right[:rank]  # M = rightᵀ s² right
+        if np.linalg.norm(theta - (theta @ right.T) @ right) > 1e-10 * size:
+            raise InputError(
+                "theta has a part that X does not see (X theta has a smaller rank than theta), and no "
+                "balanced start has it; project theta onto the row space of X"
+            )
+        if h < rank:
+            raise InputError(f"width must be at least {rank}, the rank of X theta, got {h}")
+        Q = _frame(as_generator(seed), h, rank)
+        return cls((theta @ right.T / np.sqrt(s)) @ Q.T, (right.T * np.sqrt(s)) @ Q.T)
+
+    @classmethod
+    def orthogonal(
+        cls, X: Any, width: int, outputs: int = 1, seed: int | np.random.Generator = 0
+    ) -> LinearNetwork:
+        r"""V U₂ᵀ = 0 and U₁U₂ᵀ = 0, from where the flow ends at the minimum-norm solution exactly.
+
+        These are the conditions of Min et al. 2021, Proposition 1, which also asks that the loss reach its
+        minimum. Theorem 1 grants that here: the rows of V and U₁ are orthonormal, so Λ = U₁ᵀU₁ − VᵀV has
+        r = rank X eigenvalues 1 and m eigenvalues −1, and the level of imbalance is c = 2. U₂ is Gaussian of
+        standard deviation h^{−1/2} in the hidden directions that are left, and the predictor starts at
+        U Vᵀ = 0. `gaussian` tends to such a start as its width grows.
+
+        width: at least rank X + outputs; with no more than that, U₂ = 0.
+        """
+        X, h, m = _as_data(X), as_size(width, "width"), as_size(outputs, "outputs")
+        basis = _row_space(X)
+        features, rank = basis.shape
+        if rank == 0:
+            raise InputError("X must not be zero; from such data nothing is learned")
+        if h < rank + m:
+            raise InputError(
+                f"width must be at least {rank + m} = rank of X ({rank}) + outputs ({m}), got {h}: "
+                "the rows of V and of U on the data are to be orthogonal"
+            )
+        rng = as_generator(seed)
+        frame = _frame(rng, h, m + rank)
+        unseen = h**-0.5 * rng.standard_normal((features, h))
+        for _ in range(2):  # the second time takes away what rounding has left
+            unseen -= basis @ (basis.T @ unseen)
+            unseen -= (unseen @ frame) @ frame.T
+        return cls(basis @ frame[:, m:].T + unseen, frame[:, :m].T)
+
+    def __repr__(self) -> str:
+        return f"LinearNetwork(inner=<{size_of(self.inner)}>, outer=<{size_of(self.outer)}>)"
+
+    @property
+    def outputs(self) -> int:
+        """m, the number of outputs."""
+        return len(self.outer)
+
+    def describe(self) -> str:
+        """What the numbers mean, in a line."""
+        (features, width), outputs = self.inner.shape, len(self.outer)
+        return (
+            f"{self!r}: {features} → {width} → {outputs}, ‖U‖ = {np.linalg.norm(self.inner):.3g}, "
+            f"‖V‖ = {np.linalg.norm(self.outer):.3g}, imbalance ‖UᵀU − VᵀV‖ = {self._imbalance():.3g}"
+        )
+
+    def _imbalance(self) -> float:
+        """‖UᵀU − VᵀV‖ in the Frobenius norm, from the triangle R of [U; V]ᵀ = QR: small at any width."""
+        R: Float = np.asarray(np.linalg.qr(np.vstack([self.inner, self.outer]).T, mode="r"))
+        inner, outer = R[:, : len(self.inner)], R[:, len(self.inner) :]
+        return float(np.linalg.norm(inner @ inner.T - outer @ outer.T))
+
+    def start(self, d: int | None = None) -> Weights:
+        """U and V at initialization."""
+        if d not in (None, len(self.inner)):
+            raise InputError(f"the model has {len(self.inner)} features but the data has {d}")
+        return {"U": self.inner.copy(), "V": self.outer.copy()}
+
+    def potential(self, d: int | None = None) -> NoReturn:
+        """None: how the predictor moves is not a function of the predictor."""
+        self.start(d)
+        raise NoPotentialError(
+            "a linear network has no potential in general: its flow conserves the imbalance UᵀU − VᵀV, and "
+            "the metric in which the predictor UVᵀ moves is not a function of the predictor alone; started "
+            "as LinearNetwork.orthogonal it ends at the minimum-norm solution all the same "
+            "(Min et al. 2021, Proposition 1)"
+        )
+
+
+def as_layers(**layers: Any) -> tuple[Float, Float]:
+    """Copies of two named matrices with a column for each hidden unit, finite and not both zero."""
+    arrays = {name: as_floats(values, name, ndim=(0, 1, 2)) for name, values in layers.items()}
+    for name, array in arrays.items():
+        if array.ndim != 2 or array.size == 0:
+            raise InputError(
+                f"{name} must be a matrix with one column per hidden unit, got shape {array.shape}"
+            )
+    (first, second), (U, V) = arrays, arrays.values()
+    if U.shape[1] != V.shape[1]:
+        raise InputError(
+            f"{first} and {second} must have one column per hidden unit: "
+            f"{first} has {U.shape[1]} columns, {second} has {V.shape[1]}"
+        )
+    if not (U.any() or V.any()):
+        raise InputError(f"{first} and {second} are all 0, and such a start never moves; change one of them")
+    return U.copy(), V.copy()
+
+
+def as_size(value: Any, name: str) -> int:
+    """A whole number, at least 1."""
+    try:
+        size = operator.index(value)
+    except TypeError:
+        raise InputError(f"{name} must be a whole number, got {value!r}") from None
+    if size < 1:
+        raise InputError(f"{name} must be at least 1, got {size}")
+    return size
+
+
+def as_deviation(value: Any, name: str) -> float:
+    """A standard deviation: a number that is not negative."""
+    deviation = float(as_floats(value, name, ndim=(0,)))
+    if deviation < 0:
+        raise InputError(f"{name} must not be negative, got {deviation:g}")
+    return deviation
+
+
+def as_generator(seed: int | np.random.Generator) -> np.random.Generator:
+    """A generator started from a whole number, or the one given."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    try:
+        return np.random.default_rng(operator.index(seed))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"seed must be a whole number, not negative, or a numpy Generator; got {seed!r}"
+        ) from None
+
+
+def size_of(matrix: Float) -> str:
+    """How large a matrix is, as in 400×500."""
+    return "×".join(map(str, matrix.shape))
+
+
+def _as_data(X: Any) -> Float:
+    X = as_floats(X, "X", ndim=(2,))
+    if X.size == 0:
+        raise InputError(f"X must have at least one sample (row) and one feature (column), got {X.shape}")
+    return X
+
+
+def _row_space(X: Float) -> Float:
+    """Φ₁ of Min et al. 2021, equation 4: an orthonormal basis of the row space of X, as columns."""
+    _, s, right = np.linalg.svd(X, full_matrices=False)
+    return right[s > max(X.shape) * _EPS * s[0]].T
+
+
+def _frame(rng: np.random.Generator, size: int, count: int) -> Float:
+    """Random orthonormal columns, (size, count)."""
+    return np.linalg.qr(rng.standard_normal((size, count)))[0]

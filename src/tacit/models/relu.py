@@ -1,0 +1,126 @@
+"""A single neuron with two layers, linear or leaky ReLU."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tacit.data import as_floats
+from tacit.errors import InputError, NoPotentialError
+from tacit.models.model import Model
+from tacit.models.parametrizations import Perceptron, Weights
+
+
+@dataclass(frozen=True, eq=False)
+class Neuron(Model):
+    r"""f(x) = a·σ(w·x) with σ(t) = max(t, slope·t) (Azulay et al. 2021, Section 6; leaky ReLU: Section 8).
+
+    The predictor is w̃ = a·w. Gradient flow keeps δ = a² − ‖w‖² (Section 6), for every slope.
+
+    output: a, a number. weights: w, (d,). One of the two may be zero, not both. slope: 0 < slope ≤ 1, and
+    1 is a linear neuron. `from_scale` takes the scale and shape of Section 7.2 instead of weights.
+    """
+
+    output: Any
+    weights: Any
+    slope: float = 1.0
+
+    def __post_init__(self) -> None:
+        output = float(as_floats(self.output, "output", ndim=(0,)))
+        weights = as_floats(self.weights, "weights", ndim=(1,))
+        slope = float(as_floats(self.slope, "slope", ndim=(0,)))
+        if len(weights) == 0:
+            raise InputError("weights must have one entry per feature, got none")
+        if output == 0 and not weights.any():
+            raise InputError(
+                "output and weights are all 0, and such a neuron never moves; change one of them"
+            )
+        if not 0 < slope <= 1:
+            raise InputError(
+                f"slope must be above 0 and at most 1, got {self.slope}; 1 is a linear neuron, and "
+                "the theorems do not cover slope 0 (ReLU)"
+            )
+        object.__setattr__(self, "output", output)
+        object.__setattr__(self, "weights", weights.copy())
+        object.__setattr__(self, "slope", slope)
+
+    @classmethod
+    def from_scale(
+        cls, scale: float, shape: float, direction: Any, sign: int = 1, slope: float = 1.0
+    ) -> Neuron:
+        r"""a = sign·√(scale·(1+s)/(1−s)) and w = √(scale·(1−s)/(1+s))·direction/‖direction‖, s the shape.
+
+        scale = |a|·‖w‖ is the *product* of the layers and shape = (|a|/‖w‖ − 1)/(|a|/‖w‖ + 1) tells how
+        their sizes compare (Azulay et al. 2021, Section 7.2), so that δ = 4·scale·s/(1−s²) (Lemma 1).
+
+        scale: positive. shape: −1 < shape < 1. direction: (d,), not zero. sign: that of a, 1 or −1.
+        """
+        product = float(as_floats(scale, "scale", ndim=(0,)))
+        s = float(as_floats(shape, "shape", ndim=(0,)))
+        along = as_floats(direction, "direction", ndim=(1,))
+        if product <= 0:
+            raise InputError(f"scale must be positive, got {scale}")
+        if not -1 < s < 1:
+            raise InputError(
+                f"shape must lie strictly between -1 and 1, got {shape}; "
+                "at ±1 one layer is zero and the other infinite"
+            )
+        if not along.any():
+            raise InputError("direction must not be zero; only where it points matters, not its length")
+        if float(as_floats(sign, "sign", ndim=(0,))) not in (1.0, -1.0):
+            raise InputError(f"sign must be 1 or -1, got {sign}")
+        unit = along / np.abs(along).max()  # so that the length of a tiny or huge one is a number
+        unit /= np.linalg.norm(unit)
+        root, ratio = math.sqrt(product), math.sqrt((1 + s) / (1 - s))
+        return cls(float(sign) * root * ratio, root / ratio * unit, slope)
+
+    def __repr__(self) -> str:
+        slope = "" if self.slope == 1 else f", slope={self.slope:g}"
+        return f"Neuron(output={self.output:g}, weights=<{len(self.weights)} numbers>{slope})"
+
+    def describe(self) -> str:
+        """What the numbers mean, in a line."""
+        return (
+            f"{self!r}: scale |a|·‖w‖ = {self.scale:.3g}, shape {self.shape:.3g}, "
+            f"δ = a² − ‖w‖² = {self._difference * self._sum:.3g}"
+        )
+
+    @property
+    def scale(self) -> float:
+        """α = |a|·‖w‖, the length of the predictor at initialization (Azulay et al. 2021, Section 7.2)."""
+        return abs(self.output) * math.hypot(*self.weights)
+
+    @property
+    def shape(self) -> float:
+        """s = (|a| − ‖w‖)/(|a| + ‖w‖): 0 when the layers are balanced (Azulay et al. 2021, Lemma 1)."""
+        return self._difference / self._sum
+
+    @property
+    def _difference(self) -> float:
+        return abs(self.output) - math.hypot(*self.weights)
+
+    @property
+    def _sum(self) -> float:
+        return abs(self.output) + math.hypot(*self.weights)
+
+    @property
+    def parametrization(self) -> Perceptron:
+        """a·σ(w·x)."""
+        return Perceptron(self.slope)
+
+    def start(self, d: int | None = None) -> Weights:
+        """a and w at initialization."""
+        if d not in (None, len(self.weights)):
+            raise InputError(f"the model has {len(self.weights)} features but the data has {d}")
+        return {"a": np.array(self.output), "w": self.weights.copy()}
+
+    def potential(self, d: int | None = None) -> NoReturn:
+        """None: the flow of a neuron is not a mirror flow."""
+        self.start(d)
+        raise NoPotentialError(
+            "the flow of a neuron is not a mirror flow; only after a change of clock does it have a "
+            "potential (Azulay et al. 2021, Theorem 2), which this version does not compute"
+        )
