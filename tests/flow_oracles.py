@@ -5,6 +5,7 @@ A network is three functions of its weights: `predictor(weights)`, `outputs(weig
 """
 
 from functools import partial
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -462,3 +463,46 @@ def exact_exp_flow(
             found.append((w.astype(float), float(clock.log() + _number(accuracy)), theta.astype(float)))
         predictor, log_time, dual = (np.array(each) for each in zip(*found, strict=True))
     return SimpleNamespace(predictor=predictor, log_time=log_time, dual=dual, steps=steps)
+
+
+def sweeping_flow(Z, depth, levels, *, steps=1000):
+    """W at each level g of the process θ' ≥ 0, m ≥ g, θ'·(m − g) = 0, m = Z h_D(Zᵀθ): the flow as λ → ∞.
+
+    Each of the steps, geometric in g, tries every support A: m_A = g by Newton's method, the other θ stay.
+    """
+    N, p = len(Z), None if depth == 2 else depth / (depth - 2)
+    supports = [np.array(A, int) for k in range(1, N + 1) for A in combinations(range(N), k)]
+
+    def h(s):
+        if p is None:
+            return 2 * np.sinh(s), 2 * np.cosh(s)
+        return (1 - s) ** -p - (1 + s) ** -p, p * ((1 - s) ** (-p - 1) + (1 + s) ** (-p - 1))
+
+    def advanced(theta, g, A):
+        theta = theta.copy()
+        for _ in range(30):
+            W, slope = h(Z.T @ theta)
+            move = np.linalg.solve(((Z * slope) @ Z.T)[np.ix_(A, A)], g - (Z @ W)[A])
+            theta[A] += move
+            if p is not None and np.abs(Z.T @ theta).max() >= 1:
+                return None
+            if np.abs(move).max() < 1e-14:
+                return theta
+        return None
+
+    theta, found, support = np.zeros(N), [], supports[-1]
+    grid = np.geomspace(levels[0] / 100, levels[-1], steps)
+    for g in np.union1d(grid, levels):
+        for A in [support, *supports]:
+            moved = advanced(theta, g, A)
+            if moved is None or (moved < theta - 1e-13).any():
+                continue
+            W = h(Z.T @ moved)[0]
+            if (Z @ W > g * (1 - 1e-10)).all():
+                theta, support = moved, A
+                break
+        else:
+            raise ArithmeticError("no support fits")
+        if g in levels:
+            found.append(W)
+    return np.array(found)

@@ -14,11 +14,12 @@ from oracles import gaussian_problem
 import tacit
 from tacit import potentials
 
-VERBS = ["certify", "limit", "regime"]
-CLASSES = ["Certificate", "Diagonal", "Limit", "Regime", "UntiedDiagonal"]
+VERBS = ["certify", "flow", "limit", "regime"]
+CLASSES = ["Certificate", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
+CLASSES += ["Factorization", "LinearNetwork", "Neuron"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]
 ERRORS = [*REFUSALS, "NotConvergedError", "TacitError"]
-PUBLIC = sorted([*VERBS, *CLASSES, *ERRORS, "potentials"])
+PUBLIC = sorted([*VERBS, *CLASSES, *ERRORS, "losses", "potentials"])
 POTENTIALS = ["L1", "Bregman", "DeepHypentropy", "Hypentropy", "Quadratic", "WeightDistance"]
 MODELS = {
     "tied": tacit.Diagonal(2, 0.1),
@@ -44,7 +45,7 @@ def test_public_names_are_these():
     visible = {
         key for key, item in vars(tacit).items() if not (key.startswith("_") or inspect.ismodule(item))
     }
-    assert visible == set(PUBLIC) - {"potentials"}
+    assert visible == set(PUBLIC) - {"losses", "potentials"}
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,21 @@ def test_public_names_are_these():
     [
         (tacit.limit, "model, X, y, *, tol"),
         (tacit.regime, "model, X, y"),
+        (
+            tacit.flow,
+            "model, X, y, *, loss, until, at, rtol, linearized, method, step, most_steps",
+        ),
+        (tacit.Neuron, "output, weights, slope"),
+        (tacit.Neuron.from_scale, "scale, shape, direction, sign, slope"),
+        (tacit.LinearNetwork, "inner, outer"),
+        (
+            tacit.LinearNetwork.gaussian,
+            "features, width, outputs, std, std_inner, std_outer, seed",
+        ),
+        (tacit.LinearNetwork.balanced, "theta, X, width, seed"),
+        (tacit.LinearNetwork.orthogonal, "X, width, outputs, seed"),
+        (tacit.Factorization, "left, right"),
+        (tacit.Factorization.gaussian, "shape, width, scale, seed"),
         (tacit.certify, "potential, X, y, predictor, *, problem, tol"),
         (tacit.Diagonal, "depth, scale, profile, log_scale"),
         (tacit.UntiedDiagonal.from_weights, "u_plus, v_plus, u_minus, v_minus"),

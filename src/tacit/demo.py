@@ -10,6 +10,7 @@ import numpy as np
 
 from tacit.data import Float
 from tacit.figures import KERNEL, MUTED, RICH, TRUTH, save_figure
+from tacit.flows import Trajectory, flow
 from tacit.limits import Limit, limit
 from tacit.models import Diagonal
 from tacit.outputs import claim_path
@@ -18,6 +19,7 @@ from tacit.problems import SparseRegression, sparse_regression
 from tacit.progress import progress
 from tacit.regimes import relative_distance
 
+_RUN = 1e-3  # scale of the one flow that is run
 _COLUMNS = (
     "scale",
     "regime",
@@ -41,6 +43,8 @@ class Sweep:
     limits: list[Limit]
     rich: Float
     kernel: Float
+    flow: Trajectory  # one of them, run
+    predicted: Float  # and where it should end
 
     def errors(self) -> Float:
         """Population error at every scale."""
@@ -52,18 +56,26 @@ class Sweep:
 
 
 def demo(out: str, seed: int = 0) -> bool:
-    """Run the sweep, print the table, draw the figure; True if every limit carries its certificate."""
+    """Run the sweep and one flow, print the table, draw the figure.
+
+    True if every limit carries its certificate, and the flow ends where it should.
+    """
     target = claim_path(Path(out) / "demo.png", "png")
     print("Sparse regression: 100 samples, 1000 features, 5 of them relevant, noise 0.1.")
     print("A depth-2 diagonal network fits the data exactly. Which solution it finds depends on its start:\n")
     sweep = _sweep(sparse_regression(100, 1000, seed=seed))
     print(_table(sweep))
-    save_figure(lambda axes: draw(sweep, axes), [target], figsize=(8.6, 3.5), ncols=2)
+    save_figure(lambda axes: draw(sweep, axes), [target], figsize=(11.4, 3.4), ncols=3)
     good = sum(found.converged for found in sweep.limits)
     milliseconds = 1000 * np.median([found.seconds for found in sweep.limits])
     print(f"\n{good} of {len(sweep.limits)} limits certified, {milliseconds:.0f} ms each (median).")
+    apart = relative_distance(sweep.flow.predictor[-1], sweep.predicted)
+    print(
+        f"Gradient flow itself from scale {_RUN:g}: {sweep.flow.steps:,} steps, {sweep.flow.seconds:.1f} s, "
+        f"and it ends {apart:.0e} (relative) from the limit predicted."
+    )
     print(f"figure: {target}")
-    return good == len(sweep.limits)
+    return good == len(sweep.limits) and sweep.flow.converged and apart < 1e-7
 
 
 def _sweep(problem: SparseRegression) -> Sweep:
@@ -74,7 +86,9 @@ def _sweep(problem: SparseRegression) -> Sweep:
     ]
     rich = limit(L1(), problem.X, problem.y).predictor
     kernel = limit(Quadratic(), problem.X, problem.y).predictor
-    return Sweep(problem, scales, limits, rich, kernel)
+    model = Diagonal(depth=2, scale=_RUN)
+    predicted = limit(model, problem.X, problem.y).predictor
+    return Sweep(problem, scales, limits, rich, kernel, flow(model, problem.X, problem.y), predicted)
 
 
 def _table(sweep: Sweep) -> str:
@@ -104,8 +118,9 @@ def _table(sweep: Sweep) -> str:
 
 
 def draw(sweep: Sweep, axes: Any) -> None:
-    """Left: every coordinate against the scale. Right: population error and distances to the ends."""
-    left, right = axes
+    """Every coordinate against the scale; population error and distances to the ends; and one flow."""
+    left, right, run = axes
+    _draw_flow(sweep, run)
     paths = np.array([found.predictor for found in sweep.limits])
     relevant = sweep.problem.truth > 0
     largest = np.argsort(-np.abs(paths[-1]))
@@ -133,3 +148,18 @@ def draw(sweep: Sweep, axes: Any) -> None:
     right.set_title("rich", loc="left", color=RICH)
     right.set_title("kernel", loc="right", color=KERNEL)
     right.legend(loc="lower left")
+
+
+def _draw_flow(sweep: Sweep, axis: Any) -> None:
+    """Gradient flow from one start, as lines, and the limit predicted for it, as circles."""
+    time, paths = sweep.flow.time, sweep.flow.predictor
+    relevant = np.flatnonzero(sweep.problem.truth > 0)
+    others = np.setdiff1d(np.argsort(-np.abs(paths).max(axis=0))[:400], relevant)
+    axis.semilogx(time, paths[:, others], color=MUTED, lw=0.35, alpha=0.6)
+    axis.semilogx(time, paths[:, relevant], color=TRUTH, lw=1.6)
+    for group, color in ((others, MUTED), (relevant, TRUTH)):
+        axis.plot(np.full(len(group), time[-1]), sweep.predicted[group], "o", ms=4, mfc="none", color=color)
+    axis.plot([], [], "o", ms=4, mfc="none", color="k", label="predicted limit")
+    axis.set(xlabel=r"training time $t$", xlim=(0.5, 2.2 * time[-1]), ylim=(-0.06, 0.58))
+    axis.set_title(rf"gradient flow from $\alpha = 10^{{{np.log10(_RUN):.0f}}}$", loc="left")
+    axis.legend(loc="upper left")

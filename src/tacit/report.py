@@ -9,6 +9,7 @@ import numpy as np
 from tacit.data import Float
 
 if TYPE_CHECKING:
+    from tacit.flows.trajectory import Trajectory
     from tacit.limits.interpolation import Limit
 
 
@@ -29,6 +30,58 @@ def limit_report(result: Limit) -> str:
     }
     if not result.converged:
         lines["NOT CONVERGED"] = "this predictor is not vouched for; its certificate is above the tolerance"
+    return _aligned(lines)
+
+
+def flow_report(result: Trajectory) -> str:
+    """Data, model, loss, way and end of a flow, a line each."""
+    shape = " × ".join(f"{size:,}" for size in result.X.shape[1:])
+    kind = "linearized at the start, " if result.linearized else ""
+    w = result.predictor[-1]
+    first, last = result.accuracy[0], result.accuracy[-1]
+    lines = {
+        "data": f"{_count(len(result.X), 'sample')} × {shape} feature{'s' if shape != '1' else ''}",
+        "model": f"{kind}{result.model.describe()}",
+        "loss": f"{result.loss_name}, accuracy {first + 0.0:.4g} → {last:.6g} (loss {_exponential(-last)})",
+        "time": f"{_exponential(result.log_time[-1])}, recorded at {_count(len(result.accuracy), 'instant')}",
+        "predictor": f"‖w‖₁ {np.abs(w).sum():.4g}   ‖w‖₂ {np.linalg.norm(w):.4g}   {carriers(w.ravel())}",
+        "fit": _fit(result),
+        "kernel": f"the tangent kernel has turned by {result.final_kernel_distance:.3g} (1 − cos)",
+        "conserved": _conserved(result),
+        "computed": f"{result.method}, {_count(result.steps, 'step')}, {1000 * result.seconds:.0f} ms",
+    }
+    if not result.converged:
+        lines["NOT CONVERGED"] = result.reason
+    return _aligned(lines)
+
+
+def _fit(result: Trajectory) -> str:
+    if np.isin(result.y, (-1.0, 1.0)).all() and not result.loss_name.startswith("square"):
+        margins = result.margins[-1]
+        size = np.linalg.norm(result.predictor[-1]) or 1.0
+        close = int((margins <= margins.min() + 0.01 * abs(margins.min())).sum())
+        return (
+            f"smallest margin {margins.min():.4g}, {margins.min() / size:.4g}·‖w‖₂; {close:,} within 1% of it"
+        )
+    residual = np.linalg.norm(result.outputs[-1] - result.y) / (np.linalg.norm(result.y) or 1.0)
+    return f"relative residual {residual:.3g}"
+
+
+def _conserved(result: Trajectory) -> str:
+    if not result.drifts:
+        return "nothing: the linearized flow keeps no quantity of the weights"
+    worst = max(result.drifts, key=lambda name: float(np.max(result.drifts[name])))
+    return f"to {result.drift:.0e} or better ({worst})"
+
+
+def _exponential(log: float) -> str:
+    """e^log as a number, or as a power of ten where it is out of range."""
+    if log == -np.inf:
+        return "0"
+    return f"{np.exp(log):.4g}" if abs(log) < 600 else f"10^{log / np.log(10):.6g}"
+
+
+def _aligned(lines: dict[str, str]) -> str:
     width = max(map(len, lines))
     return "\n".join(f"  {name:<{width}}  {text}" for name, text in lines.items())
 

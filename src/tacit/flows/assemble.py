@@ -58,15 +58,15 @@ def _relative(now: tuple[Float, Float], before: Float) -> float:
 
 def _kernel_distances(
     form: Form, start: Observation, seen: list[Observation], linearized: bool
-) -> Callable[[], Float]:
+) -> Callable[[slice], Float]:
     """1 − cos of the angle between the tangent kernels of the start and of each observation."""
 
     @quiet
-    def distances() -> Float:
+    def distances(which: slice) -> Float:
         if linearized:
-            return np.zeros(len(seen))
+            return np.zeros(len(seen[which]))
         first = _direction(form, start.weights)
-        turned = [np.sum((_direction(form, each.weights) - first) ** 2) / 2 for each in seen]
+        turned = [np.sum((_direction(form, each.weights) - first) ** 2) / 2 for each in seen[which]]
         return np.array(turned)
 
     return distances

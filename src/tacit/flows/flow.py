@@ -181,6 +181,6 @@ def _targets(until: Any, at: Any, start: float, problem: Problem) -> tuple[float
 def _check_reachable(accuracy: float, name: str, start: float, loss: Loss) -> None:
     if accuracy < start - 1e-12 * abs(start):
         raise InputError(
-            f"{name} asks for accuracy {accuracy:.6g}, but the flow starts at {start:.6g} and only rises "
-            f"(accuracy is −log of the {loss.name})"
+            f"{name} asks for accuracy {accuracy:.6g}, but the flow starts at {start + 0.0:.6g} and only "
+            f"rises (accuracy is −log of the {loss.name})"
         )

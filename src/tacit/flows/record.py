@@ -15,7 +15,8 @@ from tacit.progress import Meter
 
 _POINTS = 200
 _PATIENCE = 5000
-_INSIDE = (0.25, 0.5, 0.75, 1.0)  # where a step is looked at, as fractions of it
+_INSIDE = 4  # places at which a step is looked at; more where it spans decades of accuracy
+_MORE = 40
 
 
 @dataclass
@@ -30,7 +31,7 @@ class Recording:
     stride: int = 1  # of the instants offered, every so many is kept
     offered: int = 0
     best: float = -np.inf
-    best_step: int = 0
+    idle: int = 0  # segments without any gain
 
     def add(self, state: Any, accuracy: float) -> None:
         """Keep one more state."""
@@ -39,9 +40,9 @@ class Recording:
 
     def check_progress(self, accuracy: float) -> None:
         """Refuse to go on for thousands of steps that lead nowhere."""
-        if accuracy > self.best + 1e-9:
-            self.best, self.best_step = accuracy, self.steps
-        if self.steps - self.best_step > _PATIENCE:
+        gained = accuracy > self.best + 1e-9
+        self.best, self.idle = (accuracy, 0) if gained else (self.best, self.idle + 1)
+        if self.idle > _PATIENCE:
             raise Stall(
                 f"no gain in accuracy over the last {_PATIENCE:,} steps: a saddle or a stationary point, or "
                 "the tolerance is too coarse for the accuracy asked for (lower rtol)"
@@ -80,7 +81,7 @@ def record(form: Form, accuracy: Callable[[Any], float], until: float, at: Float
     with Meter("gradient flow", last[1], until) as meter:
         try:
             for segment in form.segments() if last[1] < until else ():
-                recording.steps += 1
+                recording.steps += int(segment.end - segment.start) if segment.discrete else 1
                 last = _follow(recording, segment, accuracy, until, targets)
                 meter.update(last[1])
                 recording.check_progress(last[1])
@@ -112,7 +113,7 @@ def _follow(
         while targets and targets[0] <= min(last[1], until):
             recording.add(*reader.locate(targets.pop(0)))
         return reader.locate(until) if last[1] >= until else last
-    for clock in _inside(segment):
+    for clock in _inside(segment, recording.best, last[1]):
         if recording.wants():
             state, level = last if clock == segment.end else reader(clock)
             if level < until:
@@ -123,12 +124,12 @@ def _follow(
     return last
 
 
-def _inside(segment: Segment) -> list[float]:
+def _inside(segment: Segment, before: float, after: float) -> Float:
     """Instants at which a segment is looked at, its end among them."""
-    start, end = segment.start, segment.end
-    if segment.discrete:
-        return sorted({float(round(start + fraction * (end - start))) for fraction in _INSIDE} - {start})
-    return [start + fraction * (end - start) for fraction in _INSIDE[:-1]] + [end]
+    decades = np.log10((10 + abs(after)) / (10 + abs(before))) if np.isfinite([before, after]).all() else 0.0
+    count = int(min(_MORE, _INSIDE + 10 * max(0.0, decades)))
+    clocks = np.linspace(segment.start, segment.end, count + 1)[1:]
+    return np.unique(np.ceil(clocks)) if segment.discrete else clocks
 
 
 @dataclass

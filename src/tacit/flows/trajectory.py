@@ -43,7 +43,7 @@ class Trajectory:
     X: Float = field(repr=False)
     y: Float = field(repr=False)
     _log_times: Callable[[], Float] = field(repr=False)
-    _kernels: Callable[[], Float] = field(repr=False)
+    _kernels: Callable[[slice], Float] = field(repr=False)
 
     @cached_property
     def log_time(self) -> Float:
@@ -80,8 +80,13 @@ class Trajectory:
 
     @cached_property
     def kernel_distance(self) -> Float:
-        """1 − cos of the angle from the first tangent kernel to the present one (Moroshko et al. 2020, H.4)."""
-        return self._kernels()
+        """1 − cos of the angle from the first tangent kernel to each (Moroshko et al. 2020, Appendix H.4)."""
+        return self._kernels(slice(None))
+
+    @cached_property
+    def final_kernel_distance(self) -> float:
+        """The last of the kernel distances, without all the others."""
+        return float(self._kernels(slice(-1, None))[0])
 
     def summary(self) -> str:
         """The trajectory in a few lines."""
@@ -146,6 +151,6 @@ class Trajectory:
 
     def plot(self, path: str | Path, **options: Any) -> Path:
         """Draw loss, predictor, margins and conserved quantities against the clock, into a file."""
-        from tacit.portrait import draw_flow
+        from tacit.flow_portrait import draw_flow
 
         return draw_flow(self, path, **options)

@@ -1,0 +1,109 @@
+"""tacit flow: gradient flow itself, step by step."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from tacit.commands.models import add_model, model_of
+from tacit.commands.options import DONE, FAILED, INTERRUPTED, add_command, add_data, claim_outputs
+
+
+def add(commands: Any) -> Any:
+    """The command and its options."""
+    command = add_command(
+        commands,
+        "flow",
+        _run,
+        help="run gradient flow on your data: how the predictor moves, to any accuracy",
+        description="Integrate gradient flow from the model's initialization. Accuracy is −log of the\n"
+        "training loss: --until 1e4 goes on to a loss of exp(-10000). Ctrl-C stops it and keeps what is\n"
+        "there.",
+        epilog="examples:\n"
+        "  tacit flow genes.csv --target response --depth 2 --scale 1e-3 --plot flow.png\n"
+        "  tacit flow cells.csv --target label --loss exp --until 1e4 --json -\n"
+        "  tacit flow cells.csv --target label --loss logistic --at 1,10,100 --save flow.nc\n"
+        "  tacit flow data.npz --model linear --width 10000 --plot flow.pdf",
+    )
+    add_data(command)
+    add_model(command, ("diagonal", "untied", "neuron", "linear"))
+    command.add_argument(
+        "--loss",
+        choices=("square", "exp", "logistic"),
+        default="square",
+        help="training loss; exp and logistic take labels -1 and +1 (default: %(default)s)",
+    )
+    command.add_argument(
+        "--until", type=float, help="accuracy to stop at (default: a relative residual of rtol/100, or 30)"
+    )
+    command.add_argument("--at", type=_numbers, metavar="A,B,…", help="record at exactly these accuracies")
+    command.add_argument("--rtol", type=float, default=1e-8, help="relative accuracy (default: %(default)s)")
+    command.add_argument("--linearized", action="store_true", help="follow the tangent model (kernel regime)")
+    command.add_argument(
+        "--method",
+        choices=("auto", "parameters", "descent", "normalized"),
+        default="auto",
+        help="parameters: the raw weights; descent, normalized: gradient descent (default: %(default)s)",
+    )
+    command.add_argument("--step", type=float, help="step size of descent (default: 0.001)")
+    command.add_argument("--json", metavar="FILE", help="write the trajectory as JSON; - for standard output")
+    command.add_argument("--save", metavar="FILE", help="write the trajectory as netCDF (.nc)")
+    command.add_argument("--plot", metavar="FILE", help="draw the trajectory (png, pdf, svg)")
+    command.add_argument(
+        "--clock",
+        choices=("time", "accuracy"),
+        help="of the plot (default: time, or accuracy for exp, logistic)",
+    )
+    return command
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be numbers with commas between them, got {text!r}") from None
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tacit.data import read_table
+    from tacit.flows import flow
+
+    table = read_table(options.data, options.target)
+    model = model_of(options, table.X.shape[1])
+    claim_outputs(options, [] if options.save is None else [(options.save, "nc")])
+    result = flow(
+        model,
+        table.X,
+        table.y,
+        loss=options.loss,
+        until=options.until,
+        at=options.at,
+        rtol=options.rtol,
+        linearized=options.linearized,
+        method=options.method,
+        step=options.step,
+    )
+    _report(options, table, result)
+    if result.converged:
+        return DONE
+    return INTERRUPTED if result.reason == "interrupted" else FAILED
+
+
+def _report(options: argparse.Namespace, table: Any, result: Any) -> None:
+    from tacit.outputs import write_file, write_json
+
+    speak = options.json != "-"
+    if speak:
+        print(result.summary())
+    if options.json is not None:
+        content = {"data": options.data, "target": table.target, "features": table.features}
+        write_json({**content, **result.to_dict()}, options.json)
+    if options.save is not None:
+        content = result.to_xarray().to_netcdf(engine="scipy")
+        write_file(bytes(content), options.save, "nc")
+        if speak:
+            print(f"  data       {options.save}")
+    if options.plot is not None:
+        path = result.plot(options.plot, clock=options.clock, names=table.features)
+        if speak:
+            print(f"  figure     {path}")

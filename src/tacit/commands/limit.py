@@ -1,0 +1,55 @@
+"""tacit limit: where gradient flow ends."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from tacit.commands.models import add_model, model_of
+from tacit.commands.options import DONE, FAILED, add_command, add_data, claim_outputs
+
+
+def add(commands: Any) -> Any:
+    """The command and its options."""
+    command = add_command(
+        commands,
+        "limit",
+        _run,
+        help="where gradient flow ends on your data, without running it",
+        description="Where gradient flow on the square loss ends, without running it: the model's weights\n"
+        "start at the given scale (and shape), and of all w with X w = y this is the one it reaches.",
+        epilog="examples:\n"
+        "  tacit limit genes.csv --target response --depth 2 --scale 1e-3\n"
+        "  tacit limit genes.csv --target response --depth 3 --scale 0.05 --plot limit.png\n"
+        "  tacit limit data.npz --model untied --scale 1e-4 --shape 0.9 --json -",
+    )
+    add_data(command)
+    add_model(command, ("diagonal", "untied"))
+    command.add_argument("--tol", type=float, default=1e-10, help="tolerance (default: %(default)s)")
+    command.add_argument("--json", metavar="FILE", help="write the result as JSON; - for standard output")
+    command.add_argument("--plot", metavar="FILE", help="draw the limit between its two ends (png, pdf, svg)")
+    return command
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tacit.data import read_table
+    from tacit.limits import limit
+    from tacit.outputs import write_json
+
+    table = read_table(options.data, options.target)
+    model = model_of(options, table.X.shape[1])
+    claim_outputs(options)
+    result = limit(model, table.X, table.y, tol=options.tol)
+    speak = options.json != "-"
+    if speak:
+        print(result.summary())
+    if options.json is not None:
+        content = {"data": options.data, "target": table.target, "features": table.features}
+        write_json({**content, **result.to_dict()}, options.json)
+    if options.plot is not None:
+        from tacit.portrait import draw_limit
+
+        path = draw_limit(result, table.features, options.plot)
+        if speak:
+            print(f"  figure       {path}")
+    return DONE if result.converged else FAILED

@@ -1,0 +1,130 @@
+"""Models, as options name them."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import Any
+
+from tacit.commands.options import seed_number
+from tacit.errors import InputError
+
+_ALSO = {
+    "Diagonal": "diagonal",
+    "UntiedDiagonal": "untied",
+    "untied-diagonal": "untied",
+    "Neuron": "neuron",
+    "LinearNetwork": "linear",
+    "linear-network": "linear",
+}
+_HELP = {
+    "diagonal": "β = w₊^D − w₋^D",
+    "untied": "w = u₊v₊ − u₋v₋",
+    "neuron": "f = a·σ(w·x)",
+    "linear": "f = V Uᵀx, Gaussian weights",
+}
+_TAKES = {  # which options belong to which model; the rest would do nothing
+    "diagonal": ("depth", "scale", "log_scale"),
+    "untied": ("scale", "shape"),
+    "neuron": ("scale", "shape", "slope", "sign", "seed"),
+    "linear": ("width", "std", "seed"),
+}
+
+
+def add_model(command: Any, names: tuple[str, ...]) -> None:
+    """--model and the options of its initialization."""
+    listed = "; ".join(f"{name}: {_HELP[name]}" for name in names)
+    command.add_argument(
+        "--model",
+        type=lambda text: _ALSO.get(text, text),
+        choices=names,
+        default="diagonal",
+        help=f"{listed} (default: %(default)s)",
+    )
+    command.add_argument("--depth", type=float, help="depth D of a diagonal model, 2 or more (default: 2)")
+    products = "of the product u·v (untied)" + (" or |a|·‖w‖ (neuron)" if "neuron" in names else "")
+    command.add_argument(
+        "--scale", type=float, help=f"size at the start: of the weights (diagonal), {products}; default 1"
+    )
+    command.add_argument(
+        "--log-scale", type=float, help="natural logarithm of the scale, where it leaves the float range"
+    )
+    command.add_argument(
+        "--shape", type=float, help="how the two layers of an untied model or a neuron compare, -1 to 1"
+    )
+    if "neuron" in names:
+        command.add_argument("--slope", type=float, help="of a leaky neuron, 0 to 1 (default: 1, linear)")
+        command.add_argument(
+            "--sign", type=int, choices=(-1, 1), help="of a neuron's output weight (default: 1)"
+        )
+    if "linear" in names:
+        command.add_argument("--width", type=int, help="of a linear network (default: 100)")
+        command.add_argument("--std", type=float, help="of a linear network's weights (default: width^-½)")
+        command.add_argument("--seed", type=seed_number, help="of random weights or directions (default: 0)")
+
+
+def model_of(options: argparse.Namespace, features: int) -> Any:
+    """The model that the options describe, for data of so many features."""
+    _check_options(options)
+    return {"diagonal": _diagonal, "untied": _untied, "neuron": _neuron, "linear": _linear}[options.model](
+        options, features
+    )
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    name = options.model
+    for option in sorted({option for taken in _TAKES.values() for option in taken}):
+        if getattr(options, option, None) is None or option in _TAKES[name]:
+            continue
+        if option == "shape":
+            raise InputError("--shape goes with --model untied; a tied diagonal model has no shape")
+        why = ", which has depth 2" if option in ("depth", "log_scale") else ""
+        raise InputError(f"--{option.replace('_', '-')} does not go with --model {name}{why}")
+
+
+def _given(options: argparse.Namespace, name: str, default: Any) -> Any:
+    value = getattr(options, name)
+    return default if value is None else value
+
+
+def _diagonal(options: argparse.Namespace, features: int) -> Any:
+    from tacit.models import Diagonal
+
+    if options.log_scale is not None and options.scale is not None:
+        raise InputError("give --scale or --log-scale, not both")
+    scale = _given(options, "scale", 1.0)
+    if not 0 < scale < math.inf:
+        raise InputError(
+            f"--scale must be positive and finite, got {scale:g}; beyond 1e-308 or 1e308 give its natural "
+            "logarithm, with --log-scale"
+        )
+    return Diagonal(depth=_given(options, "depth", 2.0), scale=scale, log_scale=options.log_scale)
+
+
+def _untied(options: argparse.Namespace, features: int) -> Any:
+    from tacit.models import UntiedDiagonal
+
+    return UntiedDiagonal(scale=_given(options, "scale", 1.0), shape=_given(options, "shape", 0.0))
+
+
+def _neuron(options: argparse.Namespace, features: int) -> Any:
+    """A neuron whose weights point in a random direction."""
+    import numpy as np
+
+    from tacit.models import Neuron
+
+    direction = np.random.default_rng(_given(options, "seed", 0)).standard_normal(features)
+    return Neuron.from_scale(
+        _given(options, "scale", 1.0),
+        _given(options, "shape", 0.0),
+        direction,
+        sign=_given(options, "sign", 1),
+        slope=_given(options, "slope", 1.0),
+    )
+
+
+def _linear(options: argparse.Namespace, features: int) -> Any:
+    from tacit.models import LinearNetwork
+
+    width, seed = _given(options, "width", 100), _given(options, "seed", 0)
+    return LinearNetwork.gaussian(features, width, std=options.std, seed=seed)

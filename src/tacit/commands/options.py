@@ -1,0 +1,55 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tacit.errors import InputError
+
+DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+def add_command(commands: Any, name: str, run: Callable[..., int], help: str, **texts: str) -> Any:
+    """A command with its help; the texts may have lines of their own."""
+    command = commands.add_parser(
+        name,
+        help=help,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        **texts,
+    )
+    command.set_defaults(run=run, command=command)
+    return command
+
+
+def seed_number(text: str) -> int:
+    """A whole number, 0 or more."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a whole number, 0 or more, got {text!r}")
+    return int(text)
+
+
+def add_data(command: Any) -> None:
+    """DATA and --target."""
+    command.add_argument("data", metavar="DATA", help="CSV, TSV, Parquet, or NPZ with arrays X and y")
+    command.add_argument("--target", metavar="COL", help="the column to predict (all others are features)")
+
+
+def claim_outputs(options: argparse.Namespace, others: Sequence[tuple[str, str]] = ()) -> None:
+    """Everything that could keep the results from being written, said before they are computed."""
+    from tacit.figures import figure_kind
+    from tacit.outputs import claim_all
+
+    for path in (options.json, options.plot, *(path for path, _ in others)):
+        if path and os.path.exists(path) and os.path.samefile(path, options.data):
+            raise InputError(f"{path} is the data itself; write the result elsewhere")
+    picture = [] if options.plot is None else [(options.plot, figure_kind(options.plot))]
+    claim_all([*json_file(options), *picture, *others])
+
+
+def json_file(options: argparse.Namespace) -> list[tuple[str, str]]:
+    """The file that --json names, if any."""
+    return [] if options.json in (None, "-") else [(options.json, "json")]

@@ -1,0 +1,80 @@
+"""tacit reproduce: figures of the papers."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from tacit.commands.options import DONE, FAILED, add_command, json_file, seed_number
+
+if TYPE_CHECKING:
+    from tacit.papers import Entry
+
+
+def add(commands: Any) -> Any:
+    """The command and its options."""
+    command = add_command(
+        commands,
+        "reproduce",
+        _run,
+        help="figures of the papers, with a verdict on every claim",
+        description="Make figures of the papers again: picture (PNG, PDF), data (netCDF) and a JSON with\n"
+        "every claim, its measured value, its threshold and the verdict. Exit status 1 if one fails.",
+        epilog="examples:\n"
+        "  tacit reproduce list\n"
+        "  tacit reproduce woodworth2020/fig1a\n"
+        "  tacit reproduce all --preset paper --out figures",
+    )
+    command.add_argument(
+        "selection",
+        nargs="?",
+        default="list",
+        metavar="list | PAPER | PAPER/FIGURE | all",
+        help="what to make (default: list)",
+    )
+    command.add_argument(
+        "--preset",
+        choices=("quick", "paper"),
+        default="quick",
+        help="quick: seconds; paper: the paper's sizes (default: %(default)s)",
+    )
+    command.add_argument(
+        "--seed", type=seed_number, default=0, help="of the random data (default: %(default)s)"
+    )
+    command.add_argument("--out", default="tacit-output", metavar="DIR", help="folder (default: %(default)s)")
+    command.add_argument("--json", metavar="FILE", help="all verdicts as JSON; - for standard output")
+    return command
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tacit.outputs import claim_all, write_json
+    from tacit.papers import figures
+
+    chosen = figures(options.selection)
+    listing = options.selection == "list"
+    files = [] if listing else [item for entry in chosen for item in entry.files(options.out).items()]
+    claim_all([*((path, kind) for kind, path in files), *json_file(options)])
+    content = _list_figures(chosen, options) if listing else _make_figures(chosen, options)
+    holds = all(entry.get("holds", True) for entry in content)
+    if options.json is not None:
+        write_json({"figures": content, "holds": holds}, options.json)
+    return DONE if holds else FAILED
+
+
+def _list_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict[str, Any]]:
+    if options.json != "-":
+        width = max(len(entry.key) for entry in chosen)
+        print("\n".join(f"{entry.key:<{width}}  {entry.caption}" for entry in chosen))
+    return [{"figure": entry.key, "caption": entry.caption} for entry in chosen]
+
+
+def _make_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict[str, Any]]:
+    from tacit.papers import reproduce
+
+    made = []
+    for entry in chosen:
+        result = reproduce(entry, preset=options.preset, seed=options.seed, out=options.out)
+        made.append(result.to_dict())
+        if options.json != "-":
+            print(result.summary(), flush=True)
+    return made

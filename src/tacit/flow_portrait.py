@@ -1,0 +1,202 @@
+"""A trajectory as a picture: loss, predictor, margins and conserved quantities against the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.data import Float, shortened
+from tacit.errors import InputError, TacitError
+from tacit.figures import KERNEL, MUTED, RICH, TRUTH, save_figure
+from tacit.flows.trajectory import Trajectory
+from tacit.limits import limit
+
+_SHOWN = 6  # coordinates with a colour and a name
+_FAINT = 400  # coordinates drawn at all
+_SAMPLES = 60
+_KERNEL_WORK = 2e10  # multiplications that the turning of the kernel is worth
+
+
+@dataclass(frozen=True, eq=False)
+class FlowPortrait:
+    """What the picture shows."""
+
+    trajectory: Trajectory
+    names: Sequence[str]
+    clock: Float
+    clock_label: str
+    paths: Float  # (T, coordinates)
+    end: Float | None  # the predicted limit
+    fit: Float  # (T, samples)
+    turning: Float | None
+
+
+def draw_flow(
+    trajectory: Trajectory,
+    path: str | Path,
+    *,
+    clock: str | None = None,
+    names: Sequence[str] | None = None,
+) -> Path:
+    """Four panels: the loss in time, and predictor, samples and conserved quantities against the clock.
+
+    clock: "time" or "accuracy"; left out, time for the square loss and accuracy for the others. Where the
+    limit of the flow can be predicted, it is marked at the end.
+    """
+    portrait = _portrait(trajectory, clock, names)
+    return save_figure(lambda axes: _draw(portrait, axes), [path], figsize=(8.6, 6.0), nrows=2, ncols=2)[0]
+
+
+def _portrait(trajectory: Trajectory, clock: str | None, names: Sequence[str] | None) -> FlowPortrait:
+    flat = trajectory.predictor.reshape(len(trajectory.accuracy), -1)
+    times, label = _clock(trajectory, clock)
+    separating = trajectory.loss_name.startswith(("exp", "log"))
+    sizes = np.linalg.norm(flat, axis=1, keepdims=True)
+    unit = np.where(sizes > 0, sizes, 1.0)
+    samples = trajectory.margins.reshape(len(flat), -1)
+    target = np.linalg.norm(trajectory.y) or 1.0
+    residuals = np.abs(trajectory.y - trajectory.outputs).reshape(len(flat), -1) / target
+    return FlowPortrait(
+        trajectory,
+        list(names) if names is not None else _names(trajectory.predictor),
+        times,
+        label,
+        flat / unit if separating else flat,
+        None if separating else _predicted(trajectory),
+        samples / unit if separating else residuals,
+        _turning(trajectory),
+    )
+
+
+def _clock(trajectory: Trajectory, clock: str | None) -> tuple[Float, str]:
+    """The clock at every instant, and what it is called."""
+    separating = trajectory.loss_name.startswith(("exp", "log"))
+    clock = clock or ("accuracy" if separating else "time")
+    if clock == "accuracy":
+        return trajectory.accuracy, r"accuracy $\tilde\gamma = -\log$ loss"
+    if clock != "time":
+        raise InputError(f"clock must be 'time' or 'accuracy', got {clock!r}")
+    return _time(trajectory)
+
+
+def _time(trajectory: Trajectory) -> tuple[Float, str]:
+    if np.isfinite(trajectory.time).all():
+        return trajectory.time, r"time $t$"
+    return trajectory.log_time, r"logarithm of time, $\log t$"
+
+
+def _names(predictor: Float) -> list[str]:
+    if predictor.ndim == 2:
+        return [f"$w_{{{i + 1}}}$" for i in range(predictor.shape[1])]
+    _, rows, columns = predictor.shape
+    return [f"$W_{{{i + 1},{j + 1}}}$" for i in range(rows) for j in range(columns)]
+
+
+def _predicted(trajectory: Trajectory) -> Float | None:
+    """The limit of the flow without running it, where there is a theory for it."""
+    if trajectory.linearized:
+        return None
+    try:
+        return limit(trajectory.model, trajectory.X, trajectory.y).predictor
+    except TacitError:
+        return None
+
+
+def _turning(trajectory: Trajectory) -> Float | None:
+    work = len(trajectory.accuracy) * trajectory.X.size * len(trajectory.X)
+    return None if trajectory.linearized or work > _KERNEL_WORK else trajectory.kernel_distance
+
+
+def _draw(portrait: FlowPortrait, axes: Any) -> None:
+    (loss, predictor), (fit, kept) = axes
+    _draw_loss(portrait, loss)
+    _draw_predictor(portrait, predictor)
+    _draw_fit(portrait, fit)
+    _draw_kept(portrait, kept)
+    for axis in (predictor, fit, kept):
+        axis.set_xlabel(portrait.clock_label)
+        _set_scale(axis, portrait.clock)
+
+
+def _set_scale(axis: Any, values: Float) -> None:
+    """Logarithmic, where the values span decades."""
+    positive = values[np.isfinite(values) & (values > 0)]
+    if len(positive) > 1 and positive[-1] > 100 * positive[0] and not (values < 0).any():
+        axis.set_xscale("log")
+        axis.set_xlim(max(positive[0], positive[-1] * 1e-12), positive[-1] * 1.3)
+
+
+def _draw_loss(portrait: FlowPortrait, axis: Any) -> None:
+    trajectory = portrait.trajectory
+    times, label = _time(trajectory)
+    if (trajectory.loss > 0).all():
+        axis.semilogy(times, trajectory.loss, color="k")
+        axis.set_ylabel("training loss")
+    else:
+        axis.plot(times, trajectory.accuracy, color="k")
+        axis.set_ylabel(r"accuracy $\tilde\gamma = -\log$ loss")
+        axis.set_yscale("symlog", linthresh=1.0)
+    axis.set_xlabel(label)
+    if times is trajectory.log_time:
+        axis.set_xscale("symlog", linthresh=1.0)
+    else:
+        _set_scale(axis, times)
+    axis.set_title(trajectory.loss_name, loc="left")
+
+
+def _draw_predictor(portrait: FlowPortrait, axis: Any) -> None:
+    paths = portrait.paths
+    order = np.argsort(-np.abs(paths[-1]))
+    faint = order[_SHOWN:_FAINT]
+    axis.plot(portrait.clock, paths[:, faint], color=MUTED, lw=0.4, alpha=0.6)
+    for place, i in enumerate(order[:_SHOWN]):
+        axis.plot(portrait.clock, paths[:, i], color=f"C{place}", label=_label(portrait.names[i]))
+        if portrait.end is not None:
+            axis.plot(portrait.clock[-1], portrait.end[i], "o", mfc="none", color=f"C{place}", clip_on=False)
+    if portrait.end is not None:
+        axis.plot([], [], "o", mfc="none", color="k", label="predicted limit")
+    separating = not (portrait.trajectory.loss_name.startswith("square"))
+    axis.set_ylabel(r"direction $w/\|w\|$" if separating else r"predictor $w$")
+    title = "all coordinates" if len(order) <= _FAINT else f"the {_FAINT} largest of {len(order):,}"
+    axis.set_title(title, loc="left")
+    axis.legend(loc="best", ncols=2)
+
+
+def _label(name: str) -> str:
+    """A name of ours as it is; one of the user's short, and without mathematics."""
+    if name.startswith("$") and name.endswith("$"):
+        return name
+    return shortened(" ".join(name.split()), 18).replace("$", r"\$")
+
+
+def _draw_fit(portrait: FlowPortrait, axis: Any) -> None:
+    order = np.argsort(portrait.fit[-1])[:_SAMPLES]
+    axis.plot(portrait.clock, portrait.fit[:, order], color=KERNEL, lw=0.7, alpha=0.7)
+    if portrait.trajectory.loss_name.startswith("square"):
+        axis.set_yscale("log")
+        axis.set_ylabel(r"residuals $|f(x_n) - y_n| / \|y\|$")
+    else:
+        axis.plot(portrait.clock, portrait.fit.min(axis=1), color=RICH, lw=1.6, label="the smallest")
+        axis.axhline(0, color="k", lw=0.5)
+        axis.set_ylabel(r"margins $y_n f(x_n) / \|w\|$")
+        axis.legend(loc="best")
+    axis.set_title("samples", loc="left")
+
+
+def _draw_kept(portrait: FlowPortrait, axis: Any) -> None:
+    smallest = 1e-16  # a change of nothing at all still has its place on a logarithmic axis
+    for place, (name, drift) in enumerate(portrait.trajectory.drifts.items()):
+        axis.plot(portrait.clock, np.maximum(drift, smallest), color=f"C{place}", label=name)
+    if portrait.turning is not None:
+        turning = np.where(portrait.turning > smallest, portrait.turning, np.nan)
+        axis.plot(portrait.clock, turning, color=TRUTH, ls="--", label="turning of the tangent kernel")
+    axis.set_yscale("log")
+    axis.set_ylim(1e-17, 3)
+    axis.set_ylabel("relative change")
+    axis.set_title("conserved quantities", loc="left")
+    if portrait.trajectory.drifts or portrait.turning is not None:
+        axis.legend(loc="best")
