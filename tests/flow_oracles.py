@@ -498,7 +498,7 @@ def sweeping_flow(Z, depth, levels, *, steps=1000):
             if moved is None or (moved < theta - 1e-13).any():
                 continue
             W = h(Z.T @ moved)[0]
-            if (Z @ W > g * (1 - 1e-10)).all():
+            if ((Z @ W) / g).min() > 1 - 1e-10:
                 theta, support = moved, A
                 break
         else:

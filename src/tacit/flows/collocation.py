@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class Step:
     log_q: Float
     q: Float
     theta: Float
+    rates: Float  # at its beginning
     error: float
     next_h: float
 
@@ -56,7 +57,7 @@ def first_step(path: Any, rates: Float) -> float:
 def step(path: Any, loss: Any, rates: Float, h: float, last: Step | None, rtol: float) -> Step | None:
     """The next step from rates q at its beginning: as long as the tolerance allows; None if there is none."""
     for _ in range(_ATTEMPTS):
-        solved = _solve(path, loss, rates, h, last, rtol)
+        solved = _newton_solve(path, loss, _guess(rates, h, last), h, rtol)
         if solved is None:
             h *= 0.25
             continue
@@ -67,8 +68,28 @@ def step(path: Any, loss: Any, rates: Float, h: float, last: Step | None, rtol: 
         if not error <= 1:
             h *= max(0.1, 0.9 * error**-0.25) if np.isfinite(error) else 0.1
             continue
-        return Step(h, log_q, q, theta, max(error, 1e-2), h * _growth(error, h, last))
+        return Step(h, log_q, q, theta, rates, max(error, 1e-2), h * _growth(error, h, last))
     return None
+
+
+@quiet
+def shorter(path: Any, loss: Any, step: Step, fraction: float, rtol: float) -> Step:
+    """The step from the same beginning to a fraction of its length.
+
+    Its end satisfies the equations, which the polynomial of the whole step need not do between its stages:
+    across a kink that matters.
+    """
+    h = fraction * step.h
+    smooth = np.vander(_C * fraction, 3, increasing=True) @ _LAGRANGE @ step.log_q
+    first = np.tile(np.log(np.maximum(step.rates, _SMALLEST)), (3, 1))
+    guesses = (np.minimum(smooth, 0.0), first, np.tile(step.log_q[-1], (3, 1)), (first + step.log_q) / 2)
+    for guess in guesses:
+        solved = _newton_solve(path, loss, guess, h, rtol, iterations=30)
+        if solved is not None:
+            q = np.exp(solved[0])
+            return replace(step, h=h, log_q=solved[0], q=q, theta=h * (_A @ q))
+    q = np.exp(guesses[0])
+    return replace(step, h=h, log_q=guesses[0], q=q, theta=step.at(_C * fraction))
 
 
 def _growth(error: float, h: float, last: Step | None) -> float:
@@ -87,16 +108,16 @@ def _guess(rates: Float, h: float, last: Step | None) -> Float:
     return np.minimum(np.vander(places, 3, increasing=True) @ _LAGRANGE @ last.log_q, 0.0)
 
 
-def _solve(
-    path: Any, loss: Any, rates: Float, h: float, last: Step | None, rtol: float
+def _newton_solve(
+    path: Any, loss: Any, log_q: Float, h: float, rtol: float, iterations: int = _ITERATIONS
 ) -> tuple[Float, Float, Float] | None:
-    """log q at the stages by Newton's method, with the point and the kernel at the end; None if it fails.
+    """log q at the stages of a step of length h, with the point and the kernel at its end; None if it fails.
 
     The unknown is a·q + log q with a the diagonal of the Jacobian, linear in q where that is large and in
     log q where it is small; Wright's omega function takes it back to q.
     """
-    log_q, c, before = _guess(rates, h, last), None, np.inf
-    for iteration in range(_ITERATIONS):
+    c, before = None, np.inf
+    for iteration in range(iterations):
         q = np.exp(log_q)
         margins, point = path.margins(h * (_A @ q))
         if not np.isfinite(margins).all():
@@ -113,7 +134,7 @@ def _solve(
         moved = path.size((h * (_A @ (np.exp(log_q) - q)))[2], point[2])
         if moved <= 1e-2 * rtol:
             return log_q, point[2], kernel[2]
-        if not np.isfinite(moved) or (iteration > 4 and moved > before):
+        if not np.isfinite(moved) or (iteration > iterations // 2 and moved > before):
             return None
         before = moved
     return None

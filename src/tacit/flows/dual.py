@@ -97,14 +97,16 @@ class DualSquare:
         return -2 * self.loss.factor(len(self.y)) * ((self.X * stiffness) @ self.reach.T)
 
     def _reader(self, here: MirrorMap) -> Any:
-        return lambda clock, nu: _State(clock, here.rapidity(nu @ self.reach, _FLOOR))
+        return quiet(lambda clock, nu: _State(clock, here.rapidity(nu @ self.reach, _FLOOR)))
 
+    @quiet
     def _much_closer(self, here: MirrorMap, change: Float) -> bool:
         if here.power == np.inf:
             return False
         ratio = np.minimum(1 - change / here.below, 1 + change / here.above)
         return bool(ratio.min() < _REBASE)
 
+    @quiet
     def _check_stall(self, state: _State) -> None:
         """Stop where the least-squares solution is reached, or the rounding of the residual."""
         w = self.map.predictor(state.rapidity)
@@ -120,6 +122,7 @@ class DualSquare:
                 f"(relative residual {relative:.3g}), and this w fits them best"
             )
 
+    @quiet
     def outputs(self, state: _State) -> Float:
         """X w."""
         return self.X @ self.map.predictor(state.rapidity)

@@ -4,6 +4,8 @@ In mirror space the flow is ∇Q(w(t)) = ∇Q(w(0)) + Xᵀν(t): N unknowns ν i
 s = ∂q of every coordinate is carried along the flow together with its distances 1 − s and 1 + s from the
 ends of its domain (depth above 2), each updated by increments. Recomputed from ν, those distances would be
 noise at small scales, where they fall far below the rounding of s itself.
+
+Under- and overflow are answers here: call these functions where NumPy is told to be quiet about them.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ import numpy as np
 
 from tacit.data import Float
 from tacit.potentials import rapidity
-from tacit.potentials.arrays import quiet
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,6 @@ class MirrorMap:
         """The map after the slopes changed by this much."""
         return replace(self, slope=self.slope + change, below=self.below - change, above=self.above + change)
 
-    @quiet
     def rapidity(self, change: Float, floor: float = 0.0) -> Float:
         """u at slopes s + change, over leading axes of the change.
 
@@ -64,7 +64,6 @@ class MirrorMap:
         inner = np.arctanh(np.where(central, slope, 0.0))
         return self.power * np.where(central, inner, 0.5 * np.log(above / below))
 
-    @quiet
     def predictor(self, u: Float) -> Float:
         """w at rapidities u."""
         if self._plain:
@@ -72,14 +71,12 @@ class MirrorMap:
         size = rapidity.log_predictor(np, np.abs(u), self.power) + self.log_scale
         return np.copysign(np.exp(size), u)
 
-    @quiet
     def stiffness(self, u: Float) -> Float:
         """dw/ds at rapidities u."""
         if self._plain:
             return 2 * np.exp(self.log_scale) * np.cosh(u)
         return np.exp(rapidity.log_stiffness(np, u, self.power) + self.log_scale)
 
-    @quiet
     def rapidity_rate(self, u: Float) -> Float:
         """du/ds at rapidities u."""
         return np.ones_like(u) if self.power == math.inf else self.power * np.cosh(u / self.power) ** 2

@@ -15,7 +15,7 @@ from tacit.progress import Meter
 
 _POINTS = 200
 _PATIENCE = 5000
-_INSIDE = 4  # places at which a step is looked at; more where it spans decades of accuracy
+_INSIDE = 1  # places at which a step is looked at; more where it spans decades of accuracy
 _MORE = 40
 
 
@@ -127,7 +127,7 @@ def _follow(
 def _inside(segment: Segment, before: float, after: float) -> Float:
     """Instants at which a segment is looked at, its end among them."""
     decades = np.log10((10 + abs(after)) / (10 + abs(before))) if np.isfinite([before, after]).all() else 0.0
-    count = int(min(_MORE, _INSIDE + 10 * max(0.0, decades)))
+    count = int(min(_MORE, _INSIDE + 5 * max(0.0, decades)))
     clocks = np.linspace(segment.start, segment.end, count + 1)[1:]
     return np.unique(np.ceil(clocks)) if segment.discrete else clocks
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,14 +59,9 @@ class DiagonalPath:
         return (self.map.stiffness(u) * (q @ self.reach)) @ self.Z.T
 
     def size(self, change: Float, u: Float) -> float:
-        """A change of θ as the relative change it makes of the rapidities, or of the predictor."""
-        slopes = change @ self.reach
-        rapidities = np.abs(self.map.rapidity_rate(u) * slopes).max() / max(min(np.abs(u).max(), 1.0), 1e-300)
-        w = self.map.predictor(u)
-        norm = np.linalg.norm(w)
-        if not 0 < norm < np.inf:
-            return float(rapidities)
-        return float(max(rapidities, np.linalg.norm(self.map.stiffness(u) * slopes / norm)))
+        """A change of θ as the change it makes of the rapidities, relative to them where they are small."""
+        moved = np.abs(self.map.rapidity_rate(u) * (change @ self.reach)).max()
+        return float(moved / max(min(np.abs(u).max(), 1.0), 1e-300))
 
     def moved(self, theta: Float) -> DiagonalPath:
         """The path from there on."""
@@ -109,11 +105,10 @@ class TangentPath:
 
 @dataclass(frozen=True)
 class MirrorState:
-    """Where the path is, as rapidities of a diagonal network or θ of a linearized one, and the clock."""
+    """Where the path is, as rapidities of a diagonal network or θ of a linearized one, and the time."""
 
     point: Float
-    clock: float
-    tell: Callable[[float], float]  # clock → log of time, in units of the path's speed
+    tell: Callable[[], float]  # the logarithm of time, in units of the path's speed
 
 
 class SeparatingFlow:
@@ -127,7 +122,7 @@ class SeparatingFlow:
     @quiet
     def begin(self) -> MirrorState:
         """The state at the start."""
-        return MirrorState(self.path.margins(np.zeros(self.path.samples))[1], 0.0, lambda _: -np.inf)
+        return MirrorState(self.path.margins(np.zeros(self.path.samples))[1], lambda: -np.inf)
 
     def segments(self) -> Iterator[Segment]:
         """Steps of 3-stage Radau IIA."""
@@ -138,9 +133,9 @@ class SeparatingFlow:
             step = collocation.step(path, self.loss, rates, h, last, self.rtol)
             if step is None:
                 raise Stall(f"the integrator found no step at clock {clock:.6g}")
-            piece = _Piece(self.loss, path, step, clock, log_time)
+            piece = _Piece(self.loss, path, step, clock, log_time, self.rtol)
             yield Segment(clock, clock + step.h, piece.state)
-            log_time = piece.log_time(clock + step.h)
+            log_time = piece.state(clock + step.h).tell()
             path, clock, rates, last = path.moved(step.theta[-1]), clock + step.h, step.q[-1], step
             h = step.next_h
 
@@ -154,33 +149,36 @@ class _Piece:
     step: Step
     begin: float
     begin_log_time: float
+    rtol: float
 
     @quiet
     def state(self, clock: float) -> MirrorState:
         """The state at an instant of the step."""
-        fraction = np.array((clock - self.begin) / self.step.h)
-        return MirrorState(self.path.margins(self.step.at(fraction))[1], clock, self.log_time)
+        if clock <= self.begin:
+            start = self.path.margins(np.zeros(self.path.samples))[1]
+            return MirrorState(start, lambda: self.begin_log_time)
+        fraction = (clock - self.begin) / self.step.h
+        step = self.step
+        if fraction < 1:
+            step = collocation.shorter(self.path, self.loss, step, fraction, self.rtol)
+        return MirrorState(self.path.margins(step.theta[-1])[1], partial(self._log_time, step))
 
     @quiet
-    def log_time(self, clock: float) -> float:
-        """The logarithm of time at an instant of the step."""
-        fraction = (clock - self.begin) / self.step.h
-        if fraction <= 0:
-            return self.begin_log_time
-        return float(np.logaddexp(self.begin_log_time, self._log_duration(fraction)))
+    def _log_time(self, step: Step) -> float:
+        return float(np.logaddexp(self.begin_log_time, self._log_duration(step)))
 
-    def _log_duration(self, here: float) -> float:
-        """log of the time from the beginning of the step to the fraction `here` of it.
+    def _log_duration(self, step: Step) -> float:
+        """log of the time that a step takes: dt/ds = 1/mean(−ℓ').
 
-        dt/ds = 1/mean(−ℓ'), which may grow by any factor within a step: only its last part counts.
+        That may grow by any factor within the step, and then only its last part counts.
         """
-        path, step, loss = self.path, self.step, self.loss
-        margins, point = path.margins(step.at(np.array(here)))
+        path, loss = self.path, self.loss
+        margins, point = path.margins(step.theta[-1])
         rates = _normalized(loss.log_slope(margins))
         growth = step.h * float(rates @ (loss.slope_rate(margins) * path.velocity(point, rates)))
-        length = min(here, _DROP / max(growth, 1e-300))
+        length = min(1.0, _DROP / max(growth, 1e-300))
         panels = int(np.clip(np.ceil(growth * length / 7), 1, _PANELS))
-        grid = (here - length) + length * (np.arange(panels)[:, None] + (_NODES + 1) / 2).ravel() / panels
+        grid = (1 - length) + length * (np.arange(panels)[:, None] + (_NODES + 1) / 2).ravel() / panels
         logs = -log_mean_exp(loss.log_slope(path.margins(step.at(grid))[0]))
         weights = np.tile(_WEIGHTS, panels) * (length * step.h / (2 * panels))
         top = logs.max()
@@ -215,4 +213,4 @@ class DualSeparating(SeparatingFlow):
 
     def log_time(self, state: MirrorState) -> float:
         """The logarithm of time at a state."""
-        return state.tell(state.clock) - self.form.log_speed
+        return state.tell() - self.form.log_speed

@@ -19,7 +19,7 @@ from tacit.potentials.arrays import quiet
 from tacit.separation import check_separable
 
 _NULL = 1e-13  # eigenvalues of the kernel below this part of the largest are zero
-_GROWTH = 1.4  # of the stretches of time in which the closed form is read
+_GROWTH = 1.08  # of the stretches of time in which the closed form is read
 
 
 class _Tangent:
@@ -125,7 +125,7 @@ class TangentSeparating(_Tangent, SeparatingFlow):
 
     def log_time(self, state: MirrorState) -> float:
         """The logarithm of time at a state."""
-        return state.tell(state.clock)
+        return state.tell()
 
 
 def _check_tangent_separable(kernel: Float, y: Float) -> None:
