@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 .PHONY: help setup demo test lint bench clean
 
 help:
-	@echo "make demo   the main job on built-in data: limits from the kernel to the rich regime"
+	@echo "make demo   the main job on built-in data: limits from the kernel to the rich regime, and one flow"
 	@echo "make test   all tests"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  Tacit against what one would use instead, side by side"

@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 import math
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +28,8 @@ from tacit.problems import sparse_regression
 
 Float = NDArray[np.float64]
 Point = tuple[Float, Callable[[float], Float] | None, float]  # β, β within the step that led there, the clock
-SOLVERS: dict[str, Any] = {"LSODA, weights": LSODA, "BDF, weights": BDF, "Radau, weights": Radau}
+SOLVERS = (LSODA, BDF, Radau)
+SIZES = ((20, 100), (100, 1000))
 TOLERANCES = (1e-13, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 TIGHT, GOAL = 1e-12, 1e-8  # tolerance of the reference; the error asked for, Tacit's where that is larger
 RESIDUALS = np.array([0.5, 1e-1, 1e-2, 1e-4, 1e-6, 1e-8])  # ‖Xβ − y‖/‖y‖ where square losses are compared
@@ -150,8 +148,7 @@ def steps_of(ode: Any, beta: Callable[[Float], Float]) -> Iterator[Point]:
         trouble = ode.step()
         if ode.status == "failed":
             raise ArithmeticError(trouble)
-        dense = functools.cache(ode.dense_output)
-        yield beta(ode.y), lambda clock, dense=dense: beta(dense()(clock)), ode.t
+        yield beta(ode.y), lambda clock: beta(ode.dense_output()(clock)), ode.t
 
 
 def descent(case: Case, deadline: float) -> Iterator[Point]:
@@ -215,16 +212,106 @@ def fastest(solve: Callable[[], Run]) -> Run:
     return min(runs, key=lambda run: (run.late, run.seconds))
 
 
-def search(case: Case, method: Callable[..., Iterator[Point]], reference: Float, goal: float, limit: float) -> Run:
-    """The fastest run that reaches the goal, over all tolerances; if there is none, the most accurate one.
+def search(case: Case, method: Callable[..., Any], reference: Float, limit: float, goal: float) -> Run:
+    """A method with the tolerance that reaches the goal fastest; if none does, with the most accurate one.
 
-    They are tried from the tightest on, until a run misses the goal; none gets longer than the best before it.
+    Tolerances go from tight to loose, and none gets more than twice the time of the best before it.
     """
-    reached, others = [], []
+    best, others = None, []
     for rtol in TOLERANCES:
-        cap = min([limit, *(2 * run.seconds for run in reached)])
-        run = fastest(lambda: follow(case, lambda deadline: method(case, rtol, deadline), cap))
-        error = math.inf if run.path is None else case.distance(run.path, reference)
+        cap = limit if best is None else min(limit, 2 * best.seconds)
+        run = fastest(functools.partial(follow, case, functools.partial(method, case, rtol), cap))
         run = run._replace(note=f"rtol {rtol:g}, {run.note}")
-        (reached if error <= goal else others).append((error, run))
-    ...
+        error = math.inf if run.path is None else case.distance(run.path, reference)
+        if error <= goal:
+            best = run if best is None or run.seconds < best.seconds else best
+        elif best is None:
+            others.append((error, not run.late, run))
+        elif run.path is not None:  # looser tolerances would miss the goal as well
+            break
+    return best or min(reversed(others), key=lambda other: other[:2])[2]
+
+
+def compare(case: Case, limit: float) -> float:
+    """Print a line for every method on one flow, each when it is done; the time that Tacit takes."""
+    reference, goal, mine = by_tacit(case, TIGHT).path, GOAL, math.nan
+    assert reference is not None, "Tacit does not reach the accuracies asked for"
+    for name, method in methods_for(case).items():
+        if name == "Tacit":
+            run = fastest(lambda: by_tacit(case))
+            mine, goal = (
+                run.seconds,
+                goal if run.path is None else max(goal, case.distance(run.path, reference)),
+            )
+        elif method is descent:
+            run = fastest(functools.partial(follow, case, functools.partial(descent, case), limit))
+        else:
+            run = search(case, method, reference, limit, goal)
+        more = "> " if run.late else ""
+        seconds = f"{more}{run.seconds:.{0 if run.late else 3}f}"
+        ratio = f"{more}{run.seconds / mine:.{2 if run.seconds < 100 * mine else 0}f}"
+        error, gap = errors_of(case, run.path, reference)
+        head = f"{case.name:12}  {case.loss:6}  {name:18} {seconds:>8} {ratio:>8}"
+        print(f"{head} {error:>8} {gap:>9}  {run.note}", flush=True)
+    return mine
+
+
+def errors_of(case: Case, path: Float | None, reference: Float) -> tuple[str, str]:
+    """The error on the way and, where Tacit knows it, the distance of the end to the limit; for print."""
+    if path is None:
+        return "-", "-"
+    error = f"{case.distance(path, reference):.1e}"
+    if case.loss == "exp" or not isinstance(case.model, tacit.Diagonal):
+        return error, "-"
+    end = tacit.limit(case.model, case.X, case.y).predictor
+    return error, f"{np.linalg.norm(path[-1] - end) / np.linalg.norm(end):.1e}"
+
+
+def methods_for(case: Case) -> dict[str, Any]:
+    """What is compared on a flow, Tacit first."""
+    if not isinstance(case.model, tacit.Diagonal):
+        return {"Tacit": by_tacit, "DOP853, weights": wide}
+    solvers = {f"{solver.__name__}, weights": functools.partial(stiff, solver) for solver in SOLVERS}
+    last = "gradient descent" if case.loss == "square" else "normalized descent"
+    return {"Tacit": by_tacit, **solvers, last: descent}
+
+
+def cases(quick: bool) -> Iterator[Case]:
+    """The flows that are compared."""
+    for size in SIZES[: 1 if quick else 2]:
+        data, model = sparse_regression(*size), tacit.Diagonal(depth=2, scale=1e-3)
+        yield Case("{}x{}, 1e-3".format(*size), data.X, data.y, model, levels_of(data.y), "square")
+    few, many = (np.random.default_rng(0).standard_normal(size) for size in ((50, 100), (100, 1000)))
+    flows = [(THREE, 1e4, 5, 11), (few, 1.0, 1, 4), (few, 100.0, 1, 4)]
+    for X, scale, *ends in flows if quick else [*flows, (few, 1e4, 5, 11), (many, 1.0, 1, 4)]:
+        name, levels = "{}x{}, {:g}".format(*X.shape, scale), np.logspace(*ends, ends[1] - ends[0] + 1)
+        yield Case(name, X, np.ones(len(X)), tacit.Diagonal(depth=2, scale=scale), levels)
+    for width in () if quick else WIDTHS:
+        data, network = sparse_regression(100, 400), tacit.LinearNetwork.gaussian(400, width, seed=0)
+        yield Case(f"width {width}", data.X, data.y, network, levels_of(data.y), "square")
+
+
+def levels_of(y: Float) -> Float:
+    """The accuracies of these relative residuals."""
+    return np.asarray(-math.log(np.mean(y * y) / 2) - 2 * np.log(RESIDUALS))
+
+
+def main() -> None:
+    """Parse, measure, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="the small problems only")
+    parser.add_argument("--limit", type=float, default=120, metavar="SECONDS", help="time for one run (120)")
+    options = parser.parse_args()
+    print("flow          loss    method              seconds  x Tacit    error  to limit  note")
+    times = [compare(case, options.limit) for case in cases(options.quick)]
+    print(
+        f"error: the largest distance, on the way, to Tacit at rtol {TIGHT:g}; with the exponential loss, of"
+    )
+    print("directions. to limit: distance of the end to tacit.limit. Both relative.")
+    if not options.quick:
+        growth = f"{times[-1] / times[-2]:.1f} times as long as at {WIDTHS[0]:,}"
+        print(f"Tacit at width {WIDTHS[1]:,} takes {growth}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -367,26 +367,24 @@ def _equations(margins, loss, theta, q, rho, level, length):
 def _newton(margins, loss, rule, origin, theta, length, levels, tol):
     """The values Θ (s, N) of the collocation polynomial over a step, and ρ (s,); None if not found."""
     s, N = theta.shape
-    each = range(N)
+    each = np.arange(N)
     q = _middle(rule.slopes @ (theta - origin) / length)
     if margins.predictor(theta) is None or not all(max(row) > 0 and sum(row) > 0 for row in q):
         return None
     rho = np.array([_normalization(row, level, loss) for row, level in zip(q, levels, strict=True)])
     for _ in range(25):
-        matrix, right = np.full((s, N + 1, s * (N + 1)), arb(0)), np.full((s, N + 1), arb(0))
+        by_theta, by_rho = np.full((s, N + 1, s, N), arb(0)), np.full((s, N + 1, s), arb(0))
+        right, rates = np.full((s, N + 1), arb(0)), rule.slopes / length
         for i in range(s):
             found = _equations(margins, loss, theta[i], q[i], rho[i], levels[i], length)
             if found is None:
                 return None
-            right[i], by_theta, by_q, last, by_rho = found
-            matrix[i, :N, i * N : (i + 1) * N] += by_theta
-            matrix[i, :, s * N + i] += by_rho
-            for j in range(s):
-                rate = rule.slopes[i, j] / length
-                matrix[i, each, [j * N + n for n in each]] += np.array(by_q) * rate
-                matrix[i, N, j * N : (j + 1) * N] += last * rate
+            right[i], by_theta[i, :N, i], by_q, last, by_rho[i, :, i] = found
+            by_theta[i, each, :, each] += np.outer(by_q, rates[i])
+            by_theta[i, N] += np.outer(rates[i], last)
+        matrix = np.concatenate([by_theta.reshape(right.size, s * N), by_rho.reshape(right.size, s)], axis=1)
         try:
-            step = -_solve(matrix.reshape(right.size, right.size), right.ravel())
+            step = -_solve(matrix, right.ravel())
         except ZeroDivisionError:
             return None
         step, turn = step[: s * N].reshape(s, N), step[s * N :]

@@ -306,12 +306,11 @@ def test_completion_of_observed_entries_reaches_them():
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("loss", ["square", "exp"])
-def test_a_saddle_is_never_left(method, loss):
-    X, y = separable(3, 4, seed=19)
-    for model in (
-        tacit.LinearNetwork(np.zeros((4, 2)), np.zeros((1, 2))),
-        tacit.Neuron(0.0, np.zeros(4)),
-    ):
+@pytest.mark.parametrize("inner", [[1.0, -1.0, 0.0], [0.0, 0.0, 1.0]])
+def test_a_saddle_is_never_left(method, loss, inner):
+    """Outer weights 0 and inner weights orthogonal to Xᵀy: the gradient vanishes, and the loss does not."""
+    X, y = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), np.ones(2)
+    for model in (tacit.LinearNetwork(np.transpose([inner]), [[0.0]]), tacit.Neuron(0.0, inner)):
         found = tacit.flow(model, X, y, loss=loss, until=10.0, method=method)
         assert not found.converged and found.reason
         assert not found.predictor.any() and np.isfinite(found.accuracy).all()

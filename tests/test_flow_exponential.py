@@ -49,12 +49,13 @@ def direction(w):
 
 
 def assert_same(trajectory, exact, *, tol=1e-6):
-    """Directions, lengths and times: the whole trajectory."""
+    """Directions and lengths to `tol`; log t to 11 digits, and t itself, where floats tell it, to 5%."""
     assert np.linalg.norm(direction(trajectory.predictor) - direction(exact.predictor), axis=-1).max() < tol
     lengths = np.linalg.norm(trajectory.predictor, axis=-1) / np.linalg.norm(exact.predictor, axis=-1)
     assert np.abs(lengths - 1).max() < tol
     late = np.abs(trajectory.log_time - exact.log_time)
-    assert (late < 10 * tol + 4e-16 * np.abs(exact.log_time)).all()
+    size = np.abs(exact.log_time)
+    assert (late < 10 * tol + 4e-16 * size + np.minimum(0.05, 1e-11 * size)).all()
 
 
 @pytest.mark.parametrize(
@@ -277,7 +278,7 @@ def test_linearized_flow_is_that_of_the_tangent(loss, kind):
         assert np.linalg.norm(curved - found.predictor) > 0.1 * np.linalg.norm(curved)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([2, 3, 10]), st.floats(-4, 4))
 def test_order_and_signs_do_not_matter_and_units_scale(seed, depth, log_unit):
     """(X, λ) → (cX, λ/c) takes w to w/c and t to t·c^{−2/D}; flipping (xₙ, yₙ) together changes nothing."""

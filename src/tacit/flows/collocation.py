@@ -73,8 +73,8 @@ def step(path: Any, loss: Any, rates: Float, h: float, last: Step | None, rtol: 
 
 
 @quiet
-def shorter(path: Any, loss: Any, step: Step, fraction: float, rtol: float) -> Step:
-    """The step from the same beginning to a fraction of its length.
+def shorter(path: Any, loss: Any, step: Step, fraction: float, rtol: float) -> Step | None:
+    """The step from the same beginning to a fraction of its length; None if it is not found.
 
     Its end satisfies the equations, which the polynomial of the whole step need not do between its stages:
     across a kink that matters.
@@ -88,8 +88,7 @@ def shorter(path: Any, loss: Any, step: Step, fraction: float, rtol: float) -> S
         if solved is not None:
             q = np.exp(solved[0])
             return replace(step, h=h, log_q=solved[0], q=q, theta=h * (_A @ q))
-    q = np.exp(guesses[0])
-    return replace(step, h=h, log_q=guesses[0], q=q, theta=step.at(_C * fraction))
+    return None
 
 
 def _growth(error: float, h: float, last: Step | None) -> float:
@@ -161,11 +160,13 @@ def _newton(h: float, q: Float, a: Float, kernel: Float, excess: Float) -> tuple
 
 def _error(path: Any, q: Float, theta: Float, rates: Float, kernel: Float, point: Float, h: float) -> float:
     """The estimated error of the step, through the filter that stiff components need (Hairer & Wanner)."""
-    end = q[-1]
-    jacobian = end[:, None] * (kernel - end @ kernel)
     raw = rates + _ERROR @ theta / h
+    return max(float(path.size(_filtered(each, kernel, raw, h), point)) for each in (rates, q[-1]))
+
+
+def _filtered(q: Float, kernel: Float, raw: Float, h: float) -> Float:
+    jacobian = q[:, None] * (kernel - q @ kernel)
     try:
-        change = np.linalg.solve(_REAL / h * np.eye(len(end)) + jacobian, raw)
+        return np.linalg.solve(_REAL / h * np.eye(len(q)) + jacobian, raw)
     except np.linalg.LinAlgError:
-        return np.inf
-    return float(path.size(change, point))
+        return np.full_like(raw, np.inf)

@@ -13,7 +13,7 @@ the collocation steps across its kinks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -158,10 +158,30 @@ class _Piece:
             start = self.path.margins(np.zeros(self.path.samples))[1]
             return MirrorState(start, lambda: self.begin_log_time)
         fraction = (clock - self.begin) / self.step.h
-        step = self.step
+        step: Step | None = self.step
         if fraction < 1:
-            step = collocation.shorter(self.path, self.loss, step, fraction, self.rtol)
+            step = collocation.shorter(self.path, self.loss, self.step, fraction, self.rtol)
+        if step is None:
+            return self._march(clock)
         return MirrorState(self.path.margins(step.theta[-1])[1], partial(self._log_time, step))
+
+    def _march(self, clock: float) -> MirrorState:
+        """The state at an instant of the step, reached by several shorter ones."""
+        piece, h = self, (clock - self.begin) / 2
+        while True:
+            step = collocation.step(piece.path, self.loss, piece.step.rates, h, None, self.rtol)
+            if step is None:
+                raise Stall(f"the integrator found no step at clock {piece.begin:.6g}")
+            piece = replace(piece, step=step)
+            end = piece.begin + step.h
+            reached = piece.state(end)
+            if end >= clock * (1 - 1e-15):
+                return reached
+            following = replace(step, rates=step.q[-1])
+            piece = _Piece(
+                self.loss, piece.path.moved(step.theta[-1]), following, end, reached.tell(), self.rtol
+            )
+            h = min(step.next_h, clock - end)
 
     @quiet
     def _log_time(self, step: Step) -> float:
