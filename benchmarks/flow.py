@@ -27,9 +27,8 @@ import tacit
 from tacit.problems import sparse_regression
 
 Float = NDArray[np.float64]
-Point = tuple[Float, Callable[[float], Float] | None, float]  # β, β within the step that led there, the clock
-SOLVERS = (LSODA, BDF, Radau)
-SIZES = ((20, 100), (100, 1000))
+Point = tuple[Float, Callable[[], Callable[[float], Float]] | None, float]  # β, β in the last step, clock
+SIZES, WIDTHS = ((20, 100), (100, 1000)), (500, 10_000)
 TOLERANCES = (1e-13, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
 TIGHT, GOAL = 1e-12, 1e-8  # tolerance of the reference; the error asked for, Tacit's where that is larger
 RESIDUALS = np.array([0.5, 1e-1, 1e-2, 1e-4, 1e-6, 1e-8])  # ‖Xβ − y‖/‖y‖ where square losses are compared
@@ -37,11 +36,6 @@ NORMALIZED_STEP = 1e-3  # Moroshko et al. 2020, Appendix H.5
 REPEATS, ENOUGH = 3, 3.0  # runs of one case at most, and seconds after which there is no other
 SIGNS = np.array([[1.0], [-1.0]])  # of w₊² and w₋² in β
 THREE = np.array([[0.9, 0.5, -0.2], [1.5, 0.8, 0.1], [1.2, 0.8, 0.2]])
-WIDTHS = (500, 10_000)
-
-
-class TimeUp(Exception):  # noqa: N818 (a result, no error)
-    """The method has used its time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +46,7 @@ class Case:
     X: Float
     y: Float
     model: Any
-    levels: Float
+    levels: Any
     loss: str = "exp"
 
     def accuracy(self, beta: Float) -> float:
@@ -70,12 +64,13 @@ class Case:
         shares = np.exp(margins.min() - margins)
         return shares / shares.sum() * self.y
 
-    def distance(self, path: Float, reference: Float) -> float:
+    def error(self, path: Float | None, reference: Float) -> float:
         """The largest relative distance of predictors; of their directions where they grow for ever."""
+        if path is None:
+            return math.inf
         if self.loss == "exp":
             path, reference = (p / np.linalg.norm(p, axis=1, keepdims=True) for p in (path, reference))
-        gaps = np.linalg.norm(path - reference, axis=1) / np.linalg.norm(reference, axis=1)
-        return float(gaps.max())
+        return float((np.linalg.norm(path - reference, axis=1) / np.linalg.norm(reference, axis=1)).max())
 
 
 class Run(NamedTuple):
@@ -101,22 +96,19 @@ def predictor(w: Float) -> Float:
     return w[0] * w[0] - w[1] * w[1]
 
 
-def stiff(solver: Any, case: Case, rtol: float, deadline: float) -> Iterator[Point]:
+def stiff(solver: Any, case: Case, rtol: float) -> Iterator[Point]:
     """A stiff solver of SciPy on the 2d weights, with their exact Jacobian."""
     start, gram = np.full((2, case.X.shape[1]), case.model.scale), case.X.T @ case.X / len(case.y)
 
     def rates(_: float, flat: Float) -> Float:
-        if time.perf_counter() > deadline:
-            raise TimeUp
         w = flat.reshape(start.shape)
         return (2 * SIGNS * w * (case.pull(predictor(w)) @ case.X)).ravel()
 
     def jacobian(_: float, flat: Float) -> Float:
         w = flat.reshape(start.shape)
         pull, slope = case.pull(predictor(w)), (2 * SIGNS * w).ravel()
-        force = pull @ case.X
-        square = case.loss == "square"
-        bend = -gram if square else np.outer(force, force) - (case.X.T * (pull * case.y)) @ case.X
+        force, shares = pull @ case.X, pull * case.y
+        bend = -gram if case.loss == "square" else np.outer(force, force) - (case.X.T * shares) @ case.X
         matrix = np.tile(bend, (2, 2)) * slope
         matrix *= slope[:, None]
         matrix[np.diag_indices_from(matrix)] += (2 * SIGNS * force).ravel()
@@ -127,13 +119,11 @@ def stiff(solver: Any, case: Case, rtol: float, deadline: float) -> Iterator[Poi
     return steps_of(ode, lambda flat: predictor(flat.reshape(start.shape)))
 
 
-def wide(case: Case, rtol: float, deadline: float) -> Iterator[Point]:
+def wide(case: Case, rtol: float) -> Iterator[Point]:
     """SciPy's DOP853 on all weights of a two-layer linear network with one output, on the square loss."""
     U, V = case.model.inner, case.model.outer
 
     def rates(_: float, flat: Float) -> Float:
-        if time.perf_counter() > deadline:
-            raise TimeUp
         inner, outer = flat[: U.size].reshape(U.shape), flat[U.size :]
         force = case.pull(inner @ outer) @ case.X
         return np.concatenate([np.outer(force, outer).ravel(), force @ inner])
@@ -144,14 +134,19 @@ def wide(case: Case, rtol: float, deadline: float) -> Iterator[Point]:
 
 def steps_of(ode: Any, beta: Callable[[Float], Float]) -> Iterator[Point]:
     """The steps of a solver of SciPy, as predictors."""
+
+    def inside() -> Callable[[float], Float]:
+        dense = ode.dense_output()
+        return lambda clock: beta(dense(clock))
+
     while True:
         trouble = ode.step()
         if ode.status == "failed":
             raise ArithmeticError(trouble)
-        yield beta(ode.y), lambda clock: beta(ode.dense_output()(clock)), ode.t
+        yield beta(ode.y), inside, ode.t
 
 
-def descent(case: Case, deadline: float) -> Iterator[Point]:
+def descent(case: Case) -> Iterator[Point]:
     """Gradient descent on the 2d weights; with the exponential loss on log L, which is normalized descent.
 
     The step for the square loss is N/(4b‖X‖²), with b the largest coefficient of one feature alone: between
@@ -161,34 +156,30 @@ def descent(case: Case, deadline: float) -> Iterator[Point]:
     slow = len(case.y) / (4 * largest * np.linalg.norm(case.X, 2) ** 2)
     rate = 2 * SIGNS * (slow if case.loss == "square" else NORMALIZED_STEP)
     w = np.full((2, case.X.shape[1]), case.model.scale)
-    while time.perf_counter() < deadline:
+    while True:
         w = w * (1 + rate * (case.pull(predictor(w)) @ case.X))
         yield predictor(w), None, 0.0
-    raise TimeUp
 
 
-def follow(case: Case, points: Callable[[float], Iterator[Point]], limit: float) -> Run:
+def follow(case: Case, method: Callable[[Case], Iterator[Point]], limit: float) -> Run:
     """The predictors at the levels: from the solver's interpolant if it has one, or the first ones beyond."""
-    begun, left, path, steps, accuracy, before = time.perf_counter(), [*case.levels], [], 0, math.nan, 0.0
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            for beta, inside, clock in points(begun + limit):
-                accuracy, steps = case.accuracy(beta), steps + 1
-                if not math.isfinite(accuracy):
-                    raise ArithmeticError("numbers are no longer finite")
-                while left and accuracy >= left[0]:
-                    level = left.pop(0)
-                    path.append(beta if inside is None else locate(case, inside, level, before, clock))
-                if not left:
-                    break
-                before = clock
-    except TimeUp:
-        note = f"{steps} steps, to accuracy {accuracy:.3g} of {case.levels[-1]:.3g}"
-        return Run(None, limit, note, late=True)
-    except (ArithmeticError, ValueError, np.linalg.LinAlgError) as failure:
-        note = f"gave up at accuracy {accuracy:.3g} of {case.levels[-1]:.3g}: {failure}"
-        return Run(None, time.perf_counter() - begun, note.splitlines()[0])
+    path: list[Float] = []
+    begun, steps, accuracy, before = time.perf_counter(), 0, math.nan, 0.0
+    points = method(case)
+    while len(path) < len(case.levels):
+        try:
+            beta, inside, clock = next(points)
+        except (ArithmeticError, ValueError) as failure:
+            note = f"gave up at accuracy {accuracy:.3g} of {case.levels[-1]:.3g}: {failure}"
+            return Run(None, time.perf_counter() - begun, note.splitlines()[0])
+        accuracy, steps = case.accuracy(beta), steps + 1
+        for level in case.levels[len(path) :]:
+            if accuracy >= level:
+                path.append(beta if inside is None else locate(case, inside(), level, before, clock))
+        before = clock
+        if time.perf_counter() > begun + limit:
+            note = f"{steps} steps, to accuracy {accuracy:.3g} of {case.levels[-1]:.3g}"
+            return Run(None, limit, note, late=True)
     return Run(np.array(path), time.perf_counter() - begun, f"{steps} steps")
 
 
@@ -220,9 +211,9 @@ def search(case: Case, method: Callable[..., Any], reference: Float, limit: floa
     best, others = None, []
     for rtol in TOLERANCES:
         cap = limit if best is None else min(limit, 2 * best.seconds)
-        run = fastest(functools.partial(follow, case, functools.partial(method, case, rtol), cap))
+        run = fastest(functools.partial(follow, case, functools.partial(method, rtol=rtol), cap))
         run = run._replace(note=f"rtol {rtol:g}, {run.note}")
-        error = math.inf if run.path is None else case.distance(run.path, reference)
+        error = case.error(run.path, reference)
         if error <= goal:
             best = run if best is None or run.seconds < best.seconds else best
         elif best is None:
@@ -239,39 +230,33 @@ def compare(case: Case, limit: float) -> float:
     for name, method in methods_for(case).items():
         if name == "Tacit":
             run = fastest(lambda: by_tacit(case))
-            mine, goal = (
-                run.seconds,
-                goal if run.path is None else max(goal, case.distance(run.path, reference)),
-            )
+            mine, goal = run.seconds, max(goal, case.error(run.path, reference))
         elif method is descent:
-            run = fastest(functools.partial(follow, case, functools.partial(descent, case), limit))
+            run = fastest(functools.partial(follow, case, descent, limit))
         else:
             run = search(case, method, reference, limit, goal)
         more = "> " if run.late else ""
         seconds = f"{more}{run.seconds:.{0 if run.late else 3}f}"
         ratio = f"{more}{run.seconds / mine:.{2 if run.seconds < 100 * mine else 0}f}"
-        error, gap = errors_of(case, run.path, reference)
+        error = "-" if run.path is None else f"{case.error(run.path, reference):.1e}"
         head = f"{case.name:12}  {case.loss:6}  {name:18} {seconds:>8} {ratio:>8}"
-        print(f"{head} {error:>8} {gap:>9}  {run.note}", flush=True)
+        print(f"{head} {error:>8} {distance_to_limit(case, run.path):>9}  {run.note}", flush=True)
     return mine
 
 
-def errors_of(case: Case, path: Float | None, reference: Float) -> tuple[str, str]:
-    """The error on the way and, where Tacit knows it, the distance of the end to the limit; for print."""
-    if path is None:
-        return "-", "-"
-    error = f"{case.distance(path, reference):.1e}"
-    if case.loss == "exp" or not isinstance(case.model, tacit.Diagonal):
-        return error, "-"
+def distance_to_limit(case: Case, path: Float | None) -> str:
+    """How far the end is from tacit.limit, for print; a dash where that does not apply."""
+    if path is None or case.loss == "exp" or not isinstance(case.model, tacit.Diagonal):
+        return "-"
     end = tacit.limit(case.model, case.X, case.y).predictor
-    return error, f"{np.linalg.norm(path[-1] - end) / np.linalg.norm(end):.1e}"
+    return f"{np.linalg.norm(path[-1] - end) / np.linalg.norm(end):.1e}"
 
 
 def methods_for(case: Case) -> dict[str, Any]:
     """What is compared on a flow, Tacit first."""
     if not isinstance(case.model, tacit.Diagonal):
         return {"Tacit": by_tacit, "DOP853, weights": wide}
-    solvers = {f"{solver.__name__}, weights": functools.partial(stiff, solver) for solver in SOLVERS}
+    solvers = {f"{s.__name__}, weights": functools.partial(stiff, s) for s in (LSODA, BDF, Radau)}
     last = "gradient descent" if case.loss == "square" else "normalized descent"
     return {"Tacit": by_tacit, **solvers, last: descent}
 
@@ -284,7 +269,7 @@ def cases(quick: bool) -> Iterator[Case]:
     few, many = (np.random.default_rng(0).standard_normal(size) for size in ((50, 100), (100, 1000)))
     flows = [(THREE, 1e4, 5, 11), (few, 1.0, 1, 4), (few, 100.0, 1, 4)]
     for X, scale, *ends in flows if quick else [*flows, (few, 1e4, 5, 11), (many, 1.0, 1, 4)]:
-        name, levels = "{}x{}, {:g}".format(*X.shape, scale), np.logspace(*ends, ends[1] - ends[0] + 1)
+        name, levels = "{}x{}, {:g}".format(*X.shape, scale), 10.0 ** np.arange(ends[0], ends[1] + 1)
         yield Case(name, X, np.ones(len(X)), tacit.Diagonal(depth=2, scale=scale), levels)
     for width in () if quick else WIDTHS:
         data, network = sparse_regression(100, 400), tacit.LinearNetwork.gaussian(400, width, seed=0)
@@ -303,14 +288,13 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=120, metavar="SECONDS", help="time for one run (120)")
     options = parser.parse_args()
     print("flow          loss    method              seconds  x Tacit    error  to limit  note")
-    times = [compare(case, options.limit) for case in cases(options.quick)]
-    print(
-        f"error: the largest distance, on the way, to Tacit at rtol {TIGHT:g}; with the exponential loss, of"
-    )
-    print("directions. to limit: distance of the end to tacit.limit. Both relative.")
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # of solvers that are about to give up
+        times = [compare(case, options.limit) for case in cases(options.quick)]
+    print(f"error: the largest relative distance, on the way, to Tacit at rtol {TIGHT:g}; with loss exp of")
+    print("directions. to limit: that of the end to tacit.limit.")
     if not options.quick:
-        growth = f"{times[-1] / times[-2]:.1f} times as long as at {WIDTHS[0]:,}"
-        print(f"Tacit at width {WIDTHS[1]:,} takes {growth}.")
+        print(f"Tacit's time at width {WIDTHS[1]:,} over that at {WIDTHS[0]:,}: {times[-1] / times[-2]:.1f}")
 
 
 if __name__ == "__main__":

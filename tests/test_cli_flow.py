@@ -1,0 +1,137 @@
+"""tacit flow: the numbers of the library, files that can be read back, and the promised exit status."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from oracles import gaussian_problem
+
+import tacit
+from tacit.cli import main
+
+X, Y = gaussian_problem(8, 30, nonzero=2, seed=0)
+LABELS = np.sign(Y).astype(int)
+
+
+@pytest.fixture
+def flow(tmp_path, monkeypatch, capsys):
+    """Run `tacit flow` in a fresh folder: exit status, standard output and error."""
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(X).add_prefix("gene ").assign(response=Y).to_csv("genes.csv", index=False)
+    pd.DataFrame(X).add_prefix("gene ").assign(label=LABELS).to_csv("cells.csv", index=False)
+
+    def command(line):
+        try:
+            status = main(["flow", *line.split()])
+        except SystemExit as stop:
+            status = stop.code
+        return status, *capsys.readouterr()
+
+    return command
+
+
+@pytest.mark.parametrize(
+    ("flags", "model"),
+    [
+        ("--scale 1e-2", tacit.Diagonal(scale=1e-2)),
+        ("--depth 3 --log-scale -1", tacit.Diagonal(depth=3, log_scale=-1)),
+        ("--model untied --scale 0.1 --shape -0.5", tacit.UntiedDiagonal(0.1, -0.5)),
+        (
+            "--model linear --width 12 --std 0.2 --seed 5",
+            tacit.LinearNetwork.gaussian(30, 12, std=0.2, seed=5),
+        ),
+        (
+            "--model neuron --scale 2 --shape 0.1 --sign -1 --slope 0.5 --seed 3",
+            tacit.Neuron.from_scale(2, 0.1, np.random.default_rng(3).standard_normal(30), -1, 0.5),
+        ),
+    ],
+)
+def test_json_has_the_numbers_of_the_library(flow, flags, model):
+    status, out, err = flow(f"genes.csv --target response {flags} --at 3,9,14 --json -")
+    assert (status, err) == (0, "")
+    found, run = json.loads(out), tacit.flow(model, X, Y, at=[3, 9, 14])
+    assert found["accuracy"] == [3, 9, 14] and found["converged"] and found["target"] == "response"
+    np.testing.assert_allclose(np.squeeze(found["predictor"]), np.squeeze(run.predictor), rtol=1e-9)
+    np.testing.assert_allclose(found["time"], run.time, rtol=1e-9)
+
+
+def test_classification_prints_margins_and_writes_everything(flow):
+    line = "cells.csv --target label --loss exp --until 1e4 --scale 2 --save f.nc --plot f.svg --json f.json"
+    for _ in range(2):  # and over what it wrote itself
+        status, out, err = flow(line)
+        assert (status, err) == (0, "")
+    for word in ("exponential loss", "10000", "10^-4342.94", "smallest margin", "conserved", "f.nc", "f.svg"):
+        assert word in out
+    with xr.open_dataset("f.nc", engine="scipy") as data:
+        assert data.accuracy[-1] == 1e4 and data.predictor.shape[1] == 30
+    assert json.loads(Path("f.json").read_text())["accuracy"][-1] == 1e4
+
+
+@pytest.mark.parametrize("flags", ["--linearized", "--method parameters", "--method descent --step 0.02"])
+def test_other_ways_to_run_it(flow, flags):
+    status, out, _ = flow(f"genes.csv --target response --until 9 {flags}")
+    assert status == 0 and "relative residual" in out
+
+
+def test_a_flow_that_stalls_is_status_1_and_says_why(flow):
+    status, out, err = flow("genes.csv --target response --until 500")
+    assert (status, err) == (1, "") and "NOT CONVERGED" in out and "rounding" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("genes.csv --target response --loss exp", "labels −1 and +1"),
+        ("cells.csv --target label --loss exp --until -3", "starts at 0"),
+        ("cells.csv --target label --loss exp --at 5,2", "increasing"),
+        ("cells.csv --target label --loss exp --at 5,x", "numbers with commas"),
+        ("cells.csv --target label --loss hinge", "invalid choice"),
+        ("cells.csv --target label --until nan", "finite"),
+        ("cells.csv --target label --rtol 2", "rtol must lie between"),
+        ("cells.csv --target label --step 0.1", "step belongs to"),
+        ("cells.csv --target label --method descent --step -1", "step must be positive"),
+        ("cells.csv --target label --model linear --scale 2", "--scale does not go with --model linear"),
+        ("cells.csv --target label --width 3", "--width does not go with --model diagonal"),
+        ("cells.csv --target label --model linear --width 0", "width"),
+        ("cells.csv --target label --save cells.csv", "is the data itself"),
+        ("cells.csv --target label --plot cells.txt", ".png, .pdf or .svg"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(flow, line, word):
+    status, out, err = flow(line)
+    assert (status, out) == (2, "")
+    assert err.startswith("tacit: ") and err.count("\n") == 1 and word in err
+
+
+def test_data_that_cannot_be_separated_are_refused_with_the_samples_that_contradict(flow):
+    pd.DataFrame({"a": [1.0, 2.0, -1.0, 3.0], "b": [0.5, 1, -0.5, 2], "y": [1, 1, 1, -1]}).to_csv(
+        "no.csv", index=False
+    )
+    status, out, err = flow("no.csv --target y --loss exp")
+    assert (status, out) == (2, "") and "samples 0, 2 contradict" in err
+
+
+def test_ctrl_c_prints_what_was_computed(tmp_path):
+    big, target = gaussian_problem(60, 900, seed=0)
+    np.savez(tmp_path / "big.npz", X=big, y=target)
+    line = ["flow", "big.npz", "--depth", "4", "--scale", "1e-3", "--save", "part.nc"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tacit", *line],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "interrupted" in out.decode() and (tmp_path / "part.nc").exists()

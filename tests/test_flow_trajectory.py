@@ -1,0 +1,156 @@
+"""Trajectories: what they hold, how they are written down, and that a long run may be stopped."""
+
+import signal
+import sys
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+import xarray as xr
+from oracles import gaussian_problem
+
+import tacit
+from tacit.flows import record
+
+X, Y = gaussian_problem(6, 20, nonzero=3, seed=4)
+LABELS = np.sign(Y)
+MODELS = {
+    "diagonal": tacit.Diagonal(depth=3, scale=0.3),
+    "untied": tacit.UntiedDiagonal(scale=0.1, shape=0.4),
+    "neuron": tacit.Neuron.from_scale(0.5, 0.2, np.ones(20), slope=0.5),
+    "linear": tacit.LinearNetwork.gaussian(20, 30, seed=1),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("loss", ["square", "exp"])
+def test_shapes_and_definitions(name, loss):
+    y = Y if loss == "square" else LABELS
+    run = tacit.flow(MODELS[name], X, y, loss=loss, until=15)
+    count = len(run.accuracy)
+    assert 50 <= count <= 200
+    assert run.time[0] == 0 and (np.diff(run.time) > 0).all()
+    assert (np.diff(run.accuracy) > -1e-12).all() and run.accuracy[-1] == 15
+    np.testing.assert_allclose(run.loss, np.exp(-run.accuracy), rtol=1e-14)
+    np.testing.assert_allclose(run.log_time[1:], np.log(run.time[1:]), rtol=1e-14)
+    assert run.outputs.shape == run.margins.shape == (count, 6)
+    np.testing.assert_array_equal(run.margin, (y * run.outputs).min(axis=1))
+    assert run.kernel_distance.shape == (count,) and run.kernel_distance[0] == 0
+    assert run.final_kernel_distance == run.kernel_distance[-1]
+    assert run.drift == max(drift.max() for drift in run.drifts.values()) <= 1e-8
+    assert run.converged and "15" in run.reason
+
+
+def test_kernel_distance_is_the_angle_to_the_first_tangent_kernel():
+    run = tacit.flow(tacit.UntiedDiagonal(scale=0.05), X, Y, at=[3.0, 20.0])
+    first = tacit.UntiedDiagonal(scale=0.05).tangent_kernel(X)
+    for w, distance in zip(run.predictor, run.kernel_distance, strict=True):
+        # u² + v² grows to √(w² + 4 scale²) each for u₊v₊ − u₋v₋ = w with u = v at the start
+        metric = 2 * np.sqrt(w**2 + 4 * 0.05**2)
+        now = (X * metric) @ X.T
+        cosine = np.sum(now * first) / np.linalg.norm(now) / np.linalg.norm(first)
+        assert distance == pytest.approx(1 - cosine, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("linearized", [False, True])
+def test_a_data_set_survives_netcdf(name, linearized, tmp_path):
+    run = tacit.flow(MODELS[name], X, LABELS, loss="logistic", until=1e3, linearized=linearized)
+    data = run.to_xarray()
+    data.to_netcdf(tmp_path / "flow.nc", engine="scipy")
+    with xr.open_dataset(tmp_path / "flow.nc", engine="scipy") as read:
+        read.load()
+    xr.testing.assert_identical(read, data)
+    np.testing.assert_array_equal(read.predictor, run.predictor)
+    np.testing.assert_array_equal(read.log_time, run.log_time)
+    assert read.attrs["model"] == repr(run.model) and read.attrs["converged"] == 1
+
+
+def test_matrix_predictors_survive_too(tmp_path):
+    rng = np.random.default_rng(0)
+    model = tacit.Factorization.gaussian((3, 4), 5, 0.3, seed=2)
+    run = tacit.flow(model, rng.standard_normal((5, 3, 4)), rng.standard_normal(5))
+    assert run.predictor.shape[1:] == (3, 4)
+    run.to_xarray().to_netcdf(tmp_path / "flow.nc", engine="scipy")
+    with xr.open_dataset(tmp_path / "flow.nc", engine="scipy") as read:
+        np.testing.assert_array_equal(read.predictor, run.predictor)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("loss", ["square", "exp"])
+@pytest.mark.parametrize("clock", [None, "time", "accuracy"])
+def test_every_trajectory_has_a_picture(name, loss, clock, tmp_path):
+    run = tacit.flow(MODELS[name], X, Y if loss == "square" else LABELS, loss=loss, until=12)
+    path = run.plot(tmp_path / "flow.png", clock=clock)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(tacit.InputError, match="clock must be"):
+        run.plot(path, clock="sun")
+
+
+def test_a_picture_of_times_beyond_all_floats(tmp_path):
+    run = tacit.flow(tacit.Diagonal(scale=10.0), X, LABELS, loss="exp", until=1e7)
+    assert run.time[-1] == np.inf and run.loss[-1] == 0 and np.isfinite(run.log_time[1:]).all()
+    run.plot(tmp_path / "flow.pdf", names=[f"cost in $ of {i}" for i in range(20)])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_summary_says_where_it_ended(name):
+    text = tacit.flow(MODELS[name], X, LABELS, loss="exp", until=2e3).summary()
+    for word in (
+        "6 samples × 20 features",
+        "exponential loss",
+        "2000",
+        "10^-868",
+        "margin",
+        "drift" and "conserved",
+    ):
+        assert word in text
+    stuck = tacit.flow(tacit.Diagonal(), X, Y, until=1e3)
+    assert not stuck.converged and "NOT CONVERGED" in stuck.summary() and "rounding" in stuck.reason
+
+
+def test_ctrl_c_keeps_what_was_computed():
+    """The signal comes while the flow runs, as from a keyboard."""
+    model = tacit.Diagonal(depth=4, scale=1e-3)
+    threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
+    big, target = gaussian_problem(40, 400, seed=0)
+    run = tacit.flow(model, big, target)
+    assert not run.converged and run.reason == "interrupted"
+    assert len(run.accuracy) >= 2 and np.isfinite(run.predictor).all()
+    assert "interrupted" in run.summary()
+
+
+def test_memory_does_not_grow_with_the_number_of_steps(monkeypatch):
+    """Ten times the steps, the same record."""
+    sizes = []
+    for rtol in (1e-4, 1e-12):
+        tracemalloc.start()
+        run = tacit.flow(tacit.Diagonal(scale=1e-2), *gaussian_problem(20, 500, seed=1), rtol=rtol)
+        sizes.append((run.steps, len(run.accuracy), tracemalloc.get_traced_memory()[1]))
+        tracemalloc.stop()
+    (few, _, small), (many, kept, large) = sizes
+    assert many > 3 * few and kept <= 200
+    assert large < 3 * small + 4 * 1e6
+
+
+def test_thousands_of_steps_without_any_gain_are_a_stall(monkeypatch):
+    monkeypatch.setattr(record, "_PATIENCE", 3)
+    run = tacit.flow(tacit.Diagonal(scale=1e-9), X, Y)  # the first steps, on the plateau, gain nothing
+    assert not run.converged and "no gain" in run.reason
+
+
+def test_progress_is_shown_only_at_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr("tacit.progress._PATIENCE", 0.0)
+    tacit.flow(tacit.Diagonal(), X, Y)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    tacit.flow(tacit.Diagonal(), X, Y)
+    shown = capsys.readouterr()
+    assert shown.out == "" and "gradient flow" in shown.err
+
+
+def test_start_alone_when_nothing_is_left_to_do():
+    run = tacit.flow(tacit.Diagonal(), X, np.zeros(6))
+    assert run.converged and len(run.accuracy) == 1 and run.accuracy[0] == np.inf
+    assert not run.predictor.any() and run.steps == 0
