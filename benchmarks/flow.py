@@ -149,8 +149,7 @@ def steps_of(ode: Any, beta: Callable[[Float], Float]) -> Iterator[Point]:
 def descent(case: Case) -> Iterator[Point]:
     """Gradient descent on the 2d weights; with the exponential loss on log L, which is normalized descent.
 
-    The step for the square loss is N/(4b‖X‖²), with b the largest coefficient of one feature alone: between
-    1/45 and 1/25 of the largest stable one at the end. A larger one is faster and less accurate.
+    The step for the square loss is that of limit.py, between 1/45 and 1/25 of the largest stable one.
     """
     largest = np.max(np.abs(case.X.T @ case.y) / np.einsum("nd,nd->d", case.X, case.X))
     slow = len(case.y) / (4 * largest * np.linalg.norm(case.X, 2) ** 2)
@@ -164,8 +163,7 @@ def descent(case: Case) -> Iterator[Point]:
 def follow(case: Case, method: Callable[[Case], Iterator[Point]], limit: float) -> Run:
     """The predictors at the levels: from the solver's interpolant if it has one, or the first ones beyond."""
     path: list[Float] = []
-    begun, steps, accuracy, before = time.perf_counter(), 0, math.nan, 0.0
-    points = method(case)
+    begun, steps, accuracy, before, points = time.perf_counter(), 0, math.nan, 0.0, method(case)
     while len(path) < len(case.levels):
         try:
             beta, inside, clock = next(points)
@@ -206,7 +204,7 @@ def fastest(solve: Callable[[], Run]) -> Run:
 def search(case: Case, method: Callable[..., Any], reference: Float, limit: float, goal: float) -> Run:
     """A method with the tolerance that reaches the goal fastest; if none does, with the most accurate one.
 
-    Tolerances go from tight to loose, and none gets more than twice the time of the best before it.
+    From the tightest that reaches it on, tolerances are loosened until one does not, or takes twice as long.
     """
     best, others = None, []
     for rtol in TOLERANCES:
@@ -215,10 +213,10 @@ def search(case: Case, method: Callable[..., Any], reference: Float, limit: floa
         run = run._replace(note=f"rtol {rtol:g}, {run.note}")
         error = case.error(run.path, reference)
         if error <= goal:
-            best = run if best is None or run.seconds < best.seconds else best
+            best = run if best is None else min(best, run, key=lambda run: run.seconds)
         elif best is None:
             others.append((error, not run.late, run))
-        elif run.path is not None:  # looser tolerances would miss the goal as well
+        else:
             break
     return best or min(reversed(others), key=lambda other: other[:2])[2]
 

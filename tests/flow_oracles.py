@@ -68,6 +68,22 @@ def linear_neuron():
     )
 
 
+def rounded_neuron(slope, eps):
+    """a·σ(⟨w, x⟩) with the kink of σ(t) = max(t, slope·t) rounded over eps (Azulay et al. 2021, Section 8)."""
+    high, low = (1 + slope) / 2, (1 - slope) / 2
+
+    def sigma(t):
+        return high * t + low * np.hypot(t, eps)
+
+    def pull(p, X, r):
+        t = X @ p[1]
+        return [np.asarray(r @ sigma(t)), p[0] * ((r * (high + low * t / np.hypot(t, eps))) @ X)]
+
+    return SimpleNamespace(
+        predictor=lambda p: p[0] * p[1], outputs=lambda p, X: p[0] * sigma(X @ p[1]), pull=pull
+    )
+
+
 def layer_network():
     """V Uᵀx with U (D, h) and V (m, h) (Min et al. 2021, Section 2); outputs (N, m), or (N,) for m = 1."""
 

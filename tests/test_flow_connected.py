@@ -9,6 +9,7 @@ from flow_oracles import (
     linear_neuron,
     logistic,
     raw_flow,
+    rounded_neuron,
     smoothed_leaky_flow,
     square,
     tangent_network,
@@ -247,6 +248,19 @@ def test_leaky_neurons_without_a_kink_are_linear_ones(loss):
     assert (np.sign(raw.predictor @ X.T) == y).all()
     found = tacit.flow(tacit.Neuron(0.7, w, slope=0.4), X, y, loss=loss, at=at)
     assert_same(found, raw, at)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 6, 10])
+@pytest.mark.parametrize("loss", ["exp", "logistic"])
+def test_leaky_neurons_under_other_losses_agree_with_rounded_kinks(seed, loss):
+    X, y = separable(5, 4, seed)
+    rng = np.random.default_rng(seed)
+    weights = [rng.choice([-1, 1]) * 0.7, 0.5 * rng.standard_normal(4)]
+    network = rounded_neuron(0.3, 1e-7)
+    at = beyond(network, weights, X, y, loss, 0.3, 1.0, 4.0, 20.0)
+    rounded = raw_flow(weights, network, X, y, LOSSES[loss], at, rtol=1e-9)
+    found = tacit.flow(tacit.Neuron(*weights, slope=0.3), X, y, loss=loss, at=at)
+    assert_same(found, rounded, at)
 
 
 def test_a_sample_with_target_zero_slides_for_ever():

@@ -12,6 +12,7 @@ from flow_oracles import (
     power_network,
     product_network,
     raw_flow,
+    rounded_neuron,
     smoothed_leaky_flow,
     square,
     sweeping_flow,
@@ -30,7 +31,7 @@ def distance(found, exact):
     return np.linalg.norm(found - exact, axis=-1).max() / np.linalg.norm(exact, axis=-1).max()
 
 
-@pytest.mark.parametrize("network", ["powers", "products", "neuron", "layers", "factors", "tangent"])
+@pytest.mark.parametrize("network", ["powers", "products", "neuron", "leaky", "layers", "factors", "tangent"])
 @pytest.mark.parametrize("loss", [square, exponential, logistic])
 def test_pull_is_the_gradient_of_the_loss(network, loss):
     rng = np.random.default_rng(0)
@@ -39,6 +40,7 @@ def test_pull_is_the_gradient_of_the_loss(network, loss):
         "powers": (power_network(3), [4, 4]),
         "products": (product_network(), [4] * 4),
         "neuron": (linear_neuron(), [(), 4]),
+        "leaky": (rounded_neuron(0.3, 0.5), [(), 4]),
         "layers": (layer_network(), [(4, 2), (1, 2)]),
         "factors": (factor_network(), [(2, 3), (2, 3)]),
         "tangent": (tangent_network(product_network(), rng.standard_normal((4, 4))), [4] * 4),
@@ -147,6 +149,17 @@ def test_rounded_kinks_do_not_matter(seed):
     )
     assert distance(round_.predictor, sharp.predictor) < 1e-5
     assert distance(round_.predictor[-1], sharp.predictor[-1]) < 1e-7
+
+
+def test_two_integrators_slide_alike():
+    rng = np.random.default_rng(1)
+    X, y, w = rng.standard_normal((4, 7)), rng.standard_normal(4), 0.4 * rng.standard_normal(7)
+    at = square(0.7 * np.maximum(X @ w, 0.3 * X @ w), y)[0] + np.array([0.5, 2.0, 8.0])
+    radau = smoothed_leaky_flow(0.7, w, 0.3, X, y, at, eps=1e-7)
+    lsoda = raw_flow([np.array(0.7), w], rounded_neuron(0.3, 1e-7), X, y, square, at, rtol=1e-10)
+    assert radau.slid
+    assert distance(lsoda.predictor, radau.predictor) < 1e-7
+    np.testing.assert_allclose(lsoda.log_time, radau.log_time, atol=1e-6)
 
 
 def test_rounded_kinks_are_none_at_slope_one():

@@ -17,6 +17,7 @@ from tacit.errors import InputError
 
 Float = NDArray[np.float64]
 Index = NDArray[np.intp]
+_COPIED = 1 << 26  # bytes
 
 _TEXT: dict[str, dict[str, Any]] = {
     ".csv": {"sep": ",", "low_memory": False},
@@ -97,6 +98,16 @@ def check_problem(X: Any, y: Any) -> tuple[Float, Float]:
     if len(y) != samples:
         raise InputError(f"X and y must have one row per sample: X has {samples} rows, y has {len(y)}")
     return X, y
+
+
+def kept(array: Float) -> Float:
+    """A copy that nobody can change, since the result refers to it later; not of arrays over 64 MB."""
+    frozen = not array.flags.writeable and array.base is None
+    if frozen or array.nbytes > _COPIED:
+        return array
+    copy = array.copy()
+    copy.flags.writeable = False
+    return copy
 
 
 def check_tolerance(tol: Any) -> None:

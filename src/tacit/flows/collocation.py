@@ -24,7 +24,7 @@ _REAL = 3 + 3 ** (2 / 3) - 3 ** (1 / 3)  # the real eigenvalue of A⁻¹
 _ERROR = np.array([-13 - 7 * _S6, -13 + 7 * _S6, -1]) / 3  # the embedded formula of order 3
 _LAGRANGE = np.linalg.inv(np.vander(_C, 3, increasing=True))  # coefficients of the stages' polynomials
 _ITERATIONS, _ATTEMPTS = 10, 120
-_SMALLEST = 1e-300
+_SMALLEST = 1e-250
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _newton_solve(
         change, dc = _newton(h, q, a, kernel, log_q - log_slopes + c[:, None])
         c = c + dc
         level = a * q + np.log(a) + log_q + change
-        log_q = np.where(level > -700, np.log(np.maximum(wrightomega(level), _SMALLEST)), level) - np.log(a)
+        log_q = np.where(level > -500, np.log(np.maximum(wrightomega(level), _SMALLEST)), level) - np.log(a)
         moved = path.size((h * (_A @ (np.exp(log_q) - q)))[2], point[2])
         if moved <= 1e-2 * rtol:
             return log_q, point[2], kernel[2]
@@ -167,6 +167,6 @@ def _error(path: Any, q: Float, theta: Float, rates: Float, kernel: Float, point
 def _filtered(q: Float, kernel: Float, raw: Float, h: float) -> Float:
     jacobian = q[:, None] * (kernel - q @ kernel)
     try:
-        return np.linalg.solve(_REAL / h * np.eye(len(q)) + jacobian, raw)
+        return np.asarray(np.linalg.solve(_REAL / h * np.eye(len(q)) + jacobian, raw), dtype=float)
     except np.linalg.LinAlgError:
         return np.full_like(raw, np.inf)

@@ -83,9 +83,9 @@ class Descent:
         done, length, here = 0, 1.0, self.begin()
         while done < self.most_steps:
             count = min(int(length), self.most_steps - done)
-            yield Segment(done, done + count, partial(self._state, here, done), discrete=True)
             after = self._state(here, done, done + count)
             self._check(here, after)
+            yield Segment(done, done + count, partial(self._state, here, done), discrete=True)
             here, done, length = after, done + count, max(_GROWTH * length, length + 1)
         raise Stall(f"stopped after {done:,} steps of size {self.step:g}; most_steps allows more")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 from scipy.integrate import LSODA
+from scipy.optimize import brentq
 
 from tacit.data import Float
 from tacit.flows.losses import Square
@@ -19,13 +20,17 @@ _EPS = float(np.finfo(float).eps)
 _FLOOR = 1e-8  # how close to the end of its domain a trial step may bring a slope, as a fraction
 _REBASE = 1e-3  # by how much a slope's distance to its end may shrink before the map is set up anew
 _HUGE = 1e150
+_SMALL = -46.0  # log of a predictor scale, 1e-20
+_LOOK = 16  # steps between two looks at whether the flow has come to rest
 _STATIONARY = 1e-11
 
 
 @dataclass(frozen=True)
 class _State:
-    clock: float
-    rapidity: Float
+    here: MirrorMap
+    base: float  # the clock when the map was set up; it may move on by less than its own rounding
+    clock: float  # since then, and ν since then
+    nu: Float
 
 
 class DualSquare:
@@ -47,32 +52,58 @@ class DualSquare:
 
     def begin(self) -> _State:
         """The state at the start."""
-        return _State(0.0, self.form.start)
+        return _State(self.map, 0.0, 0.0, np.zeros_like(self.y))
+
+    def _rapidity(self, state: _State) -> Float:
+        return state.here.rapidity(state.nu @ self.reach, _FLOOR)
 
     def segments(self) -> Iterator[Segment]:
-        """Steps of LSODA; the map follows when slopes come much closer to the ends of their domain."""
-        here, clock, first = self.map, 0.0, None
+        """Steps of LSODA; map and clock are set up anew where slopes come much closer to their ends."""
+        here, clock = self.map, 0.0
         while True:
-            solver = self._solver(here, clock, first)
-            for segment in solver_segments(solver, self._reader(here)):
-                yield segment
-                change = solver.y @ self.reach
-                if self._much_closer(here, change):
+            steps = self._steps(here, clock)
+            for count, segment in enumerate(steps):
+                if self._nearness(segment.state(segment.end)) < _REBASE:
+                    segment = self._cut(segment)
+                    yield segment
                     break
-                self._check_stall(segment.state(segment.end))
-            here, clock, first = here.moved(change), solver.t, solver.step_size
+                yield segment
+                if count % _LOOK == 0:
+                    self._check_stall(segment.state(segment.end))
+            clock += segment.end
+            here = here.moved(segment.state(segment.end).nu @ self.reach)
 
-    def _solver(self, here: MirrorMap, clock: float, first: float | None) -> LSODA:
-        options: dict[str, Any] = {} if first is None else {"first_step": first}
+    def _steps(self, here: MirrorMap, clock: float) -> Iterator[Segment]:
+        try:
+            yield from solver_segments(self._solver(here), partial(_State, here, clock))
+        except Stall as stall:
+            if here.power == np.inf or here.log_scale.min() > _SMALL:
+                raise
+            raise Stall(
+                f"{stall}: a deep network at so small a scale stands still until it jumps, faster than floats "
+                "can tell; tacit.limit predicts where it ends"
+            ) from None
+
+    def _cut(self, segment: Segment) -> Segment:
+        """The segment up to where the nearest slope has come a good deal closer to its end."""
+
+        def excess(clock: float) -> float:
+            return self._nearness(segment.state(clock)) - _REBASE / 2
+
+        if excess(segment.end) >= 0:
+            return segment
+        clock = brentq(excess, segment.start, segment.end, xtol=1e-300, rtol=1e-12)
+        return Segment(segment.start, float(clock), segment.state)
+
+    def _solver(self, here: MirrorMap) -> LSODA:
         return LSODA(
             lambda _, nu: self._velocity(here, nu),
-            clock,
+            0.0,
             np.zeros_like(self.y),
             1e300,
             rtol=self.rtol,
             atol=0.1 * self.rtol * self._natural_size(here),
             jac=lambda _, nu: self._jacobian(here, nu),
-            **options,
         )
 
     @quiet
@@ -96,20 +127,19 @@ class DualSquare:
         stiffness = np.minimum(here.stiffness(here.rapidity(nu @ self.reach, _FLOOR)), _HUGE)
         return -2 * self.loss.factor(len(self.y)) * ((self.X * stiffness) @ self.reach.T)
 
-    def _reader(self, here: MirrorMap) -> Any:
-        return quiet(lambda clock, nu: _State(clock, here.rapidity(nu @ self.reach, _FLOOR)))
-
     @quiet
-    def _much_closer(self, here: MirrorMap, change: Float) -> bool:
+    def _nearness(self, state: _State) -> float:
+        """By what factor the distance of a slope to the end of its domain has shrunk, at most."""
+        here = state.here
         if here.power == np.inf:
-            return False
-        ratio = np.minimum(1 - change / here.below, 1 + change / here.above)
-        return bool(ratio.min() < _REBASE)
+            return 1.0
+        change = state.nu @ self.reach
+        return float(np.minimum(1 - change / here.below, 1 + change / here.above).min())
 
     @quiet
     def _check_stall(self, state: _State) -> None:
         """Stop where the least-squares solution is reached, or the rounding of the residual."""
-        w = self.map.predictor(state.rapidity)
+        w = self.map.predictor(self._rapidity(state))
         residual = self.y - self.X @ w
         size = float(np.linalg.norm(residual))
         rounding = 2 * _EPS * float(np.linalg.norm(np.abs(self.X) @ np.abs(w) + np.abs(self.y)))
@@ -125,15 +155,15 @@ class DualSquare:
     @quiet
     def outputs(self, state: _State) -> Float:
         """X w."""
-        return self.X @ self.map.predictor(state.rapidity)
+        return self.X @ self.map.predictor(self._rapidity(state))
 
     @quiet
     def observe(self, state: _State) -> Observation:
         """Everything that is recorded of a state."""
-        w = self.map.predictor(state.rapidity)
-        return Observation(w, self.X @ w, self.form.lift(state.rapidity))
+        w = self.map.predictor(self._rapidity(state))
+        return Observation(w, self.X @ w, self.form.lift(self._rapidity(state)))
 
     @quiet
     def log_time(self, state: _State) -> float:
         """The logarithm of time at a state."""
-        return float(np.log(state.clock)) - self.form.log_speed
+        return float(np.log(state.base + state.clock)) - self.form.log_speed

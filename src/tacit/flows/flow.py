@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float, as_floats
+from tacit.data import Float, as_floats, kept
 from tacit.errors import InputError, NoPotentialError
 from tacit.flows.assemble import assemble
 from tacit.flows.dual import DualSquare
@@ -56,7 +56,8 @@ def flow(
     gradient descent and normalized gradient descent (Moroshko et al. 2020, Appendix H.5) with step size
     `step`, for at most most_steps steps, and record the first iterate at or beyond each accuracy.
 
-    A flow that cannot reach `until` ends where it stalls, with converged=False and the reason; Ctrl-C ends
+    The trajectory keeps its own copy of X and y unless they are larger than 64 MB. A flow that cannot reach
+    `until` ends where it stalls, with converged=False and the reason; Ctrl-C ends
     it too, and keeps what was computed.
     """
     begun = time.perf_counter()
@@ -64,8 +65,6 @@ def flow(
     X, y = _check_data(model, X, y, loss)
     _check_method(method, step, most_steps, linearized)
     problem = Problem(model, X, y, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
-    start = model.parametrization.outputs(model.start(X.shape[1]), X)
-    until, at = _targets(until, at, float(loss.accuracy(start, y)), problem)
     if loss.separating:
         check_separable(X.reshape(len(X), -1), y)
     if method in ("descent", "normalized"):
@@ -74,7 +73,12 @@ def flow(
         form: Form = Descent(problem, method == "normalized", step, most_steps, linearized)
     else:
         form = _form(problem, method, linearized)
-    recording = record(form, lambda state: float(loss.accuracy(form.outputs(state), y)), until, at)
+
+    def accuracy(state: Any) -> float:
+        return float(loss.accuracy(form.outputs(state), y))
+
+    until, at = _targets(until, at, accuracy(form.begin()), problem)
+    recording = record(form, accuracy, until, at)
     return assemble(recording, form, problem, linearized, begun)
 
 
@@ -122,7 +126,7 @@ def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Float, Float]:
         raise InputError(f"y must hold {wanted} for each of the {len(X)} samples of X, got shape {y.shape}")
     if loss.separating:
         _check_labels(y, loss, outputs)
-    return X, y
+    return kept(X), kept(y)
 
 
 def _check_labels(y: Float, loss: Loss, outputs: int) -> None:

@@ -63,7 +63,7 @@ class Square:
         size = xp.reshape(size, total.shape)
         positive = xp.where(total > 0, total, 1.0)
         accuracy = -xp.log(positive) - 2 * xp.log(size) - float(np.log(self.factor(y.shape[0])))
-        return xp.where(total > 0, accuracy, xp.inf)
+        return xp.where(total > 0, accuracy, xp.where(total == 0, xp.inf, xp.nan))
 
     def pull(self, outputs: Array, y: Array) -> Array:
         """−∂L/∂f = 2c·(y − f)."""

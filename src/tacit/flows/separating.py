@@ -13,7 +13,7 @@ the collocation steps across its kinks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -126,38 +126,36 @@ class SeparatingFlow:
 
     def segments(self) -> Iterator[Segment]:
         """Steps of 3-stage Radau IIA."""
-        path, clock, log_time = self.path, 0.0, -np.inf
+        path, log_time = self.path, -np.inf
         rates = _normalized(self.loss.log_slope(path.margins(np.zeros(path.samples))[0]))
         h, last = collocation.first_step(path, rates), None
         while True:
             step = collocation.step(path, self.loss, rates, h, last, self.rtol)
             if step is None:
-                raise Stall(f"the integrator found no step at clock {clock:.6g}")
-            piece = _Piece(self.loss, path, step, clock, log_time, self.rtol)
-            yield Segment(clock, clock + step.h, piece.state)
-            log_time = piece.state(clock + step.h).tell()
-            path, clock, rates, last = path.moved(step.theta[-1]), clock + step.h, step.q[-1], step
-            h = step.next_h
+                raise Stall("the integrator found no step that it can vouch for")
+            piece = _Piece(self.loss, path, step, log_time, self.rtol)
+            yield Segment(0.0, step.h, piece.state)
+            log_time = piece.state(step.h).tell()
+            path, rates, last, h = path.moved(step.theta[-1]), step.q[-1], step, step.next_h
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """A step, and the time at which it begins."""
+    """A step, with a clock that begins at 0, and the time at which it begins."""
 
     loss: Any
     path: Any
     step: Step
-    begin: float
     begin_log_time: float
     rtol: float
 
     @quiet
     def state(self, clock: float) -> MirrorState:
         """The state at an instant of the step."""
-        if clock <= self.begin:
+        if clock <= 0:
             start = self.path.margins(np.zeros(self.path.samples))[1]
             return MirrorState(start, lambda: self.begin_log_time)
-        fraction = (clock - self.begin) / self.step.h
+        fraction = clock / self.step.h
         step: Step | None = self.step
         if fraction < 1:
             step = collocation.shorter(self.path, self.loss, self.step, fraction, self.rtol)
@@ -167,21 +165,17 @@ class _Piece:
 
     def _march(self, clock: float) -> MirrorState:
         """The state at an instant of the step, reached by several shorter ones."""
-        piece, h = self, (clock - self.begin) / 2
+        path, rates, log_time, left, h = self.path, self.step.rates, self.begin_log_time, clock, clock / 2
         while True:
-            step = collocation.step(piece.path, self.loss, piece.step.rates, h, None, self.rtol)
+            step = collocation.step(path, self.loss, rates, h, None, self.rtol)
             if step is None:
-                raise Stall(f"the integrator found no step at clock {piece.begin:.6g}")
-            piece = replace(piece, step=step)
-            end = piece.begin + step.h
-            reached = piece.state(end)
-            if end >= clock * (1 - 1e-15):
+                raise Stall("the integrator found no step that it can vouch for")
+            reached = _Piece(self.loss, path, step, log_time, self.rtol).state(step.h)
+            left -= step.h
+            if left <= 1e-15 * clock:
                 return reached
-            following = replace(step, rates=step.q[-1])
-            piece = _Piece(
-                self.loss, piece.path.moved(step.theta[-1]), following, end, reached.tell(), self.rtol
-            )
-            h = min(step.next_h, clock - end)
+            path, rates, log_time = path.moved(step.theta[-1]), step.q[-1], reached.tell()
+            h = min(step.next_h, left)
 
     @quiet
     def _log_time(self, step: Step) -> float:

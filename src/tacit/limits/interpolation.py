@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data import Float, check_problem, check_tolerance
+from tacit.data import Float, check_problem, check_tolerance, kept
 from tacit.errors import InputError, NoPotentialError
 from tacit.limits.ends import least_l1, least_quadratic
 from tacit.limits.equations import Equations, prepare
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _EPS = float(np.finfo(np.float64).eps)
 _ROUGH = 1e-6  # residual that rounding does not excuse
-_COPIED = 1 << 26  # bytes
 _SEARCHED = 2_000_000  # entries of X up to which other multipliers are looked for
 
 
@@ -90,7 +89,7 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
     """
     begun = time.perf_counter()
     X, y = check_problem(X, y)
-    X, y = _kept(X), _kept(y)
+    X, y = kept(X), kept(y)
     check_tolerance(tol)
     potential = potential_of(model, X.shape[1])
     equations = prepare(X, y, tol)
@@ -115,16 +114,6 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
         X=X,
         y=y,
     )
-
-
-def _kept(array: Float) -> Float:
-    """A copy that nobody can change, since the result refers to it later; not of arrays over 64 MB."""
-    frozen = not array.flags.writeable and array.base is None
-    if frozen or array.nbytes > _COPIED:
-        return array
-    copy = array.copy()
-    copy.flags.writeable = False
-    return copy
 
 
 @quiet
