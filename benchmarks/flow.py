@@ -237,7 +237,7 @@ def compare(case: Case, limit: float) -> float:
         seconds = f"{more}{run.seconds:.{0 if run.late else 3}f}"
         ratio = f"{more}{run.seconds / mine:.{2 if run.seconds < 100 * mine else 0}f}"
         error = "-" if run.path is None else f"{case.error(run.path, reference):.1e}"
-        head = f"{case.name:12}  {case.loss:6}  {name:18} {seconds:>8} {ratio:>8}"
+        head = f"{case.name:14}  {case.loss:6}  {name:18} {seconds:>8} {ratio:>8}"
         print(f"{head} {error:>8} {distance_to_limit(case, run.path):>9}  {run.note}", flush=True)
     return mine
 
@@ -285,7 +285,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="the small problems only")
     parser.add_argument("--limit", type=float, default=120, metavar="SECONDS", help="time for one run (120)")
     options = parser.parse_args()
-    print("flow          loss    method              seconds  x Tacit    error  to limit  note")
+    print("flow            loss    method              seconds  x Tacit    error  to limit  note")
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # of solvers that are about to give up
         times = [compare(case, options.limit) for case in cases(options.quick)]

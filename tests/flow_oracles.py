@@ -69,7 +69,7 @@ def linear_neuron():
 
 
 def rounded_neuron(slope, eps):
-    """a·σ(⟨w, x⟩) with the kink of σ(t) = max(t, slope·t) rounded over eps (Azulay et al. 2021, Section 8)."""
+    """a·σ(⟨w, x⟩), the kink of σ(t) = max(t, slope·t) rounded over eps (Azulay et al. 2021, Section 8)."""
     high, low = (1 + slope) / 2, (1 - slope) / 2
 
     def sigma(t):
@@ -113,30 +113,27 @@ def factor_network():
 
 
 def tangent_network(network, start):
-    """Its linearization at `start`: outputs f₀ + J(θ − θ₀), predictor w₀ + ∂w/∂θ (θ − θ₀), for linear f = Xw.
-
-    J(θ − θ₀) is differentiated from `pull`, numerically, unit by unit.
-    """
+    """The linearization at `start`: outputs f₀ + J(θ − θ₀), predictor w₀ + ∂w/∂θ (θ − θ₀) where f = Xw."""
     start = [np.array(w, float) for w in start]
-    sizes = np.cumsum([w.size for w in start])[:-1]
+    sizes, known = np.cumsum([w.size for w in start])[:-1], {}
 
     def jacobian(X):
-        each = [network.pull(start, X, row) for row in np.eye(len(X))]
-        return np.array([np.concatenate([np.ravel(g) for g in gradient]) for gradient in each])
+        if X.tobytes() not in known:
+            rows = [network.pull(start, X, unit) for unit in np.eye(len(X))]
+            flat = np.array([np.concatenate([np.ravel(g) for g in row]) for row in rows])
+            known[X.tobytes()] = network.outputs(start, X), flat
+        return known[X.tobytes()]
 
-    def moved(weights):
-        return np.concatenate([np.ravel(w - o) for w, o in zip(weights, start, strict=True)])
+    def outputs(weights, X):
+        f, J = jacobian(X)
+        return f + J @ np.concatenate([np.ravel(w - o) for w, o in zip(weights, start, strict=True)])
 
-    def split(flat):
-        return [part.reshape(w.shape) for part, w in zip(np.split(flat, sizes), start, strict=True)]
+    def pull(weights, X, r):
+        parts = np.split(r @ jacobian(X)[1], sizes)
+        return [part.reshape(w.shape) for part, w in zip(parts, start, strict=True)]
 
-    features = len(network.predictor(start))
-    unit = jacobian(np.eye(features))
-    return SimpleNamespace(
-        predictor=lambda weights: network.predictor(start) + unit @ moved(weights),
-        outputs=lambda weights, X: network.outputs(start, X) + jacobian(X) @ moved(weights),
-        pull=lambda weights, X, r: split(r @ jacobian(X)),
-    )
+    features = np.eye(len(network.predictor(start)))
+    return SimpleNamespace(predictor=lambda weights: outputs(weights, features), outputs=outputs, pull=pull)
 
 
 def raw_flow(weights, network, X, y, loss, accuracies, *, rtol=1e-12, horizon=1e14):

@@ -82,7 +82,7 @@ def test_flow_agrees_with_many_digits(Z, depth, scale, loss):
     """From λ = 1e-6 to 1e8, and from the kernel regime to accuracies of 1e4·λ."""
     beyond = np.array([0.1, 1, 10, 100, 1e4]) * scale if scale >= 1 else np.array([1e-3, 1, 10, 100])
     at = START[loss] + beyond
-    exact = exact_exp_flow(Z, depth, np.log(scale), at, loss=loss, digits=22, stages=6, tol=1e-11)
+    exact = exact_exp_flow(Z, depth, np.log(scale), at, loss=loss, digits=20, stages=6, tol=1e-9)
     found = tacit.flow(diagonal(depth, scale), Z * SIGNS[:, None], SIGNS, loss=loss, at=at)
     assert found.converged
     np.testing.assert_array_equal(found.accuracy, at)
@@ -93,7 +93,7 @@ def test_flow_agrees_with_many_digits(Z, depth, scale, loss):
 @pytest.mark.parametrize("depth", [2, 3, 10])
 def test_flow_agrees_with_the_raw_weights(loss, depth):
     X, y = separable(5, 8, seed=1)
-    at = [1.0, 4.0, 30.0, 300.0]
+    at = [1.0, 4.0, 100.0]
     profile = np.exp(np.random.default_rng(2).uniform(-0.3, 0.3, 8))
     raw = raw_flow([0.7 * profile] * 2, power_network(depth), X, y, LOSSES[loss], at)
     found = tacit.flow(tacit.Diagonal(depth=depth, scale=0.7, profile=profile), X, y, loss=loss, at=at)
@@ -115,7 +115,7 @@ def test_flow_of_untied_weights_agrees_with_the_raw_weights(loss, start):
         weights = [u, v, u, v]
         model = tacit.UntiedDiagonal(scale=0.5, shape=shape)
     begin = LOSSES[loss](X @ product_network().predictor(weights), y)[0]
-    at = begin + np.array([0.5, 3.0, 20.0, 300.0])
+    at = begin + np.array([0.5, 3.0, 100.0])
     raw = raw_flow(weights, product_network(), X, y, LOSSES[loss], at)
     found = tacit.flow(model, X, y, loss=loss, at=at)
     assert_same(found, raw)
@@ -136,7 +136,7 @@ def test_flow_of_untied_weights_agrees_with_the_raw_weights(loss, start):
 def test_raw_parameters_are_another_way_to_the_same_trajectory(loss, model):
     X, y = separable(4, 6, seed=5)
     begin = tacit.flow(model, X, y, loss=loss, until=3.0).accuracy[0]
-    at = begin + np.array([0.2, 2.0, 10.0, 40.0])
+    at = begin + np.array([0.2, 2.0, 15.0])
     auto, raw = (tacit.flow(model, X, y, loss=loss, at=at, method=name) for name in ("auto", "parameters"))
     assert auto.method != raw.method
     assert_same(auto, raw)
@@ -183,7 +183,7 @@ def test_some_200_instants_are_recorded_from_start_to_end(loss):
 def test_time_overflows_and_its_logarithm_does_not():
     at = [600.0, 5000.0]
     found = tacit.flow(tacit.Diagonal(scale=1.0), PLAIN, np.ones(3), loss="exp", at=at)
-    exact = exact_exp_flow(PLAIN, 2, 0.0, at, digits=22, stages=6, tol=1e-11)
+    exact = exact_exp_flow(PLAIN, 2, 0.0, at, digits=20, stages=6, tol=1e-9)
     assert np.isfinite(found.time[0]) and found.time[1] == np.inf
     np.testing.assert_allclose(found.log_time, exact.log_time, rtol=1e-9)
     np.testing.assert_allclose(found.time[0], np.exp(exact.log_time[0]), rtol=1e-5)
@@ -254,13 +254,12 @@ def test_flow_at_a_huge_scale_is_the_sweeping_process(depth, Z):
 
 
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
-@pytest.mark.parametrize("kind", ["tied", "deep", "untied", "biased"])
+@pytest.mark.parametrize("kind", ["tied", "deep", "biased"])
 def test_linearized_flow_is_that_of_the_tangent(loss, kind):
     X, y = separable(4, 6, seed=11)
     network, weights, model = {
         "tied": (power_network(2), [np.full(6, 0.6)] * 2, tacit.Diagonal(scale=0.6)),
         "deep": (power_network(3), [np.full(6, 0.6)] * 2, tacit.Diagonal(depth=3, scale=0.6)),
-        "untied": (product_network(), np.full((4, 6), 0.6), tacit.UntiedDiagonal(scale=0.36)),
         "biased": (
             product_network(),
             np.random.default_rng(1).standard_normal((4, 6)),
@@ -268,7 +267,7 @@ def test_linearized_flow_is_that_of_the_tangent(loss, kind):
         ),
     }[kind]
     tangent = tangent_network(network, weights)
-    at = LOSSES[loss](tangent.outputs(weights, X), y)[0] + np.array([0.3, 3.0, 30.0, 500.0])
+    at = LOSSES[loss](tangent.outputs(weights, X), y)[0] + np.array([0.3, 3.0, 100.0])
     raw = raw_flow(weights, tangent, X, y, LOSSES[loss], at)
     found = tacit.flow(model, X, y, loss=loss, at=at, linearized=True)
     assert found.linearized

@@ -63,7 +63,7 @@ def test_pull_is_the_gradient_of_the_loss(network, loss):
         np.testing.assert_allclose(gradient, numerical, rtol=1e-7, atol=1e-8)
 
 
-@pytest.mark.parametrize("depth", [2, 2.5, 10])
+@pytest.mark.parametrize("depth", [2, 10])
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 def test_many_digits_agree_with_the_raw_weights(depth, loss):
     """The raw weights know nothing of θ, of h_D or of the accuracy as a clock."""
@@ -71,7 +71,9 @@ def test_many_digits_agree_with_the_raw_weights(depth, loss):
     accuracies = [0.5, 3.0, 40.0]
     weights = [2.0 ** (1 / depth) * profile] * 2
     raw = raw_flow(weights, power_network(depth), KINK, np.ones(3), LOSSES[loss], accuracies)
-    exact = exact_exp_flow(KINK, depth, np.log(2), accuracies, loss=loss, profile=profile, tol=1e-13)
+    exact = exact_exp_flow(
+        KINK, depth, np.log(2), accuracies, loss=loss, profile=profile, digits=22, tol=1e-12
+    )
     assert distance(raw.predictor, exact.predictor) < 1e-9
     np.testing.assert_allclose(raw.log_time, exact.log_time, rtol=1e-9, atol=1e-9)
 
@@ -94,19 +96,18 @@ def test_many_digits_agree_with_radau_in_double_precision():
 
 def test_many_digits_at_a_huge_scale_do_not_depend_on_the_steps():
     coarse, fine = (
-        exact_exp_flow(LOCAL, 3, np.log(1e8), [1e9, 1e11], digits=22, stages=stages, tol=tol)
-        for stages, tol in [(5, 1e-9), (6, 1e-11)]
+        exact_exp_flow(LOCAL, 3, np.log(1e8), [1e9, 1e11], digits=20, stages=stages, tol=tol)
+        for stages, tol in [(5, 1e-9), (6, 1e-10)]
     )
     assert distance(coarse.predictor, fine.predictor) < 1e-7
     np.testing.assert_allclose(coarse.log_time, fine.log_time, rtol=1e-12)
 
 
-@pytest.mark.parametrize("depth", [2, 3])
-def test_many_digits_at_a_huge_scale_agree_with_the_sweeping_process(depth):
+def test_many_digits_at_a_huge_scale_agree_with_the_sweeping_process():
     """A process without any λ, any loss or any differential equation."""
-    accuracies = np.array([0.1, 1, 10, 100])
-    exact = exact_exp_flow(LOCAL, depth, np.log(1e8), accuracies * 1e8, digits=22, stages=5, tol=1e-10)
-    assert distance(exact.predictor / 1e8, sweeping_flow(LOCAL, depth, accuracies, steps=1000)) < 1e-3
+    levels = np.array([0.1, 1, 10, 100])
+    exact = exact_exp_flow(LOCAL, 3, np.log(1e8), levels * 1e8, digits=22, stages=5, tol=1e-9)
+    assert distance(exact.predictor / 1e8, sweeping_flow(LOCAL, 3, levels, steps=500)) < 1e-5
 
 
 @pytest.mark.parametrize("depth", [2, 3, 4])
@@ -140,7 +141,7 @@ def test_raw_time_is_that_of_the_kernel_flow_under_the_exponential_loss():
     np.testing.assert_allclose(raw.log_time, exact, rtol=1e-10)
 
 
-@pytest.mark.parametrize("seed", [1, 4, 9])
+@pytest.mark.parametrize("seed", [1, 9])
 def test_rounded_kinks_do_not_matter(seed):
     rng = np.random.default_rng(seed)
     X, y, w = rng.standard_normal((4, 7)), rng.standard_normal(4), 0.4 * rng.standard_normal(7)

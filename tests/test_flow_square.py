@@ -22,7 +22,7 @@ def accuracies(model_outputs, y, *beyond):
 
 
 @pytest.mark.parametrize("depth", [2, 3, 4])
-@pytest.mark.parametrize("scale", [1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0])
+@pytest.mark.parametrize("scale", [1e-3, 0.1, 1.0, 100.0])
 def test_flow_ends_at_the_limit(depth, scale):
     X, y = gaussian_problem(8, 20, nonzero=3, seed=1)
     model = tacit.Diagonal(depth=depth, scale=scale)
@@ -33,8 +33,8 @@ def test_flow_ends_at_the_limit(depth, scale):
     assert found.drift < 1e-8
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("shape", [-0.9, -0.3, 0.0, 0.6, 0.9, "mixed"])
+@pytest.mark.parametrize("scale", [1e-6, 1e-2, 1e3])
+@pytest.mark.parametrize("shape", [-0.9, 0.0, 0.6, "mixed"])
 def test_flow_of_untied_weights_ends_at_the_limit(scale, shape):
     X, y = gaussian_problem(8, 20, nonzero=3, seed=2)
     shape = np.random.default_rng(0).uniform(-0.9, 0.9, 20) if shape == "mixed" else shape

@@ -80,8 +80,8 @@ class DualSquare:
             if here.power == np.inf or here.log_scale.min() > _SMALL:
                 raise
             raise Stall(
-                f"{stall}: a deep network at so small a scale stands still until it jumps, faster than floats "
-                "can tell; tacit.limit predicts where it ends"
+                f"{stall}: a deep network at so small a scale stands still until it jumps, faster than "
+                "floats can tell; tacit.limit predicts where it ends"
             ) from None
 
     def _cut(self, segment: Segment) -> Segment:

@@ -56,9 +56,9 @@ def flow(
     gradient descent and normalized gradient descent (Moroshko et al. 2020, Appendix H.5) with step size
     `step`, for at most most_steps steps, and record the first iterate at or beyond each accuracy.
 
-    The trajectory keeps its own copy of X and y unless they are larger than 64 MB. A flow that cannot reach
-    `until` ends where it stalls, with converged=False and the reason; Ctrl-C ends
-    it too, and keeps what was computed.
+    A flow that cannot reach `until` ends where it stalls, with converged=False and the reason; Ctrl-C ends
+    it too, and keeps what was computed. The trajectory has its own copy of X and y unless they are larger
+    than 64 MB.
     """
     begun = time.perf_counter()
     loss = as_loss(loss)

@@ -98,6 +98,10 @@ class Sliding(WeightFlow):
         a, t, p = self._pulls(flat)
         return np.append(p @ self.parametrization.activation(t), a * self._gated(p))
 
+    def _gain(self, velocity: Float) -> float:
+        """a'² + ‖w'‖², with w' = Xᵀν'."""
+        return float(velocity[0] ** 2 + velocity[1:] @ self.K @ velocity[1:])
+
     def _gates(self, p: Float) -> Float:
         return self._gated(p) / np.where(p == 0, 1.0, p)
 

@@ -15,7 +15,7 @@ from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
 
 _EPS = float(np.finfo(float).eps)
-_STILL = 1e-10  # relative movement of the weights in all the time so far, below which they stand still
+_STILL = 1e-10  # the part of a weight's whole movement below which it stands still, given as much time again
 _IMPLICIT = 600  # unknowns up to which an implicit method can afford its Jacobian, without a formula for it
 
 
@@ -157,7 +157,11 @@ class WeightFlow:
         if not self.relative:
             return self.velocity(self.start + unknowns)
         velocity = self.velocity(self.start + unknowns[:-1])
-        return np.append(velocity, 1 - unknowns[-1] * (velocity @ velocity))
+        return np.append(velocity, 1 - unknowns[-1] * self._gain(velocity))
+
+    def _gain(self, velocity: Float) -> float:
+        """The rate at which the accuracy grows, ‖θ'‖² in the clock of the separating losses."""
+        return float(velocity @ velocity)
 
     @quiet
     def _rate_jacobian(self, _: float, unknowns: Float) -> Float:
@@ -176,12 +180,9 @@ class WeightFlow:
         """Stop where the weights have come to rest, or left the range of floats."""
         if not np.isfinite(theta).all():
             raise Stall("the weights left the range of floats")
-        moving = np.abs(self.velocity(theta)) * clock
-        if (moving <= _STILL * (np.abs(theta) + 1e-12 * np.abs(theta).max())).all():
-            raise Stall(self._why_at_rest(theta))
-
-    def _why_at_rest(self, theta: Float) -> str:
-        return (
-            "a stationary point with nonzero loss: no weight moves by more than 1e-10 of itself any more "
-            "(the model cannot fit these data from here, or its accuracy is at the rounding of floats)"
-        )
+        moving, moved = np.abs(self.velocity(theta)) * clock, np.abs(theta - self.start)
+        if (moving <= _STILL * moved + _EPS * _STILL * np.abs(theta)).all():
+            raise Stall(
+                "a stationary point with nonzero loss: every weight has come to rest (the model cannot fit "
+                "these data from here, or its accuracy is at the rounding of floats)"
+            )
