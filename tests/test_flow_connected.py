@@ -263,6 +263,24 @@ def test_leaky_neurons_under_other_losses_agree_with_rounded_kinks(seed, loss):
     assert_same(found, rounded, at)
 
 
+def test_a_leaky_neuron_may_start_on_all_its_kinks():
+    X, y = separable(4, 5, seed=3)
+    at = square(np.zeros(4), y)[0] + np.array([0.1, 1.0, 8.0])
+    rounded = smoothed_leaky_flow(0.7, np.zeros(5), 0.3, X, y, at)
+    found = tacit.flow(tacit.Neuron(0.7, np.zeros(5), slope=0.3), X, y, at=at)
+    assert found.converged and distance(found.predictor, rounded.predictor) < 1e-6
+
+
+def test_equal_samples_slide_together():
+    a, w, slope, X, y, _ = leaky_problem(6)
+    X, y = np.vstack([X, X[:2]]), np.append(y, y[:2])
+    at = square(a * np.maximum(X @ w, slope * (X @ w)), y)[0] + np.array([0.5, 4.0, 15.0])
+    rounded = smoothed_leaky_flow(a, w, slope, X, y, at, rtol=1e-9)
+    found = tacit.flow(tacit.Neuron(a, w, slope=slope), X, y, at=at)
+    assert rounded.slid and found.converged
+    assert distance(found.predictor, rounded.predictor) < 2e-6
+
+
 def test_a_sample_with_target_zero_slides_for_ever():
     """w·x reaches the kink in finite time from one side, and the target 0 keeps it there."""
     X, y = np.array([[1.0, 0.0], [0.5, 1.0]]), np.array([0.0, 1.0])

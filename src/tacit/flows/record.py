@@ -1,9 +1,9 @@
-"""Recording a flow: at accuracies asked for, or at some 200 points where it moves; never every step."""
+"""Recording a flow: at accuracies asked for, or at some 200 instants; never every step."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,54 +15,19 @@ from tacit.progress import Meter
 
 _POINTS = 200
 _PATIENCE = 5000
-_INSIDE = 1  # places at which a step is looked at; more where it spans decades of accuracy
-_MORE = 40
+
+Seen = tuple[Any, float]  # a state and its accuracy
 
 
-@dataclass
+@dataclass(frozen=True)
 class Recording:
-    """States and their accuracies, why the flow stopped, and how many steps it took."""
+    """States and their accuracies, whether the goal was reached and why not, and the number of steps."""
 
-    states: list[Any] = field(default_factory=list)
-    accuracies: list[float] = field(default_factory=list)
-    converged: bool = False
-    reason: str = ""
-    steps: int = 0
-    stride: int = 1  # of the instants offered, every so many is kept
-    offered: int = 0
-    best: float = -np.inf
-    idle: int = 0  # segments without any gain
-
-    def add(self, state: Any, accuracy: float) -> None:
-        """Keep one more state."""
-        self.states.append(state)
-        self.accuracies.append(accuracy)
-
-    def check_progress(self, accuracy: float) -> None:
-        """Refuse to go on for thousands of steps that lead nowhere."""
-        gained = accuracy > self.best + 1e-9
-        self.best, self.idle = (accuracy, 0) if gained else (self.best, self.idle + 1)
-        if self.idle > _PATIENCE:
-            raise Stall(
-                f"no gain in accuracy over the last {_PATIENCE:,} steps: a saddle or a stationary point, or "
-                "the tolerance is too coarse for the accuracy asked for (lower rtol)"
-            )
-
-    def wants(self) -> bool:
-        """Is the next instant that is offered to be kept?"""
-        self.offered += 1
-        if len(self.states) >= 2 * _POINTS:
-            self.thin(_POINTS)
-            self.stride *= 2
-        return self.offered % self.stride == 0
-
-    def thin(self, most: int) -> None:
-        """Keep at most so many, evenly, the first and the last among them."""
-        count = len(self.states)
-        if count > most:
-            kept = np.unique(np.linspace(0, count - 1, most).round().astype(int))
-            self.states = [self.states[i] for i in kept]
-            self.accuracies = [self.accuracies[i] for i in kept]
+    states: list[Any]
+    accuracies: list[float]
+    converged: bool
+    reason: str
+    steps: int
 
 
 def record(form: Form, accuracy: Callable[[Any], float], until: float, at: Float | None) -> Recording:
@@ -71,65 +36,45 @@ def record(form: Form, accuracy: Callable[[Any], float], until: float, at: Float
     Without `at`, some 200 states between its start and its end. A flow that stalls, or is interrupted
     with Ctrl-C, keeps what it has.
     """
-    recording, targets = Recording(), None if at is None else list(at)
     state = form.begin()
     last = (state, accuracy(state))
-    if targets is None or targets[0] <= last[1]:
-        recording.add(*last)
-    while targets and targets[0] <= last[1]:
-        targets.pop(0)
+    keeper = _Overview(last) if at is None else _Targets(last, list(at))
+    patience, steps, converged = _Patience(), 0, False
     with Meter("gradient flow", last[1], until) as meter:
         try:
             for segment in form.segments() if last[1] < until else ():
-                recording.steps += int(segment.end - segment.start) if segment.discrete else 1
-                last = _follow(recording, segment, accuracy, until, targets)
+                reader = _Reader(segment, accuracy)
+                last = reader(segment.end)
+                if last[1] >= until:
+                    last, reader = reader.locate(until)
+                steps += int(reader.segment.end - segment.start) if segment.discrete else 1
+                keeper.follow(reader, last)
                 meter.update(last[1])
-                recording.check_progress(last[1])
                 if last[1] >= until:
                     break
-            recording.converged, recording.reason = True, f"reached accuracy {until:.6g}"
+                patience.check(last[1])
+            converged, reason = True, f"reached accuracy {until:.6g}"
         except Stall as stall:
-            recording.reason = str(stall)
+            reason = str(stall)
         except KeyboardInterrupt:
-            recording.reason = "interrupted"
-    if not recording.states or (not recording.converged and last[1] > recording.accuracies[-1]):
-        recording.add(*last)
-    if at is None:
-        recording.thin(_POINTS)
-    return recording
+            reason = "interrupted"
+    kept = keeper.finish(last, converged)
+    return Recording([each for each, _ in kept], [level for _, level in kept], converged, reason, steps)
 
 
-def _follow(
-    recording: Recording,
-    segment: Segment,
-    accuracy: Callable[[Any], float],
-    until: float,
-    targets: list[float] | None,
-) -> tuple[Any, float]:
-    """Record what falls into this segment; the state at its end, or where `until` is reached."""
-    reader = _Reader(segment, accuracy)
-    last = reader(segment.end)
-    if targets is not None:
-        while targets and targets[0] <= min(last[1], until):
-            recording.add(*reader.locate(targets.pop(0)))
-        return reader.locate(until) if last[1] >= until else last
-    for clock in _inside(segment, recording.best, last[1]):
-        if recording.wants():
-            state, level = last if clock == segment.end else reader(clock)
-            if level < until:
-                recording.add(state, level)
-    if last[1] >= until:
-        last = reader.locate(until)
-        recording.add(*last)
-    return last
+class _Patience:
+    """Refuses to go on for thousands of steps that lead nowhere."""
 
+    best, idle = -np.inf, 0
 
-def _inside(segment: Segment, before: float, after: float) -> Float:
-    """Instants at which a segment is looked at, its end among them."""
-    decades = np.log10((10 + abs(after)) / (10 + abs(before))) if np.isfinite([before, after]).all() else 0.0
-    count = int(min(_MORE, _INSIDE + 5 * max(0.0, decades)))
-    clocks = np.linspace(segment.start, segment.end, count + 1)[1:]
-    return np.unique(np.ceil(clocks)) if segment.discrete else clocks
+    def check(self, accuracy: float) -> None:
+        gained = accuracy > self.best + 1e-9
+        self.best, self.idle = (accuracy, 0) if gained else (self.best, self.idle + 1)
+        if self.idle > _PATIENCE:
+            raise Stall(
+                f"no gain in accuracy over the last {_PATIENCE:,} steps: a saddle or a stationary point, or "
+                "the tolerance is too coarse for the accuracy asked for (lower rtol)"
+            )
 
 
 @dataclass
@@ -139,27 +84,107 @@ class _Reader:
     segment: Segment
     accuracy: Callable[[Any], float]
 
-    def __call__(self, clock: float) -> tuple[Any, float]:
+    def __call__(self, clock: float) -> Seen:
         state = self.segment.state(clock)
         return state, self.accuracy(state)
 
-    def locate(self, target: float) -> tuple[Any, float]:
-        """The state at which the accuracy is the target."""
-        start, end = self.segment.start, self.segment.end
-        if self.segment.discrete:
-            return self(self._first_step(target, int(start), int(end)))
-        ends = [self(clock)[1] - target for clock in (start, end)]
-        if ends[0] >= 0 or ends[1] <= 0:  # rounding only: the target is one of the ends
-            clock = start if ends[0] >= 0 else end
-        else:
-            clock = brentq(
-                lambda c: self(c)[1] - target, start, end, xtol=1e-300, rtol=4 * np.finfo(float).eps
-            )
-        return self.segment.state(float(clock)), target
+    def locate(self, target: float) -> tuple[Seen, _Reader]:
+        """The state at which the accuracy is the target, and a reader of the segment up to there."""
+        start, end, discrete = self.segment.start, self.segment.end, self.segment.discrete
+        clock = float(self._first_step(target) if discrete else self._root(target))
+        seen = self(clock) if discrete else (self.segment.state(clock), target)
+        return seen, _Reader(Segment(start, min(clock, end), self.segment.state, discrete), self.accuracy)
 
-    def _first_step(self, target: float, low: int, high: int) -> int:
-        """The first of these steps at or beyond the target, by bisection; the last one is."""
+    def _root(self, target: float) -> float:
+        start, end = self.segment.start, self.segment.end
+        if self(start)[1] >= target:  # by rounding only
+            return start
+        if self(end)[1] <= target:
+            return end
+        tight = 4 * float(np.finfo(float).eps)
+        return float(brentq(lambda clock: self(clock)[1] - target, start, end, xtol=1e-300, rtol=tight))
+
+    def _first_step(self, target: float) -> int:
+        """The first of the steps at or beyond the target, by bisection; the last one is."""
+        low, high = int(self.segment.start), int(self.segment.end)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self(middle)[1] >= target else (middle, high)
         return high
+
+
+class _Targets:
+    """Keeps the states at given accuracies."""
+
+    def __init__(self, first: Seen, targets: list[float]):
+        self.kept, self.targets = [], targets  # type: list[Seen], list[float]
+        while self.targets and self.targets[0] <= first[1]:
+            self.targets.pop(0)
+            self.kept = [first]
+
+    def follow(self, reader: _Reader, last: Seen) -> None:
+        """Keep what falls into this segment."""
+        while self.targets and self.targets[0] <= last[1]:
+            target = self.targets.pop(0)
+            self.kept.append(last if target == last[1] else reader.locate(target)[0])
+
+    def finish(self, last: Seen, converged: bool) -> list[Seen]:
+        """What was asked for and, where the flow stopped short of it, its last state."""
+        if not self.kept or (not converged and last[1] > self.kept[-1][1]):
+            self.kept.append(last)
+        return self.kept
+
+
+class _Overview:
+    """Keeps about 200 states: ends of steps, thinned out where these are more and filled in where fewer."""
+
+    def __init__(self, first: Seen):
+        self.kept, self.readers = [first], []  # type: list[Seen], list[_Reader] | None
+        self.stride, self.count = 1, 0
+
+    def follow(self, reader: _Reader, last: Seen) -> None:
+        """Keep the end of a segment, or of every so many of them."""
+        self.count += 1
+        if self.count % self.stride == 0:
+            self.kept.append(last)
+        if self.readers is not None:
+            self.readers.append(reader)
+            self.readers = self.readers if len(self.readers) < _POINTS else None
+        if len(self.kept) > 2 * _POINTS:
+            self.kept, self.stride = _thinned(self.kept), 2 * self.stride
+
+    def finish(self, last: Seen, converged: bool) -> list[Seen]:
+        """The states kept, the first and the last among them."""
+        if self.readers:
+            self.kept = self._filled(self.readers)
+        if self.kept[-1][0] is not last[0]:
+            self.kept.append(last)
+        return _thinned(self.kept)
+
+    def _filled(self, readers: list[_Reader]) -> list[Seen]:
+        """More states within the segments, the more the further the accuracy goes in one."""
+        levels = np.array([level for _, level in self.kept])
+        reach = np.log(10 + np.abs(levels - levels[0]))
+        share = (np.diff(reach) / max(reach[-1] - reach[0], 1e-300) + 1 / len(readers)) / 2
+        counts = np.diff(np.append(0, np.floor(np.cumsum(share) * (_POINTS - len(self.kept)) + 1e-9))).astype(
+            int
+        )
+        filled = [self.kept[0]]
+        for reader, count, end in zip(readers, counts, self.kept[1:], strict=True):
+            filled += [reader(clock) for clock in _inside(reader.segment, count)]
+            filled.append(end)
+        return filled
+
+
+def _inside(segment: Segment, count: int) -> Float:
+    """Instants strictly inside a segment."""
+    clocks = np.linspace(segment.start, segment.end, count + 2)[1:-1]
+    if not segment.discrete:
+        return clocks
+    return np.setdiff1d(np.round(clocks), [segment.start, segment.end])
+
+
+def _thinned(seen: list[Seen]) -> list[Seen]:
+    """At most 200, evenly, the first and the last among them."""
+    kept = np.unique(np.linspace(0, len(seen) - 1, _POINTS).round().astype(int))
+    return [seen[i] for i in kept]

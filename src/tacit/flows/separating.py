@@ -27,8 +27,7 @@ from tacit.flows.mirror import MirrorMap
 from tacit.flows.segments import Observation, Problem, Segment, Stall
 from tacit.potentials.arrays import quiet
 
-_DROP = 60.0  # e^{-60} of the time is not worth counting
-_PANELS = 10
+_DROP = 40.0  # e^{-40} of the time is not worth counting
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
@@ -188,15 +187,23 @@ class _Piece:
         """
         path, loss = self.path, self.loss
         margins, point = path.margins(step.theta[-1])
-        rates = _normalized(loss.log_slope(margins))
+        log_slopes = loss.log_slope(margins)
+        rates = _normalized(log_slopes)
         growth = step.h * float(rates @ (loss.slope_rate(margins) * path.velocity(point, rates)))
+        last = -float(log_mean_exp(log_slopes))
         length = min(1.0, _DROP / max(growth, 1e-300))
-        panels = int(np.clip(np.ceil(growth * length / 7), 1, _PANELS))
-        grid = (1 - length) + length * (np.arange(panels)[:, None] + (_NODES + 1) / 2).ravel() / panels
-        logs = -log_mean_exp(loss.log_slope(path.margins(step.at(grid))[0]))
-        weights = np.tile(_WEIGHTS, panels) * (length * step.h / (2 * panels))
-        top = logs.max()
-        return float(top + np.log(weights @ np.exp(logs - top)))
+        while length < 1 and last - self._log_pace(step, np.array([1 - length]))[0] < _DROP:
+            length = min(1.0, 2 * length)
+        halvings = max(0, int(np.ceil(np.log2(max(growth * length, 1e-300)))))
+        ends = length * 0.5 ** np.append(np.arange(halvings + 1), np.inf)  # distances of panels from the end
+        halves = (ends[:-1] - ends[1:]) / 2
+        places = 1 - (ends[:-1] - halves)[:, None] + halves[:, None] * _NODES
+        weights = step.h * (halves[:, None] * _WEIGHTS).ravel()
+        return last + float(np.log(weights @ np.exp(self._log_pace(step, places.ravel()) - last)))
+
+    def _log_pace(self, step: Step, fractions: Float) -> Float:
+        """log dt/ds at fractions of the step."""
+        return -log_mean_exp(self.loss.log_slope(self.path.margins(step.at(fractions))[0]))
 
 
 @quiet
