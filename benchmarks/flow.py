@@ -29,7 +29,7 @@ from tacit.problems import sparse_regression
 Float = NDArray[np.float64]
 Point = tuple[Float, Callable[[], Callable[[float], Float]] | None, float]  # β, β in the last step, clock
 SIZES, WIDTHS = ((20, 100), (100, 1000)), (500, 10_000)
-TOLERANCES = (1e-13, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6)
+TOLERANCES = (1e-13, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7)
 TIGHT, GOAL = 1e-12, 1e-8  # tolerance of the reference; the error asked for, Tacit's where that is larger
 RESIDUALS = np.array([0.5, 1e-1, 1e-2, 1e-4, 1e-6, 1e-8])  # ‖Xβ − y‖/‖y‖ where square losses are compared
 NORMALIZED_STEP = 1e-3  # Moroshko et al. 2020, Appendix H.5
@@ -283,7 +283,7 @@ def main() -> None:
     """Parse, measure, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="the small problems only")
-    parser.add_argument("--limit", type=float, default=120, metavar="SECONDS", help="time for one run (120)")
+    parser.add_argument("--limit", type=float, default=60, metavar="SECONDS", help="time for one run (60)")
     options = parser.parse_args()
     print("flow            loss    method              seconds  x Tacit    error  to limit  note")
     with warnings.catch_warnings(), np.errstate(all="ignore"):

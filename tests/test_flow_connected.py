@@ -312,8 +312,7 @@ def test_factorizations_classify_matrices(loss):
     weights = [0.5 * rng.standard_normal((3, 4)), 0.5 * rng.standard_normal((2, 4))]
     at = beyond(factor_network(), weights, X, y, loss, 0.2, 2.0, 30.0)
     raw = raw_flow(weights, factor_network(), X, y, LOSSES[loss], at)
-    for method in METHODS:
-        assert_same(tacit.flow(tacit.Factorization(*weights), X, y, loss=loss, at=at, method=method), raw, at)
+    assert_same(tacit.flow(tacit.Factorization(*weights), X, y, loss=loss, at=at), raw, at)
 
 
 def test_width_does_not_matter_to_factorizations():

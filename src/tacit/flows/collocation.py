@@ -125,7 +125,7 @@ def _newton_solve(
         if c is None:
             c = np.logaddexp.reduce(log_slopes, axis=1)
         kernel = loss.slope_rate(margins)[:, :, None] * path.kernel(point)
-        a = np.maximum(h * np.diag(_A)[:, None] * np.einsum("inn->in", kernel), _SMALLEST)
+        a = np.maximum(h * np.diag(_A)[:, None] * np.diagonal(kernel, axis1=1, axis2=2), _SMALLEST)
         change, dc = _newton(h, q, a, kernel, log_q - log_slopes + c[:, None])
         c = c + dc
         level = a * q + np.log(a) + log_q + change
@@ -145,9 +145,9 @@ def _newton(h: float, q: Float, a: Float, kernel: Float, excess: Float) -> tuple
     size = stages * samples
     column = q / (1 + a * q)
     matrix = np.zeros((size + stages, size + stages))
-    blocks = h * _A[:, None, :, None] * kernel[:, :, None, :] * column
+    blocks = (h * _A)[:, None, :, None] * (kernel[:, :, None, :] * column)
     matrix[:size, :size] = blocks.reshape(size, size)
-    matrix[np.arange(size), np.arange(size)] += (1 / (1 + a * q)).ravel()
+    matrix.flat[: size * (size + stages) : size + stages + 1] += (1 / (1 + a * q)).ravel()
     for i in range(stages):
         own = slice(i * samples, (i + 1) * samples)
         matrix[own, size + i], matrix[size + i, own] = 1.0, column[i]

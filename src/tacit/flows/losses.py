@@ -85,7 +85,7 @@ class _Separating:
 
     def accuracy(self, outputs: Array, y: Array) -> Array:
         """−log L = −log mean ℓ(y f)."""
-        return -log_mean_exp(self.log_terms(y * outputs))
+        return 0.0 - log_mean_exp(self.log_terms(y * outputs))  # never −0
 
     def pull(self, outputs: Array, y: Array) -> Array:
         """−(1/L)·∂L/∂f, from differences of logarithms (Moroshko et al. 2020, equation 87)."""

@@ -59,7 +59,8 @@ class DiagonalPath:
 
     def size(self, change: Float, u: Float) -> float:
         """A change of θ as the change it makes of the rapidities, relative to them where they are small."""
-        moved = np.abs(self.map.rapidity_rate(u) * (change @ self.reach)).max()
+        slopes = change @ self.reach
+        moved = np.abs(slopes if self.map.power == np.inf else self.map.rapidity_rate(u) * slopes).max()
         return float(moved / max(min(np.abs(u).max(), 1.0), 1e-300))
 
     def moved(self, theta: Float) -> DiagonalPath:

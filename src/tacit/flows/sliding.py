@@ -102,6 +102,10 @@ class Sliding(WeightFlow):
         """a'² + ‖w'‖², with w' = Xᵀν'."""
         return float(velocity[0] ** 2 + velocity[1:] @ self.K @ velocity[1:])
 
+    def _of_weights(self, change: Float) -> Float:
+        """(a, ν) as (a, Xᵀν): ν itself may go on for ever without moving w."""
+        return np.append(change[0], change[1:] @ self.X)
+
     def _gates(self, p: Float) -> Float:
         return self._gated(p) / np.where(p == 0, 1.0, p)
 

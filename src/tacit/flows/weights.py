@@ -163,6 +163,10 @@ class WeightFlow:
         """The rate at which the accuracy grows, ‖θ'‖² in the clock of the separating losses."""
         return float(velocity @ velocity)
 
+    def _of_weights(self, change: Float) -> Float:
+        """A change of the unknowns as one of the weights."""
+        return change
+
     @quiet
     def _rate_jacobian(self, _: float, unknowns: Float) -> Float:
         assert self.jacobian is not None
@@ -180,8 +184,10 @@ class WeightFlow:
         """Stop where the weights have come to rest, or left the range of floats."""
         if not np.isfinite(theta).all():
             raise Stall("the weights left the range of floats")
-        moving, moved = np.abs(self.velocity(theta)) * clock, np.abs(theta - self.start)
-        if (moving <= _STILL * moved + _EPS * _STILL * np.abs(theta)).all():
+        moving = np.abs(self._of_weights(self.velocity(theta))) * clock
+        moved = np.abs(self._of_weights(theta - self.start))
+        rounding = _EPS * _STILL * float(np.abs(theta).max())
+        if (moving <= _STILL * moved + rounding).all() or moving.max() <= 1e-3 * _STILL * moved.max():
             raise Stall(
                 "a stationary point with nonzero loss: every weight has come to rest (the model cannot fit "
                 "these data from here, or its accuracy is at the rounding of floats)"
