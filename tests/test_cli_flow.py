@@ -128,6 +128,7 @@ def test_ctrl_c_prints_what_was_computed(tmp_path):
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # not as a background program
         env={**os.environ, "PYTHONIOENCODING": "utf-8"},
     )
     time.sleep(4)

@@ -103,7 +103,7 @@ def test_the_summary_says_where_it_ended(name):
         "2000",
         "10^-868",
         "margin",
-        "drift" and "conserved",
+        "conserved",
     ):
         assert word in text
     stuck = tacit.flow(tacit.Diagonal(), X, Y, until=1e3)
@@ -111,11 +111,15 @@ def test_the_summary_says_where_it_ended(name):
 
 
 def test_ctrl_c_keeps_what_was_computed():
-    """The signal comes while the flow runs, as from a keyboard."""
+    """The signal comes while the flow runs, as from a keyboard (programs in the background ignore it)."""
     model = tacit.Diagonal(depth=4, scale=1e-3)
-    threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
     big, target = gaussian_problem(40, 400, seed=0)
-    run = tacit.flow(model, big, target)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
+        run = tacit.flow(model, big, target)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not run.converged and run.reason == "interrupted"
     assert len(run.accuracy) >= 2 and np.isfinite(run.predictor).all()
     assert "interrupted" in run.summary()
