@@ -14,9 +14,9 @@ from oracles import gaussian_problem
 import tacit
 from tacit import potentials
 
-VERBS = ["certify", "flow", "limit", "regime"]
+VERBS = ["certify", "flow", "limit", "margin_path", "regime", "sweeping_path"]
 CLASSES = ["Certificate", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
-CLASSES += ["Factorization", "LinearNetwork", "Neuron"]
+CLASSES += ["Factorization", "LinearNetwork", "MarginPath", "Neuron", "SweepingPath"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]
 ERRORS = [*REFUSALS, "NotConvergedError", "TacitError"]
 PUBLIC = sorted([*VERBS, *CLASSES, *ERRORS, "losses", "potentials"])
@@ -53,6 +53,8 @@ def test_public_names_are_these():
     [
         (tacit.limit, "model, X, y, *, tol"),
         (tacit.regime, "model, X, y"),
+        (tacit.margin_path, "X, y, mu, *, depth"),
+        (tacit.sweeping_path, "X, y, mu, *, depth"),
         (
             tacit.flow,
             "model, X, y, *, loss, until, at, rtol, linearized, method, step, most_steps",

@@ -10,8 +10,8 @@ from tacit.errors import (
     NotSeparableError,
     TacitError,
 )
-from tacit.flows import Trajectory, flow, losses
-from tacit.limits import Limit, limit
+from tacit.flows import SweepingPath, Trajectory, flow, losses, sweeping_path
+from tacit.limits import Limit, MarginPath, limit, margin_path
 from tacit.models import Diagonal, Factorization, LinearNetwork, Neuron, UntiedDiagonal
 from tacit.regimes import Regime, regime
 
@@ -25,11 +25,13 @@ __all__ = [
     "InputError",
     "Limit",
     "LinearNetwork",
+    "MarginPath",
     "Neuron",
     "NoPotentialError",
     "NotConvergedError",
     "NotSeparableError",
     "Regime",
+    "SweepingPath",
     "TacitError",
     "Trajectory",
     "UntiedDiagonal",
@@ -37,6 +39,8 @@ __all__ = [
     "flow",
     "limit",
     "losses",
+    "margin_path",
     "potentials",
     "regime",
+    "sweeping_path",
 ]

@@ -100,6 +100,21 @@ def check_problem(X: Any, y: Any) -> tuple[Float, Float]:
     return X, y
 
 
+def check_labelled(X: Any, y: Any) -> tuple[Float, Float]:
+    """X and y as `check_problem` does, with labels −1 and +1."""
+    X, y = check_problem(X, y)
+    check_labels(y, "this")
+    return X, y
+
+
+def check_labels(y: Float, who: str) -> None:
+    """Refuse labels other than −1 and +1."""
+    wrong = y[~np.isin(y, (-1.0, 1.0))]
+    if len(wrong):
+        hint = "; encode the classes 0 and 1 as −1 and +1" if np.isin(y, (0.0, 1.0)).all() else ""
+        raise InputError(f"{who} needs labels −1 and +1, got {wrong[0]:g} in y{hint}")
+
+
 def kept(array: Float) -> Float:
     """A copy that nobody can change, since the result refers to it later; not of arrays over 64 MB."""
     frozen = not array.flags.writeable and array.base is None

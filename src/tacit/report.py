@@ -9,8 +9,10 @@ import numpy as np
 from tacit.data import Float
 
 if TYPE_CHECKING:
+    from tacit.flows.sweeping import SweepingPath
     from tacit.flows.trajectory import Trajectory
     from tacit.limits.interpolation import Limit
+    from tacit.limits.margin_path import MarginPath
 
 
 def limit_report(result: Limit) -> str:
@@ -52,6 +54,48 @@ def flow_report(result: Trajectory) -> str:
     }
     if not result.converged:
         lines["NOT CONVERGED"] = result.reason
+    return _aligned(lines)
+
+
+def path_report(result: MarginPath) -> str:
+    """Data, path, ends and support of maximum margins, a line each."""
+    samples, features = result.X.shape
+    first, last = int(result.mu.argmax()), int(result.mu.argmin())
+    kinks = ", ".join(
+        f"{k.sample} {'enters' if k.enters else 'leaves'} at {k.mu:.4g}" for k in result.kinks[:6]
+    )
+    lines = {
+        "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}",
+        "path": f"depth {result.depth:g}, {_count(len(result.mu), 'value')} of μ, "
+        f"{result.mu[first]:.4g} to {result.mu[last]:.4g}",
+        "from": _held(result, first),
+        "to": _held(result, last),
+        "kinks": f"{len(result.kinks)}: {kinks}{', …' if len(result.kinks) > 6 else ''}" if kinks else "none",
+        "computed": f"KKT residuals up to {result.kkt.max():.0e}, {1000 * result.seconds:.0f} ms",
+    }
+    if not result.converged.all():
+        where = ", ".join(f"{mu:.3g}" for mu in result.mu[~result.converged][:6])
+        lines["NOT CONVERGED"] = f"at μ = {where}: these predictors are not vouched for"
+    return _aligned(lines)
+
+
+def _held(result: MarginPath, i: int) -> str:
+    w = result.predictors[i]
+    return (
+        f"μ = {result.mu[i]:.4g}: ‖w‖₁ {np.abs(w).sum():.4g}   ‖w‖₂ {np.linalg.norm(w):.4g}   "
+        f"{_count(int(result.support[i].sum()), 'support vector')}"
+    )
+
+
+def sweeping_report(result: SweepingPath) -> str:
+    """The infinite-scale flow and its events."""
+    shown = [f"{e.sample} {'enters' if e.enters else 'leaves'} at {e.mu:.4g}" for e in result.events[:6]]
+    leaves = next((e for e in result.events if not e.enters), None)
+    after = "equals the path all along" if leaves is None else f"leaves the path at μ = {leaves.mu:.4g}"
+    lines = {
+        "flow α→∞": f"{after}; {_count(len(result.events), 'event')}"
+        + (f": {', '.join(shown)}{', …' if len(result.events) > 6 else ''}" if shown else "")
+    }
     return _aligned(lines)
 
 

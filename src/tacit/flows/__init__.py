@@ -2,6 +2,7 @@
 
 from tacit.flows import losses
 from tacit.flows.flow import flow
+from tacit.flows.sweeping import SweepingPath, sweeping_path
 from tacit.flows.trajectory import Trajectory
 
-__all__ = ["Trajectory", "flow", "losses"]
+__all__ = ["SweepingPath", "Trajectory", "flow", "losses", "sweeping_path"]

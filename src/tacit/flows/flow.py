@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float, as_floats, kept
+from tacit.data import Float, as_floats, check_labels, kept
 from tacit.errors import InputError, NoPotentialError
 from tacit.flows.assemble import assemble
 from tacit.flows.dual import DualSquare
@@ -132,10 +132,7 @@ def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Float, Float]:
 def _check_labels(y: Float, loss: Loss, outputs: int) -> None:
     if outputs > 1:
         raise InputError(f"the {loss.name} takes one output, with labels −1 and +1; the model has {outputs}")
-    wrong = y[~np.isin(y, (-1.0, 1.0))]
-    if len(wrong):
-        hint = "; encode the classes 0 and 1 as −1 and +1" if np.isin(y, (0.0, 1.0)).all() else ""
-        raise InputError(f"the {loss.name} needs labels −1 and +1, got {wrong[0]:g} in y{hint}")
+    check_labels(y, f"the {loss.name}")
 
 
 def _number_between(value: Any, name: str, low: float, high: float) -> float:

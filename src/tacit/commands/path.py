@@ -1,0 +1,82 @@
+"""tacit path: maximum margins from the kernel to the rich end."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from tacit.commands.options import DONE, FAILED, add_command, add_data, claim_outputs
+
+
+def add(commands: Any) -> Any:
+    """The command and its options."""
+    command = add_command(
+        commands,
+        "path",
+        _run,
+        help="maximum margins from the kernel to the rich end, for classification",
+        description="The predictors of largest margin in the geometry of a diagonal network, for each\n"
+        "μ = (scale of the weights)^depth / accuracy: what the flow of the exponential loss tends to.\n"
+        "Labels are -1 and +1.",
+        epilog="examples:\n"
+        "  tacit path cells.csv --target label --mu 10:1e-6:50\n"
+        "  tacit path cells.csv --target label --depth 3 --sweeping --plot path.png\n"
+        "  tacit path cells.csv --target label --mu 1,0.1,0.01 --json -",
+    )
+    add_data(command)
+    command.add_argument("--depth", type=float, default=2.0, help="of the network (default: %(default)g)")
+    command.add_argument(
+        "--mu",
+        type=_levels,
+        default="10:1e-6:50",
+        metavar="FROM:TO:COUNT",
+        help="geometrically spaced, or numbers with commas between them (default: %(default)s)",
+    )
+    command.add_argument(
+        "--sweeping", action="store_true", help="also the flow at infinite scale, which may leave the path"
+    )
+    command.add_argument("--json", metavar="FILE", help="write the path as JSON; - for standard output")
+    command.add_argument("--plot", metavar="FILE", help="draw the path (png, pdf, svg)")
+    return command
+
+
+def _levels(text: str) -> list[float]:
+    try:
+        if ":" in text:
+            import numpy as np
+
+            first, last, count = text.split(":")
+            return [float(mu) for mu in np.geomspace(float(first), float(last), int(count))]
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be FROM:TO:COUNT with positive ends, or numbers with commas, got {text!r}"
+        ) from None
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tacit.data import read_table
+    from tacit.flows.sweeping import sweeping_path
+    from tacit.limits import margin_path
+    from tacit.outputs import write_json
+
+    table = read_table(options.data, options.target)
+    claim_outputs(options)
+    found = margin_path(table.X, table.y, options.mu, depth=options.depth)
+    sweeping = sweeping_path(table.X, table.y, options.mu, depth=options.depth) if options.sweeping else None
+    speak = options.json != "-"
+    if speak:
+        print(found.summary())
+        if sweeping is not None:
+            print(sweeping.summary())
+    if options.json is not None:
+        content = {"data": options.data, "target": table.target, "features": table.features}
+        extra = {} if sweeping is None else {"sweeping": sweeping.to_dict()}
+        write_json({**content, **found.to_dict(), **extra}, options.json)
+    if options.plot is not None:
+        from tacit.path_portrait import draw_path
+
+        picture = draw_path(found, options.plot, names=table.features, sweeping=sweeping)
+        if speak:
+            print(f"  figure    {picture}")
+    return DONE if found.converged.all() else FAILED

@@ -1,0 +1,103 @@
+r"""The support of a maximum-margin predictor: the samples that hold it.
+
+    argmin Q(w)  subject to  z_n·w ≥ 1        (z_n = y_n x_n)
+
+On its support, the samples with margin 1, this is the problem of `tacit.limit` with every target 1, and the
+solver of that problem serves; here the support is found. Exchange whatever contradicts a guess (samples that
+pull the wrong way leave, samples with too small a margin enter), and where that runs in circles come closer
+from a larger scale, where the answer is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+
+from tacit.data import Float, Index
+from tacit.errors import InconsistentDataError
+from tacit.limits.equations import prepare
+from tacit.limits.newton import Separable
+from tacit.limits.separable import minimize_separable
+from tacit.potentials.arrays import quiet
+
+_EXCHANGES = 60
+_SHORT = 1e-11  # a margin this much below 1 is too small
+_SHORTEST = 1e-3  # step in the logarithm of the scale below which the search gives up
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A predictor, the multipliers of all samples, and the samples that hold it."""
+
+    predictor: Float
+    dual: Float
+    support: Index
+    settled: bool
+
+
+def least_norm_support(Z: Float) -> Index:
+    """The support of the ℓ2 maximum-margin predictor, by non-negative least squares.
+
+    argmin over c ≥ 0 of ‖Zᵀc‖² + (1 − Σc)² has the predictor Zᵀc/(1 − Σc): its optimality conditions are
+    margins z_n·Zᵀc ≥ 1 − Σc, with equality where c_n > 0.
+    """
+    system = np.vstack([Z.T, np.ones(len(Z))])
+    combination = nnls(system, np.append(np.zeros(Z.shape[1]), 1.0), maxiter=100 * len(Z))[0]
+    return np.flatnonzero(combination > 1e-12 * combination.max())
+
+
+@quiet
+def hold(Z: Float, potential: Separable, guess: Index) -> Held | None:
+    """The maximum-margin predictor from a guess of its support; None if the exchanges do not end."""
+    support, one_by_one = guess, False
+    seen: set[bytes] = set()
+    for _ in range(_EXCHANGES):
+        try:
+            equations = prepare(Z[support], np.ones(len(support)), 1e-10)
+        except InconsistentDataError:
+            return None
+        solution = minimize_separable(equations, potential)
+        dual = np.zeros(len(Z))
+        dual[support] = equations.dual(solution.nu)
+        margins = Z @ solution.predictor
+        wrong = support[dual[support] < 0]
+        short = np.setdiff1d(np.flatnonzero(margins < 1 - _SHORT), support)
+        if not (len(wrong) or len(short)):
+            return Held(solution.predictor, dual, support[dual[support] > 0], solution.settled)
+        key = support.tobytes()
+        one_by_one, seen = one_by_one or key in seen, seen | {key}
+        support = _exchanged(support, wrong, short, dual, margins, Z.shape[1], one_by_one)
+    return None
+
+
+def _exchanged(
+    support: Index, wrong: Index, short: Index, dual: Float, margins: Float, features: int, one_by_one: bool
+) -> Index:
+    """The support without samples that pull the wrong way, and with those whose margin is too small."""
+    if one_by_one and len(wrong):
+        return np.setdiff1d(support, wrong[[dual[wrong].argmin()]])
+    if one_by_one:
+        return np.union1d(support, short[[margins[short].argmin()]])
+    left = np.setdiff1d(support, wrong)
+    entering = short[np.argsort(margins[short])][: max(features - len(left), 0)]
+    return np.union1d(left, entering)
+
+
+def hold_from(Z: Float, potential: Separable, start: Held, shift: float) -> Held | None:
+    """The predictor at this potential, from the one at a scale e^{−shift} times as large.
+
+    In steps of the logarithm of the scale that are halved where the support cannot be found.
+    """
+    done, step, here = 0.0, shift, start
+    while done != shift:
+        following = done + step if abs(done + step) < abs(shift) else shift
+        found = hold(Z, potential.shifted(following - shift), here.support)
+        if found is None:
+            step /= 2
+            if abs(step) < _SHORTEST:
+                return None
+            continue
+        done, here = following, found
+    return here
