@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import wrightomega
 
-from tacit.data import Float
+from tacit.data import Float, Index
 from tacit.potentials.arrays import quiet
 
 _S6 = 6**0.5
@@ -25,6 +25,7 @@ _ERROR = np.array([-13 - 7 * _S6, -13 + 7 * _S6, -1]) / 3  # the embedded formul
 _LAGRANGE = np.linalg.inv(np.vander(_C, 3, increasing=True))  # coefficients of the stages' polynomials
 _ITERATIONS, _ATTEMPTS = 10, 120
 _SMALLEST = 1e-250
+_IDLE = 1e-18  # effect of a sample on margins or on Σq that is no effect
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,13 @@ def first_step(path: Any, rates: Float) -> float:
 def step(path: Any, loss: Any, rates: Float, h: float, last: Step | None, rtol: float) -> Step | None:
     """The next step from rates q at its beginning: as long as the tolerance allows; None if there is none."""
     for _ in range(_ATTEMPTS):
-        solved = _newton_solve(path, loss, _guess(rates, h, last), h, rtol)
-        if solved is None:
+        log_q = _newton_solve(path, loss, _guess(rates, h, last), h, rtol)
+        if log_q is None:
             h *= 0.25
             continue
-        log_q, point, kernel = solved
         q = np.exp(log_q)
         theta = h * (_A @ q)
-        error = _error(path, q, theta, rates, kernel, point, h) / rtol
+        error = _error(path, loss, q, theta, rates, h) / rtol
         if not error <= 1:
             h *= max(0.1, 0.9 * error**-0.25) if np.isfinite(error) else 0.1
             continue
@@ -84,10 +84,10 @@ def shorter(path: Any, loss: Any, step: Step, fraction: float, rtol: float) -> S
     first = np.tile(np.log(np.maximum(step.rates, _SMALLEST)), (3, 1))
     guesses = (np.minimum(smooth, 0.0), first, np.tile(step.log_q[-1], (3, 1)), (first + step.log_q) / 2)
     for guess in guesses:
-        solved = _newton_solve(path, loss, guess, h, rtol, iterations=30)
-        if solved is not None:
-            q = np.exp(solved[0])
-            return replace(step, h=h, log_q=solved[0], q=q, theta=h * (_A @ q))
+        log_q = _newton_solve(path, loss, guess, h, rtol, iterations=30)
+        if log_q is not None:
+            q = np.exp(log_q)
+            return replace(step, h=h, log_q=log_q, q=q, theta=h * (_A @ q))
     return None
 
 
@@ -109,8 +109,8 @@ def _guess(rates: Float, h: float, last: Step | None) -> Float:
 
 def _newton_solve(
     path: Any, loss: Any, log_q: Float, h: float, rtol: float, iterations: int = _ITERATIONS
-) -> tuple[Float, Float, Float] | None:
-    """log q at the stages of a step of length h, with the point and the kernel at its end; None if it fails.
+) -> Float | None:
+    """log q at the stages of a step of length h; None if it fails.
 
     The unknown is a·q + log q with a the diagonal of the Jacobian, linear in q where that is large and in
     log q where it is small; Wright's omega function takes it back to q.
@@ -121,52 +121,76 @@ def _newton_solve(
         margins, point = path.margins(h * (_A @ q))
         if not np.isfinite(margins).all():
             return None
-        log_slopes = loss.log_slope(margins)
+        log_slopes, rate = loss.log_slope(margins), loss.slope_rate(margins)
         if c is None:
             c = np.logaddexp.reduce(log_slopes, axis=1)
-        kernel = loss.slope_rate(margins)[:, :, None] * path.kernel(point)
-        a = np.maximum(h * np.diag(_A)[:, None] * np.diagonal(kernel, axis1=1, axis2=2), _SMALLEST)
-        change, dc = _newton(h, q, a, kernel, log_q - log_slopes + c[:, None])
+        a = np.maximum(h * np.diag(_A)[:, None] * rate * path.diagonal(point), _SMALLEST)
+        awake = _awake(np.maximum(a, 1.0) * q)
+        kernel = rate[:, :, None] * path.kernel(point, awake)
+        change, dc = _newton(h, q, a, awake, kernel, log_q - log_slopes + c[:, None])
         c = c + dc
         level = a * q + np.log(a) + log_q + change
         log_q = np.where(level > -500, np.log(np.maximum(wrightomega(level), _SMALLEST)), level) - np.log(a)
         moved = path.size((h * (_A @ (np.exp(log_q) - q)))[2], point[2])
         if moved <= 1e-2 * rtol:
-            return log_q, point[2], kernel[2]
+            return log_q
         if not np.isfinite(moved) or (iteration > iterations // 2 and moved > before):
             return None
         before = moved
     return None
 
 
-def _newton(h: float, q: Float, a: Float, kernel: Float, excess: Float) -> tuple[Float, Float]:
-    """The Newton step in a·q + log q and in c, for all stages at once."""
-    stages, samples = q.shape
+def _awake(effects: Float) -> Index:
+    """Samples that move any margin, or count in Σq, by more than rounding; the others only follow."""
+    return np.flatnonzero((effects > _IDLE).any(axis=0))
+
+
+def _newton(h: float, q: Float, a: Float, awake: Index, kernel: Float, excess: Float) -> tuple[Float, Float]:
+    """The Newton step in a·q + log q and in c, for all stages at once; kernel: its columns that are awake."""
+    stages, samples = len(q), len(awake)
     size = stages * samples
-    column = q / (1 + a * q)
+    damped = 1 / (1 + a[:, awake] * q[:, awake])
+    column = q[:, awake] * damped
     matrix = np.zeros((size + stages, size + stages))
-    blocks = (h * _A)[:, None, :, None] * (kernel[:, :, None, :] * column)
+    blocks = (h * _A)[:, None, :, None] * (kernel[:, awake, None, :] * column)
     matrix[:size, :size] = blocks.reshape(size, size)
-    matrix.flat[: size * (size + stages) : size + stages + 1] += (1 / (1 + a * q)).ravel()
+    matrix.flat[: size * (size + stages) : size + stages + 1] += damped.ravel()
     for i in range(stages):
         own = slice(i * samples, (i + 1) * samples)
         matrix[own, size + i], matrix[size + i, own] = 1.0, column[i]
+    right = np.concatenate([-excess[:, awake].ravel(), 1 - q.sum(axis=1)])
     try:
-        solution = np.linalg.solve(matrix, np.concatenate([-excess.ravel(), 1 - q.sum(axis=1)]))
+        solution = np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:
         return np.full_like(q, np.nan), np.full(stages, np.nan)
-    return solution[:size].reshape(stages, samples), solution[size:]
+    moves, dc = solution[:size].reshape(stages, samples), solution[size:]
+    if samples == q.shape[1]:
+        return moves, dc
+    pushed = np.matmul(kernel, (h * _A @ (column * moves))[:, :, None])[:, :, 0]
+    change = -excess - dc[:, None] - pushed
+    change[:, awake] = moves
+    return change, dc
 
 
-def _error(path: Any, q: Float, theta: Float, rates: Float, kernel: Float, point: Float, h: float) -> float:
-    """The estimated error of the step, through the filter that stiff components need (Hairer & Wanner)."""
+def _error(path: Any, loss: Any, q: Float, theta: Float, rates: Float, h: float) -> float:
+    """The estimated error of the step, through the filter that stiff components need (Hairer & Wanner).
+
+    The filter of the end alone would hide what samples do that enter the support within the step.
+    """
+    margins, point = path.margins(theta[-1])
+    rate = loss.slope_rate(margins)
+    ends = np.array([rates, q[-1]])
+    awake = _awake(np.maximum(h * rate * path.diagonal(point), 1.0) * ends)
+    kernel = (rate[:, None] * path.kernel(point, awake))[awake]
     raw = rates + _ERROR @ theta / h
-    return max(float(path.size(_filtered(each, kernel, raw, h), point)) for each in (rates, q[-1]))
+    return max(float(path.size(_filtered(each, awake, kernel, raw, h), point)) for each in ends)
 
 
-def _filtered(q: Float, kernel: Float, raw: Float, h: float) -> Float:
-    jacobian = q[:, None] * (kernel - q @ kernel)
+def _filtered(q: Float, awake: Index, kernel: Float, raw: Float, h: float) -> Float:
+    jacobian = q[awake, None] * (kernel - q[awake] @ kernel)
+    change = raw * (h / _REAL)
     try:
-        return np.asarray(np.linalg.solve(_REAL / h * np.eye(len(q)) + jacobian, raw), dtype=float)
+        change[awake] = np.linalg.solve(_REAL / h * np.eye(len(awake)) + jacobian, raw[awake])
     except np.linalg.LinAlgError:
         return np.full_like(raw, np.inf)
+    return change

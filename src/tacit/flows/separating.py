@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data import Float, Index
 from tacit.flows import collocation
 from tacit.flows.collocation import Step
 from tacit.flows.losses import log_mean_exp
@@ -49,9 +49,13 @@ class DiagonalPath:
         u = self.map.rapidity(theta @ self.reach)
         return self.map.predictor(u) @ self.Z.T, u
 
-    def kernel(self, u: Float) -> Float:
-        """∂m/∂θ at rapidities u."""
-        return np.matmul(self.Z * self.map.stiffness(u)[..., None, :], self.reach.T)
+    def kernel(self, u: Float, samples: Index) -> Float:
+        """Columns of ∂m/∂θ at rapidities u."""
+        return np.matmul(self.Z * self.map.stiffness(u)[..., None, :], self.reach[samples].T)
+
+    def diagonal(self, u: Float) -> Float:
+        """The diagonal of ∂m/∂θ at rapidities u."""
+        return self.map.stiffness(u) @ (self.Z * self.reach).T
 
     def velocity(self, u: Float, q: Float) -> Float:
         """∂m/∂θ·q."""
@@ -86,9 +90,14 @@ class TangentPath:
         total = self.theta + theta
         return self.start + total @ self.K, total
 
-    def kernel(self, total: Float) -> Float:
-        """K, for every leading axis."""
-        return np.broadcast_to(self.K, (*total.shape[:-1], *self.K.shape))
+    def kernel(self, total: Float, samples: Index) -> Float:
+        """Columns of K, for every leading axis."""
+        columns = self.K[:, samples]
+        return np.broadcast_to(columns, (*total.shape[:-1], *columns.shape))
+
+    def diagonal(self, total: Float) -> Float:
+        """The diagonal of K, for every leading axis."""
+        return np.broadcast_to(np.diag(self.K), total.shape)
 
     def velocity(self, total: Float, q: Float) -> Float:
         """K q."""
