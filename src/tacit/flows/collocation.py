@@ -20,6 +20,7 @@ _A = np.array(
         [(16 - _S6) / 36, (16 + _S6) / 36, 1 / 9],
     ]
 )
+_DIAGONAL = np.diag(_A)[:, None]
 _REAL = 3 + 3 ** (2 / 3) - 3 ** (1 / 3)  # the real eigenvalue of A⁻¹
 _ERROR = np.array([-13 - 7 * _S6, -13 + 7 * _S6, -1]) / 3  # the embedded formula of order 3
 _LAGRANGE = np.linalg.inv(np.vander(_C, 3, increasing=True))  # coefficients of the stages' polynomials
@@ -124,9 +125,10 @@ def _newton_solve(
         log_slopes, rate = loss.log_slope(margins), loss.slope_rate(margins)
         if c is None:
             c = np.logaddexp.reduce(log_slopes, axis=1)
-        a = np.maximum(h * np.diag(_A)[:, None] * rate * path.diagonal(point), _SMALLEST)
+        metric = path.metric(point)
+        a = np.maximum(_DIAGONAL * (h * rate) * path.diagonal(metric), _SMALLEST)
         awake = _awake(np.maximum(a, 1.0) * q)
-        kernel = rate[:, :, None] * path.kernel(point, awake)
+        kernel = rate[:, :, None] * path.kernel(metric, awake)
         change, dc = _newton(h, q, a, awake, kernel, log_q - log_slopes + c[:, None])
         c = c + dc
         level = a * q + np.log(a) + log_q + change
@@ -152,7 +154,8 @@ def _newton(h: float, q: Float, a: Float, awake: Index, kernel: Float, excess: F
     damped = 1 / (1 + a[:, awake] * q[:, awake])
     column = q[:, awake] * damped
     matrix = np.zeros((size + stages, size + stages))
-    blocks = (h * _A)[:, None, :, None] * (kernel[:, awake, None, :] * column)
+    own_rows = kernel if samples == q.shape[1] else kernel[:, awake]
+    blocks = (h * _A)[:, None, :, None] * (own_rows[:, :, None, :] * column)
     matrix[:size, :size] = blocks.reshape(size, size)
     matrix.flat[: size * (size + stages) : size + stages + 1] += damped.ravel()
     for i in range(stages):
@@ -180,8 +183,9 @@ def _error(path: Any, loss: Any, q: Float, theta: Float, rates: Float, h: float)
     margins, point = path.margins(theta[-1])
     rate = loss.slope_rate(margins)
     ends = np.array([rates, q[-1]])
-    awake = _awake(np.maximum(h * rate * path.diagonal(point), 1.0) * ends)
-    kernel = (rate[:, None] * path.kernel(point, awake))[awake]
+    metric = path.metric(point)
+    awake = _awake(np.maximum(h * rate * path.diagonal(metric), 1.0) * ends)
+    kernel = (rate[:, None] * path.kernel(metric, awake))[awake]
     raw = rates + _ERROR @ theta / h
     return max(float(path.size(_filtered(each, awake, kernel, raw, h), point)) for each in ends)
 

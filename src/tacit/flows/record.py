@@ -13,7 +13,8 @@ from tacit.data import Float
 from tacit.flows.segments import Form, Segment, Stall
 from tacit.progress import Meter
 
-_POINTS = 200
+_POINTS = 200  # at most, and at least
+_FILLED = 160
 _PATIENCE = 5000
 
 Seen = tuple[Any, float]  # a state and its accuracy
@@ -149,7 +150,7 @@ class _Overview:
             self.kept.append(last)
         if self.readers is not None:
             self.readers.append(reader)
-            self.readers = self.readers if len(self.readers) < _POINTS else None
+            self.readers = self.readers if len(self.readers) < _FILLED else None
         if len(self.kept) > 2 * _POINTS:
             self.kept, self.stride = _thinned(self.kept), 2 * self.stride
 
@@ -166,9 +167,9 @@ class _Overview:
         levels = np.array([level for _, level in self.kept])
         reach = np.log(10 + np.abs(levels - levels[0]))
         share = (np.diff(reach) / max(reach[-1] - reach[0], 1e-300) + 1 / len(readers)) / 2
-        counts = np.diff(np.append(0, np.floor(np.cumsum(share) * (_POINTS - len(self.kept)) + 1e-9))).astype(
-            int
-        )
+        counts = np.diff(
+            np.append(0, np.floor(np.cumsum(share) * max(_FILLED - len(self.kept), 0) + 1e-9))
+        ).astype(int)
         filled = [self.kept[0]]
         for reader, count, end in zip(readers, counts, self.kept[1:], strict=True):
             filled += [reader(clock) for clock in _inside(reader.segment, count)]

@@ -49,13 +49,18 @@ class DiagonalPath:
         u = self.map.rapidity(theta @ self.reach)
         return self.map.predictor(u) @ self.Z.T, u
 
-    def kernel(self, u: Float, samples: Index) -> Float:
-        """Columns of ∂m/∂θ at rapidities u."""
-        return np.matmul(self.Z * self.map.stiffness(u)[..., None, :], self.reach[samples].T)
+    def metric(self, u: Float) -> Float:
+        """What the derivatives ∂m/∂θ at rapidities u are made of."""
+        return self.map.stiffness(u)
 
-    def diagonal(self, u: Float) -> Float:
-        """The diagonal of ∂m/∂θ at rapidities u."""
-        return self.map.stiffness(u) @ (self.Z * self.reach).T
+    def kernel(self, metric: Float, samples: Index) -> Float:
+        """Columns of ∂m/∂θ."""
+        reach = self.reach if len(samples) == len(self.Z) else self.reach[samples]
+        return np.matmul(self.Z * metric[..., None, :], reach.T)
+
+    def diagonal(self, metric: Float) -> Float:
+        """The diagonal of ∂m/∂θ."""
+        return metric @ (self.Z * self.reach).T
 
     def velocity(self, u: Float, q: Float) -> Float:
         """∂m/∂θ·q."""
@@ -90,14 +95,18 @@ class TangentPath:
         total = self.theta + theta
         return self.start + total @ self.K, total
 
-    def kernel(self, total: Float, samples: Index) -> Float:
+    def metric(self, total: Float) -> Float:
+        """Nothing that changes: only the shape counts."""
+        return total
+
+    def kernel(self, metric: Float, samples: Index) -> Float:
         """Columns of K, for every leading axis."""
         columns = self.K[:, samples]
-        return np.broadcast_to(columns, (*total.shape[:-1], *columns.shape))
+        return np.broadcast_to(columns, (*metric.shape[:-1], *columns.shape))
 
-    def diagonal(self, total: Float) -> Float:
+    def diagonal(self, metric: Float) -> Float:
         """The diagonal of K, for every leading axis."""
-        return np.broadcast_to(np.diag(self.K), total.shape)
+        return np.broadcast_to(np.diag(self.K), metric.shape)
 
     def velocity(self, total: Float, q: Float) -> Float:
         """K q."""

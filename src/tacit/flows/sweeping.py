@@ -96,7 +96,7 @@ class _Sweep:
             margins, u = self.path.margins(change)
             if not np.isfinite(margins).all():
                 return None
-            kernel = self.path.kernel(u, A)[A]
+            kernel = self.path.kernel(self.path.metric(u), A)[A]
             step = np.linalg.lstsq(kernel, g - margins[A], rcond=None)[0]
             change[A] += step
             if np.abs(step).max() <= 1e-14 * max(np.abs(self.theta[A] + change[A]).max(), 1e-300):
