@@ -37,6 +37,7 @@ lint: setup
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	$(BIN)/python benchmarks/limit.py
+	$(BIN)/python benchmarks/flow.py --quick
 
 clean:
 	rm -rf $(VENV) tacit-output

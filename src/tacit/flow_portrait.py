@@ -142,7 +142,7 @@ def _draw_loss(portrait: FlowPortrait, axis: Any) -> None:
         axis.set_yscale("symlog", linthresh=1.0)
     axis.set_xlabel(label)
     if times is trajectory.log_time:
-        axis.set_xscale("symlog", linthresh=1.0)
+        axis.set_xscale("symlog", linthresh=10.0)
     else:
         _set_scale(axis, times)
     axis.set_title(trajectory.loss_name, loc="left")
@@ -163,7 +163,9 @@ def _draw_predictor(portrait: FlowPortrait, axis: Any) -> None:
     axis.set_ylabel(r"direction $w/\|w\|$" if separating else r"predictor $w$")
     title = "all coordinates" if len(order) <= _FAINT else f"the {_FAINT} largest of {len(order):,}"
     axis.set_title(title, loc="left")
-    axis.legend(loc="best", ncols=2)
+    low, high = axis.get_ylim()
+    axis.set_ylim(low, high + 0.3 * (high - low))  # room for the legend
+    axis.legend(loc="upper left", ncols=3)
 
 
 def _label(name: str) -> str:

@@ -133,7 +133,10 @@ class WeightFlow:
         unknowns = np.zeros(self.start.size + self.relative)
         sizes = np.full(unknowns.size, self._natural_size())
         sizes[self.start.size :] = 1.0
-        options: dict[str, Any] = {"rtol": self.rtol, "atol": 1e-2 * self.rtol * sizes}
+        atol = 1e-2 * self.rtol * sizes
+        rounding = _EPS * np.abs(self.start)  # below it a weight cannot tell that it has moved
+        atol[: self.start.size] = np.maximum(atol[: self.start.size], rounding)
+        options: dict[str, Any] = {"rtol": self.rtol, "atol": atol}
         if self.jacobian is None and unknowns.size > _IMPLICIT:
             return DOP853(self._rate, 0.0, unknowns, np.inf, **options)
         jac = None if self.jacobian is None else self._rate_jacobian
