@@ -23,7 +23,7 @@ from tacit.data import Float, Index, check_labelled, kept
 from tacit.errors import NotConvergedError
 from tacit.flows.mirror import MirrorMap
 from tacit.flows.separating import DiagonalPath
-from tacit.limits.margin_path import check_path
+from tacit.limits.margin_path import Kink, check_path
 from tacit.limits.support import least_norm_support
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
@@ -32,15 +32,6 @@ from tacit.separation import check_separable
 _GROWTH = 1.3  # of g in one look ahead
 _CLEAR = 1e-12  # by how much rounding alone may violate a condition
 _NEWTON = 60
-
-
-@dataclass(frozen=True)
-class Event:
-    """A sample that enters the support as μ falls through this value, or leaves it."""
-
-    mu: float
-    sample: int
-    enters: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +47,7 @@ class SweepingPath:
     predictors: Float
     duals: Float
     support: NDArray[np.bool_]
-    events: list[Event]
+    events: list[Kink]
     depth: float
     seconds: float
     X: Float = field(repr=False)
@@ -147,7 +138,7 @@ def sweeping_path(X: Any, y: Any, mu: Any, *, depth: float = 2) -> SweepingPath:
     Z = y[:, None] * X
     power = rapidity.power_of_depth(depth)
     start = MirrorMap.at(power, np.zeros(Z.shape[1]), np.zeros(Z.shape[1]))
-    events: list[Event] = []
+    events: list[Kink] = []
     everyone = np.arange(len(Z))
     here = _Sweep(DiagonalPath(Z, Z, start), 0.0, np.zeros(len(Z)), everyone).supported_by(everyone)
     shape = (len(levels), Z.shape[1])
@@ -163,7 +154,7 @@ def sweeping_path(X: Any, y: Any, mu: Any, *, depth: float = 2) -> SweepingPath:
     )
 
 
-def _follow(here: _Sweep, goal: float, events: list[Event]) -> _Sweep:
+def _follow(here: _Sweep, goal: float, events: list[Kink]) -> _Sweep:
     """The process at g = goal, with all events on the way."""
     while here.g < goal:
         ahead = min(goal, max(_GROWTH * here.g, min(goal, 0.1)))
@@ -189,7 +180,7 @@ def _follow(here: _Sweep, goal: float, events: list[Event]) -> _Sweep:
         )
         here = before.supported_by(candidates)
         for n in np.setxor1d(before.support, here.support):
-            events.append(Event(1 / here.g, int(n), bool(n in here.support)))
+            events.append(Kink(1 / here.g, int(n), bool(n in here.support)))
     return here
 
 
