@@ -132,7 +132,7 @@ def test_the_sweeping_process_is_that_of_trying_every_support(name, depth):
     found = tacit.sweeping_path(Z, ALL, mu, depth=depth)
     oracle = np.array(sweeping_flow(Z, depth, list(1 / mu)))
     np.testing.assert_allclose(
-        found.predictors / mu[:, None], oracle, rtol=3e-3, atol=3e-3 * np.abs(oracle).max()
+        found.predictors / mu[:, None], oracle, rtol=0, atol=3e-6 * np.abs(oracle).max()
     )
     assert np.abs((Z @ found.predictors.T).min(axis=0) - 1).max() < 1e-10
     assert (np.diff(found.duals, axis=0) >= -1e-12).all()

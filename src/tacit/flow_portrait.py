@@ -54,7 +54,7 @@ def draw_flow(
 def _portrait(trajectory: Trajectory, clock: str | None, names: Sequence[str] | None) -> FlowPortrait:
     flat = trajectory.predictor.reshape(len(trajectory.accuracy), -1)
     times, label = _clock(trajectory, clock)
-    separating = trajectory.loss_name.startswith(("exp", "log"))
+    separating = trajectory.loss_function.separating
     sizes = np.linalg.norm(flat, axis=1, keepdims=True)
     unit = np.where(sizes > 0, sizes, 1.0)
     samples = trajectory.margins.reshape(len(flat), -1)
@@ -74,7 +74,7 @@ def _portrait(trajectory: Trajectory, clock: str | None, names: Sequence[str] | 
 
 def _clock(trajectory: Trajectory, clock: str | None) -> tuple[Float, str]:
     """The clock at every instant, and what it is called."""
-    separating = trajectory.loss_name.startswith(("exp", "log"))
+    separating = trajectory.loss_function.separating
     clock = clock or ("accuracy" if separating else "time")
     if clock == "accuracy":
         return trajectory.accuracy, r"accuracy $\tilde\gamma = -\log$ loss"
@@ -145,7 +145,7 @@ def _draw_loss(portrait: FlowPortrait, axis: Any) -> None:
         axis.set_xscale("symlog", linthresh=10.0)
     else:
         _set_scale(axis, times)
-    axis.set_title(trajectory.loss_name, loc="left")
+    axis.set_title(trajectory.loss_function.name, loc="left")
 
 
 def _draw_predictor(portrait: FlowPortrait, axis: Any) -> None:
@@ -159,7 +159,7 @@ def _draw_predictor(portrait: FlowPortrait, axis: Any) -> None:
             axis.plot(portrait.clock[-1], portrait.end[i], "o", mfc="none", color=f"C{place}", clip_on=False)
     if portrait.end is not None:
         axis.plot([], [], "o", mfc="none", color="k", label="predicted limit")
-    separating = not (portrait.trajectory.loss_name.startswith("square"))
+    separating = portrait.trajectory.loss_function.separating
     axis.set_ylabel(r"direction $w/\|w\|$" if separating else r"predictor $w$")
     title = "all coordinates" if len(order) <= _FAINT else f"the {_FAINT} largest of {len(order):,}"
     axis.set_title(title, loc="left")
@@ -178,7 +178,7 @@ def _label(name: str) -> str:
 def _draw_fit(portrait: FlowPortrait, axis: Any) -> None:
     order = np.argsort(portrait.fit[-1])[:_SAMPLES]
     axis.plot(portrait.clock, portrait.fit[:, order], color=KERNEL, lw=0.7, alpha=0.7)
-    if portrait.trajectory.loss_name.startswith("square"):
+    if not portrait.trajectory.loss_function.separating:
         axis.set_yscale("log")
         axis.set_ylabel(r"residuals $|f(x_n) - y_n| / \|y\|$")
     else:

@@ -44,7 +44,8 @@ def flow_report(result: Trajectory) -> str:
     lines = {
         "data": f"{_count(len(result.X), 'sample')} × {shape} feature{'s' if shape != '1' else ''}",
         "model": f"{kind}{result.model.describe()}",
-        "loss": f"{result.loss_name}, accuracy {first + 0.0:.4g} → {last:.6g} (loss {_exponential(-last)})",
+        "loss": f"{result.loss_function.name}, accuracy {first + 0.0:.4g} → {last:.6g} "
+        f"(loss {_exponential(-last)})",
         "time": f"{_exponential(result.log_time[-1])}, recorded at {_count(len(result.accuracy), 'instant')}",
         "predictor": f"‖w‖₁ {np.abs(w).sum():.4g}   ‖w‖₂ {np.linalg.norm(w):.4g}   {carriers(w.ravel())}",
         "fit": _fit(result),
@@ -100,7 +101,7 @@ def sweeping_report(result: SweepingPath) -> str:
 
 
 def _fit(result: Trajectory) -> str:
-    if np.isin(result.y, (-1.0, 1.0)).all() and not result.loss_name.startswith("square"):
+    if result.loss_function.separating:
         margins = result.margins[-1]
         size = np.linalg.norm(result.predictor[-1]) or 1.0
         close = int((margins <= margins.min() + 0.01 * abs(margins.min())).sum())

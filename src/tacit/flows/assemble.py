@@ -34,7 +34,7 @@ def assemble(
         steps=recording.steps,
         seconds=time.perf_counter() - begun,
         linearized=linearized,
-        loss_name=problem.loss.name,
+        loss_function=problem.loss,
         model=problem.model,
         X=problem.X,
         y=problem.y,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from tacit.data import Float, Index, check_labelled, kept
+from tacit.data import Float, Index
 from tacit.errors import NotConvergedError
 from tacit.flows.mirror import MirrorMap
 from tacit.flows.separating import DiagonalPath
@@ -27,7 +27,6 @@ from tacit.limits.margin_path import Kink, check_path
 from tacit.limits.support import least_norm_support
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
-from tacit.separation import check_separable
 
 _GROWTH = 1.3  # of g in one look ahead
 _CLEAR = 1e-12  # by how much rounding alone may violate a condition
@@ -131,10 +130,7 @@ def sweeping_path(X: Any, y: Any, mu: Any, *, depth: float = 2) -> SweepingPath:
     when a support vector leaves; it follows this one.
     """
     begun = time.perf_counter()
-    X, y = check_labelled(X, y)
-    levels = check_path(mu, depth)
-    check_separable(X, y)
-    X, y = kept(X), kept(y)
+    X, y, levels = check_path(X, y, mu, depth)
     Z = y[:, None] * X
     power = rapidity.power_of_depth(depth)
     start = MirrorMap.at(power, np.zeros(Z.shape[1]), np.zeros(Z.shape[1]))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data import Float
+from tacit.flows.losses import Loss
 from tacit.outputs import MADE_BY
 from tacit.potentials.arrays import quiet
 
@@ -38,7 +39,7 @@ class Trajectory:
     steps: int
     seconds: float
     linearized: bool
-    loss_name: str
+    loss_function: Loss
     model: Any = field(repr=False)
     X: Float = field(repr=False)
     y: Float = field(repr=False)
@@ -98,7 +99,7 @@ class Trajectory:
         """Plain numbers and lists, ready for JSON."""
         return {
             "model": repr(self.model),
-            "loss": self.loss_name,
+            "loss": self.loss_function.name,
             "method": self.method,
             "linearized": self.linearized,
             "converged": self.converged,
@@ -139,7 +140,7 @@ class Trajectory:
         attributes = {
             "made_by": MADE_BY,
             "model": repr(self.model),
-            "loss_function": self.loss_name,
+            "loss_function": self.loss_function.name,
             "method": self.method,
             "linearized": int(self.linearized),
             "converged": int(self.converged),

@@ -108,10 +108,7 @@ def margin_path(X: Any, y: Any, mu: Any, *, depth: float = 2) -> MarginPath:
     mu: positive numbers in any order. At large μ the predictor is that of the ℓ2 margin, at small μ of ℓ1.
     """
     begun = time.perf_counter()
-    X, y = check_labelled(X, y)
-    levels = check_path(mu, depth)
-    check_separable(X, y)
-    X, y = kept(X), kept(y)
+    X, y, levels = check_path(X, y, mu, depth)
     Z = y[:, None] * X
     order = np.argsort(-levels)
     held: list[Held] = [Held(np.zeros(0), np.zeros(0), np.zeros(0, int), False)] * len(levels)
@@ -139,14 +136,16 @@ def margin_path(X: Any, y: Any, mu: Any, *, depth: float = 2) -> MarginPath:
     )
 
 
-def check_path(mu: Any, depth: Any) -> Float:
-    """The values of μ as an array; `InputError` if they or the depth are out of range."""
+def check_path(X: Any, y: Any, mu: Any, depth: Any) -> tuple[Float, Float, Float]:
+    """Separable data of our own and the values of μ; an error by name if anything is out of range."""
+    X, y = check_labelled(X, y)
     levels = np.atleast_1d(as_floats(mu, "mu", ndim=(0, 1))).copy()
     if levels.size == 0 or not (levels > 0).all():
         raise InputError("mu must hold positive numbers, at least one")
     if not 2 <= float(as_floats(depth, "depth", ndim=(0,))) <= 1e6:
         raise InputError(f"depth must lie between 2 and 1e6, got {depth!r}")
-    return levels
+    check_separable(X, y)
+    return kept(X), kept(y), levels
 
 
 def _potential(depth: float, log_mu: float, features: int) -> Separable:
