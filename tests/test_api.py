@@ -14,13 +14,23 @@ from oracles import gaussian_problem
 import tacit
 from tacit import potentials
 
-VERBS = ["certify", "flow", "limit", "margin_path", "regime", "sweeping_path"]
+VERBS = [
+    "certify",
+    "flow",
+    "limit",
+    "margin_path",
+    "max_margin",
+    "regime",
+    "support_stability",
+    "sweeping_path",
+]
 CLASSES = ["Certificate", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
-CLASSES += ["Factorization", "LinearNetwork", "MarginPath", "Neuron", "SweepingPath"]
+CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Stability", "SweepingPath"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]
 ERRORS = [*REFUSALS, "NotConvergedError", "TacitError"]
 PUBLIC = sorted([*VERBS, *CLASSES, *ERRORS, "losses", "potentials"])
-POTENTIALS = ["L1", "Bregman", "DeepHypentropy", "Hypentropy", "Quadratic", "WeightDistance"]
+POTENTIALS = ["L1", "Bregman", "DeepHypentropy", "Hypentropy", "NeuronPotential", "Power"]
+POTENTIALS += ["Quadratic", "WeightDistance"]
 MODELS = {
     "tied": tacit.Diagonal(2, 0.1),
     "deep": tacit.Diagonal(3, 0.3, profile=np.linspace(0.5, 2, 12)),
@@ -53,8 +63,10 @@ def test_public_names_are_these():
     [
         (tacit.limit, "model, X, y, *, tol"),
         (tacit.regime, "model, X, y"),
-        (tacit.margin_path, "X, y, mu, *, depth"),
-        (tacit.sweeping_path, "X, y, mu, *, depth"),
+        (tacit.max_margin, "X, y, norm"),
+        (tacit.margin_path, "X, y, mu, *, depth, model"),
+        (tacit.sweeping_path, "X, y, mu, *, depth, model"),
+        (tacit.support_stability, "X, y, *, depth, model, down_to"),
         (
             tacit.flow,
             "model, X, y, *, loss, until, at, rtol, linearized, method, step, most_steps",

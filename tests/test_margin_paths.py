@@ -180,7 +180,7 @@ def test_bad_input_is_refused(verb):
     ]:
         with pytest.raises(tacit.InputError, match=message):
             verb(*arguments)
-    with pytest.raises(tacit.InputError, match="depth must lie"):
+    with pytest.raises(tacit.InputError, match="depth must be at least 2"):
         verb(X, y, [1.0], depth=1)
     with pytest.raises(tacit.NotSeparableError) as error:
         verb(np.vstack([X, -X[:1]]), np.append(y, y[0]), [1.0])
@@ -227,3 +227,17 @@ def test_bad_flags_are_one_line_and_status_2(flags, tmp_path, capsys, monkeypatc
         status = stop.code
     out, err = capsys.readouterr()
     assert (status, out) == (2, "") and err.startswith("tacit: ") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("depth", "log10_scale", "rtol"),
+    [(2, 7.0, 1e-8), (2, 7.3, 1e-6), (2, 5.0, 1e-6), (2, 12.0, 1e-8), (3, 7.0, 1e-6), (3, 10.0, 1e-8)],
+)
+def test_steps_across_support_changes_are_as_accurate_as_others(depth, log10_scale, rtol):
+    """The sweeping process knows its events exactly; the flow is within log λ/λ of it, and its tolerance."""
+    mu, size = np.geomspace(1, 1e-4, 60), 10.0**log10_scale
+    model = tacit.Diagonal(depth=depth, log_scale=np.log(size) / depth)
+    flow = tacit.flow(model, KINK, ALL, loss="exp", at=size / mu, rtol=rtol)
+    sweep = tacit.sweeping_path(KINK, ALL, mu, depth=depth)
+    gap = np.abs(directions(flow.predictor[-60:]) - directions(sweep.predictors)).max()
+    assert gap < np.log(size) / size + 3 * rtol

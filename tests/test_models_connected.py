@@ -410,7 +410,6 @@ def test_the_data_must_fit_the_model():
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        ("linear neuron", r"not a mirror flow.*change of clock.*Theorem 2"),
         ("network 1", r"conserves the imbalance.*not a function of the predictor alone.*Proposition 1"),
         ("factorization", r"measurements that commute.*Theorem 4"),
     ],

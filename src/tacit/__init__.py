@@ -10,8 +10,8 @@ from tacit.errors import (
     NotSeparableError,
     TacitError,
 )
-from tacit.flows import SweepingPath, Trajectory, flow, losses, sweeping_path
-from tacit.limits import Limit, MarginPath, limit, margin_path
+from tacit.flows import Stability, SweepingPath, Trajectory, flow, losses, support_stability, sweeping_path
+from tacit.limits import Limit, Margin, MarginPath, limit, margin_path, max_margin
 from tacit.models import Diagonal, Factorization, LinearNetwork, Neuron, UntiedDiagonal
 from tacit.regimes import Regime, regime
 
@@ -25,12 +25,14 @@ __all__ = [
     "InputError",
     "Limit",
     "LinearNetwork",
+    "Margin",
     "MarginPath",
     "Neuron",
     "NoPotentialError",
     "NotConvergedError",
     "NotSeparableError",
     "Regime",
+    "Stability",
     "SweepingPath",
     "TacitError",
     "Trajectory",
@@ -40,7 +42,9 @@ __all__ = [
     "limit",
     "losses",
     "margin_path",
+    "max_margin",
     "potentials",
     "regime",
+    "support_stability",
     "sweeping_path",
 ]

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tacit import __version__
-from tacit.commands import demo, flow, limit, path, reproduce
+from tacit.commands import check, demo, flow, limit, path, reproduce
 from tacit.commands.options import BAD_INPUT, DONE, FAILED, INTERRUPTED
 from tacit.errors import NotConvergedError, TacitError
 
-_COMMANDS = (limit, flow, path, reproduce, demo)
+_COMMANDS = (limit, flow, path, check, reproduce, demo)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from tacit.data import Float, shortened
+from tacit.errors import NoPotentialError
 from tacit.figures import KERNEL, RICH, save_figure
 from tacit.limits.interpolation import Limit, limit, potential_of
+from tacit.models import LinearNetwork, Neuron
 from tacit.potentials import Bregman
 from tacit.progress import progress
-from tacit.regimes import ends_of, relative_distance
+from tacit.regimes import both_ends, relative_distance
 
 _SHOWN = 24  # coordinates
 _DECADES = 8  # of the predictor's scale, to either side of the model's own
@@ -40,41 +42,51 @@ def draw_limit(result: Limit, names: Sequence[str], path: str | Path) -> Path:
 
 
 def _portrait(result: Limit, names: Sequence[str]) -> Portrait:
-    features = result.X.shape[1]
-    potential = potential_of(result.model, features)
-    ends = ends_of(result)
-    kernel, rich = ends.kernel, ends.rich
+    kernel, rich = both_ends(result)
     decades = np.linspace(-_DECADES, _DECADES, 33)
-    distances = np.empty((2, len(decades)))
+    distances = np.full((2, len(decades)), np.nan)
     for i in progress(range(len(decades)), "limits at other scales"):
-        rescaled = _rescaled(potential, decades[i] * np.log(10))
-        w = limit(rescaled, result.X, result.y).predictor
+        try:
+            w = limit(_rescaled(result, decades[i] * np.log(10)), result.X, result.y).predictor
+        except NoPotentialError:  # a neuron that would flip, a network that is not small enough
+            continue
         distances[:, i] = relative_distance(w, kernel), relative_distance(w, rich)
     return Portrait(result, names, kernel, rich, 10.0**decades, *distances)
 
 
-def _rescaled(potential: Any, shift: float) -> Any:
-    """The potential of the same model started at predictor scales e^shift times as large."""
+def _rescaled(result: Limit, shift: float) -> Any:
+    """The same model started at a predictor scale e^shift times as large."""
+    model, factor = result.model, np.exp(shift / 2)
+    if isinstance(model, Neuron):
+        return Neuron(factor * model.output, factor * model.weights, model.slope)
+    if isinstance(model, LinearNetwork):
+        return LinearNetwork(factor * model.inner, factor * model.outer)
+    return _shifted(potential_of(model, result.X.shape[1]), shift)
+
+
+def _shifted(potential: Any, shift: float) -> Any:
     if isinstance(potential, Bregman):
-        return replace(potential, potential=_rescaled(potential.potential, shift))
+        return replace(potential, potential=_shifted(potential.potential, shift))
     return replace(potential, log_scale=np.asarray(potential.log_scale) + shift)
 
 
 def _draw(portrait: Portrait, axes: Any) -> None:
     left, right = axes
-    w = portrait.result.predictor
+    w, kernel, rich = (each.ravel() for each in (portrait.result.predictor, portrait.kernel, portrait.rich))
     order = np.argsort(-np.abs(w))[:_SHOWN]
+    end = portrait.result.regime.rich_end
+    end = r"rich end ($\ell_1$)" if end == "ℓ1" else r"anti-kernel end (least $\ell_2$ norm)"
     place = np.arange(len(order))
     left.bar(place, w[order], color="0.8", width=0.75, label="limit")
-    left.plot(place, portrait.rich[order], "D", ms=3.5, color=RICH, label=r"rich end ($\ell_1$)")
-    left.plot(place, portrait.kernel[order], "o", ms=3.5, color=KERNEL, label="kernel end")
+    left.plot(place, rich[order], "D", ms=3.5, color=RICH, label=end)
+    left.plot(place, kernel[order], "o", ms=3.5, color=KERNEL, label="kernel end")
     left.axhline(0, color="k", lw=0.5)
-    labels = [shortened(" ".join(portrait.names[i].split()), 20) for i in order]
+    labels = [shortened(" ".join(portrait.names[i % len(portrait.names)].split()), 20) for i in order]
     left.set_xticks(place, labels, rotation=90, fontsize=6.5, parse_math=False)
     which = "all" if len(order) == len(w) else f"the {len(order)} largest of {len(w):,}"
     left.set(ylabel="coefficient", title=f"{which} coefficients")
     left.legend(loc="best")
-    right.semilogx(portrait.factors, portrait.to_rich, color=RICH, label=r"to the rich end ($\ell_1$)")
+    right.semilogx(portrait.factors, portrait.to_rich, color=RICH, label=f"to the {end}")
     right.semilogx(portrait.factors, portrait.to_kernel, color=KERNEL, label="to the kernel end")
     right.axvline(1, color="0.5", lw=0.8, ls="--")
     right.annotate("your model", (1, 1.0), xycoords=("data", "axes fraction"), fontsize=8, ha="center")

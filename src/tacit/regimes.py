@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from tacit.limits.interpolation import Limit, as_separable, limit, potential_of
 from tacit.limits.separable import kernel_solution
 from tacit.potentials import L1, Quadratic
 from tacit.potentials.arrays import quiet
+from tacit.regimes_connected import connected_ends, is_connected
 
 _NEAR = 0.1  # an end within 10% gives the regime its name
 
@@ -22,17 +24,21 @@ _NEAR = 0.1  # an end within 10% gives the regime its name
 class Regime:
     """Which end of the scale a limit is close to.
 
-    name: "kernel", "rich" or "intermediate" ("anti-kernel" for neurons). distance_to_kernel and
-    distance_to_rich: `relative_distance` of the limit to those at infinite and at zero scale (the minimum of
-    the tangent kernel's norm, and of the ℓ1 norm: weighted ℓ1 for deep networks with a profile).
+    name: "kernel", "rich" ("anti-kernel" for neurons and linear networks) or "intermediate".
+    distance_to_kernel and distance_to_rich: `relative_distance` of the limit to those at infinite and at zero
+    scale (the minimum of the tangent kernel's norm, and of the norm that rich_end names: ℓ1 for diagonal
+    networks, weighted for deep ones with a profile, ℓ2 for neurons and linear networks; the kernel end of
+    these is where the model linearized at its start would go, which a large scale alone does not reach).
     kernel_distance: 1 − cos∠(K₀, K∞) between the tangent kernels at the start and at the limit, in the
-    Frobenius inner product. A Regime equals its name: `limit.regime == "rich"`.
+    Frobenius inner product; NaN where the weights at the limit are not known. A Regime equals its name:
+    `limit.regime == "rich"`.
     """
 
     name: str
     distance_to_kernel: float
     distance_to_rich: float
     kernel_distance: float
+    rich_end: str = "ℓ1"
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
@@ -48,9 +54,10 @@ class Regime:
     def summary(self) -> str:
         """The regime in a line."""
         if max(self.distance_to_kernel, self.distance_to_rich) < 1e-9:
-            return f"{self.name}: the data leave one solution, both ends coincide"
+            why = "the data leave one solution, " if self.rich_end == "ℓ1" else ""
+            return f"{self.name}: {why}both ends coincide"
         return (
-            f"{self.name}: {_percent(self.distance_to_rich)} from the ℓ1 end, "
+            f"{self.name}: {_percent(self.distance_to_rich)} from the {self.rich_end} end, "
             f"{_percent(self.distance_to_kernel)} from the kernel end"
         )
 
@@ -60,7 +67,7 @@ class Regime:
             "name": self.name,
             "distance_to_kernel": self.distance_to_kernel,
             "distance_to_rich": self.distance_to_rich,
-            "kernel_distance": self.kernel_distance,
+            "kernel_distance": None if math.isnan(self.kernel_distance) else self.kernel_distance,
         }
 
 
@@ -71,11 +78,25 @@ def regime(model: Any, X: Any, y: Any) -> Regime:
 
 def regime_of(result: Limit) -> Regime:
     """The regime of a limit that is already known."""
+    if is_connected(result.model):
+        kernel, least, turned = connected_ends(result)
+        to_kernel, to_least = (relative_distance(result.predictor, end) for end in (kernel, least))
+        name = _name(to_kernel, to_least, 0.0 if math.isnan(turned) else turned)
+        name = "anti-kernel" if name == "rich" else name
+        return Regime(name, to_kernel, to_least, turned, "ℓ2 (least norm)")
     ends = ends_of(result)
     to_kernel = relative_distance(result.predictor, ends.kernel)
     to_rich = relative_distance(result.predictor, ends.rich)
     moved = _angle(*(weighted_gram(result.X, metric) for metric in ends.metrics))
     return Regime(_name(to_kernel, to_rich, moved), to_kernel, to_rich, moved)
+
+
+def both_ends(result: Limit) -> tuple[Float, Float]:
+    """The limits at infinite and at zero scale."""
+    if is_connected(result.model):
+        return connected_ends(result)[:2]
+    ends = ends_of(result)
+    return ends.kernel, ends.rich
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tacit.flows.trajectory import Trajectory
     from tacit.limits.interpolation import Limit
     from tacit.limits.margin_path import MarginPath
+    from tacit.limits.max_margin import Margin
 
 
 def limit_report(result: Limit) -> str:
@@ -23,7 +24,7 @@ def limit_report(result: Limit) -> str:
     lines = {
         "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}, rank {result.rank:,}",
         "model": describe() if describe else type(result.model).__name__,
-        "limit": f"‖w‖₁ {np.abs(w).sum():.4g}   ‖w‖₂ {np.linalg.norm(w):.4g}   {carriers(w)}",
+        "limit": f"‖w‖₁ {np.abs(w).sum():.4g}   ‖w‖₂ {np.linalg.norm(w):.4g}   {carriers(w.ravel())}",
         "regime": result.regime.summary(),
         "certificate": (
             f"stationarity {result.stationarity:.0e}   feasibility {result.feasibility:.0e}   "
@@ -58,8 +59,43 @@ def flow_report(result: Trajectory) -> str:
     return _aligned(lines)
 
 
-def path_report(result: MarginPath) -> str:
-    """Data, path, ends and support of maximum margins, a line each."""
+def margin_report(result: Margin) -> str:
+    """Data, norm, predictor, support, other solutions and certificate, a line each."""
+    samples, features = result.X.shape
+    w = result.predictor
+    lines = {
+        "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}",
+        "norm": f"{result.norm}, {result.value:.6g} at margin 1",
+        "predictor": f"‖w‖₁ {np.abs(w).sum():.4g}   ‖w‖₂ {np.linalg.norm(w):.4g}   {carriers(w)}",
+        "support": f"{_count(len(result.support), 'sample')} of {samples:,}",
+        "solutions": _solutions(result),
+        "certificate": f"KKT residual {result.kkt:.0e}, {1000 * result.seconds:.0f} ms",
+    }
+    if not result.converged:
+        lines["NOT CONVERGED"] = "this predictor is not vouched for; its certificate is above 1e-9"
+    return _aligned(lines)
+
+
+def _solutions(result: Margin) -> str:
+    if result.stationary is not None:
+        minima = int(result.minimum.sum())
+        if result.complete:
+            return (
+                f"the best of all {_count(len(result.stationary), 'stationary point')}, {minima} local minima"
+            )
+        return (
+            f"the best local minimum of {minima} found; there may be better ones (the problem is not convex)"
+        )
+    if result.face is not None:
+        return f"not unique: a face with {_count(len(result.face), 'vertex').replace('vertexs', 'vertices')}"
+    return {True: "unique", False: "not unique", None: "uniqueness not known"}[result.unique]
+
+
+def path_report(result: MarginPath, scale: float = 1.0) -> str:
+    """Data, path, ends and support of maximum margins, a line each.
+
+    scale: μ = scale/accuracy, to tell the accuracies at which a flow is near the ends.
+    """
     samples, features = result.X.shape
     first, last = int(result.mu.argmax()), int(result.mu.argmin())
     kinks = ", ".join(
@@ -71,6 +107,8 @@ def path_report(result: MarginPath) -> str:
         f"{result.mu[first]:.4g} to {result.mu[last]:.4g}",
         "from": _held(result, first),
         "to": _held(result, last),
+        "kernel end": _near_kernel(result, scale),
+        "rich end": _near_rich(result, scale),
         "kinks": f"{len(result.kinks)}: {kinks}{', …' if len(result.kinks) > 6 else ''}" if kinks else "none",
         "computed": f"KKT residuals up to {result.kkt.max():.0e}, {1000 * result.seconds:.0f} ms",
     }
@@ -86,6 +124,25 @@ def _held(result: MarginPath, i: int) -> str:
         f"μ = {result.mu[i]:.4g}: ‖w‖₁ {np.abs(w).sum():.4g}   ‖w‖₂ {np.linalg.norm(w):.4g}   "
         f"{_count(int(result.support[i].sum()), 'support vector')}"
     )
+
+
+def _near_kernel(result: MarginPath, scale: float) -> str:
+    until, excess = result.near()[0], result.excess[0]
+    if until is not None:
+        return f"‖w‖₂ within 5% of the least down to μ = {until:.3g}: {_accuracy(scale, until)}"
+    return "‖w‖₂ within 5% of the least all along" if excess.max() <= 0.05 else "beyond the path"
+
+
+def _near_rich(result: MarginPath, scale: float) -> str:
+    since, excess = result.near()[1], result.excess[1]
+    if since is not None:
+        return f"‖w‖₁ within 5% of the least from μ = {since:.3g} on: {_accuracy(scale, since)}"
+    return "‖w‖₁ within 5% of the least all along" if excess.max() <= 0.05 else "beyond the path"
+
+
+def _accuracy(scale: float, mu: float) -> str:
+    accuracy = scale / mu
+    return f"accuracy {accuracy:.4g}, loss {_exponential(-accuracy)}, at predictor scale {scale:.3g}"
 
 
 def sweeping_report(result: SweepingPath) -> str:
@@ -104,9 +161,11 @@ def _fit(result: Trajectory) -> str:
     if result.loss_function.separating:
         margins = result.margins[-1]
         size = np.linalg.norm(result.predictor[-1]) or 1.0
-        close = int((margins <= margins.min() + 0.01 * abs(margins.min())).sum())
+        support = np.flatnonzero(result.support[-1])
+        named = ", ".join(map(str, support[:6])) + (", …" if len(support) > 6 else "")
         return (
-            f"smallest margin {margins.min():.4g}, {margins.min() / size:.4g}·‖w‖₂; {close:,} within 1% of it"
+            f"smallest margin {margins.min():.4g}, {margins.min() / size:.4g}·‖w‖₂; 99% of the pull from "
+            f"{_count(len(support), 'sample')} ({named})"
         )
     residual = np.linalg.norm(result.outputs[-1] - result.y) / (np.linalg.norm(result.y) or 1.0)
     return f"relative residual {residual:.3g}"

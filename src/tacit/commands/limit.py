@@ -21,10 +21,11 @@ def add(commands: Any) -> Any:
         epilog="examples:\n"
         "  tacit limit genes.csv --target response --depth 2 --scale 1e-3\n"
         "  tacit limit genes.csv --target response --depth 3 --scale 0.05 --plot limit.png\n"
-        "  tacit limit data.npz --model untied --scale 1e-4 --shape 0.9 --json -",
+        "  tacit limit data.npz --model untied --scale 1e-4 --shape 0.9 --json -\n"
+        "  tacit limit data.npz --model neuron --scale 0.1 --shape 0.5 --slope 0.2",
     )
     add_data(command)
-    add_model(command, ("diagonal", "untied"))
+    add_model(command, ("diagonal", "untied", "neuron", "linear"))
     command.add_argument("--tol", type=float, default=1e-10, help="tolerance (default: %(default)s)")
     command.add_argument("--json", metavar="FILE", help="write the result as JSON; - for standard output")
     command.add_argument("--plot", metavar="FILE", help="draw the limit between its two ends (png, pdf, svg)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from tacit.commands.models import add_model, model_of
 from tacit.commands.options import DONE, FAILED, add_command, add_data, claim_outputs
 
 
@@ -16,15 +17,18 @@ def add(commands: Any) -> Any:
         _run,
         help="maximum margins from the kernel to the rich end, for classification",
         description="The predictors of largest margin in the geometry of a diagonal network, for each\n"
-        "μ = (scale of the weights)^depth / accuracy: what the flow of the exponential loss tends to.\n"
+        "μ = (scale of the predictor) / accuracy: what the flow of the exponential loss tends to.\n"
+        "The scale of the predictor is scale^depth for a diagonal model and √k/4 for an untied one,\n"
+        "scale·(1+s²)/(1-s²) at shape s; the path does not depend on it, the accuracies do.\n"
         "Labels are -1 and +1.",
         epilog="examples:\n"
         "  tacit path cells.csv --target label --mu 10:1e-6:50\n"
         "  tacit path cells.csv --target label --depth 3 --sweeping --plot path.png\n"
+        "  tacit path cells.csv --target label --model untied --scale 0.1 --shape 0.9\n"
         "  tacit path cells.csv --target label --mu 1,0.1,0.01 --json -",
     )
     add_data(command)
-    command.add_argument("--depth", type=float, default=2.0, help="of the network (default: %(default)g)")
+    add_model(command, ("diagonal", "untied"))
     command.add_argument(
         "--mu",
         type=_levels,
@@ -62,17 +66,20 @@ def _run(options: argparse.Namespace) -> int:
 
     table = read_table(options.data, options.target)
     claim_outputs(options)
-    found = margin_path(table.X, table.y, options.mu, depth=options.depth)
-    sweeping = sweeping_path(table.X, table.y, options.mu, depth=options.depth) if options.sweeping else None
+    model = model_of(options, len(table.features))
+    depth, scale = getattr(model, "depth", 2), model.predictor_scale
+    found = margin_path(table.X, table.y, options.mu, depth=depth)
+    sweeping = sweeping_path(table.X, table.y, options.mu, depth=depth) if options.sweeping else None
     speak = options.json != "-"
     if speak:
-        print(found.summary())
+        print(found.summary(scale))
         if sweeping is not None:
             print(sweeping.summary())
     if options.json is not None:
         content = {"data": options.data, "target": table.target, "features": table.features}
         extra = {} if sweeping is None else {"sweeping": sweeping.to_dict()}
-        write_json({**content, **found.to_dict(), **extra}, options.json)
+        clock = {"predictor_scale": scale, "accuracy": (scale / found.mu).tolist()}
+        write_json({**content, **found.to_dict(), **clock, **extra}, options.json)
     if options.plot is not None:
         from tacit.path_portrait import draw_path
 

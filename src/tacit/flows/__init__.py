@@ -2,7 +2,17 @@
 
 from tacit.flows import losses
 from tacit.flows.flow import flow
+from tacit.flows.stability import Breach, Stability, support_stability
 from tacit.flows.sweeping import SweepingPath, sweeping_path
 from tacit.flows.trajectory import Trajectory
 
-__all__ = ["SweepingPath", "Trajectory", "flow", "losses", "sweeping_path"]
+__all__ = [
+    "Breach",
+    "Stability",
+    "SweepingPath",
+    "Trajectory",
+    "flow",
+    "losses",
+    "support_stability",
+    "sweeping_path",
+]

@@ -26,6 +26,7 @@ _ERROR = np.array([-13 - 7 * _S6, -13 + 7 * _S6, -1]) / 3  # the embedded formul
 _LAGRANGE = np.linalg.inv(np.vander(_C, 3, increasing=True))  # coefficients of the stages' polynomials
 _ITERATIONS, _ATTEMPTS = 10, 120
 _SMALLEST = 1e-250
+_CHANGE = np.log(10.0)  # of a logarithm of q within a step, at which the step may cross a kink
 _IDLE = 1e-18  # effect of a sample on margins or on Σq that is no effect
 
 
@@ -69,8 +70,36 @@ def step(path: Any, loss: Any, rates: Float, h: float, last: Step | None, rtol: 
         if not error <= 1:
             h *= max(0.1, 0.9 * error**-0.25) if np.isfinite(error) else 0.1
             continue
-        return Step(h, log_q, q, theta, rates, max(error, 1e-2), h * _growth(error, h, last))
+        found = Step(h, log_q, q, theta, rates, max(error, 1e-2), h * _growth(error, h, last))
+        if not _across_a_kink(path, found, rtol) or _confirmed(path, loss, found, rtol):
+            return found
+        h *= 0.25
     return None
+
+
+def _across_a_kink(path: Any, step: Step, rtol: float) -> bool:
+    """Does a sample that matters enter or leave the support within the step?
+
+    There the rates are no polynomial, and the embedded formula may agree with the step by chance.
+    """
+    changed = np.abs(np.log(np.maximum(step.rates, _SMALLEST)) - step.log_q[-1]) > _CHANGE
+    if not changed.any():
+        return False
+    effect = np.where(changed, step.h * np.maximum(step.rates, step.q[-1]), 0.0)
+    return bool(path.size(effect, path.margins(step.theta[-1])[1]) > rtol)
+
+
+def _confirmed(path: Any, loss: Any, whole: Step, rtol: float) -> bool:
+    """Do two steps of half the length end at the same place?"""
+    first = shorter(path, loss, whole, 0.5, rtol)
+    if first is None:
+        return False
+    rest = replace(whole, rates=first.q[-1])
+    second = shorter(path.moved(first.theta[-1]), loss, rest, 0.5, rtol)
+    if second is None:
+        return False
+    difference = first.theta[-1] + second.theta[-1] - whole.theta[-1]
+    return bool(path.size(difference, path.margins(whole.theta[-1])[1]) <= rtol)
 
 
 @quiet

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.data import Float
-from tacit.flows.losses import Loss
+from tacit.errors import InputError
+from tacit.flows.losses import Exponential, Logistic, Loss
 from tacit.outputs import MADE_BY
 from tacit.potentials.arrays import quiet
 
@@ -73,6 +75,30 @@ class Trajectory:
         """The smallest of the margins at each instant."""
         return self.margins.reshape(len(self.accuracy), -1).min(axis=1)
 
+    @cached_property
+    @quiet
+    def shares(self) -> Float:
+        """Each sample's share of the pull −ℓ'(m_n) on the predictor, (T, N): who is in the support.
+
+        For losses of margins only.
+        """
+        if not isinstance(self.loss_function, Exponential | Logistic):
+            raise InputError("shares belong to the exponential and the logistic loss")
+        pull = self.loss_function.log_slope(self.margins.reshape(len(self.accuracy), -1))
+        weights = np.exp(pull - pull.max(axis=1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def support(self) -> NDArray[np.bool_]:
+        """The fewest samples that make up 99% of the pull at each instant, (T, N)."""
+        order = np.argsort(-self.shares, axis=1)
+        before = np.cumsum(np.take_along_axis(self.shares, order, axis=1), axis=1)
+        needed = np.roll(before, 1, axis=1) < 0.99
+        needed[:, 0] = True
+        support = np.zeros(needed.shape, dtype=bool)
+        np.put_along_axis(support, order, needed, axis=1)
+        return support
+
     @property
     def drift(self) -> float:
         """The worst relative change of a conserved quantity anywhere on the way."""
@@ -113,7 +139,15 @@ class Trajectory:
             "margin": self.margin.tolist(),
             "kernel_distance": self.kernel_distance.tolist(),
             "predictor": self.predictor.tolist(),
+            **self._held(),
         }
+
+    def _held(self) -> dict[str, Any]:
+        """Margins and supports, for losses of margins."""
+        if not self.loss_function.separating:
+            return {}
+        support = [np.flatnonzero(row).tolist() for row in self.support]
+        return {"margins": self.margins.tolist(), "support": support}
 
     def to_xarray(self) -> xr.Dataset:
         """A labelled data set over the recorded instants, which netCDF keeps as it is."""

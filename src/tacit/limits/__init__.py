@@ -2,5 +2,6 @@
 
 from tacit.limits.interpolation import Limit, limit
 from tacit.limits.margin_path import MarginPath, margin_path
+from tacit.limits.max_margin import Margin, max_margin
 
-__all__ = ["Limit", "MarginPath", "limit", "margin_path"]
+__all__ = ["Limit", "Margin", "MarginPath", "limit", "margin_path", "max_margin"]

@@ -12,6 +12,7 @@ from tacit.limits.newton import Separable
 from tacit.limits.separable import Solution, minimize_separable
 
 _LARGE = 2_000_000  # entries of X
+_PASSES = 6
 
 
 def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
@@ -30,11 +31,15 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
         solution = least_quadratic(inner, np.ones(X.shape[1]))
         return Solution(half @ solution.predictor, solution.nu, solution.iterations, True)
     w, nu, zero = np.zeros(X.shape[1]), np.zeros(len(y)), np.zeros(X.shape[1])
-    for _ in range(2):  # the second pass removes the rounding of the first
-        step, change = newton_direction(X, inverse_metric, y - X @ w, zero)
-        nu = nu + step
-        w = w + inverse_metric * change
-    return Solution(w, nu, 2, True)
+    left, passes = y, 0
+    while passes < _PASSES:  # each removes the rounding of the one before, until there is only rounding left
+        step, change = newton_direction(X, inverse_metric, left, zero)
+        further = w + inverse_metric * change
+        rest = y - X @ further
+        if passes > 1 and np.abs(rest).max() >= np.abs(left).max():
+            break
+        w, nu, left, passes = further, nu + step, rest, passes + 1
+    return Solution(w, nu, passes, True)
 
 
 def least_l1(equations: Equations, weight: Float) -> Solution:

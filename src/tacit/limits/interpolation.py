@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,22 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.limits.ends import least_l1, least_quadratic
 from tacit.limits.equations import Equations, prepare
 from tacit.limits.kkt import best_multipliers, relative_residual, stationarity
+from tacit.limits.networks import check_network, least_norm
+from tacit.limits.neuron import check_sign, neuron_targets
 from tacit.limits.newton import Separable
+from tacit.limits.radial import least_radial
 from tacit.limits.separable import Solution, minimize_separable
-from tacit.potentials import L1, Bregman, DeepHypentropy, Hypentropy, Quadratic, WeightDistance
+from tacit.models import LinearNetwork, Neuron
+from tacit.potentials import (
+    L1,
+    Bregman,
+    DeepHypentropy,
+    Hypentropy,
+    NeuronPotential,
+    Power,
+    Quadratic,
+    WeightDistance,
+)
 from tacit.potentials.arrays import check_features, quiet
 
 if TYPE_CHECKING:
@@ -88,14 +101,20 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
     for its regime, unless they are larger than 64 MB: then do not change them while it is in use.
     """
     begun = time.perf_counter()
+    if isinstance(model, LinearNetwork):
+        return _network_limit(model, X, y, tol, begun)
     X, y = check_problem(X, y)
     X, y = kept(X), kept(y)
     check_tolerance(tol)
     potential = potential_of(model, X.shape[1])
-    equations = prepare(X, y, tol)
+    targets = y
+    if isinstance(model, Neuron):
+        check_sign(model, X, y)
+        targets = neuron_targets(model, y)
+    equations = prepare(X, targets, tol)
     solution = _minimize(potential, equations, X.shape[1])
     w, nu = solution.predictor, equations.dual(solution.nu)
-    feasibility = relative_residual(X, y, w)
+    feasibility = relative_residual(X, targets, w)
     kkt = stationarity(potential, X, w, nu)
     if not kkt <= tol and X.size <= _SEARCHED:  # any multipliers that certify w will do
         nu = min((nu, best_multipliers(potential, X, w)), key=lambda v: stationarity(potential, X, w, v))
@@ -106,13 +125,41 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
         value=float(potential.value(w)),
         feasibility=feasibility,
         stationarity=kkt,
-        converged=bool(solution.settled and _within(tol, X, y, w, nu, feasibility, kkt)),
+        converged=bool(solution.settled and _within(tol, X, targets, w, nu, feasibility, kkt)),
         iterations=solution.iterations,
         rank=len(equations.y),
         seconds=time.perf_counter() - begun,
         model=model,
         X=X,
         y=y,
+    )
+
+
+def _network_limit(model: LinearNetwork, X: Any, y: Any, tol: float, begun: float) -> Limit:
+    """Of a neuron, where the network is one; otherwise the solution of least norm, where it ends there."""
+    X, Y = check_network(model, X, y)
+    check_tolerance(tol)
+    neuron = model.as_neuron()
+    if neuron is not None:
+        found = limit(neuron, X, Y[:, 0], tol=tol)
+        return replace(found, predictor=found.predictor[:, None], model=model)
+    solution = least_norm(model, X, Y, tol)
+    theta, nu = solution.predictor, solution.nu
+    feasibility = relative_residual(X, Y, theta)
+    kkt = stationarity(Quadratic(), X, theta, nu)
+    return Limit(
+        predictor=theta,
+        dual=nu if model.outputs > 1 else nu[:, 0],
+        value=float(np.sum(theta**2) / 2),
+        feasibility=feasibility,
+        stationarity=kkt,
+        converged=bool(feasibility <= tol and kkt <= tol),
+        iterations=solution.iterations,
+        rank=int(np.linalg.matrix_rank(X)),
+        seconds=time.perf_counter() - begun,
+        model=model,
+        X=kept(X),
+        y=kept(Y if model.outputs > 1 else Y[:, 0]),
     )
 
 
@@ -154,6 +201,8 @@ def _minimize(potential: Any, equations: Equations, features: int) -> Solution:
             inverse = 1 / np.asarray(metric, float) if np.ndim(metric) < 2 else np.linalg.inv(metric)
             shape = inverse.shape if np.ndim(metric) == 2 else (features,)
             return least_quadratic(equations, np.broadcast_to(inverse, shape))
+        case NeuronPotential() | Power() | Bregman(potential=NeuronPotential() | Power()):
+            return least_radial(equations, potential)
         case Bregman() | Hypentropy() | DeepHypentropy() | WeightDistance():
             return minimize_separable(equations, as_separable(potential, features))
     raise NoPotentialError(f"no solver for the potential {type(potential).__name__}")

@@ -15,11 +15,17 @@ from numpy.typing import NDArray
 from tacit.data import Float, as_floats, check_labelled, kept
 from tacit.errors import InputError
 from tacit.limits.interpolation import as_separable
-from tacit.limits.kkt import stationarity
+from tacit.limits.linear_margin import least_l1_margin
 from tacit.limits.newton import Separable
-from tacit.limits.support import Held, hold, hold_from, least_norm_support
-from tacit.potentials import DeepHypentropy, Hypentropy
-from tacit.potentials.arrays import quiet
+from tacit.limits.support import (
+    Held,
+    hold,
+    hold_from,
+    least_norm_support,
+    margin_residual,
+    minimizer_of,
+)
+from tacit.models import Diagonal, UntiedDiagonal
 from tacit.progress import progress
 from tacit.separation import check_separable
 
@@ -54,6 +60,7 @@ class MarginPath:
     converged: NDArray[np.bool_]
     depth: float
     seconds: float
+    geometry: Separable = field(repr=False)
     X: Float = field(repr=False)
     y: Float = field(repr=False)
 
@@ -64,25 +71,41 @@ class MarginPath:
         Z = self.y[:, None] * self.X
         found: list[Kink] = []
         for i, j in pairwise(order):
-            ends = [
-                (
-                    math.log(self.mu[k]),
-                    Held(self.predictors[k], self.duals[k], np.flatnonzero(self.support[k]), True),
-                )
-                for k in (i, j)
-            ]
-            found += _kinks_between(Z, self.depth, *ends)
+            found += _kinks_between(Z, self.geometry, self._held(i), self._held(j))
         return found
+
+    @cached_property
+    def excess(self) -> tuple[Float, Float]:
+        """‖w‖/‖w_end‖ − 1 at every μ: in the kernel's norm over the ℓ2 end, in the (weighted) ℓ1 norm over
+        that end. With equal scales the kernel's norm is ℓ2.
+        """
+        Z, metric = self.y[:, None] * self.X, kernel_metric(self.geometry)
+        least = at_the_kernel_end(Z, self.geometry)[0].predictor
+        weight = self.geometry.weight
+        richest = weight @ np.abs(least_l1_margin(Z, weight).predictor)
+        size = np.linalg.norm(self.predictors / np.sqrt(metric), axis=1)
+        kernel = size / np.linalg.norm(least / np.sqrt(metric)) - 1
+        return kernel, np.abs(self.predictors) @ weight / richest - 1
+
+    def near(self, share: float = 0.05) -> tuple[float | None, float | None]:
+        """μ down to which the ℓ2 norm is within this share of the least, and from which on the ℓ1 norm is.
+
+        By interpolation in log μ between the points of the path; None where the path does not go that far.
+        """
+        order = np.argsort(-self.mu)
+        logs = np.log(self.mu[order])
+        kernel, rich = (each[order] for each in self.excess)
+        return _crossing(logs, kernel, share), _crossing(logs[::-1], rich[::-1], share)
 
     def _held(self, i: Any) -> tuple[float, Held]:
         support = np.flatnonzero(self.support[i])
-        return math.log(self.mu[i]), Held(self.predictors[i], self.duals[i], support, bool(self.converged[i]))
+        return math.log(self.mu[i]), Held(self.predictors[i], self.duals[i], support, True)
 
-    def summary(self) -> str:
-        """The path in a few lines."""
+    def summary(self, scale: float = 1.0) -> str:
+        """The path in a few lines; accuracies are those of a flow with μ = scale/accuracy."""
         from tacit.report import path_report
 
-        return path_report(self)
+        return path_report(self, scale)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
@@ -99,29 +122,28 @@ class MarginPath:
         }
 
 
-def margin_path(X: Any, y: Any, mu: Any, *, depth: float = 2) -> MarginPath:
+def margin_path(X: Any, y: Any, mu: Any, *, depth: float = 2, model: Any = None) -> MarginPath:
     """Minimizers of Q_μ^D under the margin constraints, for every μ (Moroshko et al. 2020, Section 4).
 
     Gradient flow of the exponential loss on a diagonal network of depth D whose weights start at α is near
     the one with μ = α^D/γ̃ when its accuracy is γ̃, as long as no sample leaves the support.
 
     mu: positive numbers in any order. At large μ the predictor is that of the ℓ2 margin, at small μ of ℓ1.
+    model: a `Diagonal` or `UntiedDiagonal` that starts at the predictor 0, in place of depth. Its potential
+    is taken with all predictor scales multiplied by μ, so that its own flow is near μ = 1/γ̃; `Diagonal()` and
+    `UntiedDiagonal()` give the path of depth 2, other shapes and profiles their own.
     """
     begun = time.perf_counter()
-    X, y, levels = check_path(X, y, mu, depth)
+    X, y, levels = check_path(X, y, mu)
     Z = y[:, None] * X
-    order = np.argsort(-levels)
-    held: list[Held] = [Held(np.zeros(0), np.zeros(0), np.zeros(0, int), False)] * len(levels)
-    here, log_here = _at_the_kernel_end(Z, depth, float(levels.max()))
-    for i in progress(order.tolist(), "maximum margins"):
-        log_mu = math.log(levels[i])
-        found = hold_from(Z, _potential(depth, log_mu, Z.shape[1]), here, log_mu - log_here)
-        if found is None:
-            found = Held(here.predictor, here.dual, here.support, False)
-        else:
-            here, log_here = found, log_mu
-        held[i] = found
-    kkt = np.array([_residual(Z, depth, m, each) for m, each in zip(levels, held, strict=True)])
+    geometry = geometry_of(depth, model, Z.shape[1])
+    held = _follow(Z, geometry, levels)
+    kkt = np.array(
+        [
+            margin_residual(geometry.shifted(math.log(m)), Z, each.predictor, each.dual)
+            for m, each in zip(levels, held, strict=True)
+        ]
+    )
     return MarginPath(
         mu=levels,
         predictors=np.array([each.predictor for each in held]),
@@ -129,52 +151,95 @@ def margin_path(X: Any, y: Any, mu: Any, *, depth: float = 2) -> MarginPath:
         kkt=kkt,
         support=np.array([np.isin(np.arange(len(Z)), each.support) for each in held]),
         converged=np.array([each.settled for each in held]) & (kkt <= _VOUCHED),
-        depth=float(depth),
+        depth=depth_of(geometry),
         seconds=time.perf_counter() - begun,
+        geometry=geometry,
         X=X,
         y=y,
     )
 
 
-def check_path(X: Any, y: Any, mu: Any, depth: Any) -> tuple[Float, Float, Float]:
+def check_path(X: Any, y: Any, mu: Any) -> tuple[Float, Float, Float]:
     """Separable data of our own and the values of μ; an error by name if anything is out of range."""
     X, y = check_labelled(X, y)
     levels = np.atleast_1d(as_floats(mu, "mu", ndim=(0, 1))).copy()
     if levels.size == 0 or not (levels > 0).all():
         raise InputError("mu must hold positive numbers, at least one")
-    if not 2 <= float(as_floats(depth, "depth", ndim=(0,))) <= 1e6:
-        raise InputError(f"depth must lie between 2 and 1e6, got {depth!r}")
     check_separable(X, y)
     return kept(X), kept(y), levels
 
 
-def _potential(depth: float, log_mu: float, features: int) -> Separable:
-    q: Any = Hypentropy(log_mu) if depth == 2 else DeepHypentropy(depth, log_mu)
-    return as_separable(q, features)
+def geometry_of(depth: Any, model: Any, features: int) -> Separable:
+    """The potential at μ = 1: of a depth alone, or of a model's initialization."""
+    if model is None:
+        return as_separable(Diagonal(depth=depth).potential(), features)
+    if not isinstance(model, Diagonal | UntiedDiagonal):
+        raise InputError(f"model must be Diagonal or UntiedDiagonal, got {type(model).__name__}")
+    if depth != 2 and depth != getattr(model, "depth", 2):
+        raise InputError(f"give depth or model, not both: {model!r} has its own depth")
+    separable = as_separable(model.potential(features), features)
+    if separable.origin is not None:
+        raise InputError(
+            "the model must start at the predictor 0; from another start there is a flow, but no path"
+        )
+    return separable
 
 
-def _at_the_kernel_end(Z: Float, depth: float, largest: float) -> tuple[Held, float]:
-    """The predictor at a scale where the geometry is that of ℓ2, and the logarithm of that scale."""
-    support = least_norm_support(Z)
-    w = np.asarray(np.linalg.lstsq(Z[support], np.ones(len(support)), rcond=None)[0], dtype=float)
-    log_mu = math.log(max(largest, _KERNEL * float(np.abs(w).max())))
-    found = hold(Z, _potential(depth, log_mu, Z.shape[1]), support)
+def depth_of(geometry: Separable) -> float:
+    """D of p = D/(D−2)."""
+    p = geometry.power
+    return 2.0 if p == math.inf else 2 * p / (p - 1)
+
+
+def _follow(Z: Float, geometry: Separable, levels: Float) -> list[Held]:
+    """The predictor at every μ, from large ones down."""
+    held: list[Held] = [Held(np.zeros(0), np.zeros(0), np.zeros(0, int), False)] * len(levels)
+    here, log_here = at_the_kernel_end(Z, geometry, float(levels.max()))
+    for i in progress(np.argsort(-levels).tolist(), "maximum margins"):
+        log_mu = math.log(levels[i])
+        found = hold_from(Z, geometry.shifted(log_mu), here, log_mu - log_here)
+        if found is None:
+            found = Held(here.predictor, here.dual, here.support, False)
+        else:
+            here, log_here = found, log_mu
+        held[i] = found
+    return held
+
+
+def at_the_kernel_end(Z: Float, geometry: Separable, largest: float = 0.0) -> tuple[Held, float]:
+    """The predictor at a scale where the geometry is that of a kernel, and the logarithm of that scale.
+
+    There Q is Σ (w−w₀)²/(2W): an ℓ2 margin in the coordinates (w−w₀)/√W.
+    """
+    origin = np.zeros(Z.shape[1]) if geometry.origin is None else geometry.origin
+    root, targets = np.sqrt(kernel_metric(geometry)), 1 - Z @ origin
+    support = least_norm_support(Z * root, targets / (np.abs(targets).max() or 1.0))
+    w = origin + root * np.linalg.lstsq(Z[support] * root, targets[support], rcond=None)[0]
+    far = float(np.max(np.abs(w) * np.exp(-geometry.log_scale)))
+    log_mu = math.log(max(largest, _KERNEL * far, 1e-300))
+    found = hold(Z, minimizer_of(geometry.shifted(log_mu)), support)
     return (found or Held(w, np.zeros(len(Z)), support, False)), log_mu
 
 
-@quiet
-def _residual(Z: Float, depth: float, mu: float, held: Held) -> float:
-    """The worst of stationarity, shortfall of margins, and complementarity."""
-    q: Any = Hypentropy(math.log(mu)) if depth == 2 else DeepHypentropy(depth, math.log(mu))
-    margins = Z @ held.predictor
-    size = float(np.abs(held.dual).max()) or 1.0
-    slack = float(np.abs(held.dual * (margins - 1)).max()) / size
-    shortfall = max(0.0, float((1 - margins).max()))
-    return max(stationarity(q, Z, held.predictor, held.dual), shortfall, slack)
+def kernel_metric(geometry: Separable) -> Float:
+    """dw/d∇Q at w = 0, relative to the largest."""
+    log_metric = geometry.log_scale - np.log(geometry.weight)
+    return np.exp(log_metric - log_metric.max())
+
+
+def _crossing(logs: Float, excess: Float, share: float) -> float | None:
+    """Where the excess, small at first, comes to exceed the share; None if it starts or stays on one side."""
+    beyond = np.flatnonzero(excess > share)
+    if not len(beyond) or beyond[0] == 0:
+        return None
+    i = beyond[0]
+    low, high = (math.log(max(e, 1e-300)) for e in (excess[i - 1], excess[i]))
+    part = (math.log(share) - low) / (high - low) if high > low else 1.0
+    return math.exp(logs[i - 1] + max(part, 0.0) * (logs[i] - logs[i - 1]))
 
 
 def _kinks_between(
-    Z: Float, depth: float, above: tuple[float, Held], below: tuple[float, Held]
+    Z: Float, geometry: Separable, above: tuple[float, Held], below: tuple[float, Held]
 ) -> list[Kink]:
     """Kinks between two points of the path, by bisection in the logarithm of μ."""
     (top, first), (bottom, last) = above, below
@@ -185,8 +250,8 @@ def _kinks_between(
         mu = math.exp((top + bottom) / 2)
         return [Kink(mu, int(n), bool(n in last.support)) for n in changed]
     middle = (top + bottom) / 2
-    found = hold_from(Z, _potential(depth, middle, Z.shape[1]), first, middle - top)
+    found = hold_from(Z, geometry.shifted(middle), first, middle - top)
     if found is None:
         return []
     between = (middle, found)
-    return [*_kinks_between(Z, depth, above, between), *_kinks_between(Z, depth, between, below)]
+    return [*_kinks_between(Z, geometry, above, between), *_kinks_between(Z, geometry, between, below)]

@@ -56,6 +56,10 @@ class Separable:
         u = rapidity.rapidity_of_log(np, level, self.power)
         return self.weight * np.sign(self.origin) * rapidity.slope(np, u, self.power)
 
+    def gradient(self, w: Float) -> Float:
+        """∇Q(w)."""
+        return self.weight * rapidity.slope(np, self.rapidity(w), self.power) - self.offset
+
     def predictor(self, u: Float) -> Float:
         """w at rapidities u."""
         return np.sign(u) * np.exp(rapidity.log_predictor(np, np.abs(u), self.power) + self.log_scale)

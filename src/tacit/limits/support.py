@@ -10,16 +10,19 @@ from a larger scale, where the answer is known.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
 
 from tacit.data import Float, Index
 from tacit.errors import InconsistentDataError
-from tacit.limits.equations import prepare
+from tacit.limits.equations import Equations, prepare
+from tacit.limits.kkt import stationarity
 from tacit.limits.newton import Separable
-from tacit.limits.separable import minimize_separable
+from tacit.limits.separable import Solution, minimize_separable
 from tacit.potentials.arrays import quiet
 
 _EXCHANGES = 60
@@ -37,20 +40,23 @@ class Held:
     settled: bool
 
 
-def least_norm_support(Z: Float) -> Index:
-    """The support of the ℓ2 maximum-margin predictor, by non-negative least squares.
+def least_norm_support(Z: Float, targets: Float | float = 1.0) -> Index:
+    """The samples that hold argmin ‖w‖₂ subject to Z w ≥ targets, by non-negative least squares.
 
-    argmin over c ≥ 0 of ‖Zᵀc‖² + (1 − Σc)² has the predictor Zᵀc/(1 − Σc): its optimality conditions are
-    margins z_n·Zᵀc ≥ 1 − Σc, with equality where c_n > 0.
+    argmin over c ≥ 0 of ‖Zᵀc‖² + (1 − b·c)², b the targets, has the predictor Zᵀc/(1 − b·c): its optimality
+    conditions are margins z_n·Zᵀc ≥ b_n(1 − b·c), with equality where c_n > 0.
     """
-    system = np.vstack([Z.T, np.ones(len(Z))])
+    system = np.vstack([Z.T, np.broadcast_to(targets, (len(Z),))])
     combination = nnls(system, np.append(np.zeros(Z.shape[1]), 1.0), maxiter=100 * len(Z))[0]
     return np.flatnonzero(combination > 1e-12 * combination.max())
 
 
 @quiet
-def hold(Z: Float, potential: Separable, guess: Index) -> Held | None:
-    """The maximum-margin predictor from a guess of its support; None if the exchanges do not end."""
+def hold(Z: Float, solve: Callable[[Equations], Solution], guess: Index) -> Held | None:
+    """The maximum-margin predictor from a guess of its support; None if the exchanges do not end.
+
+    solve: minimizes the potential subject to equations.
+    """
     support, one_by_one = guess, False
     seen: set[bytes] = set()
     for _ in range(_EXCHANGES):
@@ -58,7 +64,7 @@ def hold(Z: Float, potential: Separable, guess: Index) -> Held | None:
             equations = prepare(Z[support], np.ones(len(support)), 1e-10)
         except InconsistentDataError:
             return None
-        solution = minimize_separable(equations, potential)
+        solution = solve(equations)
         dual = np.zeros(len(Z))
         dual[support] = equations.dual(solution.nu)
         margins = Z @ solution.predictor
@@ -85,6 +91,11 @@ def _exchanged(
     return np.union1d(left, entering)
 
 
+def minimizer_of(potential: Separable) -> Callable[[Equations], Solution]:
+    """What minimizes this potential subject to equations."""
+    return lambda equations: minimize_separable(equations, potential)
+
+
 def hold_from(Z: Float, potential: Separable, start: Held, shift: float) -> Held | None:
     """The predictor at this potential, from the one at a scale e^{−shift} times as large.
 
@@ -93,7 +104,7 @@ def hold_from(Z: Float, potential: Separable, start: Held, shift: float) -> Held
     done, step, here = 0.0, shift, start
     while done != shift:
         following = done + step if abs(done + step) < abs(shift) else shift
-        found = hold(Z, potential.shifted(following - shift), here.support)
+        found = hold(Z, minimizer_of(potential.shifted(following - shift)), here.support)
         if found is None:
             step /= 2
             if abs(step) < _SHORTEST:
@@ -101,3 +112,14 @@ def hold_from(Z: Float, potential: Separable, start: Held, shift: float) -> Held
             continue
         done, here = following, found
     return here
+
+
+@quiet
+def margin_residual(potential: Any, Z: Float, predictor: Float, dual: Float) -> float:
+    """The worst of stationarity, shortfall of margins, and complementarity, all relative."""
+    margins = Z @ predictor
+    size = float(np.abs(dual).max()) or 1.0
+    slack = float(np.abs(dual * (margins - 1)).max()) / size
+    shortfall = max(0.0, float((1 - margins).max()))
+    negative = max(0.0, -float(dual.min())) / size
+    return max(stationarity(potential, Z, predictor, dual), shortfall, slack, negative)

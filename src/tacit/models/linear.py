@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +12,11 @@ from tacit.data import Float, as_floats
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import Model
 from tacit.models.parametrizations import Layers, Weights
+from tacit.models.relu import Neuron
+from tacit.potentials import Bregman, Power
 
 _EPS = float(np.finfo(np.float64).eps)
+_RANK_ONE = 1e-10  # relative
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,9 +156,31 @@ class LinearNetwork(Model):
             raise InputError(f"the model has {len(self.inner)} features but the data has {d}")
         return {"U": self.inner.copy(), "V": self.outer.copy()}
 
-    def potential(self, d: int | None = None) -> NoReturn:
-        """None: how the predictor moves is not a function of the predictor."""
+    def as_neuron(self) -> Neuron | None:
+        """The neuron that a network of one output is if U = u qᵀ and V = v qᵀ, |q| = 1; None if it is none.
+
+        Its hidden layer then has rank one, and keeps it. Strictly balanced networks, UᵀU = VᵀV, are of this
+        kind (Azulay et al. 2021, proof of Proposition 1), with δ = 0.
+        """
+        if self.outputs != 1 or not self.outer.any():
+            return None
+        v = float(np.linalg.norm(self.outer))
+        q = self.outer[0] / v
+        u = self.inner @ q
+        if np.linalg.norm(self.inner - np.outer(u, q)) > _RANK_ONE * np.linalg.norm(self.inner):
+            return None
+        return Neuron(v, u)
+
+    def potential(self, d: int | None = None) -> Bregman:
+        """Of the neuron that the network is, if it is one; ‖w‖^{3/2} from the start where it is balanced.
+
+        Others have none: how the predictor moves is not a function of the predictor.
+        """
         self.start(d)
+        neuron = self.as_neuron()
+        if neuron is not None:
+            balanced = abs(neuron.shape) <= _RANK_ONE
+            return Bregman(Power(1.5), neuron.predictor()) if balanced else neuron.potential()
         raise NoPotentialError(
             "a linear network has no potential in general: its flow conserves the imbalance UᵀU − VᵀV, and "
             "the metric in which the predictor UVᵀ moves is not a function of the predictor alone; started "

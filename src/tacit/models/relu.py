@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from tacit.data import as_floats
-from tacit.errors import InputError, NoPotentialError
+from tacit.errors import InputError
 from tacit.models.model import Model
 from tacit.models.parametrizations import Perceptron, Weights
+from tacit.potentials import Bregman, NeuronPotential
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +118,11 @@ class Neuron(Model):
             raise InputError(f"the model has {len(self.weights)} features but the data has {d}")
         return {"a": np.array(self.output), "w": self.weights.copy()}
 
-    def potential(self, d: int | None = None) -> NoReturn:
-        """None: the flow of a neuron is not a mirror flow."""
+    def potential(self, d: int | None = None) -> Bregman:
+        """q of Theorem 2 (and 4) as a divergence from w̃(0), for as long as a keeps its sign.
+
+        It certainly does for δ > 0, and where the loss starts below that of the predictor 0; `tacit.limit`
+        finds out.
+        """
         self.start(d)
-        raise NoPotentialError(
-            "the flow of a neuron is not a mirror flow; only after a change of clock does it have a "
-            "potential (Azulay et al. 2021, Theorem 2), which this version does not compute"
-        )
+        return Bregman(NeuronPotential(self._difference * self._sum), self.predictor())

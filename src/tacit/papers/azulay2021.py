@@ -9,6 +9,11 @@ import numpy as np
 import xarray as xr
 
 import tacit
+from tacit.papers import (
+    azulay2021_classification,  # noqa: F401  (registers the regime map)
+    azulay2021_networks,  # noqa: F401  (registers Proposition 1 and Theorem 3)
+    azulay2021_neuron,  # noqa: F401  (registers Figure 7.2 and the other figures on neurons)
+)
 from tacit.papers.measures import largest_fall
 from tacit.papers.registry import Claim, figure
 from tacit.potentials import L1, Quadratic

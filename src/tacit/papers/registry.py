@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from tacit.errors import InputError
 
 T = TypeVar("T")
-PAPERS = ("woodworth2020", "azulay2021")
+PAPERS = ("woodworth2020", "moroshko2020", "azulay2021", "min2021")
 PRESETS = ("quick", "paper")
 
 

@@ -1,12 +1,22 @@
 """Convex functions Q: what gradient flow minimizes among all solutions, one class per theorem.
 
 Each has `value(w)`, `gradient(w)`, `mirror(z)` (the inverse of the gradient) and `hessian(w)` (separable
-ones: the diagonal as a vector), on NumPy and JAX arrays alike.
+ones: the diagonal as a vector, others a matrix), on NumPy and JAX arrays alike.
 """
 
 from tacit.potentials.bregman import Bregman
 from tacit.potentials.norms import L1
 from tacit.potentials.quadratic import Quadratic
+from tacit.potentials.radial import NeuronPotential, Power
 from tacit.potentials.separable import DeepHypentropy, Hypentropy, WeightDistance
 
-__all__ = ["L1", "Bregman", "DeepHypentropy", "Hypentropy", "Quadratic", "WeightDistance"]
+__all__ = [
+    "L1",
+    "Bregman",
+    "DeepHypentropy",
+    "Hypentropy",
+    "NeuronPotential",
+    "Power",
+    "Quadratic",
+    "WeightDistance",
+]

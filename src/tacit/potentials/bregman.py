@@ -7,6 +7,7 @@ from typing import Any
 
 from tacit.errors import InputError
 from tacit.potentials.arrays import as_array, parameter
+from tacit.potentials.radial import Radial
 from tacit.potentials.separable import DiagonalPotential
 
 Array = Any
@@ -18,16 +19,17 @@ class Bregman:
 
     Its gradient vanishes at the origin w⁰, as ∇Q(w(t)) − ∇Q(w(0)) = Xᵀν demands. For a biased start of
     an untied network this, and not Q itself, is what the flow minimizes (Azulay et al. 2021, Theorem 1
-    and Appendix A, corrected).
+    and Appendix A, corrected). For a neuron it is the q of Theorem 2, up to a constant.
     """
 
-    potential: DiagonalPotential
+    potential: Any
     origin: Any
 
     def __post_init__(self) -> None:
-        if not isinstance(self.potential, DiagonalPotential):
+        if not isinstance(self.potential, DiagonalPotential | Radial):
             raise InputError(
-                f"potential must be one of a diagonal network, got {type(self.potential).__name__}"
+                "potential must be one of a diagonal network or of a neuron, got "
+                f"{type(self.potential).__name__}"
             )
         object.__setattr__(self, "origin", parameter(self.origin, "origin"))
 
@@ -45,7 +47,7 @@ class Bregman:
         return self.potential.mirror(z + xp.asarray(self.potential.gradient(self.origin)))
 
     def hessian(self, w: Array) -> Array:
-        """Diagonal of ∇²Q(w)."""
+        """∇²Q(w)."""
         return self.potential.hessian(w)
 
     def subdifferential(self, w: Array) -> tuple[Array, Array]:

@@ -5,7 +5,20 @@
 One file per paper; `theorems()` lists every statement.
 """
 
-from tacit.theorems import woodworth2020
+from tacit.theorems import min2021, min2021_width, moroshko2020, moroshko2020_regimes, woodworth2020
 from tacit.theorems.registry import Assumption, Bound, Theorem, Verdict, check, theorem, theorems
 
-__all__ = ["Assumption", "Bound", "Theorem", "Verdict", "check", "theorem", "theorems", "woodworth2020"]
+__all__ = [
+    "Assumption",
+    "Bound",
+    "Theorem",
+    "Verdict",
+    "check",
+    "min2021",
+    "min2021_width",
+    "moroshko2020",
+    "moroshko2020_regimes",
+    "theorem",
+    "theorems",
+    "woodworth2020",
+]

@@ -152,6 +152,13 @@ class Theorem:
         """Names of the arguments with a default."""
         return tuple(n for n in inspect.signature(self.function).parameters if n not in self.needs)
 
+    def ask(self, **given: Any) -> Verdict:
+        """What it says about this case."""
+        parts = list(self.function(**given))
+        assumptions = tuple(part for part in parts if isinstance(part, Assumption))
+        bounds = tuple(part for part in parts if isinstance(part, Bound))
+        return Verdict(self.key, self.statement, assumptions, bounds)
+
 
 _THEOREMS: dict[str, Theorem] = {}
 
@@ -189,7 +196,4 @@ def check(key: str, model: Any, X: Any = None, y: Any = None, **options: Any) ->
     if extra := [name for name in given if name not in found.needs + found.options]:
         takes = ", ".join(found.needs + found.options)
         raise tacit.InputError(f"{key} takes {takes}; it has no use for {', '.join(extra)}")
-    parts = list(found.function(**given))
-    assumptions = tuple(part for part in parts if isinstance(part, Assumption))
-    bounds = tuple(part for part in parts if isinstance(part, Bound))
-    return Verdict(found.key, found.statement, assumptions, bounds)
+    return found.ask(**given)

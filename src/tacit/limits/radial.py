@@ -1,0 +1,75 @@
+r"""Interpolation in a potential of the length alone, in closed form.
+
+    argmin q(‖w‖) − z₀·w   subject to   X w = y
+
+has ∇q = z₀ + Xᵀν, so that w = p + t·z⊥ with p the solution of least norm, z⊥ the part of z₀ that X does not
+see, and t = x/q'(x) at the length x² = ‖p‖² + t²‖z⊥‖²: one equation for one number, quadratic in a² for a
+neuron (Azulay et al. 2021, Theorem 2).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tacit.data import Float
+from tacit.limits.ends import least_quadratic
+from tacit.limits.equations import Equations
+from tacit.limits.separable import Solution
+from tacit.potentials import Bregman, NeuronPotential, Power
+from tacit.potentials.arrays import quiet
+
+
+def least_radial(equations: Equations, potential: Any) -> Solution:
+    """The solution of least potential, a `NeuronPotential`, `Power`, or Bregman divergence of one."""
+    base: Any = potential.potential if isinstance(potential, Bregman) else potential
+    least = least_quadratic(equations, np.ones(equations.X.shape[1]))
+    if base is potential:
+        x = float(np.linalg.norm(least.predictor))
+        share = float(base.steepness(np.float64(x))) / x if x > 0 else 0.0
+        return Solution(least.predictor, share * least.nu, least.iterations, True)
+    start = np.asarray(base.gradient(potential.origin), dtype=float)
+    return _moved(equations, base, start, least)
+
+
+@quiet
+def _moved(equations: Equations, base: NeuronPotential | Power, start: Float, least: Solution) -> Solution:
+    """p + t·z⊥, and ν with ∇Q = z₀ + Xᵀν: least squares twice, since z₀ and p lie in different ranges."""
+    p = least.predictor
+    seen = _seen(equations, start)
+    unseen = start - seen.predictor
+    unseen = unseen - _seen(equations, unseen).predictor  # once more, of what rounding has left
+    t = stretch(base, float(np.linalg.norm(p)), float(np.linalg.norm(unseen)))
+    # ∇Q(w) = w/t = p/t + z⊥, so that Xᵀν = p/t − z∥.
+    nu = (least.nu / t if t > 0 else 0 * least.nu) - seen.nu
+    return Solution(p + t * unseen, nu, least.iterations + seen.iterations, True)
+
+
+def _seen(equations: Equations, vector: Float) -> Solution:
+    """The part of a vector in the span of the rows, and its coefficients."""
+    inner = Equations(
+        equations.X,
+        equations.X @ vector,
+        equations.row_norms,
+        equations.rows,
+        equations.row_scale,
+        equations.samples,
+    )
+    return least_quadratic(inner, np.ones(len(vector)))
+
+
+def stretch(base: NeuronPotential | Power, seen: float, unseen: float) -> float:
+    """t = x/q'(x) at the length x of the solution; unseen: ‖z⊥‖."""
+    if isinstance(base, NeuronPotential):
+        return 2 / 3 * output_size(base.delta + (2 * unseen / 3) ** 2, seen)
+    x = base.reach(seen, unseen)
+    return x / float(base.steepness(np.float64(x))) if x > 0 else 0.0
+
+
+def output_size(level: float, seen: float) -> float:
+    """|a| at the end: a⁴ − S·a² − ‖p‖² = 0 with S = δ + ‖ω⊥‖², from ω = ω⊥ + p/a and a² − ‖ω‖² = δ."""
+    root = math.hypot(level, 2 * seen)
+    square = (level + root) / 2 if level >= 0 else 2 * seen * (seen / (root - level))
+    return math.sqrt(square)

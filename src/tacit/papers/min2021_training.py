@@ -1,0 +1,104 @@
+"""What the figures of Min et al. 2021 are computed from: their data, and their gradient descent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import tacit
+from tacit.data import Float
+from tacit.errors import NotConvergedError
+from tacit.potentials import Quadratic
+
+AVERAGED = tacit.losses.Square("mean")  # the loss of Section 4, ‖Y − XUVᵀ‖²/n
+_EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """Samples as rows of X, and one response for each."""
+
+    X: Float
+    y: Float
+
+    @cached_property
+    def svd(self) -> tuple[Float, Float, Float]:
+        """W, Σ_x^{1/2} as a vector, and Φ₁ᵀ, of X = W Σ_x^{1/2} Φ₁ᵀ (equation 4)."""
+        left, sizes, rows = np.linalg.svd(self.X, full_matrices=False)
+        return left, sizes, rows
+
+    @cached_property
+    def minimum(self) -> Float:
+        """Θ̂, the solution of minimum norm (equation 11)."""
+        return np.asarray(tacit.limit(Quadratic(), self.X, self.y).predictor)
+
+    def unseen(self, predictor: Float) -> Float:
+        """Φ₂Φ₂ᵀw: the part of a predictor that the data do not see."""
+        rows = self.svd[2]
+        return np.asarray(predictor - rows.T @ (rows @ predictor))
+
+
+def gaussian_inputs(samples: int, features: int, rng: np.random.Generator) -> Regression:
+    """Independent entries x ~ N(0, 1/D) (Appendix A.2)."""
+    return _respond(rng.standard_normal((samples, features)) / np.sqrt(features), rng)
+
+
+def white_inputs(samples: int, features: int, rng: np.random.Generator) -> Regression:
+    """Gaussian inputs with all singular values set to 1, so that Σ_x = I (Appendix A.1)."""
+    left, _, rows = np.linalg.svd(rng.standard_normal((samples, features)), full_matrices=False)
+    return _respond(left @ rows, rng)
+
+
+def _respond(X: Float, rng: np.random.Generator) -> Regression:
+    """y = XΘ + ε with Θ ~ N(0, I/D) and ε ~ N(0, 0.01²)."""
+    samples, features = X.shape
+    truth = rng.standard_normal(features) / np.sqrt(features)
+    return Regression(X, X @ truth + 0.01 * rng.standard_normal(samples))
+
+
+def follow(model: Any, problem: Regression, at: Any, rtol: float) -> Any:
+    """Gradient flow on the averaged loss, at these accuracies; an error if it does not get there."""
+    trajectory = tacit.flow(model, problem.X, problem.y, loss=AVERAGED, at=at, rtol=rtol)
+    if not trajectory.converged:
+        raise NotConvergedError(f"the flow of {model!r} stopped early: {trajectory.reason}")
+    return trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """Gradient descent: the accuracy −log loss of every iterate from the start on, and the last predictor."""
+
+    accuracy: Float
+    predictor: Float
+
+    @property
+    def iterations(self) -> int:
+        """How many steps were made."""
+        return len(self.accuracy) - 1
+
+
+def descend(model: Any, problem: Regression, *, step: float, loss: float, most: int) -> Descent:
+    r"""Fixed steps on the averaged loss until it is below `loss`, at most so many (Appendix A).
+
+    With X = W S Φ₁ᵀ, E = WᵀY − S U₁Vᵀ and G = (2η/n) S E, a step is U₁ ← U₁ + G V and V ← V + Gᵀ U₁. It
+    multiplies [U₁; V] from the left and leaves U₂ alone, so hidden units are rotated until as many as there
+    are nonzero singular values of [U₁; V] carry all of it: the iterates are those of the whole width.
+    """
+    left, sizes, rows = problem.svd
+    inner = rows @ model.inner
+    turn, carried, units = np.linalg.svd(np.vstack([inner, model.outer]), full_matrices=False)
+    units = units[carried > len(turn) * _EPS * carried[0]]
+    outside = (model.inner - rows.T @ inner) @ units.T
+    U, v, target = inner @ units.T, model.outer[0] @ units.T, left.T @ problem.y
+    losses = []
+    while True:  # in einsum: at this size the threads of a product cost more than the product
+        error = target - sizes * np.einsum("ij,j", U, v)
+        losses.append(error @ error / len(problem.y))
+        if losses[-1] < loss or len(losses) > most:
+            break
+        pull = 2 * step / len(problem.y) * sizes * error
+        U, v = U + pull[:, None] * v, v + np.einsum("i,ij", pull, U)
+    return Descent(-np.log(losses), (rows.T @ U + outside) @ v)

@@ -1,0 +1,170 @@
+"""The accuracy along trajectories in the azimuth-pitch plane: Figure 6 of Moroshko et al. 2020."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from tacit.data import Float
+from tacit.papers.measures import share
+from tacit.papers.moroshko2020_claims import accuracy_at
+from tacit.papers.moroshko2020_drawing import (
+    colour,
+    draw_ends,
+    draw_flows,
+    draw_path,
+    frame,
+    label,
+    legend_beside,
+    rank_of,
+)
+from tacit.papers.moroshko2020_trajectories import (
+    KERNEL_END,
+    LEAVING,
+    MANY_ENDS,
+    ONE_SUPPORT,
+    apart,
+    arc,
+    azimuth_pitch,
+    flow,
+    margins,
+    off_curve,
+    q_path,
+    unit,
+)
+from tacit.papers.registry import Claim, figure
+
+PANELS = {"3b": ONE_SUPPORT, "3c": MANY_ENDS, "3d": LEAVING}
+DECADES = (-9, 16)  # of γ̃, first and last
+_APART, _CLEAR, _LABEL = 0.075, 0.11, 0.045  # least distances, of the axes' size: marks, ends, numbers
+_POINTS = np.array([150.0, 110.0])  # by which an offset becomes the place of a number, roughly
+_OFFSETS: dict[
+    str, dict[float, tuple[float, float]]
+] = {  # of the numbers from the marks, in points, by panel and scale
+    "3b": {1e4: (8, 1), 100.0: (-7, -4), 1.0: (3, 6), 0.001: (0, 7)},
+    "3c": {100.0: (8, 0), 1.0: (7, 0), 0.001: (-7, 2)},
+    "3d": {100.0: (7, -4), 1.0: (6, -3), 0.001: (-6, 4)},
+}
+
+
+@figure(
+    "moroshko2020/fig6",
+    quick={"scales": [0.001, 1.0, 100.0, 1e4], "per_decade": 1},
+    paper={"scales": [0.001, 1.0, 100.0, 1e4], "per_decade": 12},
+    nrows=3,
+    figsize=(5.6, 9.6),
+)
+class AccuracyAlongTheWay:
+    """The trajectories of Figures 3b to 3d with the accuracy γ̃ = −log ε marked on them (Figure 6)."""
+
+    def data(
+        self, scales: list[float], per_decade: int, *, seed: int, progress: Callable[..., Any]
+    ) -> xr.Dataset:
+        """Flows of all three datasets at the same accuracies, powers of ten among them."""
+        first, last = DECADES
+        exponent = np.linspace(first, last, (last - first) * per_decade + 1)
+        panels = []
+        for setting in progress(list(PANELS.values()), "fig6"):
+            runs = [flow(setting, scale, 10.0**exponent) for scale in scales]
+            mu = np.geomspace(KERNEL_END, setting.last, 60 * per_decade)
+            ends = margins(setting)
+            faces = ends["l1_face"][1][[0, -1]]  # as many rows where one predictor alone has the margin
+            variables = {
+                "flow": (("scale", "instant", "feature"), np.array([w for w, _ in runs])),
+                "reached": (("scale",), np.array([good for _, good in runs], dtype=int)),
+                "path": (("step", "feature"), unit(q_path(setting, mu).predictors)),
+                "start": (("feature",), unit(setting.rows.mean(axis=0))),
+                "l1_face": (("end", "feature"), faces),
+            }
+            panels.append(xr.Dataset({**variables, "l1": ends["l1"], "l2": ends["l2"]}))
+        data = xr.concat(panels, dim="panel", join="exact")
+        data = data.assign(accuracy=(("instant",), 10.0**exponent)).assign_attrs(depth=2)
+        return data.assign_coords(panel=list(PANELS), scale=scales)
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """A plane for each dataset, with numbers beside the marks."""
+        for name, axes in zip(data.panel.values, ax, strict=True):
+            one = data.sel(panel=name)
+            offsets = _OFFSETS[str(name)]
+            draw_flows(one, axes, sorted(offsets))
+            draw_path(one, axes)
+            draw_ends(one, axes)
+            frame(one, axes, margin=0.07)
+            _mark(one, axes, offsets)
+            axes.set_title(rf"data of Figure {name}, numbers are $\tilde\gamma$", loc="left")
+            legend_beside(axes)
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Appendix H.1."""
+        yield Claim(
+            "flows reach the accuracy asked for (share of them)", share(data.reached.values), at_least=1.0
+        )
+        for name, scale in (("3b", 100.0), ("3c", 100.0), ("3d", 100.0), ("3b", 1e4)):
+            one = data.sel(panel=name)
+            near = float(apart(_at(one, scale, scale**2), one.l2))
+            yield Claim(
+                f"{name}: around the ℓ2 margin α = {scale:g} has γ̃ = α² (distance, over that of ℓ1 and ℓ2)",
+                near / float(apart(one.l1, one.l2)),
+                at_most=0.05,
+            )
+        middle = data.sel(panel="3c")
+        for scale, accuracy in ((100.0, 1e8), (0.001, 0.1)):
+            yield Claim(
+                f"3c: α = {scale:g} is close to an ℓ1 margin at γ̃ = {accuracy:g} (distance)",
+                float(off_curve(_at(middle, scale, accuracy)[None], arc(middle.l1_face.values))[0]),
+                at_most=0.02,
+            )
+        for name in data.panel.values:
+            small, large = (_needed(data.sel(panel=name), scale) for scale in (0.001, 100.0))
+            yield Claim(
+                f"{name}: near ℓ1 a large scale needs more accuracy (to 0.1: γ̃ of α = 100 over α = 0.001)",
+                large / small,
+                at_least=1e8,
+            )
+
+
+def _at(data: xr.Dataset, scale: float, accuracy: float) -> Float:
+    """The direction of a flow at one of the accuracies."""
+    instant = int(np.abs(np.log(data.accuracy.values / accuracy)).argmin())
+    return np.asarray(data.flow.sel(scale=scale).values[instant])
+
+
+def _needed(data: xr.Dataset, scale: float) -> float:
+    """The accuracy at which a flow comes within 0.1 of the ℓ1 margins."""
+    gap = off_curve(data.flow.sel(scale=scale).values, arc(data.l1_face.values))
+    return accuracy_at(data, gap, 0.1)
+
+
+def _mark(data: xr.Dataset, ax: Any, offsets: dict[float, tuple[float, float]]) -> None:
+    """Rings at powers of ten of γ̃ with the number beside: at α², and wherever else there is room."""
+    size = np.array([np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())])
+
+    def place(directions: Any) -> Float:
+        return np.stack(azimuth_pitch(directions), axis=-1) / size
+
+    ends = place(np.vstack([data.start, data.l2, data.l1_face]))
+    numbers: list[Float] = [np.full(2, np.inf)]
+    for scale, offset in offsets.items():
+        rank, last = rank_of(data, scale), np.full(2, np.inf)
+        ring = {"mfc": "w", "mec": colour(rank), "mew": 1.2, "ms": 4, "zorder": 6.5}
+        for exponent in range(DECADES[0], DECADES[1] + 1):
+            w = _at(data, scale, 10.0**exponent)
+            here, number = place(w), place(w) + np.array(offset) / _POINTS
+            room = (
+                _nearest(here, ends) > _CLEAR
+                and _nearest(here, [last]) > _APART
+                and _nearest(number, numbers) > _LABEL
+            )
+            if room or (scale > 1 and exponent == round(2 * np.log10(scale))):
+                last = here
+                numbers += [number, here]
+                ax.plot(*azimuth_pitch(w), "o", **ring)
+                dark = [0.7 * value for value in colour(rank)[:3]]
+                label(ax, w, f"$10^{{{exponent}}}$", offset, fontsize=7.5, color=dark)
+
+
+def _nearest(place: Float, others: Any) -> float:
+    return float(np.linalg.norm(np.asarray(others) - place, axis=-1).min())

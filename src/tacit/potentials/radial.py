@@ -1,0 +1,233 @@
+r"""Potentials of the length alone: what a neuron and a balanced network minimize, in a clock of their own.
+
+A neuron of layers a and ω has the predictor w = a·ω and keeps δ = a² − ‖ω‖². With x = ‖w‖ that makes
+
+    P = ‖ω‖² = √(x² + δ²/4) − δ/2,      a² = P + δ,      x² = P(P + δ),
+
+and everything here is written in a and ω, where nothing cancels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from tacit.data import as_floats
+from tacit.errors import InputError
+from tacit.potentials.arrays import as_array, quiet
+
+Array = Any
+
+
+class Radial:
+    """Q(w) = q(‖w‖)."""
+
+    def steepness(self, x: Array) -> Array:
+        """q'(x)."""
+        raise TypeError(f"{type(self).__name__} must implement steepness")
+
+    @quiet
+    def slope_from(self, w: Array, origin: Array) -> Array:
+        """∇Q(w) − ∇Q(origin)."""
+        return self.gradient(w) - self.gradient(origin)
+
+    @quiet
+    def gradient(self, w: Array) -> Array:
+        """q'(‖w‖)·w/‖w‖; at w = 0 the subgradient 0."""
+        xp, w = as_array(w)
+        x = _length(xp, w)
+        return self.steepness(x) * (w / xp.where(x > 0, x, 1.0))
+
+    def subdifferential(self, w: Array) -> tuple[Array, Array]:
+        """The gradient twice; at w = 0 a box inside the ball of slopes there, 0 where q is smooth."""
+        xp, w = as_array(w)
+        gradient = self.gradient(w)
+        edge = float(self.steepness(xp.asarray(0.0))) / max(len(w), 1) ** 0.5
+        flat = xp.where(xp.any(w != 0), 0.0, edge)
+        return gradient - flat, gradient + flat
+
+    def reach(self, seen: float, unseen: float) -> float:
+        """x with x² = seen² + (x/q'(x))²·unseen²: the length of a solution p + (x/q')·z, p ⊥ z."""
+
+        def excess(log_x: float) -> float:
+            x = np.exp(log_x)
+            return float(np.log(np.hypot(seen, x / float(self.steepness(np.float64(x))) * unseen)) - log_x)
+
+        if unseen == 0:
+            return seen
+        low = high = float(np.log(seen if seen > 0 else unseen))
+        while excess(high) > 0 and high < 700:
+            high += 2.0
+        while excess(low) < 0 and low > -700:
+            low -= 2.0
+        return float(np.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-15))) if low < high else seen
+
+
+def _length(xp: Any, w: Array) -> Array:
+    """‖w‖, also where its square leaves the range of floats."""
+    size = xp.max(xp.abs(w)) if w.size else xp.asarray(0.0)
+    unit = xp.where(size > 0, size, 1.0)
+    return unit * xp.sqrt(xp.sum((w / unit) ** 2))
+
+
+@dataclass(frozen=True, eq=False)
+class NeuronPotential(Radial):
+    r"""Minimized, as Bregman divergence from the start, by a neuron f = a·(ω·x) with δ = a² − ‖ω‖².
+
+        Q(w) = √(P+δ)·(P − δ/2),    q' = (3/2)√P,    P = √(‖w‖² + δ²/4) − δ/2
+
+    Azulay et al. 2021, Theorem 2 (6.1), with the factor 3/2 that the appendix drops. Its own clock runs
+    3|a|/2 times as fast as training time. For δ < 0 the potential has a cone at 0 and describes the flow
+    for as long as a keeps its sign. Q(0) = −δ^{3/2}/2 for δ > 0, so that values near the zero of Q have an
+    absolute, not a relative error of 1e-15·δ^{3/2}.
+    """
+
+    delta: Any = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "delta", float(as_floats(self.delta, "delta", ndim=(0,))))
+
+    def layers(self, x: Array) -> tuple[Array, Array]:
+        """|a| and ‖ω‖ at predictors of length x."""
+        xp, x = as_array(x)
+        half = abs(self.delta) / 2
+        root = xp.hypot(x, xp.asarray(half))
+        large = xp.sqrt(root + half)  # the larger of the two layers, whose square has no cancellation
+        small = xp.where(x > 0, x / xp.where(large > 0, large, 1.0), 0.0)
+        return (large, small) if self.delta >= 0 else (small, large)
+
+    @quiet
+    def value(self, w: Array) -> Array:
+        """√(P+δ)·(P − δ/2)."""
+        xp, w = as_array(w)
+        x = _length(xp, w)
+        a, inner = self.layers(x)
+        if self.delta < 0:
+            return x * (inner - self.delta / (2 * inner))  # a alone may underflow
+        return a * (inner**2 - self.delta / 2)
+
+    @quiet
+    def steepness(self, x: Array) -> Array:
+        """(3/2)√P."""
+        return 1.5 * self.layers(x)[1]
+
+    @quiet
+    def gradient(self, w: Array) -> Array:
+        """(3/2)·ω = (3/2)·w/|a|; at w = 0 the subgradient 0."""
+        xp, w = as_array(w)
+        a, _ = self.layers(_length(xp, w))
+        if self.delta < 0:
+            return Radial.gradient(self, w)
+        return 1.5 * w / xp.where(a > 0, a, 1.0)
+
+    @quiet
+    def mirror(self, z: Array) -> Array:
+        """√(δ + ‖ω‖²)·ω with ω = 2z/3; 0 where that root is not real (slopes inside the cone at 0)."""
+        xp, z = as_array(z)
+        inner = 2 * z / 3
+        x = _length(xp, inner)
+        if self.delta >= 0:
+            return xp.hypot(x, xp.asarray(self.delta**0.5)) * inner
+        edge = (-self.delta) ** 0.5
+        return xp.sqrt(xp.maximum(x - edge, xp.asarray(0.0)) * (x + edge)) * inner
+
+    @quiet
+    def hessian(self, w: Array) -> Array:
+        """(3/2|a|)·(I − ωωᵀ/(a² + ‖ω‖²)), a matrix."""
+        xp, w = as_array(w)
+        x = _length(xp, w)
+        a, inner = self.layers(x)
+        unit = w / xp.where(x > 0, x, 1.0)
+        share = inner / xp.hypot(a, inner)
+        return 1.5 / a * (xp.eye(len(w)) - share**2 * unit[:, None] * unit[None, :])
+
+    @quiet
+    def _step(self, w: Array, origin: Array) -> tuple[Array, Array, Array, Array]:
+        """ω − ω₀ and a − a₀, without cancellation where w is close to the origin; and |a|, |a₀|."""
+        xp, w = as_array(w)
+        origin = xp.asarray(origin)
+        half = xp.asarray(abs(self.delta) / 2)
+        x, start = _length(xp, w), _length(xp, origin)
+        a, first = self.layers(x)[0], self.layers(start)[0]
+        roots = xp.hypot(x, half) + xp.hypot(start, half)
+        gain = xp.sum((w - origin) * ((w + origin) / xp.where(roots > 0, roots, 1.0)))  # a² − a₀²
+        climb = gain / xp.where(a + first > 0, a + first, 1.0)
+        inside = (a > 0) & (first > 0)
+        a_safe, first_safe = xp.where(inside, a, 1.0), xp.where(inside, first, 1.0)
+        close = (w - origin) / a_safe - (origin / first_safe) * (climb / a_safe)
+        far = 2 * (self.gradient(w) - self.gradient(origin)) / 3
+        return xp.where(inside, close, far), climb, a, first
+
+    @quiet
+    def slope_from(self, w: Array, origin: Array) -> Array:
+        """∇Q(w) − ∇Q(origin) = (3/2)(ω − ω₀), accurate also where w is close to the origin."""
+        return 1.5 * self._step(w, origin)[0]
+
+    @quiet
+    def divergence(self, w: Array, origin: Array) -> Array:
+        """D_Q(w, origin) = ¾a‖ω − ω₀‖² + ¼(a − a₀)²(a + 2a₀): no term is negative."""
+        xp, _ = as_array(w)
+        turn, climb, a, first = self._step(w, origin)
+        return 0.75 * a * xp.sum(turn**2) + 0.25 * climb**2 * (a + 2 * first)
+
+
+@dataclass(frozen=True, eq=False)
+class Power(Radial):
+    r"""Q(w) = ‖w‖^exponent, exponent > 1.
+
+    With 3/2, as Bregman divergence from the start, what a strictly balanced linear network of one output
+    minimizes at any width (Azulay et al. 2021, Proposition 1 (6.2)); it is `NeuronPotential(0)`.
+    """
+
+    exponent: Any = 1.5
+
+    def __post_init__(self) -> None:
+        exponent = float(as_floats(self.exponent, "exponent", ndim=(0,)))
+        if not exponent > 1:
+            raise InputError(f"exponent must be above 1, got {self.exponent!r}; Q = ‖w‖ has no mirror map")
+        object.__setattr__(self, "exponent", exponent)
+
+    @quiet
+    def value(self, w: Array) -> Array:
+        """‖w‖^exponent."""
+        xp, w = as_array(w)
+        return _length(xp, w) ** self.exponent
+
+    @quiet
+    def steepness(self, x: Array) -> Array:
+        """p·x^{p−1}."""
+        return self.exponent * as_array(x)[1] ** (self.exponent - 1)
+
+    @quiet
+    def mirror(self, z: Array) -> Array:
+        """(‖z‖/p)^{1/(p−1)}·z/‖z‖."""
+        xp, z = as_array(z)
+        size = _length(xp, z)
+        return (size / self.exponent) ** (1 / (self.exponent - 1)) * (z / xp.where(size > 0, size, 1.0))
+
+    @quiet
+    def hessian(self, w: Array) -> Array:
+        """p·x^{p−2}·(I + (p−2)·ŵŵᵀ), a matrix."""
+        xp, w = as_array(w)
+        x = _length(xp, w)
+        unit = w / xp.where(x > 0, x, 1.0)
+        turned = xp.eye(len(w)) + (self.exponent - 2) * unit[:, None] * unit[None, :]
+        return self.exponent * x ** (self.exponent - 2) * turned
+
+    def slope_from(self, w: Array, origin: Array) -> Array:
+        """∇Q(w) − ∇Q(origin)."""
+        if self.exponent == 1.5:
+            return NeuronPotential(0.0).slope_from(w, origin)
+        return Radial.slope_from(self, w, origin)
+
+    @quiet
+    def divergence(self, w: Array, origin: Array) -> Array:
+        """D_Q(w, origin); for exponents other than 3/2 to the rounding of Q(w) and Q(origin)."""
+        xp, w = as_array(w)
+        origin = xp.asarray(origin)
+        if self.exponent == 1.5:
+            return NeuronPotential(0.0).divergence(w, origin)
+        return self.value(w) - self.value(origin) - xp.sum(self.gradient(origin) * (w - origin))

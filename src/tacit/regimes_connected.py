@@ -1,0 +1,68 @@
+"""Kernel, anti-kernel, or in between: the regimes of neurons and linear networks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tacit.data import Float
+from tacit.limits.interpolation import Limit
+from tacit.limits.networks import least_norm_solution
+from tacit.limits.neuron import neuron_targets
+from tacit.models import LinearNetwork, Neuron
+from tacit.potentials import NeuronPotential
+
+
+def connected_ends(result: Limit) -> tuple[Float, Float, float]:
+    """The kernel end and the anti-kernel end, in the shape of the predictor, and how the kernel has turned.
+
+    Kernel end: where the model linearized at its start would go, argmin (w̃−w̃₀)ᵀB(w̃−w̃₀) with B the inverse
+    of its tangent metric (Azulay et al. 2021, Section 7.2 and Appendix F). Anti-kernel end: the solution of
+    least norm, reached as the start vanishes (Theorem 3).
+    """
+    model, X = result.model, result.X
+    neuron = model if isinstance(model, Neuron) else model.as_neuron()
+    if neuron is not None:
+        shape = result.predictor.shape
+        targets = neuron_targets(neuron, result.y)
+        kernel = kernel_end(neuron.weights[:, None], np.array([[neuron.output]]), X, targets[:, None])
+        rich = least_norm_solution(X, targets[:, None], 1e-8).predictor
+        return kernel.reshape(shape), rich.reshape(shape), _turned(neuron, X, result.predictor.ravel())
+    Y = result.y.reshape(len(X), -1)
+    rich = least_norm_solution(X, Y, 1e-8).predictor
+    return kernel_end(model.inner, model.outer, X, Y), rich, math.nan
+
+
+def kernel_end(inner: Float, outer: Float, X: Float, Y: Float) -> Float:
+    """Θ₀ + the least change of U and V, to first order, that fits Y.
+
+    Outputs turned to the axes of VVᵀ do not mix: the metric of one with eigenvalue λ is λI + UUᵀ.
+    """
+    start = inner @ outer.T
+    levels, turn = np.linalg.eigh(outer @ outer.T)
+    missing = (Y - X @ start) @ turn
+    seen = X @ inner
+    change = np.empty_like(start)
+    for j, level in enumerate(levels):
+        root = np.hstack([math.sqrt(max(float(level), 0.0)) * X, seen])  # its Gram matrix is the kernel
+        nu = np.linalg.lstsq(root.T, np.linalg.lstsq(root, missing[:, j], rcond=None)[0], rcond=None)[0]
+        change[:, j] = level * (X.T @ nu) + inner @ (seen.T @ nu)
+    return np.asarray(start + change @ turn.T, dtype=float)
+
+
+def _turned(neuron: Neuron, X: Float, predictor: Float) -> float:
+    """1 − cos of the angle between the tangent kernels at the start and at the end."""
+    inner = float(np.linalg.norm(neuron.weights))
+    delta = (abs(neuron.output) - inner) * (abs(neuron.output) + inner)
+    a = float(NeuronPotential(delta).layers(np.linalg.norm(predictor))[0]) * math.copysign(1, neuron.output)
+    if a == 0:
+        return math.nan
+    first, last = (m.tangent_kernel(X) for m in (neuron, Neuron(a, predictor / a, neuron.slope)))
+    size = np.linalg.norm(first) * np.linalg.norm(last)
+    return float(max(0.0, 1 - np.sum(first * last) / size)) if size > 0 else 0.0
+
+
+def is_connected(model: object) -> bool:
+    """Is it a model with a hidden layer that is not diagonal?"""
+    return isinstance(model, Neuron | LinearNetwork)
