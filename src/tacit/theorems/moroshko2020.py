@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tacit
+from tacit.theorems.arguments import log_alpha, positive
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 
 Float = NDArray[np.float64]
@@ -234,15 +235,3 @@ def settled_margin(X: Any, y: Any, norm: str) -> tacit.Margin:
     if not margin.converged:
         raise tacit.NotConvergedError(f"the {norm} margin did not converge; no bound can be checked with it")
     return margin
-
-
-def log_alpha(model: tacit.Diagonal) -> float:
-    """The logarithm of the initial weights."""
-    return math.log(model.scale) if model.log_scale is None else float(model.log_scale)
-
-
-def positive(value: Any, name: str) -> float:
-    """The number, if it is one and positive."""
-    if not (isinstance(value, (int, float, np.number)) and 0 < value < math.inf):
-        raise tacit.InputError(f"{name} must be a positive number, got {value!r}")
-    return float(value)

@@ -26,6 +26,7 @@ import numpy as np
 from scipy.optimize import brentq, nnls
 
 import tacit
+from tacit.theorems.arguments import positive
 from tacit.theorems.moroshko2020 import (
     Float,
     Separation,
@@ -33,7 +34,6 @@ from tacit.theorems.moroshko2020 import (
     log_mirror,
     mirror_argument,
     plain_diagonal,
-    positive,
     separation,
     settled_flow,
     settled_margin,

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tacit
+from tacit.theorems.arguments import log_alpha, positive
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 
 _LARGEST = 150.0  # log α beyond which q(1/α²) is 1/(4α⁴) to more digits than a float has
@@ -31,7 +32,7 @@ def rich_log_scale(X: Any, y: Any, epsilon: float = 0.1, form: str = "stated") -
     form: "stated", "proved" or "sharp". −∞ where y = 0.
     """
     end = _limit(tacit.potentials.L1(), X, y)
-    return _rich_threshold(form, float(np.abs(end).sum()), len(end), _positive(epsilon, "epsilon"))
+    return _rich_threshold(form, float(np.abs(end).sum()), len(end), positive(epsilon, "epsilon"))
 
 
 def kernel_log_scale(X: Any, y: Any, epsilon: float = 0.1, form: str = "stated") -> float:
@@ -40,7 +41,7 @@ def kernel_log_scale(X: Any, y: Any, epsilon: float = 0.1, form: str = "stated")
     form: "stated", "proved" or "sharp". −∞ where y = 0.
     """
     end = _limit(tacit.potentials.Quadratic(), X, y)
-    return _kernel_threshold(form, float(np.linalg.norm(end)), _positive(epsilon, "epsilon"))
+    return _kernel_threshold(form, float(np.linalg.norm(end)), positive(epsilon, "epsilon"))
 
 
 def lemma5_log_scale(norm: float, features: int, epsilon: float) -> float:
@@ -101,14 +102,14 @@ def _kernel_threshold(form: str, norm: float, epsilon: float) -> float:
 
 
 def _rich_parts(form: str, model: Any, X: Any, y: Any, epsilon: float) -> Parts:
-    epsilon = _positive(epsilon, "epsilon")
+    epsilon = positive(epsilon, "epsilon")
     yield (setting := _setting(model))
     if not setting.holds:
         return
     end = _limit(tacit.potentials.L1(), X, y)
     norm = float(np.abs(end).sum())
     yield Assumption(f"ε = {epsilon:g} is below d = {len(end)}", epsilon < len(end))
-    yield _at_most(_log_alpha(model), _rich_threshold(form, norm, len(end), epsilon))
+    yield _at_most(log_alpha(model), _rich_threshold(form, norm, len(end), epsilon))
 
     measured = float(np.abs(_limit(model, X, y)).sum())
     yield Bound("‖β‖₁ against (1 + ε)‖β_ℓ1‖₁", measured, at_most=(1 + epsilon) * norm)
@@ -117,14 +118,14 @@ def _rich_parts(form: str, model: Any, X: Any, y: Any, epsilon: float) -> Parts:
 
 
 def _kernel_parts(form: str, model: Any, X: Any, y: Any, epsilon: float) -> Parts:
-    epsilon = _positive(epsilon, "epsilon")
+    epsilon = positive(epsilon, "epsilon")
     yield (setting := _setting(model))
     if not setting.holds:
         return
     end = _limit(tacit.potentials.Quadratic(), X, y)
     norm = float(np.linalg.norm(end))
     yield Assumption(f"ε = {epsilon:g} is below d = {len(end)}", epsilon < len(end))
-    yield _at_least(_log_alpha(model), _kernel_threshold(form, norm, epsilon))
+    yield _at_least(log_alpha(model), _kernel_threshold(form, norm, epsilon))
 
     measured = float(np.linalg.norm(_limit(model, X, y))) ** 2
     yield Bound("‖β‖₂² against (1 + ε)‖β_ℓ2‖₂²", measured, at_most=(1 + epsilon) * norm**2)
@@ -204,14 +205,14 @@ def kernel_sharp(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
 )
 def lemma5(model: Any, predictor: Any, epsilon: float = 0.1) -> Parts:
     """Lemma 5 of Appendix E: how close the potential is to a multiple of the ℓ1 norm, at one β."""
-    epsilon, beta = _positive(epsilon, "epsilon"), _vector(predictor)
+    epsilon, beta = positive(epsilon, "epsilon"), _vector(predictor)
     yield (setting := _setting(model))
     if not setting.holds:
         return
-    norm, log_alpha = float(np.abs(beta).sum()), _log_alpha(model)
-    yield _at_most(log_alpha, lemma5_log_scale(norm, len(beta), epsilon))
-    if log_alpha < 0:
-        value = float(model.potential(len(beta)).value(beta)) / (-2 * log_alpha)
+    norm, level = float(np.abs(beta).sum()), log_alpha(model)
+    yield _at_most(level, lemma5_log_scale(norm, len(beta), epsilon))
+    if level < 0:
+        value = float(model.potential(len(beta)).value(beta)) / (-2 * level)
         yield Bound("Q_α(β)/log(1/α²)", value, at_most=(1 + epsilon) * norm, at_least=(1 - epsilon) * norm)
 
 
@@ -225,7 +226,7 @@ def lemma6(model: Any, features: int, epsilon: float = 0.1) -> Parts:
     (37) holds because the logarithmic derivative of q(z)/z is 1/(u·coth(u/2) − 1) at z = 2 sinh u, which
     decreases.
     """
-    epsilon, size = _positive(epsilon, "epsilon"), _positive(features, "features")
+    epsilon, size = positive(epsilon, "epsilon"), positive(features, "features")
     yield (setting := _setting(model))
     if not setting.holds:
         return
@@ -233,9 +234,9 @@ def lemma6(model: Any, features: int, epsilon: float = 0.1) -> Parts:
     yield Assumption(
         f"d = {size:g} is at least max(e, 12^(4ε))", log_size >= max(1, 4 * epsilon * math.log(12))
     )
-    yield _at_least(_log_alpha(model), -(1 / 4 + 1 / (8 * epsilon)) * log_size)
+    yield _at_least(log_alpha(model), -(1 / 4 + 1 / (8 * epsilon)) * log_size)
 
-    potential = tacit.Diagonal(log_scale=min(_log_alpha(model), _LARGEST)).potential()
+    potential = tacit.Diagonal(log_scale=min(log_alpha(model), _LARGEST)).potential()
     concentrated = float(potential.value([1.0]))
     spread = math.sqrt(size) * float(potential.value([1 / math.sqrt(size)]))
     yield Bound("Q_α(e₁)/‖e₁‖₁ over Q_α(𝟏)/‖𝟏‖₁", concentrated / spread, at_least=1 + epsilon)
@@ -247,17 +248,17 @@ def lemma6(model: Any, features: int, epsilon: float = 0.1) -> Parts:
 )
 def lemma7(model: Any, predictor: Any, epsilon: float = 0.1) -> Parts:
     """Lemma 7 of Appendix E: how close the potential is to a multiple of the squared ℓ2 norm, at one β."""
-    epsilon, beta = _positive(epsilon, "epsilon"), _vector(predictor)
+    epsilon, beta = positive(epsilon, "epsilon"), _vector(predictor)
     yield (setting := _setting(model))
     if not setting.holds:
         return
     norm = float(np.linalg.norm(beta))
     threshold = math.log(norm) / 2 + math.log1p(epsilon**-0.25) if norm > 0 else -math.inf
-    yield _at_least(_log_alpha(model), threshold)
+    yield _at_least(log_alpha(model), threshold)
 
     # In units of ‖β‖₂ both sides are of order 1, whatever α.
     unit = norm or 1.0
-    log_scale = min(_log_alpha(model) - math.log(unit) / 2, _LARGEST)
+    log_scale = min(log_alpha(model) - math.log(unit) / 2, _LARGEST)
     potential = tacit.Diagonal(log_scale=log_scale).potential()
     share = 4 * math.exp(2 * log_scale) * float(potential.value(beta / unit))
     limits = {"at_most": (1 + epsilon) * norm**2, "at_least": (1 - epsilon) * norm**2}
@@ -270,16 +271,12 @@ def _setting(model: Any) -> Assumption:
     return Assumption("the model is Diagonal of depth 2 with equal initial weights (w₀ = 1)", plain)
 
 
-def _at_most(log_alpha: float, threshold: float) -> Assumption:
-    return Assumption(f"log α = {log_alpha:.6g} is at most {threshold:.6g}", log_alpha <= threshold)
+def _at_most(level: float, threshold: float) -> Assumption:
+    return Assumption(f"log α = {level:.6g} is at most {threshold:.6g}", level <= threshold)
 
 
-def _at_least(log_alpha: float, threshold: float) -> Assumption:
-    return Assumption(f"log α = {log_alpha:.6g} is at least {threshold:.6g}", log_alpha >= threshold)
-
-
-def _log_alpha(model: tacit.Diagonal) -> float:
-    return math.log(model.scale) if model.log_scale is None else float(model.log_scale)
+def _at_least(level: float, threshold: float) -> Assumption:
+    return Assumption(f"log α = {level:.6g} is at least {threshold:.6g}", level >= threshold)
 
 
 def _limit(model: Any, X: Any, y: Any) -> NDArray[np.float64]:
@@ -289,12 +286,6 @@ def _limit(model: Any, X: Any, y: Any) -> NDArray[np.float64]:
             f"the limit of {model!r} did not converge; no bound can be checked with it"
         )
     return result.predictor
-
-
-def _positive(value: Any, name: str) -> float:
-    if not (isinstance(value, (int, float, np.number)) and 0 < value < math.inf):
-        raise tacit.InputError(f"{name} must be a positive number, got {value!r}")
-    return float(value)
 
 
 def _vector(predictor: Any) -> NDArray[np.float64]:

@@ -1,0 +1,22 @@
+"""What theorems take: numbers checked, and scales as logarithms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import tacit
+
+
+def positive(value: Any, name: str) -> float:
+    """The number, if it is one and positive."""
+    if not (isinstance(value, (int, float, np.number)) and 0 < value < math.inf):
+        raise tacit.InputError(f"{name} must be a positive number, got {value!r}")
+    return float(value)
+
+
+def log_alpha(model: tacit.Diagonal) -> float:
+    """The logarithm of the initial weights."""
+    return math.log(model.scale) if model.log_scale is None else float(model.log_scale)
