@@ -295,3 +295,16 @@ class TestRefusal:
             tacit.limit(tacit.LinearNetwork(*balanced(np.ones(3), 1.0, 4)), X, y)
         with pytest.raises(tacit.InconsistentDataError):
             tacit.limit(tacit.LinearNetwork.orthogonal(X, 9), X, y)
+
+
+def test_a_small_start_comes_with_the_distance_that_is_left():
+    rng = np.random.default_rng(3)
+    X, y = rng.standard_normal((5, 9)), rng.standard_normal(5)
+    model = tacit.LinearNetwork.gaussian(9, 30, std=1e-5)
+    found = tacit.limit(model, X, y, tol=1e-3)
+    end = tacit.flow(model, X, y).predictor[-1]
+    apart = np.linalg.norm(end - found.predictor)
+    assert apart <= found.distance < 10 * apart and "ends within" in found.summary()
+    with pytest.raises(tacit.NoPotentialError):
+        tacit.limit(model, X, y, tol=1e-6)
+    assert tacit.limit(tacit.LinearNetwork.orthogonal(X, 20), X, y).distance == 0

@@ -13,7 +13,7 @@ from margin_oracles import exact_l1, exact_l2, exact_margin, exact_vertices, loc
 from margin_problems import check, close, holds_rows, same_rows, separable, size, solve
 
 import tacit
-from tacit.potentials import L1, DeepHypentropy, Hypentropy, Quadratic
+from tacit.potentials import L1, DeepHypentropy, Hypentropy, NeuronPotential, Power, Quadratic
 
 whole_numbers = st.integers(1, 4).flatmap(
     lambda d: st.lists(st.lists(st.integers(-2, 2), min_size=d, max_size=d), min_size=1, max_size=5)
@@ -228,3 +228,15 @@ def test_a_model_is_its_potential():
         close(found.predictor, other.predictor, 1e-12)
         check(found, Y[:, None] * X, model.potential(3))
         assert tacit.certify(model, X, Y, found.predictor, problem="margin", tol=1e-7).holds
+
+
+@pytest.mark.parametrize("potential", [NeuronPotential(0.7), NeuronPotential(-2.0), Power(3.0)])
+def test_potentials_of_the_length_have_the_l2_margin(potential):
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((12, 5))
+    y = np.sign(X @ rng.standard_normal(5))
+    found = tacit.max_margin(X, y, potential)
+    np.testing.assert_allclose(found.predictor, tacit.max_margin(X, y, "l2").predictor, rtol=1e-12)
+    assert (
+        found.converged and tacit.certify(potential, X, y, found.predictor, problem="margin", tol=1e-9).holds
+    )

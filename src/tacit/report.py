@@ -31,6 +31,8 @@ def limit_report(result: Limit) -> str:
             f"{_count(result.iterations, 'step')}, {1000 * result.seconds:.0f} ms"
         ),
     }
+    if result.distance > 0:
+        lines["distance"] = f"the flow of this small start ends within {result.distance:.2g} of it"
     if not result.converged:
         lines["NOT CONVERGED"] = "this predictor is not vouched for; its certificate is above the tolerance"
     return _aligned(lines)

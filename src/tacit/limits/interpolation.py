@@ -46,8 +46,9 @@ class Limit:
 
     predictor: w. dual: ν with ∇Q(w) = Xᵀν. value: Q(w). feasibility: ‖Xw−y‖/‖y‖. stationarity:
     ‖∇Q(w)−Xᵀν‖∞/‖∇Q(w)‖∞. converged: both within the tolerance (or the rounding of X, where that is larger)
-    and the solver settled. iterations: matrix factorizations (simplex steps for L1). rank: of X. regime:
-    kernel, rich or intermediate, computed when first asked for.
+    and the solver settled. iterations: matrix factorizations (simplex steps for L1). rank: of X. distance: a
+    bound on how far from here the flow ends, 0 but for linear networks that start small. regime: kernel, rich
+    or intermediate, computed when first asked for.
     """
 
     predictor: Float
@@ -62,6 +63,7 @@ class Limit:
     model: Any = field(repr=False)
     X: Float = field(repr=False)
     y: Float = field(repr=False)
+    distance: float = 0.0
 
     @cached_property
     def regime(self) -> Regime:
@@ -88,6 +90,7 @@ class Limit:
             "converged": self.converged,
             "iterations": self.iterations,
             "rank": self.rank,
+            "distance": self.distance,
             "seconds": self.seconds,
             "regime": self.regime.to_dict(),
         }
@@ -143,7 +146,7 @@ def _network_limit(model: LinearNetwork, X: Any, y: Any, tol: float, begun: floa
     if neuron is not None:
         found = limit(neuron, X, Y[:, 0], tol=tol)
         return replace(found, predictor=found.predictor[:, None], model=model)
-    solution = least_norm(model, X, Y, tol)
+    solution, distance = least_norm(model, X, Y, tol)
     theta, nu = solution.predictor, solution.nu
     feasibility = relative_residual(X, Y, theta)
     kkt = stationarity(Quadratic(), X, theta, nu)
@@ -160,6 +163,7 @@ def _network_limit(model: LinearNetwork, X: Any, y: Any, tol: float, begun: floa
         model=model,
         X=kept(X),
         y=kept(Y if model.outputs > 1 else Y[:, 0]),
+        distance=distance,
     )
 
 

@@ -19,8 +19,9 @@ from tacit.limits.margin_path import at_the_kernel_end
 from tacit.limits.power_margin import minimize_power
 from tacit.limits.quasi_margin import Stationary, all_stationary, local_minima
 from tacit.limits.support import Held, hold, hold_from, least_norm_support, margin_residual
-from tacit.potentials import L1, Bregman, DeepHypentropy, Hypentropy, Quadratic, WeightDistance
+from tacit.potentials import L1, Bregman, NeuronPotential, Power, Quadratic
 from tacit.potentials.arrays import quiet
+from tacit.potentials.separable import DiagonalPotential
 from tacit.separation import check_separable
 
 _VOUCHED = 1e-9
@@ -187,7 +188,9 @@ def _solve(Z: Float, goal: Any) -> _Found:
             return _quadratic(Z, np.broadcast_to(inverse, shape))
         case _Power(p=p):
             return _scaled(goal, _power(Z, p))
-        case Bregman() | Hypentropy() | DeepHypentropy() | WeightDistance():
+        case NeuronPotential() | Power():
+            return _radial(Z, goal)
+        case Bregman(potential=DiagonalPotential()) | DiagonalPotential():
             return _separable(Z, goal)
     raise NoPotentialError(f"no maximum-margin solver for the potential {type(goal).__name__}")
 
@@ -204,6 +207,14 @@ def _linear(Z: Float, weight: Float) -> _Found:
 def _quadratic(Z: Float, inverse: Float) -> _Found:
     half = np.linalg.cholesky(inverse) if inverse.ndim == 2 else np.diag(np.sqrt(inverse))
     return _of(hold(Z, lambda equations: least_quadratic(equations, inverse), least_norm_support(Z @ half)))
+
+
+def _radial(Z: Float, potential: Any) -> _Found:
+    """The ℓ2 margin, with the multipliers of this function of the length."""
+    found = _quadratic(Z, np.ones(Z.shape[1]))
+    x = float(np.linalg.norm(found.predictor))
+    share = float(potential.steepness(np.float64(x))) / x
+    return _Found(found.predictor, share * found.dual, found.unique, found.settled)
 
 
 def _power(Z: Float, p: float) -> _Found:

@@ -39,10 +39,14 @@ def check_network(model: LinearNetwork, X: Float, y: object) -> tuple[Float, Flo
     return X, targets
 
 
-def least_norm(model: LinearNetwork, X: Float, Y: Float, tol: float) -> Solution:
-    """The solution of least norm, where the flow ends there; `NoPotentialError` where it does not."""
+def least_norm(model: LinearNetwork, X: Float, Y: Float, tol: float) -> tuple[Solution, float]:
+    """The solution of least norm, where the flow ends there, and how far from it at the most (spectral norm).
+
+    `NoPotentialError` where that is more than the tolerance, relative to the solution.
+    """
     solution = least_norm_solution(X, Y, tol)
     _check_fit(model, X, Y)
+    bound = 0.0
     if not _orthogonal(model, X):
         bound = distance_bound(model.inner, model.outer, X, Y)
         size = float(np.linalg.norm(solution.predictor, 2))
@@ -55,7 +59,7 @@ def least_norm(model: LinearNetwork, X: Float, Y: Float, tol: float) -> Solution
                 "nearer the smaller that part is; LinearNetwork.orthogonal ends there exactly, and "
                 "tacit.flow tells where this one does"
             )
-    return solution
+    return solution, bound
 
 
 def _check_fit(model: LinearNetwork, X: Float, Y: Float) -> None:
