@@ -5,7 +5,14 @@
 One file per paper; `theorems()` lists every statement.
 """
 
-from tacit.theorems import min2021, min2021_width, moroshko2020, moroshko2020_regimes, woodworth2020
+from tacit.theorems import (
+    azulay2021,
+    min2021,
+    min2021_width,
+    moroshko2020,
+    moroshko2020_regimes,
+    woodworth2020,
+)
 from tacit.theorems.registry import Assumption, Bound, Theorem, Verdict, check, theorem, theorems
 
 __all__ = [
@@ -13,6 +20,7 @@ __all__ = [
     "Bound",
     "Theorem",
     "Verdict",
+    "azulay2021",
     "check",
     "min2021",
     "min2021_width",

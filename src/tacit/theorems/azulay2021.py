@@ -1,0 +1,127 @@
+r"""Theorems 1 to 4 and Proposition 1 of Azulay et al. 2021: where a flow ends, against the flow itself.
+
+Each says that gradient flow on the square loss ends at the minimizer of a potential if it fits the data. What
+is measured is the distance between the two, relative to the predictor; 1e-6 is agreement, given the residual
+that the simulated flow leaves. Theorem 3 comes with the distance that it leaves out.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import tacit
+from tacit.data import Float, check_problem
+from tacit.limits.imbalance import visible
+from tacit.limits.wide import distance_bound
+from tacit.theorems.registry import Assumption, Bound, Parts, theorem
+
+_RESIDUAL = 1e-9  # ‖Xw − y‖/‖y‖ at which a simulated flow has ended
+_RTOL = 1e-10
+_AGREE = 1e-6  # relative distance at which flow and theorem are the same
+
+
+@theorem(
+    "azulay2021/theorem1",
+    "w̃(∞) = argmin Q_k(w) s.t. Xw = y for an untied diagonal network (the divergence from a biased start).",
+)
+def theorem1(model: Any, X: Any, y: Any) -> Parts:
+    """Theorem 1 (4.1 at ICML), corrected for biased starts."""
+    yield Assumption("the model is UntiedDiagonal", untied := isinstance(model, tacit.UntiedDiagonal))
+    if untied:
+        yield from _compared(model, X, y)
+
+
+@theorem(
+    "azulay2021/theorem2",
+    "w̃(∞) = argmin q_δ(w) s.t. Xw = y for a linear neuron whose output weight keeps its sign.",
+)
+def theorem2(model: Any, X: Any, y: Any) -> Parts:
+    """Theorem 2 (6.1 at ICML), with the factor 3/2 throughout, and for δ < 0."""
+    yield Assumption("the model is a linear Neuron", linear := _neuron(model) and model.slope == 1)
+    if linear:
+        yield from _compared(model, X, y)
+
+
+@theorem(
+    "azulay2021/theorem4",
+    "w̃(∞) = argmin q_δ(w) s.t. a·σ(Xw/a) = y for a leaky neuron whose output weight keeps its sign.",
+)
+def theorem4(model: Any, X: Any, y: Any) -> Parts:
+    """Theorem 4 (8.1 at ICML), with the sign of the output weight kept."""
+    yield Assumption("the model is a leaky Neuron", leaky := _neuron(model) and model.slope < 1)
+    if leaky:
+        yield from _compared(model, X, y)
+
+
+@theorem(
+    "azulay2021/proposition1",
+    "w̃(∞) = argmin ‖w‖^{3/2} − (3/2)‖w̃(0)‖^{−1/2}w̃(0)·w s.t. Xw = y for a balanced network of one output.",
+)
+def proposition1(model: Any, X: Any, y: Any) -> Parts:
+    """Proposition 1 (6.2 at ICML): balanced means UᵀU = VᵀV, which makes the hidden layer of rank one."""
+    neuron = model.as_neuron() if isinstance(model, tacit.LinearNetwork) else None
+    yield Assumption(
+        "the model is a LinearNetwork of one output whose hidden layer has rank one", neuron is not None
+    )
+    if neuron is None:
+        return
+    yield Assumption(f"its layers are balanced (shape {neuron.shape:.2g})", abs(neuron.shape) <= 1e-10)
+    yield from _compared(model, X, y)
+
+
+@theorem(
+    "azulay2021/theorem3", "w̃(∞) is the solution of least norm up to P⊥W(0)·a(∞), which vanishes with W(0)."
+)
+def theorem3(model: Any, X: Any, y: Any) -> Parts:
+    """Theorem 3 (6.3 at ICML), whose hypothesis must be ‖wᵢ(0)‖ → 0, with the distance that it leaves out.
+
+    The bound is that of `tacit.limits.wide.distance_bound`; ‖P⊥W(0)‖·‖a(∞)‖ with ‖a(∞)‖² at most
+    (−λ + √(λ² + 4‖ŵ‖²))/2, λ the smallest eigenvalue of the imbalance, is a simpler one.
+    """
+    single = isinstance(model, tacit.LinearNetwork) and model.outputs == 1
+    yield Assumption("the model is a LinearNetwork of one output", single)
+    if not single:
+        return
+    X, y = check_problem(X, y)
+    end, fits = _ended(model, X, y)
+    yield Assumption("the flow fits the data", fits)
+    basis = visible(X)[2]
+    least = np.linalg.lstsq(X, y, rcond=None)[0]
+    size = float(np.linalg.norm(least)) or 1.0
+    bound = distance_bound(model.inner, model.outer, X, y)
+    apart = float(np.linalg.norm(end - least))
+    yield Bound("‖w̃(∞) − ŵ‖/‖ŵ‖", apart / size, at_most=bound / size + _AGREE)
+    seen = float(np.linalg.norm(basis.T @ (end - least)))
+    yield Bound("the part of w̃(∞) − ŵ that the samples see, over ‖ŵ‖", seen / size, at_most=_AGREE)
+
+
+def _neuron(model: Any) -> bool:
+    return isinstance(model, tacit.Neuron)
+
+
+def _compared(model: Any, X: Any, y: Any) -> Parts:
+    """The simulated flow against the limit."""
+    X, y = check_problem(X, y)
+    try:
+        limit = tacit.limit(model, X, y)
+    except tacit.NoPotentialError as refusal:
+        yield Assumption(str(refusal), False)
+        return
+    end, fits = _ended(model, X, y)
+    yield Assumption("the flow fits the data", fits)
+    size = float(np.linalg.norm(limit.predictor)) or 1.0
+    gap = float(np.linalg.norm(end - limit.predictor.ravel())) / size
+    yield Bound("distance of the simulated flow to the minimizer, relative", gap, at_most=_AGREE)
+
+
+def _ended(model: Any, X: Float, y: Float) -> tuple[Float, bool]:
+    """The predictor at the end of the simulated flow, and whether it fits the data."""
+    size = float(y @ y) / (2 * len(y))
+    outputs = X @ np.asarray(model.predictor()).ravel() if np.size(model.predictor()) == X.shape[1] else 0 * y
+    start = float(np.sum((outputs - y) ** 2)) / (2 * len(y))
+    until = -math.log(max(size, start, 1e-300)) - 2 * math.log(_RESIDUAL)
+    run = tacit.flow(model, X, y, until=until, rtol=_RTOL)
+    return np.asarray(run.predictor[-1]).ravel(), bool(run.converged)
