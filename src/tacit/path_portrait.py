@@ -80,5 +80,6 @@ def _draw_support(found: MarginPath, sweeping: SweepingPath | None, axis: Any) -
     axis.set_yticks(range(len(samples)), [str(n) for n in samples], fontsize=6.5)
     axis.set_ylim(-1, len(samples))
     axis.set_ylabel("sample")
-    axis.set_title(f"support vectors, {len(found.kinks)} kinks", loc="left")
+    kinks = len(found.kinks)
+    axis.set_title(f"support vectors, {kinks or 'no'} {'kink' if kinks == 1 else 'kinks'}", loc="left")
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
