@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.spatial import HalfspaceIntersection, QhullError
 
 from tacit.data import Float, Index
 from tacit.errors import NotConvergedError
@@ -136,6 +135,8 @@ class _Face:
 
     def vertices(self, points: list[Float]) -> Float:
         """All vertices of the face that the points span, by halfspaces in its own coordinates."""
+        from scipy.spatial import HalfspaceIntersection, QhullError  # slow to import, and seldom needed
+
         span, centre = _directions(points), np.mean(points, axis=0)
         known: Float = np.unique(np.round(np.array(points, dtype=float), 12), axis=0)
         if not 1 < len(span) <= _LISTED:
