@@ -240,3 +240,11 @@ def test_potentials_of_the_length_have_the_l2_margin(potential):
     assert (
         found.converged and tacit.certify(potential, X, y, found.predictor, problem="margin", tol=1e-9).holds
     )
+
+
+def test_a_potential_without_a_solver_is_refused_with_those_that_have_one():
+    neuron = tacit.Neuron(1.0, [1.0, 2.0])
+    with pytest.raises(
+        tacit.NoPotentialError, match=r"Bregman of NeuronPotential; there are solvers for the ℓp"
+    ):
+        tacit.max_margin([[1.0, 0.0]], [1], neuron)

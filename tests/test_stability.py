@@ -80,6 +80,8 @@ def test_a_sample_that_returns_closes_the_breach_and_the_flow_is_back_on_the_pat
 
 
 def test_mu_below_what_was_looked_at_is_refused():
+    with pytest.raises(tacit.InputError, match="down_to must be positive, got -1"):
+        tacit.support_stability(STABLE, ALL, down_to=-1)
     found = tacit.support_stability(STABLE, ALL, down_to=1e-3)
     with pytest.raises(tacit.InputError, match="at least down_to"):
         found.holds_at(1e-4)

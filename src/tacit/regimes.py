@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data import Float
+from tacit.kernels import turned
 from tacit.limits.ends import least_l1
 from tacit.limits.equations import prepare, weighted_gram
 from tacit.limits.interpolation import Limit, as_separable, limit, potential_of
@@ -79,15 +80,15 @@ def regime(model: Any, X: Any, y: Any) -> Regime:
 def regime_of(result: Limit) -> Regime:
     """The regime of a limit that is already known."""
     if is_connected(result.model):
-        kernel, least, turned = connected_ends(result)
+        kernel, least, moved = connected_ends(result)
         to_kernel, to_least = (relative_distance(result.predictor, end) for end in (kernel, least))
-        name = _name(to_kernel, to_least, 0.0 if math.isnan(turned) else turned)
+        name = _name(to_kernel, to_least, 0.0 if math.isnan(moved) else moved)
         name = "anti-kernel" if name == "rich" else name
-        return Regime(name, to_kernel, to_least, turned, "ℓ2 (least norm)")
+        return Regime(name, to_kernel, to_least, moved, "ℓ2 (least norm)")
     ends = ends_of(result)
     to_kernel = relative_distance(result.predictor, ends.kernel)
     to_rich = relative_distance(result.predictor, ends.rich)
-    moved = _angle(*(weighted_gram(result.X, metric) for metric in ends.metrics))
+    moved = turned(*(weighted_gram(result.X, metric) for metric in ends.metrics))
     return Regime(_name(to_kernel, to_rich, moved), to_kernel, to_rich, moved)
 
 
@@ -145,12 +146,6 @@ def relative_distance(w: Float, end: Float) -> float:
     """‖w − end‖₂ / max(‖w‖₂, ‖end‖₂)."""
     size = max(np.linalg.norm(w), np.linalg.norm(end))
     return float(np.linalg.norm(w - end) / (size or 1.0))
-
-
-def _angle(first: Float, last: Float) -> float:
-    """1 − cos of the angle between two kernels."""
-    size = np.linalg.norm(first) * np.linalg.norm(last)
-    return float(max(0.0, 1 - np.sum(first * last) / size)) if size > 0 else 0.0
 
 
 def _percent(x: float) -> str:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from tacit.data import Float
+from tacit.kernels import turned
 from tacit.limits.interpolation import Limit
 from tacit.limits.networks import least_norm_solution
 from tacit.limits.neuron import neuron_targets
@@ -53,14 +54,11 @@ def kernel_end(inner: Float, outer: Float, X: Float, Y: Float) -> Float:
 
 def _turned(neuron: Neuron, X: Float, predictor: Float) -> float:
     """1 − cos of the angle between the tangent kernels at the start and at the end."""
-    inner = float(np.linalg.norm(neuron.weights))
-    delta = (abs(neuron.output) - inner) * (abs(neuron.output) + inner)
-    a = float(NeuronPotential(delta).layers(np.linalg.norm(predictor))[0]) * math.copysign(1, neuron.output)
+    size = float(NeuronPotential(neuron.delta).layers(np.linalg.norm(predictor))[0])
+    a = math.copysign(size, neuron.output)
     if a == 0:
         return math.nan
-    first, last = (m.tangent_kernel(X) for m in (neuron, Neuron(a, predictor / a, neuron.slope)))
-    size = np.linalg.norm(first) * np.linalg.norm(last)
-    return float(max(0.0, 1 - np.sum(first * last) / size)) if size > 0 else 0.0
+    return turned(neuron.tangent_kernel(X), Neuron(a, predictor / a, neuron.slope).tangent_kernel(X))
 
 
 def is_connected(model: object) -> bool:

@@ -72,7 +72,5 @@ def warped_clock(trajectory: Trajectory) -> Float:
     model = trajectory.model
     if not isinstance(model, Neuron):
         raise InputError(f"the warped clock is that of a neuron, got {type(model).__name__}")
-    inner = float(np.linalg.norm(model.weights))
-    delta = (abs(model.output) - inner) * (abs(model.output) + inner)
-    speed = warp(delta, trajectory.predictor)
+    speed = warp(model.delta, trajectory.predictor)
     return np.asarray(cumulative_simpson(speed, x=trajectory.time, initial=0.0))

@@ -80,6 +80,8 @@ def support_stability(
 
     down_to: the smallest μ looked at. depth, model: as for `margin_path`.
     """
+    if not float(as_floats(down_to, "down_to", ndim=(0,))) > 0:
+        raise InputError(f"down_to must be positive, got {down_to!r}")
     return stability_of(sweeping_path(X, y, down_to, depth=depth, model=model))
 
 

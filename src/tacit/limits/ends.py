@@ -13,6 +13,7 @@ from tacit.limits.separable import Solution, minimize_separable
 
 _LARGE = 2_000_000  # entries of X
 _PASSES = 6
+_EPS = float(np.finfo(np.float64).eps)
 
 
 def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
@@ -39,6 +40,8 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
         if passes > 1 and np.abs(rest).max() >= np.abs(left).max():
             break
         w, nu, left, passes = further, nu + step, rest, passes + 1
+        if passes > 1 and (np.abs(left) <= _EPS * equations.row_norms * np.linalg.norm(w)).all():
+            break
     return Solution(w, nu, passes, True)
 
 

@@ -95,8 +95,9 @@ def max_margin(X: Any, y: Any, norm: Any) -> Margin:
     goal = _objective(norm, X.shape[1])
     check_separable(X, y)
     X, y = kept(X), kept(y)
-    found = _solve(y[:, None] * X, goal)
-    Z, w, dual = y[:, None] * X, found.predictor, found.dual
+    Z = y[:, None] * X
+    found = _solve(Z, goal)
+    w, dual = found.predictor, found.dual
     dual = np.where(dual > _NO_PULL * dual.max(), dual, 0.0) if dual.any() else dual
     kkt = margin_residual(goal, Z, w, dual)
     return Margin(
@@ -192,7 +193,11 @@ def _solve(Z: Float, goal: Any) -> _Found:
             return _radial(Z, goal)
         case Bregman(potential=DiagonalPotential()) | DiagonalPotential():
             return _separable(Z, goal)
-    raise NoPotentialError(f"no maximum-margin solver for the potential {type(goal).__name__}")
+    inner = f" of {type(goal.potential).__name__}" if isinstance(goal, Bregman) else ""
+    raise NoPotentialError(
+        f"no maximum-margin solver for {type(goal).__name__}{inner}; there are solvers for the ℓp norms, L1, "
+        "Quadratic, NeuronPotential, Power, and the potentials of diagonal networks"
+    )
 
 
 def _linear(Z: Float, weight: Float) -> _Found:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tacit.data import Float
 from tacit.errors import NoPotentialError
+from tacit.limits.imbalance import visible
 from tacit.models import Neuron
 from tacit.potentials.arrays import quiet
 
@@ -34,9 +35,8 @@ def check_sign(model: Neuron, X: Float, y: Float) -> None:
             "leaves, and no potential does (Theorem 2 of Azulay et al. 2021 asks for a start that is not 0); "
             "give it a small positive or negative value"
         )
-    inner = float(np.linalg.norm(model.weights))
-    delta, size = (abs(model.output) - inner) * (abs(model.output) + inner), model.output**2 + inner**2
-    if delta > _BALANCED * size or not y.any() or _loss(model, X, y) < float(y @ y):
+    size = model.output**2 + float(model.weights @ model.weights)
+    if model.delta > _BALANCED * size or not y.any() or _loss(model, X, y) < float(y @ y):
         return
     _follow(model, X, y)
 
@@ -73,9 +73,8 @@ def _flipped(model: Neuron, X: Float, predictor: Float, outputs: Float) -> bool:
         own = np.where((linear < 0) == (model.output > 0), model.slope * linear, linear)
         other = np.where((linear < 0) != (model.output > 0), model.slope * linear, linear)
         return bool(np.abs(outputs - own).sum() > np.abs(outputs - other).sum())
-    rows = np.linalg.svd(X, full_matrices=False)
-    basis = rows[2][rows[1] > 1e-12 * rows[1][0]]
-    unseen = model.weights - basis.T @ (basis @ model.weights)
+    basis = visible(X)[2]
+    unseen = model.weights - basis @ (basis.T @ model.weights)
     if np.linalg.norm(unseen) <= 1e-12 * np.linalg.norm(model.weights):
         return False  # one solution, whatever the sign
     return bool((unseen @ predictor) * model.output < 0)

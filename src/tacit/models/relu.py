@@ -86,7 +86,7 @@ class Neuron(Model):
         """What the numbers mean, in a line."""
         return (
             f"{self!r}: scale |a|·‖w‖ = {self.scale:.3g}, shape {self.shape:.3g}, "
-            f"δ = a² − ‖w‖² = {self._difference * self._sum:.3g}"
+            f"δ = a² − ‖w‖² = {self.delta:.3g}"
         )
 
     @property
@@ -98,6 +98,11 @@ class Neuron(Model):
     def shape(self) -> float:
         """s = (|a| − ‖w‖)/(|a| + ‖w‖): 0 when the layers are balanced (Azulay et al. 2021, Lemma 1)."""
         return self._difference / self._sum
+
+    @property
+    def delta(self) -> float:
+        """δ = a² − ‖w‖², which the flow keeps (Azulay et al. 2021, Section 6), without cancellation."""
+        return self._difference * self._sum
 
     @property
     def _difference(self) -> float:
@@ -125,4 +130,4 @@ class Neuron(Model):
         finds out.
         """
         self.start(d)
-        return Bregman(NeuronPotential(self._difference * self._sum), self.predictor())
+        return Bregman(NeuronPotential(self.delta), self.predictor())

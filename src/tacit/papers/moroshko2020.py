@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from tacit.data import Float
+from tacit.kernels import turned
 from tacit.papers import (  # they register Figures 3, 4, 6, 7, 8 and the open question
     moroshko2020_norms,  # noqa: F401
     moroshko2020_plane,  # noqa: F401
@@ -225,11 +225,6 @@ class AccuracyNeeded:
         )
 
 
-def _cosine_distance(first: Float, second: Float) -> float:
-    """1 − cos of the angle between two kernels, in the Frobenius inner product."""
-    return float(1 - (first * second).sum() / np.linalg.norm(first) / np.linalg.norm(second))
-
-
 @figure(
     "moroshko2020/fig9",
     quick={"depths": [2.0, 3.0, 10.0], "scales": [0.1, 1.0], "accuracies": 41},
@@ -261,7 +256,7 @@ class KernelDistance:
                     ("depth", "scale", "accuracy"),
                     np.reshape(distance, (len(depths), len(scales), accuracies)),
                 ),
-                "rich": _cosine_distance(rows @ rows.T, alone @ alone.T),
+                "rich": turned(rows @ rows.T, alone @ alone.T),
             },
             coords={"depth": depths, "scale": scales, "accuracy": accuracy},
         )

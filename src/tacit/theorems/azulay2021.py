@@ -119,9 +119,8 @@ def _compared(model: Any, X: Any, y: Any) -> Parts:
 
 def _ended(model: Any, X: Float, y: Float) -> tuple[Float, bool]:
     """The predictor at the end of the simulated flow, and whether it fits the data."""
-    size = float(y @ y) / (2 * len(y))
-    outputs = X @ np.asarray(model.predictor()).ravel() if np.size(model.predictor()) == X.shape[1] else 0 * y
-    start = float(np.sum((outputs - y) ** 2)) / (2 * len(y))
-    until = -math.log(max(size, start, 1e-300)) - 2 * math.log(_RESIDUAL)
+    outputs = np.asarray(model.parametrization.outputs(model.start(X.shape[1]), X)).reshape(y.shape)
+    loss = max(float(y @ y), float(np.sum((outputs - y) ** 2)), 1e-300) / (2 * len(y))
+    until = -math.log(loss) - 2 * math.log(_RESIDUAL)
     run = tacit.flow(model, X, y, until=until, rtol=_RTOL)
     return np.asarray(run.predictor[-1]).ravel(), bool(run.converged)
