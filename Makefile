@@ -6,11 +6,12 @@ READY := $(VENV)/.ready
 # One BLAS thread: fastest at these sizes, and the tests already use every core.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test fuzz lint bench clean
 
 help:
 	@echo "make demo   the main job on built-in data: limits from the kernel to the rich regime, and one flow"
 	@echo "make test   all tests"
+	@echo "make fuzz   the property tests on many more examples, new ones in each run"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  Tacit against what one would use instead, side by side"
 	@echo "make clean  remove the virtual environment and all outputs"
@@ -28,6 +29,9 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest
+
+fuzz: setup
+	TACIT_FUZZ=$${TACIT_FUZZ:-20} $(BIN)/python -m pytest -m hypothesis
 
 lint: setup
 	$(BIN)/ruff check .

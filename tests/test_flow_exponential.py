@@ -12,9 +12,10 @@ from flow_oracles import (
     sweeping_flow,
     tangent_network,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp
+from properties import examples
 from scipy.optimize import linprog, nnls
 
 import tacit
@@ -283,7 +284,7 @@ def test_linearized_flow_is_that_of_the_tangent(loss, kind):
         assert np.linalg.norm(curved - found.predictor) > 0.1 * np.linalg.norm(curved)
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(st.integers(0, 10**6), st.sampled_from([2, 3, 10]), st.floats(-4, 4))
 def test_order_and_signs_do_not_matter_and_units_scale(seed, depth, log_unit):
     """(X, λ) → (cX, λ/c) takes w to w/c and t to t·c^{−2/D}; flipping (xₙ, yₙ) together changes nothing."""

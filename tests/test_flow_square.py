@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from flow_oracles import power_network, product_network, raw_flow, square, tangent_network
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles import gaussian_problem
+from properties import examples
 from scipy.linalg import expm
 
 import tacit
@@ -212,7 +213,7 @@ def test_tiny_scales_wait_long_and_then_arrive(log_scale):
     assert np.linalg.norm(found.predictor[-1] - limit) < 1e-6 * np.linalg.norm(limit)
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(st.integers(0, 10**6), st.sampled_from([2, 3]), st.floats(-4, 4))
 def test_order_does_not_matter_and_units_scale(seed, depth, log_unit):
     """(X, λ) → (cX, λ/c) takes w to w/c and t to t·c^{−2/D}."""
@@ -227,7 +228,7 @@ def test_order_does_not_matter_and_units_scale(seed, depth, log_unit):
     np.testing.assert_allclose(other.log_time, plain.log_time - 2 / depth * log_unit, atol=1e-6)
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(st.integers(0, 10**6), st.floats(-3, 3))
 def test_the_flow_of_a_multiple_is_a_multiple(seed, log_unit):
     """(y, α) → (cy, √c α) at depth 2: w, the loss and time go to cw, c²L and t/c."""

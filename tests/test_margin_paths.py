@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 from flow_oracles import sweeping_flow
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from scipy.optimize import linprog, minimize
 
 import tacit
@@ -109,7 +110,7 @@ def test_the_order_of_mu_does_not_matter():
     )
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(0, 10**6), st.sampled_from([2, 3, 10]), st.floats(0.1, 10))
 def test_units_order_and_signs_only_relabel(seed, depth, unit):
     """X → cX divides w by c and asks for μ/c: both paths."""

@@ -7,10 +7,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from margin_oracles import exact_l1, exact_l2, exact_margin, exact_vertices, local_minima, lp_on
 from margin_problems import check, close, holds_rows, same_rows, separable, size, solve
+from properties import examples
 
 import tacit
 from tacit.potentials import L1, DeepHypentropy, Hypentropy, NeuronPotential, Power, Quadratic
@@ -20,7 +21,7 @@ whole_numbers = st.integers(1, 4).flatmap(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(whole_numbers)
 def test_whole_numbers_with_all_their_ties(rows):
     """Separable or not, unique or not, and where: decided in rational arithmetic."""
@@ -50,7 +51,7 @@ NORMS = st.sampled_from(["l1", "l2", 1.5, 1.1, 0.5, Hypentropy(-2.0), DeepHypent
 SHAPES = st.sampled_from([(3, 3), (8, 3), (2, 3)])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10**6), SHAPES, NORMS)
 def test_order_signs_and_copies_only_relabel(seed, shape, norm):
     """Samples and features in another order, features and labels turned round, samples repeated."""
@@ -68,7 +69,7 @@ def test_order_signs_and_copies_only_relabel(seed, shape, norm):
     assert again.value == pytest.approx(plain.value, rel=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10**6), SHAPES, st.sampled_from(["l1", "l2", 1.5, 1.1, 0.5]), st.floats(-6, 6))
 def test_units_of_the_data_only_rescale(seed, shape, norm, digits):
     Z, unit = separable(*shape, seed), 10.0**digits
@@ -79,7 +80,7 @@ def test_units_of_the_data_only_rescale(seed, shape, norm, digits):
     assert other.unique == plain.unique and other.converged
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10**6), SHAPES, NORMS, st.floats(1, 3))
 def test_a_sample_that_has_its_margin_changes_nothing(seed, shape, norm, margin):
     """Also one whose margin is exactly 1."""

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import gaussian_problem, relative_error
+from properties import examples
 from scipy.integrate import solve_ivp
 
 import tacit
@@ -94,6 +95,7 @@ def test_the_three_invariants_of_untied_networks_are_conserved():
         np.testing.assert_allclose(after[name], value, atol=1e-6, err_msg=name)
 
 
+@examples(100)
 @given(st.lists(st.floats(-10, 10).filter(lambda x: abs(x) > 1e-3), min_size=4, max_size=4))
 def test_k_without_cancellation_is_the_k_of_appendix_a(weights):
     """Azulay et al. 2021, Appendix A: k = (δ₊ − δ₋)² + 4c²."""
@@ -110,6 +112,7 @@ def test_k_without_cancellation_is_the_k_of_appendix_a(weights):
     np.testing.assert_allclose(1 / base.hessian([w]), total, rtol=1e-8)
 
 
+@examples(100)
 @given(scale=st.floats(1e-6, 1e3), shape=st.floats(-0.99, 0.99))
 def test_scale_and_shape_make_root_k(scale, shape):
     """Azulay et al. 2021, Section 7.1: √k = 4α(1+s²)/(1−s²)."""

@@ -4,8 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from scipy.integrate import solve_ivp
 from scipy.linalg import null_space, orth, sqrtm
 
@@ -204,7 +205,7 @@ def test_a_rounded_kink_is_followed_by_its_derivative():
     sign=st.sampled_from([1, -1]),
     slope=st.floats(1e-3, 1.0),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_scale_shape_and_sign_come_back(scale, shape, direction, sign, slope):
     """Azulay et al. 2021, Section 7.2, and Lemma 1: δ = 4αs/(1−s²)."""
     neuron = Neuron.from_scale(scale, shape, direction, sign=sign, slope=slope)

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from oracles import bregman, h, h_inverse, q, q_azulay, q_hessian, r, scaled
+from properties import examples
 
 from tacit.potentials import L1, Bregman, DeepHypentropy, Hypentropy, Quadratic, WeightDistance
 
@@ -14,7 +15,7 @@ TINY, HUGE = np.finfo(float).tiny, np.finfo(float).max
 DEPTHS = [2, 2.1, 3, 4, 10, 50]
 LOG_SCALES = [-1400.0, -700.3, -50.0, -1.0, 0.0, 3.3, 100.0, 700.0]
 SIZES = [1e-300, 1e-150, 1e-20, 1e-5, 0.1, 1.0, 30.0, 1e10, 1e150, 1e300]
-properties = settings(deadline=None, max_examples=200, derandomize=True)
+properties = examples(200)
 depths = st.sampled_from(DEPTHS)
 log_scales = st.floats(-1400, 700)
 sizes = st.floats(-300, 300).map(lambda exponent: 10.0**exponent)

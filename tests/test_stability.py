@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from scipy.optimize import brentq, minimize
 
 import tacit
@@ -88,7 +89,7 @@ def test_mu_below_what_was_looked_at_is_refused():
     assert set(found.to_dict()) == {"holds", "down_to", "breaches"}
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.floats(-0.99, 0.99), st.floats(1e-3, 1e3))
 def test_equal_shapes_share_the_path_of_depth_two(shape, scale):
     mu = np.array([10.0, 0.3, 0.01])

@@ -10,8 +10,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from properties import examples
 from scipy.integrate import solve_ivp
 from scipy.linalg import null_space, orth
 from scipy.special import erfc
@@ -87,7 +88,7 @@ def problem(seed, *, widest=6):
 
 
 class TestImbalance:
-    @settings(max_examples=80, deadline=None)
+    @examples(80)
     @given(st.integers(0, 10**6))
     def test_spectrum_and_level_are_those_of_the_whole_matrix(self, seed):
         model, X, _ = problem(seed)
@@ -272,7 +273,7 @@ class TestProposition1:
 
 
 class TestDistance:
-    @settings(max_examples=150, deadline=None)
+    @examples(150)
     @given(st.integers(0, 10**6))
     def test_at_every_instant_what_is_seen_bounds_what_is_not(self, seed):
         """‖U₂Vᵀ‖ against the bound with Θ̂ = Φ₁U₁Vᵀ: no flow is needed, any weights are an end."""

@@ -7,10 +7,11 @@ import re
 import numpy as np
 import pytest
 from flow_oracles import exact_exp_flow, exponential, power_network, raw_flow, sweeping_flow
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 from oracles import h, q
+from properties import examples
 from scipy.optimize import brentq, linprog, minimize
 
 import tacit
@@ -154,6 +155,12 @@ class TestSizes:
             assert float(said[1]) == pytest.approx(edge, rel=1e-3)
             assert (json.loads(json.dumps(verdict.to_dict(), allow_nan=False)))["holds"] is True
 
+    @pytest.mark.parametrize("unit", [1e-8, 1e-2, 1.0, 1e4])
+    def test_lemma_13_is_looked_at_before_it_becomes_empty(self, unit):
+        """One sample from a large scale: w = h_D(z) at first, so that the lemma is nearly tight in any unit."""
+        first = ask("lemma13", network(10, 1.0), unit * np.array([[1.0, 1.0]])).bounds[0]
+        assert first.measured == pytest.approx(1, abs=1e-5)
+
     @pytest.mark.parametrize(("name", "depth"), [("lemma11", 2), ("lemma13", 3)])
     def test_the_largest_entry_may_stand_in_for_the_sum(self, name, depth, monkeypatch):
         """|Σ rₙxₙᵢ| ≤ maxₙ|xₙᵢ|·‖r‖₁, so that the lemmas hold with N times less, where they can be tight."""
@@ -186,7 +193,7 @@ def test_a_margin_too_large_by_a_thousandth_is_noticed(name, depth, monkeypatch)
     assert ask(name, network(depth, 1e6), Z, until=1.0).holds is False
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(
     st.integers(0, 10**6),
     st.integers(1, 7),
@@ -367,7 +374,7 @@ class TestTheorem7:
         expected = math.log(math.e * d) / math.log(B / 1e-200) if depth == 2 else 0.0
         assert bare == pytest.approx(expected, rel=0.02, abs=1e-12)
 
-    @settings(max_examples=15, deadline=None)
+    @examples(15)
     @given(st.integers(0, 10**6), st.sampled_from([2, 3, 10]), st.floats(-8, 1))
     def test_margins_of_Q_obey_the_bound(self, seed, depth, log10_mu):
         X, y = separable(6, 9, seed)

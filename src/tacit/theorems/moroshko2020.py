@@ -29,9 +29,10 @@ from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 Float = NDArray[np.float64]
 
 _INSTANTS = 41  # of the flow that are looked at, evenly in log γ̃
-_EARLY = 1e-3  # of min(1, α^D): the accuracy of the first of them
+_EARLY = 1e-3  # of min(1, α^D, the accuracy at which z = 1): the accuracy of the first of them
 _FAR = 10.0  # times α^D: how accurate the flow becomes if not told otherwise, but at least _ACCURATE
 _ACCURATE = 50.0
+_LOGS = 600.0  # logarithms of accuracies stay within ±this
 _RICH = 1e-9  # of ‖w_ℓ2‖₂: the smallest μ looked at
 
 
@@ -106,7 +107,7 @@ def lemma3(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     if not setting.holds:
         return
     D, data = model.depth, separation(X, y)
-    flow = _followed(model, X, y, until)
+    flow = _followed(model, X, y, data, until)
     log_rate = math.log(2 * (D * data.margin) ** 2) + (2 * D - 2) * log_alpha(model)
     promised = np.logaddexp(0.0, log_rate + flow.log_time)
     share = promised / flow.accuracy
@@ -148,7 +149,7 @@ def _size(model: Any, X: Any, y: Any, until: float | None, deep: bool) -> Parts:
     if not case.holds:
         return
     D, data, log_scale = model.depth, separation(X, y), model.depth * log_alpha(model)
-    flow = _followed(model, X, y, until)
+    flow = _followed(model, X, y, data, until)
     size = np.log(np.abs(flow.predictor).max(axis=1))
     limit = log_scale + log_mirror(mirror_argument(data, D, log_scale, flow.accuracy), D)
     tight = int(np.argmax(size - limit))
@@ -210,12 +211,16 @@ def plain_diagonal(model: Any) -> Assumption:
     return Assumption("the model is Diagonal with equal initial weights", plain)
 
 
-def _followed(model: Any, X: Any, y: Any, until: float | None) -> tacit.Trajectory:
-    """The flow of the exponential loss at instants from the kernel regime to the accuracy `until`."""
+def _followed(model: Any, X: Any, y: Any, data: Separation, until: float | None) -> tacit.Trajectory:
+    """The flow of the exponential loss at instants from the kernel regime to the accuracy `until`.
+
+    The first lies well before z reaches 1, so that Lemma 13 is looked at where it says something.
+    """
     log_scale = model.depth * log_alpha(model)
-    scale = math.exp(min(max(log_scale, -600.0), 600.0))
+    scale = math.exp(min(max(log_scale, -_LOGS), _LOGS))
     last = max(_ACCURATE, _FAR * scale) if until is None else positive(until, "until")
-    first = min(_EARLY * min(1.0, scale), _EARLY * last)
+    edge = max(_edge(data, model.depth, log_scale), math.exp(-_LOGS))
+    first = _EARLY * min(1.0, scale, edge, last)
     return settled_flow(model, X, y, np.geomspace(first, last, _INSTANTS))
 
 
