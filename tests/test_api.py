@@ -260,3 +260,12 @@ def test_neither_the_inputs_nor_what_came_of_them_change(problem):
     expected = tacit.limit(tacit.Diagonal(2, 0.1), *problem).regime
     assert result.regime.distance_to_rich == pytest.approx(expected.distance_to_rich, rel=1e-9)
     np.testing.assert_array_equal(model.conserved()["power mean of w₊ and w₋"], np.full(12, 0.1))
+
+
+def test_modules_that_few_need_are_there_on_first_use():
+    code = "import sys, tacit; print('tacit.theorems' in sys.modules); tacit.theorems.check, tacit.warping"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]
+    assert {"theorems", "warping"} <= set(dir(tacit))
+    with pytest.raises(AttributeError, match="has no attribute 'theorem'"):
+        getattr(tacit, "theorem")  # noqa: B009

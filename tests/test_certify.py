@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from connected_oracles import draw, end_of, neuron_end
 from oracles import gaussian_problem
 from scipy.optimize import minimize
 
@@ -84,6 +85,37 @@ def test_coordinates_below_the_smallest_float_are_certified_by_what_is_known_of_
     result = tacit.limit(model, X, y)
     assert (result.predictor == 0).any()
     assert tacit.certify(model, X, y, result.predictor).holds
+
+
+@pytest.mark.parametrize("slope", [1.0, 0.3])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_neurons_are_certified_by_the_targets_that_they_fit(sign, slope):
+    """Xw̃ = σ⁻¹(y) for a > 0 and −σ⁻¹(−y) for a < 0; the solutions of Xw̃ = y are no limits."""
+    model, X, y = draw(0.8, 0.4, sign, slope, seed=2)
+    end = end_of(model, X, y)
+    found = tacit.certify(model, X, y, end)
+    assert found.holds and found.feasibility < 1e-12
+    assert tacit.certify(model, X, y, tacit.limit(model, X, y).predictor).holds
+    assert not tacit.certify(model, X, y, end + 1e-3 * np.linalg.svd(X)[2][-1]).holds
+    other = tacit.limit(tacit.Neuron(model.output, model.weights), X, y).predictor
+    assert tacit.certify(model, X, y, other).holds == (slope == 1)
+
+
+def test_the_column_of_a_linear_network_is_its_predictor():
+    """Balanced, it is a neuron with δ = 0: ∇‖w‖^{3/2} at the end less that at the start is Xᵀν."""
+    _, X, y = draw(1.0, 0.0, 1, 1.0, seed=3)
+    w, hidden = np.random.default_rng(4).standard_normal(7), np.array([0.6, 0.0, -0.8])
+    model = tacit.LinearNetwork(np.outer(w, hidden), np.linalg.norm(w) * hidden[None])
+    end = neuron_end(np.linalg.norm(w), w, X, y)
+    assert tacit.limit(model, X, y).predictor.shape == (7, 1)
+    for predictor in (end, end[:, None], tacit.limit(model, X, y).predictor):
+        assert tacit.certify(model, X, y, predictor).holds
+    assert not tacit.certify(model, X, y, np.linalg.pinv(X) @ y[:, None]).holds
+    for bad in (end[:6, None], end[None], np.ones((7, 2))):
+        with pytest.raises(tacit.InputError, match="predictor"):
+            tacit.certify(model, X, y, bad)
+    with pytest.raises(tacit.InputError, match="predictor"):
+        tacit.certify(tacit.Neuron(1.0, w), X, y, end[:, None])
 
 
 class TestMargin:

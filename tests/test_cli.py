@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -162,7 +163,7 @@ BAD = {
     "--depth nan": "depth must be finite",
     "--depth inf": "depth must be finite",
     "--depth 1e30": "depth",
-    "--shape 0.5": "--shape goes with --model untied",
+    "--shape 0.5": "--shape does not go with --model diagonal: its layers are tied",
     "--scale 0.1 --log-scale -3": "not both",
     "--model untied --shape 1": "shape must lie strictly between -1 and 1",
     "--model deep": "'deep'",
@@ -247,8 +248,12 @@ def test_a_link_stays_a_link_to_the_file_that_is_written(limit):
     assert strict_json(Path("result.json").read_text(encoding="utf-8"))["converged"] is True
 
 
+def test_without_a_command_there_is_help(run):
+    status, out, err = run("")
+    assert (status, err) == (0, "") and "tacit limit" not in err and "commands:" in out
+
+
 LACKING = [
-    "",
     "nope",
     "limit",
     "limit none.csv",
@@ -287,12 +292,33 @@ def test_help_shows_an_example(run, name):
     assert run("--help")[0] == 0
 
 
-def test_reproduce_lists_the_figures_and_names_them_when_one_is_unknown(run):
-    keys = [entry.key for entry in figures()]
-    assert [line.split()[0] for line in run("reproduce list")[1].splitlines()] == keys
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_reproduce_lists_the_figures_under_their_papers(run, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines, keys = run("reproduce list")[1].splitlines(), [entry.key for entry in figures()]
+    assert [line.split()[0] for line in lines if re.match(r"  [a-z]+\d+/", line)] == keys
+    assert max(map(len, lines)) <= columns
+    headings = [line for line in lines if line[:1].strip() and "et al. 20" in line]
+    assert [line.split()[0] for line in headings] == ["Woodworth", "Moroshko", "Azulay", "Min"]
+    if columns == 200:  # the whole first sentence
+        assert any(line.endswith("(0.6, 0.8)") and "azulay2021/fig7.2" in line for line in lines)
     assert [entry["figure"] for entry in strict_json(run("reproduce --json -")[1])["figures"]] == keys
-    refused(run("reproduce woodworth2020/fig9"), *keys)
-    refused(run("reproduce fig1a"), "woodworth2020", "azulay2021")
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_verdicts_on_figures_fit_the_terminal(run, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    status, out, _ = run("reproduce woodworth2020/fig2 --out a")
+    assert status == 0 and max(map(len, out.splitlines())) <= columns
+    content = strict_json(Path("a/woodworth2020/fig2.json").read_text(encoding="utf-8"))
+    joined = " ".join(out.split())
+    assert content["caption"] in joined
+    assert all(f"holds {claim['text']}: " in joined for claim in content["claims"])
+
+
+def test_reproduce_names_the_nearest_figures_when_one_is_unknown(run):
+    refused(run("reproduce woodworth2020/fig9"), "did you mean", "woodworth2020/fig2", "tacit reproduce list")
+    refused(run("reproduce fig1a"), "did you mean woodworth2020/fig1a")
     refused(run("reproduce woodworth2020/fig2 --seed -1"), "--seed")
 
 
@@ -353,3 +379,22 @@ def test_every_model_has_a_picture(model, run):
     status, _, err = run(f"limit genes.csv --target response {model} --scale 0.01 --plot limit.png")
     assert (status, err) == (0, "")
     assert Path("limit.png").read_bytes().startswith(MAGIC["png"])
+
+
+@pytest.mark.parametrize("start", ["orthogonal", "balanced"])
+def test_linear_networks_from_starts_that_have_a_limit(run, start):
+    status, out, err = run(
+        f"limit genes.csv --target response --model linear --width 60 --start {start} --json -"
+    )
+    assert (status, err) == (0, "")
+    w = np.array(strict_json(out)["predictor"]).ravel()
+    np.testing.assert_allclose(X @ w, Y, rtol=1e-9, atol=1e-9)
+    least = np.linalg.pinv(X) @ Y
+    assert (np.linalg.norm(w - least) < 1e-9 * np.linalg.norm(least)) == (start == "orthogonal")
+
+
+def test_a_random_neuron_does_not_point_along_data_of_the_same_seed(run):
+    drawn = np.random.default_rng(0).standard_normal((4, 9))
+    np.savez("drawn.npz", X=drawn, y=drawn[:, 0])
+    out = run("limit drawn.npz --model neuron --scale 0.5 --json -")[1]
+    assert strict_json(out)["regime"]["distance_to_rich"] > 1e-3

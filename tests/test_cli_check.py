@@ -1,17 +1,24 @@
 """tacit check on the command line, and limits of neurons and networks there."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 import tacit
 from tacit.cli import main
+from tacit.models.linear import as_generator
 from tacit.theorems import check, theorems
 
 
 def run(line):
     return main(line.split())
+
+
+def folded_back(capsys):
+    """What was printed, its paragraphs in one line each."""
+    return "\n\n".join(" ".join(part.split()) for part in capsys.readouterr().out.split("\n\n"))
 
 
 @pytest.fixture
@@ -54,10 +61,123 @@ def test_json_has_the_verdicts_of_the_library(classification, capsys):
 
 
 def test_labels_are_asked_for_where_a_theorem_needs_them(regression, capsys):
-    assert run("check data.npz --only moroshko2020 --json -") == 0
+    assert run("check data.npz --only moroshko2020 --json -") == 2
     content = json.loads(capsys.readouterr().out)
     assert not any(verdict["applies"] for verdict in content["verdicts"])
     assert len(content["refused"]) >= 4 and all("labels" in reason for reason in content["refused"].values())
+    assert run("check data.npz --only moroshko2020") == 2
+    text = folded_back(capsys)
+    assert "No theorem applies to Diagonal(depth=2, scale=1) on these data" in text
+    assert text.count("a maximum margin needs labels −1 and +1") == 1  # once for all that need them
+    assert "moroshko2020/lemma3, moroshko2020/lemma11, " in text and "0 of 7 theorems apply" in text
+
+
+def test_the_default_model_has_its_theorem(regression, capsys):
+    for depth, theorem in ((2, 1), (3, 3)):
+        assert run(f"check data.npz --depth {depth} --scale 0.3") == 0
+        text = folded_back(capsys)
+        assert f"woodworth2020/theorem{theorem}: holds" in text
+        assert "1 of 24 theorems applies, and holds; --all shows the others" in text
+
+
+def test_where_nothing_applies_the_nearest_say_what_they_lack(regression, capsys):
+    assert run("check data.npz --scale 1e-3 --only woodworth2020/theorem2-l1") == 0
+    text = folded_back(capsys)
+    assert "NO log α = -6.90776 is at most -" in text and "(woodworth2020/theorem2-l1)" in text
+    assert run("check data.npz --only min2021") == 0
+    text = folded_back(capsys)
+    assert "NO the model is a LinearNetwork (min2021/theorem1, min2021/proposition1, " in text
+    assert run("check data.npz --depth 3 --log-scale -300") == 0
+    text = folded_back(capsys)
+    assert "(woodworth2020/theorem3)" in text and "more are about other models" in text
+    assert "min2021" not in text and "\n\n\n" not in text
+
+
+def test_data_that_nothing_fits_are_bad_input(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    np.savez("data.npz", X=[[1.0, 2.0], [2.0, 4.0]], y=[1.0, 3.0])
+    assert run("check data.npz") == 2
+    text = folded_back(capsys)
+    assert "X w = y has no solution" in text and "0 of 24 theorems apply" in text
+
+
+def test_parameters_reach_the_theorems_that_have_them(regression, capsys):
+    X, y = regression
+    line = "check data.npz --log-scale -30 --only woodworth2020 --with epsilon=0.3 --with method=parameters"
+    assert run(f"{line} --json -") == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["parameters"] == {"epsilon": 0.3, "method": "parameters"}
+    model = tacit.Diagonal(log_scale=-30)
+    for verdict in content["verdicts"]:
+        given = {"epsilon": 0.3} if "theorem2" in verdict["key"] else {"method": "parameters"}
+        expected = check(verdict["key"], model, X, y, **given).to_dict()
+        assert verdict["assumptions"] == expected["assumptions"]
+        assert verdict["bounds"] == json.loads(json.dumps(expected["bounds"]))
+
+
+def test_several_numbers_have_commas_between_them(classification, capsys):
+    line = "check data.npz --only moroshko2020/theorem4 --with scales=1e4,1e5,1e6 --with power=0.4 --json -"
+    assert run(line) == 0
+    content = json.loads(capsys.readouterr().out)
+    options = {"scales": [1e4, 1e5, 1e6], "power": 0.4}
+    assert content["parameters"] == options
+    verdict = check("moroshko2020/theorem4", tacit.Diagonal(), *classification, **options)
+    assert content["verdicts"] == [json.loads(json.dumps(verdict.to_dict()))]
+
+
+MISTAKES = {
+    "epsilon": "--with takes NAME=VALUE, such as epsilon=0.01, got 'epsilon'",
+    "epsilon=": "--with takes NAME=VALUE, such as epsilon=0.01, got 'epsilon='",
+    "=1": "--with takes NAME=VALUE, such as epsilon=0.01, got '=1'",
+    "epsilon=small": "--with epsilon takes a number, or several with commas between them, got 'small'",
+    "epsilon=1 --with epsilon=2": "--with epsilon is given twice",
+    "epsilon=-1": "epsilon must be a positive number, got -1.0",
+    "epsilon=1,2": "epsilon must be a positive number, got (1.0, 2.0)",
+    "epsilom=1": "no theorem that is asked has a parameter 'epsilom'; they have epsilon (see --list)",
+    "mu=1": "no theorem that is asked has a parameter 'mu'; they have epsilon, method (see --list)",
+    "method=guess": "method must be 'auto' or 'parameters', got 'guess'",
+}
+
+
+@pytest.mark.parametrize("given", MISTAKES)
+def test_wrong_parameters_are_refused_in_one_line(given, regression, capsys):
+    assert run(f"check data.npz --only woodworth2020 --with {given}") == 2
+    assert capsys.readouterr() == ("", f"tacit: {MISTAKES[given]}\n")
+
+
+def test_theorems_without_parameters_say_so(regression, capsys):
+    assert run("check data.npz --only azulay2021 --with epsilon=1") == 2
+    assert "they have none" in capsys.readouterr().err
+
+
+def test_the_list_needs_no_data_and_has_every_theorem_with_its_parameters(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        run("check --list")
+    text = capsys.readouterr().out
+    asked = [t for t in theorems() if set(t.needs) == {"model", "X", "y"}]
+    listed = [line.strip() for line in text.splitlines()]
+    for each in asked:
+        place = listed.index(each.key)
+        following = listed[place : place + 9]
+        assert all(any(line.startswith(f"--with {name}=") for line in following) for name in each.options)
+    assert text.startswith("Woodworth et al. 2020, ") and "\nMin et al. 2021, " in text
+
+
+def test_help_explains_every_parameter(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        run("check --help")
+    explained = capsys.readouterr().out.partition("parameters for --with:")[2]
+    names = {name for t in theorems() if set(t.needs) == {"model", "X", "y"} for name in t.options}
+    assert names and all(re.search(rf"^  ([a-z_]+, )*{name}\b", explained, re.MULTILINE) for name in names)
+
+
+@pytest.mark.parametrize("columns", [40, 80, 100])
+def test_lines_fit_the_terminal(columns, classification, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run("check data.npz --scale 2 --all") == 0
+    longest = max(capsys.readouterr().out.splitlines(), key=len)
+    # what has no space is not broken: formulas of one word, at the most
+    assert len(longest) <= columns or len(longest.split()) == 1
 
 
 def test_linear_networks_have_their_own_theorems(regression, capsys):
@@ -77,9 +197,22 @@ def test_a_theorem_that_fails_is_status_1(regression, capsys, monkeypatch):
     assert "FAILS" in capsys.readouterr().out
 
 
-def test_an_unknown_theorem_is_refused_with_those_there_are(regression, capsys):
-    assert run("check data.npz --only nope") == 2
-    assert "min2021/theorem1" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("only", "words"),
+    [
+        ("nope", "the papers are azulay2021, min2021, moroshko2020, woodworth2020; 'tacit check --list'"),
+        ("theorem1", "did you mean azulay2021/theorem1, min2021/theorem1 or woodworth2020/theorem1?"),
+        ("woodwoth2020", "did you mean woodworth2020? 'tacit check --list' shows all"),
+        (
+            "woodworth2020/lemma5",
+            "not about training; ask it in Python: check('woodworth2020/lemma5', model, ",
+        ),
+    ],
+)
+def test_an_unknown_theorem_is_refused_with_the_nearest(only, words, regression, capsys):
+    assert run(f"check data.npz --only {only}") == 2
+    error = capsys.readouterr().err
+    assert words in error and error.count("\n") == 1
 
 
 def test_limits_of_neurons_on_the_command_line(regression, capsys):
@@ -89,7 +222,7 @@ def test_limits_of_neurons_on_the_command_line(regression, capsys):
     )
     assert run(line) == 0
     content = json.loads(capsys.readouterr().out)
-    direction = np.random.default_rng(4).standard_normal(12)
+    direction = as_generator(4).standard_normal(12)
     model = tacit.Neuron.from_scale(0.2, 0.5, direction, slope=0.3)
     np.testing.assert_allclose(content["predictor"], tacit.limit(model, X, y).predictor, rtol=1e-12)
     assert content["regime"]["name"] in ("kernel", "intermediate", "anti-kernel")

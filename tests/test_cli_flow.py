@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from oracles import gaussian_problem
 
 import tacit
 from tacit.cli import main
+from tacit.models.linear import as_generator
 
 X, Y = gaussian_problem(8, 30, nonzero=2, seed=0)
 LABELS = np.sign(Y).astype(int)
@@ -47,7 +49,7 @@ def flow(tmp_path, monkeypatch, capsys):
         ),
         (
             "--model neuron --scale 2 --shape 0.1 --sign -1 --slope 0.5 --seed 3",
-            tacit.Neuron.from_scale(2, 0.1, np.random.default_rng(3).standard_normal(30), -1, 0.5),
+            tacit.Neuron.from_scale(2, 0.1, as_generator(3).standard_normal(30), -1, 0.5),
         ),
     ],
 )
@@ -98,7 +100,8 @@ def test_a_flow_that_stalls_is_status_1_and_says_why(flow):
         ("cells.csv --target label --model linear --scale 2", "--scale does not go with --model linear"),
         ("cells.csv --target label --width 3", "--width does not go with --model diagonal"),
         ("cells.csv --target label --model linear --width 0", "width"),
-        ("cells.csv --target label --save cells.csv", "is the data itself"),
+        ("cells.csv --target label --save out.csv", "--save writes netCDF"),
+        ("cells.csv --target label --json cells.csv", "is the data itself"),
         ("cells.csv --target label --plot cells.txt", ".png, .pdf or .svg"),
     ],
 )
@@ -130,3 +133,32 @@ def test_ctrl_c_prints_what_was_computed(tmp_path):
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, timeout=120)
     assert done.returncode == 130, done.stderr
     assert b"interrupted" in done.stdout and (tmp_path / "part.nc").exists()
+
+
+def test_an_interrupted_flow_leaves_an_earlier_one_alone(flow, monkeypatch):
+    line = "cells.csv --target label --loss exp --until 5 --json run.json --save run.nc --plot run.png"
+    assert flow(line)[0] == 0
+    before = {name: Path(name).read_bytes() for name in ("run.json", "run.nc", "run.png")}
+    finished = tacit.flows.flow
+
+    def interrupted(*arguments, **options):
+        return replace(finished(*arguments, **options), converged=False, reason="interrupted")
+
+    monkeypatch.setattr("tacit.flows.flow", interrupted)
+    status, _, err = flow(line)
+    assert status == 130 and "run.json is kept; what there is goes to run-interrupted.json" in err
+    assert {name: Path(name).read_bytes() for name in before} == before
+    assert json.loads(Path("run-interrupted.json").read_text())["reason"] == "interrupted"
+    assert flow(line.replace("run.", "new."))[0] == 130 and json.loads(Path("new.json").read_text())
+
+
+def test_names_with_mathematics_are_drawn_as_they_stand(flow):
+    names = [f"$\\bad_{i}$" for i in range(X.shape[1])]
+    pd.DataFrame(X, columns=names).assign(response=Y).to_csv("odd.csv", index=False)
+    assert flow("odd.csv --target response --plot odd.png")[0] == 0
+    assert Path("odd.png").stat().st_size > 10_000
+
+
+def test_until_beyond_at_is_recorded_too(flow):
+    status, out, _ = flow("cells.csv --target label --loss exp --at 1,2 --until 5 --json -")
+    assert status == 0 and json.loads(out)["accuracy"] == pytest.approx([1, 2, 5])

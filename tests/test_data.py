@@ -128,10 +128,21 @@ BAD_FILES = {
     "infinity": ("d.csv", b"a,b,response\n1,2,3\n4,inf,6\n", "column 'b', row 2 is inf, not a finite number"),
     "beyond floats": ("d.csv", b"a,b,response\n1,2,3\n4,1e400,6\n", "column 'b', row 2 is inf"),
     "target only": ("d.csv", b"response\n1\n2\n", "X must have .* one feature|no feature"),
+    "tabs": ("d.csv", b"a\tresponse\n1\t2\n", r"separated by '\\t'; save it with commas"),
+    "Latin letters": (
+        "d.csv",
+        "a,gr\u00f6\u00dfe,response\n1,2,3\n".encode("latin-1"),
+        "not UTF-8 text; save it as UTF-8",
+    ),
+    "misspelt target": (
+        "d.csv",
+        b"a,b,c,respons\n1,2,3,4\n",
+        "'response' is not a column of d.csv, which has 'respons'$",
+    ),
     "semicolons": (
         "d.csv",
         b"a;response\n1;2\n",
-        "'response' is not a column of d.csv, .*a;response",
+        "d.csv has one column, 'a;response': its fields seem to be separated by ';'; save it with commas",
     ),
 }
 

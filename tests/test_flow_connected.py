@@ -402,3 +402,37 @@ def test_descent_approaches_the_flow_at_first_order():
 def test_shapes_that_do_not_fit_are_refused(model, X, y, loss):
     with pytest.raises(tacit.InputError):
         tacit.flow(model, X, y, loss=loss)
+
+
+@pytest.mark.parametrize("slope", [1.0, 0.5])
+@pytest.mark.parametrize("scale", [1e2, 1e4])
+@pytest.mark.parametrize("seed", range(4))
+def test_large_starts_reach_the_default_accuracy(scale, slope, seed):
+    """They move by far more than is left to fit in the end, and have not come to rest before that."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((3, 6)), rng.standard_normal(3)
+    model = tacit.Neuron.from_scale(scale, 0.6, rng.standard_normal(6), slope=slope)
+    run = tacit.flow(model, X, y)
+    assert run.converged, run.reason
+    assert np.linalg.norm(run.outputs[-1] - y) <= 1.1e-10 * np.linalg.norm(y)
+
+
+def test_a_residual_of_rounding_is_called_that():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((3, 6)), rng.standard_normal(3)
+    for model in (tacit.Neuron(1.0, rng.standard_normal(6)), tacit.LinearNetwork.gaussian(6, 20)):
+        run = tacit.flow(model, X, y, until=90)
+        assert not run.converged and "rounding of the data" in run.reason
+        assert np.linalg.norm(run.outputs[-1] - y) < 1e-14 * np.linalg.norm(y)
+
+
+@pytest.mark.parametrize("slope", [0.5, 0.1, 0.01])
+@pytest.mark.parametrize("seed", range(5))
+def test_targets_of_zero_are_reached_from_either_side_of_the_kink(seed, slope):
+    """Nothing pulls such a sample at the kink: it may pass it, and ends there. Solved: Xw̃ = σ⁻¹(y)."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((3, 4)), np.append(0.0, rng.standard_normal(2))
+    run = tacit.flow(tacit.Neuron.from_scale(1.0, 0.5, rng.standard_normal(4), slope=slope), X, y)
+    assert run.converged, run.reason
+    targets = np.where(y > 0, y, y / slope)
+    np.testing.assert_allclose(X @ run.predictor[-1], targets, atol=1e-7 * np.linalg.norm(targets))

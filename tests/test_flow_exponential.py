@@ -441,3 +441,19 @@ def test_descent_takes_the_steps_it_says(loss):
     np.testing.assert_allclose(found.predictor[0], network.predictor(weights), rtol=1e-10)
     np.testing.assert_allclose(found.accuracy[0], accuracy, rtol=1e-10)
     np.testing.assert_allclose(found.time[0], 0.01 * iterates, rtol=1e-12)
+
+
+def test_features_in_very_different_units_are_followed_or_refused():
+    """Rounding of θ is that of the largest feature, and what a small one does may be lost in it."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(12) % 2, 1.0, -1.0)
+    A, B = rng.standard_normal(12), y + 0.1 * rng.standard_normal(12)
+    for unit in (1e3, 1e4, 1e6, 1e8):
+        X = np.column_stack([unit * A, B])
+        run = tacit.flow(tacit.Diagonal(scale=1.0), X, y, loss="exp", until=5)
+        assert run.converged == (unit < 1e5)
+        if run.converged:
+            (w,) = raw_flow([np.ones(2), np.ones(2)], power_network(2), X, y, exponential, [5.0]).predictor
+            np.testing.assert_allclose(run.predictor[-1] * [unit, 1], w * [unit, 1], rtol=1e-6)
+        else:
+            assert "rescale them" in run.reason

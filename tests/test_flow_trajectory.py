@@ -1,5 +1,8 @@
 """Trajectories: what they hold, how they are written down, and that a long run may be stopped."""
 
+import copy
+import json
+import pickle
 import signal
 import sys
 import threading
@@ -158,3 +161,15 @@ def test_start_alone_when_nothing_is_left_to_do():
     run = tacit.flow(tacit.Diagonal(), X, np.zeros(6))
     assert run.converged and len(run.accuracy) == 1 and run.accuracy[0] == np.inf
     assert not run.predictor.any() and run.steps == 0
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("linearized", [False, True])
+def test_trajectories_survive_pickling_and_copying(name, linearized):
+    run = tacit.flow(MODELS[name], X, Y, linearized=linearized, until=5)
+    for other in (pickle.loads(pickle.dumps(run)), copy.deepcopy(run)):
+        assert repr(other) == repr(run) and len(repr(run)) < 300
+        np.testing.assert_array_equal(other.log_time, run.log_time)
+        np.testing.assert_array_equal(other.kernel_distance, run.kernel_distance)
+        assert other.final_kernel_distance == run.final_kernel_distance
+        assert json.dumps(other.to_dict(), allow_nan=False) == json.dumps(run.to_dict(), allow_nan=False)

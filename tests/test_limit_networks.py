@@ -9,10 +9,12 @@ import re
 import numpy as np
 import pytest
 from connected_oracles import gap, network_flow, neuron_end
+from scipy.integrate import solve_ivp
 from scipy.linalg import null_space, orth
 from scipy.optimize import minimize
 
 import tacit
+from tacit.limits.wide import distance_bound
 
 IMBALANCE = r"(?is)imbalance"
 
@@ -164,17 +166,32 @@ class TestOrthogonal:
             assert gap(found.predictor, run.predictor) < 1e-8
 
     def test_any_start_that_meets_the_conditions(self):
-        """V U₂ᵀ = 0 and U₁U₂ᵀ = 0: without any U₂, or with a U₂ of any size in hidden units of its own."""
+        """V U₂ᵀ = 0 and U₁U₂ᵀ = 0: without any U₂, or with a U₂ in hidden units of its own."""
         X, y = data(outputs=2, seed=3)
         rng, rows, hidden = np.random.default_rng(4), orth(X.T), null_space(X)
         U1, V = rng.standard_normal((4, 6)), rng.standard_normal((2, 6))
-        for size in (0.0, 1.0, 1e4):
+        for size in (0.0, 1.0, 50.0):
             inner = np.hstack([rows @ U1, size * hidden @ rng.standard_normal((3, 5))])
             outer = np.hstack([V, np.zeros((2, 5))])
             found = tacit.limit(tacit.LinearNetwork(inner, outer), X, y)
             assert gap(found.predictor, np.linalg.pinv(X) @ y) < 1e-10
         run = network_flow(rows @ U1, V, X, y)
         assert gap(run.predictor, np.linalg.pinv(X) @ y) < 1e-8
+
+    def test_the_rounding_of_a_large_unseen_part_is_seen(self):
+        """It meets the conditions on paper; in floats X sees 1e-12 of it, and V(∞) takes part in that."""
+        X, y = data(outputs=2, seed=3)
+        rng, rows, hidden = np.random.default_rng(4), orth(X.T), null_space(X)
+        inner = np.hstack([rows @ rng.standard_normal((4, 6)), 1e4 * hidden @ rng.standard_normal((3, 5))])
+        outer = np.hstack([rng.standard_normal((2, 6)), np.zeros((2, 5))])
+        basis, model, smallest = orth(X.T), tacit.LinearNetwork(inner, outer), np.linalg.pinv(X) @ y
+        seen, outer = _seen_flow(basis.T @ inner, outer, X @ basis, y)
+        apart = np.linalg.norm(off(X, inner) @ outer.T, 2)
+        assert gap(basis @ seen @ outer.T, smallest) < 1e-9 and 1e-8 < apart < 1e-5
+        with pytest.raises(tacit.NoPotentialError):
+            tacit.limit(model, X, y)
+        found = tacit.limit(model, X, y, tol=1e-4)
+        assert apart <= found.distance < 100 * apart and gap(found.predictor, smallest) < 1e-10
 
     def test_half_of_the_conditions_is_not_enough(self):
         """Min et al. 2021: V U₂ᵀ = 0 alone keeps nothing in place."""
@@ -211,6 +228,80 @@ class TestOrthogonal:
         X, y = np.eye(3)[:2], np.ones(2)
         with pytest.raises(tacit.TacitError):
             tacit.limit(tacit.LinearNetwork([[1.0], [-1.0], [0.0]], [[0.0]]), X, y)
+
+
+def _seen_flow(seen, outer, inputs, y):
+    """U₁ and V at the end, the features that no sample sees left out: DOP853 on the raw weights."""
+    shapes = seen.shape, outer.shape
+
+    def parts(flat):
+        return flat[: seen.size].reshape(shapes[0]), flat[seen.size :].reshape(shapes[1])
+
+    def velocity(_, flat):
+        U, V = parts(flat)
+        pull = inputs.T @ (y.reshape(len(inputs), -1) - inputs @ U @ V.T)
+        return np.concatenate([(pull @ V).ravel(), (pull.T @ U).ravel()])
+
+    start = np.concatenate([seen.ravel(), outer.ravel()])
+    run = solve_ivp(velocity, (0, 60.0), start, method="DOP853", rtol=1e-12, atol=1e-22)
+    return parts(run.y[:, -1])
+
+
+class TestSmallRows:
+    """A row of weights that is small next to others grows all the same, and decides where the flow ends.
+
+    One sample is 0 and the other 1: the row r of U that sees the second and V obey r' = gV, V' = gr, so that
+    V(∞) = (r + V)/‖r + V‖, to the size of the start.
+    """
+
+    X, y = np.eye(3)[:2], np.array([0.0, 1.0])
+
+    def starts(self):
+        """Weights, and V(∞)."""
+        e = np.eye(4)
+        first = np.array([0 * e[0], 1e-11 * e[1], e[0]]), 1e-12 * e[:1]  # rank one next to the unseen row
+        yield *first, np.array([1.0, 10.0, 0.0, 0.0]) / np.sqrt(101)
+        second = np.array([1e5 * e[0], 1e-6 * e[1], e[1]]), 1e-6 * e[2:3]  # orthogonal next to the first row
+        yield *second, np.array([0.0, 1.0, 1.0, 0.0]) / np.sqrt(2)
+        third = np.array([1e5 * e[0], 1e-13 * e[1], e[1]]), 1e-13 * e[2:3]  # less than the rounding of that
+        yield *third, np.array([0.0, 1.0, 1.0, 0.0]) / np.sqrt(2)
+
+    def test_the_formula_is_where_the_flow_ends(self):
+        for U, V, end in list(self.starts())[:1]:
+            seen, outer = _seen_flow(U[:2], V, self.X[:, :2], self.y)
+            assert np.linalg.norm(outer[0] - end) < 1e-8
+            assert np.linalg.norm(seen @ outer[0] - self.y) < 1e-8
+
+    @pytest.mark.parametrize("turned", [False, True])
+    def test_it_is_refused_or_followed(self, turned):
+        for number, (U, V, end) in enumerate(self.starts()):
+            if turned:
+                turn = np.linalg.qr(np.random.default_rng(number).standard_normal((4, 4)))[0]
+                U, V, end = U @ turn, V @ turn, end @ turn
+            exact = np.append(self.y, U[2] @ end)[:, None]
+            assert abs(exact[2, 0]) > 0.09  # not the solution of least norm
+            assert_refused_or_equal(tacit.LinearNetwork(U, V), self.X, self.y, exact)
+
+    def test_samples_that_mix_the_rows_hide_nothing(self):
+        for U, V, _ in self.starts():
+            with pytest.raises(tacit.NoPotentialError):
+                tacit.limit(tacit.LinearNetwork(U, V), [[1.0, 1.0, 0.0], [1.0, -1.0, 0.0]], [1.0, -1.0])
+
+    def test_the_bound_holds_for_them(self):
+        for U, V, end in self.starts():
+            apart = abs(U[2] @ end)
+            assert apart * (1 - 1e-9) <= distance_bound(U, V, self.X, self.y) < 20 * apart
+
+    @pytest.mark.parametrize("width", [2, 40, 3000])
+    def test_rounding_is_no_reason_to_refuse(self, width):
+        """Products of two vectors, rows of all sizes, tiny and huge layers: neurons all the same."""
+        rng = np.random.default_rng(width)
+        for unit in (1e-200, 1.0, 1e100):
+            u, q = unit * 10.0 ** rng.uniform(-3, 3, 6), rng.standard_normal(width)
+            neuron = tacit.LinearNetwork(np.outer(u, q), 0.3 * unit * q[None]).as_neuron()
+            size = np.linalg.norm(q)
+            assert neuron.output == pytest.approx(0.3 * unit * size, rel=1e-12)
+            np.testing.assert_allclose(neuron.weights, u * size, rtol=1e-12)
 
 
 class TestInfinitesimal:
@@ -281,6 +372,24 @@ class TestRefusal:
         distance = np.linalg.norm(run.predictor - np.linalg.pinv(X) @ y.reshape(3, outputs), 2)
         assert 0.99 * distance <= said  # three digits are printed
         assert said <= 10 * np.linalg.norm(off(X, U), 2) * np.linalg.norm(run.outer, 2)
+
+    def test_targets_of_zero_are_named_as_such(self):
+        X, y = data(3, 5, seed=6)
+        with pytest.raises(tacit.NoPotentialError, match=r"of 0, the solution of least norm"):
+            tacit.limit(tacit.LinearNetwork.gaussian(5, 8), X, 0 * y)
+        found = tacit.limit(tacit.LinearNetwork.orthogonal(X, 8), X, 0 * y)
+        assert found.converged and not found.predictor.any()
+
+    @pytest.mark.parametrize("unit", [1e-100, 1e100])
+    def test_targets_of_any_size(self, unit):
+        """In the unit of the targets the start is one of another size: huge ones are refused."""
+        X, y = data(3, 5, seed=6)
+        model = tacit.LinearNetwork.orthogonal(X, 8)
+        if unit < 1:
+            with pytest.raises(tacit.NoPotentialError):
+                tacit.limit(model, X, unit * y)
+            return
+        assert gap(tacit.limit(model, X, unit * y).predictor[:, 0] / unit, np.linalg.pinv(X) @ y) < 1e-12
 
     def test_bad_input(self):
         X, y = data(outputs=2, seed=8)

@@ -5,6 +5,7 @@ Azulay et al. 2021, Theorems 2 and 4 with the corrected constants, for δ = a² 
 
 import json
 import re
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -299,3 +300,59 @@ class TestChangeOfSign:
         model = tacit.Neuron(1.01 * above, flipping)
         assert gap(tacit.limit(model, X, y).predictor, end_of(model, X, y)) < 1e-8
         assert_refused_or_equal(tacit.Neuron(0.99 * below, flipping), X, y)
+
+    @pytest.mark.parametrize("size", [1e-2, 1e-5, 1e-9, 1e-20, 1e-120, 1e-170])
+    def test_small_starts_keep_or_change_it_as_linear_flows_do(self, size):
+        """a(t) = a cosh kt + (ĝ·ω) sinh kt with ĝ along Xᵀy, while the predictor is small."""
+        decided = []
+        for seed in range(20):
+            rng = np.random.default_rng([seed, 5])
+            X, y, w = rng.standard_normal((3, 6)), rng.standard_normal(3), rng.standard_normal(6)
+            final = 0.6 + w @ (X.T @ y) / np.linalg.norm(X.T @ y)
+            if abs(final) < 0.1:
+                continue
+            decided.append(final > 0)
+            model = tacit.Neuron(0.6 * size, size * w)
+            if final > 0:
+                found = tacit.limit(model, X, y)
+                assert found.converged and gap(found.predictor, np.linalg.pinv(X) @ y) < 100 * size + 1e-12
+            else:
+                with pytest.raises(tacit.NoPotentialError, match=CHANGES):
+                    tacit.limit(model, X, y)
+        assert any(decided) and not all(decided)
+
+    @pytest.mark.parametrize("slope", [1.0, 0.3])
+    def test_an_output_weight_above_what_is_seen_keeps_it_without_a_flow(self, slope, monkeypatch):
+        """a² − ‖ω∥‖² is constant: no target, however far, moves a through 0."""
+        rng = np.random.default_rng(3)
+        X, hidden = rng.standard_normal((2, 7)), rng.standard_normal(7)
+        seen = X.T @ np.linalg.solve(X @ X.T, X @ hidden)
+        w = 10 * (hidden - seen) + seen / np.linalg.norm(seen)
+        model, y = tacit.Neuron(-1.1, w, slope), 30 * np.sign(X @ w)
+        assert model.delta < 0 and above_the_saddle(model, X, y)
+        monkeypatch.setattr("tacit.flows.flow", None)
+        assert gap(tacit.limit(model, X, y).predictor, end_of(model, X, y, -1)) < 1e-10
+
+    @pytest.mark.parametrize("unit", [1e-100, 1e-30, 1e30, 1e100, 1e180])
+    def test_units_do_not_matter(self, unit):
+        """Samples and targets in another unit make the same flow; so do weights, with the root of theirs."""
+        for seed in range(20):
+            rng = np.random.default_rng([seed, 6])
+            X, y, w = rng.standard_normal((3, 6)), rng.standard_normal(3), rng.standard_normal(6)
+            if above_the_saddle(tacit.Neuron(0.9, w), X, y) and final_sign(0.9, w, 1.0, X, y) == 1:
+                break
+        expected = neuron_end(0.9, w, X, y)
+        found = tacit.limit(tacit.Neuron(0.9, w), unit * X, unit * y)
+        assert found.converged and gap(found.predictor, expected) < 1e-12
+        if unit < 1e150:
+            root = np.sqrt(unit)
+            found = tacit.limit(tacit.Neuron(0.9 * root, root * w), X, unit * y)
+            assert found.converged and gap(found.predictor / unit, expected) < 1e-12
+
+    @pytest.mark.parametrize("unit", [1e-170, 1e-40, 1e160])
+    def test_what_floats_cannot_follow_is_refused_by_name(self, unit):
+        rng = np.random.default_rng(0)
+        X, y, w = rng.standard_normal((3, 6)), rng.standard_normal(3), rng.standard_normal(6)
+        for problem in [(w, X, unit * y), (w, X / unit, y), (w / np.sqrt(unit), X, y)]:
+            with suppress(tacit.TacitError):
+                assert tacit.limit(tacit.Neuron(0.3, problem[0]), *problem[1:]).feasibility < 1e-9

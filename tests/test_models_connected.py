@@ -356,9 +356,10 @@ def test_a_seed_gives_the_same_start_and_a_generator_moves_on(make):
         return all(np.array_equal(a, b) for a, b in pairs)
 
     assert same(make(5), make(5)) and not same(make(5), make(6))
-    assert same(make(5), make(np.random.default_rng(5))) and same(make(5), make(np.int64(5)))
-    rng = np.random.default_rng(5)
-    assert not same(make(rng), make(rng))
+    assert same(make(5), make(np.int64(5)))
+    first, second = np.random.default_rng(5), np.random.default_rng(5)
+    assert same(make(first), make(second)) and not same(make(first), make(first))
+    assert not same(make(5), make(np.random.default_rng(5)))
     for bad in (None, -1, 1.5, "a"):
         with pytest.raises(InputError, match="seed must be a whole number"):
             make(bad)

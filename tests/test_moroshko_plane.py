@@ -14,6 +14,7 @@ from tacit.papers import (
     reproduce,
 )
 from tacit.papers import moroshko2020_data as datasets
+from tacit.papers import moroshko2020_instants as instants
 from tacit.papers import moroshko2020_question as question
 from tacit.papers import moroshko2020_sphere as sphere
 from tacit.papers import moroshko2020_trajectories as trajectories
@@ -26,7 +27,7 @@ SIZES = {  # smaller than the presets
     "fig3d": SHALLOW,
     "fig4a": {"scales": [0.01, 1e3], "instants": 20, "crossings": 2},
     "fig4b": {"scales": [0.01, 0.3, 1e3], "instants": 20, "crossings": 2},
-    "fig6": {"scales": [0.001, 1.0, 100.0, 1e4], "per_decade": 1},
+    "fig6": {"scales": [0.001, 1.0, 100.0, 1e4], "instants": 50},
     "open-question": {"sizes": [1e3, 1e6], "levels": 11, "draws": 1},
 }
 
@@ -169,20 +170,22 @@ def kernel_flow(model, X, y, **options):
     return REAL["flow"](model, X, y, **{**options, "linearized": True, "rtol": 1e-8})
 
 
-def flow_along_the_path(model, X, y, *, at, **options):
+def flow_along_the_path(model, X, y, *, at=None, **options):
     """What the paper hopes for: the flow is on the Q_μ path, always."""
+    if at is None:
+        return REAL["flow"](model, X, y, **options)
     log_scale = np.log(model.scale) if model.log_scale is None else model.log_scale
     size = float(np.exp(model.depth * log_scale))
     path = REAL["margin_path"](X, y, size / np.asarray(at), depth=model.depth)
     return replace(REAL["flow"](model, X, y, at=at, **options), predictor=path.predictors)
 
 
-def scaleless_flow(model, X, y, *, at, **options):
+def scaleless_flow(model, X, y, **options):
     """One that forgets the scale."""
-    return REAL["flow"](tacit.Diagonal(model.depth, 1.0), X, y, at=at, **options)
+    return REAL["flow"](tacit.Diagonal(model.depth, 1.0), X, y, **options)
 
 
-def lost_flow(model, X, y, *, at, **options):
+def lost_flow(model, X, y, *, at=(1.0,), **options):
     """And one that gives no numbers, and says so."""
     trajectory = REAL["flow"](model, X, y, at=np.asarray(at)[:1], loss="exp")
     return replace(trajectory, predictor=np.full((1, X.shape[1]), np.nan), converged=False)
@@ -234,3 +237,97 @@ def test_random_datasets_have_a_sample_that_leaves():
         sweep = tacit.sweeping_path(rows, np.ones(4), np.geomspace(10, 1e-3, 30))
         gap = trajectories.apart(trajectories.unit(path.predictors), trajectories.unit(sweep.predictors))
         assert gap[0] < 1e-9 < gap.max()
+
+
+# where curves are computed
+
+
+def chord(fine, coarse):
+    """How far a curve runs from its polygon, where each coordinate of the page has length 1."""
+    low, size = fine.min(axis=0), np.ptp(fine, axis=0)
+    return trajectories.off_curve((fine - low) / size, (coarse - low) / size).max()
+
+
+@pytest.mark.parametrize(
+    ("setting", "scale"),
+    [
+        (trajectories.ONE_SUPPORT, 1.0),
+        (trajectories.MANY_ENDS, 1e4),
+        (trajectories.LEAVING, 100.0),
+        (trajectories.DEEP, 1e3),
+    ],
+)
+def test_flows_are_drawn_without_chords(setting, scale):
+    """At the instants of the quick preset the polygon is within a line's width of the curve."""
+    size = scale**setting.depth
+    ends = 1e-3 * min(1, size), max(1, size) / setting.last
+    fixed = size / np.array([0.3, 0.01])
+    accuracy, directions, reached = trajectories.trace(setting, scale, ends, fixed, 80)
+    assert reached and len(accuracy) == 80 and (np.diff(accuracy) > 0).all()
+    assert (accuracy[0], accuracy[-1]) == ends and set(fixed) < set(accuracy)
+    dense, _ = trajectories.flow(setting, scale, np.geomspace(*ends, 400))
+    page = [np.stack(trajectories.azimuth_pitch(w), axis=-1) for w in (dense, directions)]
+    assert chord(*page) < 3e-3
+
+
+def test_paths_are_drawn_without_chords_and_have_their_kinks():
+    rows = datasets.SUPPORT_LEAVES
+    mu = instants.levels(rows, 2, (1e2, 1e-14), 80, sweeping=True)
+    assert len(mu) == 80 and (mu[0], mu[-1]) == (1e2, 1e-14) and (np.diff(mu) < 0).all()
+    for change in (0.0403660, 0.1891457, 0.00192811):  # of the path, and of the flow at infinite scale
+        assert np.abs(np.log(mu / change)).min() < 1e-5
+    for verb in (tacit.margin_path, tacit.sweeping_path):
+        dense, drawn = (
+            verb(rows, datasets.LABELS, at).predictors for at in (np.geomspace(1e2, 1e-14, 500), mu)
+        )
+        page = [np.stack(trajectories.azimuth_pitch(trajectories.unit(w)), axis=-1) for w in (dense, drawn)]
+        assert chord(*page) < 3e-3
+
+
+def test_points_are_spread_by_length_and_clock():
+    clock = np.array([0.0, 1.0, 2.0, 4.0])
+    still_then_fast = np.array([[0.0], [0.0], [3.0], [3.0]])
+    np.testing.assert_allclose(
+        instants.spread(clock, still_then_fast, 4, even=0.0)[1:3], [1 + 1 / 3, 1 + 2 / 3]
+    )
+    np.testing.assert_allclose(instants.spread(clock, still_then_fast, 3), [0, 1.6, 4])  # 1/4 + 0.6·5/4 = 1
+    for nowhere in (np.zeros((4, 1)), np.full((4, 1), np.nan)):
+        np.testing.assert_allclose(instants.spread(clock, nowhere, 5), np.linspace(0, 4, 5))
+
+
+def test_refining_keeps_the_rough_points_and_adds_where_the_curve_moves():
+    def step(x):
+        return np.stack([np.tanh(20 * np.log(x)), 0 * x], axis=-1)
+
+    rough = np.geomspace(0.01, 100, 7)
+    for looks in (1, 2):
+        clock, points = instants.refined(step, rough, 40, lambda w: w, looks=looks)
+        assert len(clock) == 40 and set(rough) < set(clock)
+        np.testing.assert_array_equal(points, step(clock))
+        inside = (np.abs(np.log(clock)) < 0.2).sum()
+        assert inside > (8 if looks == 2 else 2)
+
+
+def test_the_open_question_is_asked_at_the_very_event(tmp_path):
+    """Distances to both are the same until then, and part at once."""
+    data = reproduce(entry_of("open-question"), out=tmp_path).data
+    mu, leaves = data.mu.values, 0.1891457
+    assert np.abs(mu / leaves - 1).min() < 1e-5
+    infinite, path = data.distance.sel(depth=2, size=1e6).values
+    before, after = mu > leaves * (1 + 1e-5), mu < leaves * 0.95
+    np.testing.assert_allclose(path[before], infinite[before], rtol=1e-3)
+    assert (path[after] > 30 * infinite[after]).all()
+
+
+def test_dark_diamonds_are_nearer_in_weights(tmp_path):
+    """Counted once more from distances between predictors."""
+    (entry,) = figures("moroshko2020/fig8a")
+    data = entry.make().data([0.01, 10.0], 1, 20, seed=0, progress=lambda items, _: items)
+    rows = np.random.default_rng(0).spawn(1)[0].uniform(0, 1, (10, 10))
+    best = tacit.max_margin(rows, np.ones(10), "l1").predictor
+    end = tacit.flow(tacit.Diagonal(3, 10.0), rows, np.ones(10), loss="exp", until=1e28).predictor[-1]
+    end /= (rows @ end).min()
+    distance = np.linalg.norm(end - best)
+    assert distance == pytest.approx(data.to_l1.values[data["at"].values[0, -1]], rel=1e-3)
+    nearer = (data.to_l1.values < distance * (1 - 1e-3)).mean()
+    assert nearer == pytest.approx(data.nearer.values[0, -1])

@@ -201,13 +201,14 @@ def test_a_claim_holds_on_its_threshold_and_fails_beyond_and_at_nan(measured, th
 @pytest.mark.parametrize(
     ("selection", "match"),
     [
-        ("nope", "no figure or paper 'nope'; there are woodworth2020, moroshko2020"),
-        ("woodworth2020/fig9", "no figure or paper 'woodworth2020/fig9'; there are .*woodworth2020/fig1a"),
+        ("nope", "no figure or paper 'nope'; the papers are woodworth2020, moroshko2020"),
+        ("woodworth2020/fig9", "did you mean woodworth2020/fig2, woodworth2020/fig"),
+        ("fig1a", "did you mean woodworth2020/fig1a, .* or .*'tacit reproduce list' shows all"),
         ("", "no figure or paper"),
         ("wood", "no figure or paper"),
     ],
 )
-def test_what_is_no_figure_is_refused_with_those_there_are(selection, match):
+def test_what_is_no_figure_is_refused_with_the_nearest(selection, match):
     with pytest.raises(tacit.InputError, match=match):
         figures(selection)
 

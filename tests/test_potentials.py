@@ -8,6 +8,7 @@ from mpmath import mp, mpf
 from oracles import bregman, h, h_inverse, q, q_azulay, q_hessian, r, scaled
 from properties import examples
 
+from tacit.errors import InputError
 from tacit.potentials import L1, Bregman, DeepHypentropy, Hypentropy, Quadratic, WeightDistance
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -119,6 +120,28 @@ def test_quadratic_takes_a_number_a_diagonal_or_a_matrix():
         np.testing.assert_allclose(Q.mirror(Q.gradient(w)), w, rtol=1e-14)
         hessian = np.asarray(Q.hessian(w))
         np.testing.assert_array_equal(hessian if hessian.ndim == 2 else hessian * np.eye(2), matrix)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_a_metric_is_symmetric_and_positive_definite_in_any_unit(unit):
+    good = np.array([[2.0, 1.0], [1.0, 3.0]])
+    units = np.array([1.0, unit])
+    for matrix in (unit * good, good * units[:, None] * units, np.diag([1.0, 1e16])):
+        np.testing.assert_array_equal(Quadratic(matrix).metric, matrix)
+    rounded = good + np.array([[0.0, 1e-15], [0.0, 0.0]])
+    np.testing.assert_allclose(Quadratic(unit * rounded).metric, unit * good, rtol=1e-15)
+    assert (Quadratic(rounded).metric == Quadratic(rounded).metric.T).all()
+    for bad in (
+        [[1.0, 0.9], [0.0, 1.0]],
+        [[1.0, 2.0], [2.0, 1.0]],
+        [[1.0, 1.0], [1.0, 1.0]],
+        [[0.0, 0.0]] * 2,
+    ):
+        for matrix in (unit * np.array(bad), np.array(bad) * units[:, None] * units):
+            with pytest.raises(InputError, match="symmetric and positive definite"):
+                Quadratic(matrix)
+    with pytest.raises(InputError, match="symmetric"):
+        Quadratic(np.ones((2, 3)))
 
 
 def test_l1_is_the_weighted_sum_of_absolute_values():

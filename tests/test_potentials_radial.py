@@ -58,6 +58,60 @@ def test_hessian_matches_the_definition(delta):
             assert max(errors) <= 1e-12 * max(map(abs, chain(*exact)))
 
 
+@pytest.mark.parametrize("delta", [0.0, 1.0, 1e8, -1e-8, -1.0, -1e8])
+def test_no_entry_of_the_hessian_is_lost_to_a_larger_one(delta):
+    """q̂'/x around w is a large multiple of q̂'' along it where δ < 0, and every entry has its own digits."""
+    for w in ([1e-9], [1e-3], [1e5], [1e-9, 0.0], [3e-7, 4e-13], [1e-2, 1e-8, -1e-5]):
+        found = np.asarray(NeuronPotential(delta).hessian(w))
+        with enough_digits(length(w), delta or 1.0, digits=60):
+            x = length(w)
+            root = inner_size(x, delta)
+            around = mpf(1.5) * root / x
+            along = mpf(0.75) * x / (root * mp.sqrt(x**2 + mpf(delta) ** 2 / 4))
+            u = [mpf(float(v)) / x for v in w]
+            exact = [[along * a * b + around * ((i == j) - a * b) for j, b in enumerate(u)]
+                     for i, a in enumerate(u)]  # fmt: skip
+            for i, j in np.ndindex(found.shape):
+                parts = abs(along * u[i] * u[j]) + abs(exact[i][j])  # all that its own rounding can excuse
+                assert abs(mpf(float(found[i, j])) - exact[i][j]) <= 1e-12 * parts
+
+
+@pytest.mark.parametrize("Q", [NeuronPotential(0.0), NeuronPotential(-4.0), Power(1.5), Power(3.0)])
+def test_the_hessian_at_zero_is_the_same_in_all_directions(Q):
+    limit = 0.0 if isinstance(Q, Power) and Q.exponent > 2 else np.inf
+    np.testing.assert_array_equal(Q.hessian(np.zeros(3)), np.where(np.eye(3) > 0, limit, 0.0))
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-9, 1.0, 1e9, -1e-9, -1.0, -1e9])
+def test_differences_of_slopes_keep_their_digits(delta):
+    """(3/2)(ω − ω₀) where w is close to w₀, and where one of the two is a tiny part of the other."""
+    origin = np.array([0.7, -0.2, 0.4])
+    others = [f * origin for f in (1e-30, 1e-12, 1e-3, 1e3, 1e12)]
+    others += [origin + step * np.array([0.3, 1.0, -0.2]) for step in (1.0, 1e-3, 1e-7, 1e-13)]
+    others += [1e-31 * np.array([1.0, 2.0, 3.0]), 1e20 * np.array([1.0, 2.0, 3.0])]
+    for w in others:
+        change = np.linalg.norm(w - origin) / max(np.linalg.norm(w), np.linalg.norm(origin))
+        with enough_digits(min(length(w), length(origin)), delta or 1.0, digits=60):
+            (end, size), (start, first) = ((v, length(v)) for v in (w, origin))
+            ends = [inner_size(size, delta) * mpf(float(v)) / size for v in end]
+            starts = [inner_size(first, delta) * mpf(float(v)) / first for v in start]
+            exact = [mpf(1.5) * (a - b) for a, b in zip(ends, starts, strict=True)]
+            found = NeuronPotential(delta).slope_from(w, origin)
+            error = max(abs(mpf(float(a)) - b) for a, b in zip(found, exact, strict=True))
+            assert error <= 1e-14 * change * max(map(abs, ends + starts))
+
+
+def test_slopes_at_the_tip_of_a_cone_fill_a_ball():
+    """∂Q(0) = {‖z‖ ≤ (3/2)√−δ}, and away from 0 there is one slope."""
+    Q, z = NeuronPotential(-4.0), np.array([2.0, 2.0, 0.5])
+    assert np.linalg.norm(z) < 3
+    np.testing.assert_array_equal(Q.nearest_slope(np.zeros(3), z), z)
+    np.testing.assert_allclose(Q.nearest_slope(np.zeros(3), 10 * z), 3 * z / np.linalg.norm(z), rtol=1e-14)
+    np.testing.assert_array_equal(Q.nearest_slope(np.zeros(3), 0 * z), 0)
+    np.testing.assert_array_equal(Q.nearest_slope(ALONG, z), Q.gradient(ALONG))
+    np.testing.assert_array_equal(Power().nearest_slope(np.zeros(3), z), 0)
+
+
 @pytest.mark.parametrize("delta", DELTAS)
 def test_mirror_inverts_the_gradient(delta):
     """‖w̃‖ = √P·√(P + δ) with √P = ⅔‖z‖; below the kink at ‖z‖ = (3/2)√−δ it is 0."""

@@ -82,3 +82,23 @@ def test_the_distance_of_theorem_3_falls_with_the_start():
         assert verdict.holds
         measured.append(verdict.bounds[0].measured)
     assert np.diff(np.log10(measured)) == pytest.approx([-1, -1], abs=0.1)
+
+
+@pytest.mark.parametrize("name", ["theorem1", "theorem2", "theorem3"])
+def test_what_the_residual_leaves_is_no_violation(name):
+    """The smaller the singular values of X, the farther from its end is a flow of a given residual."""
+    left, _, right = np.linalg.svd(problem()[0], full_matrices=False)
+    X = left * np.geomspace(1, 1e-4, 4) @ right
+    verdict = check(f"azulay2021/{name}", cases()[name], X, X @ np.linspace(-1, 1, 7))
+    assert verdict.holds and verdict.bounds[-1].measured > 1e-6, verdict.summary()
+
+
+def test_data_that_nothing_fits_are_outside_the_theorems():
+    X, y = np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([1.0, 1.0])
+    verdict = check("azulay2021/theorem1", tacit.UntiedDiagonal(0.3, 0.5), X, y)
+    assert verdict.holds is None and "best relative residual: 0.32" in verdict.summary()
+
+
+def test_zero_targets_are_fitted_at_the_start():
+    X = problem()[0]
+    assert check("azulay2021/theorem1", tacit.UntiedDiagonal(0.3, 0.5), X, np.zeros(4)).holds

@@ -318,10 +318,13 @@ class TestDistance:
     def test_the_bound_falls_with_the_root_of_the_width_and_stays_close(self):
         X = np.random.default_rng(8).standard_normal((5, 20)) / math.sqrt(20)
         y, widths = X @ np.random.default_rng(9).standard_normal(20), [200, 3200]
-        networks = [tacit.LinearNetwork.gaussian(20, width, seed=1) for width in widths]
-        bounds = [check("min2021/distance", network, X, y).bounds[0] for network in networks]
-        assert all(1 < bound.looseness < 2 for bound in bounds)
-        assert bounds[0].at_most / bounds[1].at_most == pytest.approx(4, rel=0.25)
+        ratios = []
+        for seed in range(8):  # a single draw is off by a quarter
+            networks = [tacit.LinearNetwork.gaussian(20, width, seed=seed) for width in widths]
+            bounds = [check("min2021/distance", network, X, y).bounds[0] for network in networks]
+            assert all(1 < bound.looseness < 2 for bound in bounds)
+            ratios.append(bounds[0].at_most / bounds[1].at_most)
+        assert np.exp(np.mean(np.log(ratios))) == pytest.approx(4, rel=0.15)
 
     def test_where_nothing_is_unseen_or_orthogonal_the_bound_is_zero(self):
         rng = np.random.default_rng(10)
@@ -470,3 +473,18 @@ class TestWideNetworks:
             with pytest.raises(tacit.InputError, match=name):
                 check(key, model, *data, **options)
         assert check(key, tacit.Neuron(1.0, np.ones(4)), *data).holds is None
+
+
+@pytest.mark.parametrize("start", ["gaussian", "narrow", "balanced", "orthogonal"])
+def test_targets_of_zero_break_no_theorem(start):
+    """The loss of a balanced start is gone before its predictor is: the bounds are those of that instant."""
+    rng = np.random.default_rng(0)
+    X, theta = rng.standard_normal((3, 6)), rng.standard_normal(6)
+    model = {
+        "gaussian": tacit.LinearNetwork.gaussian(6, 30),
+        "narrow": tacit.LinearNetwork.gaussian(6, 1),
+        "balanced": tacit.LinearNetwork.balanced(theta, X, 4),
+        "orthogonal": tacit.LinearNetwork.orthogonal(X, 10),
+    }[start]
+    for key in ("min2021/proposition1", "min2021/distance", "azulay2021/theorem3"):
+        assert check(key, model, X, np.zeros(3)).holds is not False

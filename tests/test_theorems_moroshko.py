@@ -157,7 +157,7 @@ class TestSizes:
 
     @pytest.mark.parametrize("unit", [1e-8, 1e-2, 1.0, 1e4])
     def test_lemma_13_is_looked_at_before_it_becomes_empty(self, unit):
-        """One sample from a large scale: w = h_D(z) at first, so that the lemma is nearly tight in any unit."""
+        """One sample: w = α^D·h_D(z) at first, so that the lemma is nearly tight in any unit."""
         first = ask("lemma13", network(10, 1.0), unit * np.array([[1.0, 1.0]])).bounds[0]
         assert first.measured == pytest.approx(1, abs=1e-5)
 

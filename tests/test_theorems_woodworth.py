@@ -413,12 +413,16 @@ class TestRegistry:
     def test_every_statement_of_the_paper_is_listed(self):
         keys = [t.key for t in theorems() if t.key.startswith("woodworth2020/")]
         parts = [f"theorem2-{part}{suffix}" for part in ("l1", "l2") for suffix in FORMS.values()]
-        assert keys == [f"woodworth2020/{name}" for name in [*parts, "lemma5", "lemma6", "lemma7"]]
+        lemmas, limits = ["lemma5", "lemma6", "lemma7"], ["theorem1", "theorem3"]
+        assert keys == [f"woodworth2020/{name}" for name in [*parts, *lemmas, *limits]]
 
     @pytest.mark.parametrize(
         ("call", "words"),
         [
-            (lambda X, y: check("woodworth2020/theorem9", None, X, y), "woodworth2020/theorem2-l1, "),
+            (
+                lambda X, y: check("woodworth2020/theorem9", None, X, y),
+                "did you mean woodworth2020/theorem3, ",
+            ),
             (lambda X, y: check("woodworth2020/theorem2-l1", tacit.Diagonal(), X), "missing: y"),
             (lambda X, y: check("woodworth2020/lemma5", tacit.Diagonal()), "missing: predictor"),
             (lambda X, y: check("woodworth2020/lemma6", tacit.Diagonal(), X, features=3), "no use for X"),

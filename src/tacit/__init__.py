@@ -1,5 +1,7 @@
 """Tacit: of all the solutions that fit the data, which one does gradient descent pick, and why?"""
 
+import importlib
+
 from tacit import potentials
 from tacit.certify import Certificate, certify
 from tacit.errors import (
@@ -16,6 +18,19 @@ from tacit.models import Diagonal, Factorization, LinearNetwork, Neuron, UntiedD
 from tacit.regimes import Regime, regime
 
 __version__ = "0.1.0"
+
+_ON_FIRST_USE = ("theorems", "warping")  # modules that most users never need
+
+
+def __getattr__(name: str) -> object:
+    if name in _ON_FIRST_USE:
+        return importlib.import_module(f"tacit.{name}")
+    raise AttributeError(f"module 'tacit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_ON_FIRST_USE, "__version__"])
+
 
 __all__ = [
     "Certificate",

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
 
 from tacit.data import Float, as_floats, check_problem, check_tolerance
 from tacit.errors import InputError
 from tacit.limits.interpolation import potential_of
 from tacit.limits.kkt import best_multipliers, relative_residual, stationarity, subdifferential
+from tacit.limits.neuron import neuron_targets
+from tacit.models import LinearNetwork, Neuron
+from tacit.nonnegative import nonnegative_least_squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,21 +52,33 @@ def certify(
 ) -> Certificate:
     """Check ∇Q(w) = Xᵀν, Xw = y (regression) or ∇Q(w) = Σ ν_n y_n x_n, ν ≥ 0, margins ≥ 1 (margin).
 
-    potential: a potential, or a model that has one. predictor: (d,). The multipliers are found here, by
-    least squares or linear programming; the predictor is all that is taken on trust.
+    potential: a potential, or a model that has one. predictor: (d,); for a linear network also (d, 1), as
+    its limit has it. For a leaky neuron the equations are Xw = σ⁻¹(y), or −σ⁻¹(−y) where a < 0 (Azulay et al.
+    2021, Theorem 4). The multipliers are found here, by least squares or linear programming; the predictor
+    is all that is taken on trust.
     """
     X, y = check_problem(X, y)
     check_tolerance(tol)
-    w = as_floats(predictor, "predictor", ndim=(1,))
-    if len(w) != X.shape[1]:
-        raise InputError(f"predictor has {len(w)} entries but X has {X.shape[1]} features")
     Q = potential_of(potential, X.shape[1])
+    w = _as_predictor(predictor, potential, X.shape[1])
     if problem == "regression":
+        targets = neuron_targets(potential, y) if isinstance(potential, Neuron) else y
         nu = best_multipliers(Q, X, w)
-        return Certificate(problem, stationarity(Q, X, w, nu), relative_residual(X, y, w), 0.0, nu, tol)
+        residual = relative_residual(X, targets, w)
+        return Certificate(problem, stationarity(Q, X, w, nu), residual, 0.0, nu, tol)
     if problem == "margin":
         return _certify_margin(Q, X, y, w, tol)
     raise InputError(f'problem must be "regression" or "margin", got {problem!r}')
+
+
+def _as_predictor(predictor: Any, model: Any, features: int) -> Float:
+    """One number for each feature."""
+    column = isinstance(model, LinearNetwork)
+    w = as_floats(predictor, "predictor", ndim=(1, 2) if column else (1,))
+    if w.shape not in {(features,), (features, 1)}:
+        shape = f"{len(w)} entries" if w.ndim == 1 else f"shape {w.shape}"
+        raise InputError(f"predictor has {shape} but X has {features} features")
+    return w.ravel()
 
 
 def _certify_margin(potential: Any, X: Float, y: Float, w: Float, tol: float) -> Certificate:
@@ -77,7 +91,7 @@ def _certify_margin(potential: Any, X: Float, y: Float, w: Float, tol: float) ->
     active = margins <= 1 + max(tol, 1e-9)
     nu = np.zeros(len(y))
     if active.any():
-        nu[active] = nnls(Z[active][:, lower == upper].T, target[lower == upper])[0]
+        nu[active], _ = nonnegative_least_squares(Z[active][:, lower == upper].T, target[lower == upper])
     complementarity = float((nu * np.abs(margins - 1)).max() / (nu.max() or 1.0))
     shortfall = float(np.maximum(1 - margins, 0).max())
     return Certificate("margin", stationarity(potential, Z, w, nu), shortfall, complementarity, nu, tol)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import warnings
@@ -103,7 +104,7 @@ def check_problem(X: Any, y: Any) -> tuple[Float, Float]:
 def check_labelled(X: Any, y: Any) -> tuple[Float, Float]:
     """X and y as `check_problem` does, with labels −1 and +1."""
     X, y = check_problem(X, y)
-    check_labels(y, "this")
+    check_labels(y, "a maximum margin")
     return X, y
 
 
@@ -148,11 +149,12 @@ def read_table(path: str | Path, target: str | None = None) -> Table:
     if path.suffix.lower() == ".npz":
         return _read_npz(path, target)
     frame = _read_frame(path)
-    listed = _listed(list(frame.columns))
     if target is None:
+        listed = _listed(list(frame.columns))
         raise InputError(f"say which column of {path.name} is the target, with --target: {listed}")
     if target not in frame.columns:
-        raise InputError(f"--target {target!r} is not a column of {path.name}, which has {listed}")
+        near = _nearest(target, list(frame.columns))
+        raise InputError(f"--target {target!r} is not a column of {path.name}, which has {near}")
     columns = {name: _numbers(frame[name], name, path) for name in frame.columns}
     y = columns.pop(target)
     if not columns:
@@ -205,14 +207,27 @@ def _read_frame(path: Path) -> Any:
     except InputError:
         raise
     except Exception as error:
-        reason = getattr(error, "strerror", None) or str(error).strip() or type(error).__name__
-        reason = shortened(reason.splitlines()[0], 120)
-        raise InputError(f"{path} is not a readable {kind[1:].upper()} file ({reason})") from error
+        raise InputError(f"{path} is not a readable {kind[1:].upper()} file: {_reason(error)}") from error
     if frame.empty:
         raise InputError(f"{path} has no rows; a data set needs at least one sample")
     frame.columns = frame.columns.map(str)
+    if len(frame.columns) == 1 and (separator := re.search(r"[;\t|,]", frame.columns[0])):
+        wanted = "tabs" if kind == ".tsv" else "commas"
+        raise InputError(
+            f"{path.name} has one column, {shortened(frame.columns[0], 40)!r}: its fields seem to be "
+            f"separated by {separator[0]!r}; save it with {wanted} between them"
+        )
     _check_names(list(frame.columns), path)
     return frame
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text; save it as UTF-8"
+    if type(error).__name__ == "EmptyDataError":
+        return "it is empty; the first line must name the columns"
+    reason = getattr(error, "strerror", None) or str(error).strip() or type(error).__name__
+    return shortened(reason.splitlines()[0], 120)
 
 
 def _read_text(path: Path, **options: Any) -> Any:
@@ -278,6 +293,11 @@ def _what_is_wrong(entry: Any) -> str:
     if isinstance(entry, float | np.floating):
         return f"is {entry}, not a finite number"
     return f"is {shortened(repr(entry), 60)}, not a number"
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    """Names that this one may have been meant for, or else the first ones."""
+    return _listed(difflib.get_close_matches(name, names, n=3) or names)
 
 
 def _listed(names: list[str]) -> str:

@@ -127,7 +127,7 @@ def draw(sweep: Sweep, axes: Any) -> None:
     others = [i for i in largest if not relevant[i]]
     left.semilogx(sweep.scales, paths[:, others[:400]], color=MUTED, lw=0.35, alpha=0.6)
     left.semilogx(sweep.scales, paths[:, relevant], color=TRUTH, lw=1.6)
-    left.axhline(sweep.problem.truth.max(), color=TRUTH, lw=0.8, ls=":")
+    left.axhline(sweep.problem.truth.max(), color=TRUTH, lw=0.8, ls=":", label="their true value")
     left.plot([], [], color=TRUTH, label="the 5 relevant features")
     left.plot([], [], color=MUTED, label="the other 995")
     left.set(
@@ -144,7 +144,7 @@ def draw(sweep: Sweep, axes: Any) -> None:
         sweep.scales, sweep.distances(sweep.kernel), color=KERNEL, label=r"distance to $\beta^*_{\ell_2}$"
     )
     right.loglog(sweep.scales, sweep.errors(), color="k", label="population error")
-    right.set(xlabel=r"initialization scale $\alpha$", ylim=(1e-3, 3))
+    right.set(xlabel=r"initialization scale $\alpha$", ylabel="relative distance, or error", ylim=(1e-3, 3))
     right.set_title("rich", loc="left", color=RICH)
     right.set_title("kernel", loc="right", color=KERNEL)
     right.legend(loc="lower left")

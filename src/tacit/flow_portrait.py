@@ -18,6 +18,9 @@ from tacit.limits import limit
 _SHOWN = 6  # coordinates with a colour and a name
 _FAINT = 400  # coordinates drawn at all
 _SAMPLES = 60
+_FEW = 20  # instants that are drawn as points
+_STILL = 1e-4  # a change of accuracy; what comes before it is not drawn on a logarithmic axis
+_FAR = 1e3  # accuracy, from where on its axis is logarithmic
 _KERNEL_WORK = 2e10  # multiplications that the turning of the kernel is worth
 
 
@@ -26,7 +29,7 @@ class FlowPortrait:
     """What the picture shows."""
 
     trajectory: Trajectory
-    names: Sequence[str]
+    names: Sequence[str]  # as labels
     clock: Float
     clock_label: str
     paths: Float  # (T, coordinates)
@@ -62,7 +65,7 @@ def _portrait(trajectory: Trajectory, clock: str | None, names: Sequence[str] | 
     residuals = np.abs(trajectory.y - trajectory.outputs).reshape(len(flat), -1) / target
     return FlowPortrait(
         trajectory,
-        list(names) if names is not None else _names(trajectory.predictor),
+        _names(trajectory.predictor) if names is None else [_plain(name) for name in names],
         times,
         label,
         flat / unit if separating else flat,
@@ -119,42 +122,49 @@ def _draw(portrait: FlowPortrait, axes: Any) -> None:
     _draw_kept(portrait, kept)
     for axis in (predictor, fit, kept):
         axis.set_xlabel(portrait.clock_label)
-        _set_scale(axis, portrait.clock)
+        _set_scale(axis, portrait.clock, portrait.trajectory.accuracy)
 
 
-def _set_scale(axis: Any, values: Float) -> None:
-    """Logarithmic, where the values span decades."""
-    positive = values[np.isfinite(values) & (values > 0)]
-    if len(positive) > 1 and positive[-1] > 100 * positive[0] and not (values < 0).any():
+def _set_scale(axis: Any, values: Float, accuracy: Float) -> None:
+    """Logarithmic, where the values span decades, from where the accuracy begins to change."""
+    if values is accuracy and accuracy[-1] < 100:
+        return
+    finite = np.isfinite(values)
+    moved = (accuracy > accuracy[0] + _STILL) | (len(values) < _FEW)
+    positive = values[finite & moved & (values > 0)]
+    spans = len(positive) > 1 and positive[-1] > 100 * positive[0]
+    if spans and values[finite].min() > -positive[-1] / 100:
         axis.set_xscale("log")
-        axis.set_xlim(max(positive[0], positive[-1] * 1e-12), positive[-1] * 1.3)
+        axis.set_xlim(positive[0] / 1.3, positive[-1] * 1.3)
+
+
+def _style(trajectory: Trajectory) -> dict[str, Any]:
+    """Few instants are points of the trajectory; what lies between them is not known."""
+    return {"marker": "o", "ms": 3, "ls": ":"} if len(trajectory.accuracy) < _FEW else {}
 
 
 def _draw_loss(portrait: FlowPortrait, axis: Any) -> None:
     trajectory = portrait.trajectory
     times, label = _time(trajectory)
     if (trajectory.loss > 0).all():
-        axis.semilogy(times, trajectory.loss, color="k")
+        axis.semilogy(times, trajectory.loss, color="k", **_style(trajectory))
         axis.set_ylabel("training loss")
     else:
-        axis.plot(times, trajectory.accuracy, color="k")
+        axis.plot(times, trajectory.accuracy, color="k", **_style(trajectory))
         axis.set_ylabel(r"accuracy $\tilde\gamma = -\log$ loss")
-        axis.set_yscale("symlog", linthresh=1.0)
+        axis.set_yscale("log" if trajectory.accuracy[-1] > _FAR else "linear")
     axis.set_xlabel(label)
-    if times is trajectory.log_time:
-        axis.set_xscale("symlog", linthresh=10.0)
-    else:
-        _set_scale(axis, times)
+    _set_scale(axis, times, trajectory.accuracy)
     axis.set_title(trajectory.loss_function.name, loc="left")
 
 
 def _draw_predictor(portrait: FlowPortrait, axis: Any) -> None:
-    paths = portrait.paths
+    paths, style = portrait.paths, _style(portrait.trajectory)
     order = np.argsort(-np.abs(paths[-1]))
     faint = order[_SHOWN:_FAINT]
-    axis.plot(portrait.clock, paths[:, faint], color=MUTED, lw=0.4, alpha=0.6)
+    axis.plot(portrait.clock, paths[:, faint], color=MUTED, lw=0.4, alpha=0.6, **style)
     for place, i in enumerate(order[:_SHOWN]):
-        axis.plot(portrait.clock, paths[:, i], color=f"C{place}", label=_label(portrait.names[i]))
+        axis.plot(portrait.clock, paths[:, i], color=f"C{place}", label=portrait.names[i], **style)
         if portrait.end is not None:
             axis.plot(portrait.clock[-1], portrait.end[i], "o", mfc="none", color=f"C{place}", clip_on=False)
     if portrait.end is not None:
@@ -168,21 +178,21 @@ def _draw_predictor(portrait: FlowPortrait, axis: Any) -> None:
     axis.legend(loc="upper left", ncols=3)
 
 
-def _label(name: str) -> str:
-    """A name of ours as it is; one of the user's short, and without mathematics."""
-    if name.startswith("$") and name.endswith("$"):
-        return name
+def _plain(name: str) -> str:
+    """A name of the user's: short, and without mathematics."""
     return shortened(" ".join(name.split()), 18).replace("$", r"\$")
 
 
 def _draw_fit(portrait: FlowPortrait, axis: Any) -> None:
     order = np.argsort(portrait.fit[-1])[:_SAMPLES]
-    axis.plot(portrait.clock, portrait.fit[:, order], color=KERNEL, lw=0.7, alpha=0.7)
+    style = _style(portrait.trajectory)
+    axis.plot(portrait.clock, portrait.fit[:, order], color=KERNEL, lw=0.7, alpha=0.7, **style)
     if not portrait.trajectory.loss_function.separating:
         axis.set_yscale("log")
         axis.set_ylabel(r"residuals $|f(x_n) - y_n| / \|y\|$")
     else:
-        axis.plot(portrait.clock, portrait.fit.min(axis=1), color=RICH, lw=1.6, label="the smallest")
+        least = portrait.fit.min(axis=1)
+        axis.plot(portrait.clock, least, color=RICH, lw=1.6, label="the smallest", **style)
         axis.axhline(0, color="k", lw=0.5)
         axis.set_ylabel(r"margins $y_n f(x_n) / \|w\|$")
         axis.legend(loc="best")
@@ -190,15 +200,18 @@ def _draw_fit(portrait: FlowPortrait, axis: Any) -> None:
 
 
 def _draw_kept(portrait: FlowPortrait, axis: Any) -> None:
+    style = _style(portrait.trajectory)
     smallest = 1e-16  # a change of nothing at all still has its place on a logarithmic axis
     for place, (name, drift) in enumerate(portrait.trajectory.drifts.items()):
-        axis.plot(portrait.clock, np.maximum(drift, smallest), color=f"C{place}", label=name)
+        axis.plot(portrait.clock, np.maximum(drift, smallest), color=f"C{place}", label=name, **style)
     if portrait.turning is not None:
         turning = np.where(portrait.turning > smallest, portrait.turning, np.nan)
-        axis.plot(portrait.clock, turning, color=TRUTH, ls="--", label="turning of the tangent kernel")
+        style = style or {"ls": "--"}
+        axis.plot(portrait.clock, turning, color=TRUTH, label="turning of the tangent kernel", **style)
     axis.set_yscale("log")
     axis.set_ylim(1e-17, 3)
     axis.set_ylabel("relative change")
-    axis.set_title("conserved quantities", loc="left")
-    if portrait.trajectory.drifts or portrait.turning is not None:
+    turns = portrait.turning is not None
+    axis.set_title("conserved quantities" + (", and the kernel" if turns else ""), loc="left")
+    if portrait.trajectory.drifts or turns:
         axis.legend(loc="best")

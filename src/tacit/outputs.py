@@ -68,7 +68,7 @@ def write_file(content: bytes, path: str | Path, kind: str) -> Path:
 
 def write_json(content: dict[str, Any], path: str) -> None:
     """JSON into a file, or to standard output (in ASCII, for any terminal or pipe) if the path is "-"."""
-    marked = _as_json({"made_by": MADE_BY, **content})
+    marked = as_json({"made_by": MADE_BY, **content})
     text = json.dumps(marked, indent=2, ensure_ascii=path == "-", allow_nan=False)
     if path == "-":
         print(text)
@@ -76,15 +76,15 @@ def write_json(content: dict[str, Any], path: str) -> None:
     write_file(f"{text}\n".encode(errors="backslashreplace"), path, "json")
 
 
-def _as_json(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """Dicts, lists, text and numbers; NaN and infinities, for which JSON has no words, become null."""
     if isinstance(value, dict):
-        return {key: _as_json(entry) for key, entry in value.items()}
+        return {key: as_json(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_as_json(entry) for entry in value]
+        return [as_json(entry) for entry in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    return _as_json(value.tolist()) if hasattr(value, "tolist") else value
+    return as_json(value.tolist()) if hasattr(value, "tolist") else value
 
 
 def _check_replaceable(path: Path, kind: str) -> None:

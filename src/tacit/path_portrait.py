@@ -11,30 +11,53 @@ import numpy as np
 from tacit.data import Float, shortened
 from tacit.figures import KERNEL, MUTED, RICH, save_figure
 from tacit.flows.sweeping import SweepingPath
-from tacit.limits.margin_path import MarginPath
+from tacit.limits.margin_path import Kink, MarginPath
+from tacit.models import Diagonal, UntiedDiagonal
 
 _SHOWN = 6  # coordinates with a colour and a name
-_FAINT = 400
-_SAMPLES = 60
+_FAINT = 400  # coordinates drawn at all
+_SAMPLES = 60  # samples with a bar
+_NUMBERED = 30  # samples whose number has room
+_FEW = 20  # values of μ that are drawn as points
+_CLOCKS = {
+    Diagonal: r"$\mu = \alpha^D / \tilde\gamma$",
+    UntiedDiagonal: r"$\mu = \sqrt{k} / (4\tilde\gamma)$",
+}
+
+Span = tuple[float, float]  # from one μ down to another
 
 
 def draw_path(
-    found: MarginPath, path: str | Path, *, names: Sequence[str], sweeping: SweepingPath | None = None
+    found: MarginPath,
+    path: str | Path,
+    *,
+    names: Sequence[str],
+    sweeping: SweepingPath | None = None,
+    model: Diagonal | UntiedDiagonal | None = None,
 ) -> Path:
-    """Left: directions against μ. Right: which samples are in the support, and the kinks."""
-    return save_figure(lambda axes: _draw(found, names, sweeping, axes), [path], figsize=(8.6, 4.0), ncols=2)[
-        0
-    ]
+    """Left: directions against μ. Right: from which μ to which each sample is in the support, and the kinks.
+
+    model: whose flow is meant, for the name of the axis: μ is the scale of its predictor over its accuracy γ̃,
+    α^D/γ̃ for a diagonal network and √k/(4γ̃) for an untied one (`predictor_scale`).
+    """
+
+    def draw(axes: Any) -> None:
+        _draw_directions(found, names, sweeping, axes[0])
+        _draw_support(found, sweeping, axes[1])
+        for axis in axes:
+            axis.set_xscale("log")
+            axis.set_xlim(*_limits(found.mu))
+            axis.set_xlabel(
+                _CLOCKS.get(type(model), r"$\mu$ = scale of the predictor / accuracy $\tilde\gamma$")
+            )
+
+    return save_figure(draw, [path], figsize=(8.6, 4.0), ncols=2)[0]
 
 
-def _draw(found: MarginPath, names: Sequence[str], sweeping: SweepingPath | None, axes: Any) -> None:
-    left, right = axes
-    _draw_directions(found, names, sweeping, left)
-    _draw_support(found, sweeping, right)
-    for axis in axes:
-        axis.set_xscale("log")
-        axis.set_xlim(found.mu.max(), found.mu.min())
-        axis.set_xlabel(r"$\mu = \alpha^D / \tilde\gamma$")
+def _limits(mu: Float) -> Span:
+    """From the largest to the smallest; a single value has room on both sides."""
+    first, last = float(mu.max()), float(mu.min())
+    return (first, last) if first > last else (3 * first, last / 3)
 
 
 def _directions(predictors: Float) -> Float:
@@ -45,16 +68,16 @@ def _draw_directions(
     found: MarginPath, names: Sequence[str], sweeping: SweepingPath | None, axis: Any
 ) -> None:
     order = np.argsort(-found.mu)
-    ways = _directions(found.predictors)[order]
+    mu, ways = found.mu[order], _directions(found.predictors)[order]
+    points = {"marker": "o", "ms": 3} if len(mu) < _FEW else {}
     largest = np.argsort(-np.abs(ways[-1]))
-    axis.plot(found.mu[order], ways[:, largest[_SHOWN:_FAINT]], color=MUTED, lw=0.4, alpha=0.6)
+    axis.plot(mu, ways[:, largest[_SHOWN:_FAINT]], color=MUTED, lw=0.4, alpha=0.6, **points)
     for place, i in enumerate(largest[:_SHOWN]):
         label = shortened(" ".join(names[i].split()), 18).replace("$", r"\$")
-        axis.plot(found.mu[order], ways[:, i], color=f"C{place}", label=label)
+        axis.plot(mu, ways[:, i], color=f"C{place}", label=label, **points)
         if sweeping is not None:
-            axis.plot(
-                sweeping.mu[order], _directions(sweeping.predictors)[order, i], color=f"C{place}", ls="--"
-            )
+            flow = _directions(sweeping.predictors)[order, i]
+            axis.plot(mu, flow, color=f"C{place}", ls="--", mfc="w", **points)
     if sweeping is not None:
         axis.plot([], [], color="k", ls="--", label=r"the flow at $\alpha\to\infty$")
     axis.set_ylabel(r"direction $w/\|w\|$")
@@ -63,23 +86,69 @@ def _draw_directions(
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4)
 
 
+def support_spans(path: MarginPath | SweepingPath) -> list[list[Span]]:
+    """For each sample, from which μ down to which it is in the support: ends are the kinks, or the events."""
+    order = np.argsort(-path.mu)
+    changes = path.kinks if isinstance(path, MarginPath) else path.events
+    return [
+        _spans(path.mu[order], path.support[order, n], [each for each in changes if each.sample == n])
+        for n in range(path.support.shape[1])
+    ]
+
+
+def _spans(mu: Float, inside: Any, changes: list[Kink]) -> list[Span]:
+    """Of one sample; mu: falling, with whether it is in the support at each.
+
+    Changes that do not lead to what is known at the next μ are not its own: a sample can touch the margin
+    without pushing. A change that nobody has located is put at the next μ.
+    """
+    spans, since = [], mu[0] if inside[0] else None
+    for above, below, now in zip(mu, mu[1:], inside[1:], strict=False):
+        between = [(each.mu, each.enters) for each in changes if below <= each.mu < above]
+        if not between or between[-1][1] != now:
+            between = [(below, bool(now))]
+        for at, enters in between:
+            if enters and since is None:
+                since = at
+            elif not enters and since is not None:
+                spans.append((since, at))
+                since = None
+    return spans if since is None else [*spans, (since, mu[-1])]
+
+
 def _draw_support(found: MarginPath, sweeping: SweepingPath | None, axis: Any) -> None:
-    order = np.argsort(-found.mu)
-    samples = np.flatnonzero(found.support.any(axis=0))[:_SAMPLES]
-    for place, n in enumerate(samples):
-        held = np.where(found.support[order, n], place, np.nan)
-        axis.plot(found.mu[order], held, color=KERNEL, lw=3, solid_capstyle="butt")
-        if sweeping is not None:
-            pushing = np.where(sweeping.support[order, n], place + 0.3, np.nan)
-            axis.plot(sweeping.mu[order], pushing, color=RICH, lw=1.5, solid_capstyle="butt")
+    bars = support_spans(found)
+    pushes = [[] for _ in bars] if sweeping is None else support_spans(sweeping)
+    ever = [n for n, spans in enumerate(zip(bars, pushes, strict=True)) if any(spans)]
+    shown = ever[:_SAMPLES]
+    thick, above = min(3, 80 / (len(shown) or 1)), min(0.4, 0.025 * len(shown))  # side by side, however many
+    for place, n in enumerate(shown):
+        _draw_bars(axis, place, bars[n], color=KERNEL, lw=thick)
+        _draw_bars(axis, place + above, pushes[n], color=RICH, lw=thick / 2)
     for kink in found.kinks:
         axis.axvline(kink.mu, color="0.5", lw=0.7, ls=":")
     axis.plot([], [], color=KERNEL, lw=3, label="in the support")
     if sweeping is not None:
         axis.plot([], [], color=RICH, lw=1.5, label=r"of the flow at $\alpha\to\infty$")
-    axis.set_yticks(range(len(samples)), [str(n) for n in samples], fontsize=6.5)
-    axis.set_ylim(-1, len(samples))
-    axis.set_ylabel("sample")
-    kinks = len(found.kinks)
-    axis.set_title(f"support vectors, {kinks or 'no'} {'kink' if kinks == 1 else 'kinks'}", loc="left")
+    step = -(-len(shown) // _NUMBERED)
+    axis.set_yticks(range(0, len(shown), step or 1), [str(n) for n in shown[:: step or 1]], fontsize=6.5)
+    axis.set_ylim(-1, len(shown))
+    axis.set_ylabel("sample, counted from 0")
+    axis.set_title(_title(len(found.kinks), len(bars), len(ever), len(shown)), loc="left")
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
+
+
+def _draw_bars(axis: Any, height: float, spans: list[Span], **style: Any) -> None:
+    for since, until in spans:
+        points = {"marker": "o", "ms": 4} if since == until else {}
+        axis.plot([since, until], [height, height], solid_capstyle="butt", **style, **points)
+
+
+def _title(kinks: int, samples: int, ever: int, shown: int) -> str:
+    """How many kinks there are, and what is not shown."""
+    lines = [f"support vectors, {kinks or 'no'} {'kink' if kinks == 1 else 'kinks'}"]
+    if ever > shown:
+        lines.append(f"the first {shown} of {ever}")
+    if samples > ever:
+        lines.append(f"not shown: {samples - ever} of {samples} samples, never in the support")
+    return "\n".join(lines)

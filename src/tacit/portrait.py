@@ -17,8 +17,10 @@ from tacit.models import LinearNetwork, Neuron
 from tacit.potentials import Bregman
 from tacit.progress import progress
 from tacit.regimes import both_ends, relative_distance
+from tacit.regimes_connected import is_connected
 
 _SHOWN = 24  # coordinates
+_FLAT = 0.05  # the distance axis reaches at least this far, so that rounding is not magnified
 _DECADES = 8  # of the predictor's scale, to either side of the model's own
 
 
@@ -47,10 +49,12 @@ def _portrait(result: Limit, names: Sequence[str]) -> Portrait:
     distances = np.full((2, len(decades)), np.nan)
     for i in progress(range(len(decades)), "limits at other scales"):
         try:
-            w = limit(_rescaled(result, decades[i] * np.log(10)), result.X, result.y).predictor
+            other = limit(_rescaled(result, decades[i] * np.log(10)), result.X, result.y)
         except NoPotentialError:  # a neuron that would flip, a network that is not small enough
             continue
-        distances[:, i] = relative_distance(w, kernel), relative_distance(w, rich)
+        moving = is_connected(result.model)  # the ends move with the start
+        ends = both_ends(other) if moving else (kernel, rich)
+        distances[:, i] = [relative_distance(other.predictor, end) for end in ends]
     return Portrait(result, names, kernel, rich, 10.0**decades, *distances)
 
 
@@ -89,10 +93,11 @@ def _draw(portrait: Portrait, axes: Any) -> None:
     right.semilogx(portrait.factors, portrait.to_rich, color=RICH, label=f"to the {end}")
     right.semilogx(portrait.factors, portrait.to_kernel, color=KERNEL, label="to the kernel end")
     right.axvline(1, color="0.5", lw=0.8, ls="--")
-    right.annotate("your model", (1, 1.0), xycoords=("data", "axes fraction"), fontsize=8, ha="center")
+    right.annotate("your model", (1, 1.02), xycoords=("data", "axes fraction"), fontsize=8, ha="center")
+    highest = np.nanmax([portrait.to_rich, portrait.to_kernel, np.full_like(portrait.to_rich, _FLAT)])
     right.set(
         xlabel="predictor's initial scale, relative to your model",
         ylabel="relative distance of the limit",
-        ylim=(0, None),
+        ylim=(0, 1.35 * highest),  # room for the legend
     )
-    right.legend(loc="best")
+    right.legend(loc="upper left", frameon=True, framealpha=1.0, edgecolor="none")

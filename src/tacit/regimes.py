@@ -16,7 +16,7 @@ from tacit.limits.interpolation import Limit, as_separable, limit, potential_of
 from tacit.limits.separable import kernel_solution
 from tacit.potentials import L1, Quadratic
 from tacit.potentials.arrays import quiet
-from tacit.regimes_connected import connected_ends, is_connected
+from tacit.regimes_connected import connected_ends, is_connected, kernel_turning
 
 _NEAR = 0.1  # an end within 10% gives the regime its name
 
@@ -29,10 +29,11 @@ class Regime:
     distance_to_kernel and distance_to_rich: `relative_distance` of the limit to those at infinite and at zero
     scale (the minimum of the tangent kernel's norm, and of the norm that rich_end names: ℓ1 for diagonal
     networks, weighted for deep ones with a profile, ℓ2 for neurons and linear networks; the kernel end of
-    these is where the model linearized at its start would go, which a large scale alone does not reach).
+    these is the solution nearest to their start in its tangent metric, where a linear model linearized at its
+    start would go, which a large scale alone does not reach).
     kernel_distance: 1 − cos∠(K₀, K∞) between the tangent kernels at the start and at the limit, in the
-    Frobenius inner product; NaN where the weights at the limit are not known. A Regime equals its name:
-    `limit.regime == "rich"`.
+    Frobenius inner product; it gives the name where both ends are one solution, and is NaN where the weights
+    at the limit are not known. A Regime equals its name: `limit.regime == "rich"`.
     """
 
     name: str
@@ -55,12 +56,17 @@ class Regime:
     def summary(self) -> str:
         """The regime in a line."""
         if max(self.distance_to_kernel, self.distance_to_rich) < 1e-9:
-            why = "the data leave one solution, " if self.rich_end == "ℓ1" else ""
-            return f"{self.name}: {why}both ends coincide"
+            return f"{self.name}: both ends are this solution; the tangent kernel turns {self._turning()}"
         return (
             f"{self.name}: {_percent(self.distance_to_rich)} from the {self.rich_end} end, "
             f"{_percent(self.distance_to_kernel)} from the kernel end"
         )
+
+    def _turning(self) -> str:
+        if math.isnan(self.kernel_distance):
+            return "by an unknown angle"
+        much = "little" if self.kernel_distance < _NEAR else "much"
+        return f"{much} (1 − cos = {self.kernel_distance:.2g})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -80,8 +86,8 @@ def regime(model: Any, X: Any, y: Any) -> Regime:
 def regime_of(result: Limit) -> Regime:
     """The regime of a limit that is already known."""
     if is_connected(result.model):
-        kernel, least, moved = connected_ends(result)
-        to_kernel, to_least = (relative_distance(result.predictor, end) for end in (kernel, least))
+        to_kernel, to_least = (relative_distance(result.predictor, end) for end in connected_ends(result))
+        moved = kernel_turning(result)
         name = _name(to_kernel, to_least, 0.0 if math.isnan(moved) else moved)
         name = "anti-kernel" if name == "rich" else name
         return Regime(name, to_kernel, to_least, moved, "ℓ2 (least norm)")
@@ -95,7 +101,7 @@ def regime_of(result: Limit) -> Regime:
 def both_ends(result: Limit) -> tuple[Float, Float]:
     """The limits at infinite and at zero scale."""
     if is_connected(result.model):
-        return connected_ends(result)[:2]
+        return connected_ends(result)
     ends = ends_of(result)
     return ends.kernel, ends.rich
 
@@ -144,9 +150,12 @@ def _name(to_kernel: float, to_rich: float, moved: float) -> str:
 
 def relative_distance(w: Float, end: Float) -> float:
     """‖w − end‖₂ / max(‖w‖₂, ‖end‖₂)."""
-    size = max(np.linalg.norm(w), np.linalg.norm(end))
-    return float(np.linalg.norm(w - end) / (size or 1.0))
+    unit = max(np.abs(w).max(), np.abs(end).max()) or 1.0  # norms of large numbers would overflow
+    size = max(np.linalg.norm(w / unit), np.linalg.norm(end / unit))
+    return float(np.linalg.norm((w - end) / unit) / (size or 1.0))
 
 
 def _percent(x: float) -> str:
-    return f"{100 * x:.2g}%" if x >= 1e-4 else "less than 0.01%"
+    if x < 1e-4:
+        return "less than 0.01%"
+    return f"{100 * x:.2g}%" if x < 0.995 else f"{100 * x:.0f}%"

@@ -7,20 +7,28 @@ import math
 import numpy as np
 
 from tacit.data import Float
+from tacit.flows.flow import flow
 from tacit.kernels import turned
 from tacit.limits.interpolation import Limit
 from tacit.limits.networks import least_norm_solution
 from tacit.limits.neuron import neuron_targets
 from tacit.models import LinearNetwork, Neuron
 from tacit.potentials import NeuronPotential
+from tacit.potentials.radial import length
+
+_ROUGHLY = 1e-6  # how accurate the flow of a network need be that tells how its kernel turns
 
 
-def connected_ends(result: Limit) -> tuple[Float, Float, float]:
-    """The kernel end and the anti-kernel end, in the shape of the predictor, and how the kernel has turned.
+def connected_ends(result: Limit) -> tuple[Float, Float]:
+    """The kernel end and the anti-kernel end, in the shape of the predictor.
 
-    Kernel end: where the model linearized at its start would go, argmin (w̃−w̃₀)ᵀB(w̃−w̃₀) with B the inverse
-    of its tangent metric (Azulay et al. 2021, Section 7.2 and Appendix F). Anti-kernel end: the solution of
-    least norm, reached as the start vanishes (Theorem 3).
+    Kernel end: argmin (w̃−w̃₀)ᵀB(w̃−w̃₀) over the solutions, with B the inverse of the metric a²I + wwᵀ at the
+    start, to which the potential tends as the shape tends to 1 (Azulay et al. 2021, Section 7.2 and Appendix
+    F). That is where a linear model linearized at its start goes. Appendix F is about linear neurons; a leaky
+    one has the same potential and the solutions of Xw̃ = σ⁻¹(y) (Theorem 4), and so the same B. Linearized, it
+    would go there too if every sample starts on the side of the kink that its target asks for, and elsewhere
+    if not: it keeps the gates of its start. Anti-kernel end: the solution of least norm, reached as the start
+    vanishes (Theorem 3).
     """
     model, X = result.model, result.X
     neuron = model if isinstance(model, Neuron) else model.as_neuron()
@@ -29,10 +37,10 @@ def connected_ends(result: Limit) -> tuple[Float, Float, float]:
         targets = neuron_targets(neuron, result.y)
         kernel = kernel_end(neuron.weights[:, None], np.array([[neuron.output]]), X, targets[:, None])
         rich = least_norm_solution(X, targets[:, None], 1e-8).predictor
-        return kernel.reshape(shape), rich.reshape(shape), _turned(neuron, X, result.predictor.ravel())
+        return kernel.reshape(shape), rich.reshape(shape)
     Y = result.y.reshape(len(X), -1)
     rich = least_norm_solution(X, Y, 1e-8).predictor
-    return kernel_end(model.inner, model.outer, X, Y), rich, math.nan
+    return kernel_end(model.inner, model.outer, X, Y), rich
 
 
 def kernel_end(inner: Float, outer: Float, X: Float, Y: Float) -> Float:
@@ -52,9 +60,18 @@ def kernel_end(inner: Float, outer: Float, X: Float, Y: Float) -> Float:
     return np.asarray(start + change @ turn.T, dtype=float)
 
 
-def _turned(neuron: Neuron, X: Float, predictor: Float) -> float:
-    """1 − cos of the angle between the tangent kernels at the start and at the end."""
-    size = float(NeuronPotential(neuron.delta).layers(np.linalg.norm(predictor))[0])
+def kernel_turning(result: Limit) -> float:
+    """1 − cos of the angle between the tangent kernels at the start and at the end.
+
+    The weights that a neuron ends with follow from its predictor; those of a network only its flow tells.
+    """
+    model, X = result.model, result.X
+    neuron = model if isinstance(model, Neuron) else model.as_neuron()
+    if neuron is None:
+        run = flow(model, X, result.y, rtol=_ROUGHLY)
+        return run.final_kernel_distance if run.converged else math.nan
+    predictor = result.predictor.ravel()
+    size = float(NeuronPotential(neuron.delta).layers(length(np, predictor))[0])
     a = math.copysign(size, neuron.output)
     if a == 0:
         return math.nan

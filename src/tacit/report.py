@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -100,9 +101,6 @@ def path_report(result: MarginPath, scale: float = 1.0) -> str:
     """
     samples, features = result.X.shape
     first, last = int(result.mu.argmax()), int(result.mu.argmin())
-    kinks = ", ".join(
-        f"{k.sample} {'enters' if k.enters else 'leaves'} at {k.mu:.4g}" for k in result.kinks[:6]
-    )
     lines = {
         "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}",
         "path": f"depth {result.depth:g}, {_count(len(result.mu), 'value')} of μ, "
@@ -111,13 +109,20 @@ def path_report(result: MarginPath, scale: float = 1.0) -> str:
         "to": _held(result, last),
         "kernel end": _near_kernel(result, scale),
         "rich end": _near_rich(result, scale),
-        "kinks": f"{len(result.kinks)}: {kinks}{', …' if len(result.kinks) > 6 else ''}" if kinks else "none",
+        "kinks": _changes(result.kinks) or "none",
         "computed": f"KKT residuals up to {result.kkt.max():.0e}, {1000 * result.seconds:.0f} ms",
     }
     if not result.converged.all():
         where = ", ".join(f"{mu:.3g}" for mu in result.mu[~result.converged][:6])
         lines["NOT CONVERGED"] = f"at μ = {where}: these predictors are not vouched for"
     return _aligned(lines)
+
+
+def _changes(events: Sequence[Any]) -> str:
+    """How many samples enter or leave the support, and the first of them."""
+    shown = [f"{e.sample} {'enters' if e.enters else 'leaves'} at {e.mu:.4g}" for e in events[:6]]
+    more = ", …" if len(events) > 6 else ""
+    return f"{len(events)}, counting samples from 0: {', '.join(shown)}{more}" if shown else ""
 
 
 def _held(result: MarginPath, i: int) -> str:
@@ -130,16 +135,18 @@ def _held(result: MarginPath, i: int) -> str:
 
 def _near_kernel(result: MarginPath, scale: float) -> str:
     until, excess = result.near()[0], result.excess[0]
+    norm = "‖w‖₂" if np.ptp(result.geometry.log_scale) == 0 else "the kernel's norm"
     if until is not None:
-        return f"‖w‖₂ within 5% of the least down to μ = {until:.3g}: {_accuracy(scale, until)}"
-    return "‖w‖₂ within 5% of the least all along" if excess.max() <= 0.05 else "beyond the path"
+        return f"{norm} within 5% of the least down to μ = {until:.3g}: {_accuracy(scale, until)}"
+    return f"{norm} within 5% of the least all along" if excess.max() <= 0.05 else "beyond the path"
 
 
 def _near_rich(result: MarginPath, scale: float) -> str:
     since, excess = result.near()[1], result.excess[1]
+    norm = "‖w‖₁" if np.ptp(result.geometry.weight) == 0 else "the weighted ‖w‖₁"
     if since is not None:
-        return f"‖w‖₁ within 5% of the least from μ = {since:.3g} on: {_accuracy(scale, since)}"
-    return "‖w‖₁ within 5% of the least all along" if excess.max() <= 0.05 else "beyond the path"
+        return f"{norm} within 5% of the least from μ = {since:.3g} on: {_accuracy(scale, since)}"
+    return f"{norm} within 5% of the least all along" if excess.max() <= 0.05 else "beyond the path"
 
 
 def _accuracy(scale: float, mu: float) -> str:
@@ -151,11 +158,17 @@ def sweeping_report(result: SweepingPath) -> str:
     """The infinite-scale flow and its events."""
     shown = [f"{e.sample} {'enters' if e.enters else 'leaves'} at {e.mu:.4g}" for e in result.events[:6]]
     leaves = next((e for e in result.events if not e.enters), None)
-    after = "equals the path all along" if leaves is None else f"leaves the path at μ = {leaves.mu:.4g}"
+    known = result.converged.all()
+    equal = "equals the path all along" if known else f"equals the path down to μ = {result.down_to:.4g}"
+    after = equal if leaves is None else f"leaves the path at μ = {leaves.mu:.4g}"
     lines = {
         "flow α→∞": f"{after}; {_count(len(result.events), 'event')}"
         + (f": {', '.join(shown)}{', …' if len(result.events) > 6 else ''}" if shown else "")
     }
+    if not known:
+        lines["NOT CONVERGED"] = (
+            f"below μ = {result.down_to:.4g}: who pushes from there on could not be found"
+        )
     return _aligned(lines)
 
 
@@ -184,11 +197,14 @@ def _exponential(log: float) -> str:
     """e^log as a number, or as a power of ten where it is out of range."""
     if log == -np.inf:
         return "0"
-    return f"{np.exp(log):.4g}" if abs(log) < 600 else f"10^{log / np.log(10):.6g}"
+    if abs(log) < 600:
+        return f"{np.exp(log):.4g}"
+    power = log / np.log(10)
+    return f"10^{power:.6g}" if abs(power) < 1e5 else f"10^({power:.4g})"
 
 
-def _aligned(lines: dict[str, str]) -> str:
-    width = max(map(len, lines))
+def _aligned(lines: dict[str, str], least: int = 0) -> str:
+    width = max(least, *map(len, lines))
     return "\n".join(f"  {name:<{width}}  {text}" for name, text in lines.items())
 
 

@@ -6,8 +6,21 @@ import argparse
 from typing import Any
 
 from tacit.commands.models import add_model, model_of
-from tacit.commands.options import DONE, FAILED, add_command, add_data, json_file
-from tacit.errors import TacitError
+from tacit.commands.options import BAD_INPUT, DONE, FAILED, add_command, add_data, json_file
+from tacit.errors import InconsistentDataError, InputError, NotConvergedError, TacitError
+
+_PARAMETERS = """parameters for --with:
+  epsilon        woodworth2020/theorem2: by what share a norm may exceed the least
+  method         woodworth2020/theorem1, theorem3: auto, or parameters to follow
+                 the flow on the raw weights (slower, and it assumes nothing)
+  until          moroshko2020/lemma3, lemma11, lemma13: the last accuracy looked at
+  mu             moroshko2020/condition5, theorem6: scale over accuracy
+  power, scales  moroshko2020/theorem4, theorem7: the flow stops at accuracy s^power
+                 for scales s, in units of ‖w_ℓ2‖₂; theorem6: scales
+  down_to        moroshko2020/condition5: the least μ looked at; min2021/theorem1:
+                 the share of the loss at which the flow stops
+  alpha, delta   min2021/theorem2: weights drawn from N(0, width^(-2·alpha)), and
+                 the bound holds with probability 1 - delta"""
 
 
 def add(commands: Any) -> Any:
@@ -22,63 +35,136 @@ def add(commands: Any) -> Any:
         "ask for labels -1 and +1.",
         epilog="examples:\n"
         "  tacit check genes.csv --target response --depth 2 --scale 1e-3\n"
+        "  tacit check genes.csv --target response --log-scale -100 --with epsilon=0.05\n"
         "  tacit check cells.csv --target label --scale 10 --only moroshko2020\n"
-        "  tacit check data.npz --model linear --width 500 --json -",
+        "  tacit check data.npz --model linear --width 500 --json -\n"
+        "  tacit check --list\n\n" + _PARAMETERS,
     )
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
     command.add_argument("--only", metavar="KEY", help="a paper, or one theorem of it (default: all)")
+    command.add_argument(
+        "--with",
+        dest="parameters",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a parameter of theorems, such as epsilon=0.01 or scales=1e3,1e4,1e5; those that have no such "
+        "parameter do without (repeat it for several; --list shows which theorem takes what)",
+    )
     command.add_argument("--all", action="store_true", help="also show theorems that do not apply, and why")
+    command.add_argument("--list", action=_List, help="list the theorems and their parameters, and exit")
     command.add_argument("--json", metavar="FILE", help="write the verdicts as JSON; - for standard output")
     return command
 
 
+class _List(argparse.Action):
+    """--list asks for no data, like --help."""
+
+    def __init__(self, option_strings: list[str], dest: str, **texts: Any):
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, **texts)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from tacit.commands.verdicts import listing
+
+        print(listing(_about_training()))
+        parser.exit()
+
+
 def _run(options: argparse.Namespace) -> int:
+    from tacit.commands.verdicts import report
     from tacit.data import read_table
     from tacit.outputs import claim_all, write_json
     from tacit.progress import progress
 
     chosen = _chosen(options.only)
+    parameters = _parameters(options.parameters, chosen)
     table = read_table(options.data, options.target)
-    model = model_of(options, table.X.shape[1])
+    model = model_of(options, table.X)
     claim_all(json_file(options))
-    verdicts, refused = [], {}
+    verdicts: list[Any] = []
+    refused: dict[str, TacitError] = {}
     for each in progress(chosen, "theorems"):
+        taken = {name: value for name, value in parameters.items() if name in each.options}
         try:
-            verdicts.append(each.ask(model=model, X=table.X, y=table.y))
+            verdicts.append(each.ask(model=model, X=table.X, y=table.y, **taken))
         except TacitError as error:
-            refused[each.key] = str(error)
+            if any(str(error).startswith(f"{name} ") for name in taken):
+                raise  # a value that was asked for is what is wrong, not the data
+            refused[each.key] = error
     if options.json != "-":
-        _print(verdicts, refused, everything=options.all)
+        print(report(repr(model), verdicts, refused, everything=options.all))
     if options.json is not None:
         content = {"data": options.data, "target": table.target, "model": repr(model)}
-        found = {"verdicts": [verdict.to_dict() for verdict in verdicts], "refused": refused}
+        found = {
+            "parameters": parameters,
+            "verdicts": [verdict.to_dict() for verdict in verdicts],
+            "refused": {key: str(error) for key, error in refused.items()},
+        }
         write_json({**content, **found}, options.json)
-    return FAILED if any(verdict.holds is False for verdict in verdicts) else DONE
+    return _status(verdicts, refused)
+
+
+def _status(verdicts: list[Any], refused: dict[str, TacitError]) -> int:
+    """Bad input where the data kept every theorem about this model from being asked."""
+    if any(verdict.holds is False for verdict in verdicts):
+        return FAILED
+    asked = [verdict for verdict in verdicts if all(a.holds for a in verdict.assumptions[:1])]
+    applies = any(verdict.applies for verdict in asked)
+    unfit = any(isinstance(error, InconsistentDataError) for error in refused.values())
+    if not refused or applies or (asked and not unfit):
+        return DONE
+    return FAILED if all(isinstance(error, NotConvergedError) for error in refused.values()) else BAD_INPUT
+
+
+def _about_training() -> list[Any]:
+    from tacit.theorems import theorems
+
+    return [each for each in theorems() if set(each.needs) == {"model", "X", "y"}]
 
 
 def _chosen(only: str | None) -> list[Any]:
-    from tacit.errors import InputError
+    from tacit.keys import chosen, meant
     from tacit.theorems import theorems
 
-    about_training = [each for each in theorems() if set(each.needs) == {"model", "X", "y"}]
-    chosen = [t for t in about_training if only is None or t.key == only or t.key.startswith(only + "/")]
-    if not chosen:
-        known = ", ".join(t.key for t in about_training)
-        raise InputError(f"no theorem or paper {only!r} about training; there are {known}")
-    return chosen
-
-
-def _print(verdicts: list[Any], refused: dict[str, str], everything: bool) -> None:
-    applying = [verdict for verdict in verdicts if verdict.applies]
-    shown = verdicts if everything else applying
-    print("\n\n".join(verdict.summary() for verdict in shown))
-    if everything:
-        for key, reason in refused.items():
-            print(f"\n{key}: not asked\n  {reason}")
-    failed = sum(verdict.holds is False for verdict in applying)
-    others = len(verdicts) - len(applying) + len(refused)
-    print(
-        f"{chr(10) if shown else ''}{len(applying)} of {len(verdicts) + len(refused)} theorems apply, "
-        f"{len(applying) - failed} hold" + ("" if everything or not others else "; --all shows the others")
+    known = {each.key: each for each in _about_training()}
+    found = list(known) if only is None else chosen(known, only)
+    if found:
+        return [known[key] for key in found]
+    for other in theorems():
+        if other.key == only:
+            needs = ", ".join(name if name == "model" else f"{name}=…" for name in other.needs)
+            raise InputError(f"{only} is not about training; ask it in Python: check({only!r}, {needs})")
+    raise InputError(
+        f"no theorem or paper {only!r}; {meant(str(only), list(known))} 'tacit check --list' shows all"
     )
+
+
+def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
+    """Names and values of --with."""
+    from tacit.keys import nearest
+
+    defaults = {name: value for each in chosen for name, value in each.defaults.items()}
+    parameters: dict[str, Any] = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        if not name or not value:
+            raise InputError(f"--with takes NAME=VALUE, such as epsilon=0.01, got {text!r}")
+        if name not in defaults:
+            known = nearest(name, sorted(defaults)) or sorted(defaults)
+            there = f"they have {', '.join(known)}" if known else "they have none"
+            raise InputError(f"no theorem that is asked has a parameter {name!r}; {there} (see --list)")
+        if name in parameters:
+            raise InputError(f"--with {name} is given twice")
+        parameters[name] = value if isinstance(defaults[name], str) else _numbers(name, value)
+    return parameters
+
+
+def _numbers(name: str, text: str) -> float | tuple[float, ...]:
+    try:
+        numbers = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(
+            f"--with {name} takes a number, or several with commas between them, got {text!r}"
+        ) from None
+    return numbers[0] if len(numbers) == 1 else numbers

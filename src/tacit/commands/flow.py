@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from typing import Any
 
 from tacit.commands.models import add_model, model_of
 from tacit.commands.options import DONE, FAILED, INTERRUPTED, add_command, add_data, claim_outputs
+from tacit.errors import InputError
 
 
 def add(commands: Any) -> Any:
@@ -69,7 +72,9 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.flows import flow
 
     table = read_table(options.data, options.target)
-    model = model_of(options, table.X.shape[1])
+    model = model_of(options, table.X)
+    if options.save is not None and not options.save.lower().endswith(".nc"):
+        raise InputError(f"--save writes netCDF; name its file .nc, not {options.save}")
     claim_outputs(options, [] if options.save is None else [(options.save, "nc")])
     result = flow(
         model,
@@ -83,10 +88,23 @@ def _run(options: argparse.Namespace) -> int:
         method=options.method,
         step=options.step,
     )
+    interrupted = result.reason == "interrupted"
+    if interrupted:
+        _spare_earlier(options)
     _report(options, table, result)
     if result.converged:
         return DONE
-    return INTERRUPTED if result.reason == "interrupted" else FAILED
+    return INTERRUPTED if interrupted else FAILED
+
+
+def _spare_earlier(options: argparse.Namespace) -> None:
+    """Half a flow does not take the place of an earlier one: it gets a name of its own."""
+    for name in ("json", "save", "plot"):
+        path = getattr(options, name)
+        if path not in (None, "-") and os.path.exists(path):
+            stem, kind = os.path.splitext(path)
+            setattr(options, name, f"{stem}-interrupted{kind}")
+            print(f"tacit: {path} is kept; what there is goes to {stem}-interrupted{kind}", file=sys.stderr)
 
 
 def _report(options: argparse.Namespace, table: Any, result: Any) -> None:

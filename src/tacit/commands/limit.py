@@ -22,7 +22,8 @@ def add(commands: Any) -> Any:
         "  tacit limit genes.csv --target response --depth 2 --scale 1e-3\n"
         "  tacit limit genes.csv --target response --depth 3 --scale 0.05 --plot limit.png\n"
         "  tacit limit data.npz --model untied --scale 1e-4 --shape 0.9 --json -\n"
-        "  tacit limit data.npz --model neuron --scale 0.1 --shape 0.5 --slope 0.2",
+        "  tacit limit data.npz --model neuron --scale 0.1 --shape 0.5 --slope 0.2\n"
+        "  tacit limit data.npz --model linear --start balanced --std 0.1",
     )
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
@@ -38,7 +39,7 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.outputs import write_json
 
     table = read_table(options.data, options.target)
-    model = model_of(options, table.X.shape[1])
+    model = model_of(options, table.X)
     claim_outputs(options)
     result = limit(model, table.X, table.y, tol=options.tol)
     speak = options.json != "-"

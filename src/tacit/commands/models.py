@@ -21,13 +21,24 @@ _HELP = {
     "diagonal": "β = w₊^D − w₋^D",
     "untied": "w = u₊v₊ − u₋v₋",
     "neuron": "f = a·σ(w·x)",
-    "linear": "f = V Uᵀx, Gaussian weights",
+    "linear": "f = V Uᵀx, of one hidden layer",
 }
 _TAKES = {  # which options belong to which model; the rest would do nothing
     "diagonal": ("depth", "scale", "log_scale"),
     "untied": ("scale", "shape"),
     "neuron": ("scale", "shape", "slope", "sign", "seed"),
-    "linear": ("width", "std", "seed"),
+    "linear": ("width", "start", "std", "seed"),
+}
+_INSTEAD = {  # what to give where an option of another model was given
+    ("untied", "depth"): "it has two layers",
+    ("untied", "log_scale"): "give --scale",
+    ("diagonal", "shape"): "its layers are tied and have no shape; --model untied has one",
+    ("neuron", "depth"): "it has two layers",
+    ("neuron", "log_scale"): "give --scale",
+    ("neuron", "std"): "give --scale, the size of |a|·‖w‖",
+    ("linear", "scale"): "give --std, the standard deviation of its weights",
+    ("linear", "log_scale"): "give --std, the standard deviation of its weights",
+    ("linear", "depth"): "it has two layers",
 }
 
 
@@ -49,9 +60,8 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
     command.add_argument(
         "--log-scale", type=float, help="natural logarithm of the scale, where it leaves the float range"
     )
-    command.add_argument(
-        "--shape", type=float, help="how the two layers of an untied model or a neuron compare, -1 to 1"
-    )
+    layered = "an untied model" + (" or a neuron" if "neuron" in names else "")
+    command.add_argument("--shape", type=float, help=f"how the two layers of {layered} compare, -1 to 1")
     if "neuron" in names:
         command.add_argument("--slope", type=float, help="of a leaky neuron, 0 to 1 (default: 1, linear)")
         command.add_argument(
@@ -59,15 +69,21 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
         )
     if "linear" in names:
         command.add_argument("--width", type=int, help="of a linear network (default: 100)")
-        command.add_argument("--std", type=float, help="of a linear network's weights (default: width^-½)")
+        command.add_argument(
+            "--start",
+            choices=("gaussian", "balanced", "orthogonal"),
+            help="of a linear network: independent weights; layers that balance, of a predictor drawn with "
+            "--std; or orthogonal ones, which end at the solution of least norm (default: gaussian)",
+        )
+        command.add_argument("--std", type=float, help="of a linear network's start (default: width^-½)")
         command.add_argument("--seed", type=seed_number, help="of random weights or directions (default: 0)")
 
 
-def model_of(options: argparse.Namespace, features: int) -> Any:
-    """The model that the options describe, for data of so many features."""
+def model_of(options: argparse.Namespace, X: Any) -> Any:
+    """The model that the options describe, for these inputs."""
     _check_options(options)
     return {"diagonal": _diagonal, "untied": _untied, "neuron": _neuron, "linear": _linear}[options.model](
-        options, features
+        options, X
     )
 
 
@@ -76,10 +92,11 @@ def _check_options(options: argparse.Namespace) -> None:
     for option in sorted({option for taken in _TAKES.values() for option in taken}):
         if getattr(options, option, None) is None or option in _TAKES[name]:
             continue
-        if option == "shape":
-            raise InputError("--shape goes with --model untied; a tied diagonal model has no shape")
-        why = ", which has depth 2" if option in ("depth", "log_scale") else ""
-        raise InputError(f"--{option.replace('_', '-')} does not go with --model {name}{why}")
+        instead = _INSTEAD.get((name, option))
+        if instead is None:
+            owners = " or ".join(model for model, taken in _TAKES.items() if option in taken)
+            instead = f"it goes with --model {owners}"
+        raise InputError(f"--{option.replace('_', '-')} does not go with --model {name}: {instead}")
 
 
 def _given(options: argparse.Namespace, name: str, default: Any) -> Any:
@@ -87,7 +104,7 @@ def _given(options: argparse.Namespace, name: str, default: Any) -> Any:
     return default if value is None else value
 
 
-def _diagonal(options: argparse.Namespace, features: int) -> Any:
+def _diagonal(options: argparse.Namespace, X: Any) -> Any:
     from tacit.models import Diagonal
 
     if options.log_scale is not None and options.scale is not None:
@@ -101,19 +118,18 @@ def _diagonal(options: argparse.Namespace, features: int) -> Any:
     return Diagonal(depth=_given(options, "depth", 2.0), scale=scale, log_scale=options.log_scale)
 
 
-def _untied(options: argparse.Namespace, features: int) -> Any:
+def _untied(options: argparse.Namespace, X: Any) -> Any:
     from tacit.models import UntiedDiagonal
 
     return UntiedDiagonal(scale=_given(options, "scale", 1.0), shape=_given(options, "shape", 0.0))
 
 
-def _neuron(options: argparse.Namespace, features: int) -> Any:
+def _neuron(options: argparse.Namespace, X: Any) -> Any:
     """A neuron whose weights point in a random direction."""
-    import numpy as np
-
     from tacit.models import Neuron
+    from tacit.models.linear import as_generator
 
-    direction = np.random.default_rng(_given(options, "seed", 0)).standard_normal(features)
+    direction = as_generator(_given(options, "seed", 0)).standard_normal(X.shape[1])
     return Neuron.from_scale(
         _given(options, "scale", 1.0),
         _given(options, "shape", 0.0),
@@ -123,8 +139,17 @@ def _neuron(options: argparse.Namespace, features: int) -> Any:
     )
 
 
-def _linear(options: argparse.Namespace, features: int) -> Any:
+def _linear(options: argparse.Namespace, X: Any) -> Any:
     from tacit.models import LinearNetwork
+    from tacit.models.linear import as_deviation, as_generator, as_size
 
-    width, seed = _given(options, "width", 100), _given(options, "seed", 0)
-    return LinearNetwork.gaussian(features, width, std=options.std, seed=seed)
+    width, start = as_size(_given(options, "width", 100), "--width"), _given(options, "start", "gaussian")
+    rng = as_generator(_given(options, "seed", 0))
+    if start == "gaussian":
+        return LinearNetwork.gaussian(X.shape[1], width, std=options.std, seed=rng)
+    if start == "orthogonal":
+        if options.std is not None:
+            raise InputError("--std does not go with --start orthogonal, whose layers are orthonormal")
+        return LinearNetwork.orthogonal(X, width, seed=rng)
+    deviation = as_deviation(_given(options, "std", width**-0.5), "--std")
+    return LinearNetwork.balanced(deviation * rng.standard_normal(X.shape[1]), X, width, seed=rng)

@@ -66,7 +66,7 @@ def _run(options: argparse.Namespace) -> int:
 
     table = read_table(options.data, options.target)
     claim_outputs(options)
-    model = model_of(options, len(table.features))
+    model = model_of(options, table.X)
     depth, scale = getattr(model, "depth", 2), model.predictor_scale
     found = margin_path(table.X, table.y, options.mu, depth=depth)
     sweeping = sweeping_path(table.X, table.y, options.mu, depth=depth) if options.sweeping else None
@@ -83,7 +83,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.plot is not None:
         from tacit.path_portrait import draw_path
 
-        picture = draw_path(found, options.plot, names=table.features, sweeping=sweeping)
+        picture = draw_path(found, options.plot, names=table.features, sweeping=sweeping, model=model)
         if speak:
-            print(f"  figure    {picture}")
+            print(f"  figure      {picture}")
     return DONE if found.converged.all() else FAILED

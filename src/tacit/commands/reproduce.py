@@ -10,6 +10,8 @@ from tacit.commands.options import DONE, FAILED, add_command, json_file, seed_nu
 if TYPE_CHECKING:
     from tacit.papers import Entry
 
+_READABLE = 30  # columns that a title needs
+
 
 def add(commands: Any) -> Any:
     """The command and its options."""
@@ -63,12 +65,32 @@ def _run(options: argparse.Namespace) -> int:
 
 def _list_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict[str, Any]]:
     if options.json != "-":
-        width = max(len(entry.key) for entry in chosen)
-        print("\n".join(f"{entry.key:<{width}}  {entry.caption}" for entry in chosen))
+        print(_listing(chosen))
     return [{"figure": entry.key, "caption": entry.caption} for entry in chosen]
 
 
+def _listing(chosen: list[Entry]) -> str:
+    """Keys and titles under their papers, a line each; two lines where the terminal is narrow."""
+    from tacit.commands.terminal import columns, shortened, wrapped
+    from tacit.papers.registry import PAPERS
+
+    parts = []
+    for paper, title in PAPERS.items():
+        entries = [entry for entry in chosen if entry.key.startswith(f"{paper}/")]
+        lines = [wrapped(title)]
+        width = max(len(entry.key) for entry in entries)
+        room = columns() - width - 4
+        for entry in entries:
+            if room < _READABLE:
+                lines += [f"  {entry.key}", f"    {shortened(entry.title, columns() - 4)}"]
+            else:
+                lines.append(f"  {entry.key:<{width}}  {shortened(entry.title, room)}")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
 def _make_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict[str, Any]]:
+    from tacit.commands.terminal import wrapped
     from tacit.papers import reproduce
 
     made = []
@@ -76,5 +98,6 @@ def _make_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict
         result = reproduce(entry, preset=options.preset, seed=options.seed, out=options.out)
         made.append(result.to_dict())
         if options.json != "-":
-            print(result.summary(), flush=True)
+            verdicts, _, picture = result.summary().rpartition("\n")  # a path is not folded
+            print(f"{wrapped(verdicts)}\n{picture}", flush=True)
     return made

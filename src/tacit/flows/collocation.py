@@ -60,6 +60,8 @@ def first_step(path: Any, rates: Float) -> float:
 def step(path: Any, loss: Any, rates: Float, h: float, last: Step | None, rtol: float) -> Step | None:
     """The next step from rates q at its beginning: as long as the tolerance allows; None if there is none."""
     for _ in range(_ATTEMPTS):
+        if not h > _SMALLEST:
+            return None
         log_q = _newton_solve(path, loss, _guess(rates, h, last), h, rtol)
         if log_q is None:
             h *= 0.25

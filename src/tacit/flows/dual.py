@@ -90,7 +90,7 @@ class DualSquare:
         def excess(clock: float) -> float:
             return self._nearness(segment.state(clock)) - _REBASE / 2
 
-        if excess(segment.end) >= 0:
+        if excess(segment.end) >= 0 or excess(segment.start) <= 0:
             return segment
         clock = brentq(excess, segment.start, segment.end, xtol=1e-300, rtol=1e-12)
         return Segment(segment.start, float(clock), segment.state)

@@ -169,7 +169,7 @@ def _targets(until: Any, at: Any, start: float, problem: Problem) -> tuple[float
         _check_reachable(until, "until", start, problem.loss)
         if at is not None and at[-1] > until:
             raise InputError(f"at goes to accuracy {at[-1]:g}, beyond until={until:g}; leave until out")
-        return until, at
+        return until, at if at is None or at[-1] == until else np.append(at, until)
     if at is not None:
         return float(at[-1]), at
     if problem.loss.separating:

@@ -27,6 +27,8 @@ from tacit.flows.mirror import MirrorMap
 from tacit.flows.segments import Observation, Problem, Segment, Stall
 from tacit.potentials.arrays import quiet
 
+_EPS = float(np.finfo(float).eps)
+_NOISE = 1e-8  # of the margins: rounding that no flow is followed through
 _DROP = 40.0  # e^{-40} of the time is not worth counting
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
@@ -72,6 +74,12 @@ class DiagonalPath:
         moved = np.abs(slopes if self.map.power == np.inf else self.map.rapidity_rate(u) * slopes).max()
         return float(moved / max(min(np.abs(u).max(), 1.0), 1e-300))
 
+    def rounding(self, change: Float, u: Float) -> float:
+        """What the rounding of a change of θ does to the margins, relative to the largest, or to 1."""
+        slopes = _EPS * (np.abs(change) @ np.abs(self.reach))
+        noise = ((self.map.stiffness(u) * slopes) @ np.abs(self.Z).T).max()
+        return float(noise / max(np.abs(self.map.predictor(u) @ self.Z.T).max(), 1.0))
+
     def moved(self, theta: Float) -> DiagonalPath:
         """The path from there on."""
         return DiagonalPath(self.Z, self.reach, self.map.moved(theta @ self.reach))
@@ -116,6 +124,10 @@ class TangentPath:
         """A change of θ, as a change of the margins, relative to the margins gained since the start."""
         return float(np.abs(change @ self.K).max() / max(np.abs(total @ self.K).max(), 1e-300))
 
+    def rounding(self, change: Float, total: Float) -> float:
+        """Nothing to speak of: θ makes the margins without a detour over features."""
+        return 0.0
+
     def moved(self, theta: Float) -> TangentPath:
         """The path from there on."""
         return TangentPath(self.start, self.K, self.theta + theta)
@@ -150,7 +162,15 @@ class SeparatingFlow:
         while True:
             step = collocation.step(path, self.loss, rates, h, last, self.rtol)
             if step is None:
-                raise Stall("the integrator found no step that it can vouch for")
+                raise Stall(
+                    "the integrator found no step that it can vouch for (a deep network at a tiny scale "
+                    "stands still until it jumps, faster than floats can tell)"
+                )
+            if path.rounding(step.theta[-1], path.margins(step.theta[-1])[1]) > max(self.rtol, _NOISE):
+                raise Stall(
+                    "the features differ so much in size that rounding decides the margins; rescale them, "
+                    "each to a largest entry of about 1"
+                )
             piece = _Piece(self.loss, path, step, log_time, self.rtol)
             yield Segment(0.0, step.h, piece.state)
             log_time = piece.state(step.h).tell()

@@ -20,12 +20,14 @@ from scipy.integrate import LSODA
 from scipy.optimize import brentq
 
 from tacit.data import Float
+from tacit.flows.losses import Square
 from tacit.flows.segments import Problem, Segment, Stall, solver_segments
 from tacit.flows.weights import WeightFlow, WeightState
 from tacit.models.parametrizations import Weights
 
 _LOOK = np.linspace(0, 1, 9)  # where in a step the kink is looked for
 _SWITCHES = 10_000
+_FIRST = 0.1  # of the shortest time in which anything decays: the first step of a piece
 _TOUCH = 1e-12  # how far beyond the kink rounding alone may put a sample
 
 
@@ -42,7 +44,9 @@ class Sliding(WeightFlow):
         self.inputs = problem.X @ self.first["w"]
         self.size = float(np.abs(self.inputs).max() or np.abs(self.K).max())
         self.side, self.sign = np.sign(self.inputs), float(np.sign(self.first["a"]))
-        super().__init__(problem, {"a": self.first["a"], "ν": np.zeros(len(problem.X))}, self._velocity)
+        jacobian = None if problem.loss.separating else self._jacobian  # differences are noise near the end
+        unknowns = {"a": self.first["a"], "ν": np.zeros(len(problem.X))}
+        super().__init__(problem, unknowns, self._velocity, jacobian)
         self.sign = self.sign or float(np.sign(self._velocity(self.start)[0])) or 1.0
 
     def segments(self) -> Iterator[Segment]:
@@ -67,7 +71,7 @@ class Sliding(WeightFlow):
             event, touched = self._first_event(segment)
             if event is None:
                 yield segment
-                self._check_stall(segment.end, segment.state(segment.end).flat)
+                self._check_stall(segment.state(segment.end))
                 continue
             if event > segment.start:
                 yield Segment(segment.start, event, segment.state)
@@ -75,15 +79,22 @@ class Sliding(WeightFlow):
         raise Stall("the integrator gave up")
 
     def _solver_from(self, clock: float, unknowns: Float) -> LSODA:
+        """A solver whose first step is short: LSODA's own guess can be so long that it gives up at once."""
         sizes = np.full(len(unknowns), self.size / (np.abs(self.K).max() or 1.0))
         sizes[0] = abs(float(self.first["a"])) or 1.0
         atol = 1e-3 * self.rtol * sizes
-        return LSODA(self._rate, clock, unknowns, 1e300, rtol=self.rtol, atol=atol)
+        a, bent, p = self._pulls(self.start + unknowns[: self.start.size])
+        width = float(np.linalg.norm(self.K))
+        fastest = a * a * width + float(bent @ bent) + float(np.linalg.norm(p)) * width**0.5
+        first = max(_FIRST / (fastest or 1.0), 1e-12 * clock)
+        jac = None if self.jacobian is None else self._rate_jacobian
+        return LSODA(self._rate, clock, unknowns, 1e300, first, rtol=self.rtol, atol=atol, jac=jac)
 
     def _pulls(self, flat: Float) -> tuple[float, Float, Float]:
-        """a, t and p; a sliding sample has t = 0."""
-        a, t = float(flat[0]), np.where(self.side == 0, 0.0, self.inputs + self.K @ flat[1:])
-        return a, t, self.problem.loss.pull(a * self.parametrization.activation(t), self.problem.y)
+        """a, σ(t) and p; a sliding sample has t = 0, and σ is continued smoothly beyond the kink."""
+        a, t = float(flat[0]), self.inputs + self.K @ flat[1:]
+        bent = np.where(self.side > 0, t, np.where(self.side < 0, self.slope * t, 0.0))
+        return a, bent, self.problem.loss.pull(a * bent, self.problem.y)
 
     def _gated(self, p: Float) -> Float:
         """p·g, with the gate of its side for each sample; for sliding ones, the one that keeps them at 0."""
@@ -95,8 +106,21 @@ class Sliding(WeightFlow):
         return gated
 
     def _velocity(self, flat: Float) -> Float:
-        a, t, p = self._pulls(flat)
-        return np.append(p @ self.parametrization.activation(t), a * self._gated(p))
+        a, bent, p = self._pulls(flat)
+        return np.append(p @ bent, a * self._gated(p))
+
+    def _jacobian(self, flat: Float) -> Float:
+        """Of the velocity, for the square loss: p moves by −2c times as much as f = a·σ(t)."""
+        a, bent, p = self._pulls(flat)
+        gates = np.where(self.side > 0, 1.0, np.where(self.side < 0, self.slope, 0.0))
+        moves = np.column_stack([bent, a * gates[:, None] * self.K])  # of f, with a and ν
+        assert isinstance(self.problem.loss, Square)
+        pulls = -2 * self.problem.loss.factor(len(p)) * moves
+        rows = np.column_stack([self._gated(column) for column in pulls.T])
+        full = np.vstack([bent @ pulls, a * rows])
+        full[0, 1:] += (p * gates) @ self.K
+        full[1:, 0] += self._gated(p)
+        return full
 
     def _gain(self, velocity: Float) -> float:
         """a'² + ‖w'‖², with w' = Xᵀν'."""
@@ -111,8 +135,8 @@ class Sliding(WeightFlow):
 
     def _clearance(self, flat: Float) -> Float:
         """What must stay positive: samples on their side, gates of sliding ones in their range, a's sign."""
-        a, t, p = self._pulls(flat)
-        gates = self._gates(p)
+        a, _, p = self._pulls(flat)
+        gates, t = self._gates(p), self.inputs + self.K @ flat[1:]
         room = np.minimum(1 - gates, gates - self.slope) * self.size
         return np.append(np.where(self.side == 0, room, self.side * t), self.sign * a)
 
@@ -144,10 +168,15 @@ class Sliding(WeightFlow):
         return float(brentq(clearance, begin, end, xtol=1e-300, rtol=4 * np.finfo(float).eps))
 
     def _decide(self, flat: Float, side: Float, touched: NDArray[np.bool_]) -> Float:
-        """The side to which each sample at the kink goes, 0 if it slides; the others keep theirs."""
+        """The side to which each sample at the kink goes, 0 if it slides; the others keep theirs.
+
+        A sample that nothing pulls at the kink, of target 0, passes it.
+        """
         gates = self._gates(self._pulls(flat)[2])
         leaving = np.where(gates > (1 + self.slope) / 2, 1.0, -1.0)
         self.side = np.where(touched, np.where(side == 0, leaving, 0.0), side)
+        passing = (self.side == 0) & (self._pulls(flat)[2] == 0)
+        self.side = np.where(passing, -side, self.side)
         for _ in range(len(side) + 1):
             sliding = self.side == 0
             p = self._pulls(flat)[2]

@@ -11,8 +11,9 @@ events have to be located, where a sample's margin comes down to g (it enters) o
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,40 +21,49 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from tacit.data import Float, Index
-from tacit.errors import NotConvergedError
+from tacit.flows.catching_up import Place, Step
 from tacit.flows.mirror import MirrorMap
 from tacit.flows.separating import DiagonalPath
-from tacit.limits.equations import newton_direction
 from tacit.limits.margin_path import Kink, at_the_kernel_end, check_path, depth_of, geometry_of
-from tacit.limits.support import least_norm_support
+from tacit.limits.newton import Separable
 from tacit.potentials.arrays import quiet
 
 _GROWTH = 1.3  # of g in one look ahead
 _FIRST = 0.1  # g of the first, in units of the predictor's scale
-_TOUCH = 1e-9  # relative misfit at which a sample is a combination of others
-_ABRUPT = 1e-3
-_CLEAR = 1e-12  # by how much rounding alone may violate a condition
-_NEWTON = 60
+_SHORTEST = 1e-13  # relative growth of g that is none
+_NEAR = 1e-12  # relative growth of g over which nothing can go wrong
+_BRIEF = 1e-3  # relative growth of g over which the ends tell all
+_EARLIER = 20  # events in a step that may hide each other
+_CROWDED, _TURNS = 1e-4, 50  # relative growth of g, and how many supports may follow each other in it
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SweepingPath:
     """The infinite-scale flow at each μ = α^D/γ̃.
 
     mu: in the order asked for. predictors: w/γ̃, so that the smallest margin is 1, (len(mu), d). duals: θ ≥ 0,
-    (len(mu), N), which only grow as μ falls. support: the samples with margin 1 that still push. events:
-    which samples come to have margin 1 and cease to, from large μ to small.
+    (len(mu), N), which only grow as μ falls. support: the samples with margin 1 that still push. converged:
+    where all that is known; elsewhere predictors and duals are NaN. events: which samples come to have margin
+    1 and cease to, from large μ to small. down_to: the μ to which the process was followed.
     """
 
     mu: Float
     predictors: Float
     duals: Float
     support: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
     events: list[Kink]
+    down_to: float
     depth: float
     seconds: float
-    X: Float = field(repr=False)
-    y: Float = field(repr=False)
+    X: Float
+    y: Float
+
+    def __repr__(self) -> str:
+        state = "converged" if self.converged.all() else f"{int((~self.converged).sum())} NOT converged"
+        ends = f"μ {self.mu.max():.4g} to {self.mu.min():.4g}"
+        points, events = f"{len(self.mu)} points, {ends}", f"{len(self.events)} events"
+        return f"SweepingPath(depth {self.depth:g}, {points}, {events}, {state})"
 
     def summary(self) -> str:
         """The process in a line."""
@@ -68,74 +78,34 @@ class SweepingPath:
             "predictors": self.predictors.tolist(),
             "duals": self.duals.tolist(),
             "support": [np.flatnonzero(row).tolist() for row in self.support],
+            "converged": self.converged.tolist(),
             "events": [{"mu": e.mu, "sample": e.sample, "enters": e.enters} for e in self.events],
+            "down_to": self.down_to,
             "seconds": self.seconds,
         }
 
 
 @dataclass(frozen=True, eq=False)
 class _Sweep:
-    """Where the process is: margins of the support equal g."""
+    """Where the process is, the step that led there, and who has the margin g."""
 
-    path: DiagonalPath
-    weight: Float
-    g: float
-    theta: Float
-    support: Index
-    touching: Index  # with those that keep the margin g without pushing
-    unit: float  # a g at which the predictor has grown to its scale
+    place: Place
+    step: Step
+    touching: Index
 
-    def reach(self, g: float) -> tuple[Float, Float, Float] | None:
-        """Increments of θ on the support that bring its margins to g; with them, all margins and rates."""
-        A, change = self.support, np.zeros_like(self.theta)
-        for _ in range(_NEWTON):
-            margins, u = self.path.margins(change)
-            if not np.isfinite(margins).all():
-                return None
-            metric = self.path.map.stiffness(u) / self.weight
-            if not np.isfinite(metric).all():
-                return None
-            step, _ = newton_direction(self.path.Z[A], metric, g - margins[A], np.zeros_like(metric))
-            if not np.isfinite(step).all():
-                return None
-            change[A] += step
-            if np.abs(step).max() <= 1e-14 * max(np.abs(self.theta[A] + change[A]).max(), 1e-300):
-                rates, _ = newton_direction(self.path.Z[A], metric, np.ones(len(A)), np.zeros_like(metric))
-                return change, margins, rates
-        return None
+    @property
+    def g(self) -> float:
+        """The least of the margins."""
+        return self.place.g
 
-    def clearance(self, g: float) -> Float | None:
-        """Relative: margins above g of samples off the support, rates of those on it; all must be ≥ 0."""
-        reached = self.reach(g)
-        if reached is None:
-            return None
-        _, margins, rates = reached
-        clear = (margins - g) / g
-        clear[self.support] = rates / np.abs(rates).max()
-        return clear
+    @property
+    def support(self) -> Index:
+        """Who pushes."""
+        return self.step.support
 
-    def moved(self, g: float) -> _Sweep:
-        """The process at g, on the same support."""
-        reached = self.reach(g)
-        if reached is None:
-            raise NotConvergedError(f"the sweeping process could not be followed to μ = {1 / g:.6g}")
-        return replace(self, path=self.path.moved(reached[0]), g=g, theta=self.theta + reached[0])
-
-    def supported_by(self, candidates: Index, contact: Index) -> _Sweep:
-        """The same place with those of the candidates that push from here on; contact: all of margin g.
-
-        Their rates r ≥ 0 solve (K r)_n ≥ 1, r_n((K r)_n − 1) = 0, the conditions of an ℓ2 margin. A sample
-        that is Σ c_k z_k of theirs with Σc = 1 keeps the margin g too: it touches without pushing.
-        """
-        u = self.path.margins(np.zeros_like(self.theta))[1]
-        rows = self.path.Z * np.sqrt(self.path.map.stiffness(u) / self.weight)
-        rows /= float(np.abs(rows[contact]).max()) or 1.0
-        pushing = candidates[least_norm_support(rows[candidates])]
-        Z, others = self.path.Z, np.setdiff1d(contact, pushing)
-        shares = np.linalg.lstsq(Z[pushing].T, Z[others].T, rcond=None)[0]
-        misfit = np.abs(shares.T @ Z[pushing] - Z[others]).max(axis=1, initial=0.0)
-        held = (misfit <= _TOUCH * np.abs(Z).max()) & (np.abs(shares.sum(axis=0) - 1) <= _TOUCH)
-        return replace(self, support=pushing, touching=np.union1d(pushing, others[held]))
+    def to(self, g: float) -> Step | None:
+        """The step to g on the same support."""
+        return self.place.step(self.support, g)
 
 
 @quiet
@@ -144,77 +114,127 @@ def sweeping_path(X: Any, y: Any, mu: Any, *, depth: float = 2, model: Any = Non
 
     mu: positive numbers in any order. model: in place of depth, as for `margin_path`. Moroshko et al. 2020
     leave open whether the flow follows the Q_μ path when a support vector leaves; it follows this one.
+
+    Where samples tie to the last digit it may be impossible to tell who pushes: then the process is known
+    down to some μ only, and `converged` says for which of those asked for.
     """
     begun = time.perf_counter()
     X, y, levels = check_path(X, y, mu)
     Z = y[:, None] * X
     geometry = geometry_of(depth, model, Z.shape[1])
-    start = MirrorMap.at(geometry.power, geometry.log_scale, np.zeros(Z.shape[1]))
+    predictors, duals = np.full((len(levels), Z.shape[1]), np.nan), np.full((len(levels), len(Z)), np.nan)
+    support, converged = np.zeros((len(levels), len(Z)), dtype=bool), np.zeros(len(levels), dtype=bool)
     events: list[Kink] = []
-    everyone, path = np.arange(len(Z)), DiagonalPath(Z, Z / geometry.weight, start)
-    unit = 1 / float(np.max(np.abs(at_the_kernel_end(Z, geometry)[0].predictor) / np.exp(geometry.log_scale)))
-    here = _Sweep(path, geometry.weight, 0.0, np.zeros(len(Z)), everyone, everyone, unit)
-    here = here.supported_by(everyone, everyone)
-    shape = (len(levels), Z.shape[1])
-    predictors, duals = np.empty(shape), np.empty((len(levels), len(Z)))
-    support = np.zeros((len(levels), len(Z)), dtype=bool)
+    here = _start(Z, geometry, float(levels.max()))
     for i in np.argsort(-levels):
-        here = _follow(here, 1 / levels[i], events)
-        _, u = here.path.margins(np.zeros(len(Z)))
-        predictors[i], duals[i] = here.path.map.predictor(u) * levels[i], here.theta
-        support[i, here.support] = True
+        here = here and _follow(here, 1 / levels[i], events)
+        if here is None or here.g < 1 / levels[i]:
+            break
+        predictors[i], duals[i] = here.place.predictor() * levels[i], here.place.theta
+        support[i, here.support], converged[i] = True, True
+    reached = math.inf if here is None else 1 / here.g
     return SweepingPath(
-        levels, predictors, duals, support, events, depth_of(geometry), time.perf_counter() - begun, X, y
+        mu=levels,
+        predictors=predictors,
+        duals=duals,
+        support=support,
+        converged=converged,
+        events=events,
+        down_to=float(levels.min() if converged.all() else reached),
+        depth=depth_of(geometry),
+        seconds=time.perf_counter() - begun,
+        X=X,
+        y=y,
     )
 
 
+def _start(Z: Float, geometry: Separable, largest: float) -> _Sweep | None:
+    """The process a little after g = 0, where the geometry is that of a kernel."""
+    kernel = at_the_kernel_end(Z, geometry)[0]
+    unit = 1 / float(np.max(np.abs(kernel.predictor) / np.exp(geometry.log_scale)))
+    start = MirrorMap.at(geometry.power, geometry.log_scale, np.zeros(Z.shape[1]))
+    place = Place(DiagonalPath(Z, Z / geometry.weight, start), geometry.weight, 0.0, np.zeros(len(Z)))
+    step = place.turned(min(_FIRST * unit, 1 / largest), np.arange(len(Z)), kernel.support)
+    return None if step is None else _Sweep(place.moved(step), step, step.contact)
+
+
 def _follow(here: _Sweep, goal: float, events: list[Kink]) -> _Sweep:
-    """The process at g = goal, with all events on the way."""
+    """The process at g = goal, or as far as it can be followed, with all events on the way."""
+    turns, since = 0, here.g
     while here.g < goal:
-        ahead = min(goal, max(_GROWTH * here.g, _FIRST * here.unit))
-        clear = here.clearance(ahead)
-        while clear is None:
-            ahead = here.g + (ahead - here.g) / 4
-            clear = here.clearance(ahead)
-            if ahead <= here.g * (1 + 1e-14):
-                raise NotConvergedError(
-                    f"the sweeping process could not be followed beyond μ = {1 / here.g:.6g}"
-                )
-        late = np.flatnonzero(clear < -_CLEAR)
-        if not len(late):
-            here = here.moved(ahead)
+        step = _ahead(here, min(goal, _GROWTH * here.g))
+        if step is not None and step.clear():
+            here = _moved(here, here.place, step, here.touching, events)
             continue
-        crossings = {int(n): _crossing(here, ahead, n) for n in late}
-        sample = min(crossings, key=lambda n: crossings[n])
-        _check_continuous(here, crossings[sample], sample)
-        before = here.moved(crossings[sample]) if crossings[sample] > here.g else here
-        contact = np.union1d(before.touching, [sample])
-        here = before.supported_by(
-            np.setdiff1d(contact, [sample] if sample in before.support else []), contact
-        )
-        for n in np.setxor1d(before.touching, here.touching):
-            events.append(Kink(1 / here.g, int(n), bool(n in here.touching)))
+        turns, since = (turns + 1, since) if here.g < (1 + _CROWDED) * since else (0, here.g)
+        after = _past_event(here, step, goal, events)
+        if after is None or turns > _TURNS + 4 * len(here.place.theta):
+            break
+        here = after
     return here
 
 
-def _check_continuous(here: _Sweep, g: float, sample: int) -> None:
-    """A condition that is violated at once and by much is not violated: its rates are lost in rounding."""
-    after = here.clearance(g * (1 + 1e-7)) if g > here.g else None
-    if after is not None and after[sample] < -_ABRUPT:
-        raise NotConvergedError(
-            f"the sweeping process cannot be followed beyond μ = {1 / g:.6g}: which samples push there is "
-            "below the rounding of the data; ask for larger μ"
-        )
+def _ahead(here: _Sweep, g: float) -> Step | None:
+    """The step to g on the same support; less far if there is none, or if more may happen than is seen."""
+    step = here.to(g)
+    while g - here.g > _SHORTEST * here.g and (step is None or _hides(here, step)):
+        g = here.g + (g - here.g) / 4
+        step = here.to(g)
+    return step
 
 
-def _crossing(here: _Sweep, ahead: float, n: Any) -> float:
-    """The g at which this sample's condition is first violated."""
+def _hides(here: _Sweep, step: Step) -> bool:
+    return step.g - here.g > _BRIEF * here.g and step.clear() and step.dips(here.step)
+
+
+def _moved(here: _Sweep, place: Place, step: Step, contact: Index, events: list[Kink]) -> _Sweep:
+    """The process after a step from a place where contact has the margin g, with what changes there."""
+    touching = np.intersect1d(contact, step.contact)
+    for n in np.setxor1d(here.touching, touching):
+        events.append(Kink(float(1 / place.g), int(n), bool(n in touching)))
+    return _Sweep(place.moved(step), step, touching)
+
+
+def _past_event(here: _Sweep, step: Step | None, goal: float, events: list[Kink]) -> _Sweep | None:
+    """The process beyond the first violation in a step on the same support; None if no support leads on.
+
+    step: None if even a short one is not found.
+    """
+    event = here.to(here.g) if step is None else _first_event(here, step)
+    if event is None:
+        return None
+    place, guess = here.place.moved(event), here.support
+    if step is not None:
+        if step.g - event.g <= _NEAR * event.g:
+            return _moved(here, here.place, step, here.touching, events)
+        guess = np.setdiff1d(guess, step.falling)
+        guess = np.union1d(guess, np.intersect1d(step.short, event.contact))
+    after = place.turned(min(goal, _GROWTH * event.g), event.contact, guess)
+    return None if after is None else _moved(here, place, after, event.contact, events)
+
+
+def _first_event(here: _Sweep, step: Step) -> Step | None:
+    """The step to the g at which the first of all conditions begins to be violated."""
+    event = here.to(_crossing(here, step))
+    for _ in range(_EARLIER):  # what is violated at the end need not be what is violated first
+        if event is None or event.g <= here.g or event.clear():
+            break
+        event = here.to(_crossing(here, event))
+    return event
+
+
+def _crossing(here: _Sweep, step: Step) -> float:
+    """The g at which a condition that is violated at the end of this step begins to be."""
+    falling = np.isin(step.support, step.falling)
 
     def clear(g: float) -> float:
-        found = here.clearance(g)
-        return float("nan") if found is None else float(found[n])
+        found = here.to(g)
+        if found is None:
+            return -1.0
+        rates = found.rates[falling] / np.abs(found.rates).max()
+        return float(np.append(rates, found.margins[step.short] / g - 1).min())
 
-    begin = here.g * (1 + 1e-13) if here.g > 0 else 1e-12 * ahead
-    if clear(begin) <= 0:
+    begin = here.g * (1 + _SHORTEST)
+    if begin >= step.g or clear(begin) <= 0:
         return here.g
-    return float(brentq(clear, begin, ahead, xtol=1e-300, rtol=1e-13))
+    return float(brentq(clear, begin, step.g, xtol=1e-300, rtol=1e-13))

@@ -14,14 +14,24 @@ from numpy.typing import NDArray
 from tacit.data import Float
 from tacit.errors import InputError
 from tacit.flows.losses import Exponential, Logistic, Loss
-from tacit.outputs import MADE_BY
+from tacit.outputs import MADE_BY, as_json
 from tacit.potentials.arrays import quiet
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
+class Known:
+    """Values that need not be computed any more."""
+
+    values: Float
+
+    def __call__(self, which: slice = slice(None)) -> Float:
+        return self.values[which]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
     """Gradient flow at T recorded instants.
 
@@ -47,6 +57,18 @@ class Trajectory:
     y: Float = field(repr=False)
     _log_times: Callable[[], Float] = field(repr=False)
     _kernels: Callable[[slice], Float] = field(repr=False)
+
+    def __repr__(self) -> str:
+        first, last = self.accuracy[[0, -1]]
+        state = "converged" if self.converged else "NOT converged"
+        return (
+            f"Trajectory({self.model!r}, {self.loss_function.name}, accuracy {first + 0.0:.4g} → {last:.6g}, "
+            f"{len(self.accuracy)} instants, {state})"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled and copied: what would be computed on demand is computed."""
+        return {**vars(self), "_log_times": Known(self.log_time), "_kernels": Known(self.kernel_distance)}
 
     @cached_property
     def log_time(self) -> Float:
@@ -122,8 +144,8 @@ class Trajectory:
         return flow_report(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists, ready for JSON."""
-        return {
+        """Plain numbers and lists, ready for JSON; None for infinities, such as log_time at the start."""
+        content = {
             "model": repr(self.model),
             "loss": self.loss_function.name,
             "method": self.method,
@@ -141,6 +163,7 @@ class Trajectory:
             "predictor": self.predictor.tolist(),
             **self._held(),
         }
+        return {key: as_json(value) for key, value in content.items()}
 
     def _held(self) -> dict[str, Any]:
         """Margins and supports, for losses of margins."""

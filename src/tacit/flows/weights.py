@@ -16,6 +16,7 @@ from tacit.potentials.arrays import quiet
 
 _EPS = float(np.finfo(float).eps)
 _STILL = 1e-10  # the part of a weight's whole movement below which it stands still, given as much time again
+_IDLE = 1e-3  # the gain in accuracy, given as much time again, that counts as none
 _IMPLICIT = 600  # unknowns up to which an implicit method can afford its Jacobian, without a formula for it
 
 
@@ -126,7 +127,7 @@ class WeightFlow:
             )
         for segment in solver_segments(self._solver(), self._state):
             yield segment
-            self._check_stall(segment.end, segment.state(segment.end).flat)
+            self._check_stall(segment.state(segment.end))
 
     def _solver(self) -> Any:
         """A solver for the displacement of the weights: small where they hardly move, and exact there too."""
@@ -183,15 +184,37 @@ class WeightFlow:
         full[-1, -1] = -(velocity @ velocity)
         return full
 
-    def _check_stall(self, clock: float, theta: Float) -> None:
-        """Stop where the weights have come to rest, or left the range of floats."""
+    @quiet
+    def _check_stall(self, state: WeightState) -> None:
+        """Stop where the weights rest or leave the range of floats, or the residual is rounding."""
+        theta = state.flat
         if not np.isfinite(theta).all():
             raise Stall("the weights left the range of floats")
-        moving = np.abs(self._of_weights(self.velocity(theta))) * clock
+        outputs = self.outputs(state)
+        if not self.relative and self._is_rounding(state, outputs):
+            raise Stall("the residual has reached the rounding of the data; ask for a smaller accuracy")
+        velocity = self.velocity(theta)
+        moving = np.abs(self._of_weights(velocity)) * state.clock
         moved = np.abs(self._of_weights(theta - self.start))
         rounding = _EPS * _STILL * float(np.abs(theta).max())
-        if (moving <= _STILL * moved + rounding).all() or moving.max() <= 1e-3 * _STILL * moved.max():
+        rests = (moving <= _STILL * moved + rounding).all() or moving.max() <= 1e-3 * _STILL * moved.max()
+        if rests and self._gaining(velocity, outputs) * state.clock < _IDLE:
             raise Stall(
                 "a stationary point with nonzero loss: every weight has come to rest (the model cannot fit "
-                "these data from here, or its accuracy is at the rounding of floats)"
+                "these data from here)"
             )
+
+    def _gaining(self, velocity: Float, outputs: Float) -> float:
+        """The rate at which the accuracy grows: small steps may still be all that is missing."""
+        gain = self._gain(velocity)
+        return (
+            gain
+            if self.relative
+            else gain * float(np.exp(self.problem.loss.accuracy(outputs, self.problem.y)))
+        )
+
+    def _is_rounding(self, state: WeightState, outputs: Float) -> bool:
+        """Is the residual what the rounding of sums of such terms makes of 0?"""
+        sizes = {name: np.abs(w) for name, w in self.weights(state).items()}
+        terms = np.abs(np.asarray(self.parametrization.outputs(sizes, np.abs(self.X))))
+        return bool((np.abs(self.problem.y - outputs) <= 4 * _EPS * terms).all())

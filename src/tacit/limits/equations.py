@@ -83,7 +83,8 @@ def _independent_rows(X: Float, y: Float, tol: float) -> tuple[Index, bool]:
     lower, target = R[:rank].T, (y / lengths)[pivots]
     fitted = lower @ np.linalg.lstsq(lower, target, rcond=None)[0]
     misfit = np.linalg.norm(target - fitted)
-    return np.sort(pivots[:rank]), bool(misfit <= max(tol, 1e-12) * np.linalg.norm(target))
+    consistent = rank == len(y) or misfit <= max(tol, 1e-12) * np.linalg.norm(target)
+    return np.sort(pivots[:rank]), bool(consistent)
 
 
 def _refuse(X: Float, y: Float) -> NoReturn:

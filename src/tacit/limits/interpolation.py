@@ -14,10 +14,12 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.limits.ends import least_l1, least_quadratic
 from tacit.limits.equations import Equations, prepare
 from tacit.limits.kkt import best_multipliers, relative_residual, stationarity
+from tacit.limits.metric import least_in_metric
 from tacit.limits.networks import check_network, least_norm
 from tacit.limits.neuron import check_sign, neuron_targets
 from tacit.limits.newton import Separable
 from tacit.limits.radial import least_radial
+from tacit.limits.rank_one import checked_rank_one
 from tacit.limits.separable import Solution, minimize_separable
 from tacit.models import LinearNetwork, Neuron
 from tacit.potentials import (
@@ -112,9 +114,10 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
     potential = potential_of(model, X.shape[1])
     targets = y
     if isinstance(model, Neuron):
-        check_sign(model, X, y)
         targets = neuron_targets(model, y)
     equations = prepare(X, targets, tol)
+    if isinstance(model, Neuron):
+        check_sign(model, X, y)
     solution = _minimize(potential, equations, X.shape[1])
     w, nu = solution.predictor, equations.dual(solution.nu)
     feasibility = relative_residual(X, targets, w)
@@ -128,7 +131,7 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
         value=float(potential.value(w)),
         feasibility=feasibility,
         stationarity=kkt,
-        converged=bool(solution.settled and _within(tol, X, targets, w, nu, feasibility, kkt)),
+        converged=bool(solution.settled and _within(tol, potential, X, targets, w, nu, feasibility, kkt)),
         iterations=solution.iterations,
         rank=len(equations.y),
         seconds=time.perf_counter() - begun,
@@ -145,7 +148,8 @@ def _network_limit(model: LinearNetwork, X: Any, y: Any, tol: float, begun: floa
     neuron = model.as_neuron()
     if neuron is not None:
         found = limit(neuron, X, Y[:, 0], tol=tol)
-        return replace(found, predictor=found.predictor[:, None], model=model)
+        distance = checked_rank_one(found, model, neuron, tol)
+        return replace(found, predictor=found.predictor[:, None], model=model, distance=distance)
     solution, distance = least_norm(model, X, Y, tol)
     theta, nu = solution.predictor, solution.nu
     feasibility = relative_residual(X, Y, theta)
@@ -153,7 +157,7 @@ def _network_limit(model: LinearNetwork, X: Any, y: Any, tol: float, begun: floa
     return Limit(
         predictor=theta,
         dual=nu if model.outputs > 1 else nu[:, 0],
-        value=float(np.sum(theta**2) / 2),
+        value=float(Quadratic().value(theta)),
         feasibility=feasibility,
         stationarity=kkt,
         converged=bool(feasibility <= tol and kkt <= tol),
@@ -169,7 +173,14 @@ def _network_limit(model: LinearNetwork, X: Any, y: Any, tol: float, begun: floa
 
 @quiet
 def _within(
-    tol: float, X: Float, y: Float, w: Float, nu: Float, feasibility: float, stationarity: float
+    tol: float,
+    potential: Any,
+    X: Float,
+    y: Float,
+    w: Float,
+    nu: Float,
+    feasibility: float,
+    stationarity: float,
 ) -> bool:
     """Are both residuals within the tolerance; or as small as rounding of w and ν lets them be, and 1e-6?"""
     if feasibility > tol:
@@ -178,7 +189,10 @@ def _within(
         feasibility = tol if feasibility <= min(rounding, _ROUGH) else feasibility
     if stationarity > tol:
         slope = np.abs(X.T @ nu).max() or 1.0
-        rounding = 4 * _EPS * float((np.abs(X).T @ np.abs(nu)).max() / slope)
+        sums = (np.abs(X).T @ np.abs(nu)).max()
+        if np.ndim(getattr(potential, "metric", 0.0)) == 2:
+            sums = max(sums, (np.abs(potential.metric) @ np.abs(w)).max())
+        rounding = 4 * _EPS * float(sums / slope)
         stationarity = tol if stationarity <= min(rounding, _ROUGH) else stationarity
     return feasibility <= tol and stationarity <= tol
 
@@ -201,10 +215,10 @@ def _minimize(potential: Any, equations: Equations, features: int) -> Solution:
     match potential:
         case L1(weight=weight):
             return least_l1(equations, np.broadcast_to(np.asarray(weight, float), (features,)))
+        case Quadratic(metric=metric) if np.ndim(metric) == 2:
+            return least_in_metric(equations, metric)
         case Quadratic(metric=metric):
-            inverse = 1 / np.asarray(metric, float) if np.ndim(metric) < 2 else np.linalg.inv(metric)
-            shape = inverse.shape if np.ndim(metric) == 2 else (features,)
-            return least_quadratic(equations, np.broadcast_to(inverse, shape))
+            return least_quadratic(equations, np.broadcast_to(1 / np.asarray(metric, float), (features,)))
         case NeuronPotential() | Power() | Bregman(potential=NeuronPotential() | Power()):
             return least_radial(equations, potential)
         case Bregman() | Hypentropy() | DeepHypentropy() | WeightDistance():

@@ -20,6 +20,10 @@ from tacit.errors import NotConvergedError
 _TIE = 1e-9  # relative: a slope this near its bound, a margin this near 1, a coordinate this near 0
 _LISTED = 5  # dimension of a face up to which all its vertices are found
 _TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+_LOST = (
+    "the ℓ1 margin is lost in rounding: the sizes of the samples or features differ too much, or the classes "
+    "nearly touch; measure the features in units that suit them, or drop near-duplicates of opposite labels"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,24 +36,28 @@ class Vertex:
 
 def least_l1_margin(Z: Float, weight: Float) -> Vertex:
     """A vertex of the solutions, solved to rounding on the basis that the simplex method found."""
-    columns = np.abs(Z).max(axis=0)
-    columns[columns == 0] = 1.0
-    rows = np.abs(Z / columns).max(axis=1)
-    A, cost = Z / columns / rows[:, None], weight / columns
+    sizes = np.abs(Z).max(axis=0)
+    columns = np.exp2(np.round(np.log2(np.where(sizes > 0, sizes, 1.0))))  # powers of 2 round nothing
+    balanced, cost = Z / columns, weight / columns
+    rows = np.abs(balanced).max(axis=1)
+    A = balanced / rows[:, None]
     unit, size = float(np.median(cost)), float(1 / rows.min())
-    program = linprog(
-        np.concatenate([cost, cost]) / unit,
-        A_ub=-np.hstack([A, -A]),
-        b_ub=-1 / rows / size,
-        method="highs",
-        options=_TIGHT,
-    )
+    for options in (_TIGHT, None):  # the vertex is solved to rounding in any case
+        program = linprog(
+            np.concatenate([cost, cost]) / unit,
+            A_ub=-np.hstack([A, -A]),
+            b_ub=-1 / rows / size,
+            method="highs",
+            options=options,
+        )
+        if program.status == 0:
+            break
     if program.status != 0 or program.x is None:
-        raise NotConvergedError(f"the linear program for the ℓ1 margin failed: {program.message}")
+        raise NotConvergedError(f"{_LOST} ({program.message})")
     plus, minus = np.split(program.x, 2)
-    w = (plus - minus) / columns * size
     dual = np.maximum(-program.ineqlin.marginals, 0.0) * unit / rows
-    return polished(Z, weight, Vertex(w, dual))
+    vertex = polished(balanced, cost, Vertex((plus - minus) * size, dual))
+    return Vertex(vertex.predictor / columns, vertex.dual)
 
 
 def polished(Z: Float, weight: Float, rough: Vertex) -> Vertex:
@@ -57,7 +65,8 @@ def polished(Z: Float, weight: Float, rough: Vertex) -> Vertex:
     w, dual = rough.predictor, rough.dual
     used = np.flatnonzero(np.abs(w) > _TIE * np.abs(w).max())
     tight = np.flatnonzero(Z @ w < 1 + 1e-7)
-    pulling = np.flatnonzero(dual > _TIE * dual.max())
+    pull = dual * np.abs(Z).max(axis=1)
+    pulling = np.flatnonzero(pull > _TIE * pull.max())
     exact, slopes = np.zeros_like(w), np.zeros_like(dual)
     exact[used], slopes[pulling] = w[used], dual[pulling]
     basis, signed = Z[np.ix_(tight, used)], (weight * np.sign(w))[used]
@@ -66,9 +75,19 @@ def polished(Z: Float, weight: Float, rough: Vertex) -> Vertex:
         exact[used] += np.linalg.lstsq(basis, 1 - basis @ exact[used], rcond=None)[0]
         slopes[pulling] += np.linalg.lstsq(rows.T, signed - rows.T @ slopes[pulling], rcond=None)[0]
     if not ((Z @ exact).min() > 1 - 1e-12 and np.abs(exact - w).max() < 1e-6 * np.abs(w).max()):
-        exact = w / min((Z @ w).min(), 1.0)
+        exact = _feasible(Z, w, used)
     within = np.abs(Z.T @ slopes) <= weight * (1 + 1e-12)
     return Vertex(exact, slopes if within.all() and slopes.min() >= 0 else dual)
+
+
+def _feasible(Z: Float, w: Float, used: Index) -> Float:
+    """These coordinates of w, made large enough for every margin to be 1."""
+    kept = np.zeros_like(w)
+    kept[used] = w[used]
+    least = float((Z @ kept).min())
+    if not least > 0:
+        raise NotConvergedError(_LOST)
+    return kept / min(least, 1.0)
 
 
 def solutions(Z: Float, weight: Float, vertex: Vertex) -> tuple[bool, Float]:
@@ -78,6 +97,8 @@ def solutions(Z: Float, weight: Float, vertex: Vertex) -> tuple[bool, Float]:
     points = [face.embed(vertex.predictor)]
     while face.free:
         span = _directions(points)
+        if len(span) == len(face.free):
+            break
         direction = rng.standard_normal(len(face.free))
         direction -= span.T @ (span @ direction)
         ends = [face.extreme(sign * direction) for sign in (1.0, -1.0)]

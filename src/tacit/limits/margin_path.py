@@ -43,7 +43,7 @@ class Kink:
     enters: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MarginPath:
     """argmin Q_μ(w) subject to y_n x_n·w ≥ 1, for each μ.
 
@@ -63,6 +63,11 @@ class MarginPath:
     geometry: Separable = field(repr=False)
     X: Float = field(repr=False)
     y: Float = field(repr=False)
+
+    def __repr__(self) -> str:
+        state = "converged" if self.converged.all() else f"{int((~self.converged).sum())} NOT converged"
+        ends = f"μ {self.mu.max():.4g} to {self.mu.min():.4g}"
+        return f"MarginPath(depth {self.depth:g}, {len(self.mu)} points, {ends}, {state})"
 
     @cached_property
     def kinks(self) -> list[Kink]:

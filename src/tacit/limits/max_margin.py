@@ -26,7 +26,7 @@ from tacit.separation import check_separable
 
 _VOUCHED = 1e-9
 _STRIDE, _SHORTEST = 0.5, 1e-4  # of log(p − 1), on the way from p = 2 to 1
-_NO_PULL = 1e-12  # multipliers this small, relative to the largest, are rounding
+_NO_PULL = 1e-12  # pulls ν_n|z_n| this small, relative to the largest, are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,8 @@ def max_margin(X: Any, y: Any, norm: Any) -> Margin:
     Z = y[:, None] * X
     found = _solve(Z, goal)
     w, dual = found.predictor, found.dual
-    dual = np.where(dual > _NO_PULL * dual.max(), dual, 0.0) if dual.any() else dual
+    pull = dual * np.abs(Z).max(axis=1)
+    dual = np.where(pull > _NO_PULL * pull.max(), dual, 0.0)
     kkt = margin_residual(goal, Z, w, dual)
     return Margin(
         predictor=w,

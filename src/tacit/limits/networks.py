@@ -15,14 +15,16 @@ import numpy as np
 
 from tacit.data import Float, as_floats
 from tacit.errors import InputError, NoPotentialError
-from tacit.limits.ends import least_quadratic
 from tacit.limits.equations import prepare
-from tacit.limits.imbalance import imbalance_level, visible
+from tacit.limits.imbalance import imbalance_level
+from tacit.limits.neuron import units
+from tacit.limits.radial import smallest
 from tacit.limits.separable import Solution
 from tacit.limits.wide import distance_bound
 from tacit.models import LinearNetwork
 
-_ORTHOGONAL = 1e-10
+_ROUNDED = 1e-12  # a distance, relative to the solution, that is none
+_SMALL = 1e-2  # a distance, relative to the solution, that one may not care about
 _FITTED = 1e-3  # relative residual at which a flow counts as fitting the data
 
 
@@ -45,32 +47,47 @@ def least_norm(model: LinearNetwork, X: Float, Y: Float, tol: float) -> tuple[So
     `NoPotentialError` where that is more than the tolerance, relative to the solution.
     """
     solution = least_norm_solution(X, Y, tol)
+    bound, size = distance_bound(model.inner, model.outer, X, Y), float(np.linalg.norm(solution.predictor, 2))
+    rounding = _ROUNDED * float(np.abs(model.inner).max()) * float(np.abs(model.outer).max())
+    if not bound <= (tol * size if size > 0 else rounding):
+        raise NoPotentialError(_unknown(bound, size))
     _check_fit(model, X, Y)
-    bound = 0.0
-    if not _orthogonal(model, X):
-        bound = distance_bound(model.inner, model.outer, X, Y)
-        size = float(np.linalg.norm(solution.predictor, 2))
-        if not bound <= tol * size:
-            raise NoPotentialError(
-                "no potential decides where this linear network ends: its flow conserves the imbalance "
-                "UᵀU − VᵀV and the part of U that X does not see, and how the predictor UVᵀ moves depends on "
-                "both, not on the predictor alone. What is known: if it fits the data it ends within "
-                f"{bound:.3g} of the solution of least norm (in spectral norm; its own is {size:.3g}), "
-                "nearer the smaller that part is; LinearNetwork.orthogonal ends there exactly, and "
-                "tacit.flow tells where this one does"
-            )
-    return solution, bound
+    return solution, bound if bound > _ROUNDED * size else 0.0
+
+
+def _unknown(bound: float, size: float) -> str:
+    """Why the limit is not known, and what is."""
+    least = f"the solution of least norm, whose spectral norm is {size:.3g}"
+    if size == 0:
+        least = "0, the solution of least norm"
+    what = (
+        "take that for its limit with a larger tol"
+        if bound < _SMALL * size
+        else "nearer the smaller that part is: LinearNetwork.orthogonal ends there exactly"
+    )
+    return (
+        "no potential decides where this linear network ends: its flow conserves the imbalance UᵀU − VᵀV and "
+        "the part of U that X does not see, and how the predictor UVᵀ moves depends on both. If it fits the "
+        f"data it ends within {bound:.3g} of {least}; {what}. tacit.flow tells where it does end"
+    )
 
 
 def _check_fit(model: LinearNetwork, X: Float, Y: Float) -> None:
     """Return if the flow fits the data: a positive level of imbalance grants it, of others the flow tells."""
-    if imbalance_level(model.inner, model.outer, X) > 0 or not Y.any():
+    if not Y.any():
+        return
+    size = max(float(np.abs(model.inner).max()), float(np.abs(model.outer).max()))
+    unit, xi, target = units(size, X, Y)
+    start, X, Y = LinearNetwork(model.inner / unit, model.outer / unit), X / xi, Y / xi / target / target
+    if imbalance_level(start.inner, start.outer, X) > 0:
         return
     from tacit.flows import flow  # it is only needed for these starts
 
-    level = -math.log(float(np.sum(Y**2)) / (2 * len(Y)))
-    start = -math.log(float(np.sum((X @ model.predictor() - Y) ** 2)) / (2 * len(Y)) or 1e-300)
-    run = flow(model, X, Y if model.outputs > 1 else Y[:, 0], until=max(level - 2 * math.log(_FITTED), start))
+    level, first = (
+        -math.log(float(np.sum(E**2)) / (2 * len(Y)) or 1e-300) for E in (Y, X @ start.predictor() - Y)
+    )
+    until = max(level - 2 * math.log(_FITTED), first)
+    run = flow(start, X, Y if model.outputs > 1 else Y[:, 0], until=until)
     if not run.converged:
         raise NoPotentialError(
             "this linear network does not fit the data: its flow comes to rest before "
@@ -83,25 +100,11 @@ def least_norm_solution(X: Float, Y: Float, tol: float) -> Solution:
     columns = []
     for y in Y.T:
         equations = prepare(X, y, tol)
-        found = least_quadratic(equations, np.ones(X.shape[1]))
+        found = smallest(equations)
         columns.append(replace(found, nu=equations.dual(found.nu)))
     return Solution(
         np.column_stack([each.predictor for each in columns]),
         np.column_stack([each.nu for each in columns]),
         sum(each.iterations for each in columns),
         True,
-    )
-
-
-def _orthogonal(model: LinearNetwork, X: Float) -> bool:
-    """V U₂ᵀ = 0 and U₁U₂ᵀ = 0, to rounding (Min et al. 2021, Proposition 1)."""
-    basis = visible(X)[2]
-    seen = basis.T @ model.inner
-    unseen = model.inner - basis @ seen
-    size = float(np.linalg.norm(unseen))
-    if size <= _ORTHOGONAL * np.linalg.norm(model.inner):
-        return True
-    return all(
-        np.linalg.norm(layer @ unseen.T) <= _ORTHOGONAL * size * np.linalg.norm(layer)
-        for layer in (model.outer, seen)
     )

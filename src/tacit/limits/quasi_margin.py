@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 import numpy as np
-from scipy.optimize import brentq, linprog, nnls
+from scipy.optimize import brentq, linprog
 
 from tacit.data import Float, Index
 from tacit.limits.linear_margin import least_l1_margin
+from tacit.nonnegative import nonnegative_least_squares
 from tacit.potentials.arrays import quiet
 from tacit.progress import progress
 
@@ -123,7 +124,7 @@ def _stationary(Z: Float, p: float, columns: Index, part: Float) -> Stationary |
         return None
     gradient = p * np.sign(part) * np.abs(part) ** (p - 1)
     rows = Z[np.ix_(tight, columns)]
-    weights, misfit = nnls(rows.T, gradient)
+    weights, misfit = nonnegative_least_squares(rows.T, gradient)
     if misfit > 1e-8 * np.linalg.norm(gradient):
         return None
     dual = np.zeros(len(Z))

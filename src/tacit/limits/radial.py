@@ -10,6 +10,7 @@ neuron (Azulay et al. 2021, Theorem 2).
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,15 @@ from tacit.limits.equations import Equations
 from tacit.limits.separable import Solution
 from tacit.potentials import Bregman, NeuronPotential, Power
 from tacit.potentials.arrays import quiet
+from tacit.potentials.radial import length
 
 
 def least_radial(equations: Equations, potential: Any) -> Solution:
     """The solution of least potential, a `NeuronPotential`, `Power`, or Bregman divergence of one."""
     base: Any = potential.potential if isinstance(potential, Bregman) else potential
-    least = least_quadratic(equations, np.ones(equations.X.shape[1]))
+    least = smallest(equations)
     if base is potential:
-        x = float(np.linalg.norm(least.predictor))
+        x = float(length(np, least.predictor))
         share = float(base.steepness(np.float64(x))) / x if x > 0 else 0.0
         return Solution(least.predictor, share * least.nu, least.iterations, True)
     start = np.asarray(base.gradient(potential.origin), dtype=float)
@@ -41,29 +43,30 @@ def _moved(equations: Equations, base: NeuronPotential | Power, start: Float, le
     seen = _seen(equations, start)
     unseen = start - seen.predictor
     unseen = unseen - _seen(equations, unseen).predictor  # once more, of what rounding has left
-    t = stretch(base, float(np.linalg.norm(p)), float(np.linalg.norm(unseen)))
+    t = stretch(base, float(length(np, p)), float(length(np, unseen)))
     # ∇Q(w) = w/t = p/t + z⊥, so that Xᵀν = p/t − z∥.
     nu = (least.nu / t if t > 0 else 0 * least.nu) - seen.nu
     return Solution(p + t * unseen, nu, least.iterations + seen.iterations, True)
 
 
+@quiet
+def smallest(equations: Equations) -> Solution:
+    """The solution of least norm, for targets of any size: it is linear in them."""
+    unit = 2.0 ** (math.frexp(float(np.abs(equations.y).max(initial=0.0)))[1] - 1)
+    found = least_quadratic(replace(equations, y=equations.y / unit), np.ones(equations.X.shape[1]))
+    return replace(found, predictor=unit * found.predictor, nu=unit * found.nu)
+
+
 def _seen(equations: Equations, vector: Float) -> Solution:
     """The part of a vector in the span of the rows, and its coefficients."""
-    inner = Equations(
-        equations.X,
-        equations.X @ vector,
-        equations.row_norms,
-        equations.rows,
-        equations.row_scale,
-        equations.samples,
-    )
-    return least_quadratic(inner, np.ones(len(vector)))
+    return smallest(replace(equations, y=equations.X @ vector))
 
 
 def stretch(base: NeuronPotential | Power, seen: float, unseen: float) -> float:
     """t = x/q'(x) at the length x of the solution; unseen: ‖z⊥‖."""
     if isinstance(base, NeuronPotential):
-        return 2 / 3 * output_size(base.delta + (2 * unseen / 3) ** 2, seen)
+        hidden = 2 * unseen / 3
+        return 2 / 3 * output_size(base.delta + hidden * hidden, seen)
     x = base.reach(seen, unseen)
     return x / float(base.steepness(np.float64(x))) if x > 0 else 0.0
 

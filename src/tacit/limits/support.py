@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
 
 from tacit.data import Float, Index
 from tacit.errors import InconsistentDataError
@@ -23,10 +22,13 @@ from tacit.limits.equations import Equations, prepare
 from tacit.limits.kkt import stationarity
 from tacit.limits.newton import Separable
 from tacit.limits.separable import Solution, minimize_separable
+from tacit.nonnegative import nearest_combination
 from tacit.potentials.arrays import quiet
 
 _EXCHANGES = 60
 _SHORT = 1e-11  # a margin this much below 1 is too small
+_TIED = 1e-9  # and one this much below may be rounding of the predictor
+_ROUNDING = 16 * float(np.finfo(np.float64).eps)
 _SHORTEST = 1e-3  # step in the logarithm of the scale below which the search gives up
 
 
@@ -41,41 +43,50 @@ class Held:
 
 
 def least_norm_support(Z: Float, targets: Float | float = 1.0) -> Index:
-    """The samples that hold argmin ‖w‖₂ subject to Z w ≥ targets, by non-negative least squares.
-
-    argmin over c ≥ 0 of ‖Zᵀc‖² + (1 − b·c)², b the targets, has the predictor Zᵀc/(1 − b·c): its optimality
-    conditions are margins z_n·Zᵀc ≥ b_n(1 − b·c), with equality where c_n > 0.
-    """
-    system = np.vstack([Z.T, np.broadcast_to(targets, (len(Z),))])
-    combination = nnls(system, np.append(np.zeros(Z.shape[1]), 1.0), maxiter=100 * len(Z))[0]
-    return np.flatnonzero(combination > 1e-12 * combination.max())
+    """The samples that hold argmin ‖w‖₂ subject to Z w ≥ targets: those whose pull is no rounding."""
+    pull = nearest_combination(Z, targets) * np.abs(Z).max(axis=1)  # in any units of the samples
+    return np.flatnonzero(pull > 1e-12 * pull.max())
 
 
 @quiet
 def hold(Z: Float, solve: Callable[[Equations], Solution], guess: Index) -> Held | None:
     """The maximum-margin predictor from a guess of its support; None if the exchanges do not end.
 
-    solve: minimizes the potential subject to equations.
+    solve: minimizes the potential subject to equations. Where classes nearly touch, ties finer than the
+    rounding of the predictor make samples take turns for ever; then the predictor that falls least short.
     """
     support, one_by_one = guess, False
     seen: set[bytes] = set()
+    nearest, gap = None, _TIED
     for _ in range(_EXCHANGES):
         try:
             equations = prepare(Z[support], np.ones(len(support)), 1e-10)
         except InconsistentDataError:
-            return None
+            break
         solution = solve(equations)
         dual = np.zeros(len(Z))
         dual[support] = equations.dual(solution.nu)
         margins = Z @ solution.predictor
         wrong = support[dual[support] < 0]
-        short = np.setdiff1d(np.flatnonzero(margins < 1 - _SHORT), support)
-        if not (len(wrong) or len(short)):
-            return Held(solution.predictor, dual, support[dual[support] > 0], solution.settled)
+        short = np.setdiff1d(_short(Z, solution.predictor, margins), support)
+        if not len(wrong):
+            held = Held(solution.predictor, dual, support[dual[support] > 0], solution.settled)
+            if not len(short):
+                return held
+            if 1 - margins.min() < gap:
+                nearest, gap = held, 1 - margins.min()
         key = support.tobytes()
         one_by_one, seen = one_by_one or key in seen, seen | {key}
         support = _exchanged(support, wrong, short, dual, margins, Z.shape[1], one_by_one)
-    return None
+    return nearest
+
+
+def _short(Z: Float, w: Float, margins: Float) -> Index:
+    """Samples whose margin is below 1 by more than the rounding of its sum."""
+    short = np.flatnonzero(margins < 1 - _SHORT)
+    if not len(short):
+        return short
+    return short[margins[short] < 1 - _ROUNDING * (np.abs(Z[short]) @ np.abs(w))]
 
 
 def _exchanged(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from tacit.models.parametrizations import Layers, Weights
 from tacit.models.relu import Neuron
 from tacit.potentials import Bregman, Power
 
+_STREAM = 0x7AC17  # of the weights: any number does that users of default_rng([seed, number]) do not choose
 _EPS = float(np.finfo(np.float64).eps)
 _RANK_ONE = 1e-10  # relative
 
@@ -160,16 +162,19 @@ class LinearNetwork(Model):
         """The neuron that a network of one output is if U = u qᵀ and V = v qᵀ, |q| = 1; None if it is none.
 
         Its hidden layer then has rank one, and keeps it. Strictly balanced networks, UᵀU = VᵀV, are of this
-        kind (Azulay et al. 2021, proof of Proposition 1), with δ = 0.
+        kind (Azulay et al. 2021, proof of Proposition 1), with δ = 0. Every row of U must be a multiple of
+        qᵀ to its own rounding: next to a large one a small row that is none would count for nothing, and
+        grow.
         """
         if self.outputs != 1 or not self.outer.any():
             return None
-        v = float(np.linalg.norm(self.outer))
+        largest = float(np.abs(self.outer).max())  # so that the squares of tiny or huge weights are numbers
+        v = largest * float(np.linalg.norm(self.outer / largest))
         q = self.outer[0] / v
         u = self.inner @ q
-        if np.linalg.norm(self.inner - np.outer(u, q)) > _RANK_ONE * np.linalg.norm(self.inner):
-            return None
-        return Neuron(v, u)
+        off = np.abs(self.inner - np.outer(u, q)).max(axis=1)
+        rounding = _EPS * max(16.0, math.sqrt(len(q)))
+        return Neuron(v, u) if (off <= rounding * np.abs(self.inner).max(axis=1)).all() else None
 
     def potential(self, d: int | None = None) -> Bregman:
         """Of the neuron that the network is, if it is one; ‖w‖^{3/2} from the start where it is balanced.
@@ -228,11 +233,15 @@ def as_deviation(value: Any, name: str) -> float:
 
 
 def as_generator(seed: int | np.random.Generator) -> np.random.Generator:
-    """A generator started from a whole number, or the one given."""
+    """A generator started from a whole number, or the one given.
+
+    The stream of a whole number is not that of `default_rng(seed)`: data drawn with the same seed would be
+    the weights again, and the weights would lie in the row space of the data.
+    """
     if isinstance(seed, np.random.Generator):
         return seed
     try:
-        return np.random.default_rng(operator.index(seed))
+        return np.random.default_rng([operator.index(seed), _STREAM])
     except (TypeError, ValueError):
         raise InputError(
             f"seed must be a whole number, not negative, or a numpy Generator; got {seed!r}"

@@ -92,7 +92,7 @@ def _setting_claims(data: xr.Dataset) -> Iterator[Claim]:
 
 @figure(
     "min2021/fig2",
-    quick={"samples": 50, "features": 200, "width": 250, "points": 61},
+    quick={"samples": 50, "features": 200, "width": 250, "points": 161},
     paper={"samples": 100, "features": 400, "width": 500, "points": 191},
     figsize=(7.8, 3.1),
     ncols=2,

@@ -10,6 +10,7 @@ import xarray as xr
 
 from tacit.kernels import turned
 from tacit.papers import (  # they register Figures 3, 4, 6, 7, 8 and the open question
+    moroshko2020_competition,  # noqa: F401
     moroshko2020_norms,  # noqa: F401
     moroshko2020_plane,  # noqa: F401
     moroshko2020_question,  # noqa: F401
@@ -32,15 +33,24 @@ from tacit.papers.moroshko2020_margins import (
 from tacit.papers.registry import Claim, figure
 
 _STYLES = ("-", (0, (5, 1.5)))  # of the scales
+_MARKERS = "os^Dv"  # of the depths
+_MARKED = 9  # markers on a curve
 
 
 def _against_accuracy(data: xr.Dataset, name: str, ax: Any) -> None:
-    """A curve for each depth (colour) and scale (solid or dashed)."""
+    """A curve for each depth (colour and marker) and scale (solid or dashed, marker full or empty)."""
+    step = max(data.accuracy.size // _MARKED, 1)
     for i, depth in enumerate(data.depth.values):
-        for style, scale in zip(_STYLES, data.scale.values, strict=True):
-            label = rf"$D={depth:g}$, $\alpha^D=${power_of_ten(scale)}"
+        for j, scale in enumerate(data.scale.values):
+            style = {"color": f"C{i}", "ls": _STYLES[j], "marker": _MARKERS[i], "ms": 4.5, "mew": 1.0}
+            start = (2 * i + j) * step // 6  # side by side where curves lie on each other
             ax.plot(
-                data.accuracy, data[name].sel(depth=depth, scale=scale), color=f"C{i}", ls=style, label=label
+                data.accuracy,
+                data[name].sel(depth=depth, scale=scale),
+                label=rf"$D={depth:g}$, $\alpha^D=${power_of_ten(scale)}",
+                mfc="w" if j else style["color"],
+                markevery=(start, step),
+                **style,
             )
     ax.set(xscale="log", xlabel=r"accuracy $\tilde\gamma=\log(1/\epsilon)$")
     ax.set(xlim=(data.accuracy.values[0], data.accuracy.values[-1]))
@@ -48,7 +58,7 @@ def _against_accuracy(data: xr.Dataset, name: str, ax: Any) -> None:
 
 @figure(
     "moroshko2020/fig5a",
-    quick={"depths": [2.0, 3.0, 10.0], "scales": [0.1, 1.0], "accuracies": 41},
+    quick={"depths": [2.0, 3.0, 10.0], "scales": [0.1, 1.0], "accuracies": 73},
     paper={"depths": [2.0, 3.0, 10.0], "scales": [0.1, 1.0], "accuracies": 241},
 )
 class ExcessAgainstAccuracy:
@@ -176,10 +186,12 @@ class AccuracyNeeded:
             label = r"$\alpha^D/\mu$ of the $Q_\mu$ path"
             ax.plot(scale, line, color="0.8", lw=3.5, label="" if i else label, zorder=1)
             faint = data.needed.sel(dataset=other, depth=depth)
-            ax.plot(scale, faint, color=f"C{i}", alpha=0.55, lw=1, ls="--", zorder=1.5)
+            style = {"marker": _MARKERS[i], "color": f"C{i}", "lw": 1}
+            ax.plot(scale, faint, alpha=0.55, ls="--", zorder=1.5, ms=3.5, mfc="w", **style)
             needed = data.needed.sel(dataset=this, depth=depth)
-            ax.plot(scale, needed, "o-", ms=4.5, color=f"C{i}", lw=1, label=f"$D={depth:g}$")
-        ax.plot([], [], color="0.4", lw=1, ls="--", label="other data, same depths")
+            ax.plot(scale, needed, label=f"$D={depth:g}$", ms=4.5, **style)
+        empty = {"marker": "o", "ms": 3.5, "mfc": "w", "color": "0.4", "lw": 1}
+        ax.plot([], [], ls="--", label="other data, same depths", **empty)
         ax.set(xscale="log", yscale="log", xlabel=r"predictor scale $\alpha^D$")
         ax.set(ylabel=r"accuracy $\tilde\gamma$ for excess $\ell_1$ norm $5\%$")
         ax.legend(loc="upper left")
@@ -227,7 +239,7 @@ class AccuracyNeeded:
 
 @figure(
     "moroshko2020/fig9",
-    quick={"depths": [2.0, 3.0, 10.0], "scales": [0.1, 1.0], "accuracies": 41},
+    quick={"depths": [2.0, 3.0, 10.0], "scales": [0.1, 1.0], "accuracies": 73},
     paper={"depths": [2.0, 3.0, 10.0], "scales": [0.1, 1.0], "accuracies": 241},
 )
 class KernelDistance:
@@ -268,6 +280,8 @@ class KernelDistance:
         ax.axhline(rich, color="0.8", lw=3.5, zorder=1)
         ax.text(data.accuracy.values[0] * 1.2, 0.98 * rich, "rich kernel", color="0.4", va="top", fontsize=8)
         ax.axhline(rich / 2, color="0.4", lw=0.8, ls=":")
+        half = {"color": "0.4", "va": "bottom", "fontsize": 8}
+        ax.text(data.accuracy.values[0] * 1.2, 0.505 * rich, "half of the way", **half)
         _against_accuracy(thousandths, "distance", ax)
         ax.set(ylim=(0, None), ylabel=r"kernel distance $1-\cos(K(t),K(0))$, in $10^{-3}$")
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 0.02))

@@ -21,6 +21,7 @@ from tacit.papers.moroshko2020_drawing import (
     legend_beside,
     rank_of,
 )
+from tacit.papers.moroshko2020_instants import levels
 from tacit.papers.moroshko2020_trajectories import (
     KERNEL_END,
     LEAVING,
@@ -29,18 +30,19 @@ from tacit.papers.moroshko2020_trajectories import (
     apart,
     arc,
     azimuth_pitch,
-    flow,
     margins,
     off_curve,
     q_path,
+    trace,
     unit,
 )
 from tacit.papers.registry import Claim, figure
 
 PANELS = {"3b": ONE_SUPPORT, "3c": MANY_ENDS, "3d": LEAVING}
 DECADES = (-9, 16)  # of γ̃, first and last
-_APART, _CLEAR, _LABEL = 0.075, 0.11, 0.045  # least distances, of the axes' size: marks, ends, numbers
-_POINTS = np.array([150.0, 110.0])  # by which an offset becomes the place of a number, roughly
+_APART, _CLEAR = 0.075, 0.11  # least distances of marks, of the axes' size: from each other, from ends
+_AXES, _NUMBER = np.array([240.0, 175.0]), np.array([7.5, 4.5])  # in points: the axes, half a number
+_SIDES = ((-7.0, 4.0), (7.0, -4.0), (4.0, -7.0), (8.0, 0.0))  # of a mark, for its number
 _OFFSETS: dict[
     str, dict[float, tuple[float, float]]
 ] = {  # of the numbers from the marks, in points, by panel and scale
@@ -52,8 +54,8 @@ _OFFSETS: dict[
 
 @figure(
     "moroshko2020/fig6",
-    quick={"scales": [0.001, 1.0, 100.0, 1e4], "per_decade": 1},
-    paper={"scales": [0.001, 1.0, 100.0, 1e4], "per_decade": 12},
+    quick={"scales": [0.001, 1.0, 100.0, 1e4], "instants": 76},
+    paper={"scales": [0.001, 1.0, 100.0, 1e4], "instants": 300},
     nrows=3,
     figsize=(5.6, 9.6),
 )
@@ -61,27 +63,26 @@ class AccuracyAlongTheWay:
     """The trajectories of Figures 3b to 3d with the accuracy γ̃ = −log ε marked on them (Figure 6)."""
 
     def data(
-        self, scales: list[float], per_decade: int, *, seed: int, progress: Callable[..., Any]
+        self, scales: list[float], instants: int, *, seed: int, progress: Callable[..., Any]
     ) -> xr.Dataset:
-        """Flows of all three datasets at the same accuracies, powers of ten among them."""
-        first, last = DECADES
-        exponent = np.linspace(first, last, (last - first) * per_decade + 1)
+        """Flows of all three datasets at powers of ten of the accuracy, and between them where they move."""
+        decades = 10.0 ** np.arange(DECADES[0], DECADES[1] + 1)
         panels = []
         for setting in progress(list(PANELS.values()), "fig6"):
-            runs = [flow(setting, scale, 10.0**exponent) for scale in scales]
-            mu = np.geomspace(KERNEL_END, setting.last, 60 * per_decade)
+            runs = [trace(setting, s, (decades[0], decades[-1]), decades, instants) for s in scales]
+            mu = levels(setting.rows, setting.depth, (KERNEL_END, setting.last), instants)
             ends = margins(setting)
             faces = ends["l1_face"][1][[0, -1]]  # as many rows where one predictor alone has the margin
             variables = {
-                "flow": (("scale", "instant", "feature"), np.array([w for w, _ in runs])),
-                "reached": (("scale",), np.array([good for _, good in runs], dtype=int)),
+                "accuracy": (("scale", "instant"), np.array([at for at, _, _ in runs])),
+                "flow": (("scale", "instant", "feature"), np.array([w for _, w, _ in runs])),
+                "reached": (("scale",), np.array([good for _, _, good in runs], dtype=int)),
                 "path": (("step", "feature"), unit(q_path(setting, mu).predictors)),
                 "start": (("feature",), unit(setting.rows.mean(axis=0))),
                 "l1_face": (("end", "feature"), faces),
             }
             panels.append(xr.Dataset({**variables, "l1": ends["l1"], "l2": ends["l2"]}))
-        data = xr.concat(panels, dim="panel", join="exact")
-        data = data.assign(accuracy=(("instant",), 10.0**exponent)).assign_attrs(depth=2)
+        data = xr.concat(panels, dim="panel", join="exact").assign_attrs(depth=2)
         return data.assign_coords(panel=list(PANELS), scale=scales)
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
@@ -128,42 +129,68 @@ class AccuracyAlongTheWay:
 
 def _at(data: xr.Dataset, scale: float, accuracy: float) -> Float:
     """The direction of a flow at one of the accuracies."""
-    instant = int(np.abs(np.log(data.accuracy.values / accuracy)).argmin())
-    return np.asarray(data.flow.sel(scale=scale).values[instant])
+    one = data.sel(scale=scale)
+    instant = int(np.abs(np.log(one.accuracy.values / accuracy)).argmin())
+    return np.asarray(one.flow.values[instant])
 
 
 def _needed(data: xr.Dataset, scale: float) -> float:
     """The accuracy at which a flow comes within 0.1 of the ℓ1 margins."""
-    gap = off_curve(data.flow.sel(scale=scale).values, arc(data.l1_face.values))
-    return accuracy_at(data, gap, 0.1)
+    one = data.sel(scale=scale)
+    return accuracy_at(one, off_curve(one.flow.values, arc(data.l1_face.values)), 0.1)
 
 
 def _mark(data: xr.Dataset, ax: Any, offsets: dict[float, tuple[float, float]]) -> None:
-    """Rings at powers of ten of γ̃ with the number beside: at α², and wherever else there is room."""
+    """Rings at powers of ten of γ̃ with the number beside: at α², and wherever else there is room.
+
+    A number is not put on a curve: it stands on another side then, or there is none.
+    """
     size = np.array([np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())])
 
     def place(directions: Any) -> Float:
         return np.stack(azimuth_pitch(directions), axis=-1) / size
 
+    curves = [place(data.path), *(place(data.flow.sel(scale=scale)) for scale in offsets)]
     ends = place(np.vstack([data.start, data.l2, data.l1_face]))
     numbers: list[Float] = [np.full(2, np.inf)]
-    for scale, offset in offsets.items():
+    for scale, preferred in offsets.items():
         rank, last = rank_of(data, scale), np.full(2, np.inf)
         ring = {"mfc": "w", "mec": colour(rank), "mew": 1.2, "ms": 4, "zorder": 6.5}
         for exponent in range(DECADES[0], DECADES[1] + 1):
             w = _at(data, scale, 10.0**exponent)
-            here, number = place(w), place(w) + np.array(offset) / _POINTS
-            room = (
-                _nearest(here, ends) > _CLEAR
-                and _nearest(here, [last]) > _APART
-                and _nearest(number, numbers) > _LABEL
-            )
+            here = place(w)
+            sides = [side for side in (preferred, *_SIDES) if not _blocked(here, side, curves, numbers)]
+            room = sides and _nearest(here, ends) > _CLEAR and _nearest(here, [last]) > _APART
             if room or (scale > 1 and exponent == round(2 * np.log10(scale))):
-                last = here
-                numbers += [number, here]
+                last, offset = here, (sides or [preferred])[0]
+                numbers += [_centre(here, offset), here]
                 ax.plot(*azimuth_pitch(w), "o", **ring)
                 dark = [0.7 * value for value in colour(rank)[:3]]
                 label(ax, w, f"$10^{{{exponent}}}$", offset, fontsize=7.5, color=dark)
+
+
+def _centre(here: Float, offset: tuple[float, float]) -> Float:
+    """Where the middle of a number with this offset from here is."""
+    right, up = offset
+    width, height = _NUMBER
+    beside = (np.sign(right) * width, 0.0) if abs(right) >= abs(up) else (0.0, np.sign(up) * height)
+    return np.asarray(here + (np.array(offset) + beside) / _AXES)
+
+
+def _blocked(here: Float, offset: tuple[float, float], curves: list[Float], numbers: list[Float]) -> bool:
+    """Would a number with this offset lie on a curve, or on another number or its ring?"""
+    middle = _centre(here, offset)
+
+    def on(points: Any, size: Float) -> bool:
+        return bool((np.abs(points - middle) * _AXES <= size).all(axis=1).any())
+
+    return on(np.array(numbers), 1.7 * _NUMBER) or any(on(_dense(curve), _NUMBER) for curve in curves)
+
+
+def _dense(curve: Float) -> Float:
+    """The curve with points between its vertices."""
+    fine, steps = np.linspace(0, len(curve) - 1, 8 * len(curve)), np.arange(len(curve))
+    return np.stack([np.interp(fine, steps, each) for each in curve.T], axis=-1)
 
 
 def _nearest(place: Float, others: Any) -> float:

@@ -37,12 +37,12 @@ def draw_plane(data: xr.Dataset, ax: Any, *, infinite: bool = False) -> None:
         label = r"fixed $\mu=\alpha^D/\tilde\gamma$" if j == 0 else None
         ax.plot(*azimuth_pitch(data.crossing[:, j]), color=CROSSING, lw=0.8, ls=(0, (4, 2)), label=label)
     draw_path(data, ax)
-    squares = {"ms": 5, "color": SQUARE, "zorder": 5, **_OUTLINED}
+    squares = {"ms": 5, "color": SQUARE, "zorder": 6.3, **_OUTLINED}  # seen where they lie on a margin
     ax.plot(*azimuth_pitch(data.marked), "s", label=r"  at the $\mu$ given", **squares)
     if infinite:
         dots = {"color": RICH, "ls": (0, (1, 1.2)), "lw": 1.6, "zorder": 4}
         ax.plot(*azimuth_pitch(data.sweeping), label=r"flow at $\alpha\to\infty$", **dots)
-        same = {"ms": 3.2, "color": RICH, "zorder": 5, **_OUTLINED}
+        same = {"ms": 3.2, "color": RICH, "zorder": 6.4, **_OUTLINED}
         ax.plot(*azimuth_pitch(data.marked_sweeping), "o", label=r"  at the same $\mu$", **same)
     draw_ends(data, ax)
 
@@ -123,7 +123,7 @@ def frame(data: xr.Dataset, ax: Any, *, margin: float = 0.06) -> None:
         if known.size and np.ptp(known) > 0:
             spare = margin * np.ptp(known)
             set_limits(known.min() - spare, known.max() + spare)
-    ax.set(xlabel="azimuth", ylabel="pitch")
+    ax.set(xlabel="azimuth (rad)", ylabel="pitch (rad)")
 
 
 def legend_beside(ax: Any) -> None:

@@ -15,6 +15,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 import tacit
 from tacit.data import Float
+from tacit.papers.moroshko2020_instants import spread
 
 CLOSE = 0.05  # excess ℓ1 norm that counts as the rich regime
 EARLY = 1e-4  # of min(1, α^D): an accuracy at which the flow has not left its first direction
@@ -133,11 +134,7 @@ def along(depth: float, scale: float, rows: Float, last: float, count: int) -> t
     rough = followed(depth, scale, rows, until=last)
     accuracy = np.concatenate([[min(EARLY * min(1.0, scale), rough.accuracy[1] / 2)], rough.accuracy[1:]])
     w = over_margin(np.vstack([rows.mean(axis=0), rough.predictor[1:]]), rows)
-    moved = np.linalg.norm(np.diff(w, axis=0), axis=1).cumsum()
-    clock = np.log(accuracy)
-    gone = np.concatenate([[0.0], moved / moved[-1]]) + (clock - clock[0]) / (clock[-1] - clock[0])
-    at = np.exp(np.interp(np.linspace(0, 2, count), gone, clock))
-    smooth = followed(depth, scale, rows, at=at)
+    smooth = followed(depth, scale, rows, at=np.exp(spread(np.log(accuracy), w, count)))
     return smooth.accuracy, over_margin(smooth.predictor, rows)
 
 

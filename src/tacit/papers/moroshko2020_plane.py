@@ -40,7 +40,7 @@ from tacit.papers.registry import Claim, figure
 
 _SIZE = (5.8, 3.9)
 SHALLOW: dict[str, Any] = {
-    "quick": {"scales": [0.001, 1.0, 100.0, 1e4], "instants": 40, "crossings": 5},
+    "quick": {"scales": [0.001, 1.0, 100.0, 1e4], "instants": 80, "crossings": 22},
     "paper": {"scales": [0.001, 0.1, 1.0, 3.0, 10.0, 100.0, 1e4], "instants": 200, "crossings": 30},
     "figsize": _SIZE,
 }
@@ -176,12 +176,22 @@ class SupportLeaves(_Plane):
         label_squares(data, ax, [None, (8, -3), (8, -3), (8, -3)])
         frame(data, ax)
         legend_beside(ax)
-        near = zoom(ax, (0.02, 0.5, 0.39, 0.49), (0.44, 0.545), (0.43, 0.578))
+        near = zoom(ax, (0.02, 0.5, 0.41, 0.49), (0.44, 0.558), (0.43, 0.578))
         draw_plane(data, near, infinite=True)
-        kink, leaves = first(data.kink_mu.values), first(data.event_mu.values)
+        kink, leaves = first(data.kink_mu.values), departure(data)
         words = f"a sample leaves\nflow at $\\mu={leaves:.3g}$,\npath at $\\mu_0={kink:.3g}$"
         near.text(0.96, 0.04, words, transform=near.transAxes, ha="right", va="bottom", fontsize=7)
-        label(near, data.marked_sweeping[0], r"$\mu=0.04$", (6, -2), fontsize=7)
+        self._draw_gap(data, near)
+
+    def _draw_gap(self, data: xr.Dataset, ax: Any) -> None:
+        """An arrow from the path to the flow at infinite scale, at the first μ marked."""
+        path, flow = (azimuth_pitch(data[name][0]) for name in ("marked", "marked_sweeping"))
+        shape = {"arrowstyle": "<->", "connectionstyle": "arc3,rad=-0.45", "shrinkA": 3, "shrinkB": 2}
+        ax.annotate("", flow, path, arrowprops={**shape, "lw": 0.8, "color": "0.2"}, zorder=6.2)
+        level = rf"$\mu=${data.marked_mu.values[0]:g}"
+        gap = float(apart(data.marked[0], data.marked_sweeping[0]))
+        label(ax, data.marked[0], f"path at {level}", (-8, 1), fontsize=7)
+        label(ax, data.marked_sweeping[0], f"flow at {level},\n{gap:.2g} away", (9, -7), fontsize=7)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Section 5 on Panel 3(d), and its open question."""
@@ -231,7 +241,7 @@ class SupportLeaves(_Plane):
 def deep(quick: list[float], paper: list[float]) -> dict[str, Any]:
     """Presets and layout of a figure of depth 3."""
     return {
-        "quick": {"scales": quick, "instants": 30, "crossings": 4},
+        "quick": {"scales": quick, "instants": 80, "crossings": 22},
         "paper": {"scales": paper, "instants": 280, "crossings": 45},
         "figsize": _SIZE,
     }

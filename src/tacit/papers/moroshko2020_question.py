@@ -20,6 +20,7 @@ from tacit.papers import moroshko2020_data as samples
 from tacit.papers.measures import first, share
 from tacit.papers.moroshko2020_claims import rate, worst
 from tacit.papers.moroshko2020_drawing import colour
+from tacit.papers.moroshko2020_instants import between
 from tacit.papers.moroshko2020_trajectories import apart, unit
 from tacit.papers.registry import Claim, figure
 
@@ -28,7 +29,9 @@ _EXACT = 1e-10  # relative accuracy of the flows: their distance to their limit 
 _RANGE = (10.0, 1e-6)  # of μ
 _DRAWN_RANGE = (10.0, 1e-3)
 _LEAVING = (1.0, 1e-2)  # where a sample must leave in the datasets drawn at random
-_AXIS = (3e-10, 0.5)  # of distances
+_BESIDE = (-0.1, -0.01, 0.0, 0.01, 0.1)  # logarithms of μ around a change of support, over its own
+_AXIS = (1e-10, 0.5)  # of distances: no farther down, and up
+_LEGEND: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.19), "columnspacing": 1.4}
 _TRIES = 1000  # one dataset in five has one that does
 
 
@@ -55,6 +58,12 @@ def departures(rows: Float, depth: int, mu: Float) -> Float:
     return np.array([event.mu for event in events if not event.enters])
 
 
+def around(even: Float, changes: Float) -> Float:
+    """Falling values of μ: these, the changes of support, and some close to them, where curves part."""
+    near = between(np.outer(changes, np.exp(_BESIDE)).ravel(), (even[0], even[-1]))
+    return np.unique([*even, *near])[::-1]
+
+
 def draw_dataset(rng: np.random.Generator) -> Float:
     """Four Gaussian samples of five features such that one leaves at a μ between 1 and 0.01."""
     for _ in range(_TRIES):
@@ -67,11 +76,11 @@ def draw_dataset(rng: np.random.Generator) -> Float:
 
 @figure(
     "moroshko2020/open-question",
-    quick={"sizes": [1e3, 1e6], "levels": 15, "draws": 1},
+    quick={"sizes": [1e3, 1e6], "levels": 29, "draws": 1},
     paper={"sizes": [1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8], "levels": 61, "draws": 8},
     ncols=2,
     width_ratios=[1.15, 1],
-    figsize=(8.8, 3.5),
+    figsize=(8.8, 4.3),
 )
 class WhatFlowsFollow:
     """Distances of flows to their limit at infinite scale and to the Q_μ path when samples leave (Section 5).
@@ -83,16 +92,17 @@ class WhatFlowsFollow:
         self, sizes: list[float], levels: int, draws: int, *, seed: int, progress: Callable[..., Any]
     ) -> xr.Dataset:
         """Flows at growing scale at the same μ as both paths."""
-        rows, mu = samples.SUPPORT_LEAVES, np.geomspace(*_RANGE, levels)
+        rows, even = samples.SUPPORT_LEAVES, np.geomspace(*_RANGE, levels)
+        gone = [departures(rows, depth, even) for depth in DEPTHS]
+        kinks = [kink.mu for kink in tacit.margin_path(rows, samples.LABELS, even).kinks]
+        mu = around(even, np.concatenate([*gone, kinks]))
         runs = [distances(rows, depth, sizes, mu, progress) for depth in DEPTHS]
-        gone = [departures(rows, depth, mu) for depth in DEPTHS]
         rng, few = np.random.default_rng(seed), np.geomspace(*_DRAWN_RANGE, 13)
         others = [draw_dataset(rng) for _ in range(draws)]
         drawn = [
             distances(other, 2, sizes, few, lambda each, _: each) for other in progress(others, "datasets")
         ]
         after = [few < first(departures(other, 2, few)) for other in others]
-        path = tacit.margin_path(rows, samples.LABELS, mu)
         return xr.Dataset(
             {
                 "distance": (("depth", "target", "size", "mu"), np.array([found for found, _ in runs])),
@@ -106,7 +116,7 @@ class WhatFlowsFollow:
                 ),
                 "leaves": (("event",), gone[0]),
                 "first_leaves": (("depth",), np.array([first(g) for g in gone])),
-                "kink": ((), first(np.array([kink.mu for kink in path.kinks]))),
+                "kink": ((), first(np.array(kinks))),
                 "reached": (("run",), np.array([good for _, good in (*runs, *drawn)], dtype=int)),
             },
             coords={"depth": list(DEPTHS), "target": ["infinite", "path"], "size": sizes, "mu": mu},
@@ -188,9 +198,14 @@ def _draw_along(data: xr.Dataset, ax: Any) -> None:
     for name, (color, levels) in changes.items():
         for k, mu in enumerate(levels):
             ax.axvline(float(mu), color=color, lw=0.9, ls=":", zorder=1, label=None if k else name)
-    ax.set(xscale="log", yscale="log", xlim=(data.mu.max(), data.mu.min()), ylim=_AXIS)
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlim=(data.mu.max(), data.mu.min()),
+        ylim=_limits(data.distance.sel(depth=2)),
+    )
     ax.set(xlabel=r"$\mu=\lambda/\tilde\gamma$", ylabel="distance of directions at the same $\\mu$")
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    ax.legend(**_LEGEND, ncols=3)
 
 
 def _draw_worst(data: xr.Dataset, ax: Any) -> None:
@@ -211,8 +226,15 @@ def _draw_worst(data: xr.Dataset, ax: Any) -> None:
         guide *= float(data.worst.sel(depth=2, target="infinite", size=late[-1])) / guide[-1]
         ax.plot(late, guide, color=RICH, lw=1, ls="--", zorder=2, label=r"$\propto\log\lambda/\lambda$")
     ax.plot([], [], color="0.5", lw=0.6, label="data drawn at random")
-    ax.set(xscale="log", yscale="log", ylim=_AXIS)
+    ax.set(xscale="log", yscale="log", ylim=_limits(data.worst, data.drawn_worst))
     ax.set(
         xlabel=r"scale of the predictor, $\lambda=\alpha^D$", ylabel="largest distance after a sample leaves"
     )
-    ax.legend(loc="lower left", fontsize=7)
+    ax.legend(**_LEGEND, ncols=2)
+
+
+def _limits(*shown: Any) -> tuple[float, float]:
+    """Of an axis of distances: down to the power of ten below all of them."""
+    values = np.concatenate([np.ravel(each) for each in shown])
+    known = values[np.isfinite(values) & (values > _AXIS[0])]
+    return 10.0 ** np.floor(np.log10(known.min(initial=_AXIS[1]))), _AXIS[1]

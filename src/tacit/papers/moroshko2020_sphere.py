@@ -68,7 +68,7 @@ def area(ends: Float) -> float:
 
 @figure(
     "moroshko2020/fig3a",
-    quick={"scales": [0.001, 1.0, 1e4], "instants": 40},
+    quick={"scales": [0.001, 1.0, 1e4], "instants": 60},
     paper={"scales": [0.001, 1.0, 3.0, 1e4], "instants": 200},
     figsize=(5.1, 3.2),
 )
@@ -83,7 +83,7 @@ class SeparatingDirections:
         grey = corners(ONE_SUPPORT.rows)
         box = np.array([_range(angle) for angle in azimuth_pitch(seen.flow)])
         front = np.vstack([ONE_SUPPORT.rows, direction(*VIEW)])
-        other, _ = flow(OTHER, 0.001, np.geomspace(1e-9, 10, 2 * instants))
+        other, _ = flow(OTHER, 0.001, np.geomspace(1e-9, 10, instants))
         return seen[["flow", "accuracy", "reached", "start", "l2", "l1", "rows"]].assign(
             visible=(("boundary", "feature"), outline(corners(front))),
             separating=((), area(grey)),

@@ -15,9 +15,11 @@ import xarray as xr
 import tacit
 from tacit.data import Float
 from tacit.papers import moroshko2020_data as samples
+from tacit.papers.moroshko2020_instants import between, levels, refined, spread
 
 KERNEL_END = 1e2  # μ at which the Q_μ path begins: there it is within 1e-6 of the ℓ2 margin
 _EARLY = 1e-3  # of min(1, α^D): the accuracy at which the flow has not yet turned from its first direction
+_EVEN = 0.4  # of the instants, relative to those that lie where the flow turns: evenly in log γ̃
 _TURNING = (1e-3, 1e3)  # values of α^D between which the ends of flows at fixed μ move most
 
 
@@ -50,6 +52,12 @@ def azimuth_pitch(directions: Any) -> tuple[Float, Float]:
     return np.arctan2(w[..., 1], w[..., 0]), np.arcsin(np.clip(w[..., 2], -1, 1))
 
 
+def on_page(directions: Float) -> Float:
+    """Azimuth and pitch over their ranges, of curves side by side: (instant, 2 for each curve)."""
+    flat = np.stack(azimuth_pitch(directions), axis=-1)
+    return np.asarray((flat / np.maximum(np.ptp(flat, axis=0), 1e-300)).reshape(len(flat), -1))
+
+
 def apart(first: Any, second: Any) -> Float:
     """How far directions are from each other, the length of their difference: 0 to 2."""
     return np.asarray(np.linalg.norm(np.asarray(first) - np.asarray(second), axis=-1))
@@ -71,11 +79,32 @@ def arc(ends: Float) -> Float:
 
 def flow(setting: Setting, scale: float, at: Any) -> tuple[Float, bool]:
     """Directions of gradient flow on the exponential loss at these accuracies; did it get to all of them?"""
-    model = tacit.Diagonal(depth=setting.depth, scale=scale)
-    trajectory = tacit.flow(model, setting.rows, samples.LABELS, loss="exp", at=at)
+    trajectory = _run(setting, scale, at=at)
     found = np.full((len(at), 3), np.nan)
     found[: len(trajectory.accuracy)] = unit(trajectory.predictor)
     return found, bool(trajectory.converged)
+
+
+def _run(setting: Setting, scale: float, **targets: Any) -> Any:
+    model = tacit.Diagonal(depth=setting.depth, scale=scale)
+    return tacit.flow(model, setting.rows, samples.LABELS, loss="exp", **targets)
+
+
+def trace(
+    setting: Setting, scale: float, ends: tuple[float, float], fixed: Any, count: int
+) -> tuple[Float, Float, bool]:
+    """`count` accuracies between these ends, the fixed ones among them; directions; did it get there?
+
+    A first flow shows when it turns; a second is followed to instants that lie where it does.
+    """
+    look = _run(setting, scale, until=ends[1])
+    inside = (look.accuracy > ends[0]) & (look.accuracy < ends[1])
+    seen = unit(np.vstack([setting.rows.mean(axis=0), look.predictor[inside], look.predictor[-1]]))
+    clock = np.log([ends[0], *look.accuracy[inside], ends[1]])
+    inner = between(fixed, ends)
+    more = np.exp(spread(clock, on_page(seen), count - len(inner), even=_EVEN)[1:-1])
+    accuracy = np.sort([*ends, *inner, *more])
+    return (accuracy, *flow(setting, scale, accuracy))
 
 
 def q_path(setting: Setting, mu: Any) -> Any:
@@ -97,14 +126,14 @@ def scene(
     at the same μ = α^D/γ̃. crossing: where flows of many scales are when γ̃ = α^D/μ, for the marked μ.
     """
     size = np.array(scales)[:, None] ** setting.depth
-    levels = np.linspace(0, 1, instants)
-    first, last = _EARLY * np.minimum(1, size), np.maximum(1, size) / setting.last
-    accuracy = first * (last / first) ** levels
-    runs = [flow(setting, s, at) for s, at in progress(list(zip(scales, accuracy, strict=True)), "flows")]
-    flows = np.array([run for run, _ in runs])
-    many = np.unique([*scales, *(np.geomspace(*_TURNING, crossings) ** (1 / setting.depth))])
-    marked = np.array(setting.marked)
-    ends = [flow(setting, s, s**setting.depth / marked) for s in progress(many.tolist(), "flows to fixed μ")]
+    paths = _paths(setting, instants)
+    changes = np.concatenate([paths[name][1] for name in ("kink_mu", "event_mu")])
+    runs = [
+        trace(setting, s, _ends(setting, s), s**setting.depth / changes, instants)
+        for s in progress(scales, "flows")
+    ]
+    accuracy, flows = (np.array([run[k] for run in runs]) for k in range(2))
+    many, ends, met = _crossings(setting, scales, crossings, progress)
     same = (size / accuracy).ravel()
     return xr.Dataset(
         {
@@ -112,24 +141,50 @@ def scene(
             "accuracy": (("scale", "instant"), accuracy),
             "off_path": (("scale", "instant"), apart(flows, _at(q_path(setting, same), flows))),
             "off_sweeping": (("scale", "instant"), apart(flows, _at(sweeping(setting, same), flows))),
-            "crossing": (("cross_scale", "marked_mu", "feature"), np.array([end for end, _ in ends])),
-            "reached": (("run",), np.array([good for _, good in (*runs, *ends)], dtype=int)),
+            "crossing": (("cross_scale", "marked_mu", "feature"), ends),
+            "reached": (("run",), np.array([*(run[-1] for run in runs), *met], dtype=int)),
             "start": (("feature",), unit(setting.rows.mean(axis=0))),
             "rows": (("sample", "feature"), setting.rows),
-            **_paths(setting, np.geomspace(KERNEL_END, setting.last, instants)),
+            **paths,
             **margins(setting),
         },
-        coords={"scale": scales, "cross_scale": many, "marked_mu": marked},
+        coords={"scale": scales, "cross_scale": many, "marked_mu": list(setting.marked)},
         attrs={"depth": setting.depth},
     )
+
+
+def _crossings(
+    setting: Setting, scales: list[float], count: int, progress: Callable[..., Any]
+) -> tuple[Float, Float, list[bool]]:
+    """So many scales more, all of them, and where flows are at the marked μ; did each get there?"""
+    marked = np.array(setting.marked)
+    reached: list[bool] = []
+
+    def ends(at: Float) -> Float:
+        found = [
+            flow(setting, s, s**setting.depth / marked) for s in progress(at.tolist(), "flows to fixed μ")
+        ]
+        reached.extend(good for _, good in found)
+        return np.array([directions for directions, _ in found])
+
+    rough = np.unique([*scales, *(np.geomspace(*_TURNING, count // 2) ** (1 / setting.depth))])
+    many, crossing = refined(ends, rough, len(scales) + count, on_page, looks=2)
+    return many, crossing, reached
 
 
 def _at(path: Any, like: Float) -> Float:
     return unit(path.predictors).reshape(like.shape)
 
 
-def _paths(setting: Setting, mu: Float) -> dict[str, Any]:
+def _ends(setting: Setting, scale: float) -> tuple[float, float]:
+    """The first accuracy, and the one at which μ has its last value (or where it would for a scale of 1)."""
+    size = scale**setting.depth
+    return _EARLY * min(1, size), max(1, size) / setting.last
+
+
+def _paths(setting: Setting, count: int) -> dict[str, Any]:
     """The Q_μ path and the flow at infinite scale, and where their supports change."""
+    mu = levels(setting.rows, setting.depth, (KERNEL_END, setting.last), count, sweeping=True)
     path, sweep = q_path(setting, mu), sweeping(setting, mu)
     variables = {
         "mu": (("mu",), mu),

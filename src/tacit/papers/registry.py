@@ -12,9 +12,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tacit.errors import InputError
+from tacit.keys import chosen, meant
 
 T = TypeVar("T")
-PAPERS = ("woodworth2020", "moroshko2020", "azulay2021", "min2021")
+PAPERS = {
+    "woodworth2020": "Woodworth et al. 2020, Kernel and Rich Regimes in Overparametrized Models",
+    "moroshko2020": "Moroshko et al. 2020, Implicit Bias in Deep Linear Classification",
+    "azulay2021": "Azulay et al. 2021, On the Implicit Bias of Initialization Shape",
+    "min2021": "Min et al. 2021, On the Explicit Role of Initialization",
+}
 PRESETS = ("quick", "paper")
 
 
@@ -79,6 +85,12 @@ class Entry:
         """What the figure shows."""
         return " ".join((self.make.__doc__ or "").split())
 
+    @property
+    def title(self) -> str:
+        """The first sentence of the caption, less the figure's number, which the key has."""
+        sentence = re.split(r"\.(?: |$)", self.caption)[0]
+        return re.sub(r" \(Figure [\w.]+\)$", "", sentence)
+
     def files(self, out: str | Path) -> dict[str, str]:
         """What is written into a folder: kind and path."""
         return {kind: f"{Path(out) / self.key}.{kind}" for kind in ("png", "pdf", "nc", "json")}
@@ -105,7 +117,7 @@ class Reproduction:
 
     def summary(self) -> str:
         """The verdicts and where the picture is."""
-        lines = [f"{self.key}  {self.caption}"]
+        lines = [self.key, f"  {self.caption}"]
         lines += [f"  {claim.summary()}" for claim in self.claims]
         lines += [f"  {self.files['png']}  ({self.seconds:.1f} s)"]
         return "\n".join(lines)
@@ -145,22 +157,19 @@ def figures(selection: str = "all") -> list[Entry]:
     for paper in PAPERS:
         importlib.import_module(f"tacit.papers.{paper}")
     keys = sorted(_FIGURES, key=_reading_order)
-    chosen = [
-        _FIGURES[key]
-        for key in keys
-        if selection in ("all", "list") or key == selection or key.startswith(selection + "/")
-    ]
-    if not chosen:
-        known = keys if "/" in selection else PAPERS
-        raise InputError(f"no figure or paper {selection!r}; there are {', '.join(known)}")
-    return chosen
+    found = keys if selection in ("all", "list") else chosen(keys, selection)
+    if not found:
+        raise InputError(
+            f"no figure or paper {selection!r}; {meant(selection, keys)} 'tacit reproduce list' shows all"
+        )
+    return [_FIGURES[key] for key in found]
 
 
 def _reading_order(key: str) -> tuple[int, list[tuple[int, str]]]:
     """By paper, then fig1a, fig1b, fig2, …, fig10."""
     paper, _, name = key.partition("/")
     parts = re.findall(r"(\d+)|([a-z]+)", name)
-    return PAPERS.index(paper), [(int(number or 0), letters) for number, letters in parts]
+    return list(PAPERS).index(paper), [(int(number or 0), letters) for number, letters in parts]
 
 
 def reproduce(

@@ -12,6 +12,7 @@ from tacit.errors import InputError
 from tacit.potentials.arrays import as_array, quiet
 
 Array = Any
+_SYMMETRIC = 1e-8  # of √(B_ii·B_jj): entries that differ by less are one number, rounded twice
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +30,13 @@ class Quadratic:
         metric = as_floats(self.metric, "metric", ndim=(0, 1, 2))
         if metric.ndim == 2 and not _positive_definite(metric):
             raise InputError(
-                f"metric must be symmetric and positive definite, got a matrix of shape {metric.shape}"
+                "metric must be symmetric and positive definite (numpy.linalg.cholesky must factor it), "
+                f"got a matrix of shape {metric.shape} that is not"
             )
         if metric.ndim < 2 and not (metric > 0).all():
             raise InputError(f"metric must be positive, got {metric.min()}")
+        if metric.ndim == 2:
+            metric = metric / 2 + metric.T / 2
         object.__setattr__(self, "metric", float(metric) if metric.ndim == 0 else metric.copy())
 
     @property
@@ -67,6 +71,14 @@ class Quadratic:
 
 
 def _positive_definite(matrix: np.ndarray) -> bool:
-    if matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T):
+    """Symmetric, in any unit of the coordinates, and with the factor that solving takes."""
+    if matrix.shape[0] != matrix.shape[1] or not (np.diag(matrix) > 0).all():
         return False
-    return bool(np.linalg.eigvalsh(matrix)[0] > 0)
+    sizes = np.sqrt(np.diag(matrix))
+    if (np.abs(matrix - matrix.T) > _SYMMETRIC * sizes[:, None] * sizes).any():
+        return False
+    try:
+        np.linalg.cholesky(matrix / 2 + matrix.T / 2)
+    except np.linalg.LinAlgError:
+        return False
+    return True

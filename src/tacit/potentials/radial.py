@@ -38,7 +38,7 @@ class Radial:
     def gradient(self, w: Array) -> Array:
         """q'(‖w‖)·w/‖w‖; at w = 0 the subgradient 0."""
         xp, w = as_array(w)
-        x = _length(xp, w)
+        x = length(xp, w)
         return self.steepness(x) * (w / xp.where(x > 0, x, 1.0))
 
     def subdifferential(self, w: Array) -> tuple[Array, Array]:
@@ -48,6 +48,15 @@ class Radial:
         edge = float(self.steepness(xp.asarray(0.0))) / max(len(w), 1) ** 0.5
         flat = xp.where(xp.any(w != 0), 0.0, edge)
         return gradient - flat, gradient + flat
+
+    @quiet
+    def nearest_slope(self, w: Array, slope: Array) -> Array:
+        """The point of ∂Q(w) nearest to a slope: the gradient, or at w = 0 one of the ball ‖z‖ ≤ q'(0)."""
+        xp, w = as_array(w)
+        slope = xp.asarray(slope)
+        size, edge = length(xp, slope), self.steepness(xp.asarray(0.0))
+        inside = slope * xp.minimum(edge / xp.where(size > 0, size, 1.0), xp.asarray(1.0))
+        return xp.where(xp.any(w != 0), self.gradient(w), inside)
 
     def reach(self, seen: float, unseen: float) -> float:
         """x with x² = seen² + (x/q'(x))²·unseen²: the length of a solution p + (x/q')·z, p ⊥ z."""
@@ -66,7 +75,20 @@ class Radial:
         return float(np.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-15))) if low < high else seen
 
 
-def _length(xp: Any, w: Array) -> Array:
+def _bend(xp: Any, w: Array, around: Array, along: Array, less: Array) -> Array:
+    """around·(I − ûûᵀ) + along·ûûᵀ, û = w/‖w‖, every entry to its own digits; around·I at w = 0.
+
+    less: around − along, which the entries off the diagonal are made of.
+    """
+    x = length(xp, w)
+    unit = w / xp.where(x > 0, x, 1.0)
+    same, both = xp.eye(len(w)), unit[:, None] * unit[None, :]
+    others = xp.where(x > 0, (1 - same) @ unit**2, 1.0)  # 1 − û², one coordinate left out at a time
+    own = xp.where(others == 0, 0.0, around * others) + xp.where(unit == 0, 0.0, along * unit**2)
+    return xp.where(same > 0, own[:, None], xp.where(both == 0, 0.0, -less * both))
+
+
+def length(xp: Any, w: Array) -> Array:
     """‖w‖, also where its square leaves the range of floats."""
     size = xp.max(xp.abs(w)) if w.size else xp.asarray(0.0)
     unit = xp.where(size > 0, size, 1.0)
@@ -103,7 +125,7 @@ class NeuronPotential(Radial):
     def value(self, w: Array) -> Array:
         """√(P+δ)·(P − δ/2)."""
         xp, w = as_array(w)
-        x = _length(xp, w)
+        x = length(xp, w)
         a, inner = self.layers(x)
         if self.delta < 0:
             return x * (inner - self.delta / (2 * inner))  # a alone may underflow
@@ -118,7 +140,7 @@ class NeuronPotential(Radial):
     def gradient(self, w: Array) -> Array:
         """(3/2)·ω = (3/2)·w/|a|; at w = 0 the subgradient 0."""
         xp, w = as_array(w)
-        a, _ = self.layers(_length(xp, w))
+        a, _ = self.layers(length(xp, w))
         if self.delta < 0:
             return Radial.gradient(self, w)
         return 1.5 * w / xp.where(a > 0, a, 1.0)
@@ -128,7 +150,7 @@ class NeuronPotential(Radial):
         """√(δ + ‖ω‖²)·ω with ω = 2z/3; 0 where that root is not real (slopes inside the cone at 0)."""
         xp, z = as_array(z)
         inner = 2 * z / 3
-        x = _length(xp, inner)
+        x = length(xp, inner)
         if self.delta >= 0:
             return xp.hypot(x, xp.asarray(self.delta**0.5)) * inner
         edge = (-self.delta) ** 0.5
@@ -136,30 +158,30 @@ class NeuronPotential(Radial):
 
     @quiet
     def hessian(self, w: Array) -> Array:
-        """(3/2|a|)·(I − ωωᵀ/(a² + ‖ω‖²)), a matrix."""
+        """(3/2|a|)·(I − ωωᵀ/(a² + ‖ω‖²)), a matrix: 3/2|a| around w, (3/2)·|a|/(a² + ‖ω‖²) along it."""
         xp, w = as_array(w)
-        x = _length(xp, w)
-        a, inner = self.layers(x)
-        unit = w / xp.where(x > 0, x, 1.0)
-        share = inner / xp.hypot(a, inner)
-        return 1.5 / a * (xp.eye(len(w)) - share**2 * unit[:, None] * unit[None, :])
+        a, inner = self.layers(length(xp, w))
+        size = xp.hypot(a, inner)
+        return _bend(xp, w, 1.5 / a, 1.5 * (a / size) / size, 1.5 / a * (inner / size) ** 2)
 
     @quiet
     def _step(self, w: Array, origin: Array) -> tuple[Array, Array, Array, Array]:
-        """ω − ω₀ and a − a₀, without cancellation where w is close to the origin; and |a|, |a₀|."""
+        """ω − ω₀ and a − a₀, without cancellation where w is close to the origin; and |a|, |a₀|.
+
+        ω − ω₀ = (w − w₀ − (a−a₀)·ω₀)/a = (w − w₀ − (a−a₀)·ω)/a₀: the larger of a and a₀ divides.
+        """
         xp, w = as_array(w)
         origin = xp.asarray(origin)
         half = xp.asarray(abs(self.delta) / 2)
-        x, start = _length(xp, w), _length(xp, origin)
+        x, start = length(xp, w), length(xp, origin)
         a, first = self.layers(x)[0], self.layers(start)[0]
         roots = xp.hypot(x, half) + xp.hypot(start, half)
         gain = xp.sum((w - origin) * ((w + origin) / xp.where(roots > 0, roots, 1.0)))  # a² − a₀²
         climb = gain / xp.where(a + first > 0, a + first, 1.0)
-        inside = (a > 0) & (first > 0)
-        a_safe, first_safe = xp.where(inside, a, 1.0), xp.where(inside, first, 1.0)
-        close = (w - origin) / a_safe - (origin / first_safe) * (climb / a_safe)
-        far = 2 * (self.gradient(w) - self.gradient(origin)) / 3
-        return xp.where(inside, close, far), climb, a, first
+        larger = xp.maximum(a, first)
+        other = 2 * xp.where(a < first, self.gradient(w), self.gradient(origin)) / 3
+        larger_safe = xp.where(larger > 0, larger, 1.0)
+        return (w - origin) / larger_safe - other * (climb / larger_safe), climb, a, first
 
     @quiet
     def slope_from(self, w: Array, origin: Array) -> Array:
@@ -194,7 +216,7 @@ class Power(Radial):
     def value(self, w: Array) -> Array:
         """‖w‖^exponent."""
         xp, w = as_array(w)
-        return _length(xp, w) ** self.exponent
+        return length(xp, w) ** self.exponent
 
     @quiet
     def steepness(self, x: Array) -> Array:
@@ -205,17 +227,15 @@ class Power(Radial):
     def mirror(self, z: Array) -> Array:
         """(‖z‖/p)^{1/(p−1)}·z/‖z‖."""
         xp, z = as_array(z)
-        size = _length(xp, z)
+        size = length(xp, z)
         return (size / self.exponent) ** (1 / (self.exponent - 1)) * (z / xp.where(size > 0, size, 1.0))
 
     @quiet
     def hessian(self, w: Array) -> Array:
         """p·x^{p−2}·(I + (p−2)·ŵŵᵀ), a matrix."""
         xp, w = as_array(w)
-        x = _length(xp, w)
-        unit = w / xp.where(x > 0, x, 1.0)
-        turned = xp.eye(len(w)) + (self.exponent - 2) * unit[:, None] * unit[None, :]
-        return self.exponent * x ** (self.exponent - 2) * turned
+        around = self.exponent * length(xp, w) ** (self.exponent - 2)
+        return _bend(xp, w, around, (self.exponent - 1) * around, (2 - self.exponent) * around)
 
     def slope_from(self, w: Array, origin: Array) -> Array:
         """∇Q(w) − ∇Q(origin)."""

@@ -12,6 +12,7 @@ from tacit.theorems import (
     moroshko2020,
     moroshko2020_regimes,
     woodworth2020,
+    woodworth2020_limits,
 )
 from tacit.theorems.registry import Assumption, Bound, Theorem, Verdict, check, theorem, theorems
 
@@ -29,4 +30,5 @@ __all__ = [
     "theorem",
     "theorems",
     "woodworth2020",
+    "woodworth2020_limits",
 ]

@@ -1,26 +1,22 @@
 r"""Theorems 1 to 4 and Proposition 1 of Azulay et al. 2021: where a flow ends, against the flow itself.
 
 Each says that gradient flow on the square loss ends at the minimizer of a potential if it fits the data. What
-is measured is the distance between the two, relative to the predictor; 1e-6 is agreement, given the residual
-that the simulated flow leaves. Theorem 3 comes with the distance that it leaves out.
+is measured is the distance between the two, relative to the predictor (`agreement`). Theorem 3 comes with the
+distance that it leaves out.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 import tacit
-from tacit.data import Float, check_problem
+from tacit.data import check_problem
 from tacit.limits.imbalance import visible
 from tacit.limits.wide import distance_bound
+from tacit.theorems.agreement import AGREE, compared, ended
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
-
-_RESIDUAL = 1e-9  # ‖Xw − y‖/‖y‖ at which a simulated flow has ended
-_RTOL = 1e-10
-_AGREE = 1e-6  # relative distance at which flow and theorem are the same
 
 
 @theorem(
@@ -31,7 +27,7 @@ def theorem1(model: Any, X: Any, y: Any) -> Parts:
     """Theorem 1 (4.1 at ICML), corrected for biased starts."""
     yield Assumption("the model is UntiedDiagonal", untied := isinstance(model, tacit.UntiedDiagonal))
     if untied:
-        yield from _compared(model, X, y)
+        yield from compared(model, X, y)
 
 
 @theorem(
@@ -42,7 +38,7 @@ def theorem2(model: Any, X: Any, y: Any) -> Parts:
     """Theorem 2 (6.1 at ICML), with the factor 3/2 throughout, and for δ < 0."""
     yield Assumption("the model is a linear Neuron", linear := _neuron(model) and model.slope == 1)
     if linear:
-        yield from _compared(model, X, y)
+        yield from compared(model, X, y)
 
 
 @theorem(
@@ -53,7 +49,7 @@ def theorem4(model: Any, X: Any, y: Any) -> Parts:
     """Theorem 4 (8.1 at ICML), with the sign of the output weight kept."""
     yield Assumption("the model is a leaky Neuron", leaky := _neuron(model) and model.slope < 1)
     if leaky:
-        yield from _compared(model, X, y)
+        yield from compared(model, X, y)
 
 
 @theorem(
@@ -69,7 +65,7 @@ def proposition1(model: Any, X: Any, y: Any) -> Parts:
     if neuron is None:
         return
     yield Assumption(f"its layers are balanced (shape {neuron.shape:.2g})", abs(neuron.shape) <= 1e-10)
-    yield from _compared(model, X, y)
+    yield from compared(model, X, y)
 
 
 @theorem(
@@ -86,41 +82,18 @@ def theorem3(model: Any, X: Any, y: Any) -> Parts:
     if not single:
         return
     X, y = check_problem(X, y)
-    end, fits = _ended(model, X, y)
-    yield Assumption("the flow fits the data", fits)
+    end = ended(model, X, y)
+    yield end.fits
     basis = visible(X)[2]
     least = np.linalg.lstsq(X, y, rcond=None)[0]
     size = float(np.linalg.norm(least)) or 1.0
-    bound = distance_bound(model.inner, model.outer, X, y)
-    apart = float(np.linalg.norm(end - least))
-    yield Bound("‖w̃(∞) − ŵ‖/‖ŵ‖", apart / size, at_most=bound / size + _AGREE)
-    seen = float(np.linalg.norm(basis.T @ (end - least)))
-    yield Bound("the part of w̃(∞) − ŵ that the samples see, over ‖ŵ‖", seen / size, at_most=_AGREE)
+    bound = distance_bound(model.inner, model.outer, X, end.outputs)  # it holds at every instant
+    left = AGREE + float(np.linalg.norm(np.linalg.lstsq(X, end.outputs - y, rcond=None)[0])) / size
+    apart = float(np.linalg.norm(end.predictor - least))
+    yield Bound("‖w̃(∞) − ŵ‖/‖ŵ‖", apart / size, at_most=bound / size + left)
+    seen = float(np.linalg.norm(basis.T @ (end.predictor - least)))
+    yield Bound("the part of w̃(∞) − ŵ that the samples see, over ‖ŵ‖", seen / size, at_most=left)
 
 
 def _neuron(model: Any) -> bool:
     return isinstance(model, tacit.Neuron)
-
-
-def _compared(model: Any, X: Any, y: Any) -> Parts:
-    """The simulated flow against the limit."""
-    X, y = check_problem(X, y)
-    try:
-        limit = tacit.limit(model, X, y)
-    except tacit.NoPotentialError as refusal:
-        yield Assumption(str(refusal), False)
-        return
-    end, fits = _ended(model, X, y)
-    yield Assumption("the flow fits the data", fits)
-    size = float(np.linalg.norm(limit.predictor)) or 1.0
-    gap = float(np.linalg.norm(end - limit.predictor.ravel())) / size
-    yield Bound("distance of the simulated flow to the minimizer, relative", gap, at_most=_AGREE)
-
-
-def _ended(model: Any, X: Float, y: Float) -> tuple[Float, bool]:
-    """The predictor at the end of the simulated flow, and whether it fits the data."""
-    outputs = np.asarray(model.parametrization.outputs(model.start(X.shape[1]), X)).reshape(y.shape)
-    loss = max(float(y @ y), float(np.sum((outputs - y) ** 2)), 1e-300) / (2 * len(y))
-    until = -math.log(loss) - 2 * math.log(_RESIDUAL)
-    run = tacit.flow(model, X, y, until=until, rtol=_RTOL)
-    return np.asarray(run.predictor[-1]).ravel(), bool(run.converged)

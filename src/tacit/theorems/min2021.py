@@ -129,11 +129,11 @@ def theorem1(model: Any, X: Any, y: Any, down_to: float = 1e-12) -> Parts:
     values, a network of width r + m or more tends to U₁Vᵀ = 0. There c = λ_r(U₁U₁ᵀ) + λ_m(VVᵀ), and the
     slowest part of E falls at just the guaranteed rate.
     """
-    if not (isinstance(down_to, (int, float, np.number)) and 0 < down_to < 0.9):
-        raise tacit.InputError(f"down_to must lie between 0 and 0.9, got {down_to!r}")
     yield (setting := linear_network(model))
     if not setting.holds:
         return
+    if not (isinstance(down_to, (int, float, np.number)) and 0 < down_to < 0.9):
+        raise tacit.InputError(f"down_to must lie between 0 and 0.9, got {down_to!r}")
     parts = split(model, X, y)
     moving = bool(np.linalg.norm(parts.error) > _rounding(parts))
     yield Assumption("the loss is above its minimum at the start", moving)
@@ -179,7 +179,8 @@ def proposition1(model: Any, X: Any, y: Any) -> Parts:
     yield Bound(
         "‖UVᵀ − Θ̂‖₂ at the end of the flow",
         float(np.linalg.norm(end - least, 2)),
-        at_most=float(np.linalg.norm(missing / parts.sizes[:, None]) + _RTOL * np.linalg.norm(least)),
+        at_most=float(np.linalg.norm(missing / parts.sizes[:, None]) + _RTOL * np.linalg.norm(least))
+        + _product_rounding(model),
     )
 
 
@@ -191,7 +192,8 @@ def proposition1(model: Any, X: Any, y: Any) -> Parts:
 def distance(model: Any, X: Any, y: Any) -> Parts:
     """Not in the paper: the distance that Theorem 2 bounds, from Λ alone, for any start and any width.
 
-    The least bound over μ and its proof are those of `tacit.limits.wide.distance_bound`.
+    The least bound over μ and its proof are those of `tacit.limits.wide.distance_bound`. It holds at every
+    instant with the solution of least norm for the outputs of that instant: here those that the flow reaches.
     """
     yield (setting := linear_network(model))
     if not setting.holds:
@@ -199,9 +201,8 @@ def distance(model: Any, X: Any, y: Any) -> Parts:
     parts = split(model, X, y)
     end, settled = ended(model, parts)
     yield Assumption("the flow reaches the least loss", settled)
-    least = parts.solution
-    rounding = _RTOL * float(np.linalg.norm(least, 2))
-    bound = distance_bound(model.inner, model.outer, parts.inputs, parts.targets)
+    rounding = _RTOL * float(np.linalg.norm(parts.solution, 2)) + _product_rounding(model)
+    bound = distance_bound(model.inner, model.outer, parts.inputs, parts.inputs @ end)
     apart = end - parts.basis @ (parts.basis.T @ end)  # Φ₂U₂Vᵀ
     yield Bound(
         "‖UVᵀ − Θ̂‖₂ at the end of the flow", float(np.linalg.norm(apart, 2)), at_most=max(bound, rounding)
@@ -240,6 +241,11 @@ def _layer_sizes(parts: Split) -> float:
     """‖[V; U₁]‖·‖U₂‖, or where U₂ is rounding itself what the product would be if it were not."""
     stacked = math.hypot(float(np.linalg.norm(parts.outer)), float(np.linalg.norm(parts.seen)))
     return stacked * max(float(np.linalg.norm(parts.unseen)), stacked)
+
+
+def _product_rounding(model: tacit.LinearNetwork) -> float:
+    """What rounding may add to UVᵀ."""
+    return 10 * _EPS * float(np.linalg.norm(model.inner) * np.linalg.norm(model.outer))
 
 
 def _rounding(parts: Split) -> float:

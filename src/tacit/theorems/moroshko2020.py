@@ -141,12 +141,10 @@ def lemma13(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
 
 def _size(model: Any, X: Any, y: Any, until: float | None, deep: bool) -> Parts:
     """Lemma 11, or Lemma 13 of a deep network, along the flow."""
-    yield (setting := plain_diagonal(model))
-    if not setting.holds:
-        return
-    text = f"its depth D = {model.depth:g} is " + ("above 2" if deep else "2")
-    yield (case := Assumption(text, deep == (model.depth > 2)))
-    if not case.holds:
+    plain = plain_diagonal(model)
+    fits = plain.holds and deep == (model.depth > 2)
+    yield Assumption(f"{plain.text}, of depth {'above 2' if deep else '2'}", fits)
+    if not fits:
         return
     D, data, log_scale = model.depth, separation(X, y), model.depth * log_alpha(model)
     flow = _followed(model, X, y, data, until)

@@ -23,9 +23,10 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq, nnls
+from scipy.optimize import brentq
 
 import tacit
+from tacit.nonnegative import nonnegative_least_squares
 from tacit.theorems.arguments import positive
 from tacit.theorems.moroshko2020 import (
     Float,
@@ -219,7 +220,8 @@ def quasi_stationarity(margin: tacit.Margin, depth: float) -> float:
     moving = np.abs(w) > 1e-9 * np.abs(w).max()
     tight = Z @ w <= 1 + 1e-9
     slope = np.sign(w[moving]) * (np.abs(w[moving]) / np.abs(w).max()) ** (2 / depth - 1)
-    return float(nnls(Z[np.ix_(tight, moving)].T, slope)[1] / np.linalg.norm(slope))
+    _, misfit = nonnegative_least_squares(Z[np.ix_(tight, moving)].T, slope)
+    return misfit / float(np.linalg.norm(slope))
 
 
 def _stable_to_the_end(X: Any, y: Any, depth: float, down_to: float) -> Assumption:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 import tacit
+from tacit.keys import meant
 
 _ROUNDING = 1e-9  # relative to the bound: being over by less is rounding, not a violation
 
@@ -148,9 +149,15 @@ class Theorem:
         return tuple(p.name for p in parameters if p.default is p.empty)
 
     @property
+    def defaults(self) -> dict[str, Any]:
+        """The arguments with a default, and it."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return {p.name: p.default for p in parameters if p.default is not p.empty}
+
+    @property
     def options(self) -> tuple[str, ...]:
         """Names of the arguments with a default."""
-        return tuple(n for n in inspect.signature(self.function).parameters if n not in self.needs)
+        return tuple(self.defaults)
 
     def ask(self, **given: Any) -> Verdict:
         """What it says about this case."""
@@ -187,7 +194,7 @@ def check(key: str, model: Any, X: Any = None, y: Any = None, **options: Any) ->
     they name instead, such as predictor= or features= (`theorems()` lists them all with what they need).
     """
     if key not in _THEOREMS:
-        raise tacit.InputError(f"no theorem {key!r}; there are {', '.join(_THEOREMS)}")
+        raise tacit.InputError(f"no theorem {key!r}; {meant(key, list(_THEOREMS))} theorems() lists them all")
     found = _THEOREMS[key]
     data = {name: value for name, value in (("X", X), ("y", y)) if value is not None}
     given = {"model": model} | data | options

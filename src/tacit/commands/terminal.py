@@ -1,0 +1,39 @@
+"""Text as wide as the terminal."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+
+_NARROWEST = 40
+
+
+def columns() -> int:
+    """The width of the terminal, 80 where there is none."""
+    return max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)
+
+
+def wrapped(text: str) -> str:
+    """The text with its long lines folded.
+
+    A line goes on below the last of its leading fields, which two spaces or more set apart; where these take
+    too much of the width, below the first.
+    """
+    return "\n".join(_folded(line) for line in text.split("\n"))
+
+
+def _folded(line: str) -> str:
+    width, margin = columns(), len(line) - len(line.lstrip())
+    fields = re.match(r" *(\S+ {2,})*", line)
+    indent = fields.end() if fields else margin
+    if indent > width // 3:
+        indent = margin + 2
+    return textwrap.fill(
+        line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def shortened(text: str, width: int) -> str:
+    """The text, cut at a word with an ellipsis where it is longer."""
+    return textwrap.shorten(text, width, placeholder=" …")

@@ -1,0 +1,56 @@
+r"""Theorems 1 and 3 of Woodworth et al. 2020: where a diagonal network ends, against its flow.
+
+    β(∞) = argmin Q(β) s.t. Xβ = y,    Q(β) = Σ αᴰw₀ᵢ²·q_D(βᵢ/(αᴰw₀ᵢᴰ)),
+
+with q₂ of equation 21 and q_D = ∫h_D⁻¹ of equation 59. Both theorems assume that the flow fits the data. The
+flow is integrated in mirror space, ∇Q(β) = Xᵀν, at any scale; that form is part of the proofs (equations 18
+and 58). method="parameters" integrates the raw weights instead, which assumes nothing and is slower.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tacit
+from tacit.theorems.agreement import compared
+from tacit.theorems.registry import Assumption, Parts, theorem
+
+_METHODS = ("auto", "parameters")
+
+
+@theorem(
+    "woodworth2020/theorem1",
+    "β(∞) = argmin Q_{α,w₀}(β) s.t. Xβ = y for a diagonal network of depth 2 whose flow fits the data.",
+)
+def theorem1(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
+    """Theorem 1 in its general case: any scale α and profile w₀; method: "auto" or "parameters"."""
+    _check_method(method)
+    yield (setting := Assumption("the model is Diagonal of depth 2", _depth(model) == 2))
+    if setting.holds:
+        yield from compared(model, X, y, method)
+
+
+@theorem(
+    "woodworth2020/theorem3",
+    "β(∞) = argmin Q^D_α(β) s.t. Xβ = y for a diagonal network of depth D > 2 whose flow fits the data.",
+)
+def theorem3(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
+    """Theorem 3, printed for whole D ≥ 3 and w₀ = 1; method: "auto" or "parameters".
+
+    Its proof serves every real D > 2, and any w₀ with the weights w₀² above. Its two limits, α → 0 and
+    α → ∞, are no statements about one scale; `tacit.regime` tells how near a limit is to either end.
+    """
+    _check_method(method)
+    yield (setting := Assumption("the model is Diagonal of depth above 2", _depth(model) > 2))
+    if setting.holds:
+        yield from compared(model, X, y, method)
+
+
+def _depth(model: Any) -> float:
+    """The depth of a diagonal network; 0 for other models."""
+    return float(model.depth) if isinstance(model, tacit.Diagonal) else 0.0
+
+
+def _check_method(method: Any) -> None:
+    if method not in _METHODS:
+        raise tacit.InputError(f"method must be {' or '.join(map(repr, _METHODS))}, got {method!r}")
