@@ -86,7 +86,7 @@ def test_mu_below_what_was_looked_at_is_refused():
     found = tacit.support_stability(STABLE, ALL, down_to=1e-3)
     with pytest.raises(tacit.InputError, match="at least down_to"):
         found.holds_at(1e-4)
-    assert set(found.to_dict()) == {"holds", "down_to", "breaches"}
+    assert set(found.to_dict()) == {"holds", "down_to", "converged", "breaches"}
 
 
 @examples(20)

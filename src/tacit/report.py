@@ -156,20 +156,16 @@ def _accuracy(scale: float, mu: float) -> str:
 
 def sweeping_report(result: SweepingPath) -> str:
     """The infinite-scale flow and its events."""
-    shown = [f"{e.sample} {'enters' if e.enters else 'leaves'} at {e.mu:.4g}" for e in result.events[:6]]
     leaves = next((e for e in result.events if not e.enters), None)
     known = result.converged.all()
     equal = "equals the path all along" if known else f"equals the path down to μ = {result.down_to:.4g}"
     after = equal if leaves is None else f"leaves the path at μ = {leaves.mu:.4g}"
-    lines = {
-        "flow α→∞": f"{after}; {_count(len(result.events), 'event')}"
-        + (f": {', '.join(shown)}{', …' if len(result.events) > 6 else ''}" if shown else "")
-    }
+    lines = {"flow α→∞": f"{after}; events: {_changes(result.events) or 'none'}"}
     if not known:
         lines["NOT CONVERGED"] = (
             f"below μ = {result.down_to:.4g}: who pushes from there on could not be found"
         )
-    return _aligned(lines)
+    return _aligned(lines, len("kernel end"))
 
 
 def _fit(result: Trajectory) -> str:

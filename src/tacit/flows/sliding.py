@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.integrate import LSODA
+from scipy.integrate import LSODA, Radau
 from scipy.optimize import brentq
 
 from tacit.data import Float
@@ -27,7 +27,7 @@ from tacit.models.parametrizations import Weights
 
 _LOOK = np.linspace(0, 1, 9)  # where in a step the kink is looked for
 _SWITCHES = 10_000
-_FIRST = 0.1  # of the shortest time in which anything decays: the first step of a piece
+_STEPS, _CREEPING = 1500, 1.1  # a solver whose clock gains less than this factor in so many steps is changed
 _TOUCH = 1e-12  # how far beyond the kink rounding alone may put a sample
 
 
@@ -67,7 +67,7 @@ class Sliding(WeightFlow):
         self, clock: float, unknowns: Float
     ) -> Generator[Segment, None, tuple[float, WeightState, NDArray[np.bool_]]]:
         """The flow up to its next event; when that is, the state there, and which samples it concerns."""
-        for segment in solver_segments(self._solver_from(clock, unknowns), self._state):
+        for segment in self._steps(clock, unknowns):
             event, touched = self._first_event(segment)
             if event is None:
                 yield segment
@@ -78,17 +78,24 @@ class Sliding(WeightFlow):
             return event, segment.state(event), touched
         raise Stall("the integrator gave up")
 
-    def _solver_from(self, clock: float, unknowns: Float) -> LSODA:
-        """A solver whose first step is short: LSODA's own guess can be so long that it gives up at once."""
+    def _steps(self, clock: float, unknowns: Float) -> Iterator[Segment]:
+        """Steps of LSODA, or of Radau IIA where LSODA gives up at once or does not notice stiffness."""
         sizes = np.full(len(unknowns), self.size / (np.abs(self.K).max() or 1.0))
         sizes[0] = abs(float(self.first["a"])) or 1.0
-        atol = 1e-3 * self.rtol * sizes
-        a, bent, p = self._pulls(self.start + unknowns[: self.start.size])
-        width = float(np.linalg.norm(self.K))
-        fastest = a * a * width + float(bent @ bent) + float(np.linalg.norm(p)) * width**0.5
-        first = max(_FIRST / (fastest or 1.0), 1e-12 * clock)
         jac = None if self.jacobian is None else self._rate_jacobian
-        return LSODA(self._rate, clock, unknowns, 1e300, first, rtol=self.rtol, atol=atol, jac=jac)
+        options: dict[str, Any] = {"rtol": self.rtol, "atol": 1e-3 * self.rtol * sizes, "jac": jac}
+        solver, mark = LSODA(self._rate, clock, unknowns, 1e300, **options), clock
+        try:
+            for count, segment in enumerate(solver_segments(solver, self._state), 1):
+                yield segment
+                if count % _STEPS == 0:
+                    if segment.end < _CREEPING * mark:
+                        break
+                    mark = segment.end
+        except Stall:
+            if solver.t > clock:
+                raise
+        yield from solver_segments(Radau(self._rate, solver.t, solver.y, np.inf, **options), self._state)
 
     def _pulls(self, flat: Float) -> tuple[float, Float, Float]:
         """a, σ(t) and p; a sliding sample has t = 0, and σ is continued smoothly beyond the kink."""
@@ -144,7 +151,9 @@ class Sliding(WeightFlow):
         """When something first leaves its range within the segment, if ever; and which samples do then."""
         clocks = segment.start + _LOOK * (segment.end - segment.start)
         clear = np.array([self._clearance(segment.state(clock).flat) for clock in clocks])
-        limit = -_TOUCH * np.append(np.full(len(self.side), self.size), abs(clear[0, -1]))
+        terms = np.abs(self.K) @ np.abs(segment.state(segment.end).flat[1:])  # t is rounded as these are
+        sizes = np.where(self.side == 0, self.size, np.maximum(self.size, terms))
+        limit = -_TOUCH * np.append(sizes, abs(clear[0, -1]))
         late = (clear[1:] < limit).any(axis=1)
         if not late.any():
             return None, np.zeros(len(self.side), dtype=bool)

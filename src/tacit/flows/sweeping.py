@@ -28,13 +28,13 @@ from tacit.limits.margin_path import Kink, at_the_kernel_end, check_path, depth_
 from tacit.limits.newton import Separable
 from tacit.potentials.arrays import quiet
 
-_GROWTH = 1.3  # of g in one look ahead
+_GROWTH = 1.15  # of g in one look ahead
 _FIRST = 0.1  # g of the first, in units of the predictor's scale
 _SHORTEST = 1e-13  # relative growth of g that is none
 _NEAR = 1e-12  # relative growth of g over which nothing can go wrong
 _BRIEF = 1e-3  # relative growth of g over which the ends tell all
 _EARLIER = 20  # events in a step that may hide each other
-_CROWDED, _TURNS = 1e-4, 50  # relative growth of g, and how many supports may follow each other in it
+_CROWDED, _MOVES = 1e-4, 50  # relative growth of g, and the moves, and 4 a sample, that it may take
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,17 +160,23 @@ def _start(Z: Float, geometry: Separable, largest: float) -> _Sweep | None:
 
 def _follow(here: _Sweep, goal: float, events: list[Kink]) -> _Sweep:
     """The process at g = goal, or as far as it can be followed, with all events on the way."""
-    turns, since = 0, here.g
+    moves, since, limit = 0, here.g, goal
     while here.g < goal:
-        step = _ahead(here, min(goal, _GROWTH * here.g))
-        if step is not None and step.clear():
-            here = _moved(here, here.place, step, here.touching, events)
-            continue
-        turns, since = (turns + 1, since) if here.g < (1 + _CROWDED) * since else (0, here.g)
-        after = _past_event(here, step, goal, events)
-        if after is None or turns > _TURNS + 4 * len(here.place.theta):
+        moves, since = (moves + 1, since) if here.g < (1 + _CROWDED) * since else (0, here.g)
+        if moves > _MOVES + 4 * len(here.place.theta):
             break
-        here = after
+        step = _ahead(here, min(limit, goal, _GROWTH * here.g))
+        if step is not None and step.clear():
+            here, limit = _moved(here, here.place, step, here.touching, events), goal
+            continue
+        event = here.to(here.g) if step is None else _first_event(here, step)
+        if event is not None and _hides(here, event):
+            limit = (here.g + event.g) / 2
+            continue
+        after = None if event is None else _past(event, here, step, goal, events)
+        if after is None:
+            break
+        here, limit = after, goal
     return here
 
 
@@ -195,14 +201,11 @@ def _moved(here: _Sweep, place: Place, step: Step, contact: Index, events: list[
     return _Sweep(place.moved(step), step, touching)
 
 
-def _past_event(here: _Sweep, step: Step | None, goal: float, events: list[Kink]) -> _Sweep | None:
-    """The process beyond the first violation in a step on the same support; None if no support leads on.
+def _past(event: Step, here: _Sweep, step: Step | None, goal: float, events: list[Kink]) -> _Sweep | None:
+    """The process beyond the event, on another support; None if there is none.
 
-    step: None if even a short one is not found.
+    step: one in which conditions are violated from the event on.
     """
-    event = here.to(here.g) if step is None else _first_event(here, step)
-    if event is None:
-        return None
     place, guess = here.place.moved(event), here.support
     if step is not None:
         if step.g - event.g <= _NEAR * event.g:
