@@ -11,8 +11,9 @@ import numpy as np
 from tacit.data import Float
 from tacit.kernels import turned
 from tacit.limits.ends import least_l1
-from tacit.limits.equations import prepare, weighted_gram
+from tacit.limits.equations import prepare
 from tacit.limits.interpolation import Limit, as_separable, limit, potential_of
+from tacit.limits.normal import weighted_gram
 from tacit.limits.separable import kernel_solution
 from tacit.potentials import L1, Quadratic
 from tacit.potentials.arrays import quiet

@@ -18,7 +18,7 @@ import numpy as np
 
 from tacit.data import Float, Index
 from tacit.flows.separating import DiagonalPath
-from tacit.limits.equations import newton_direction
+from tacit.limits.normal import newton_direction
 from tacit.limits.support import least_norm_support
 
 _NEWTON = 60

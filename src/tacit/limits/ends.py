@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.optimize import linprog
 
 from tacit.data import Float
 from tacit.errors import NotConvergedError
-from tacit.limits.equations import Equations, newton_direction
+from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
+from tacit.limits.equations import Equations
 from tacit.limits.newton import Separable
-from tacit.limits.separable import Solution, minimize_separable
+from tacit.limits.normal import newton_direction
+from tacit.limits.separable import minimize_separable
+from tacit.limits.solution import Solution
 
 _LARGE = 2_000_000  # entries of X
 _PASSES = 6
+_LIGHT = 1e-6  # weight, relative to the largest coordinate, of those that are 0
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -23,14 +29,12 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
     """
     X, y = equations.X, equations.y
     if len(y) == 0:
-        return Solution(np.zeros(X.shape[1]), y, 0, True)
+        return Solution(np.zeros(X.shape[1]), y, 0, True, 0.0)
     if inverse_metric.ndim == 2:
         half = np.linalg.cholesky(inverse_metric)
-        inner = Equations(
-            X @ half, y, equations.row_norms, equations.rows, equations.row_scale, equations.samples
-        )
+        inner = replace(equations, X=X @ half, samples=equations.samples @ half)
         solution = least_quadratic(inner, np.ones(X.shape[1]))
-        return Solution(half @ solution.predictor, solution.nu, solution.iterations, True)
+        return replace(solution, predictor=half @ solution.predictor)
     w, nu, zero = np.zeros(X.shape[1]), np.zeros(len(y)), np.zeros(X.shape[1])
     left, passes = y, 0
     while passes < _PASSES:  # each removes the rounding of the one before, until there is only rounding left
@@ -42,7 +46,9 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
         w, nu, left, passes = further, nu + step, rest, passes + 1
         if passes > 1 and (np.abs(left) <= _EPS * equations.row_norms * np.linalg.norm(w)).all():
             break
-    return Solution(w, nu, passes, True)
+    move = diagonal_move(equations, inverse_metric, w, w / inverse_metric)
+    rounding = slope_rounding(equations, nu)
+    return Solution(w, nu, passes, True, forward_error(equations, move, w, 0.0, rounding))
 
 
 def least_l1(equations: Equations, weight: Float) -> Solution:
@@ -53,7 +59,7 @@ def least_l1(equations: Equations, weight: Float) -> Solution:
     """
     X, y = equations.X, equations.y
     if not y.any():
-        return Solution(np.zeros(X.shape[1]), np.zeros(len(y)), 0, True)
+        return Solution(np.zeros(X.shape[1]), np.zeros(len(y)), 0, True, 0.0)
     if X.size > _LARGE:
         return minimize_separable(equations, Separable(1.25, np.full(X.shape[1], -1000.0), weight))
     unit = np.abs(y).max()
@@ -74,7 +80,14 @@ def least_l1(equations: Equations, weight: Float) -> Solution:
     plus, minus = np.split(program.x, 2)
     w = _vertex(balanced, y / unit, plus - minus)
     nu = program.eqlin.marginals * np.median(weight / columns)
-    return Solution(w * unit / columns, nu, int(program.nit), True)
+    return Solution(w * unit / columns, nu, int(program.nit), True, vertex_error(equations, w * unit / columns))
+
+
+def vertex_error(equations: Equations, w: Float) -> float:
+    """The forward error of a vertex: of X w = y on its support, and of what little may enter it."""
+    size = np.abs(w)
+    move = diagonal_move(equations, np.maximum(size, _LIGHT * size.max()), w, 1.0)
+    return forward_error(equations, move, w, 0.0, 0.0)
 
 
 def _vertex(X: Float, y: Float, w: Float) -> Float:

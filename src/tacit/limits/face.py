@@ -16,12 +16,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tacit.data import Float
-from tacit.limits.equations import Equations, newton_direction
-from tacit.limits.newton import Separable, State, polish
+from tacit.limits.accuracy import diagonal_move, forward_error
+from tacit.limits.equations import Equations
+from tacit.limits.newton import Separable, State, polish, rapidity_at
+from tacit.limits.normal import newton_direction
+from tacit.numerics.pairs import Pair
 from tacit.potentials import rapidity
 
 _ON_FACE = 1e-7  # relative size of the coordinates that make the face
 _SLACK = 1e-4  # largest slack at which this is needed
+_REFINED = 4  # corrections of the multipliers at which slopes are at their ends, the last to verify them
+_EXACT = 1e-26  # by how much slopes may differ from them: rounding in pairs of floats
 _ROUNDS = 3  # in which the small coordinates off the face follow
 
 
@@ -30,13 +35,14 @@ class Choice:
     """The solution chosen on a face; settled is False where there is a face but no choice could be made."""
 
     w: Float
-    nu: Float
+    nu: Pair
     steps: int
     settled: bool
+    error: float
 
 
 def choose_on_face(
-    equations: Equations, potential: Separable, w: Float, u: Float, nu: Float
+    equations: Equations, potential: Separable, w: Float, u: Float, nu: Pair
 ) -> Choice | None:
     """The limit on the face of ℓ1 minimizers that the large coordinates of w make; None if it is a point.
 
@@ -52,8 +58,11 @@ def choose_on_face(
     if face.sum() <= left.shape[1]:
         return None
     part = Separable(potential.power, potential.log_scale[face], potential.weight[face])
-    vertex = nu + np.linalg.lstsq(X.T, part.weight * sign - X.T @ nu, rcond=None)[0]
-    if np.abs(X.T @ vertex - part.weight * sign).max() > 1e-10 * part.weight.max():
+    vertex, missing = nu, np.zeros(0)
+    for _ in range(_REFINED):
+        missing = (equations.slopes(vertex, face) - part.weight * sign).value
+        vertex = vertex - np.linalg.lstsq(X.T, missing, rcond=None)[0]
+    if np.abs(missing).max() > _EXACT * part.weight.max():
         return None  # not a face after all: the slopes are not all at their ends
     rows = left.T @ X
     norms = np.sqrt(np.einsum("nd,nd->n", rows, rows))
@@ -61,18 +70,23 @@ def choose_on_face(
     for _ in range(_ROUNDS):
         w[~face] = potential.predictor(u)[~face]
         target = left.T @ (equations.y - equations.X[:, ~face] @ w[~face])
-        inner = replace(equations, X=rows, y=target, row_norms=norms)
+        inner = replace(
+            equations, X=rows, y=target, row_norms=norms, samples=rows, targets=target, T=None, units=1.0
+        )
         state, steps, settled = polish(inner, part, _anchored(rows, part, part.rapidity(w[face])), steps=30)
-        w[face], delta, total = part.predictor(state.u), state.nu, total + steps
-        slope = equations.X.T @ (vertex + left @ delta) / potential.weight
-        u = np.where(face, u, rapidity.rapidity_of_slope(np, slope, potential.power))
+        w[face], delta, total = part.predictor(state.u), state.nu.value, total + steps
+        nu = vertex + left @ delta
+        u = np.where(face, u, rapidity_at(potential, equations.slopes(nu)))
         if not (settled and np.isfinite(u).all()):
-            return Choice(w, vertex, total, False)
-    return Choice(w, vertex + left @ delta, total, True)
+            return Choice(w, vertex, total, False, np.inf)
+    move = diagonal_move(inner, part.inverse_hessian(state.u), w[face], part.weight)
+    doubt = np.abs(left.T) @ equations.doubt(w)
+    return Choice(w, nu, total, True, forward_error(inner, move, w[face], state.gap, 0.0, doubt))
 
 
 def _anchored(X: Float, potential: Separable, u: Float) -> State:
     """δ that comes closest to Xᵀδ = −weight·sign·slack, and the gap that is left: no rounding of order 1."""
     pull = potential.weight * np.sign(u) * rapidity.slack(np, np.abs(u), potential.power)
     W = potential.inverse_hessian(u)
-    return State(u, *newton_direction(X, W / W.max(), np.zeros(X.shape[0]), pull))
+    delta, gap = newton_direction(X, W / W.max(), np.zeros(X.shape[0]), pull)
+    return State(u, Pair.of(delta), gap)

@@ -13,15 +13,17 @@ from tacit.data import Float, check_problem, check_tolerance, kept
 from tacit.errors import InputError, NoPotentialError
 from tacit.limits.ends import least_l1, least_quadratic
 from tacit.limits.equations import Equations, prepare
-from tacit.limits.kkt import best_multipliers, relative_residual, stationarity
+from tacit.limits.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
 from tacit.limits.metric import least_in_metric
 from tacit.limits.networks import check_network, least_norm
 from tacit.limits.neuron import check_sign, neuron_targets
 from tacit.limits.newton import Separable
 from tacit.limits.radial import least_radial
 from tacit.limits.rank_one import checked_rank_one
-from tacit.limits.separable import Solution, minimize_separable
+from tacit.limits.separable import minimize_separable
+from tacit.limits.solution import Solution
 from tacit.models import LinearNetwork, Neuron
+from tacit.numerics.pairs import as_pair
 from tacit.potentials import (
     L1,
     Bregman,
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
 _EPS = float(np.finfo(np.float64).eps)
 _ROUGH = 1e-6  # residual that rounding does not excuse
+_LITERAL = 1e-12  # a tolerance below this is meant
+NEAR = 1e-7  # relative forward error from which on a predictor is doubted
 _SEARCHED = 2_000_000  # entries of X up to which other multipliers are looked for
 
 
@@ -58,6 +62,7 @@ class Limit:
     value: float
     feasibility: float
     stationarity: float
+    error: float
     converged: bool
     iterations: int
     rank: int
@@ -89,6 +94,7 @@ class Limit:
             "value": self.value,
             "feasibility": self.feasibility,
             "stationarity": self.stationarity,
+            "error": self.error,
             "converged": self.converged,
             "iterations": self.iterations,
             "rank": self.rank,
@@ -119,19 +125,22 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
     if isinstance(model, Neuron):
         check_sign(model, X, y)
     solution = _minimize(potential, equations, X.shape[1])
-    w, nu = solution.predictor, equations.dual(solution.nu)
-    feasibility = relative_residual(X, targets, w)
-    kkt = stationarity(potential, X, w, nu)
+    w, nu = solution.predictor, as_pair(solution.nu)
+    kkt = stationarity_at(potential, w, equations.slopes(nu).value)
     if not kkt <= tol and X.size <= _SEARCHED:  # any multipliers that certify w will do
-        nu = min((nu, best_multipliers(potential, X, w)), key=lambda v: stationarity(potential, X, w, v))
-        kkt = stationarity(potential, X, w, nu)
+        other = as_pair(best_multipliers(potential, equations.X, w))
+        found = stationarity_at(potential, w, equations.slopes(other).value)
+        nu, kkt = (other, found) if found < kkt else (nu, kkt)
+    feasibility = relative_residual(X, targets, w)
+    fits, stationary = _within(tol, potential, X, targets, w, feasibility, kkt)
     return Limit(
         predictor=w,
-        dual=nu,
+        dual=equations.dual(nu),
         value=float(potential.value(w)),
         feasibility=feasibility,
         stationarity=kkt,
-        converged=bool(solution.settled and _within(tol, potential, X, targets, w, nu, feasibility, kkt)),
+        error=solution.error,
+        converged=bool(solution.settled and fits and stationary and solution.error <= NEAR),
         iterations=solution.iterations,
         rank=len(equations.y),
         seconds=time.perf_counter() - begun,
@@ -160,7 +169,8 @@ def _network_limit(model: LinearNetwork, X: Any, y: Any, tol: float, begun: floa
         value=float(Quadratic().value(theta)),
         feasibility=feasibility,
         stationarity=kkt,
-        converged=bool(feasibility <= tol and kkt <= tol),
+        error=solution.error,
+        converged=bool(feasibility <= tol and kkt <= tol and solution.error <= NEAR),
         iterations=solution.iterations,
         rank=int(np.linalg.matrix_rank(X)),
         seconds=time.perf_counter() - begun,
@@ -173,28 +183,22 @@ def _network_limit(model: LinearNetwork, X: Any, y: Any, tol: float, begun: floa
 
 @quiet
 def _within(
-    tol: float,
-    potential: Any,
-    X: Float,
-    y: Float,
-    w: Float,
-    nu: Float,
-    feasibility: float,
-    stationarity: float,
-) -> bool:
-    """Are both residuals within the tolerance; or as small as rounding of w and ν lets them be, and 1e-6?"""
-    if feasibility > tol:
-        sums = np.abs(X) @ np.abs(w)
-        rounding = 4 * _EPS * float(sums.max() / (np.abs(y).max() or 1.0))
-        feasibility = tol if feasibility <= min(rounding, _ROUGH) else feasibility
-    if stationarity > tol:
-        slope = np.abs(X.T @ nu).max() or 1.0
-        sums = (np.abs(X).T @ np.abs(nu)).max()
+    tol: float, potential: Any, X: Float, y: Float, w: Float, feasibility: float, stationarity: float
+) -> tuple[bool, bool]:
+    """Is each residual within the tolerance, or what the rounding of w to floats leaves?
+
+    That much is let pass where the terms of Xw (or of a metric's Bw) are larger than their sums and cancel, and
+    where the tolerance does not ask for all digits that floats have.
+    """
+    allowed = [tol, tol]
+    if tol >= _LITERAL and max(feasibility, stationarity) > tol:
+        terms = float((np.abs(X) @ np.abs(w)).max() / (np.abs(y).max() or 1.0))
+        allowed[0] = max(tol, min(4 * _EPS * terms, _ROUGH))
         if np.ndim(getattr(potential, "metric", 0.0)) == 2:
-            sums = max(sums, (np.abs(potential.metric) @ np.abs(w)).max())
-        rounding = 4 * _EPS * float(sums / slope)
-        stationarity = tol if stationarity <= min(rounding, _ROUGH) else stationarity
-    return feasibility <= tol and stationarity <= tol
+            sums = np.abs(potential.metric) @ np.abs(w)
+            terms = float(sums.max() / (np.abs(potential.gradient(w)).max() or 1.0))
+            allowed[1] = max(tol, min(4 * _EPS * terms, _ROUGH))
+    return feasibility <= allowed[0], stationarity <= allowed[1]
 
 
 def potential_of(model: Any, features: int) -> Any:

@@ -29,7 +29,12 @@ def stationarity(potential: Any, X: Float, w: Float, nu: Float) -> float:
     The gradient of a divergence from w⁰ is a difference, ∇Q(w) − ∇Q(w⁰). Where w is close to w⁰ rounding of
     w is all that is left of it: it counts as no smaller than 1e-4 of the two.
     """
-    slope = X.T @ nu
+    return stationarity_at(potential, w, X.T @ nu)
+
+
+@quiet
+def stationarity_at(potential: Any, w: Float, slope: Float) -> float:
+    """The same for a slope Xᵀν that is known already."""
     nearest = nearest_slope(potential, w, slope)
     size = max(float(np.abs(nearest).max()), _CANCELLED * _terms(potential, w))
     return float(np.abs(slope - nearest).max() / (size or 1.0))

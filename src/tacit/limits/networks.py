@@ -19,7 +19,7 @@ from tacit.limits.equations import prepare
 from tacit.limits.imbalance import imbalance_level
 from tacit.limits.neuron import units
 from tacit.limits.radial import smallest
-from tacit.limits.separable import Solution
+from tacit.limits.solution import Solution
 from tacit.limits.wide import distance_bound
 from tacit.models import LinearNetwork
 
@@ -107,4 +107,5 @@ def least_norm_solution(X: Float, Y: Float, tol: float) -> Solution:
         np.column_stack([each.nu for each in columns]),
         sum(each.iterations for each in columns),
         True,
+        max(each.error for each in columns),
     )

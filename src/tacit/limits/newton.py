@@ -2,8 +2,9 @@ r"""Dual Newton for separable potentials, in rapidities.
 
     find (u, ν) with  X w(u) = y  and  ∇Q(w(u)) = Xᵀν,      w = m·2cosh^p(u/p) sinh(u)
 
-Both equations are unknowns of their own: the gap r = Xᵀν − ∇Q is carried along and never recomputed, so
-slopes within 1e-100 of their limits are as good as others. A Newton step solves
+Both equations are unknowns of their own, and the gap r = Xᵀν − ∇Q is carried along. Where slopes come close to
+the ends ±1 of their domain what counts is their distance to them: there ν is a pair of floats, and the gap is
+computed from slacks in twice the digits (`exact_gap`). A Newton step solves
 (X W Xᵀ) dν = y − Xw − XWr with W = dw/d∇Q. Then coordinates that grow move linearly in w, where the first
 equation is linear, and those that shrink move linearly in the slope, where the second is: neither way can
 overshoot its exponential.
@@ -18,13 +19,16 @@ from typing import Any
 import numpy as np
 
 from tacit.data import Float
-from tacit.limits.equations import Equations, newton_direction
+from tacit.limits.equations import Equations
+from tacit.limits.normal import newton_direction
+from tacit.numerics.pairs import Pair
 from tacit.potentials import rapidity
 
 _EPS = float(np.finfo(np.float64).eps)
 _SETTLED = 1e-13
 _STALLED = 1e-9
 _PATIENCE = 3  # steps without progress
+_NEAR_END = 1e-2  # slack below which slopes are computed in pairs of floats
 _FREE = 1e-15  # changes of w this small, relative to the largest coordinate, are not seen by X w = y
 
 
@@ -79,7 +83,7 @@ class State:
     """Where the iteration stands; `gap` is Xᵀν + offset − weight·slope(u)."""
 
     u: Float
-    nu: Float
+    nu: Pair
     gap: Float
 
 
@@ -152,12 +156,40 @@ def _shift(u: Float, ask: Float, power: float) -> Float:
     return power * np.where(near, close, np.where(inside, far, np.inf))
 
 
+def exact_gap(equations: Equations, potential: Separable, u: Float, nu: Pair) -> Float:
+    """Xᵀν + offset − weight·slope(u), with the digits of the slack where slopes are near the ends ±1."""
+    gap = equations.X.T @ nu.value - potential.weight * rapidity.slope(np, u, potential.power)
+    slack = rapidity.slack(np, np.abs(u), potential.power)
+    near = np.flatnonzero(slack < _NEAR_END)
+    end = potential.weight[near] * np.sign(u[near])
+    gap[near] = (equations.slopes(nu, near) - end).value + end * slack[near]
+    return gap + potential.offset
+
+
+def rapidity_at(potential: Separable, slopes: Pair) -> Float:
+    """u whose slope is (Xᵀν + offset)/weight, from its slack where it is near an end; NaN beyond the ends."""
+    s = (slopes.value + potential.offset) / potential.weight
+    if potential.power == math.inf:
+        return s
+    sign = np.where(s < 0, -1.0, 1.0)
+    slack = -sign * ((slopes - potential.weight * sign).value + potential.offset) / potential.weight
+    inside = slack > 0
+    far = 0.5 * np.log((2 - slack) / np.where(inside, slack, 1.0))
+    near = rapidity.rapidity_of_slope(np, np.where(np.abs(s) > 0.5, 0.0, s), potential.power)
+    return np.where(np.abs(s) > 0.5, np.where(inside, sign * potential.power * far, np.nan), near)
+
+
 def polish(
-    equations: Equations, potential: Separable, state: State, steps: int = 60
+    equations: Equations, potential: Separable, state: State, steps: int = 60, exact: bool = False
 ) -> tuple[State, int, bool]:
-    """Newton to the end at one scale: the state, the steps taken, and whether it settled."""
+    """Newton to the end at one scale: the state, the steps taken, and whether it settled.
+
+    exact: compute the gap anew in each step, in pairs of floats.
+    """
     smallest, idle = math.inf, 0
     for step in range(1, steps + 1):
+        if exact:
+            state = replace(state, gap=exact_gap(equations, potential, state.u, state.nu))
         state, size = newton_step(equations, potential, state)
         if not math.isfinite(size):
             return state, step, False
@@ -197,10 +229,11 @@ def _gaps_closed(potential: Separable, state: State) -> bool:
 def solve_at_scale(equations: Equations, potential: Separable, start: Float) -> tuple[State, int, bool]:
     """Newton at one scale from the predictor `start`: enough in the kernel regime."""
     u = potential.rapidity(start)
-    return polish(equations, potential, State(u, *_nearest_dual(equations, potential, u)))
+    nu, gap = nearest_dual(equations, potential, u)
+    return polish(equations, potential, State(u, Pair.of(nu), gap))
 
 
-def _nearest_dual(equations: Equations, potential: Separable, u: Float) -> tuple[Float, Float]:
+def nearest_dual(equations: Equations, potential: Separable, u: Float) -> tuple[Float, Float]:
     """The ν whose Xᵀν comes closest to ∇Q at u, and the gap that is left."""
     gradient = potential.weight * rapidity.slope(np, u, potential.power) - potential.offset
     W = potential.inverse_hessian(u)

@@ -14,8 +14,10 @@ import math
 import numpy as np
 
 from tacit.data import Float
-from tacit.limits.equations import Equations, newton_direction
-from tacit.limits.separable import Solution
+from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
+from tacit.limits.equations import Equations
+from tacit.limits.normal import newton_direction
+from tacit.limits.solution import Solution
 
 _GROWTH = 1.5  # of q − 1 in one step
 _STEPS = 100
@@ -28,7 +30,7 @@ def minimize_power(equations: Equations, p: float) -> Solution:
     """The solution of least ℓp norm; its multipliers are those of Σ|w|^p/p."""
     X, y = equations.X, equations.y
     if len(y) == 0:
-        return Solution(np.zeros(X.shape[1]), y, 0, True)
+        return Solution(np.zeros(X.shape[1]), y, 0, True, 0.0)
     goal = 1 / (p - 1)  # q − 1
     power, total, settled = 1.0, 0, True
     nu, slope = newton_direction(X, np.ones(X.shape[1]), y, np.zeros(X.shape[1]))
@@ -37,11 +39,19 @@ def minimize_power(equations: Equations, p: float) -> Solution:
         nu, slope = _carried(X, slope, power, following)
         nu, slope, steps, settled = _maximize(X, y, nu, slope, following)
         power, total = following, total + steps
-    return Solution(_predictor(slope, goal), nu, total, settled)
+    w = _predictor(slope, goal)
+    move = diagonal_move(equations, _stiffness(slope, goal), w, slope)
+    error = forward_error(equations, move, w, 0.0, slope_rounding(equations, nu))
+    return Solution(w, nu, total, settled, error)
 
 
 def _predictor(slope: Float, power: float) -> Float:
     return np.sign(slope) * np.abs(slope) ** power
+
+
+def _stiffness(slope: Float, power: float) -> Float:
+    """dw/ds; where a slope vanishes so would this, and nothing would determine what belongs to it."""
+    return power * np.maximum(np.abs(slope), _LEAST * np.abs(slope).max()) ** (power - 1)
 
 
 def _carried(X: Float, slope: Float, power: float, following: float) -> tuple[Float, Float]:
@@ -61,8 +71,7 @@ def _maximize(X: Float, y: Float, nu: Float, slope: Float, power: float) -> tupl
     change = math.inf
     for taken in range(1, _STEPS + 1):
         w = _predictor(slope, power)
-        # Where a slope vanishes so does W, and nothing would determine what it belongs to.
-        W = power * np.maximum(np.abs(slope), _LEAST * np.abs(slope).max()) ** (power - 1)
+        W = _stiffness(slope, power)
         step, turn = newton_direction(X, W, y - X @ w, np.zeros_like(w))
         change = float(np.abs(W * turn).max() / np.abs(w).max())
         length = _length(slope, turn, float(y @ step), power)

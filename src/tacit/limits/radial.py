@@ -16,12 +16,15 @@ from typing import Any
 import numpy as np
 
 from tacit.data import Float
+from tacit.limits.accuracy import ROUNDOFF
 from tacit.limits.ends import least_quadratic
 from tacit.limits.equations import Equations
-from tacit.limits.separable import Solution
+from tacit.limits.solution import Solution
 from tacit.potentials import Bregman, NeuronPotential, Power
 from tacit.potentials.arrays import quiet
 from tacit.potentials.radial import length
+
+_NOTHING = 1e-8  # a limit this small, relative to the start, is nothing: its error is taken relative to that
 
 
 def least_radial(equations: Equations, potential: Any) -> Solution:
@@ -31,35 +34,40 @@ def least_radial(equations: Equations, potential: Any) -> Solution:
     if base is potential:
         x = float(length(np, least.predictor))
         share = float(base.steepness(np.float64(x))) / x if x > 0 else 0.0
-        return Solution(least.predictor, share * least.nu, least.iterations, True)
-    start = np.asarray(base.gradient(potential.origin), dtype=float)
-    return _moved(equations, base, start, least)
+        return Solution(least.predictor, share * least.nu, least.iterations, True, least.error)
+    return _moved(equations, base, np.asarray(potential.origin, dtype=float), least)
 
 
 @quiet
-def _moved(equations: Equations, base: NeuronPotential | Power, start: Float, least: Solution) -> Solution:
+def _moved(equations: Equations, base: NeuronPotential | Power, origin: Float, least: Solution) -> Solution:
     """p + t·z⊥, and ν with ∇Q = z₀ + Xᵀν: least squares twice, since z₀ and p lie in different ranges."""
-    p = least.predictor
+    p, start = least.predictor, np.asarray(base.gradient(origin), dtype=float)
     seen = _seen(equations, start)
     unseen = start - seen.predictor
     unseen = unseen - _seen(equations, unseen).predictor  # once more, of what rounding has left
     t = stretch(base, float(length(np, p)), float(length(np, unseen)))
     # ∇Q(w) = w/t = p/t + z⊥, so that Xᵀν = p/t − z∥.
     nu = (least.nu / t if t > 0 else 0 * least.nu) - seen.nu
-    return Solution(p + t * unseen, nu, least.iterations + seen.iterations, True)
+    w = p + t * unseen
+    # What is unseen is the start less what is seen, and off by as much, and by its own rounding.
+    parts = (least.error, p), (seen.error, t * seen.predictor), (2 * ROUNDOFF, t * start)
+    off = sum(error * float(length(np, part)) for error, part in parts)
+    size = max(float(length(np, w)), _NOTHING * float(length(np, origin)))
+    error = off / (size or 1.0)
+    return Solution(w, nu, least.iterations + seen.iterations, True, error)
 
 
 @quiet
 def smallest(equations: Equations) -> Solution:
     """The solution of least norm, for targets of any size: it is linear in them."""
     unit = 2.0 ** (math.frexp(float(np.abs(equations.y).max(initial=0.0)))[1] - 1)
-    found = least_quadratic(replace(equations, y=equations.y / unit), np.ones(equations.X.shape[1]))
+    found = least_quadratic(equations.in_units_of(unit), np.ones(equations.X.shape[1]))
     return replace(found, predictor=unit * found.predictor, nu=unit * found.nu)
 
 
 def _seen(equations: Equations, vector: Float) -> Solution:
     """The part of a vector in the span of the rows, and its coefficients."""
-    return smallest(replace(equations, y=equations.X @ vector))
+    return smallest(equations.with_targets(equations.samples @ vector))
 
 
 def stretch(base: NeuronPotential | Power, seen: float, unseen: float) -> float:

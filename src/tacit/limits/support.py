@@ -21,7 +21,8 @@ from tacit.errors import InconsistentDataError
 from tacit.limits.equations import Equations, prepare
 from tacit.limits.kkt import stationarity
 from tacit.limits.newton import Separable
-from tacit.limits.separable import Solution, minimize_separable
+from tacit.limits.separable import minimize_separable
+from tacit.limits.solution import Solution
 from tacit.nonnegative import nearest_combination
 from tacit.potentials.arrays import quiet
 

@@ -1,0 +1,90 @@
+r"""Nearly equal samples, told apart: combinations T X of the rows that are well conditioned.
+
+X w = y and (T X) w = T y have the same solutions for every invertible T, so T need not be accurate; but its
+products must be, or the small difference of two rows would be rounding. They are computed in pairs of floats
+(`numerics.pairs`), which gives the rows of T X all their digits even where samples agree in fifteen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr, solve_triangular
+
+from tacit.data import Float
+from tacit.numerics.pairs import Pair, product
+
+_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
+_LAST_BITS = 2.0  # units of roundoff by which numbers may be changed to make a combination vanish
+_APART = 1e-6  # size of a remainder, relative to the largest, from which on it is accurate
+_PASSES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Combinations:
+    """T and T X in floats, an orthonormal basis of the rows but for rounding; and the T that X annuls."""
+
+    T: Pair
+    rows: Float
+    vanishing: Pair
+
+
+def combine(X: Float) -> Combinations:
+    """Orthonormal combinations of the rows of X, as many as there are independent ones.
+
+    A combination vanishes if there are no more than two units of roundoff in any entry: if X, changed in its
+    last bits, would be dependent.
+    """
+    count = len(X)
+    basis, vanishing = Pair.of(np.zeros((0, count))), Pair.of(np.zeros((0, count)))
+    rows = np.zeros((0, X.shape[1]))
+    rest = Pair.of(np.eye(count))
+    for _ in range(_PASSES):
+        rest, Z = _remainders(X, basis, rows, rest)
+        gone = _vanish(X, rest, Z)
+        vanishing = _stacked(vanishing, rest[gone])
+        rest, Z = rest[~gone], Z[~gone]
+        if not len(Z):
+            break
+        factor, order, apart = _largest(Z)
+        new = product(factor, rest[order[:apart]])
+        basis, rows = _stacked(basis, new), np.vstack([rows, product(new, X).value])
+        rest = rest[order[apart:]]
+    return Combinations(basis, rows, _stacked(vanishing, rest))
+
+
+def _remainders(X: Float, basis: Pair, rows: Float, rest: Pair) -> tuple[Pair, Float]:
+    """What the basis leaves of the rest, scaled to size 1 by powers of 2, and its product with X."""
+    Z = product(rest, X).value
+    for _ in range(2):  # the second takes away the rounding of the first, where nearly nothing is left
+        rest, Z = _scaled(rest, Z)
+        if not len(rows) or not len(Z):
+            break
+        rest = rest - product(Z @ rows.T, basis)
+        Z = product(rest, X).value
+    return _scaled(rest, Z)
+
+
+def _scaled(T: Pair, Z: Float) -> tuple[Pair, Float]:
+    sizes = np.abs(Z).max(axis=1, initial=0.0)
+    factor = np.exp2(-np.frexp(np.where(sizes > 0, sizes, 1.0))[1])[:, None]
+    return T.scaled(factor), Z * factor
+
+
+def _vanish(X: Float, T: Pair, Z: Float) -> NDArray[np.bool_]:
+    """Which rows of Z = T X are rounding of X in every entry."""
+    return np.asarray((np.abs(Z) <= _LAST_BITS * _ROUNDOFF * (np.abs(T.high) @ np.abs(X))).all(axis=1))
+
+
+def _largest(Z: Float) -> tuple[Float, NDArray[np.intp], int]:
+    """The F that makes F·Z[order[:apart]] orthonormal, the order of the rows, and how many are apart."""
+    _, R, order = qr(Z.T, mode="economic", pivoting=True, check_finite=False)
+    diagonal = np.abs(np.diag(R))
+    apart = int((diagonal > _APART * diagonal[0]).sum())
+    return solve_triangular(R[:apart, :apart], np.eye(apart), trans="T"), order, apart
+
+
+def _stacked(first: Pair, second: Pair) -> Pair:
+    return Pair(np.vstack([first.high, second.high]), np.vstack([first.low, second.low]))

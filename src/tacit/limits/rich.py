@@ -1,0 +1,217 @@
+r"""Minimize a separable potential at scales well below the predictor: the interior path, then Newton.
+
+Above depth 2 slopes come within slack = (w/m)^{−1/p} of the ends ±weight of their domain, and it is the slacks
+that tell how nearly equal features share their predictor: differences of slopes far below the rounding of a
+float. There Newton works on pairs of floats. Where slacks are so small that pairs cannot hold them either,
+the scale is lifted to where they can: the solution no longer changes with it, except on a face of ℓ1 minimizers,
+which has a solver of its own (`face`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.data import Float
+from tacit.limits import barrier
+from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
+from tacit.limits.equations import Equations
+from tacit.limits.face import choose_on_face
+from tacit.limits.newton import Separable, State, exact_gap, polish, rapidity_at
+from tacit.limits.normal import newton_direction
+from tacit.numerics.pairs import Pair
+from tacit.potentials import rapidity
+
+_SMALL = 1e-9  # relative size of coordinates that take their slope, not their predictor, from the path
+_NEGLIGIBLE = 1e-15  # the same at the end
+_BELOW_ROUNDING = 1e-13  # relative size at which X w = y says nothing about a coordinate
+_UNRESOLVED = 1e-11  # relative residual that degenerate data may leave
+_LEVELS = (-26.0, -40.0, -52.0)  # log slacks: what the path resolves, and what pairs of floats do
+_PAIRS = 2.0**-100  # rounding of a product of pairs
+
+
+@dataclass(frozen=True, eq=False)
+class End:
+    """Predictor, multipliers, steps taken, whether they settled, and the forward error."""
+
+    w: Float
+    nu: Pair
+    steps: int
+    settled: bool
+    error: float
+
+
+def rich(equations: Equations, potential: Separable, kernel: Float) -> End:
+    """The minimizer at small scales, from the kernel solution."""
+    solve = _depth_two if potential.power == np.inf else _deep
+    return solve(equations, potential, kernel)
+
+
+def _depth_two(equations: Equations, potential: Separable, kernel: Float) -> End:
+    inside, taken = barrier.follow(equations, potential, kernel)
+    begun = _newton_state(equations, potential, inside)
+    state, steps, settled = polish(equations, potential, begun, steps=30)
+    w = potential.predictor(state.u)
+    if settled and _misfit(equations, w) < _UNRESOLVED:
+        return finished(equations, potential, w, state.nu, taken + steps, True)
+    w, nu = _from_large(equations, potential, inside.predictor, inside.nu)
+    return finished(equations, potential, w, nu, taken + steps, _misfit(equations, w) < 10 * _UNRESOLVED)
+
+
+def _deep(equations: Equations, potential: Separable, kernel: Float) -> End:
+    levels = [_not_below(potential, level) for level in _LEVELS]
+    here, below = levels[0], levels[-1] is not potential
+    inside, taken = barrier.follow(equations, here, kernel)
+    begun = _newton_state(equations, here, inside)
+    state, steps, settled = polish(equations, here, begun, steps=30, exact=True)
+    taken += steps
+    if potential is not here or not settled:
+        end = _on_face(equations, potential, here, state if settled else begun, taken)
+        if end is not None:
+            return end
+    for after in levels[1:]:
+        if not settled or after is here:
+            break
+        lower = _lowered(here, after, state)
+        state, steps, settled = polish(equations, after, lower, steps=20, exact=True)
+        here, taken = after, taken + steps
+    if settled and below:
+        end = _on_face(equations, potential, here, state, taken)
+        if end is not None:
+            return end
+    w = _at_scale(potential, here.predictor(state.u), state.u)
+    if settled and _misfit(equations, w) < _UNRESOLVED:
+        return End(w, state.nu, taken, True, _error(equations, here, state.u, state.nu))
+    w, nu = _from_large(equations, potential, inside.predictor, inside.nu)
+    return finished(equations, potential, w, nu, taken, _misfit(equations, w) < 10 * _UNRESOLVED)
+
+
+def _on_face(
+    equations: Equations, potential: Separable, here: Separable, state: State, taken: int
+) -> End | None:
+    """The choice on a face of ℓ1 minimizers, if the large coordinates make one."""
+    at = _not_below(potential, _LEVELS[1])
+    choice = choose_on_face(equations, at, here.predictor(state.u), state.u, state.nu)
+    if choice is None:
+        return None
+    w = _at_scale(potential, choice.w, at.rapidity(choice.w))
+    settled = choice.settled and _misfit(equations, w) < 10 * _UNRESOLVED
+    return End(w, choice.nu, taken + choice.steps, settled, choice.error)
+
+
+def _error(equations: Equations, potential: Separable, u: Float, nu: Pair) -> float:
+    """The forward error where slopes are known in pairs of floats."""
+    gap = exact_gap(equations, potential, u, nu)
+    back = np.abs(equations.multipliers(nu).high)
+    rounding = _PAIRS * (np.abs(equations.samples).T @ back)
+    w = potential.predictor(u)
+    move = diagonal_move(equations, potential.inverse_hessian(u), w, potential.weight)
+    return forward_error(equations, move, w, gap, rounding)
+
+
+def finished(
+    equations: Equations, potential: Separable, w: Float, nu: Pair, taken: int, settled: bool
+) -> End:
+    """Rounding taken away, and what is left of it estimated."""
+    w = _exactly_feasible(equations, w)
+    multipliers = _refitted(equations, potential, w, nu.value)
+    w = _following_slopes(equations, potential, w, multipliers)
+    u = potential.rapidity(w)
+    slopes = equations.X.T @ multipliers
+    gap = slopes + potential.offset - potential.weight * rapidity.slope(np, u, potential.power)
+    move = diagonal_move(equations, potential.inverse_hessian(u), w, slopes)
+    error = forward_error(equations, move, w, gap, slope_rounding(equations, multipliers))
+    return End(w, Pair.of(multipliers), taken, settled, error)
+
+
+def _not_below(potential: Separable, log_slack: float) -> Separable:
+    """The potential itself; or, where slacks 1 − |s| of order-one coordinates would be below e^log_slack
+    (finite powers), with scales lifted to where they are not."""
+    if potential.power == np.inf:
+        return potential
+    lift = log_slack * potential.power - float(potential.log_scale.max())
+    return potential.shifted(lift) if lift > 0 else potential
+
+
+def _lowered(before: Separable, after: Separable, state: State) -> State:
+    """The state at smaller scales: large coordinates keep their predictor, small ones their slope."""
+    w = before.predictor(state.u)
+    large = np.abs(w) > _SMALL * np.abs(w).max()
+    u = np.where(large, after.rapidity(w), state.u)
+    moved = np.sign(u) * rapidity.slope_between(np, np.abs(state.u), np.abs(u), before.power)
+    return State(u, state.nu, state.gap - before.weight * moved)
+
+
+def _misfit(equations: Equations, w: Float) -> float:
+    """‖y − Xw‖ relative to y, or to the terms of Xw where these are larger and cancel."""
+    size = max(np.linalg.norm(equations.y), 1e-3 * np.linalg.norm(equations.row_norms) * np.linalg.norm(w))
+    return float(np.linalg.norm(equations.y - equations.X @ w) / size)
+
+
+def _newton_state(equations: Equations, potential: Separable, inside: barrier.Interior) -> State:
+    """Large coordinates take their predictor, small ones their slope; the gap is what then differs."""
+    slope = (equations.X.T @ inside.nu + potential.offset) / potential.weight
+    w = inside.predictor
+    bound = np.inf if potential.power == np.inf else 1 - 1e-12
+    by_slope = rapidity.rapidity_of_slope(np, np.clip(slope, -bound, bound), potential.power)
+    u = np.where(np.abs(w) > _SMALL * np.abs(w).max(), potential.rapidity(w), by_slope)
+    return State(u, Pair.of(inside.nu), potential.weight * (slope - rapidity.slope(np, u, potential.power)))
+
+
+def _from_large(equations: Equations, potential: Separable, w: Float, nu: Float) -> tuple[Float, Pair]:
+    """A predictor whose large coordinates alone solve the equations, and multipliers with their slopes.
+
+    The other coordinates follow their slopes Xᵀν. Where sparse data without noise make the solution
+    degenerate, this is all that is left to determine.
+    """
+    X = equations.X
+    face = np.flatnonzero(np.abs(w) > 1e-5 * np.abs(w).max())
+    root = np.sqrt(np.abs(w[face]))  # large coordinates give most, so that equal columns keep their shares
+    exact = np.zeros_like(w)
+    rho = equations.y - X[:, face] @ w[face]
+    exact[face] = w[face] + root * np.linalg.lstsq(X[:, face] * root, rho, rcond=None)[0]
+    slope = rapidity.slope(np, potential.rapidity(exact), potential.power)
+    goal = potential.weight * slope - potential.offset
+    nu = nu + np.linalg.lstsq(X[:, face].T, (goal - X.T @ nu)[face], rcond=None)[0]
+    others = potential.predictor(rapidity_at(potential, equations.slopes(Pair.of(nu))))
+    others = np.where(np.isfinite(others), others, w)
+    return np.where(exact != 0, exact, others), Pair.of(nu)
+
+
+def _at_scale(potential: Separable, w: Float, u: Float) -> Float:
+    """w where it is worth its digits; elsewhere the predictor whose slope is that of rapidity u."""
+    large = np.abs(w) > _NEGLIGIBLE * np.abs(w).max()
+    return np.where(large, w, potential.predictor(u))
+
+
+def _exactly_feasible(equations: Equations, w: Float) -> Float:
+    """Remove what rounding left of y − Xw by moving large coordinates by less than their slope can tell."""
+    size = np.abs(w) / np.abs(w).max()
+    W = np.where(size > 1e-4, size, 0.0)
+    rho = equations.y - equations.X @ w
+    correction = W * newton_direction(equations.X, W, rho, np.zeros_like(w))[1]
+    better = w + correction
+    smaller = np.linalg.norm(equations.y - equations.X @ better) < np.linalg.norm(rho)
+    return better if smaller and np.all(np.abs(correction) <= 1e-11 * np.abs(w)) else w
+
+
+def _refitted(equations: Equations, potential: Separable, w: Float, nu: Float) -> Float:
+    """Multipliers fitted once more to ∇Q(w), if rounding has driven them away from it."""
+    u = potential.rapidity(w)
+    goal = potential.weight * rapidity.slope(np, u, potential.power) - potential.offset
+    known = np.abs(w) > _BELOW_ROUNDING * np.abs(w).max()
+    gap = np.where(known, equations.X.T @ nu - goal, 0.0)
+    if np.abs(gap).max() <= 1e-13 * np.abs(goal).max():
+        return nu
+    better = nu + newton_direction(equations.X, potential.inverse_hessian(u), np.zeros_like(nu), gap)[0]
+    left = np.where(known, equations.X.T @ better - goal, 0.0)
+    return better if np.abs(left).max() < np.abs(gap).max() else nu
+
+
+def _following_slopes(equations: Equations, potential: Separable, w: Float, nu: Float) -> Float:
+    """Coordinates that the equations do not see take the w of their slope Xᵀν, if that is small too."""
+    slope = (equations.X.T @ nu + potential.offset) / potential.weight
+    others = potential.predictor(rapidity.rapidity_of_slope(np, slope, potential.power))
+    limit = _BELOW_ROUNDING * np.abs(w).max()
+    return np.where((np.abs(w) <= limit) & (np.abs(others) <= limit), others, w)

@@ -1,0 +1,1 @@
+"""Pieces of numerical linear algebra that know nothing of the theory."""

@@ -1,0 +1,149 @@
+r"""Matrix products in twice the digits of floats, on any machine.
+
+A number is a pair (high, low) of floats that stand for their sum. The factors of a product are cut into slices
+of so few bits that a product of two slices has no rounding at all (Ozaki, Ogita, Oishi and Rump 2012), in
+whatever order, and with whatever fused operations, a BLAS adds it up. The slices are aligned to the largest
+entry of each row (column) of the factor, so that errors are about 2⁻¹⁰⁶·max_k|A_ik|·max_k|B_kj| for each term.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.data import Float
+
+_BITS = 53
+_WANTED = 108  # bits below the largest entry that a slice may begin with
+_BLOCK = 1 << 21  # entries of a factor that are cut at once
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """high + low, with |low| at most half a unit in the last place of high."""
+
+    high: Float
+    low: Float
+
+    @classmethod
+    def of(cls, values: Float) -> Pair:
+        """Floats as pairs."""
+        return cls(values, np.zeros_like(values))
+
+    def __add__(self, other: Pair | Float) -> Pair:
+        """The sum, to the accuracy of pairs."""
+        high, rest = two_sum(self.high, other.high if isinstance(other, Pair) else other)
+        rest = rest + self.low + (other.low if isinstance(other, Pair) else 0.0)
+        return Pair(*_normal(high, rest))
+
+    def __sub__(self, other: Pair | Float) -> Pair:
+        return self + (Pair(-other.high, -other.low) if isinstance(other, Pair) else -other)
+
+    def scaled(self, factor: Float | float) -> Pair:
+        """Times powers of 2, which is exact."""
+        return Pair(self.high * factor, self.low * factor)
+
+    def __getitem__(self, which: object) -> Pair:
+        return Pair(self.high[which], self.low[which])  # type: ignore[index]
+
+    @property
+    def T(self) -> Pair:
+        """The transpose."""
+        return Pair(self.high.T, self.low.T)
+
+    @property
+    def value(self) -> Float:
+        """The nearest floats."""
+        return np.asarray(self.high + self.low)
+
+
+def two_sum(a: Float, b: Float) -> tuple[Float, Float]:
+    """a + b and its rounding error, exactly (Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _normal(high: Float, low: Float) -> tuple[Float, Float]:
+    total = high + low
+    return total, low - (total - high)
+
+
+def product(A: Pair | Float, B: Pair | Float) -> Pair:
+    """A B, matrices or a matrix and a vector, to twice the digits of floats.
+
+    B is taken some columns at a time, so that its slices need little memory.
+    """
+    A, B = as_pair(A), as_pair(B)
+    if B.high.ndim == 1:
+        found = _by_rows(A, B[:, None])
+        return Pair(found.high[:, 0], found.low[:, 0])
+    count, inner = B.high.shape[1], max(len(B.high), 1)
+    left = _slices(A, inner)
+    step = max(1, _BLOCK // inner)
+    blocks = [_multiplied(left, B[:, i : i + step], len(A.high)) for i in range(0, count, step)]
+    if not blocks:
+        return Pair.of(np.zeros((len(A.high), 0)))
+    return Pair(np.hstack([b.high for b in blocks]), np.hstack([b.low for b in blocks]))
+
+
+def as_pair(values: Pair | Float) -> Pair:
+    """Pairs as they are, floats as pairs."""
+    return values if isinstance(values, Pair) else Pair.of(values)
+
+
+def _by_rows(A: Pair, B: Pair) -> Pair:
+    """A B for a B of few columns: A is taken some rows at a time."""
+    count, inner = len(A.high), max(len(B.high), 1)
+    step = max(1, _BLOCK // inner)
+    blocks = [
+        _multiplied(_slices(A[i : i + step], inner), B, min(step, count - i)) for i in range(0, count, step)
+    ]
+    if not blocks:
+        return Pair.of(np.zeros((0, B.high.shape[1])))
+    return Pair(np.vstack([b.high for b in blocks]), np.vstack([b.low for b in blocks]))
+
+
+def _multiplied(left: list[Float], B: Pair, rows: int) -> Pair:
+    """The sum of all products of slices that count, the largest first."""
+    right = [piece.T for piece in _slices(B.T, max(len(B.high), 1))]
+    total = Pair.of(np.zeros((rows, B.high.shape[1])))
+    most = -(-_WANTED // _slice_bits(max(len(B.high), 1)))
+    for level in range(len(left) + len(right) - 1):
+        for i in range(max(0, level - len(right) + 1), min(level + 1, len(left))):
+            if level <= most:
+                total = total + left[i] @ right[level - i]
+    return total
+
+
+def _slice_bits(terms: int) -> int:
+    """Bits of a slice, so that sums of this many products of slices fit into a float."""
+    return (_BITS - math.ceil(math.log2(terms)) if terms > 1 else _BITS) // 2 - 1
+
+
+def _slices(A: Pair, terms: int) -> list[Float]:
+    """A as a sum of matrices of few bits each, aligned by rows; those that are zero at the end are left out."""
+    pieces = list(_cut(A, _slice_bits(terms)))
+    while len(pieces) > 1 and not pieces[-1].any():
+        pieces.pop()
+    return pieces
+
+
+def _cut(A: Pair, bits: int) -> Iterator[Float]:
+    largest = np.abs(A.high).max(axis=1, initial=0.0)
+    exponent = np.frexp(largest)[1].astype(float)[:, None]
+    high, low = A.high, A.low
+    plain = not low.any()
+    for level in range(-(-_WANTED // bits) + 1):
+        anchor = np.exp2(exponent - level * bits + (_BITS - bits))
+        piece = high + anchor
+        piece -= anchor
+        yield piece
+        high = high - piece
+        if not plain:
+            high, low = _normal(high, low)
+        if not high.any():
+            return
