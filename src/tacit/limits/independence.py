@@ -18,6 +18,7 @@ from tacit.numerics.pairs import Pair, product
 
 _ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 _LAST_BITS = 2.0  # units of roundoff by which numbers may be changed to make a combination vanish
+_PAIRS = 2.0**-100  # rounding of a product of pairs
 _APART = 1e-6  # size of a remainder, relative to the largest, from which on it is accurate
 _PASSES = 40
 
@@ -74,8 +75,10 @@ def _scaled(T: Pair, Z: Float) -> tuple[Pair, Float]:
 
 
 def _vanish(X: Float, T: Pair, Z: Float) -> NDArray[np.bool_]:
-    """Which rows of Z = T X are rounding of X in every entry."""
-    return np.asarray((np.abs(Z) <= _LAST_BITS * _ROUNDOFF * (np.abs(T.high) @ np.abs(X))).all(axis=1))
+    """Which rows of Z = T X are rounding of X in every entry, or of the product."""
+    size, largest = np.abs(T.high), np.abs(X).max(initial=0.0)
+    lost = _PAIRS * largest * size.sum(axis=1, keepdims=True)
+    return np.asarray((np.abs(Z) <= _LAST_BITS * _ROUNDOFF * (size @ np.abs(X)) + lost).all(axis=1))
 
 
 def _largest(Z: Float) -> tuple[Float, NDArray[np.intp], int]:

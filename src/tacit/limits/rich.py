@@ -18,16 +18,17 @@ from tacit.limits import barrier
 from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.limits.equations import Equations
 from tacit.limits.face import choose_on_face
-from tacit.limits.newton import Separable, State, exact_gap, polish, rapidity_at
+from tacit.limits.newton import Separable, State, exact_gap, polish, rapidity_at, residual
 from tacit.limits.normal import newton_direction
 from tacit.numerics.pairs import Pair
 from tacit.potentials import rapidity
 
 _SMALL = 1e-9  # relative size of coordinates that take their slope, not their predictor, from the path
-_NEGLIGIBLE = 1e-15  # the same at the end
+_LARGE = 1e-7  # the same where the scale is lowered in the end
 _BELOW_ROUNDING = 1e-13  # relative size at which X w = y says nothing about a coordinate
 _UNRESOLVED = 1e-11  # relative residual that degenerate data may leave
-_LEVELS = (-26.0, -40.0, -52.0)  # log slacks: what the path resolves, and what pairs of floats do
+_RESOLVED, _ON_FACE, _LAST = -26.0, -40.0, -52.0  # log slacks: of the path, on a face, and in pairs of floats
+_STRIDE, _SHORTEST, _TRIED = 14.0, 0.1, 15  # steps in the log slack, and steps of Newton in each
 _PAIRS = 2.0**-100  # rounding of a product of pairs
 
 
@@ -60,8 +61,7 @@ def _depth_two(equations: Equations, potential: Separable, kernel: Float) -> End
 
 
 def _deep(equations: Equations, potential: Separable, kernel: Float) -> End:
-    levels = [_not_below(potential, level) for level in _LEVELS]
-    here, below = levels[0], levels[-1] is not potential
+    here, final = (_not_below(potential, level) for level in (_RESOLVED, _LAST))
     inside, taken = barrier.follow(equations, here, kernel)
     begun = _newton_state(equations, here, inside)
     state, steps, settled = polish(equations, here, begun, steps=30, exact=True)
@@ -70,32 +70,49 @@ def _deep(equations: Equations, potential: Separable, kernel: Float) -> End:
         end = _on_face(equations, potential, here, state if settled else begun, taken)
         if end is not None:
             return end
-    for after in levels[1:]:
-        if not settled or after is here:
-            break
-        lower = _lowered(here, after, state)
-        state, steps, settled = polish(equations, after, lower, steps=20, exact=True)
-        here, taken = after, taken + steps
-    if settled and below:
-        end = _on_face(equations, potential, here, state, taken)
+    if settled and final is not here:
+        state, steps, settled = _descend(equations, here, final, state)
+        taken += steps
+        end = _on_face(equations, potential, final, state, taken) if settled and final is not potential else None
         if end is not None:
             return end
-    w = _at_scale(potential, here.predictor(state.u), state.u)
+    w = _at_scale(equations, potential, final, state.u)
     if settled and _misfit(equations, w) < _UNRESOLVED:
-        return End(w, state.nu, taken, True, _error(equations, here, state.u, state.nu))
+        return End(w, state.nu, taken, True, _error(equations, final, state.u, state.nu))
     w, nu = _from_large(equations, potential, inside.predictor, inside.nu)
     return finished(equations, potential, w, nu, taken, _misfit(equations, w) < 10 * _UNRESOLVED)
+
+
+def _descend(
+    equations: Equations, above: Separable, below: Separable, state: State
+) -> tuple[State, int, bool]:
+    """Newton at ever smaller scales, in steps that are halved where it does not settle."""
+    here, step, taken = above, _STRIDE * above.power, 0
+    while here is not below:
+        left = float((here.log_scale - below.log_scale).max())
+        after = below if left <= step else here.shifted(-step)
+        found, steps, settled = polish(
+            equations, after, _lowered(here, after, state), steps=_TRIED, exact=True
+        )
+        taken += steps
+        if settled:
+            here, state, step = after, found, 2 * step
+            continue
+        step = min(step, left) / 2
+        if step < _SHORTEST * above.power:
+            return state, taken, False
+    return state, taken, True
 
 
 def _on_face(
     equations: Equations, potential: Separable, here: Separable, state: State, taken: int
 ) -> End | None:
     """The choice on a face of ℓ1 minimizers, if the large coordinates make one."""
-    at = _not_below(potential, _LEVELS[1])
+    at = _not_below(potential, _ON_FACE)
     choice = choose_on_face(equations, at, here.predictor(state.u), state.u, state.nu)
     if choice is None:
         return None
-    w = _at_scale(potential, choice.w, at.rapidity(choice.w))
+    w = _at_scale(equations, potential, at, at.rapidity(choice.w))
     settled = choice.settled and _misfit(equations, w) < 10 * _UNRESOLVED
     return End(w, choice.nu, taken + choice.steps, settled, choice.error)
 
@@ -179,10 +196,18 @@ def _from_large(equations: Equations, potential: Separable, w: Float, nu: Float)
     return np.where(exact != 0, exact, others), Pair.of(nu)
 
 
-def _at_scale(potential: Separable, w: Float, u: Float) -> Float:
-    """w where it is worth its digits; elsewhere the predictor whose slope is that of rapidity u."""
-    large = np.abs(w) > _NEGLIGIBLE * np.abs(w).max()
-    return np.where(large, w, potential.predictor(u))
+def _at_scale(equations: Equations, potential: Separable, here: Separable, u: Float) -> Float:
+    """The predictor at rapidities that were found at another scale: small coordinates keep their slopes.
+
+    The large ones then give back what the small ones have lost.
+    """
+    w = here.predictor(u)
+    if here is potential:
+        return w
+    large = np.abs(w) > _LARGE * np.abs(w).max()
+    w = np.where(large, w, potential.predictor(u))
+    W = np.where(large, np.abs(w), 0.0)
+    return w + W * newton_direction(equations.X, W, residual(equations, w), np.zeros_like(w))[1]
 
 
 def _exactly_feasible(equations: Equations, w: Float) -> Float:
