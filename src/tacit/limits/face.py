@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.data import Float
 from tacit.limits.accuracy import diagonal_move, forward_error
@@ -39,6 +40,7 @@ class Choice:
     steps: int
     settled: bool
     error: float
+    face: NDArray[np.bool_]
 
 
 def choose_on_face(
@@ -78,10 +80,11 @@ def choose_on_face(
         nu = vertex + left @ delta
         u = np.where(face, u, rapidity_at(potential, equations.slopes(nu)))
         if not (settled and np.isfinite(u).all()):
-            return Choice(w, vertex, total, False, np.inf)
+            return Choice(w, vertex, total, False, np.inf, face)
     move = diagonal_move(inner, part.inverse_hessian(state.u), w[face], part.weight)
     doubt = np.abs(left.T) @ equations.doubt(w)
-    return Choice(w, nu, total, True, forward_error(inner, move, w[face], state.gap, 0.0, doubt))
+    error = forward_error(inner, move, w[face], state.gap, 0.0, doubt)
+    return Choice(w, nu, total, True, error, face)
 
 
 def _anchored(X: Float, potential: Separable, u: Float) -> State:

@@ -193,7 +193,7 @@ def _within(
     allowed = [tol, tol]
     if tol >= _LITERAL and max(feasibility, stationarity) > tol:
         terms = float((np.abs(X) @ np.abs(w)).max() / (np.abs(y).max() or 1.0))
-        allowed[0] = max(tol, min(4 * _EPS * terms, _ROUGH))
+        allowed[0] = max(tol, min(16 * _EPS * terms, _ROUGH))
         if np.ndim(getattr(potential, "metric", 0.0)) == 2:
             sums = np.abs(potential.metric) @ np.abs(w)
             terms = float(sums.max() / (np.abs(potential.gradient(w)).max() or 1.0))

@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lstsq
 
 from tacit.data import Float
 from tacit.limits import barrier
@@ -24,11 +26,12 @@ from tacit.numerics.pairs import Pair
 from tacit.potentials import rapidity
 
 _SMALL = 1e-9  # relative size of coordinates that take their slope, not their predictor, from the path
-_LARGE = 1e-7  # the same where the scale is lowered in the end
 _BELOW_ROUNDING = 1e-13  # relative size at which X w = y says nothing about a coordinate
 _UNRESOLVED = 1e-11  # relative residual that degenerate data may leave
+_NEGLIGIBLE = 1e-15  # the same where the scale is lowered in the end
+_DEPENDENT = 1e-12  # relative size of what large coordinates do not determine
 _RESOLVED, _ON_FACE, _LAST = -26.0, -40.0, -52.0  # log slacks: of the path, on a face, and in pairs of floats
-_STRIDE, _SHORTEST, _TRIED = 14.0, 0.1, 15  # steps in the log slack, and steps of Newton in each
+_STRIDE, _SHORTEST, _TRIED = 14.0, 0.1, 30  # steps in the log slack, and steps of Newton in each
 _PAIRS = 2.0**-100  # rounding of a product of pairs
 
 
@@ -64,7 +67,7 @@ def _deep(equations: Equations, potential: Separable, kernel: Float) -> End:
     here, final = (_not_below(potential, level) for level in (_RESOLVED, _LAST))
     inside, taken = barrier.follow(equations, here, kernel)
     begun = _newton_state(equations, here, inside)
-    state, steps, settled = polish(equations, here, begun, steps=30, exact=True)
+    state, steps, settled = polish(equations, here, begun, steps=60, exact=True)
     taken += steps
     if potential is not here or not settled:
         end = _on_face(equations, potential, here, state if settled else begun, taken)
@@ -76,9 +79,15 @@ def _deep(equations: Equations, potential: Separable, kernel: Float) -> End:
         end = _on_face(equations, potential, final, state, taken) if settled and final is not potential else None
         if end is not None:
             return end
-    w = _at_scale(equations, potential, final, state.u)
-    if settled and _misfit(equations, w) < _UNRESOLVED:
-        return End(w, state.nu, taken, True, _error(equations, final, state.u, state.nu))
+    if settled:
+        error = _error(equations, final, state.u, state.nu)
+        w = final.predictor(state.u)
+        if final is not potential:
+            needed, change = _needed(equations, final, state.u)
+            w, error = _at_scale(equations, potential, final, state.u, needed), error + change
+        w = _exactly_feasible(equations, w)
+        if _misfit(equations, w) < _UNRESOLVED:
+            return End(w, state.nu, taken, True, error)
     w, nu = _from_large(equations, potential, inside.predictor, inside.nu)
     return finished(equations, potential, w, nu, taken, _misfit(equations, w) < 10 * _UNRESOLVED)
 
@@ -112,7 +121,8 @@ def _on_face(
     choice = choose_on_face(equations, at, here.predictor(state.u), state.u, state.nu)
     if choice is None:
         return None
-    w = _at_scale(equations, potential, at, at.rapidity(choice.w))
+    w = _at_scale(equations, potential, at, at.rapidity(choice.w), choice.face)
+    w = _exactly_feasible(equations, w)
     settled = choice.settled and _misfit(equations, w) < 10 * _UNRESOLVED
     return End(w, choice.nu, taken + choice.steps, settled, choice.error)
 
@@ -196,26 +206,47 @@ def _from_large(equations: Equations, potential: Separable, w: Float, nu: Float)
     return np.where(exact != 0, exact, others), Pair.of(nu)
 
 
-def _at_scale(equations: Equations, potential: Separable, here: Separable, u: Float) -> Float:
-    """The predictor at rapidities that were found at another scale: small coordinates keep their slopes.
+def _needed(equations: Equations, here: Separable, u: Float) -> tuple[NDArray[np.bool_], float]:
+    """Which coordinates the equations need, whatever the scale; and how much these still change with it.
 
-    The large ones then give back what the small ones have lost.
+    They keep their predictor as the scale falls, others their slope, and thus vanish with the scale: which does
+    what shows in the derivative of w by the logarithm of the scale.
     """
     w = here.predictor(u)
-    if here is potential:
-        return w
-    large = np.abs(w) > _LARGE * np.abs(w).max()
-    w = np.where(large, w, potential.predictor(u))
-    W = np.where(large, np.abs(w), 0.0)
-    return w + W * newton_direction(equations.X, W, residual(equations, w), np.zeros_like(w))[1]
+    move = diagonal_move(equations, here.inverse_hessian(u), w, here.weight)
+    kept = move(equations.X @ w, np.zeros_like(w))
+    size = np.abs(w)
+    needed = (np.abs(kept - w) < 0.5 * size) & (size > _NEGLIGIBLE * size.max())
+    return needed, float(here.power * np.linalg.norm((kept - w)[needed]) / np.linalg.norm(w))
+
+
+def _at_scale(
+    equations: Equations, potential: Separable, here: Separable, u: Float, needed: NDArray[np.bool_]
+) -> Float:
+    """The predictor at a smaller scale than that where its rapidities were found.
+
+    Coordinates that are needed keep their predictor, others their slope; the first then give back what the
+    others have lost.
+    """
+    w = np.where(needed, here.predictor(u), potential.predictor(u))
+    return w + _least_change(equations.X, np.where(needed, np.abs(w), 0.0), residual(equations, w))
+
+
+def _least_change(X: Float, W: Float, rho: Float) -> Float:
+    """The least dw, in the metric 1/W, with X dw = ρ; or nearly so, where these coordinates cannot."""
+    used = np.flatnonzero(W)
+    if len(used) > 2 * len(rho):
+        return W * newton_direction(X, W, rho, np.zeros_like(W))[1]
+    change, root = np.zeros_like(W), np.sqrt(W[used])
+    change[used] = root * lstsq(X[:, used] * root, rho, cond=_DEPENDENT, lapack_driver="gelsy")[0]
+    return change
 
 
 def _exactly_feasible(equations: Equations, w: Float) -> Float:
     """Remove what rounding left of y − Xw by moving large coordinates by less than their slope can tell."""
     size = np.abs(w) / np.abs(w).max()
-    W = np.where(size > 1e-4, size, 0.0)
     rho = equations.y - equations.X @ w
-    correction = W * newton_direction(equations.X, W, rho, np.zeros_like(w))[1]
+    correction = _least_change(equations.X, np.where(size > 1e-4, size, 0.0), rho)
     better = w + correction
     smaller = np.linalg.norm(equations.y - equations.X @ better) < np.linalg.norm(rho)
     return better if smaller and np.all(np.abs(correction) <= 1e-11 * np.abs(w)) else w
