@@ -24,7 +24,9 @@ ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 _PROBES = 4
 _REFINED = 6
 _SETTLED = 0.1
-_LOOSE = 1e3  # relative change of w for a relative change of its slope, from which on rounding of slopes counts
+_LOOSE = (
+    1e3  # relative change of w for a relative change of its slope, from which on rounding of slopes counts
+)
 Move = Callable[[Float, Float], Float]
 
 
@@ -86,7 +88,6 @@ def diagonal_move(equations: Equations, W: Float, w: Float, slope: Float | float
     return move
 
 
-def slope_rounding(equations: Equations, nu: Pair | Float) -> Float:
+def slope_rounding(equations: Equations, nu: Float) -> Float:
     """By how much Xᵀν in floats may be off."""
-    multipliers = nu.value if isinstance(nu, Pair) else nu
-    return np.asarray(2 * ROUNDOFF * (np.abs(equations.X).T @ np.abs(multipliers)))
+    return np.asarray(2 * ROUNDOFF * (np.abs(equations.X).T @ np.abs(nu)))

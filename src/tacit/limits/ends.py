@@ -14,7 +14,8 @@ from tacit.limits.equations import Equations
 from tacit.limits.newton import Separable
 from tacit.limits.normal import newton_direction
 from tacit.limits.separable import minimize_separable
-from tacit.limits.solution import Solution
+from tacit.limits.solution import Solution, none
+from tacit.numerics.pairs import Pair
 
 _LARGE = 2_000_000  # entries of X
 _PASSES = 6
@@ -29,7 +30,7 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
     """
     X, y = equations.X, equations.y
     if len(y) == 0:
-        return Solution(np.zeros(X.shape[1]), y, 0, True, 0.0)
+        return Solution(np.zeros(X.shape[1]), Pair.of(y), 0, True, none)
     if inverse_metric.ndim == 2:
         half = np.linalg.cholesky(inverse_metric)
         inner = replace(equations, X=X @ half, samples=equations.samples @ half)
@@ -46,9 +47,12 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
         w, nu, left, passes = further, nu + step, rest, passes + 1
         if passes > 1 and (np.abs(left) <= _EPS * equations.row_norms * np.linalg.norm(w)).all():
             break
-    move = diagonal_move(equations, inverse_metric, w, w / inverse_metric)
-    rounding = slope_rounding(equations, nu)
-    return Solution(w, nu, passes, True, forward_error(equations, move, w, 0.0, rounding))
+
+    def assess() -> float:
+        move = diagonal_move(equations, inverse_metric, w, w / inverse_metric)
+        return forward_error(equations, move, w, 0.0, slope_rounding(equations, nu))
+
+    return Solution(w, Pair.of(nu), passes, True, assess)
 
 
 def least_l1(equations: Equations, weight: Float) -> Solution:
@@ -59,7 +63,7 @@ def least_l1(equations: Equations, weight: Float) -> Solution:
     """
     X, y = equations.X, equations.y
     if not y.any():
-        return Solution(np.zeros(X.shape[1]), np.zeros(len(y)), 0, True, 0.0)
+        return Solution(np.zeros(X.shape[1]), Pair.of(np.zeros(len(y))), 0, True, none)
     if X.size > _LARGE:
         return minimize_separable(equations, Separable(1.25, np.full(X.shape[1], -1000.0), weight))
     unit = np.abs(y).max()
@@ -80,7 +84,8 @@ def least_l1(equations: Equations, weight: Float) -> Solution:
     plus, minus = np.split(program.x, 2)
     w = _vertex(balanced, y / unit, plus - minus)
     nu = program.eqlin.marginals * np.median(weight / columns)
-    return Solution(w * unit / columns, nu, int(program.nit), True, vertex_error(equations, w * unit / columns))
+    w = w * unit / columns
+    return Solution(w, Pair.of(nu), int(program.nit), True, lambda: vertex_error(equations, w))
 
 
 def vertex_error(equations: Equations, w: Float) -> float:

@@ -48,11 +48,15 @@ class Equations:
         """Xᵀν in twice the digits of floats, or some columns of it."""
         return product(self.samples[:, columns].T, self.multipliers(nu))
 
+    def rounded_slopes(self, nu: Pair) -> Float:
+        """Xᵀν, right to the rounding of floats."""
+        return self.X.T @ nu.value if self.T is None else self.slopes(nu).value
+
     @quiet
-    def dual(self, nu: Pair | Float) -> Float:
+    def dual(self, nu: Pair) -> Float:
         """Multipliers of all original samples, rounded to floats: those left out get 0."""
         full = np.zeros(self.count)
-        full[self.rows] = self.multipliers(nu if isinstance(nu, Pair) else Pair.of(nu)).value / self.row_scale
+        full[self.rows] = self.multipliers(nu).value / self.row_scale
         return full
 
     @quiet
@@ -65,9 +69,7 @@ class Equations:
         """For the unknowns w/factor, powers of 2."""
         X = self.X * factor
         norms = np.sqrt(np.einsum("nd,nd->n", X, X))
-        return replace(
-            self, X=X, row_norms=norms, samples=self.samples * factor, units=self.units * factor
-        )
+        return replace(self, X=X, row_norms=norms, samples=self.samples * factor, units=self.units * factor)
 
     def with_targets(self, targets: Float) -> Equations:
         """For other targets of the samples, in the range of X."""
@@ -95,7 +97,7 @@ def prepare(X: Float, y: Float, tol: float) -> Equations:
     if _well_conditioned(scaled):
         norms = np.sqrt(np.einsum("nd,nd->n", scaled, scaled))
         return Equations(scaled, target, norms, scaled, target, rows, scale[rows], len(y))
-    found = combine(scaled)
+    found = combine(scaled, scale[rows])
     if not _implied(found.vanishing, target, tol):
         _refuse(X, y)
     norms = np.sqrt(np.einsum("nd,nd->n", found.rows, found.rows))

@@ -21,6 +21,7 @@ from tacit.limits.accuracy import diagonal_move, forward_error
 from tacit.limits.equations import Equations
 from tacit.limits.newton import Separable, State, polish, rapidity_at
 from tacit.limits.normal import newton_direction
+from tacit.limits.solution import Assess
 from tacit.numerics.pairs import Pair
 from tacit.potentials import rapidity
 
@@ -39,13 +40,11 @@ class Choice:
     nu: Pair
     steps: int
     settled: bool
-    error: float
+    assess: Assess
     face: NDArray[np.bool_]
 
 
-def choose_on_face(
-    equations: Equations, potential: Separable, w: Float, u: Float, nu: Pair
-) -> Choice | None:
+def choose_on_face(equations: Equations, potential: Separable, w: Float, u: Float, nu: Pair) -> Choice | None:
     """The limit on the face of ℓ1 minimizers that the large coordinates of w make; None if it is a point.
 
     u: rapidities whose slopes the small coordinates have. nu: multipliers, right to rounding.
@@ -80,11 +79,13 @@ def choose_on_face(
         nu = vertex + left @ delta
         u = np.where(face, u, rapidity_at(potential, equations.slopes(nu)))
         if not (settled and np.isfinite(u).all()):
-            return Choice(w, vertex, total, False, np.inf, face)
-    move = diagonal_move(inner, part.inverse_hessian(state.u), w[face], part.weight)
-    doubt = np.abs(left.T) @ equations.doubt(w)
-    error = forward_error(inner, move, w[face], state.gap, 0.0, doubt)
-    return Choice(w, nu, total, True, error, face)
+            return Choice(w, vertex, total, False, lambda: np.inf, face)
+
+    def assess() -> float:
+        move = diagonal_move(inner, part.inverse_hessian(state.u), w[face], part.weight)
+        return forward_error(inner, move, w[face], state.gap, 0.0, np.abs(left.T) @ equations.doubt(w))
+
+    return Choice(w, nu, total, True, assess, face)
 
 
 def _anchored(X: Float, potential: Separable, u: Float) -> State:

@@ -20,6 +20,7 @@ _ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 _LAST_BITS = 2.0  # units of roundoff by which numbers may be changed to make a combination vanish
 _PAIRS = 2.0**-100  # rounding of a product of pairs
 _APART = 1e-6  # size of a remainder, relative to the largest, from which on it is accurate
+_CENTRED = 1e-12  # relative size of the mean of a feature that has been centred
 _PASSES = 40
 
 
@@ -32,16 +33,18 @@ class Combinations:
     vanishing: Pair
 
 
-def combine(X: Float) -> Combinations:
+def combine(X: Float, scale: Float) -> Combinations:
     """Orthonormal combinations of the rows of X, as many as there are independent ones.
 
     A combination vanishes if there are no more than two units of roundoff in any entry: if X, changed in its
-    last bits, would be dependent.
+    last bits, would be dependent. So does the sum of all samples, scale·X, if features have been centred: what
+    that leaves is rounding of numbers that were larger and are not known any more.
     """
     count = len(X)
-    basis, vanishing = Pair.of(np.zeros((0, count))), Pair.of(np.zeros((0, count)))
+    centred = bool((np.abs(scale @ X) <= _CENTRED * (scale @ np.abs(X))).all())
+    basis, vanishing = Pair.of(np.zeros((0, count))), Pair.of(scale[None][: int(centred)])
     rows = np.zeros((0, X.shape[1]))
-    rest = Pair.of(np.eye(count))
+    rest = Pair.of(np.eye(count)[int(centred) :])
     for _ in range(_PASSES):
         rest, Z = _remainders(X, basis, rows, rest)
         gone = _vanish(X, rest, Z)
@@ -83,10 +86,11 @@ def _vanish(X: Float, T: Pair, Z: Float) -> NDArray[np.bool_]:
 
 def _largest(Z: Float) -> tuple[Float, NDArray[np.intp], int]:
     """The F that makes F·Z[order[:apart]] orthonormal, the order of the rows, and how many are apart."""
-    _, R, order = qr(Z.T, mode="economic", pivoting=True, check_finite=False)
+    R, order = qr(Z.T, mode="r", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diag(R))
     apart = int((diagonal > _APART * diagonal[0]).sum())
-    return solve_triangular(R[:apart, :apart], np.eye(apart), trans="T"), order, apart
+    factor: Float = solve_triangular(R[:apart, :apart], np.eye(apart), trans="T")
+    return factor, np.asarray(order, dtype=np.intp), apart
 
 
 def _stacked(first: Pair, second: Pair) -> Pair:

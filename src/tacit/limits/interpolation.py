@@ -23,7 +23,7 @@ from tacit.limits.rank_one import checked_rank_one
 from tacit.limits.separable import minimize_separable
 from tacit.limits.solution import Solution
 from tacit.models import LinearNetwork, Neuron
-from tacit.numerics.pairs import as_pair
+from tacit.numerics.pairs import Pair
 from tacit.potentials import (
     L1,
     Bregman,
@@ -125,11 +125,11 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
     if isinstance(model, Neuron):
         check_sign(model, X, y)
     solution = _minimize(potential, equations, X.shape[1])
-    w, nu = solution.predictor, as_pair(solution.nu)
-    kkt = stationarity_at(potential, w, equations.slopes(nu).value)
+    w, nu = solution.predictor, solution.nu
+    kkt = stationarity_at(potential, w, equations.rounded_slopes(nu))
     if not kkt <= tol and X.size <= _SEARCHED:  # any multipliers that certify w will do
-        other = as_pair(best_multipliers(potential, equations.X, w))
-        found = stationarity_at(potential, w, equations.slopes(other).value)
+        other = Pair.of(best_multipliers(potential, equations.X, w))
+        found = stationarity_at(potential, w, equations.rounded_slopes(other))
         nu, kkt = (other, found) if found < kkt else (nu, kkt)
     feasibility = relative_residual(X, targets, w)
     fits, stationary = _within(tol, potential, X, targets, w, feasibility, kkt)
@@ -160,7 +160,7 @@ def _network_limit(model: LinearNetwork, X: Any, y: Any, tol: float, begun: floa
         distance = checked_rank_one(found, model, neuron, tol)
         return replace(found, predictor=found.predictor[:, None], model=model, distance=distance)
     solution, distance = least_norm(model, X, Y, tol)
-    theta, nu = solution.predictor, solution.nu
+    theta, nu = solution.predictor, solution.nu.value
     feasibility = relative_residual(X, Y, theta)
     kkt = stationarity(Quadratic(), X, theta, nu)
     return Limit(

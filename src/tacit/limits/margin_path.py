@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tacit.data import Float, as_floats, check_labelled, kept
 from tacit.errors import InputError
-from tacit.limits.interpolation import as_separable
+from tacit.limits.interpolation import NEAR, as_separable
 from tacit.limits.linear_margin import least_l1_margin
 from tacit.limits.newton import Separable
 from tacit.limits.support import (
@@ -49,13 +49,16 @@ class MarginPath:
 
     mu: in the order asked for. predictors: (len(mu), d). duals: ν ≥ 0 with ∇Q_μ(w) = Σ ν_n y_n x_n,
     (len(mu), N). support: which samples have a positive multiplier, (len(mu), N). kkt: the largest residual
-    of the optimality conditions at each point. converged: where that is 1e-9 or less and the solver settled.
+    of the optimality conditions at each point. error: an estimate of the relative forward error of each
+    predictor, conditioning included. converged: where kkt is 1e-9 or less, error 1e-7 or less, and the solver
+    settled.
     """
 
     mu: Float
     predictors: Float
     duals: Float
     kkt: Float
+    error: Float
     support: NDArray[np.bool_]
     converged: NDArray[np.bool_]
     depth: float
@@ -104,7 +107,9 @@ class MarginPath:
 
     def _held(self, i: Any) -> tuple[float, Held]:
         support = np.flatnonzero(self.support[i])
-        return math.log(self.mu[i]), Held(self.predictors[i], self.duals[i], support, True)
+        return math.log(self.mu[i]), Held(
+            self.predictors[i], self.duals[i], support, True, lambda: float(self.error[i])
+        )
 
     def summary(self, scale: float = 1.0) -> str:
         """The path in a few lines; accuracies are those of a flow with μ = scale/accuracy."""
@@ -121,6 +126,7 @@ class MarginPath:
             "duals": self.duals.tolist(),
             "support": [np.flatnonzero(row).tolist() for row in self.support],
             "kkt": self.kkt.tolist(),
+            "error": self.error.tolist(),
             "converged": self.converged.tolist(),
             "kinks": [{"mu": k.mu, "sample": k.sample, "enters": k.enters} for k in self.kinks],
             "seconds": self.seconds,
@@ -149,19 +155,25 @@ def margin_path(X: Any, y: Any, mu: Any, *, depth: float = 2, model: Any = None)
             for m, each in zip(levels, held, strict=True)
         ]
     )
+    error = np.array([each.error for each in held])
     return MarginPath(
         mu=levels,
         predictors=np.array([each.predictor for each in held]),
         duals=np.array([each.dual for each in held]),
         kkt=kkt,
+        error=error,
         support=np.array([np.isin(np.arange(len(Z)), each.support) for each in held]),
-        converged=np.array([each.settled for each in held]) & (kkt <= _VOUCHED),
+        converged=np.array([each.settled for each in held]) & (kkt <= _VOUCHED) & (error <= NEAR),
         depth=depth_of(geometry),
         seconds=time.perf_counter() - begun,
         geometry=geometry,
         X=X,
         y=y,
     )
+
+
+def _unknown() -> float:
+    return math.inf
 
 
 def check_path(X: Any, y: Any, mu: Any) -> tuple[Float, Float, Float]:
@@ -198,13 +210,13 @@ def depth_of(geometry: Separable) -> float:
 
 def _follow(Z: Float, geometry: Separable, levels: Float) -> list[Held]:
     """The predictor at every μ, from large ones down."""
-    held: list[Held] = [Held(np.zeros(0), np.zeros(0), np.zeros(0, int), False)] * len(levels)
+    held: list[Held] = [Held(np.zeros(0), np.zeros(0), np.zeros(0, int), False, _unknown)] * len(levels)
     here, log_here = at_the_kernel_end(Z, geometry, float(levels.max()))
     for i in progress(np.argsort(-levels).tolist(), "maximum margins"):
         log_mu = math.log(levels[i])
         found = hold_from(Z, geometry.shifted(log_mu), here, log_mu - log_here)
         if found is None:
-            found = Held(here.predictor, here.dual, here.support, False)
+            found = replace(here, settled=False, assess=_unknown)
         else:
             here, log_here = found, log_mu
         held[i] = found
@@ -223,7 +235,7 @@ def at_the_kernel_end(Z: Float, geometry: Separable, largest: float = 0.0) -> tu
     far = float(np.max(np.abs(w) * np.exp(-geometry.log_scale)))
     log_mu = math.log(max(largest, _KERNEL * far, 1e-300))
     found = hold(Z, minimizer_of(geometry.shifted(log_mu)), support)
-    return (found or Held(w, np.zeros(len(Z)), support, False)), log_mu
+    return (found or Held(w, np.zeros(len(Z)), support, False, _unknown)), log_mu
 
 
 def kernel_metric(geometry: Separable) -> Float:

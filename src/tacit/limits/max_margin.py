@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -12,8 +12,9 @@ import numpy as np
 
 from tacit.data import Float, Index, as_floats, check_labelled, kept
 from tacit.errors import InputError, NoPotentialError, NotConvergedError
-from tacit.limits.ends import least_quadratic
-from tacit.limits.interpolation import as_separable, potential_of
+from tacit.limits.ends import least_quadratic, vertex_error
+from tacit.limits.equations import prepare
+from tacit.limits.interpolation import NEAR, as_separable, potential_of
 from tacit.limits.linear_margin import least_l1_margin, solutions
 from tacit.limits.margin_path import at_the_kernel_end
 from tacit.limits.power_margin import minimize_power
@@ -35,8 +36,9 @@ class Margin:
 
     predictor: w; its margin over its norm is the largest there is, 1/value. dual: ν ≥ 0 with Σ ν_n y_n x_n in
     the subdifferential of the norm (or potential) at w. value: norm(w). support: samples with ν_n > 0. kkt:
-    the largest relative residual of the optimality conditions. unique: is w the only solution (None: not
-    known)? converged: kkt is 1e-9 or less.
+    the largest relative residual of the optimality conditions. error: an estimate of the relative forward error
+    of w, conditioning included (to the nearest solution, where there are several). unique: is w the only
+    solution (None: not known)? converged: kkt is 1e-9 or less, and error 1e-7 or less.
 
     face: where an ℓ1 solution is not unique, the vertices of all solutions, as rows (extreme points of them,
     for faces of more than five dimensions). stationary: for p < 1, all stationary points for up to three
@@ -49,6 +51,7 @@ class Margin:
     value: float
     support: Index
     kkt: float
+    error: float
     unique: bool | None
     converged: bool
     norm: str
@@ -76,6 +79,7 @@ class Margin:
             "value": self.value,
             "support": self.support.tolist(),
             "kkt": self.kkt,
+            "error": self.error,
             "unique": self.unique,
             "converged": self.converged,
             "complete": self.complete,
@@ -107,8 +111,9 @@ def max_margin(X: Any, y: Any, norm: Any) -> Margin:
         value=float(goal.value(w)),
         support=np.flatnonzero(dual),
         kkt=kkt,
+        error=found.error,
         unique=found.unique,
-        converged=bool(found.settled and kkt <= _VOUCHED),
+        converged=bool(found.settled and kkt <= _VOUCHED and found.error <= NEAR),
         norm=goal.name if isinstance(goal, _Power) else type(goal).__name__,
         seconds=time.perf_counter() - begun,
         X=X,
@@ -152,6 +157,7 @@ class _Found:
     predictor: Float
     dual: Float
     unique: bool | None
+    error: float
     settled: bool = True
     lists: dict[str, Any] = field(default_factory=dict)
 
@@ -203,11 +209,12 @@ def _solve(Z: Float, goal: Any) -> _Found:
 
 def _linear(Z: Float, weight: Float) -> _Found:
     vertex = least_l1_margin(Z, weight)
+    error = _error_on_support(Z, vertex.predictor, vertex.dual)
     try:
         unique, face = solutions(Z, weight, vertex)
     except NotConvergedError:
-        return _Found(vertex.predictor, vertex.dual, None)
-    return _Found(vertex.predictor, vertex.dual, unique, lists={} if unique else {"face": face})
+        return _Found(vertex.predictor, vertex.dual, None, error)
+    return _Found(vertex.predictor, vertex.dual, unique, error, lists={} if unique else {"face": face})
 
 
 def _quadratic(Z: Float, inverse: Float) -> _Found:
@@ -220,7 +227,7 @@ def _radial(Z: Float, potential: Any) -> _Found:
     found = _quadratic(Z, np.ones(Z.shape[1]))
     x = float(np.linalg.norm(found.predictor))
     share = float(potential.steepness(np.float64(x))) / x
-    return _Found(found.predictor, share * found.dual, found.unique, found.settled)
+    return replace(found, dual=share * found.dual)
 
 
 def _power(Z: Float, p: float) -> _Found:
@@ -252,13 +259,13 @@ def _of(held: Held | None) -> _Found:
             "the support vectors of the maximum margin could not be found: nearly equal samples take turns; "
             "drop near-duplicates"
         )
-    return _Found(held.predictor, held.dual, True, held.settled)
+    return _Found(held.predictor, held.dual, True, held.error, held.settled)
 
 
 def _scaled(goal: _Power, found: _Found) -> _Found:
     """Multipliers of ‖w‖_p instead of Σ|w|^p/p."""
     share = goal.value(found.predictor) ** (goal.p - 1)
-    return _Found(found.predictor, found.dual / share, found.unique, found.settled)
+    return replace(found, dual=found.dual / share)
 
 
 def _quasi(Z: Float, goal: _Power) -> _Found:
@@ -275,4 +282,12 @@ def _quasi(Z: Float, goal: _Power) -> _Found:
         "minimum": np.array([point.minimum for point in points]),
         "complete": complete,
     }
-    return _Found(best.predictor, best.dual / share, len(ahead) == 1 if complete else None, lists=lists)
+    error = _error_on_support(Z, best.predictor, best.dual)
+    unique = len(ahead) == 1 if complete else None
+    return _Found(best.predictor, best.dual / share, unique, error, lists=lists)
+
+
+def _error_on_support(Z: Float, w: Float, dual: Float) -> float:
+    """The forward error of a vertex: of the margins that hold it."""
+    support = np.flatnonzero(dual * np.abs(Z).max(axis=1) > _NO_PULL)
+    return vertex_error(prepare(Z[support], np.ones(len(support)), 1e-6), w)

@@ -13,7 +13,7 @@ from scipy.linalg import solve_triangular
 from tacit.data import Float
 from tacit.limits.accuracy import forward_error
 from tacit.limits.equations import Equations
-from tacit.limits.solution import Solution
+from tacit.limits.solution import Solution, none
 from tacit.numerics.pairs import Pair, product
 
 _PASSES = 3
@@ -45,7 +45,7 @@ def least_in_metric(equations: Equations, metric: Float) -> Solution:
     """
     X, y = equations.X, equations.y
     if len(y) == 0:
-        return Solution(np.zeros(X.shape[1]), y, 0, True, 0.0)
+        return Solution(np.zeros(X.shape[1]), Pair.of(y), 0, True, none)
     factors = _Factors(metric, X)
     w, nu, moved = Pair.of(np.zeros(X.shape[1])), Pair.of(np.zeros(len(y))), np.inf
     for _ in range(1 + _PASSES):
@@ -53,5 +53,8 @@ def least_in_metric(equations: Equations, metric: Float) -> Solution:
         change, more = factors.solve(slope.value, (Pair.of(y) - product(X, w)).value)
         w, nu, moved = w + change, nu + more, float(np.linalg.norm(change))
     settled = moved <= _SETTLED * float(np.linalg.norm(w.value))
-    error = forward_error(equations, lambda rho, g: factors.solve(g, rho)[0], w.value, 0.0, 0.0)
-    return Solution(w.value, nu, 1 + _PASSES, settled, error)
+
+    def assess() -> float:
+        return forward_error(equations, lambda rho, g: factors.solve(g, rho)[0], w.value, 0.0, 0.0)
+
+    return Solution(w.value, nu, 1 + _PASSES, settled, assess)

@@ -22,6 +22,7 @@ from tacit.limits.radial import smallest
 from tacit.limits.solution import Solution
 from tacit.limits.wide import distance_bound
 from tacit.models import LinearNetwork
+from tacit.numerics.pairs import Pair
 
 _ROUNDED = 1e-12  # a distance, relative to the solution, that is none
 _SMALL = 1e-2  # a distance, relative to the solution, that one may not care about
@@ -101,11 +102,11 @@ def least_norm_solution(X: Float, Y: Float, tol: float) -> Solution:
     for y in Y.T:
         equations = prepare(X, y, tol)
         found = smallest(equations)
-        columns.append(replace(found, nu=equations.dual(found.nu)))
+        columns.append(replace(found, nu=Pair.of(equations.dual(found.nu))))
     return Solution(
         np.column_stack([each.predictor for each in columns]),
-        np.column_stack([each.nu for each in columns]),
+        Pair.of(np.column_stack([each.nu.value for each in columns])),
         sum(each.iterations for each in columns),
         True,
-        max(each.error for each in columns),
+        lambda: max(each.error for each in columns),
     )

@@ -17,7 +17,8 @@ from tacit.data import Float
 from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.limits.equations import Equations
 from tacit.limits.normal import newton_direction
-from tacit.limits.solution import Solution
+from tacit.limits.solution import Solution, none
+from tacit.numerics.pairs import Pair
 
 _GROWTH = 1.5  # of q − 1 in one step
 _STEPS = 100
@@ -30,7 +31,7 @@ def minimize_power(equations: Equations, p: float) -> Solution:
     """The solution of least ℓp norm; its multipliers are those of Σ|w|^p/p."""
     X, y = equations.X, equations.y
     if len(y) == 0:
-        return Solution(np.zeros(X.shape[1]), y, 0, True, 0.0)
+        return Solution(np.zeros(X.shape[1]), Pair.of(y), 0, True, none)
     goal = 1 / (p - 1)  # q − 1
     power, total, settled = 1.0, 0, True
     nu, slope = newton_direction(X, np.ones(X.shape[1]), y, np.zeros(X.shape[1]))
@@ -40,9 +41,12 @@ def minimize_power(equations: Equations, p: float) -> Solution:
         nu, slope, steps, settled = _maximize(X, y, nu, slope, following)
         power, total = following, total + steps
     w = _predictor(slope, goal)
-    move = diagonal_move(equations, _stiffness(slope, goal), w, slope)
-    error = forward_error(equations, move, w, 0.0, slope_rounding(equations, nu))
-    return Solution(w, nu, total, settled, error)
+
+    def assess() -> float:
+        move = diagonal_move(equations, _stiffness(slope, goal), w, slope)
+        return forward_error(equations, move, w, 0.0, slope_rounding(equations, nu))
+
+    return Solution(w, Pair.of(nu), total, settled, assess)
 
 
 def _predictor(slope: Float, power: float) -> Float:

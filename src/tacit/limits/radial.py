@@ -20,6 +20,7 @@ from tacit.limits.accuracy import ROUNDOFF
 from tacit.limits.ends import least_quadratic
 from tacit.limits.equations import Equations
 from tacit.limits.solution import Solution
+from tacit.numerics.pairs import Pair
 from tacit.potentials import Bregman, NeuronPotential, Power
 from tacit.potentials.arrays import quiet
 from tacit.potentials.radial import length
@@ -34,7 +35,9 @@ def least_radial(equations: Equations, potential: Any) -> Solution:
     if base is potential:
         x = float(length(np, least.predictor))
         share = float(base.steepness(np.float64(x))) / x if x > 0 else 0.0
-        return Solution(least.predictor, share * least.nu, least.iterations, True, least.error)
+        return Solution(
+            least.predictor, Pair.of(share * least.nu.value), least.iterations, True, least.assess
+        )
     return _moved(equations, base, np.asarray(potential.origin, dtype=float), least)
 
 
@@ -47,14 +50,17 @@ def _moved(equations: Equations, base: NeuronPotential | Power, origin: Float, l
     unseen = unseen - _seen(equations, unseen).predictor  # once more, of what rounding has left
     t = stretch(base, float(length(np, p)), float(length(np, unseen)))
     # ∇Q(w) = w/t = p/t + z⊥, so that Xᵀν = p/t − z∥.
-    nu = (least.nu / t if t > 0 else 0 * least.nu) - seen.nu
+    nu = (least.nu.value / t if t > 0 else 0 * least.nu.value) - seen.nu.value
     w = p + t * unseen
-    # What is unseen is the start less what is seen, and off by as much, and by its own rounding.
-    parts = (least.error, p), (seen.error, t * seen.predictor), (2 * ROUNDOFF, t * start)
-    off = sum(error * float(length(np, part)) for error, part in parts)
-    size = max(float(length(np, w)), _NOTHING * float(length(np, origin)))
-    error = off / (size or 1.0)
-    return Solution(w, nu, least.iterations + seen.iterations, True, error)
+
+    def assess() -> float:
+        # What is unseen is the start less what is seen, and off by as much, and by its own rounding.
+        parts = (least.error, p), (seen.error, t * seen.predictor), (2 * ROUNDOFF, t * start)
+        off = sum(error * float(length(np, part)) for error, part in parts)
+        size = max(float(length(np, w)), _NOTHING * float(length(np, origin)))
+        return off / (size or 1.0)
+
+    return Solution(w, Pair.of(nu), least.iterations + seen.iterations, True, assess)
 
 
 @quiet
@@ -62,7 +68,7 @@ def smallest(equations: Equations) -> Solution:
     """The solution of least norm, for targets of any size: it is linear in them."""
     unit = 2.0 ** (math.frexp(float(np.abs(equations.y).max(initial=0.0)))[1] - 1)
     found = least_quadratic(equations.in_units_of(unit), np.ones(equations.X.shape[1]))
-    return replace(found, predictor=unit * found.predictor, nu=unit * found.nu)
+    return replace(found, predictor=unit * found.predictor, nu=found.nu.scaled(unit))
 
 
 def _seen(equations: Equations, vector: Float) -> Solution:

@@ -22,6 +22,7 @@ from tacit.limits.equations import Equations
 from tacit.limits.face import choose_on_face
 from tacit.limits.newton import Separable, State, exact_gap, polish, rapidity_at, residual
 from tacit.limits.normal import newton_direction
+from tacit.limits.solution import Assess
 from tacit.numerics.pairs import Pair
 from tacit.potentials import rapidity
 
@@ -37,13 +38,13 @@ _PAIRS = 2.0**-100  # rounding of a product of pairs
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """Predictor, multipliers, steps taken, whether they settled, and the forward error."""
+    """Predictor, multipliers, steps taken, whether they settled, and what estimates the forward error."""
 
     w: Float
     nu: Pair
     steps: int
     settled: bool
-    error: float
+    assess: Assess
 
 
 def rich(equations: Equations, potential: Separable, kernel: Float) -> End:
@@ -76,18 +77,22 @@ def _deep(equations: Equations, potential: Separable, kernel: Float) -> End:
     if settled and final is not here:
         state, steps, settled = _descend(equations, here, final, state)
         taken += steps
-        end = _on_face(equations, potential, final, state, taken) if settled and final is not potential else None
+        end = (
+            _on_face(equations, potential, final, state, taken)
+            if settled and final is not potential
+            else None
+        )
         if end is not None:
             return end
     if settled:
-        error = _error(equations, final, state.u, state.nu)
-        w = final.predictor(state.u)
+        w, change = final.predictor(state.u), 0.0
         if final is not potential:
             needed, change = _needed(equations, final, state.u)
-            w, error = _at_scale(equations, potential, final, state.u, needed), error + change
+            w = _at_scale(equations, potential, final, state.u, needed)
         w = _exactly_feasible(equations, w)
         if _misfit(equations, w) < _UNRESOLVED:
-            return End(w, state.nu, taken, True, error)
+            u, nu = state.u, state.nu
+            return End(w, nu, taken, True, lambda: change + _error(equations, final, u, nu))
     w, nu = _from_large(equations, potential, inside.predictor, inside.nu)
     return finished(equations, potential, w, nu, taken, _misfit(equations, w) < 10 * _UNRESOLVED)
 
@@ -124,7 +129,7 @@ def _on_face(
     w = _at_scale(equations, potential, at, at.rapidity(choice.w), choice.face)
     w = _exactly_feasible(equations, w)
     settled = choice.settled and _misfit(equations, w) < 10 * _UNRESOLVED
-    return End(w, choice.nu, taken + choice.steps, settled, choice.error)
+    return End(w, choice.nu, taken + choice.steps, settled, choice.assess)
 
 
 def _error(equations: Equations, potential: Separable, u: Float, nu: Pair) -> float:
@@ -145,11 +150,14 @@ def finished(
     multipliers = _refitted(equations, potential, w, nu.value)
     w = _following_slopes(equations, potential, w, multipliers)
     u = potential.rapidity(w)
-    slopes = equations.X.T @ multipliers
-    gap = slopes + potential.offset - potential.weight * rapidity.slope(np, u, potential.power)
-    move = diagonal_move(equations, potential.inverse_hessian(u), w, slopes)
-    error = forward_error(equations, move, w, gap, slope_rounding(equations, multipliers))
-    return End(w, Pair.of(multipliers), taken, settled, error)
+
+    def assess() -> float:
+        slopes = equations.X.T @ multipliers
+        gap = slopes + potential.offset - potential.weight * rapidity.slope(np, u, potential.power)
+        move = diagonal_move(equations, potential.inverse_hessian(u), w, slopes)
+        return forward_error(equations, move, w, gap, slope_rounding(equations, multipliers))
+
+    return End(w, Pair.of(multipliers), taken, settled, assess)
 
 
 def _not_below(potential: Separable, log_slack: float) -> Separable:

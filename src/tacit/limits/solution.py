@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from tacit.data import Float
 from tacit.numerics.pairs import Pair
+
+Assess = Callable[[], float]
+
+
+def none() -> float:
+    """The error of a solution that has none."""
+    return 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
     """Predictor and multipliers, with the number of factorizations spent and whether the method settled.
 
-    error: an estimate of the relative forward error of the predictor, in the ℓ2 norm.
+    assess: estimates the error, which costs about a step of Newton.
     """
 
     predictor: Float
-    nu: Pair | Float
+    nu: Pair
     iterations: int
     settled: bool
-    error: float
+    assess: Assess
+
+    @cached_property
+    def error(self) -> float:
+        """An estimate of the relative forward error of the predictor, in the ℓ2 norm."""
+        return self.assess()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from tacit.limits.equations import Equations, prepare
 from tacit.limits.kkt import stationarity
 from tacit.limits.newton import Separable
 from tacit.limits.separable import minimize_separable
-from tacit.limits.solution import Solution
+from tacit.limits.solution import Assess, Solution
 from tacit.nonnegative import nearest_combination
 from tacit.potentials.arrays import quiet
 
@@ -35,12 +36,18 @@ _SHORTEST = 1e-3  # step in the logarithm of the scale below which the search gi
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """A predictor, the multipliers of all samples, and the samples that hold it."""
+    """A predictor, the multipliers of all samples, the samples that hold it, and what estimates its error."""
 
     predictor: Float
     dual: Float
     support: Index
     settled: bool
+    assess: Assess
+
+    @cached_property
+    def error(self) -> float:
+        """An estimate of the relative forward error of the predictor."""
+        return self.assess()
 
 
 def least_norm_support(Z: Float, targets: Float | float = 1.0) -> Index:
@@ -71,7 +78,8 @@ def hold(Z: Float, solve: Callable[[Equations], Solution], guess: Index) -> Held
         wrong = support[dual[support] < 0]
         short = np.setdiff1d(_short(Z, solution.predictor, margins), support)
         if not len(wrong):
-            held = Held(solution.predictor, dual, support[dual[support] > 0], solution.settled)
+            holding = support[dual[support] > 0]
+            held = Held(solution.predictor, dual, holding, solution.settled, solution.assess)
             if not len(short):
                 return held
             if 1 - margins.min() < gap:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -46,8 +47,8 @@ class Pair:
         """Times powers of 2, which is exact."""
         return Pair(self.high * factor, self.low * factor)
 
-    def __getitem__(self, which: object) -> Pair:
-        return Pair(self.high[which], self.low[which])  # type: ignore[index]
+    def __getitem__(self, which: Any) -> Pair:
+        return Pair(self.high[which], self.low[which])
 
     @property
     def T(self) -> Pair:
