@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tacit.data import Float, as_floats, check_problem, check_tolerance
-from tacit.errors import InputError
+from tacit.errors import InconsistentDataError, InputError
+from tacit.limits.equations import prepare
 from tacit.limits.interpolation import potential_of
-from tacit.limits.kkt import best_multipliers, relative_residual, stationarity, subdifferential
+from tacit.limits.kkt import (
+    best_multipliers,
+    relative_residual,
+    stationarity,
+    stationarity_at,
+    subdifferential,
+)
+from tacit.limits.nearness import nearness
 from tacit.limits.neuron import neuron_targets
 from tacit.models import LinearNetwork, Neuron
 from tacit.nonnegative import nonnegative_least_squares
+from tacit.numerics.pairs import Pair
+
+_ANY = 1e300  # a tolerance that refuses no targets: they are judged by the residual
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,20 +34,24 @@ class Certificate:
 
     stationarity: ‖∇Q(w) − Zᵀν‖∞/‖∇Q(w)‖∞ for the best multipliers ν found (Z = X for regression, the rows
     y_n x_n for margins). feasibility: ‖Xw−y‖/‖y‖, or the largest shortfall of a margin below 1.
-    complementarity: largest ν_n·(margin_n − 1) relative to the largest ν (0 for regression).
+    complementarity: largest ν_n·(margin_n − 1) relative to the largest ν (0 for regression). error: an estimate
+    of the relative distance from the predictor to the solution. Small residuals do not make that small where
+    samples or features nearly coincide: the step that Newton's method would take from here does.
     """
 
     problem: str
     stationarity: float
     feasibility: float
     complementarity: float
+    error: float
     dual: Float
     tol: float
 
     @property
     def holds(self) -> bool:
-        """All three within the tolerance."""
-        return all(x <= self.tol for x in (self.stationarity, self.feasibility, self.complementarity))
+        """All residuals within the tolerance, and the error within its root: half of the digits."""
+        residuals = (self.stationarity, self.feasibility, self.complementarity)
+        return all(x <= self.tol for x in residuals) and self.error <= math.sqrt(self.tol)
 
     def summary(self) -> str:
         """The certificate in a line."""
@@ -44,7 +60,20 @@ class Certificate:
         line += f", feasibility {self.feasibility:.1e}"
         if self.problem == "margin":
             line += f", complementarity {self.complementarity:.1e}"
-        return line
+        return f"{line}; distance to the solution about {self.error:.1e}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, ready for JSON."""
+        return {
+            "problem": self.problem,
+            "holds": self.holds,
+            "stationarity": self.stationarity,
+            "feasibility": self.feasibility,
+            "complementarity": self.complementarity,
+            "error": self.error if math.isfinite(self.error) else None,
+            "dual": self.dual.tolist(),
+            "tol": self.tol,
+        }
 
 
 def certify(
@@ -63,12 +92,24 @@ def certify(
     w = _as_predictor(predictor, potential, X.shape[1])
     if problem == "regression":
         targets = neuron_targets(potential, y) if isinstance(potential, Neuron) else y
-        nu = best_multipliers(Q, X, w)
-        residual = relative_residual(X, targets, w)
-        return Certificate(problem, stationarity(Q, X, w, nu), residual, 0.0, nu, tol)
+        return _certify_regression(Q, X, targets, w, tol)
     if problem == "margin":
         return _certify_margin(Q, X, y, w, tol)
     raise InputError(f'problem must be "regression" or "margin", got {problem!r}')
+
+
+def _certify_regression(potential: Any, X: Float, y: Float, w: Float, tol: float) -> Certificate:
+    """In independent equations, so that multipliers exist in floats also where samples nearly coincide."""
+    residual = relative_residual(X, y, w)
+    try:
+        equations = prepare(X, y, _ANY)
+    except InconsistentDataError:
+        nu = best_multipliers(potential, X, w)
+        return Certificate("regression", stationarity(potential, X, w, nu), residual, 0.0, math.inf, nu, tol)
+    found = Pair.of(best_multipliers(potential, equations.X, w))
+    kkt = stationarity_at(potential, w, equations.rounded_slopes(found))
+    error = nearness(potential, equations, w)
+    return Certificate("regression", kkt, residual, 0.0, error, equations.dual(found), tol)
 
 
 def _as_predictor(predictor: Any, model: Any, features: int) -> Float:
@@ -94,4 +135,8 @@ def _certify_margin(potential: Any, X: Float, y: Float, w: Float, tol: float) ->
         nu[active], _ = nonnegative_least_squares(Z[active][:, lower == upper].T, target[lower == upper])
     complementarity = float((nu * np.abs(margins - 1)).max() / (nu.max() or 1.0))
     shortfall = float(np.maximum(1 - margins, 0).max())
-    return Certificate("margin", stationarity(potential, Z, w, nu), shortfall, complementarity, nu, tol)
+    kkt, held = stationarity(potential, Z, w, nu), nu > 0
+    error = math.inf
+    if held.any():
+        error = nearness(potential, prepare(Z[held], np.ones(int(held.sum())), _ANY), w)
+    return Certificate("margin", kkt, shortfall, complementarity, error, nu, tol)

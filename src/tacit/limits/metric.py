@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from tacit.data import Float
-from tacit.limits.accuracy import forward_error
+from tacit.limits.accuracy import Move, forward_error
 from tacit.limits.equations import Equations
 from tacit.limits.solution import Solution, none
 from tacit.numerics.pairs import Pair, product
@@ -36,6 +36,10 @@ class _Factors:
         w = solve_triangular(self.L, v, lower=True, trans="T")
         return w, solve_triangular(self.R, along - seen)
 
+    def move(self, rho: Float, g: Float) -> Float:
+        """The w of `solve`."""
+        return self.solve(g, rho)[0]
+
 
 def least_in_metric(equations: Equations, metric: Float) -> Solution:
     """The solution of least ½ wᵀBw, B the metric; what rounding has left is taken away in pairs of floats.
@@ -55,6 +59,11 @@ def least_in_metric(equations: Equations, metric: Float) -> Solution:
     settled = moved <= _SETTLED * float(np.linalg.norm(w.value))
 
     def assess() -> float:
-        return forward_error(equations, lambda rho, g: factors.solve(g, rho)[0], w.value, 0.0, 0.0)
+        return forward_error(equations, factors.move, w.value, 0.0, 0.0)
 
     return Solution(w.value, nu, 1 + _PASSES, settled, assess)
+
+
+def metric_move(metric: Float, X: Float) -> Move:
+    """The change of w that residuals of X w = y and of B w = Xᵀν ask for."""
+    return _Factors(metric, X).move

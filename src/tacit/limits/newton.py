@@ -158,7 +158,9 @@ def _shift(u: Float, ask: Float, power: float) -> Float:
 
 def exact_gap(equations: Equations, potential: Separable, u: Float, nu: Pair) -> Float:
     """Xᵀν + offset − weight·slope(u), with the digits of the slack where slopes are near the ends ±1."""
-    gap = equations.X.T @ nu.value - potential.weight * rapidity.slope(np, u, potential.power)
+    gap = equations.rounded_slopes(nu) - potential.weight * rapidity.slope(np, u, potential.power)
+    if potential.power == math.inf:
+        return gap + potential.offset
     slack = rapidity.slack(np, np.abs(u), potential.power)
     near = np.flatnonzero(slack < _NEAR_END)
     end = potential.weight[near] * np.sign(u[near])

@@ -21,10 +21,11 @@ from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.limits.equations import Equations
 from tacit.limits.face import choose_on_face
 from tacit.limits.newton import Separable, State, exact_gap, polish, rapidity_at, residual
-from tacit.limits.normal import newton_direction
+from tacit.limits.normal import factorize, newton_direction
 from tacit.limits.solution import Assess
 from tacit.numerics.pairs import Pair
 from tacit.potentials import rapidity
+from tacit.potentials.arrays import quiet
 
 _SMALL = 1e-9  # relative size of coordinates that take their slope, not their predictor, from the path
 _BELOW_ROUNDING = 1e-13  # relative size at which X w = y says nothing about a coordinate
@@ -32,6 +33,7 @@ _UNRESOLVED = 1e-11  # relative residual that degenerate data may leave
 _NEGLIGIBLE = 1e-15  # the same where the scale is lowered in the end
 _DEPENDENT = 1e-12  # relative size of what large coordinates do not determine
 _RESOLVED, _ON_FACE, _LAST = -26.0, -40.0, -52.0  # log slacks: of the path, on a face, and in pairs of floats
+_REFINED = 3  # passes in which multipliers are fitted to given slopes
 _STRIDE, _SHORTEST, _TRIED = 14.0, 0.1, 30  # steps in the log slack, and steps of Newton in each
 _PAIRS = 2.0**-100  # rounding of a product of pairs
 
@@ -133,13 +135,28 @@ def _on_face(
 
 
 def _error(equations: Equations, potential: Separable, u: Float, nu: Pair) -> float:
-    """The forward error where slopes are known in pairs of floats."""
+    """The forward error; above depth 2, where slopes are known in pairs of floats."""
     gap = exact_gap(equations, potential, u, nu)
-    back = np.abs(equations.multipliers(nu).high)
-    rounding = _PAIRS * (np.abs(equations.samples).T @ back)
+    rounding = slope_rounding(equations, nu.value)
+    if potential.power != np.inf:
+        rounding = _PAIRS * (np.abs(equations.samples).T @ np.abs(equations.multipliers(nu).high))
     w = potential.predictor(u)
     move = diagonal_move(equations, potential.inverse_hessian(u), w, potential.weight)
     return forward_error(equations, move, w, gap, rounding)
+
+
+@quiet
+def multipliers_at(equations: Equations, potential: Separable, w: Float) -> End:
+    """A given predictor, with the multipliers that come nearest to its slopes in the metric of the potential."""
+    at = _not_below(potential, _ON_FACE)
+    large = np.abs(w) > _SMALL * np.abs(w).max()
+    u = np.where(large, at.rapidity(w), potential.rapidity(w))
+    W = at.inverse_hessian(u)
+    factor = factorize(equations.X, W / W.max(), careful=potential.power != np.inf)
+    nu, none = Pair.of(np.zeros_like(equations.y)), np.zeros_like(equations.y)
+    for _ in range(_REFINED):
+        nu = nu + factor.direction(none, exact_gap(equations, at, u, nu))[0]
+    return End(w, nu, _REFINED, True, lambda: _error(equations, at, u, nu))
 
 
 def finished(

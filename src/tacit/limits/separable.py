@@ -23,7 +23,7 @@ _NEAR = 4.0  # log of w/m up to which Newton needs no path
 @quiet
 def minimize_separable(equations: Equations, potential: Separable) -> Solution:
     """argmin Q(w) subject to X w = y for the potential of a diagonal network."""
-    equations, potential, columns = _balanced(equations, potential)
+    equations, potential, columns = balanced(equations, potential)
     start = np.zeros_like(columns) if potential.origin is None else potential.origin
     kernel = kernel_solution(equations, potential)
     largest = float(np.maximum(np.abs(kernel), np.abs(start)).max())
@@ -48,7 +48,7 @@ def _kernel(equations: Equations, potential: Separable, kernel: Float) -> End:
     return finished(equations, potential, potential.predictor(state.u), state.nu, taken, settled)
 
 
-def _balanced(equations: Equations, potential: Separable) -> tuple[Equations, Separable, Float]:
+def balanced(equations: Equations, potential: Separable) -> tuple[Equations, Separable, Float]:
     """The problem in variables columns·w, with columns of X of one size, if theirs are very different."""
     columns = np.sqrt(np.einsum("nd,nd->d", equations.X, equations.X))
     columns[columns == 0] = 1.0
