@@ -14,6 +14,7 @@ import tacit
 GAPS = [*(10.0**-k for k in range(4, 16)), 0.0]  # by how much they differ; 0: not at all
 KINDS = ("pair", "several", "combination", "scaled", "opposite")
 TARGETS = ("sparse", "dense", "exact", "arbitrary")
+_Copy = tuple[int, list[tuple[int, float]]]  # the number of a line, and the lines and coefficients it is made of
 _DYADIC = 2.0**-6  # entries of X that are multiples of it leave 2⁻⁵⁰ room for differences, and Xw* exact
 
 
@@ -43,9 +44,9 @@ def problem(index: int, seed: int = 0) -> Problem:
     rng = np.random.default_rng([seed, index])
     gap, axis = GAPS[index % len(GAPS)], ("rows", "columns")[index // len(GAPS) % 2]
     kind, target = rng.choice(KINDS), rng.choice(TARGETS, p=[0.35, 0.25, 0.3, 0.1])
-    if gap == 0 and axis == "rows" and target == "arbitrary":
-        target = "sparse"  # equal samples with unequal targets have no solution
-    X, repeated = _data(rng, gap, axis, kind, dyadic=target == "exact")
+    if gap == 0 and axis == "rows" and (target == "arbitrary" or kind == "combination"):
+        target = "exact"  # samples that depend on each other exactly have targets that do
+    X, repeated = _data(rng, gap, axis, kind, dyadic=gap == 0 or target == "exact")
     y = _targets(rng, X, target, repeated if axis == "columns" else [])
     return Problem(X, y, _geometry(rng), axis, str(kind), gap, str(target))
 
@@ -59,11 +60,11 @@ def _geometry(rng: np.random.Generator) -> Geometry:
 def _data(rng: np.random.Generator, gap: float, axis: str, kind: str, dyadic: bool) -> tuple[np.ndarray, list[int]]:
     """Gaussian X in which some samples (features) are combinations of others up to `gap`, and which."""
     samples = int(rng.integers(3, 9))
-    X = rng.standard_normal((samples, int(rng.integers(max(8, samples + 1), 31))))
+    X = rng.standard_normal((samples, int(rng.integers(max(8, samples + 4), 31))))
     X = np.clip(_rounded(X, _DYADIC), -2, 2) if dyadic else X
     lines = X if axis == "rows" else X.T
     order = rng.permutation(len(lines))
-    copies = _copies(rng, kind, len(lines), exact=dyadic or gap == 0)
+    copies = _copies(rng, kind, len(lines), rounded=not dyadic)
     for line, combined in copies:
         noise = rng.standard_normal(lines.shape[1])
         unit = 2.0 ** np.round(np.log2(gap)) if dyadic and gap else gap
@@ -72,14 +73,14 @@ def _data(rng: np.random.Generator, gap: float, axis: str, kind: str, dyadic: bo
     return X, [int(order[0]), *(int(order[line]) for line, _ in copies)]
 
 
-def _copies(rng: np.random.Generator, kind: str, count: int, exact: bool) -> list[tuple[int, list[tuple[int, float]]]]:
-    """Which line is which combination of lines: coefficients that floats multiply exactly where `exact`."""
+def _copies(rng: np.random.Generator, kind: str, count: int, rounded: bool) -> list[_Copy]:
+    """Which line is which combination of lines; coefficients that make no rounding errors unless `rounded`."""
     if kind == "several":
-        return [(1, [(0, 1.0)]), (2, [(0, 1.0)])] + ([(3, [(0, 1.0)])] if count > 4 else [])
-    if kind == "combination" and not exact:
-        return [(2, [(0, 1.0), (1, rng.choice([-1.0, 0.7]))])]
+        return [(line, [(0, 1.0)]) for line in range(1, 4 if count > 4 else 3)]
+    if kind == "combination":
+        return [(2, [(0, 1.0), (1, rng.choice([-1.0, 0.7]) if rounded else -1.0)])]
     if kind == "scaled":
-        return [(1, [(0, rng.choice([2.0, 0.25] if exact else [3.0, 0.3, 1e3, 1e-3]))])]
+        return [(1, [(0, rng.choice([3.0, 0.3, 1e3, 1e-3] if rounded else [2.0, 0.25]))])]
     return [(1, [(0, -1.0 if kind == "opposite" else 1.0)])]
 
 
