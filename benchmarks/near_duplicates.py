@@ -33,15 +33,15 @@ WRONG = 1e-6  # a converged limit farther from the truth than this is wrong
 
 def reference(task: Problem) -> dict[str, Any]:
     """The exact limit and the doubt that float64 data leave; near-ties show under two perturbations."""
-    start = time.perf_counter()
+    start, data = time.perf_counter(), (task.X, task.y, task.geometry)
     try:
-        exact = truth(task.X, task.y, task.geometry)
+        exact = truth(*data)
+        doubts = [doubt(*data, exact)]
+        if doubts[0] <= DETERMINED:
+            signs = tilted(task.X, exact), scattered(task.X, np.random.default_rng(0))
+            doubts += [moved(*data, exact, each) for each in signs]
     except ArithmeticError as failure:
         return {"failure": str(failure)}
-    doubts = [doubt(task.X, task.y, task.geometry, exact)]
-    if doubts[0] <= DETERMINED:
-        signs = tilted(task.X, exact), scattered(task.X, np.random.default_rng(0))
-        doubts += [moved(task.X, task.y, task.geometry, exact, each) for each in signs]
     return {"predictor": exact.floats, "doubt": max(doubts), "seconds": time.perf_counter() - start}
 
 

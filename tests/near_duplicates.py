@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
 from mpmath import mp, mpf
-from oracles import _ball, _middle, _times, exact_limit, h_inverse
+from oracles import _ball, _middle, _times, _zeta, exact_limit
 
 EPS = 2.0**-53  # every float may be the rounding of a number that differs by this much, relatively
 _DIGITS = 110  # of the oracle, beyond those that a small scale takes: rows may differ by 1e-16, squared by XWXᵀ
@@ -42,16 +42,25 @@ class Geometry:
             lost = max(0, int(-self.log_scale() / mp.log(10)))
         return _DIGITS + (1 if self.depth == 2 else 3) * lost
 
-    def at(self, w: Any) -> tuple[list[Any], list[Any]]:
-        """∇Q and the diagonal of its inverse derivative at w, from the papers' formulas as printed."""
-        m = mp.exp(self.log_scale())
-        slopes = [h_inverse(mpf(v) / m, self.depth) for v in w]
-        if self.depth == 2:
-            spread = [2 * m * mp.cosh(s) for s in slopes]
-        else:
-            p = mpf(self.depth) / (mpf(self.depth) - 2)
-            spread = [m * p * ((1 - s) ** (-p - 1) + (1 + s) ** (-p - 1)) for s in slopes]
-        return [self.weight * s for s in slopes], [v / self.weight for v in spread]
+    def at(self, w: Any) -> tuple[np.ndarray, np.ndarray]:
+        """∇Q and the diagonal of its inverse derivative at w, arrays of arb, from the papers' h_D as printed."""
+        m = _ball(mp.exp(self.log_scale()))
+        pairs = [_inverse_and_slope(_ball(v) / m, self.depth) for v in w]
+        gradient, spread = (_middle(np.array(each, object)) for each in zip(*pairs, strict=True))
+        return gradient * arb(self.weight), spread * (m / self.weight)
+
+
+def _inverse_and_slope(x: arb, depth: float) -> tuple[arb, arb]:
+    """s with h_D(s) = x, and h_D'(s): Newton in all digits from twenty of them."""
+    if depth == 2:
+        return (x / 2).asinh(), (x * x + 4).sqrt()
+    with mp.workdps(20):
+        s = _ball(_zeta(mpf(x.mid().str(25, radius=False)), depth)).tanh().mid()
+    p = arb(depth) / (arb(depth) - 2)
+    for _ in range(6):  # 20 digits, doubled six times
+        slope = p * ((1 - s) ** (-p - 1) + (1 + s) ** (-p - 1))
+        s = (s - ((1 - s) ** -p - (1 + s) ** -p - x) / slope).mid()
+    return s, slope
 
 
 def independent_rows(X: Any, y: Any) -> list[int]:
@@ -83,20 +92,20 @@ class Truth:
         return np.array([float(v) for v in self.predictor])
 
 
-def truth(X: Any, y: Any, geometry: Geometry, rows: list[int] | None = None) -> Truth:
+def truth(X: Any, y: Any, geometry: Geometry, rows: list[int] | None = None, start: Any = None) -> Truth:
     """argmin Q(w) subject to Xw = y.
 
     With W = ∇²Q(w)⁻¹, A = WXᵀ(XWXᵀ)⁻¹ and P = W − AXW, residuals r = y − Xw and g = ∇Q(w) − Xᵀν tell the error
     to first order: A·r − P·g. It is evaluated at the answer, with the printed formulas of Q, and must be below
-    1e-30 with both residuals; otherwise ArithmeticError. `rows` are given where X is perturbed, not float64.
+    1e-30 with both residuals; otherwise ArithmeticError. `rows` are given where X is perturbed, not float64;
+    a `start` only saves time.
     """
     rows = independent_rows(X, y) if rows is None else rows
     X, y, digits = np.asarray(X)[rows], np.asarray(y)[rows], geometry.digits()
     with mp.workdps(digits + 20), ctx.workdps(digits + 20):
-        w = exact_limit(
-            X, y, depth=geometry.depth, log_scale=geometry.log_scale(), weight=geometry.weight, digits=digits
-        )
-        slope, spread = (np.array([_ball(v) for v in each], object) for each in geometry.at(w))
+        potential = {"depth": geometry.depth, "log_scale": geometry.log_scale(), "weight": geometry.weight}
+        w = exact_limit(X, y, **potential, start=start, digits=digits)
+        slope, spread = geometry.at(w)
         data, answer = arb_mat(X.tolist()), np.array([_ball(v) for v in w], object)
         weighed = arb_mat((np.array(data.tolist(), object) * spread).tolist())
         inverse = (weighed * data.transpose()).inv()
@@ -179,6 +188,6 @@ def moved(X: Any, y: Any, geometry: Geometry, exact: Truth, signs: np.ndarray) -
     shift = np.frompyfunc(lambda v, sign: (arb(float(v)) * (1 + arb(EPS) * int(sign))).mid(), 2, 1)
     with ctx.workdps(60):
         data = shift(np.asarray(X, float), signs), shift(np.asarray(y, float), signs[:, 0])
-    other = truth(*data, geometry, exact.rows).predictor
+    other = truth(*data, geometry, exact.rows, exact.floats).predictor
     with mp.workdps(60):
         return float(mp.norm(other - exact.predictor) / mp.norm(exact.predictor))
