@@ -22,10 +22,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from near_duplicate_problems import Problem, problem  # noqa: E402
-from near_duplicates import doubt, moved, scattered, tilted, truth  # noqa: E402
+from near_duplicate_problems import Problem, problem
+from near_duplicates import doubt, moved, scattered, tilted, truth
 
-import tacit  # noqa: E402
+import tacit
 
 DETERMINED = 1e-8  # relative: what the data leave open is less than this
 WRONG = 1e-6  # a converged limit farther from the truth than this is wrong
@@ -165,7 +165,9 @@ def _depth(row: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--problems", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cache", type=Path, help="folder where references are kept")

@@ -14,7 +14,9 @@ import tacit
 GAPS = [*(10.0**-k for k in range(4, 16)), 0.0]  # by how much they differ; 0: not at all
 KINDS = ("pair", "several", "combination", "scaled", "opposite")
 TARGETS = ("sparse", "dense", "exact", "arbitrary")
-_Copy = tuple[int, list[tuple[int, float]]]  # the number of a line, and the lines and coefficients it is made of
+_Copy = tuple[
+    int, list[tuple[int, float]]
+]  # the number of a line, and the lines and coefficients it is made of
 _DYADIC = 2.0**-6  # entries of X that are multiples of it leave 2⁻⁵⁰ room for differences, and Xw* exact
 
 
@@ -57,7 +59,9 @@ def _geometry(rng: np.random.Generator) -> Geometry:
     return Geometry(2.0 if shape is not None else float(depth), float(f"{scale:.3g}"), shape)
 
 
-def _data(rng: np.random.Generator, gap: float, axis: str, kind: str, dyadic: bool) -> tuple[np.ndarray, list[int]]:
+def _data(
+    rng: np.random.Generator, gap: float, axis: str, kind: str, dyadic: bool
+) -> tuple[np.ndarray, list[int]]:
     """Gaussian X in which some samples (features) are combinations of others up to `gap`, and which."""
     samples = int(rng.integers(3, 9))
     X = rng.standard_normal((samples, int(rng.integers(max(8, samples + 4), 31))))
@@ -100,7 +104,9 @@ def _targets(rng: np.random.Generator, X: np.ndarray, target: str, repeated: lis
     nonzero = rng.permutation(features)[: features if target == "dense" else int(rng.integers(1, 4))]
     if target != "dense" and rng.random() < 0.8:
         nonzero = np.union1d(nonzero, repeated[: int(rng.integers(1, 3))]).astype(int)
-    w[nonzero] = rng.standard_normal(len(nonzero)) if target != "exact" else rng.choice([-1.0, 1.0], len(nonzero))
+    w[nonzero] = (
+        rng.standard_normal(len(nonzero)) if target != "exact" else rng.choice([-1.0, 1.0], len(nonzero))
+    )
     return product(X, w)
 
 
@@ -110,7 +116,22 @@ def product(X: np.ndarray, w: np.ndarray) -> np.ndarray:
     return np.array([float(sum(Fraction(row[j]) * Fraction(w[j]) for j in used)) for row in X.tolist()])
 
 
-def is_exact(X: np.ndarray, y: np.ndarray, w: np.ndarray) -> bool:
-    """Whether Xw = y holds without rounding."""
-    rows = ((Fraction(v), row) for v, row in zip(y.tolist(), X.tolist(), strict=True))
-    return all(v == sum(Fraction(a) * Fraction(b) for a, b in zip(row, w.tolist(), strict=True)) for v, row in rows)
+def spectra(
+    seed: int, samples: int = 60, channels: int = 100, ripple: float = 0.3
+) -> tuple[np.ndarray, np.ndarray]:
+    """Smooth spectra as an instrument prints them: broad bands and ripples, five decimals, two samples entered twice.
+
+    Neighbouring channels are almost equal; singular values fall geometrically from 400 to the noise, 1e-4, or after
+    the six bands at once to the last decimal if there is no ripple. The target is the amount of one band.
+    """
+    rng = np.random.default_rng([seed, samples, channels])
+    place, order = np.linspace(0, 1, channels), np.arange(1, 40)
+    centres, widths = rng.uniform(0, 1, 6), rng.uniform(0.15, 0.5, 6)
+    amounts = rng.gamma(2.0, 0.5, (samples, 6, 1))
+    bands = np.exp(-(((place - centres[:, None]) / widths[:, None]) ** 2))
+    waves = rng.standard_normal((samples, len(order), 1)) * np.cos(np.pi * order[:, None] * place)
+    noise = 1e-4 * rng.standard_normal((samples, channels))
+    X = 2 + (amounts * bands).sum(axis=1) + ripple * ((0.7 ** order[:, None] * waves).sum(axis=1) + noise)
+    X, y = np.round(X, 5), np.round(20 * amounts[:, 0, 0] + rng.standard_normal(samples), 1)
+    X[:2], y[:2] = X[-2:], y[-2:]
+    return X, y

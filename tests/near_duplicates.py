@@ -14,7 +14,9 @@ from mpmath import mp, mpf
 from oracles import _ball, _middle, _times, _zeta, exact_limit
 
 EPS = 2.0**-53  # every float may be the rounding of a number that differs by this much, relatively
-_DIGITS = 110  # of the oracle, beyond those that a small scale takes: rows may differ by 1e-16, squared by XWXᵀ
+_DIGITS = (
+    110  # of the oracle, beyond those that a small scale takes: rows may differ by 1e-16, squared by XWXᵀ
+)
 _CERTAIN = 1e-30  # largest relative KKT residual and correction of an answer that is handed out
 
 
@@ -167,27 +169,29 @@ def _norm(vector: Any) -> Any:
 
 
 def scattered(X: Any, rng: np.random.Generator) -> np.ndarray:
-    """Signs (N, d) at random, the same for features that are equal."""
+    """Signs (N, d + 1) for X and y at random, the same for features that are equal."""
     groups = np.abs(twins(X)).astype(int)
-    return rng.choice([-1, 1], (len(X), len(groups))) @ groups
+    return np.column_stack([rng.choice([-1, 1], (len(X), len(groups))) @ groups, rng.choice([-1, 1], len(X))])
 
 
 def tilted(X: Any, exact: Truth) -> np.ndarray:
-    """The signs (N, d) that pull features without weight into the solution and push the others out of it.
+    """The signs (N, d + 1) that pull features without weight into the solution and push the others out of it.
 
     Near-ties are decided by Xᵀν; where depth and scale make Q almost a norm its derivative says nothing of them.
     """
     w, nu = exact.floats, np.zeros(len(X))
     nu[exact.rows] = [float(v) for v in exact.dual]
     pull = np.where(np.abs(w) < 1e-3 * np.abs(w).max(), 1, -1) * np.where(w < 0, -1, 1)
-    return (np.where(np.asarray(X, float) * nu[:, None] < 0, -1, 1) * pull).astype(int)
+    return np.column_stack(
+        [np.where(np.asarray(X, float) * nu[:, None] < 0, -1, 1) * pull, np.zeros(len(X), int)]
+    )
 
 
 def moved(X: Any, y: Any, geometry: Geometry, exact: Truth, signs: np.ndarray) -> float:
-    """‖δw‖₂/‖w‖₂ if every entry of X moves by 2⁻⁵³ of itself with these signs and y with the first: solved anew."""
+    """‖δw‖₂/‖w‖₂ if every entry of X and y moves by 2⁻⁵³ of itself with these signs: solved anew."""
     shift = np.frompyfunc(lambda v, sign: (arb(float(v)) * (1 + arb(EPS) * int(sign))).mid(), 2, 1)
     with ctx.workdps(60):
-        data = shift(np.asarray(X, float), signs), shift(np.asarray(y, float), signs[:, 0])
-    other = truth(*data, geometry, exact.rows, exact.floats).predictor
+        data = shift(np.column_stack([X, y]), signs)
+    other = truth(data[:, :-1], data[:, -1], geometry, exact.rows, exact.floats).predictor
     with mp.workdps(60):
         return float(mp.norm(other - exact.predictor) / mp.norm(exact.predictor))
