@@ -1,4 +1,4 @@
-"""Limits on collinear spectra: how many of ten draws converge at depths 3 and 4, and how near they are to the truth.
+"""Limits on collinear spectra: how many of ten draws converge at depths 3 and 4, and how near the truth.
 
     python benchmarks/collinear.py                              # made-up spectra of 60 x 100
     python benchmarks/collinear.py tecator.csv --target fat     # 60 samples of a table, drawn ten times

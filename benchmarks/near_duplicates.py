@@ -1,4 +1,4 @@
-"""Limits on nearly equal samples and features against many digits: who converges, how near, and what was knowable.
+"""Limits on nearly equal samples and features against many digits: what converges, how near.
 
     python benchmarks/near_duplicates.py --problems 2000 --cache FOLDER [--seed 0] [--json FILE]
 
@@ -127,7 +127,7 @@ def digest(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-_HEAD = f"{'':24}{'problems':>9}{'conv.':>7}{'worst':>9}{'>1e-6':>7}{'true/error':>12}{'>10':>5}{'determined: conv.':>20}"
+_HEAD = " " * 25 + "problems  conv.    worst  >1e-6  true/error  >10   determined: conv."
 
 
 def line(name: str, rows: list[dict[str, Any]]) -> str:

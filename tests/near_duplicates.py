@@ -1,4 +1,4 @@
-"""Limits on nearly equal samples and features in many digits: how the float64 data determine them, problems to try.
+"""Limits on nearly equal samples and features in many digits, and how well float64 data determine them.
 
 The data are taken exactly as their floats say. Nothing here uses Tacit's solvers.
 """
@@ -45,7 +45,7 @@ class Geometry:
         return _DIGITS + (1 if self.depth == 2 else 3) * lost
 
     def at(self, w: Any) -> tuple[np.ndarray, np.ndarray]:
-        """∇Q and the diagonal of its inverse derivative at w, arrays of arb, from the papers' h_D as printed."""
+        """∇Q and 1/Q'' at w, arrays of arb, from the papers' h_D as printed."""
         m = _ball(mp.exp(self.log_scale()))
         pairs = [_inverse_and_slope(_ball(v) / m, self.depth) for v in w]
         gradient, spread = (_middle(np.array(each, object)) for each in zip(*pairs, strict=True))
@@ -80,7 +80,7 @@ def independent_rows(X: Any, y: Any) -> list[int]:
 
 @dataclass(frozen=True)
 class Truth:
-    """The limit and its surroundings, in many digits. A and P: to first order w moves by A·r − P·g (§ `truth`)."""
+    """The limit in many digits, and how it moves: by A·r − P·g to first order (see `truth`)."""
 
     predictor: Any  # (d,) of mpf
     dual: Any  # (r,) of arb, for the samples `rows`
@@ -97,10 +97,10 @@ class Truth:
 def truth(X: Any, y: Any, geometry: Geometry, rows: list[int] | None = None, start: Any = None) -> Truth:
     """argmin Q(w) subject to Xw = y.
 
-    With W = ∇²Q(w)⁻¹, A = WXᵀ(XWXᵀ)⁻¹ and P = W − AXW, residuals r = y − Xw and g = ∇Q(w) − Xᵀν tell the error
-    to first order: A·r − P·g. It is evaluated at the answer, with the printed formulas of Q, and must be below
-    1e-30 with both residuals; otherwise ArithmeticError. `rows` are given where X is perturbed, not float64;
-    a `start` only saves time.
+    With W = ∇²Q(w)⁻¹, A = WXᵀ(XWXᵀ)⁻¹ and P = W − AXW, residuals r = y − Xw and g = ∇Q(w) − Xᵀν tell the
+    error to first order: A·r − P·g. It is evaluated at the answer, with the printed formulas of Q, and must be
+    below 1e-30 with both residuals; otherwise ArithmeticError. `rows` are given where X is perturbed, not
+    float64; a `start` only saves time.
     """
     rows = independent_rows(X, y) if rows is None else rows
     X, y, digits = np.asarray(X)[rows], np.asarray(y)[rows], geometry.digits()
@@ -145,8 +145,8 @@ def twins(X: Any) -> np.ndarray:
 def doubt(X: Any, y: Any, geometry: Geometry, exact: Truth) -> float:
     """‖δw‖₂/‖w‖₂ if every entry of X and y moves by 2⁻⁵³ of itself, the worst way, to first order.
 
-    δw = A(δy − δX w) + P δXᵀν, hence |δw| ≤ ε(|A|(|X||w| + |y|) + |P| |X|ᵀ|ν|). Samples that follow from others
-    exactly count once, and equal features stay equal: what holds exactly is taken to be meant.
+    δw = A(δy − δX w) + P δXᵀν, hence |δw| ≤ ε(|A|(|X||w| + |y|) + |P| |X|ᵀ|ν|). Samples that follow from
+    others exactly count once, and equal features stay equal: what holds exactly is taken to be meant.
     """
     X, y, groups = np.asarray(X, float)[exact.rows], np.asarray(y, float)[exact.rows], twins(X)
     with mp.workdps(geometry.digits()), ctx.workdps(geometry.digits()):
@@ -177,7 +177,7 @@ def scattered(X: Any, rng: np.random.Generator) -> np.ndarray:
 def tilted(X: Any, exact: Truth) -> np.ndarray:
     """The signs (N, d + 1) that pull features without weight into the solution and push the others out of it.
 
-    Near-ties are decided by Xᵀν; where depth and scale make Q almost a norm its derivative says nothing of them.
+    Near-ties are decided by Xᵀν; where depth and scale make Q almost a norm its Hessian does not see them.
     """
     w, nu = exact.floats, np.zeros(len(X))
     nu[exact.rows] = [float(v) for v in exact.dual]

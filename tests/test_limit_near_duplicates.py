@@ -1,4 +1,4 @@
-"""Limits on nearly equal samples and features: right where the data determine them, doubted where they do not."""
+"""Limits on nearly equal samples and features: right where the data tell, doubted where they do not."""
 
 import numpy as np
 import pytest

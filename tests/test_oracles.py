@@ -137,7 +137,7 @@ def near_duplicate_rows(gap, seed=0):
 @pytest.mark.parametrize("gap", [1e-6, 1e-15])
 @pytest.mark.parametrize(("depth", "scale"), [(2, 1e-6), (3, 1e-3), (10, 1e-6), (4, 1.0)])
 def test_truth_is_that_of_the_difference_of_nearly_equal_samples(depth, scale, gap):
-    """The same equations without the near-dependency: the difference, scaled up, in place of the second sample."""
+    """The same equations, well conditioned: the difference, scaled up, in place of the second sample."""
     X, y = near_duplicate_rows(gap)
     geometry = Geometry(depth, scale)
     with ctx.workdps(60):
