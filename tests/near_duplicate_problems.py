@@ -78,7 +78,7 @@ def _data(
 
 
 def _copies(rng: np.random.Generator, kind: str, count: int, rounded: bool) -> list[_Copy]:
-    """Which line is which combination of lines; coefficients that floats multiply exactly, unless `rounded`."""
+    """Which line is which combination of lines; coefficients that floats take exactly, unless `rounded`."""
     if kind == "several":
         return [(line, [(0, 1.0)]) for line in range(1, 4 if count > 4 else 3)]
     if kind == "combination":
@@ -121,8 +121,8 @@ def spectra(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Smooth spectra as an instrument prints them: five decimals, two samples entered twice.
 
-    Neighbouring channels are almost equal; singular values fall geometrically from 400 to the noise, 1e-4; or,
-    without ripple, after the six bands at once to the last decimal. The target is the amount of one band.
+    Neighbouring channels are almost equal; singular values fall geometrically from 400 to the noise, 1e-4, or
+    without ripple at once, after six bands, to the last decimal. The target is the amount of one band.
     """
     rng = np.random.default_rng([seed, samples, channels])
     place, order = np.linspace(0, 1, channels), np.arange(1, 40)

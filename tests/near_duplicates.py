@@ -14,9 +14,7 @@ from mpmath import mp, mpf
 from oracles import _ball, _middle, _times, _zeta, exact_limit
 
 EPS = 2.0**-53  # every float may be the rounding of a number that differs by this much, relatively
-_DIGITS = (
-    110  # of the oracle, beyond those that a small scale takes: rows may differ by 1e-16, squared by XWXᵀ
-)
+_DIGITS = 110  # beyond those that a small scale takes: rows may differ by 1e-16, squared in XWXᵀ
 _CERTAIN = 1e-30  # largest relative KKT residual and correction of an answer that is handed out
 
 
@@ -98,8 +96,8 @@ def truth(X: Any, y: Any, geometry: Geometry, rows: list[int] | None = None, sta
     """argmin Q(w) subject to Xw = y.
 
     With W = ∇²Q(w)⁻¹, A = WXᵀ(XWXᵀ)⁻¹ and P = W − AXW, residuals r = y − Xw and g = ∇Q(w) − Xᵀν tell the
-    error to first order: A·r − P·g. It is evaluated at the answer, with the printed formulas of Q, and must be
-    below 1e-30 with both residuals; otherwise ArithmeticError. `rows` are given where X is perturbed, not
+    error to first order: A·r − P·g. It is evaluated at the answer, with the printed formulas of Q, and must
+    be below 1e-30 with both residuals; otherwise ArithmeticError. `rows` are given where X is perturbed, not
     float64; a `start` only saves time.
     """
     rows = independent_rows(X, y) if rows is None else rows
