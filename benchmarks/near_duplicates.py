@@ -97,8 +97,9 @@ def attempt(task: Problem, exact: dict[str, Any]) -> dict[str, Any]:
         return row | {"exception": f"{type(failure).__name__}: {failure}", "converged": False}
     estimate = getattr(limit, "error", None)
     row["seconds"] = time.perf_counter() - start
-    gap = limit.predictor - exact["predictor"]
-    true = float(np.linalg.norm(gap) / np.linalg.norm(exact["predictor"]))
+    size = np.linalg.norm(exact["predictor"])
+    with np.errstate(over="ignore"):  # of limits that are nowhere near, and not converged
+        true = float(np.linalg.norm((limit.predictor - exact["predictor"]) / size))
     return row | {
         "converged": bool(limit.converged),
         "true": true if math.isfinite(true) else math.inf,
