@@ -173,12 +173,12 @@ def test_equal_samples_count_once_and_contradictions_are_found():
 @pytest.mark.parametrize("gap", [1e-5, 1e-7, 1e-9])
 @pytest.mark.parametrize("geometry", [Geometry(2, 1e-3), Geometry(4, 0.1), Geometry(2, 1e-2, 0.5)], ids=repr)
 def test_doubt_bounds_what_rounding_of_the_data_moves(geometry, gap):
-    """Measured: between a thirtieth and two thirds of the bound, which takes the worst signs everywhere."""
+    """Measured: 0.23 to 0.68 of the bound, which takes the worst signs everywhere."""
     X, y = near_duplicate_rows(gap)
     exact = truth(X, y, geometry)
     bound = doubt(X, y, geometry, exact)
     moves = [moved(X, y, geometry, exact, scattered(X, np.random.default_rng(seed))) for seed in range(3)]
-    assert bound / 300 < max(moves) <= 1.001 * bound
+    assert bound / 40 < max(moves) <= 1.001 * bound
 
 
 def test_features_that_are_equal_stay_equal():
