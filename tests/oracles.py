@@ -138,7 +138,7 @@ def _ratio(part, whole):
 
 def _newton(model, X, y, zeta, tol):
     """ζ with Xβ = y and weight·z − offset = Xᵀν, both and the step in β below `tol`; None if not reached."""
-    for _ in range(20):
+    for _ in range(100):
         beta, z, slope = _state(model, zeta)
         force, slope = model.weight * z - model.offset, _middle(slope / model.weight)
         XW = arb_mat((np.array(X.tolist(), object) * slope).tolist())
@@ -166,10 +166,10 @@ def _path(model, X, y):
     shortest = _times(X.transpose(), (X * X.transpose()).solve(target, algorithm="approx").entries())
     reached = min(_middle(model.scale)) / (1000 * _ratio(shortest, shortest * 0))
     drift, growth = zeta * 0, arb(4)
-    while growth > 1.01:
+    while growth > 1.001:
         tau = min(reached * growth, arb(1)).mid()
         length, goal = (tau / reached).log(), origin + (y - origin) * tau
-        found = _newton(model, X, goal, _middle(zeta + drift * length), 1e-40 if tau == 1 else 1e-3)
+        found = _newton(model, X, goal, _middle(zeta + drift * length), 1e-40 if tau == 1 else 1e-25)
         if found is None:
             growth = growth.sqrt()
             continue

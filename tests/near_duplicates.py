@@ -1,0 +1,195 @@
+"""Limits on nearly equal samples and features in many digits, and how well float64 data determine them.
+
+The data are taken exactly as their floats say. Nothing here uses Tacit's solvers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
+from mpmath import mp, mpf
+from oracles import _ball, _middle, _times, _zeta, exact_limit
+
+EPS = 2.0**-53  # every float may be the rounding of a number that differs by this much, relatively
+_DIGITS = 110  # beyond those that a small scale takes: rows may differ by 1e-16, squared in XWXᵀ
+_CERTAIN = 1e-30  # largest relative KKT residual and correction of an answer that is handed out
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """∇Q(w) = weight·h_D⁻¹(w/m): Woodworth et al. 2020, Theorems 1 and 3; Azulay et al. 2021, Theorem 1."""
+
+    depth: float = 2
+    scale: float = 1.0
+    shape: float | None = None  # of UntiedDiagonal; its scale is that of the product of the layers
+
+    @property
+    def weight(self) -> float:
+        return 1.0 if self.shape is None else 0.5
+
+    def log_scale(self) -> Any:
+        """log m, from the float given as it stands: m = scale^D, or √k/4 = scale(1+s²)/(1−s²)."""
+        if self.shape is None:
+            return mpf(self.depth) * mp.log(mpf(self.scale))
+        s = mpf(self.shape)
+        return mp.log(mpf(self.scale) * (1 + s * s) / (1 - s * s))
+
+    def digits(self) -> int:
+        with mp.workdps(30):
+            lost = max(0, int(-self.log_scale() / mp.log(10)))
+        return _DIGITS + (1 if self.depth == 2 else 3) * lost
+
+    def at(self, w: Any) -> tuple[np.ndarray, np.ndarray]:
+        """∇Q and 1/Q'' at w, arrays of arb, from the papers' h_D as printed."""
+        m = _ball(mp.exp(self.log_scale()))
+        pairs = [_inverse_and_slope(_ball(v) / m, self.depth) for v in w]
+        gradient, spread = (_middle(np.array(each, object)) for each in zip(*pairs, strict=True))
+        return gradient * arb(self.weight), spread * (m / self.weight)
+
+
+def _inverse_and_slope(x: arb, depth: float) -> tuple[arb, arb]:
+    """s with h_D(s) = x, and h_D'(s): Newton in all digits from twenty of them."""
+    if depth == 2:
+        return (x / 2).asinh(), (x * x + 4).sqrt()
+    with mp.workdps(20):
+        s = _ball(_zeta(mpf(x.mid().str(25, radius=False)), depth)).tanh().mid()
+    p = arb(depth) / (arb(depth) - 2)
+    for _ in range(6):  # 20 digits, doubled six times
+        slope = p * ((1 - s) ** (-p - 1) + (1 + s) ** (-p - 1))
+        s = (s - ((1 - s) ** -p - (1 + s) ** -p - x) / slope).mid()
+    return s, slope
+
+
+def independent_rows(X: Any, y: Any) -> list[int]:
+    """Samples of which all others are combinations, in exact rational arithmetic.
+
+    ArithmeticError where the targets contradict such a combination: then Xw = y has no solution.
+    """
+    rows = [[fmpq(*v.as_integer_ratio()) for v in row] for row in np.column_stack([X, y]).tolist()]
+    transposed = fmpq_mat([list(column) for column in zip(*rows, strict=True)])
+    reduced, rank = fmpq_mat([row[:-1] for row in rows]).transpose().rref()
+    if transposed.rank() > rank:
+        raise ArithmeticError("these data have no solution: equal samples have different targets")
+    return [next(j for j in range(len(rows)) if reduced[i, j] != 0) for i in range(rank)]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The limit in many digits, and how it moves: by A·r − P·g to first order (see `truth`)."""
+
+    predictor: Any  # (d,) of mpf
+    dual: Any  # (r,) of arb, for the samples `rows`
+    rows: list[int]
+    residual: Any  # the limit of this problem has been found to this relative accuracy
+    onto: arb_mat  # A = WXᵀ(XWXᵀ)⁻¹
+    along: arb_mat  # P = W − AXW
+
+    @property
+    def floats(self) -> np.ndarray:
+        return np.array([float(v) for v in self.predictor])
+
+
+def truth(X: Any, y: Any, geometry: Geometry, rows: list[int] | None = None, start: Any = None) -> Truth:
+    """argmin Q(w) subject to Xw = y.
+
+    With W = ∇²Q(w)⁻¹, A = WXᵀ(XWXᵀ)⁻¹ and P = W − AXW, residuals r = y − Xw and g = ∇Q(w) − Xᵀν tell the
+    error to first order: A·r − P·g. It is evaluated at the answer, with the printed formulas of Q, and must
+    be below 1e-30 with both residuals; otherwise ArithmeticError. `rows` are given where X is perturbed, not
+    float64; a `start` only saves time.
+    """
+    rows = independent_rows(X, y) if rows is None else rows
+    X, y, digits = np.asarray(X)[rows], np.asarray(y)[rows], geometry.digits()
+    with mp.workdps(digits + 20), ctx.workdps(digits + 20):
+        potential = {"depth": geometry.depth, "log_scale": geometry.log_scale(), "weight": geometry.weight}
+        w = exact_limit(X, y, **potential, start=start, digits=digits)
+        slope, spread = geometry.at(w)
+        data, answer = arb_mat(X.tolist()), np.array([_ball(v) for v in w], object)
+        weighed = arb_mat((np.array(data.tolist(), object) * spread).tolist())
+        inverse = (weighed * data.transpose()).inv()
+        onto = weighed.transpose() * inverse
+        nu = _times(inverse, _times(weighed, slope))
+        r = np.array([arb(v) for v in y.tolist()], object) - _times(data, answer)
+        g = slope - _times(data.transpose(), nu)
+        along = arb_mat(np.diag(spread).tolist()) - onto * weighed
+        step = _times(onto, r) - _times(along, g)
+        parts = ((r, np.asarray(y.tolist(), object)), (g, slope), (step, answer))
+        residual = max(_upper(part) / _upper(whole) for part, whole in parts if _upper(whole) > 0)
+        if not residual < _CERTAIN:
+            raise ArithmeticError(f"the limit was found to {float(residual):.1e} only")
+        return Truth(w, _middle(nu), rows, residual, onto, along)
+
+
+def _upper(vector: Any) -> Any:
+    return max(abs(arb(v)).upper() for v in vector)
+
+
+def twins(X: Any) -> np.ndarray:
+    """(groups, d) of 0, ±1: features that are equal, or each other's negative, as they stand."""
+    X, groups = np.asarray(X, float), []
+    for j, column in enumerate(X.T):
+        for group in groups:
+            first = X[:, np.flatnonzero(group)[0]]
+            if (same := np.array_equal(column, first)) or np.array_equal(column, -first):
+                group[j] = 1 if same else -1
+                break
+        else:
+            groups.append(np.eye(X.shape[1])[j])
+    return np.array(groups)
+
+
+def doubt(X: Any, y: Any, geometry: Geometry, exact: Truth) -> float:
+    """‖δw‖₂/‖w‖₂ if every entry of X and y moves by 2⁻⁵³ of itself, the worst way, to first order.
+
+    δw = A(δy − δX w) + P δXᵀν, hence |δw| ≤ ε(|A|(|X||w| + |y|) + |P| |X|ᵀ|ν|). Samples that follow from
+    others exactly count once, and equal features stay equal: what holds exactly is taken to be meant.
+    """
+    X, y, groups = np.asarray(X, float)[exact.rows], np.asarray(y, float)[exact.rows], twins(X)
+    with mp.workdps(geometry.digits()), ctx.workdps(geometry.digits()):
+        sizes = arb_mat(np.abs(X).tolist())
+        w = np.array([_ball(abs(v)) for v in exact.predictor], object)
+        rounding = _times(sizes, w) + np.array([arb(v) for v in np.abs(y).tolist()], object)
+        pull = _times(sizes.transpose(), np.array([abs(v) for v in exact.dual], object))
+        firsts = [int(np.flatnonzero(group)[0]) for group in groups]
+        along = _absolute(exact.along * arb_mat(groups.T.tolist()))
+        moves = _times(_absolute(exact.onto), rounding) + _times(along, pull[firsts])
+        return EPS * float(_norm(moves) / _norm(w))
+
+
+def _absolute(matrix: arb_mat) -> arb_mat:
+    return arb_mat([[abs(v.mid()) for v in row] for row in matrix.tolist()])
+
+
+def _norm(vector: Any) -> Any:
+    return sum(v.mid() ** 2 for v in vector).sqrt()
+
+
+def scattered(X: Any, rng: np.random.Generator) -> np.ndarray:
+    """Signs (N, d + 1) for X and y at random, the same for features that are equal."""
+    groups = np.abs(twins(X)).astype(int)
+    return np.column_stack([rng.choice([-1, 1], (len(X), len(groups))) @ groups, rng.choice([-1, 1], len(X))])
+
+
+def tilted(X: Any, exact: Truth) -> np.ndarray:
+    """The signs (N, d + 1) that pull features without weight into the solution and push the others out of it.
+
+    Near-ties are decided by Xᵀν; where depth and scale make Q almost a norm its Hessian does not see them.
+    """
+    w, nu = exact.floats, np.zeros(len(X))
+    nu[exact.rows] = [float(v) for v in exact.dual]
+    pull = np.where(np.abs(w) < 1e-3 * np.abs(w).max(), 1, -1) * np.where(w < 0, -1, 1)
+    return np.column_stack(
+        [np.where(np.asarray(X, float) * nu[:, None] < 0, -1, 1) * pull, np.zeros(len(X), int)]
+    )
+
+
+def moved(X: Any, y: Any, geometry: Geometry, exact: Truth, signs: np.ndarray) -> float:
+    """‖δw‖₂/‖w‖₂ if every entry of X and y moves by 2⁻⁵³ of itself with these signs: solved anew."""
+    shift = np.frompyfunc(lambda v, sign: (arb(float(v)) * (1 + arb(EPS) * int(sign))).mid(), 2, 1)
+    with ctx.workdps(60):
+        data = shift(np.column_stack([X, y]), signs)
+    other = truth(data[:, :-1], data[:, -1], geometry, exact.rows, exact.floats).predictor
+    with mp.workdps(60):
+        return float(mp.norm(other - exact.predictor) / mp.norm(exact.predictor))
