@@ -73,7 +73,8 @@ def _data(
         noise = rng.standard_normal(lines.shape[1])
         unit = 2.0 ** np.round(np.log2(gap)) if dyadic and gap else gap
         noise = np.clip(_rounded(noise, 1.0), -2, 2) if dyadic else noise
-        lines[order[line]] = sum(c * lines[order[i]] for i, c in combined) + unit * noise
+        size = max(abs(c) for _, c in combined)  # below the rounding of a large line there is no difference
+        lines[order[line]] = sum(c * lines[order[i]] for i, c in combined) + size * unit * noise
     return X, [int(order[0]), *(int(order[line]) for line, _ in copies)]
 
 

@@ -29,13 +29,14 @@ def limit_report(result: Limit) -> str:
         "regime": result.regime.summary(),
         "certificate": (
             f"stationarity {result.stationarity:.0e}   feasibility {result.feasibility:.0e}   "
+            f"error {result.error:.0e}   "
             f"{_count(result.iterations, 'step')}, {1000 * result.seconds:.0f} ms"
         ),
     }
     if result.distance > 0:
         lines["distance"] = f"the flow of this small start ends within {result.distance:.2g} of it"
     if not result.converged:
-        lines["NOT CONVERGED"] = "this predictor is not vouched for; its certificate is above the tolerance"
+        lines["NOT CONVERGED"] = f"this predictor is not vouched for: {result.reason}"
     return _aligned(lines)
 
 
@@ -72,10 +73,13 @@ def margin_report(result: Margin) -> str:
         "predictor": f"‖w‖₁ {np.abs(w).sum():.4g}   ‖w‖₂ {np.linalg.norm(w):.4g}   {carriers(w)}",
         "support": f"{_count(len(result.support), 'sample')} of {samples:,}",
         "solutions": _solutions(result),
-        "certificate": f"KKT residual {result.kkt:.0e}, {1000 * result.seconds:.0f} ms",
+        "certificate": f"KKT residual {result.kkt:.0e}   error {result.error:.0e}   "
+        f"{1000 * result.seconds:.0f} ms",
     }
     if not result.converged:
-        lines["NOT CONVERGED"] = "this predictor is not vouched for; its certificate is above 1e-9"
+        lines["NOT CONVERGED"] = (
+            "this predictor is not vouched for: its KKT residual is above 1e-9, or its error above 1e-7"
+        )
     return _aligned(lines)
 
 
@@ -110,7 +114,8 @@ def path_report(result: MarginPath, scale: float = 1.0) -> str:
         "kernel end": _near_kernel(result, scale),
         "rich end": _near_rich(result, scale),
         "kinks": _changes(result.kinks) or "none",
-        "computed": f"KKT residuals up to {result.kkt.max():.0e}, {1000 * result.seconds:.0f} ms",
+        "computed": f"KKT residuals up to {result.kkt.max():.0e}, errors up to {result.error.max():.0e}, "
+        f"{1000 * result.seconds:.0f} ms",
     }
     if not result.converged.all():
         where = ", ".join(f"{mu:.3g}" for mu in result.mu[~result.converged][:6])

@@ -71,10 +71,9 @@ class Equations:
         norms = np.sqrt(np.einsum("nd,nd->n", X, X))
         return replace(self, X=X, row_norms=norms, samples=self.samples * factor, units=self.units * factor)
 
-    def with_targets(self, targets: Float) -> Equations:
-        """For other targets of the samples, in the range of X."""
-        y = targets if self.T is None else product(self.T, targets).value
-        return replace(self, y=y, targets=targets)
+    def met_by(self, vector: Float) -> Equations:
+        """With the targets that a vector meets."""
+        return replace(self, y=self.X @ vector, targets=self.samples @ vector)
 
     def in_units_of(self, unit: float) -> Equations:
         """For the unknowns w/unit, a power of 2."""

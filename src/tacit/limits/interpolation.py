@@ -11,6 +11,7 @@ import numpy as np
 
 from tacit.data import Float, check_problem, check_tolerance, kept
 from tacit.errors import InputError, NoPotentialError
+from tacit.limits.doubt import doubt_in_words
 from tacit.limits.ends import least_l1, least_quadratic
 from tacit.limits.equations import Equations, prepare
 from tacit.limits.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
@@ -35,6 +36,7 @@ from tacit.potentials import (
     WeightDistance,
 )
 from tacit.potentials.arrays import check_features, quiet
+from tacit.potentials.separable import DiagonalPotential
 
 if TYPE_CHECKING:
     from tacit.regimes import Regime
@@ -51,10 +53,17 @@ class Limit:
     """The solution that gradient flow picks, with its certificate.
 
     predictor: w. dual: ν with ∇Q(w) = Xᵀν. value: Q(w). feasibility: ‖Xw−y‖/‖y‖. stationarity:
-    ‖∇Q(w)−Xᵀν‖∞/‖∇Q(w)‖∞. converged: both within the tolerance (or the rounding of X, where that is larger)
-    and the solver settled. iterations: matrix factorizations (simplex steps for L1). rank: of X. distance: a
-    bound on how far from here the flow ends, 0 but for linear networks that start small. regime: kernel, rich
-    or intermediate, computed when first asked for.
+    ‖∇Q(w)−Xᵀν‖∞/‖∇Q(w)‖∞, with ν as it was computed: where samples nearly coincide, multipliers are large and
+    of opposite sign, and rounding them to floats, as dual must, leaves more. error: an estimate of the relative
+    forward error ‖w − w*‖₂/‖w*‖₂, from both residuals and the conditioning of data and potential; what the
+    last bits of X and y decide is part of it.
+
+    converged: both residuals within the tolerance, error 1e-7 or less, and the solver settled. Where the terms
+    of Xw are larger than y and cancel, rounding of w alone may leave a larger feasibility; that passes up to
+    1e-6, unless the tolerance is below 1e-12. Where it is False, reason says why. iterations: matrix
+    factorizations (simplex steps for L1). rank: of X; samples that are combinations of others up to rounding
+    do not count. distance: a bound on how far from here the flow ends, 0 but for linear networks that start
+    small. regime: kernel, rich or intermediate, computed when first asked for.
     """
 
     predictor: Float
@@ -70,6 +79,8 @@ class Limit:
     model: Any = field(repr=False)
     X: Float = field(repr=False)
     y: Float = field(repr=False)
+    tol: float
+    settled: bool
     distance: float = 0.0
 
     @cached_property
@@ -78,6 +89,31 @@ class Limit:
         from tacit.regimes import regime_of
 
         return regime_of(self)
+
+    @cached_property
+    def reason(self) -> str:
+        """Why the limit is not vouched for; empty if it is."""
+        if self.converged:
+            return ""
+        residuals = {"stationarity": self.stationarity, "feasibility": self.feasibility}
+        above = [f"{name} {value:.0e}" for name, value in residuals.items() if not value <= self.tol]
+        reasons = [] if self.settled else ["the solver did not settle"]
+        if above:
+            reasons.append(f"{' and '.join(above)} above the tolerance {self.tol:.0e}")
+        if not self.error <= NEAR:
+            reasons.append(self._doubt())
+        return "; ".join(reasons)
+
+    def _doubt(self) -> str:
+        w = self.predictor.ravel()
+        potential = potential_of(self.model, len(w))
+        base = getattr(potential, "potential", potential)
+        W = np.ones_like(w)
+        if isinstance(base, DiagonalPotential):
+            separable = as_separable(potential, len(w))
+            level = separable.shifted(-float(separable.log_scale.max()))
+            W = level.inverse_hessian(separable.rapidity(w))
+        return doubt_in_words(self.X, self.y.reshape(len(self.X), -1)[:, 0], W, w, self.error)
 
     def summary(self) -> str:
         """The limit in a few lines."""
@@ -96,6 +132,7 @@ class Limit:
             "stationarity": self.stationarity,
             "error": self.error,
             "converged": self.converged,
+            "reason": self.reason,
             "iterations": self.iterations,
             "rank": self.rank,
             "distance": self.distance,
@@ -108,7 +145,9 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
     """argmin Q(w) subject to X w = y: where gradient flow on the square loss ends, without running it.
 
     model: a model with its initialization (or a potential). X: (N, d), y: (N,). tol: what feasibility and
-    stationarity must reach for the result to be called converged. The result keeps its own copy of X and y,
+    stationarity must reach for the result to be called converged; its error must be 1e-7 or less too. Samples
+    or features that nearly coincide are solved for in twice the digits of floats, and doubted where their last
+    bits decide. The result keeps its own copy of X and y,
     for its regime, unless they are larger than 64 MB: then do not change them while it is in use.
     """
     begun = time.perf_counter()
@@ -147,6 +186,8 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
         model=model,
         X=X,
         y=y,
+        tol=float(tol),
+        settled=solution.settled,
     )
 
 
@@ -177,6 +218,8 @@ def _network_limit(model: LinearNetwork, X: Any, y: Any, tol: float, begun: floa
         model=model,
         X=kept(X),
         y=kept(Y if model.outputs > 1 else Y[:, 0]),
+        tol=float(tol),
+        settled=solution.settled,
         distance=distance,
     )
 

@@ -73,7 +73,7 @@ def smallest(equations: Equations) -> Solution:
 
 def _seen(equations: Equations, vector: Float) -> Solution:
     """The part of a vector in the span of the rows, and its coefficients."""
-    return smallest(equations.with_targets(equations.samples @ vector))
+    return smallest(equations.met_by(vector))
 
 
 def stretch(base: NeuronPotential | Power, seen: float, unseen: float) -> float:
