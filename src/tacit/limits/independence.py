@@ -17,10 +17,10 @@ from tacit.data import Float
 from tacit.numerics.pairs import Pair, product
 
 _ROUNDOFF = float(np.finfo(np.float64).eps) / 2
-_LAST_BITS = 2.0  # units of roundoff by which numbers may be changed to make a combination vanish
+_MOST, _AT_ALL = 0.8, 1e3  # share of entries within one unit of roundoff, and units that no entry may exceed
 _PAIRS = 2.0**-100  # rounding of a product of pairs
 _APART = 1e-6  # size of a remainder, relative to the largest, from which on it is accurate
-_CENTRED = 1e-12  # relative size of the mean of a feature that has been centred
+_CENTRED = 1e-11  # relative size of the mean of a feature that has been centred
 _PASSES = 40
 
 
@@ -36,9 +36,10 @@ class Combinations:
 def combine(X: Float, scale: Float) -> Combinations:
     """Orthonormal combinations of the rows of X, as many as there are independent ones.
 
-    A combination vanishes if there are no more than two units of roundoff in any entry: if X, changed in its
-    last bits, would be dependent. So does the sum of all samples, scale·X, if features have been centred: what
-    that leaves is rounding of numbers that were larger and are not known any more.
+    A combination vanishes if X, changed in its last bits, would be dependent: if it leaves no more than a unit
+    of roundoff in most entries, and not much more in those that may be differences of larger numbers. So does
+    the sum of all samples, scale·X, if features have been centred: what that leaves is rounding of numbers that
+    were larger and are not known any more.
     """
     count = len(X)
     centred = bool((np.abs(scale @ X) <= _CENTRED * (scale @ np.abs(X))).all())
@@ -78,10 +79,12 @@ def _scaled(T: Pair, Z: Float) -> tuple[Pair, Float]:
 
 
 def _vanish(X: Float, T: Pair, Z: Float) -> NDArray[np.bool_]:
-    """Which rows of Z = T X are rounding of X in every entry, or of the product."""
+    """Which rows of Z = T X are rounding of X, or of the product."""
     size, largest = np.abs(T.high), np.abs(X).max(initial=0.0)
     lost = _PAIRS * largest * size.sum(axis=1, keepdims=True)
-    return np.asarray((np.abs(Z) <= _LAST_BITS * _ROUNDOFF * (size @ np.abs(X)) + lost).all(axis=1))
+    bits = _ROUNDOFF * (size @ np.abs(X))
+    most = (np.abs(Z) <= bits + lost).mean(axis=1) >= _MOST
+    return np.asarray(most & (np.abs(Z) <= _AT_ALL * bits + lost).all(axis=1))
 
 
 def _largest(Z: Float) -> tuple[Float, NDArray[np.intp], int]:
