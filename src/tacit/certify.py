@@ -34,9 +34,9 @@ class Certificate:
 
     stationarity: ‖∇Q(w) − Zᵀν‖∞/‖∇Q(w)‖∞ for the best multipliers ν found (Z = X for regression, the rows
     y_n x_n for margins). feasibility: ‖Xw−y‖/‖y‖, or the largest shortfall of a margin below 1.
-    complementarity: largest ν_n·(margin_n − 1) relative to the largest ν (0 for regression). error: an estimate
-    of the relative distance from the predictor to the solution. Small residuals do not make that small where
-    samples or features nearly coincide: the step that Newton's method would take from here does.
+    complementarity: largest ν_n·(margin_n − 1) relative to the largest ν (0 for regression). error: an
+    estimate of the relative distance from the predictor to the solution. Small residuals do not make that
+    small where samples or features nearly coincide: the step that Newton's method would take from here does.
     """
 
     problem: str

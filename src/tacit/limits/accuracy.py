@@ -1,11 +1,12 @@
 r"""How near is the answer? The forward error of a solution, conditioning included.
 
-At a predictor w with multipliers ν, ρ = y − Xw, g = Xᵀν − ∇Q(w) and W = ∇²Q(w)⁻¹, the solution is to first order
+At a predictor w with multipliers ν, ρ = y − Xw, g = Xᵀν − ∇Q(w) and W = ∇²Q(w)⁻¹, the solution is to first
+order
 
     w + W(Xᵀdν + g),      (X W Xᵀ) dν = ρ − X W g:
 
-the next Newton step. Its size is the error as far as ρ and g are known. Nobody knows ρ better than to the last
-bits of X and y, so what changing them would move is part of the estimate.
+the next Newton step. Its size is the error as far as ρ and g are known. Nobody knows ρ better than to the
+last bits of X and y, so what changing them would move is part of the estimate.
 """
 
 from __future__ import annotations
@@ -64,9 +65,9 @@ def forward_error(
 def diagonal_move(equations: Equations, W: Float, w: Float, slope: Float | float) -> Move:
     """For an inverse Hessian that is diagonal, at slopes of this size.
 
-    Coordinates that are too stiff to take up a change of the last bits do so when their slopes have changed by
-    as much as they are: none is taken for stiffer than that. The changes of slopes that a rounding of them
-    would spoil are computed in pairs of floats.
+    Coordinates that are too stiff to take up a change of the last bits do so when their slopes have changed
+    by as much as they are: none is taken for stiffer than that. The changes of slopes that a rounding of
+    them would spoil are computed in pairs of floats.
     """
     size = float(np.abs(slope).max()) or 1.0
     W = np.maximum(W, float(equations.doubt(w).max(initial=0.0)) / size)

@@ -36,10 +36,10 @@ class Combinations:
 def combine(X: Float, scale: Float) -> Combinations:
     """Orthonormal combinations of the rows of X, as many as there are independent ones.
 
-    A combination vanishes if X, changed in its last bits, would be dependent: if it leaves no more than a unit
-    of roundoff in most entries, and not much more in those that may be differences of larger numbers. So does
-    the sum of all samples, scale·X, if features have been centred: what that leaves is rounding of numbers that
-    were larger and are not known any more.
+    A combination vanishes if X, changed in its last bits, would be dependent: if it leaves no more than a
+    unit of roundoff in most entries, and not much more in those that may be differences of larger numbers.
+    So does the sum of all samples, scale·X, if features have been centred: what that leaves is rounding of
+    numbers that were larger and are not known any more.
     """
     count = len(X)
     centred = bool((np.abs(scale @ X) <= _CENTRED * (scale @ np.abs(X))).all())

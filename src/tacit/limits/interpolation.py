@@ -53,14 +53,14 @@ class Limit:
     """The solution that gradient flow picks, with its certificate.
 
     predictor: w. dual: ν with ∇Q(w) = Xᵀν. value: Q(w). feasibility: ‖Xw−y‖/‖y‖. stationarity:
-    ‖∇Q(w)−Xᵀν‖∞/‖∇Q(w)‖∞, with ν as it was computed: where samples nearly coincide, multipliers are large and
-    of opposite sign, and rounding them to floats, as dual must, leaves more. error: an estimate of the relative
-    forward error ‖w − w*‖₂/‖w*‖₂, from both residuals and the conditioning of data and potential; what the
-    last bits of X and y decide is part of it.
+    ‖∇Q(w)−Xᵀν‖∞/‖∇Q(w)‖∞, with ν as it was computed: where samples nearly coincide, multipliers are large
+    and of opposite sign, and rounding them to floats, as dual must, leaves more. error: an estimate of the
+    relative forward error ‖w − w*‖₂/‖w*‖₂, from both residuals and the conditioning of data and potential;
+    what the last bits of X and y decide is part of it.
 
-    converged: both residuals within the tolerance, error 1e-7 or less, and the solver settled. Where the terms
-    of Xw are larger than y and cancel, rounding of w alone may leave a larger feasibility; that passes up to
-    1e-6, unless the tolerance is below 1e-12. Where it is False, reason says why. iterations: matrix
+    converged: both residuals within the tolerance, error 1e-7 or less, and the solver settled. Where the
+    terms of Xw are larger than y and cancel, rounding of w alone may leave a larger feasibility; that passes
+    up to 1e-6, unless the tolerance is below 1e-12. Where it is False, reason says why. iterations: matrix
     factorizations (simplex steps for L1). rank: of X; samples that are combinations of others up to rounding
     do not count. distance: a bound on how far from here the flow ends, 0 but for linear networks that start
     small. regime: kernel, rich or intermediate, computed when first asked for.
@@ -145,10 +145,10 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
     """argmin Q(w) subject to X w = y: where gradient flow on the square loss ends, without running it.
 
     model: a model with its initialization (or a potential). X: (N, d), y: (N,). tol: what feasibility and
-    stationarity must reach for the result to be called converged; its error must be 1e-7 or less too. Samples
-    or features that nearly coincide are solved for in twice the digits of floats, and doubted where their last
-    bits decide. The result keeps its own copy of X and y,
-    for its regime, unless they are larger than 64 MB: then do not change them while it is in use.
+    stationarity must reach for the result to be called converged; its error must be 1e-7 or less too.
+    Samples or features that nearly coincide are solved for in twice the digits of floats, and doubted where
+    their last bits decide. The result keeps its own copy of X and y, for its regime, unless they are larger
+    than 64 MB: then do not change them while it is in use.
     """
     begun = time.perf_counter()
     if isinstance(model, LinearNetwork):
@@ -230,8 +230,8 @@ def _within(
 ) -> tuple[bool, bool]:
     """Is each residual within the tolerance, or what the rounding of w to floats leaves?
 
-    That much is let pass where the terms of Xw (or of a metric's Bw) are larger than their sums and cancel, and
-    where the tolerance does not ask for all digits that floats have.
+    That much is let pass where the terms of Xw (or of a metric's Bw) are larger than their sums and cancel,
+    and where the tolerance does not ask for all digits that floats have.
     """
     allowed = [tol, tol]
     if tol >= _LITERAL and max(feasibility, stationarity) > tol:

@@ -34,11 +34,11 @@ _NO_PULL = 1e-12  # pulls ν_n|z_n| this small, relative to the largest, are rou
 class Margin:
     """argmin norm(w) subject to y_n x_n·w ≥ 1, with its certificate.
 
-    predictor: w; its margin over its norm is the largest there is, 1/value. dual: ν ≥ 0 with Σ ν_n y_n x_n in
-    the subdifferential of the norm (or potential) at w. value: norm(w). support: samples with ν_n > 0. kkt:
-    the largest relative residual of the optimality conditions. error: an estimate of the relative forward error
-    of w, conditioning included (to the nearest solution, where there are several). unique: is w the only
-    solution (None: not known)? converged: kkt is 1e-9 or less, and error 1e-7 or less.
+    predictor: w; its margin over its norm is the largest there is, 1/value. dual: ν ≥ 0 with Σ ν_n y_n x_n
+    in the subdifferential of the norm (or potential) at w. value: norm(w). support: samples with ν_n > 0.
+    kkt: the largest relative residual of the optimality conditions. error: an estimate of the relative
+    forward error of w, conditioning included (to the nearest solution, where there are several). unique: is
+    w the only solution (None: not known)? converged: kkt is 1e-9 or less, and error 1e-7 or less.
 
     face: where an ℓ1 solution is not unique, the vertices of all solutions, as rows (extreme points of them,
     for faces of more than five dimensions). stationary: for p < 1, all stationary points for up to three

@@ -2,12 +2,11 @@ r"""Dual Newton for separable potentials, in rapidities.
 
     find (u, ν) with  X w(u) = y  and  ∇Q(w(u)) = Xᵀν,      w = m·2cosh^p(u/p) sinh(u)
 
-Both equations are unknowns of their own, and the gap r = Xᵀν − ∇Q is carried along. Where slopes come close to
-the ends ±1 of their domain what counts is their distance to them: there ν is a pair of floats, and the gap is
-computed from slacks in twice the digits (`exact_gap`). A Newton step solves
-(X W Xᵀ) dν = y − Xw − XWr with W = dw/d∇Q. Then coordinates that grow move linearly in w, where the first
-equation is linear, and those that shrink move linearly in the slope, where the second is: neither way can
-overshoot its exponential.
+Both equations are unknowns of their own, and the gap r = Xᵀν − ∇Q is carried along. Where slopes come close
+to the ends ±1 of their domain what counts is their distance to them: there ν is a pair of floats, and the
+gap is computed from slacks in twice the digits (`exact_gap`). A Newton step solves (X W Xᵀ) dν = y − Xw −
+XWr with W = dw/d∇Q. Then coordinates that grow move linearly in w, where the first equation is linear, and
+those that shrink move linearly in the slope, where the second is: neither way can overshoot its exponential.
 """
 
 from __future__ import annotations

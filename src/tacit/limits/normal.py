@@ -24,9 +24,9 @@ class Factor(Protocol):
 
 
 def factorize(X: Float, W: Float, careful: bool = False) -> Factor:
-    """By Cholesky; or, where that is asked for or with weights spread over more than sixteen decades, where the small ones vanish from
-    the normal matrix, by QR of √W Xᵀ with rows sorted by size and pivoted columns, which is stable row by
-    row (Cox and Higham 1998).
+    """By Cholesky; or, where that is asked for or with weights spread over more than sixteen decades, where
+    the small ones vanish from the normal matrix, by QR of √W Xᵀ with rows sorted by size and pivoted
+    columns, which is stable row by row (Cox and Higham 1998).
     """
     if careful:
         return _ByRows(X, W)

@@ -1,10 +1,10 @@
 r"""Minimize a separable potential at scales well below the predictor: the interior path, then Newton.
 
-Above depth 2 slopes come within slack = (w/m)^{−1/p} of the ends ±weight of their domain, and it is the slacks
-that tell how nearly equal features share their predictor: differences of slopes far below the rounding of a
-float. There Newton works on pairs of floats. Where slacks are so small that pairs cannot hold them either,
-the scale is lifted to where they can: the solution no longer changes with it, except on a face of ℓ1 minimizers,
-which has a solver of its own (`face`).
+Above depth 2 slopes come within slack = (w/m)^{−1/p} of the ends ±weight of their domain, and it is the
+slacks that tell how nearly equal features share their predictor: differences of slopes far below the
+rounding of a float. There Newton works on pairs of floats. Where slacks are so small that pairs cannot hold
+them either, the scale is lifted to where they can: the solution no longer changes with it, except on a face
+of ℓ1 minimizers, which has a solver of its own (`face`).
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _error(equations: Equations, potential: Separable, u: Float, nu: Pair) -> fl
 
 @quiet
 def multipliers_at(equations: Equations, potential: Separable, w: Float) -> End:
-    """A given predictor, with the multipliers that come nearest to its slopes in the metric of the potential."""
+    """A given predictor, with the multipliers nearest to its slopes in the metric of the potential."""
     at = _not_below(potential, _ON_FACE)
     large = np.abs(w) > _SMALL * np.abs(w).max()
     u = np.where(large, at.rapidity(w), potential.rapidity(w))
@@ -234,8 +234,8 @@ def _from_large(equations: Equations, potential: Separable, w: Float, nu: Float)
 def _needed(equations: Equations, here: Separable, u: Float) -> tuple[NDArray[np.bool_], float]:
     """Which coordinates the equations need, whatever the scale; and how much these still change with it.
 
-    They keep their predictor as the scale falls, others their slope, and thus vanish with the scale: which does
-    what shows in the derivative of w by the logarithm of the scale.
+    They keep their predictor as the scale falls, others their slope, and thus vanish with the scale: which
+    does what shows in the derivative of w by the logarithm of the scale.
     """
     w = here.predictor(u)
     move = diagonal_move(equations, here.inverse_hessian(u), w, here.weight)

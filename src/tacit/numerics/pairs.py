@@ -1,9 +1,10 @@
 r"""Matrix products in twice the digits of floats, on any machine.
 
-A number is a pair (high, low) of floats that stand for their sum. The factors of a product are cut into slices
-of so few bits that a product of two slices has no rounding at all (Ozaki, Ogita, Oishi and Rump 2012), in
-whatever order, and with whatever fused operations, a BLAS adds it up. The slices are aligned to the largest
-entry of each row (column) of the factor, so that errors are about 2⁻¹⁰⁶·max_k|A_ik|·max_k|B_kj| for each term.
+A number is a pair (high, low) of floats that stand for their sum. The factors of a product are cut into
+slices of so few bits that a product of two slices has no rounding at all (Ozaki, Ogita, Oishi and Rump
+2012), in whatever order, and with whatever fused operations, a BLAS adds it up. The slices are aligned to
+the largest entry of each row (column) of the factor, so that errors are about 2⁻¹⁰⁶·max_k|A_ik|·max_k|B_kj|
+for each term.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ def _slice_bits(terms: int) -> int:
 
 
 def _slices(A: Pair, terms: int) -> list[Float]:
-    """A as a sum of matrices of few bits each, aligned by rows; those that are zero at the end are left out."""
+    """A as a sum of matrices of few bits each, aligned by rows; without those at the end that are 0."""
     pieces = list(_cut(A, _slice_bits(terms)))
     while len(pieces) > 1 and not pieces[-1].any():
         pieces.pop()
