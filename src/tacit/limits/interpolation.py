@@ -213,7 +213,7 @@ def _network_limit(model: LinearNetwork, X: Any, y: Any, tol: float, begun: floa
         error=solution.error,
         converged=bool(feasibility <= tol and kkt <= tol and solution.error <= NEAR),
         iterations=solution.iterations,
-        rank=int(np.linalg.matrix_rank(X)),
+        rank=len(prepare(X, Y[:, 0], tol).y),
         seconds=time.perf_counter() - begun,
         model=model,
         X=kept(X),
