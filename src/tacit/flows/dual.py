@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from tacit.data import Float
 from tacit.flows.losses import Square
 from tacit.flows.mirror import MirrorMap
-from tacit.flows.segments import Observation, Problem, Segment, Stall, solver_segments
+from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall, same, solver_segments
 from tacit.potentials.arrays import quiet
 
 _EPS = float(np.finfo(float).eps)
@@ -22,7 +22,6 @@ _REBASE = 1e-3  # by how much a slope's distance to its end may shrink before th
 _HUGE = 1e150
 _SMALL = -46.0  # log of a predictor scale, 1e-20
 _LOOK = 16  # steps between two looks at whether the flow has come to rest
-_STATIONARY = 1e-11
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,7 @@ class DualSquare:
     """
 
     name = "mirror space (LSODA)"
+    restore = staticmethod(same)
 
     def __init__(self, problem: Problem):
         self.form = problem.model.mirror_form(problem.X.shape[1])  # type: ignore[attr-defined]
@@ -138,19 +138,13 @@ class DualSquare:
 
     @quiet
     def _check_stall(self, state: _State) -> None:
-        """Stop where the least-squares solution is reached, or the rounding of the residual."""
+        """Stop at the rounding of the residual; that there is a solution has been seen to (`fitting`)."""
         w = self.map.predictor(self._rapidity(state))
         residual = self.y - self.X @ w
         size = float(np.linalg.norm(residual))
         rounding = 2 * _EPS * float(np.linalg.norm(np.abs(self.X) @ np.abs(w) + np.abs(self.y)))
         if size <= rounding:
-            raise Stall("the residual has reached the rounding of the data; ask for a smaller accuracy")
-        if np.linalg.norm(residual @ self.X) <= _STATIONARY * float(np.linalg.norm(self.X)) * size:
-            relative = size / float(np.linalg.norm(self.y))
-            raise Stall(
-                "a stationary point with nonzero loss: the equations X w = y have no solution "
-                f"(relative residual {relative:.3g}), and this w fits them best"
-            )
+            raise Rest("the residual has reached the rounding of the data; ask for a smaller accuracy")
 
     @quiet
     def outputs(self, state: _State) -> Float:

@@ -1,0 +1,21 @@
+"""JAX, imported here and nowhere else.
+
+Its import draws from the global generators of random numbers, which belong to the user: they are left as they were.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+_numpy = np.random.get_state(legacy=False)
+_python = random.getstate()
+try:
+    import jax
+    import jax.numpy as jnp
+finally:
+    np.random.set_state(_numpy)
+    random.setstate(_python)
+
+__all__ = ["jax", "jnp"]
