@@ -4,9 +4,9 @@ With an orthonormal basis B of the range of X, of rank r below the number of sam
 
     c‖X w − y‖² = c‖BᵀX w − Bᵀy‖² + c‖y − BBᵀy‖²
 
-and the last term, the loss of least squares, is a constant. So gradient flow on the r turned samples BᵀX, Bᵀy is
-the same flow, of the same weights in the same time, and ends at a residual of zero. On the samples as they are, it
-would push for ever along a residual that nothing can fit: in mirror space ν grows without bound.
+and the last term, the loss of least squares, is a constant. So gradient flow on the r turned samples BᵀX, Bᵀy
+is the same flow, of the same weights in the same time, and ends at a residual of zero. On the samples as they
+are, it would push for ever along a residual that nothing can fit: in mirror space ν grows without bound.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class _Turned(Square):
 class Fitting:
     """A flow on what can be fitted, and the way back to all samples.
 
-    problem: with turned samples, where they cannot all be fitted. basis: B, or None where every y can be fitted.
-    unfitted: ‖y − BBᵀy‖ relative to ‖y‖, 0 where that is rounding. log_floor: the logarithm of the loss there.
+    problem: with turned samples, where they cannot all be fitted. basis: B, or None where every y can be.
+    unfitted: ‖y − BBᵀy‖ relative to ‖y‖, 0 where that is rounding. log_floor: log of the loss there.
 
     The *level* of a state is the accuracy on `problem`, which rises without end; the accuracy does not.
     """
@@ -112,7 +112,7 @@ def _has_full_row_rank(X: Float) -> bool:
         return False
     even = _unit_columns(_unit_columns(X).T)
     triangle = scipy.linalg.qr(even, mode="r", check_finite=False)[0][: len(X)]
-    return _rank(np.linalg.svd(triangle, compute_uv=False), X.shape) == len(X)
+    return _rank(np.asarray(np.linalg.svd(triangle, compute_uv=False), dtype=float), X.shape) == len(X)
 
 
 def _rank(sizes: Float, shape: tuple[int, ...]) -> int:

@@ -23,8 +23,9 @@ _SLACK = 1e-13  # of a logarithm of time: k steps of size η take the time kη u
 class Goal:
     """Where to record and to end, by a gauge: the level of a state or, if timed, its logarithm of time.
 
-    end: of the flow. marks: what to record, mark → the accuracy or time asked for; None for an overview. beyond:
-    an accuracy asked for that the data do not allow. free: nothing was asked for, and the flow may come to rest.
+    end: of the flow. marks: what to record, mark → the accuracy or time asked for; None for an overview.
+    beyond: an accuracy asked for that the data do not allow. free: nothing was asked for, and the flow may
+    come to rest.
     """
 
     end: float

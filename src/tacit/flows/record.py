@@ -27,7 +27,7 @@ Seen = tuple[Any, float]  # a state and what the gauge says of it
 
 @dataclass(frozen=True)
 class Recording:
-    """States and what the gauge says of them, whether the goal was reached and why not, and how many steps."""
+    """States and what the gauge says of them, whether the goal was reached and why not, and the steps."""
 
     states: list[Any]
     marks: list[float]
@@ -114,8 +114,8 @@ class _Watch:
         """A state after a step; steps of descent may be too long, and raise the loss."""
         if not discrete and not self._falls(level):
             raise Stall(
-                "the loss rises, which it cannot do along a flow: the integrator has lost its way, and what it "
-                "found after this instant is not kept"
+                "the loss rises, which it cannot do along a flow: the integrator has lost its way, and what "
+                "it found after this instant is not kept"
             )
         gained = level > self.best + 1e-9
         self.best, self.idle = (level, 0) if gained else (self.best, self.idle + 1)

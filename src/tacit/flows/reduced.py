@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 
 from tacit.data import Float
-from tacit.flows.segments import Problem, same
+from tacit.flows.segments import Problem, Restore, same
 from tacit.flows.weights import WeightFlow
 from tacit.models.parametrizations import Factors, Layers, Perceptron, Weights
 
@@ -34,12 +34,13 @@ class Widened:
     outside: Float | float = 0.0
     Q: Float | None = None
 
-    def __call__(self, small: Weights) -> Weights:
-        inner, outer = small[self.inner], small[self.outer]
+    def __call__(self, weights: Weights) -> Weights:
+        """All the weights, from those of the small network."""
+        inner, outer = weights[self.inner], weights[self.outer]
         if self.Q is not None:
             inner, outer = inner @ self.Q.T, outer @ self.Q.T
         inner = inner if self.basis is None else self.basis @ inner
-        return {**small, self.inner: inner + self.outside, self.outer: outer}
+        return {**weights, self.inner: inner + self.outside, self.outer: outer}
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Reduction:
     weights: Weights
     X: Float
     predictor: Callable[[Weights], Float]
-    restore: Callable[[Weights], Weights] = same
+    restore: Restore = same
 
 
 def reduce(parametrization: Any, weights: Weights, X: Float) -> Reduction:

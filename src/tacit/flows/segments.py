@@ -52,12 +52,18 @@ class Segment:
 
 @dataclass(frozen=True)
 class Observation:
-    """What is seen of a state: predictor, outputs, the weights, and each sample's share of the pull if known."""
+    """What is seen of a state: predictor, outputs, weights, and the samples' shares of the pull if known."""
 
     predictor: Float
     outputs: Float
     weights: Weights
     shares: Float | None = None
+
+
+class Restore(Protocol):
+    """Makes the weights of the model from those that a form observes."""
+
+    def __call__(self, weights: Weights) -> Weights: ...
 
 
 class Form(Protocol):
@@ -66,7 +72,6 @@ class Form(Protocol):
     name: str
     parametrization: Any  # of the weights that it observes
     X: Float  # the inputs which these weights take
-    restore: Callable[[Weights], Weights]  # makes the weights of the model from those that it observes
 
     def begin(self) -> Any:
         """The state at the start."""
@@ -86,6 +91,11 @@ class Form(Protocol):
 
     def log_time(self, state: Any) -> float:
         """The logarithm of time at a state."""
+        ...
+
+    @property
+    def restore(self) -> Restore:
+        """What makes the weights of the model from those that are observed."""
         ...
 
 

@@ -1,7 +1,7 @@
 r"""A leaky neuron f(x) = a·σ(w·x): gradient flow that may slide along the kink of σ.
 
-w stays in w(0) + the row space of X, of orthonormal basis B: the flow lives in c with w = w(0) + B c, and in a, with
-t = X w and gates g = σ'(t):
+w stays in w(0) + the row space of X, of orthonormal basis B: the flow lives in c, w = w(0) + B c, and in a,
+with t = X w and gates g = σ'(t):
 
     c' = a Σ p_n g_n Bᵀx_n,    a' = Σ p_n σ(t_n),    p = −∂L/∂f
 

@@ -88,8 +88,8 @@ class TangentSquare(_Tangent):
         if fixed <= _NULL:
             raise Rest("the residual has reached the rounding of the data; ask for a smaller accuracy")
         raise Rest(
-            "at rest with nonzero loss: the tangent kernel is singular, and the linearized model cannot fit these "
-            "data",
+            "at rest with nonzero loss: the tangent kernel is singular, and the linearized model cannot fit "
+            "these data",
             minimum=True,
         )
 

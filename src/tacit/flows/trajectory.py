@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tacit.data import Float
 from tacit.errors import InputError
 from tacit.flows.losses import Exponential, Logistic, Loss
+from tacit.flows.segments import Restore
 from tacit.models.parametrizations import Weights
 from tacit.outputs import MADE_BY, as_json
 from tacit.potentials.arrays import quiet
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 _MOST_WEIGHTS = 1 << 27  # numbers, 1 GiB of them
 _LABELLED_WEIGHTS = 1 << 20
+
+
+def _plain(name: str) -> str:
+    """What weights of that name are called in files, whose format knows Latin letters only."""
+    return f"weights_{name}".replace("₊", "_plus").replace("₋", "_minus")
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class SeenWeights:
     """The weights that were followed, at each instant, and how they make those of the model."""
 
     seen: list[Weights]
-    restore: Callable[[Weights], Weights]
+    restore: Restore
 
     def at(self, instant: int) -> dict[str, Float]:
         """The weights of the model at one instant."""
@@ -52,12 +58,13 @@ class Trajectory:
     """Gradient flow at T recorded instants.
 
     time: (T,), infinite where it exceeds the largest float; log_time is its logarithm. accuracy: −log loss.
-    predictor: (T, …). outputs: f(x_n), (T, N) or (T, N, outputs). weights: by name, (T, …) each. drifts: by how
-    much each conserved quantity has changed, relative to the size of the terms that make it.
+    predictor: (T, …). outputs: f(x_n), (T, N) or (T, N, outputs). weights: by name, (T, …) each. drifts: by
+    how much each conserved quantity has changed, relative to the size of the terms that make it.
 
-    converged: what was asked for was reached; where nothing was, the flow has arrived: the data are fitted or, if
-    they cannot be, it is at rest where they are fitted best, and a residual of `unfitted`, relative to ‖y‖,
-    remains. `reason` says where it ended, and why no later. method: how it was computed, in steps steps.
+    converged: what was asked for was reached; where nothing was asked for, the flow has arrived: the data are
+    fitted or, if they cannot be, it is at rest where they are fitted best. unfitted: the residual, relative
+    to ‖y‖, that no predictor can fit, where this is known beforehand, else 0. reason: where the flow ended,
+    and why no later. method: how it was computed, in steps steps.
     """
 
     accuracy: Float
@@ -111,14 +118,14 @@ class Trajectory:
     def weights(self) -> dict[str, Float]:
         """The weights of the model at each instant, by name, (T, …) each, computed when first asked for.
 
-        `Diagonal`: w₊, w₋. `UntiedDiagonal`: u₊, v₊, u₋, v₋. `Neuron`: a, w. `LinearNetwork`, `Factorization`: U, V.
-        Of a linearized flow, those that move along the tangent, θ(0) + Jᵀν.
+        `Diagonal`: w₊, w₋. `UntiedDiagonal`: u₊, v₊, u₋, v₋. `Neuron`: a, w. `LinearNetwork` and
+        `Factorization`: U, V. Of a linearized flow, those that move along the tangent, θ(0) + Jᵀν.
         """
         size = sum(w.size for w in self.weights_at(0).values()) * len(self.accuracy)
         if size > _MOST_WEIGHTS:
             raise InputError(
-                f"the weights at {len(self.accuracy)} instants are {size:.2g} numbers; weights_at(i) gives those of "
-                "one instant"
+                f"the weights at {len(self.accuracy)} instants are {size:.2g} numbers; weights_at(i) gives "
+                "those of one instant"
             )
         each = [self.weights_at(i) for i in range(len(self.accuracy))]
         return {name: np.array([weights[name] for weights in each]) for name in each[0]}
@@ -222,7 +229,10 @@ class Trajectory:
         return {"margins": self.margins.tolist(), "support": support}
 
     def to_xarray(self) -> xr.Dataset:
-        """A labelled data set over the recorded instants, which netCDF keeps as it is."""
+        """A labelled data set over the recorded instants, which netCDF keeps as it is.
+
+        The weights are weights_w_plus, weights_U and so on; left out where they are more than a million numbers.
+        """
         import xarray as xr
 
         axes = ("feature",) if self.predictor.ndim == 2 else ("row", "column")
@@ -265,7 +275,7 @@ class Trajectory:
         if sum(w.size for w in each.values()) * len(self.accuracy) > _LABELLED_WEIGHTS:
             return {}
         return {
-            name: (("instant", *axes.get(name, ("feature",) * each[name].ndim)), weights)
+            _plain(name): (("instant", *axes.get(name, ("feature",) * each[name].ndim)), weights)
             for name, weights in self.weights.items()
         }
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.integrate import DOP853, LSODA
 
 from tacit.data import Float
-from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall, same, solver_segments
+from tacit.flows.segments import Observation, Problem, Rest, Restore, Segment, Stall, same, solver_segments
 from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
 
@@ -70,7 +70,7 @@ class WeightFlow:
 
     parametrization: Any
     X: Float
-    restore: Callable[[Weights], Weights] = staticmethod(same)
+    restore: Restore = staticmethod(same)
 
     def __init__(
         self,
@@ -204,13 +204,14 @@ class WeightFlow:
         growth = self._fastest_growth(theta)
         if growth is not None and growth <= 0:
             raise Rest(
-                "at rest at a minimum with nonzero loss: every weight has come to rest, and the model cannot fit "
-                "these data from here",
+                "at rest at a minimum with nonzero loss: every weight has come to rest, and the model cannot "
+                "fit these data from here",
                 minimum=True,
             )
         kind = "a stationary point" if growth is None else "a saddle"
         raise Stall(
-            f"{kind} with nonzero loss: every weight has come to rest (the model cannot fit these data from here)"
+            f"{kind} with nonzero loss: every weight has come to rest (the model cannot fit these data from "
+            "here)"
         )
 
     def _fastest_growth(self, theta: Float) -> float | None:
