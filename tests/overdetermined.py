@@ -14,7 +14,18 @@ from scipy.integrate import solve_ivp
 
 import tacit
 
-KINDS = ("depth 2", "depth 3", "depth 4", "untied", "neuron", "leaky", "network", "outputs", "narrow", "equal rows")
+KINDS = (
+    "depth 2",
+    "depth 3",
+    "depth 4",
+    "untied",
+    "neuron",
+    "leaky",
+    "network",
+    "outputs",
+    "narrow",
+    "equal rows",
+)
 ERROR = 1e-6  # relative, of the end
 RISE = 1e-10  # of the loss, relative, between instants: what the interpolation between steps may make of 0
 

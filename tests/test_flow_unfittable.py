@@ -231,7 +231,9 @@ def test_a_loss_that_rises_ends_the_run(timed, loss):
         found = record.record(Rising(), lambda now: now if now < 3 else 1.9, goal, fit)
         assert not found.converged and "rises" in found.reason and found.states[-1] == 2.0
         Descending = type("Descending", (Rising,), {"discrete": True})
-        assert "rises" not in record.record(Descending(), lambda now: now if now < 3 else 1.9, goal, fit).reason
+        assert (
+            "rises" not in record.record(Descending(), lambda now: now if now < 3 else 1.9, goal, fit).reason
+        )
         shaky = record.record(Rising(), lambda now: now if now < 3 else 2 - 1e-9, goal, fit)
         assert "rises" not in shaky.reason
 
