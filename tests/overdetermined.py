@@ -1,6 +1,6 @@
 """Random problems with more samples than features, and where gradient flow on the square loss must end.
 
-As a script, `python tests/overdetermined.py 2000`, it runs that many of them and prints the worst of each kind.
+As a script, `python tests/overdetermined.py 2000`, it runs so many of them and prints the worst of each kind.
 """
 
 import sys
@@ -96,7 +96,7 @@ def merged(X, y):
 
 
 def leaky_end(model, X, y, *, eps=1e-9, rtol=1e-10):
-    """Where the neuron a·σ(w·x) comes to rest, the kink of σ rounded: Radau on the raw weights, Newton at the end."""
+    """Where the neuron a·σ(w·x) comes to rest, the kink of σ rounded: Radau on the raw weights."""
     slope, N = model.slope, len(y)
     high, low = (1 + slope) / 2, (1 - slope) / 2
     width = eps * max(np.abs(X @ model.weights).max(), 1.0)

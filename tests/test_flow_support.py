@@ -13,10 +13,9 @@ ALL = np.array([[0.56, 1.43, 0.41], [1.12, 1.01, -0.86], [0.34, -0.57, 1.46]])
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 @pytest.mark.parametrize(("depth", "scale"), [(2, 1.0), (2, 10.0), (3, 1.0)])
 def test_shares_far_out_are_those_of_equal_margins(loss, depth, scale):
-    """Samples 1 and 2 hold w on the plane of the first two features: Σ q_n z_n z_m·|w|^{2−2/D} is the same for both.
+    """Margins of support vectors, here samples 1 and 2, grow alike: Z diag(dw/ds) Zᵀq is the same for them.
 
-    Margins of support vectors grow alike, m' = Z diag(dw/ds) Zᵀq, and dw/ds is |w|^{2−2/D} up to a factor. Which
-    of the samples does not pull is what the path of Q margins says.
+    Far out dw/ds is |w|^{2−2/D} up to a factor. Which sample does not pull, the path of Q margins says.
     """
     run = tacit.flow(tacit.Diagonal(depth, scale), TWO, np.ones(3), loss=loss, at=FAR)
     assert run.converged

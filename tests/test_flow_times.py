@@ -1,4 +1,4 @@
-"""Flows at training times asked for, and the weights there: against raw weights in raw time, and closed forms."""
+"""Flows at training times asked for, and their weights there: against raw weights, and closed forms."""
 
 import json
 import pickle
@@ -120,7 +120,7 @@ def test_linearized_weights_move_along_the_tangent(name, loss):
 
 @pytest.mark.parametrize("name", CASES)
 def test_weights_make_the_predictor_and_keep_what_is_conserved(name):
-    network, weights, model, names = CASES[name]
+    network, _, model, names = CASES[name]
     inputs, y = data(name, "square")
     run = tacit.flow(model, inputs, y)
     first = model.start(7) if name in ("tied", "deep") else model.start()

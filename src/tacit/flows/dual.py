@@ -58,8 +58,8 @@ class DualSquare:
     def _axes(self) -> Float:
         """Orthonormal axes of the samples in which the tangent kernel of the start is diagonal.
 
-        What is learned slowly makes ν large: an error of that, tolerable along its own axis, is none that what
-        is learned fast could bear.
+        What is learned slowly makes ν large. A small part of that is a tolerable error along its own axis; as
+        an error of what is learned fast it would be a large one.
         """
         logs = rapidity.log_stiffness(np, self.form.start, self.form.power) + self.form.log_scale
         logs = logs - np.log(self.form.weight)

@@ -231,7 +231,7 @@ class Trajectory:
     def to_xarray(self) -> xr.Dataset:
         """A labelled data set over the recorded instants, which netCDF keeps as it is.
 
-        The weights are weights_w_plus, weights_U and so on; left out where they are more than a million numbers.
+        The weights are weights_w_plus, weights_U and so on, left out where they are over a million numbers.
         """
         import xarray as xr
 
