@@ -162,3 +162,36 @@ def test_names_with_mathematics_are_drawn_as_they_stand(flow):
 def test_until_beyond_at_is_recorded_too(flow):
     status, out, _ = flow("cells.csv --target label --loss exp --at 1,2 --until 5 --json -")
     assert status == 0 and json.loads(out)["accuracy"] == pytest.approx([1, 2, 5])
+
+
+def test_times_are_met_exactly_and_may_be_a_range(flow):
+    status, out, _ = flow("genes.csv --target response --scale 0.5 --times 0,0.1,2 --json -")
+    run = tacit.flow(tacit.Diagonal(scale=0.5), X, Y, times=[0, 0.1, 2])
+    found = json.loads(out)
+    assert status == 0 and found["time"] == [0, 0.1, 2]
+    np.testing.assert_allclose(found["predictor"], run.predictor, rtol=1e-6, atol=1e-9)
+    status, out, _ = flow("cells.csv --target label --scale 0.5 --loss exp --times 0.01:100:5 --json -")
+    np.testing.assert_allclose(json.loads(out)["time"], [0.01, 0.1, 1, 10, 100], rtol=1e-12)
+    for wrong in (
+        "--times 1,a",
+        "--times 1:2",
+        "--times 2,1",
+        "--times 1,2 --until 9",
+        "--times 1:2:1000000000",
+    ):
+        status, _, err = flow(f"genes.csv --target response {wrong}")
+        assert status == 2 and len(err.splitlines()) == 1
+
+
+def test_data_that_cannot_be_fitted_end_at_least_squares(flow, tmp_path):
+    rng = np.random.default_rng(1)
+    few, y = rng.standard_normal((20, 2)), rng.standard_normal(20)
+    np.savez("tall.npz", X=few, y=y)
+    status, out, err = flow("tall.npz --scale 0.5 --plot tall.png")
+    assert (status, err) == (0, "") and "cannot be fitted" in out and (tmp_path / "tall.png").exists()
+    status, out, _ = flow("tall.npz --scale 0.5 --json -")
+    found = json.loads(out)
+    np.testing.assert_allclose(found["predictor"][-1], np.linalg.lstsq(few, y, rcond=None)[0], atol=1e-8)
+    assert found["converged"] and found["unfitted"] > 0.5
+    status, out, _ = flow("tall.npz --scale 0.5 --until 50")
+    assert status == 1 and "out of reach" in out

@@ -359,17 +359,16 @@ def test_a_start_close_to_a_saddle_leaves_it_late(size):
     assert_same(found, raw, at)
 
 
-def test_inconsistent_targets_stall():
+def test_too_narrow_a_network_rests_at_the_best_fit_of_its_rank():
+    """One unit, two outputs: the best fits projected on their first direction (reduced-rank regression)."""
     rng = np.random.default_rng(22)
-    X, Y = rng.standard_normal((7, 3)), rng.standard_normal((7, 2))
-    best = np.linalg.lstsq(X, Y, rcond=None)[0]
-    found = tacit.flow(tacit.LinearNetwork.gaussian(3, 8, 2, seed=1), X, Y)
-    assert not found.converged and found.reason
-    np.testing.assert_allclose(found.predictor[-1], best, atol=1e-3)
-    y = Y[:, 0]
-    found = tacit.flow(tacit.Neuron(0.5, [0.1, 0.2, 0.3]), X, y)
-    assert not found.converged and found.reason
-    np.testing.assert_allclose(found.predictor[-1], np.linalg.lstsq(X, y, rcond=None)[0], atol=1e-3)
+    X, Y = rng.standard_normal((3, 5)), rng.standard_normal((3, 2))
+    found = tacit.flow(tacit.LinearNetwork.gaussian(5, 1, 2, seed=1), X, Y)
+    assert found.converged and "at rest at a minimum" in found.reason and found.unfitted == 0
+    left, sizes, right = np.linalg.svd(Y, full_matrices=False)
+    np.testing.assert_allclose(found.outputs[-1], sizes[0] * np.outer(left[:, 0], right[0]), atol=1e-8)
+    asked = tacit.flow(tacit.LinearNetwork.gaussian(5, 1, 2, seed=1), X, Y, until=30.0)
+    assert not asked.converged and f"{found.accuracy[-1]:.6g}" in asked.reason
 
 
 def test_descent_approaches_the_flow_at_first_order():

@@ -241,24 +241,6 @@ def test_the_flow_of_a_multiple_is_a_multiple(seed, log_unit):
     np.testing.assert_allclose(other.log_time, plain.log_time - log_unit, atol=1e-6)
 
 
-def test_equations_without_a_solution_stall_at_the_least_squares():
-    rng = np.random.default_rng(11)
-    X, y = rng.standard_normal((8, 3)), rng.standard_normal(8)
-    best = np.linalg.lstsq(X, y, rcond=None)[0]
-    loss = np.mean((X @ best - y) ** 2) / 2
-    for model in (
-        tacit.Diagonal(scale=0.3),
-        tacit.Diagonal(depth=3, scale=0.5),
-        tacit.UntiedDiagonal(scale=0.2),
-    ):
-        found = tacit.flow(model, X, y)
-        assert not found.converged and found.reason
-        assert abs(found.accuracy[-1] + np.log(loss)) < 1e-6
-        np.testing.assert_allclose(found.predictor[-1], best, rtol=0, atol=1e-3)
-        asked = tacit.flow(model, X, y, at=[-np.log(loss) - 0.01, -np.log(loss) + 0.01])
-        assert not asked.converged and asked.accuracy[0] == -np.log(loss) - 0.01
-
-
 def test_an_accuracy_beyond_all_floats_is_not_reached():
     X, y = gaussian_problem(5, 9, nonzero=2, seed=12)
     found = tacit.flow(tacit.Diagonal(scale=0.5), X, y, until=500.0)

@@ -103,8 +103,11 @@ def _predicted(trajectory: Trajectory) -> Float | None:
     """The limit of the flow without running it, where there is a theory for it."""
     if trajectory.linearized:
         return None
+    X, y = trajectory.X, trajectory.y
+    if trajectory.unfitted and X.ndim == 2:  # what of the targets can be fitted
+        y = X @ np.linalg.lstsq(X, y, rcond=None)[0]
     try:
-        return limit(trajectory.model, trajectory.X, trajectory.y).predictor
+        return limit(trajectory.model, X, y).predictor
     except TacitError:
         return None
 

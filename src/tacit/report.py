@@ -57,9 +57,8 @@ def flow_report(result: Trajectory) -> str:
         "kernel": f"the tangent kernel has turned by {result.final_kernel_distance:.3g} (1 − cos)",
         "conserved": _conserved(result),
         "computed": f"{result.method}, {_count(result.steps, 'step')}, {1000 * result.seconds:.0f} ms",
+        "ended" if result.converged else "NOT CONVERGED": result.reason,
     }
-    if not result.converged:
-        lines["NOT CONVERGED"] = result.reason
     return _aligned(lines)
 
 
@@ -184,7 +183,12 @@ def _fit(result: Trajectory) -> str:
             f"{_count(len(support), 'sample')} ({named})"
         )
     residual = np.linalg.norm(result.outputs[-1] - result.y) / (np.linalg.norm(result.y) or 1.0)
-    return f"relative residual {residual:.3g}"
+    least = (
+        f"; these data cannot be fitted: least squares leaves {result.unfitted:.3g}"
+        if result.unfitted
+        else ""
+    )
+    return f"relative residual {residual:.3g}{least}"
 
 
 def _conserved(result: Trajectory) -> str:

@@ -8,7 +8,15 @@ import sys
 from typing import Any
 
 from tacit.commands.models import add_model, model_of
-from tacit.commands.options import DONE, FAILED, INTERRUPTED, add_command, add_data, claim_outputs
+from tacit.commands.options import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    add_command,
+    add_data,
+    claim_outputs,
+    numbers,
+)
 from tacit.errors import InputError
 
 
@@ -20,12 +28,13 @@ def add(commands: Any) -> Any:
         _run,
         help="run gradient flow on your data: how the predictor moves, to any accuracy",
         description="Integrate gradient flow from the model's initialization. Accuracy is −log of the\n"
-        "training loss: --until 1e4 goes on to a loss of exp(-10000). Ctrl-C stops it and keeps what is\n"
-        "there.",
+        "training loss: --until 1e4 goes on to a loss of exp(-10000). Data that cannot be fitted end at\n"
+        "least squares. Ctrl-C stops it and keeps what is there.",
         epilog="examples:\n"
         "  tacit flow genes.csv --target response --depth 2 --scale 1e-3 --plot flow.png\n"
         "  tacit flow cells.csv --target label --loss exp --until 1e4 --json -\n"
         "  tacit flow cells.csv --target label --loss logistic --at 1,10,100 --save flow.nc\n"
+        "  tacit flow genes.csv --target response --times 0.01:100:50 --save flow.nc\n"
         "  tacit flow data.npz --model linear --width 10000 --plot flow.pdf",
     )
     add_data(command)
@@ -39,7 +48,15 @@ def add(commands: Any) -> Any:
     command.add_argument(
         "--until", type=float, help="accuracy to stop at (default: a relative residual of rtol/100, or 30)"
     )
-    command.add_argument("--at", type=_numbers, metavar="A,B,…", help="record at exactly these accuracies")
+    command.add_argument(
+        "--at", type=numbers, metavar="A,B,…", help="record at exactly these accuracies, or FROM:TO:COUNT"
+    )
+    command.add_argument(
+        "--times",
+        type=numbers,
+        metavar="A,B,…",
+        help="record at exactly these training times instead, or FROM:TO:COUNT, geometrically spaced",
+    )
     command.add_argument("--rtol", type=float, default=1e-8, help="relative accuracy (default: %(default)s)")
     command.add_argument("--linearized", action="store_true", help="follow the tangent model (kernel regime)")
     command.add_argument(
@@ -60,13 +77,6 @@ def add(commands: Any) -> Any:
     return command
 
 
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be numbers with commas between them, got {text!r}") from None
-
-
 def _run(options: argparse.Namespace) -> int:
     from tacit.data import read_table
     from tacit.flows import flow
@@ -83,6 +93,7 @@ def _run(options: argparse.Namespace) -> int:
         loss=options.loss,
         until=options.until,
         at=options.at,
+        times=options.times,
         rtol=options.rtol,
         linearized=options.linearized,
         method=options.method,

@@ -10,6 +10,7 @@ from typing import Any
 from tacit.errors import InputError
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+_MOST_NUMBERS = 100_000
 
 
 def add_command(commands: Any, name: str, run: Callable[..., int], help: str, **texts: str) -> Any:
@@ -30,6 +31,23 @@ def seed_number(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"must be a whole number, 0 or more, got {text!r}")
     return int(text)
+
+
+def numbers(text: str) -> list[float]:
+    """FROM:TO:COUNT, geometrically spaced, or numbers with commas between them."""
+    try:
+        if ":" not in text:
+            return [float(part) for part in text.split(",")]
+        import numpy as np
+
+        first, last, count = text.split(":")
+        if int(count) > _MOST_NUMBERS:
+            raise argparse.ArgumentTypeError(f"must be at most {_MOST_NUMBERS:,} numbers, got {text!r}")
+        return [float(number) for number in np.geomspace(float(first), float(last), int(count))]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be FROM:TO:COUNT with positive ends, or numbers with commas, got {text!r}"
+        ) from None
 
 
 def add_data(command: Any) -> None:

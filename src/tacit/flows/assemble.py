@@ -9,27 +9,37 @@ from typing import Any
 import numpy as np
 
 from tacit.data import Float
+from tacit.flows.fitting import Fitting
+from tacit.flows.goals import Goal
 from tacit.flows.record import Recording
 from tacit.flows.segments import Form, Observation, Problem
-from tacit.flows.trajectory import Trajectory
+from tacit.flows.trajectory import SeenWeights, Trajectory
 from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
 
 
 @quiet
 def assemble(
-    recording: Recording, form: Form, problem: Problem, linearized: bool, begun: float
+    recording: Recording,
+    goal: Goal,
+    form: Form,
+    fit: Fitting,
+    problem: Problem,
+    linearized: bool,
+    begun: float,
 ) -> Trajectory:
-    """The trajectory of a recording."""
+    """The trajectory of a recording; problem: as it was given."""
     start = form.observe(form.begin())
     seen = [form.observe(state) for state in recording.states]
+    shares = None if seen[0].shares is None else np.array([each.shares for each in seen])
     return Trajectory(
-        accuracy=np.array(recording.accuracies, dtype=float),
+        accuracy=_accuracies(recording, goal, form, fit),
         predictor=np.array([each.predictor for each in seen]),
-        outputs=np.array([each.outputs for each in seen]),
+        outputs=np.array([fit.outputs(each.outputs) for each in seen]),
         drifts={} if linearized else _drifts(form.parametrization, start, seen),
         converged=recording.converged,
         reason=recording.reason,
+        unfitted=fit.unfitted,
         method=form.name,
         steps=recording.steps,
         seconds=time.perf_counter() - begun,
@@ -38,9 +48,35 @@ def assemble(
         model=problem.model,
         X=problem.X,
         y=problem.y,
-        _log_times=lambda: np.array([form.log_time(state) for state in recording.states]),
+        _times=_times(recording, goal, form),
+        _shares=shares,
+        _weights=SeenWeights([each.weights for each in seen], form.restore),
         _kernels=_kernel_distances(form, start, seen, linearized),
     )
+
+
+def _accuracies(recording: Recording, goal: Goal, form: Form, fit: Fitting) -> Float:
+    """−log of the loss of all samples: exactly as asked for, where an accuracy was."""
+    if goal.timed:
+        y, loss = fit.problem.y, fit.problem.loss
+        levels = [float(loss.accuracy(form.outputs(state), y)) for state in recording.states]
+        return np.array([fit.accuracy(level) for level in levels])
+    asked = goal.marks or {}
+    return np.array([asked.get(level, fit.accuracy(level)) for level in recording.marks], dtype=float)
+
+
+def _times(recording: Recording, goal: Goal, form: Form) -> Callable[[], tuple[Float, Float]]:
+    """Time and its logarithm, when somebody wants to know: exactly as asked for, where a time was."""
+    asked = goal.marks if goal.timed and goal.marks is not None else {}
+
+    @quiet
+    def times() -> tuple[Float, Float]:
+        seen = list(zip(recording.states, recording.marks, strict=True))
+        logs = [np.log(asked[mark]) if mark in asked else form.log_time(state) for state, mark in seen]
+        told = [asked.get(mark, np.exp(log)) for (_, mark), log in zip(seen, logs, strict=True)]
+        return np.array(told, dtype=float), np.array(logs, dtype=float)
+
+    return times
 
 
 def _drifts(parametrization: Any, start: Observation, seen: list[Observation]) -> dict[str, Float]:

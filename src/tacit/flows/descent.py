@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
+from tacit.autodiff import jax, jnp
 from tacit.data import Float
 from tacit.errors import InputError
 from tacit.flows.parameters import velocity
-from tacit.flows.segments import Observation, Problem, Segment, Stall
+from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall, same
 from tacit.flows.weights import Layout
 from tacit.potentials.arrays import quiet
 
@@ -58,6 +57,8 @@ class _Iterate:
 class Descent:
     """θ ← θ − step·∇L(θ), or θ ← θ − step·∇L(θ)/L(θ) from log-sum-exp (Moroshko et al. 2020, equation 87)."""
 
+    restore = staticmethod(same)
+
     def __init__(
         self, problem: Problem, normalized: bool, step: float | None, most_steps: int, linearized: bool
     ):
@@ -96,13 +97,16 @@ class Descent:
         given = (self.parametrization, self.problem.loss, self.layout, self.normalized)
         with jax.enable_x64(True):
             flat, elapsed = _run(*given, here.flat, self.X, self.problem.y, self.step, count)
-            return _Iterate(np.asarray(flat), float(np.logaddexp(here.log_time, elapsed)))
+        summed = float(np.logaddexp(here.log_time, elapsed))
+        return _Iterate(
+            np.asarray(flat), summed if self.normalized else float(np.log(self.step * round(clock)))
+        )
 
     def _check(self, before: _Iterate, after: _Iterate) -> None:
         if not np.isfinite(after.flat).all():
             raise Stall(f"the weights diverged: the step {self.step:g} is too large")
         if np.array_equal(before.flat, after.flat):
-            raise Stall(
+            raise Rest(
                 "the steps no longer change any weight: the gradient is below the rounding of the weights"
             )
 

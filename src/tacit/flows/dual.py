@@ -13,7 +13,8 @@ from scipy.optimize import brentq
 from tacit.data import Float
 from tacit.flows.losses import Square
 from tacit.flows.mirror import MirrorMap
-from tacit.flows.segments import Observation, Problem, Segment, Stall, solver_segments
+from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall, same, solver_segments
+from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
 
 _EPS = float(np.finfo(float).eps)
@@ -22,7 +23,6 @@ _REBASE = 1e-3  # by how much a slope's distance to its end may shrink before th
 _HUGE = 1e150
 _SMALL = -46.0  # log of a predictor scale, 1e-20
 _LOOK = 16  # steps between two looks at whether the flow has come to rest
-_STATIONARY = 1e-11
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,30 @@ class DualSquare:
     """
 
     name = "mirror space (LSODA)"
+    restore = staticmethod(same)
 
     def __init__(self, problem: Problem):
         self.form = problem.model.mirror_form(problem.X.shape[1])  # type: ignore[attr-defined]
         self.parametrization = problem.model.parametrization
         assert isinstance(problem.loss, Square)
-        self.X, self.y, self.loss = problem.X, problem.y, problem.loss
+        self.X, self.loss = problem.X, problem.loss
         self.rtol = max(1e-2 * problem.rtol, 1e-13)
         self.map = MirrorMap.at(self.form.power, self.form.log_scale, self.form.start)
-        self.reach = self.X / self.form.weight
+        self.samples = len(problem.y)
+        self.axes = self._axes()
+        self.rows, self.y = self.axes.T @ problem.X, self.axes.T @ problem.y
+        self.reach = self.rows / self.form.weight
+
+    @quiet
+    def _axes(self) -> Float:
+        """Orthonormal axes of the samples in which the tangent kernel of the start is diagonal.
+
+        What is learned slowly makes ν large. A small part of that is a tolerable error along its own axis; as
+        an error of what is learned fast it would be a large one.
+        """
+        logs = rapidity.log_stiffness(np, self.form.start, self.form.power) + self.form.log_scale
+        logs = logs - np.log(self.form.weight)
+        return np.linalg.svd(self.X * np.exp((logs - logs.max()) / 2), full_matrices=False)[0]
 
     def begin(self) -> _State:
         """The state at the start."""
@@ -107,25 +122,28 @@ class DualSquare:
         )
 
     @quiet
-    def _natural_size(self, here: MirrorMap) -> float:
+    def _natural_size(self, here: MirrorMap) -> Float:
         """How far ν goes: to the ends of the slopes' domain, or as far as the tangent kernel takes it."""
         gap = 1.0 if here.power == np.inf else float(np.minimum(here.below, here.above).min())
         stiffness = here.stiffness(here.rapidity(np.zeros_like(here.slope)))
-        tangent = np.einsum("nd,nd->n", self.X * stiffness, self.reach).max()
-        sizes = gap / np.linalg.norm(self.reach, axis=0).max(), np.abs(self.y).max() / tangent
-        return max(min([size for size in sizes if 0 < size < np.inf], default=1.0), 1e-290)
+        tangent = np.einsum("nd,nd->n", self.rows * stiffness, self.reach)
+        ways = gap / np.linalg.norm(self.reach, axis=0).max(), np.abs(self.y).max() / tangent
+        near, far = (np.where((way > 0) & (way < np.inf), way, np.inf) for way in ways)
+        sizes = np.minimum(near, far)
+        return np.maximum(np.where(sizes < np.inf, sizes, 1.0), 1e-290)
 
     def _predictor(self, here: MirrorMap, u: Float) -> Float:
-        return self.X @ np.clip(here.predictor(u), -_HUGE, _HUGE)
+        return self.rows @ np.clip(here.predictor(u), -_HUGE, _HUGE)
 
     @quiet
     def _velocity(self, here: MirrorMap, nu: Float) -> Float:
-        return self.loss.pull(self._predictor(here, here.rapidity(nu @ self.reach, _FLOOR)), self.y)
+        fitted = self._predictor(here, here.rapidity(nu @ self.reach, _FLOOR))
+        return 2 * self.loss.factor(self.samples) * (self.y - fitted)
 
     @quiet
     def _jacobian(self, here: MirrorMap, nu: Float) -> Float:
         stiffness = np.minimum(here.stiffness(here.rapidity(nu @ self.reach, _FLOOR)), _HUGE)
-        return -2 * self.loss.factor(len(self.y)) * ((self.X * stiffness) @ self.reach.T)
+        return -2 * self.loss.factor(self.samples) * ((self.rows * stiffness) @ self.reach.T)
 
     @quiet
     def _nearness(self, state: _State) -> float:
@@ -138,19 +156,13 @@ class DualSquare:
 
     @quiet
     def _check_stall(self, state: _State) -> None:
-        """Stop where the least-squares solution is reached, or the rounding of the residual."""
+        """Stop at the rounding of the residual; that there is a solution has been seen to (`fitting`)."""
         w = self.map.predictor(self._rapidity(state))
-        residual = self.y - self.X @ w
+        residual = self.y - self.rows @ w
         size = float(np.linalg.norm(residual))
-        rounding = 2 * _EPS * float(np.linalg.norm(np.abs(self.X) @ np.abs(w) + np.abs(self.y)))
+        rounding = 2 * _EPS * float(np.linalg.norm(np.abs(self.rows) @ np.abs(w) + np.abs(self.y)))
         if size <= rounding:
-            raise Stall("the residual has reached the rounding of the data; ask for a smaller accuracy")
-        if np.linalg.norm(residual @ self.X) <= _STATIONARY * float(np.linalg.norm(self.X)) * size:
-            relative = size / float(np.linalg.norm(self.y))
-            raise Stall(
-                "a stationary point with nonzero loss: the equations X w = y have no solution "
-                f"(relative residual {relative:.3g}), and this w fits them best"
-            )
+            raise Rest("the residual has reached the rounding of the data; ask for a smaller accuracy")
 
     @quiet
     def outputs(self, state: _State) -> Float:

@@ -11,6 +11,8 @@ from tacit.data import Float, as_floats, check_labels, kept
 from tacit.errors import InputError, NoPotentialError
 from tacit.flows.assemble import assemble
 from tacit.flows.dual import DualSquare
+from tacit.flows.fitting import fitting
+from tacit.flows.goals import goal_of
 from tacit.flows.losses import Loss, as_loss
 from tacit.flows.record import record
 from tacit.flows.reduced import Reduced
@@ -24,10 +26,6 @@ from tacit.models.model import Model
 from tacit.separation import check_separable
 
 _METHODS = ("auto", "parameters", "descent", "normalized")
-_FITTED = (
-    1e-2  # of rtol: the relative residual at which a flow on the square loss ends, if not told otherwise
-)
-_SEPARATED = 30.0  # accuracy at which one on the other losses does
 
 
 def flow(
@@ -38,6 +36,7 @@ def flow(
     loss: Any = "square",
     until: float | None = None,
     at: Any = None,
+    times: Any = None,
     rtol: float = 1e-8,
     linearized: bool = False,
     method: str = "auto",
@@ -48,17 +47,21 @@ def flow(
 
     loss: "square", "exp", "logistic", or one of `tacit.losses`. until: the accuracy γ̃ = −log L at which to
     stop; if left out, a relative residual of rtol/100 (square loss) or γ̃ = 30. at: increasing accuracies to
-    record, exactly these; otherwise some 200 instants, start and end included. rtol: relative accuracy of
-    the predictor. linearized: follow the model's tangent at initialization (the kernel regime).
+    record, exactly these; times: increasing training times to record instead, exactly these, 0 allowed;
+    otherwise some 200 instants, start and end included. rtol: relative accuracy of the predictor.
+    linearized: follow the model's tangent at initialization (the kernel regime).
 
     method: "auto" takes the form of the flow that suits model and loss best; "parameters" integrates the raw
     weights, whatever the model (slow, and independent of all other forms); "descent" and "normalized" run
     gradient descent and normalized gradient descent (Moroshko et al. 2020, Appendix H.5) with step size
-    `step`, for at most most_steps steps, and record the first iterate at or beyond each accuracy.
+    `step`, for at most most_steps steps, and record the first iterate at or beyond each accuracy or time
+    (k steps take the time k·step; normalized ones, step/L each).
 
-    A flow that cannot reach `until` ends where it stalls, with converged=False and the reason; Ctrl-C ends
-    it too, and keeps what was computed. The trajectory has its own copy of X and y unless they are larger
-    than 64 MB.
+    Data that no predictor fits (square loss): the flow ends at least squares, of several solutions at the one
+    that the model's potential prefers, and is `converged` there, at rest; its summary tells the residual that
+    remains. A flow that cannot reach `until` or `at` ends where it stalls, with converged=False and the
+    reason; one that rests before the last of `times` stays where it is. Ctrl-C ends a flow too, and keeps
+    what was computed. The trajectory has its own copy of X and y unless they are larger than 64 MB.
     """
     begun = time.perf_counter()
     loss = as_loss(loss)
@@ -67,19 +70,20 @@ def flow(
     problem = Problem(model, X, y, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
     if loss.separating:
         check_separable(X.reshape(len(X), -1), y)
+    fit = fitting(problem)
     if method in ("descent", "normalized"):
         from tacit.flows.descent import Descent
 
-        form: Form = Descent(problem, method == "normalized", step, most_steps, linearized)
+        form: Form = Descent(fit.problem, method == "normalized", step, most_steps, linearized)
     else:
-        form = _form(problem, method, linearized)
+        form = _form(fit.problem, method, linearized)
 
-    def accuracy(state: Any) -> float:
-        return float(loss.accuracy(form.outputs(state), y))
+    def level(state: Any) -> float:
+        return float(fit.problem.loss.accuracy(form.outputs(state), fit.problem.y))
 
-    until, at = _targets(until, at, accuracy(form.begin()), problem)
-    recording = record(form, accuracy, until, at)
-    return assemble(recording, form, problem, linearized, begun)
+    goal = goal_of(until, at, times, level(form.begin()), fit)
+    recording = record(form, level, goal, fit)
+    return assemble(recording, goal, form, fit, problem, linearized, begun)
 
 
 def _form(problem: Problem, method: str, linearized: bool) -> Form:
@@ -155,33 +159,3 @@ def _check_method(method: str, step: float | None, most_steps: int, linearized: 
         raise InputError(f"most_steps must be a positive whole number, got {most_steps!r}")
     if linearized and method == "parameters":
         raise InputError("the linearized flow has a form of its own; leave method out")
-
-
-def _targets(until: Any, at: Any, start: float, problem: Problem) -> tuple[float, Float | None]:
-    """The accuracies to stop at and to record, checked against the one at the start."""
-    if at is not None:
-        at = np.atleast_1d(as_floats(at, "at", ndim=(0, 1)))
-        if at.size == 0 or (np.diff(at) <= 0).any():
-            raise InputError("at must hold increasing accuracies, at least one")
-        _check_reachable(float(at[0]), "at", start, problem.loss)
-    if until is not None:
-        until = float(as_floats(until, "until", ndim=(0,)))
-        _check_reachable(until, "until", start, problem.loss)
-        if at is not None and at[-1] > until:
-            raise InputError(f"at goes to accuracy {at[-1]:g}, beyond until={until:g}; leave until out")
-        return until, at if at is None or at[-1] == until else np.append(at, until)
-    if at is not None:
-        return float(at[-1]), at
-    if problem.loss.separating:
-        return max(_SEPARATED, start + 1.0), None
-    residual = _FITTED * problem.rtol
-    fitted = float(problem.loss.accuracy(np.zeros_like(problem.y), problem.y)) - 2 * float(np.log(residual))
-    return (fitted if np.isfinite(fitted) else start - 2 * float(np.log(residual))), None
-
-
-def _check_reachable(accuracy: float, name: str, start: float, loss: Loss) -> None:
-    if accuracy < start - 1e-12 * abs(start):
-        raise InputError(
-            f"{name} asks for accuracy {accuracy:.6g}, but the flow starts at {start + 0.0:.6g} and only "
-            f"rises (accuracy is −log of the {loss.name})"
-        )

@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import jax
 import numpy as np
 
+from tacit.autodiff import jax
 from tacit.data import Float
 from tacit.errors import InputError
 from tacit.flows.segments import Problem

@@ -1,7 +1,8 @@
-"""Recording a flow: at accuracies asked for, or at some 200 instants; never every step."""
+"""Recording a flow: at accuracies or times asked for, or at some 200 instants; never every step."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,91 +11,148 @@ import numpy as np
 from scipy.optimize import brentq
 
 from tacit.data import Float
-from tacit.flows.segments import Form, Segment, Stall
+from tacit.flows.fitting import Fitting
+from tacit.flows.goals import Goal
+from tacit.flows.segments import Form, Rest, Segment, Stall
 from tacit.progress import Meter
 
 _POINTS = 200  # at most, and at least
 _FILLED = 160
 _PATIENCE = 5000
 
-Seen = tuple[Any, float]  # a state and its accuracy
+_RISE = 1e-3  # of a residual, that its rounding and that of the clock may explain
+
+Seen = tuple[Any, float]  # a state and what the gauge says of it
 
 
 @dataclass(frozen=True)
 class Recording:
-    """States and their accuracies, whether the goal was reached and why not, and the number of steps."""
+    """States and what the gauge says of them, whether the goal was reached and why not, and the steps."""
 
     states: list[Any]
-    accuracies: list[float]
+    marks: list[float]
     converged: bool
     reason: str
     steps: int
 
 
-def record(form: Form, accuracy: Callable[[Any], float], until: float, at: Float | None) -> Recording:
-    """Follow the flow until its accuracy is `until`, and keep the states at the accuracies `at`.
+def record(form: Form, level: Callable[[Any], float], goal: Goal, fit: Fitting) -> Recording:
+    """Follow the flow to the end of the goal, and keep the states at its marks.
 
-    Without `at`, some 200 states between its start and its end. A flow that stalls, or is interrupted
-    with Ctrl-C, keeps what it has.
+    Without marks, some 200 states between its start and its end. A flow that stalls, or is interrupted
+    with Ctrl-C, keeps what it has; one that comes to rest stays there at all later times.
     """
+    gauge = form.log_time if goal.timed else level
     state = form.begin()
-    last = (state, accuracy(state))
-    keeper = _Overview(last) if at is None else _Targets(last, list(at))
-    patience, steps, converged = _Patience(), 0, False
-    with Meter("gradient flow", last[1], until) as meter:
+    last = (state, gauge(state))
+    keeper = _Overview(last) if goal.marks is None else _Targets(last, list(goal.marks))
+    watch, steps, converged = _Watch(level(state), fit), 0, False
+    with Meter("gradient flow", 0.0 if goal.timed else last[1], goal.end) as meter:
         try:
-            for segment in form.segments() if last[1] < until else ():
-                reader = _Reader(segment, accuracy)
-                last = reader(segment.end)
-                if last[1] >= until:
-                    last, reader = reader.locate(until)
+            for segment in form.segments() if last[1] < goal.end else ():
+                reader = _Reader(segment, gauge)
+                seen = reader(segment.end)
+                watch.check(level(seen[0]) if goal.timed else seen[1], segment.discrete)
+                last = seen
+                if last[1] >= goal.end:
+                    last, reader = reader.locate(goal.end)
                 steps += int(reader.segment.end - segment.start) if segment.discrete else 1
                 keeper.follow(reader, last)
                 meter.update(last[1])
-                if last[1] >= until:
+                if last[1] >= goal.end:
                     break
-                patience.check(last[1])
-            converged, reason = True, f"reached accuracy {until:.6g}"
+            converged, reason = goal.beyond is None, _reached(goal, fit)
+        except Rest as rest:
+            converged, reason = (
+                goal.timed or (goal.free and rest.minimum),
+                _at_rest(rest, goal, last, watch, fit),
+            )
+            if isinstance(keeper, _Targets) and goal.timed:
+                keeper.stay(last)
         except Stall as stall:
             reason = str(stall)
         except KeyboardInterrupt:
             reason = "interrupted"
     kept = keeper.finish(last, converged)
-    return Recording([each for each, _ in kept], [level for _, level in kept], converged, reason, steps)
+    return Recording([each for each, _ in kept], [mark for _, mark in kept], converged, reason, steps)
 
 
-class _Patience:
-    """Refuses to go on for thousands of steps that lead nowhere."""
+def _reached(goal: Goal, fit: Fitting) -> str:
+    """Where a flow is that went to the end of its goal."""
+    if goal.timed and goal.marks:
+        return f"reached time {max(goal.marks.values()):.6g}"
+    if goal.beyond is not None:
+        return (
+            f"accuracy {goal.beyond:.6g} is out of reach: these data cannot be fitted, and no predictor has "
+            f"an accuracy above {fit.most:.6g} (a relative residual of {fit.unfitted:.3g})"
+        )
+    if goal.free and fit.unfitted > 0:
+        return (
+            "at rest: these data cannot be fitted, and least squares leaves a relative residual of "
+            f"{fit.unfitted:.3g} (accuracy {fit.most:.6g})"
+        )
+    return f"reached accuracy {fit.accuracy(goal.end):.6g}"
 
-    best, idle = -np.inf, 0
 
-    def check(self, accuracy: float) -> None:
-        gained = accuracy > self.best + 1e-9
-        self.best, self.idle = (accuracy, 0) if gained else (self.best, self.idle + 1)
+def _at_rest(rest: Rest, goal: Goal, last: Seen, watch: _Watch, fit: Fitting) -> str:
+    """Why a flow went no further than to where it rests."""
+    if goal.timed:
+        return f"at rest from time {math.exp(last[1]):.6g} on"
+    if goal.free:
+        return str(rest)
+    return f"{rest}; the accuracy reached is {fit.accuracy(watch.best):.6g}"
+
+
+class _Watch:
+    """Sees to it that the loss falls: it never rises along a flow, and steps without any gain must end."""
+
+    def __init__(self, first: float, fit: Fitting):
+        self.first = self.best = first
+        self.idle, self.rtol, self.separating = 0, fit.problem.rtol, fit.problem.loss.separating
+
+    def check(self, level: float, discrete: bool) -> None:
+        """A state after a step; steps of descent may be too long, and raise the loss."""
+        if not discrete and not self._falls(level):
+            raise Stall(
+                "the loss rises, which it cannot do along a flow: the integrator has lost its way, and what "
+                "it found after this instant is not kept"
+            )
+        gained = level > self.best + 1e-9
+        self.best, self.idle = (level, 0) if gained else (self.best, self.idle + 1)
         if self.idle > _PATIENCE:
             raise Stall(
                 f"no gain in accuracy over the last {_PATIENCE:,} steps: a saddle or a stationary point, or "
                 "the tolerance is too coarse for the accuracy asked for (lower rtol)"
             )
 
+    def _falls(self, level: float) -> bool:
+        """Up to the accuracy promised: rtol of the margins, or of the residual at the start."""
+        if level >= self.best:
+            return True
+        if self.separating:
+            return level >= self.best - self.rtol * max(1.0, abs(self.best))
+        # residuals relative to the first
+        best, now = (math.exp(min((self.first - each) / 2, 700.0)) for each in (self.best, level))
+        return now <= (1 + _RISE) * best + self.rtol
+
 
 @dataclass
 class _Reader:
-    """The states of a segment with their accuracies."""
+    """The states of a segment with what the gauge says of them."""
 
     segment: Segment
-    accuracy: Callable[[Any], float]
+    gauge: Callable[[Any], float]
 
     def __call__(self, clock: float) -> Seen:
         state = self.segment.state(clock)
-        return state, self.accuracy(state)
+        return state, self.gauge(state)
 
     def locate(self, target: float) -> tuple[Seen, _Reader]:
-        """The state at which the accuracy is the target, and a reader of the segment up to there."""
+        """The state at which the gauge reaches the target, and a reader of the segment up to there."""
         start, end, discrete = self.segment.start, self.segment.end, self.segment.discrete
         clock = float(self._first_step(target) if discrete else self._root(target))
         seen = self(clock) if discrete else (self.segment.state(clock), target)
-        return seen, _Reader(Segment(start, min(clock, end), self.segment.state, discrete), self.accuracy)
+        return seen, _Reader(Segment(start, min(clock, end), self.segment.state, discrete), self.gauge)
 
     def _root(self, target: float) -> float:
         start, end = self.segment.start, self.segment.end
@@ -103,7 +161,11 @@ class _Reader:
         if self(end)[1] <= target:
             return end
         tight = 4 * float(np.finfo(float).eps)
-        return float(brentq(lambda clock: self(clock)[1] - target, start, end, xtol=1e-300, rtol=tight))
+
+        def excess(clock: float) -> float:
+            return _bounded(self(clock)[1] - target)
+
+        return float(brentq(excess, start, end, xtol=1e-300, rtol=tight))
 
     def _first_step(self, target: float) -> int:
         """The first of the steps at or beyond the target, by bisection; the last one is."""
@@ -114,8 +176,13 @@ class _Reader:
         return high
 
 
+def _bounded(excess: float) -> float:
+    """Between −1 and 1, of the same sign and rising with it: the logarithm of time 0 is −∞."""
+    return math.copysign(1.0, excess) if math.isinf(excess) else excess / (1 + abs(excess))
+
+
 class _Targets:
-    """Keeps the states at given accuracies."""
+    """Keeps the states at given marks."""
 
     def __init__(self, first: Seen, targets: list[float]):
         self.kept, self.targets = [], targets  # type: list[Seen], list[float]
@@ -128,6 +195,11 @@ class _Targets:
         while self.targets and self.targets[0] <= last[1]:
             target = self.targets.pop(0)
             self.kept.append(last if target == last[1] else reader.locate(target)[0])
+
+    def stay(self, last: Seen) -> None:
+        """Keep the last state for all that is still asked for."""
+        self.kept += [(last[0], target) for target in self.targets]
+        self.targets = []
 
     def finish(self, last: Seen, converged: bool) -> list[Seen]:
         """What was asked for and, where the flow stopped short of it, its last state."""

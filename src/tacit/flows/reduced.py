@@ -16,9 +16,31 @@ import numpy as np
 import scipy.linalg
 
 from tacit.data import Float
-from tacit.flows.segments import Problem
+from tacit.flows.segments import Problem, Restore, same
 from tacit.flows.weights import WeightFlow
 from tacit.models.parametrizations import Factors, Layers, Perceptron, Weights
+
+
+@dataclass(frozen=True, eq=False)
+class Widened:
+    """The way back to all the weights: inner weights basis·inner·Qᵀ + outside, outer ones outer·Qᵀ.
+
+    outside: the part of the inner weights that never moves. Q: None where the width was not reduced.
+    """
+
+    inner: str
+    outer: str
+    basis: Float | None = None
+    outside: Float | float = 0.0
+    Q: Float | None = None
+
+    def __call__(self, weights: Weights) -> Weights:
+        """All the weights, from those of the small network."""
+        inner, outer = weights[self.inner], weights[self.outer]
+        if self.Q is not None:
+            inner, outer = inner @ self.Q.T, outer @ self.Q.T
+        inner = inner if self.basis is None else self.basis @ inner
+        return {**weights, self.inner: inner + self.outside, self.outer: outer}
 
 
 @dataclass(frozen=True)
@@ -28,6 +50,7 @@ class Reduction:
     weights: Weights
     X: Float
     predictor: Callable[[Weights], Float]
+    restore: Restore = same
 
 
 def reduce(parametrization: Any, weights: Weights, X: Float) -> Reduction:
@@ -42,7 +65,7 @@ def reduce(parametrization: Any, weights: Weights, X: Float) -> Reduction:
     return Reduction(weights, X, parametrization.predictor)
 
 
-def _row_space(X: Float) -> Float:
+def row_space(X: Float) -> Float:
     """An orthonormal basis of the rows of X, as columns."""
     _, sizes, rows = np.linalg.svd(X, full_matrices=False)
     rank = int((sizes > max(X.shape) * np.finfo(float).eps * sizes.max()).sum())
@@ -58,35 +81,36 @@ def _narrow(Z: Float) -> tuple[Float, Float | None]:
 
 
 def _reduce_layers(weights: Weights, X: Float) -> Reduction:
-    basis = _row_space(X)
+    basis = row_space(X)
     inner = basis.T @ weights["U"]
     outside = weights["U"] - basis @ inner
     narrow, Q = _narrow(np.vstack([inner, weights["V"]]))
-    outside = outside if Q is None else outside @ Q
+    beside = outside if Q is None else outside @ Q
     rank = basis.shape[1]
 
     def predictor(small: Weights) -> Float:
-        return (basis @ small["U"] + outside) @ small["V"].T
+        return (basis @ small["U"] + beside) @ small["V"].T
 
-    return Reduction({"U": narrow[:rank].copy(), "V": narrow[rank:].copy()}, X @ basis, predictor)
+    small = {"U": narrow[:rank].copy(), "V": narrow[rank:].copy()}
+    return Reduction(small, X @ basis, predictor, Widened("U", "V", basis, outside, Q))
 
 
 def _reduce_factors(weights: Weights, X: Float) -> Reduction:
     rows = len(weights["U"])
-    narrow, _ = _narrow(np.vstack([weights["U"], weights["V"]]))
+    narrow, Q = _narrow(np.vstack([weights["U"], weights["V"]]))
     small = {"U": narrow[:rows].copy(), "V": narrow[rows:].copy()}
-    return Reduction(small, X, lambda now: now["U"] @ now["V"].T)
+    return Reduction(small, X, lambda now: now["U"] @ now["V"].T, Widened("U", "V", Q=Q))
 
 
 def _reduce_neuron(weights: Weights, X: Float) -> Reduction:
-    basis = _row_space(X)
+    basis = row_space(X)
     inner = basis.T @ weights["w"]
     outside = weights["w"] - basis @ inner
 
     def predictor(small: Weights) -> Float:
         return small["a"] * (basis @ small["w"] + outside)
 
-    return Reduction({"a": weights["a"], "w": inner}, X @ basis, predictor)
+    return Reduction({"a": weights["a"], "w": inner}, X @ basis, predictor, Widened("w", "a", basis, outside))
 
 
 class Reduced(WeightFlow):
@@ -97,7 +121,7 @@ class Reduced(WeightFlow):
     def __init__(self, problem: Problem):
         self.parametrization = problem.model.parametrization
         found = reduce(self.parametrization, problem.model.start(problem.X.shape[1]), problem.X)
-        self.X, self._rebuild = found.X, found.predictor
+        self.X, self._rebuild, self.restore = found.X, found.predictor, found.restore
         super().__init__(problem, found.weights, self._pull)
 
     def _pull(self, flat: Float) -> Float:

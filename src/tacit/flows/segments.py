@@ -29,6 +29,14 @@ class Stall(Exception):  # noqa: N818 (not an error: the flow says how it ends)
     """The flow cannot go on; the message says why."""
 
 
+class Rest(Stall):
+    """Nothing moves any more. minimum: where the loss, as far as it can be told, is a (local) minimum."""
+
+    def __init__(self, message: str, minimum: bool = False):
+        super().__init__(message)
+        self.minimum = minimum
+
+
 @dataclass(frozen=True)
 class Segment:
     """A stretch of the flow's own clock, with the state at every instant of it.
@@ -44,11 +52,18 @@ class Segment:
 
 @dataclass(frozen=True)
 class Observation:
-    """What is seen of a state: predictor, outputs, and the weights."""
+    """What is seen of a state: predictor, outputs, weights, and the samples' shares of the pull if known."""
 
     predictor: Float
     outputs: Float
     weights: Weights
+    shares: Float | None = None
+
+
+class Restore(Protocol):
+    """Makes the weights of the model from those that a form observes."""
+
+    def __call__(self, weights: Weights) -> Weights: ...
 
 
 class Form(Protocol):
@@ -77,6 +92,16 @@ class Form(Protocol):
     def log_time(self, state: Any) -> float:
         """The logarithm of time at a state."""
         ...
+
+    @property
+    def restore(self) -> Restore:
+        """What makes the weights of the model from those that are observed."""
+        ...
+
+
+def same(weights: Weights) -> Weights:
+    """The weights of a form that observes those of the model."""
+    return weights
 
 
 def solver_segments(solver: Any, state: Callable[[float, Float], Any]) -> Iterator[Segment]:

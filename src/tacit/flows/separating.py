@@ -24,7 +24,7 @@ from tacit.flows import collocation
 from tacit.flows.collocation import Step
 from tacit.flows.losses import log_mean_exp
 from tacit.flows.mirror import MirrorMap
-from tacit.flows.segments import Observation, Problem, Segment, Stall
+from tacit.flows.segments import Observation, Problem, Segment, Stall, same
 from tacit.potentials.arrays import quiet
 
 _EPS = float(np.finfo(float).eps)
@@ -135,9 +135,14 @@ class TangentPath:
 
 @dataclass(frozen=True)
 class MirrorState:
-    """Where the path is, as rapidities of a diagonal network or θ of a linearized one, and the time."""
+    """Where the path is, as rapidities of a diagonal network or θ of a linearized one, and the time.
+
+    shares: q, each sample's share of the pull. It comes from the system that determines it: far out the gaps
+    between margins, which tell it too, are lost in the rounding of the margins.
+    """
 
     point: Float
+    shares: Float
     tell: Callable[[], float]  # the logarithm of time, in units of the path's speed
 
 
@@ -145,6 +150,7 @@ class SeparatingFlow:
     """A path in mirror space, followed by collocation steps whose clock is Σθ_n."""
 
     name = "mirror space, clock built in (Radau IIA)"
+    restore = staticmethod(same)
 
     def __init__(self, path: Any, loss: Any, rtol: float):
         self.path, self.loss, self.rtol = path, loss, rtol
@@ -152,7 +158,8 @@ class SeparatingFlow:
     @quiet
     def begin(self) -> MirrorState:
         """The state at the start."""
-        return MirrorState(self.path.margins(np.zeros(self.path.samples))[1], lambda: -np.inf)
+        margins, point = self.path.margins(np.zeros(self.path.samples))
+        return MirrorState(point, _normalized(self.loss.log_slope(margins)), lambda: -np.inf)
 
     def segments(self) -> Iterator[Segment]:
         """Steps of 3-stage Radau IIA."""
@@ -192,14 +199,14 @@ class _Piece:
         """The state at an instant of the step."""
         if clock <= 0:
             start = self.path.margins(np.zeros(self.path.samples))[1]
-            return MirrorState(start, lambda: self.begin_log_time)
+            return MirrorState(start, self.step.rates, lambda: self.begin_log_time)
         fraction = clock / self.step.h
         step: Step | None = self.step
         if fraction < 1:
             step = collocation.shorter(self.path, self.loss, self.step, fraction, self.rtol)
         if step is None:
             return self._march(clock)
-        return MirrorState(self.path.margins(step.theta[-1])[1], partial(self._log_time, step))
+        return MirrorState(self.path.margins(step.theta[-1])[1], step.q[-1], partial(self._log_time, step))
 
     def _march(self, clock: float) -> MirrorState:
         """The state at an instant of the step, reached by several shorter ones."""
@@ -269,7 +276,7 @@ class DualSeparating(SeparatingFlow):
     def observe(self, state: MirrorState) -> Observation:
         """Everything that is recorded of a state."""
         w = self.path.map.predictor(state.point)
-        return Observation(w, self.X @ w, self.form.lift(state.point))
+        return Observation(w, self.X @ w, self.form.lift(state.point), state.shares)
 
     def log_time(self, state: MirrorState) -> float:
         """The logarithm of time at a state."""

@@ -1,8 +1,9 @@
 r"""A leaky neuron f(x) = a·σ(w·x): gradient flow that may slide along the kink of σ.
 
-Since w = w(0) + Xᵀν, the flow lives in ν and a, with t = X w and gates g = σ'(t):
+w stays in w(0) + the row space of X, of orthonormal basis B: the flow lives in c, w = w(0) + B c, and in a,
+with t = X w and gates g = σ'(t):
 
-    ν_n' = p_n a g_n,    a' = Σ p_n σ(t_n),    p = −∂L/∂f
+    c' = a Σ p_n g_n Bᵀx_n,    a' = Σ p_n σ(t_n),    p = −∂L/∂f
 
 Where t_n reaches 0 and both sides push back to it (p_n a < 0), the gate takes the value between slope and 1
 at which t_n stays 0: K_SS (p g)_S = −K_SF (p g)_F for the sliding samples S, K = XXᵀ. That is the limit of
@@ -21,7 +22,8 @@ from scipy.optimize import brentq
 
 from tacit.data import Float
 from tacit.flows.losses import Square
-from tacit.flows.segments import Problem, Segment, Stall, solver_segments
+from tacit.flows.reduced import row_space
+from tacit.flows.segments import Problem, Rest, Segment, Stall, solver_segments
 from tacit.flows.weights import WeightFlow, WeightState
 from tacit.models.parametrizations import Weights
 
@@ -39,13 +41,15 @@ class Sliding(WeightFlow):
     def __init__(self, problem: Problem):
         self.parametrization, self.X = problem.model.parametrization, problem.X
         self.slope = float(self.parametrization.slope)
+        self.basis = row_space(problem.X)
+        self.reach = problem.X @ self.basis
         self.K = problem.X @ problem.X.T
         self.first = problem.model.start(problem.X.shape[1])
         self.inputs = problem.X @ self.first["w"]
-        self.size = float(np.abs(self.inputs).max() or np.abs(self.K).max())
+        self.size = float(np.abs(self.inputs).max() or np.abs(self.reach).max())
         self.side, self.sign = np.sign(self.inputs), float(np.sign(self.first["a"]))
         jacobian = None if problem.loss.separating else self._jacobian  # differences are noise near the end
-        unknowns = {"a": self.first["a"], "ν": np.zeros(len(problem.X))}
+        unknowns = {"a": self.first["a"], "c": np.zeros(self.basis.shape[1])}
         super().__init__(problem, unknowns, self._velocity, jacobian)
         self.sign = self.sign or float(np.sign(self._velocity(self.start)[0])) or 1.0
 
@@ -54,7 +58,7 @@ class Sliding(WeightFlow):
         touched = np.abs(self.inputs) <= _TOUCH * self.size
         self.side = self._decide(self.start, np.where(self.inputs > 0, 1.0, -1.0), touched)
         if not np.any(self._velocity(self.start)):
-            raise Stall("the gradient is zero at the start: a stationary point, which no flow leaves")
+            raise Rest("the gradient is zero at the start: a stationary point, which no flow leaves")
         clock, unknowns = 0.0, np.zeros(self.start.size + self.relative)
         for _ in range(_SWITCHES):
             clock, state, touched = yield from self._smooth_piece(clock, unknowns)
@@ -80,7 +84,7 @@ class Sliding(WeightFlow):
 
     def _steps(self, clock: float, unknowns: Float) -> Iterator[Segment]:
         """Steps of LSODA, or of Radau IIA where LSODA gives up at once or does not notice stiffness."""
-        sizes = np.full(len(unknowns), self.size / (np.abs(self.K).max() or 1.0))
+        sizes = np.full(len(unknowns), self.size / (np.abs(self.reach).max() or 1.0))
         sizes[0] = abs(float(self.first["a"])) or 1.0
         jac = None if self.jacobian is None else self._rate_jacobian
         options: dict[str, Any] = {"rtol": self.rtol, "atol": 1e-3 * self.rtol * sizes, "jac": jac}
@@ -99,7 +103,7 @@ class Sliding(WeightFlow):
 
     def _pulls(self, flat: Float) -> tuple[float, Float, Float]:
         """a, σ(t) and p; a sliding sample has t = 0, and σ is continued smoothly beyond the kink."""
-        a, t = float(flat[0]), self.inputs + self.K @ flat[1:]
+        a, t = float(flat[0]), self.inputs + self.reach @ flat[1:]
         bent = np.where(self.side > 0, t, np.where(self.side < 0, self.slope * t, 0.0))
         return a, bent, self.problem.loss.pull(a * bent, self.problem.y)
 
@@ -114,28 +118,20 @@ class Sliding(WeightFlow):
 
     def _velocity(self, flat: Float) -> Float:
         a, bent, p = self._pulls(flat)
-        return np.append(p @ bent, a * self._gated(p))
+        return np.append(p @ bent, a * (self._gated(p) @ self.reach))
 
     def _jacobian(self, flat: Float) -> Float:
         """Of the velocity, for the square loss: p moves by −2c times as much as f = a·σ(t)."""
         a, bent, p = self._pulls(flat)
         gates = np.where(self.side > 0, 1.0, np.where(self.side < 0, self.slope, 0.0))
-        moves = np.column_stack([bent, a * gates[:, None] * self.K])  # of f, with a and ν
+        moves = np.column_stack([bent, a * gates[:, None] * self.reach])  # of f, with a and c
         assert isinstance(self.problem.loss, Square)
         pulls = -2 * self.problem.loss.factor(len(p)) * moves
         rows = np.column_stack([self._gated(column) for column in pulls.T])
-        full = np.vstack([bent @ pulls, a * rows])
-        full[0, 1:] += (p * gates) @ self.K
-        full[1:, 0] += self._gated(p)
+        full = np.vstack([bent @ pulls, a * (self.reach.T @ rows)])
+        full[0, 1:] += (p * gates) @ self.reach
+        full[1:, 0] += self._gated(p) @ self.reach
         return full
-
-    def _gain(self, velocity: Float) -> float:
-        """a'² + ‖w'‖², with w' = Xᵀν'."""
-        return float(velocity[0] ** 2 + velocity[1:] @ self.K @ velocity[1:])
-
-    def _of_weights(self, change: Float) -> Float:
-        """(a, ν) as (a, Xᵀν): ν itself may go on for ever without moving w."""
-        return np.append(change[0], change[1:] @ self.X)
 
     def _gates(self, p: Float) -> Float:
         return self._gated(p) / np.where(p == 0, 1.0, p)
@@ -143,7 +139,7 @@ class Sliding(WeightFlow):
     def _clearance(self, flat: Float) -> Float:
         """What must stay positive: samples on their side, gates of sliding ones in their range, a's sign."""
         a, _, p = self._pulls(flat)
-        gates, t = self._gates(p), self.inputs + self.K @ flat[1:]
+        gates, t = self._gates(p), self.inputs + self.reach @ flat[1:]
         room = np.minimum(1 - gates, gates - self.slope) * self.size
         return np.append(np.where(self.side == 0, room, self.side * t), self.sign * a)
 
@@ -151,7 +147,7 @@ class Sliding(WeightFlow):
         """When something first leaves its range within the segment, if ever; and which samples do then."""
         clocks = segment.start + _LOOK * (segment.end - segment.start)
         clear = np.array([self._clearance(segment.state(clock).flat) for clock in clocks])
-        terms = np.abs(self.K) @ np.abs(segment.state(segment.end).flat[1:])  # t is rounded as these are
+        terms = np.abs(self.reach) @ np.abs(segment.state(segment.end).flat[1:])  # t is rounded as these are
         sizes = np.where(self.side == 0, self.size, np.maximum(self.size, terms))
         limit = -_TOUCH * np.append(sizes, abs(clear[0, -1]))
         late = (clear[1:] < limit).any(axis=1)
@@ -199,5 +195,5 @@ class Sliding(WeightFlow):
         return self.side
 
     def weights(self, state: WeightState) -> Weights:
-        """a, and w = w(0) + Xᵀν."""
-        return {"a": state.flat[0], "w": self.first["w"] + state.flat[1:] @ self.X}
+        """a, and w = w(0) + B c."""
+        return {"a": state.flat[0], "w": self.first["w"] + self.basis @ state.flat[1:]}

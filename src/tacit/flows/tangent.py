@@ -13,17 +13,20 @@ import numpy as np
 from tacit.data import Float
 from tacit.errors import NotSeparableError
 from tacit.flows.losses import Square
-from tacit.flows.segments import Observation, Problem, Segment, Stall
+from tacit.flows.segments import Observation, Problem, Rest, Segment, same
 from tacit.flows.separating import MirrorState, SeparatingFlow, TangentPath
 from tacit.potentials.arrays import quiet
 from tacit.separation import check_separable
 
 _NULL = 1e-13  # eigenvalues of the kernel below this part of the largest are zero
+_ROUNDING = 1e-15
 _GROWTH = 1.08  # of the stretches of time in which the closed form is read
 
 
 class _Tangent:
     """What is known at the start."""
+
+    restore = staticmethod(same)
 
     @quiet
     def __init__(self, problem: Problem):
@@ -34,10 +37,13 @@ class _Tangent:
         self.kernel = np.asarray(self.parametrization.kernel(self.weights, self.X))
 
     @quiet
-    def predictor(self, nu: Float) -> Float:
-        """w(0) moved along the tangent by ν."""
-        moved = self.parametrization.push(self.weights, self.X, nu)
-        return np.asarray(self.parametrization.predictor(self.weights)) + moved
+    def seen(self, nu: Float, outputs: Float, shares: Float | None = None) -> Observation:
+        """w(0) and the weights, moved along the tangent by ν: θ(0) + Jᵀν."""
+        pushed = self.parametrization.push(self.weights, self.X, nu)
+        pulled = self.parametrization.pull(self.weights, self.X, nu)
+        weights = {name: start + pulled[name] for name, start in self.weights.items()}
+        predictor = np.asarray(self.parametrization.predictor(self.weights)) + pushed
+        return Observation(predictor, outputs, weights, shares)
 
 
 @dataclass(frozen=True)
@@ -67,17 +73,25 @@ class TangentSquare(_Tangent):
         """Stretches of time, each longer than the one before."""
         fixed = self.rates == 0
         if not (self.rates * np.abs(self.residual)).any():
-            raise Stall("the tangent kernel does not move the outputs: the linearized model stands still")
+            raise Rest("the tangent kernel does not move the outputs: the linearized model stands still")
         begin, end = 0.0, 1e-3 / float(self.rates.max())
         while True:
             yield Segment(begin, end, _Instant)
             left = np.abs(self._decay(end) * self.residual)
-            if left[~fixed].max(initial=0.0) <= 1e-15 * max(left.max(), float(np.abs(self.y).max())):
-                raise Stall(
-                    "a stationary point with nonzero loss: the tangent kernel is singular and cannot fit "
-                    "these data, or the residual has reached the rounding of the data"
-                )
+            size = max(left.max(), float(np.abs(self.y).max()))
+            if left[~fixed].max(initial=0.0) <= _ROUNDING * size:
+                self._rest(float(left[fixed].max(initial=0.0)) / size)
             begin, end = end, _GROWTH * end
+
+    def _rest(self, fixed: float) -> None:
+        """Nothing moves any more; fixed: the largest residual that never does, relative."""
+        if fixed <= _NULL:
+            raise Rest("the residual has reached the rounding of the data; ask for a smaller accuracy")
+        raise Rest(
+            "at rest with nonzero loss: the tangent kernel is singular, and the linearized model cannot fit "
+            "these data",
+            minimum=True,
+        )
 
     @quiet
     def _decay(self, time: float) -> Float:
@@ -94,7 +108,7 @@ class TangentSquare(_Tangent):
         safe = np.where(self.values > 0, self.values, 1.0)
         gain = np.where(self.values > 0, -np.expm1(-self.rates * state.time) / safe, 0.0)
         nu = (self.vectors @ (gain * self.residual)).reshape(self.y.shape)
-        return Observation(self.predictor(nu), self.outputs(state), self.weights)
+        return self.seen(nu, self.outputs(state))
 
     @quiet
     def log_time(self, state: _Instant) -> float:
@@ -121,7 +135,7 @@ class TangentSeparating(_Tangent, SeparatingFlow):
     @quiet
     def observe(self, state: MirrorState) -> Observation:
         """Everything that is recorded of a state."""
-        return Observation(self.predictor(self.y * state.point), self.outputs(state), self.weights)
+        return self.seen(self.y * state.point, self.outputs(state), state.shares)
 
     def log_time(self, state: MirrorState) -> float:
         """The logarithm of time at a state."""

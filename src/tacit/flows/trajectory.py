@@ -14,21 +14,43 @@ from numpy.typing import NDArray
 from tacit.data import Float
 from tacit.errors import InputError
 from tacit.flows.losses import Exponential, Logistic, Loss
+from tacit.flows.segments import Restore
+from tacit.models.parametrizations import Weights
 from tacit.outputs import MADE_BY, as_json
 from tacit.potentials.arrays import quiet
 
 if TYPE_CHECKING:
     import xarray as xr
 
+_MOST_WEIGHTS = 1 << 27  # numbers, 1 GiB of them
+_LABELLED_WEIGHTS = 1 << 20
+
+
+def _plain(name: str) -> str:
+    """What weights of that name are called in files, whose format knows Latin letters only."""
+    return f"weights_{name}".replace("₊", "_plus").replace("₋", "_minus")
+
 
 @dataclass(frozen=True)
 class Known:
     """Values that need not be computed any more."""
 
-    values: Float
+    values: Any
 
-    def __call__(self, which: slice = slice(None)) -> Float:
+    def __call__(self, which: slice = slice(None)) -> Any:
         return self.values[which]
+
+
+@dataclass(frozen=True)
+class SeenWeights:
+    """The weights that were followed, at each instant, and how they make those of the model."""
+
+    seen: list[Weights]
+    restore: Restore
+
+    def at(self, instant: int) -> dict[str, Float]:
+        """The weights of the model at one instant."""
+        return {name: np.asarray(w) for name, w in self.restore(self.seen[instant]).items()}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,9 +58,13 @@ class Trajectory:
     """Gradient flow at T recorded instants.
 
     time: (T,), infinite where it exceeds the largest float; log_time is its logarithm. accuracy: −log loss.
-    predictor: (T, …). outputs: f(x_n), (T, N) or (T, N, outputs). drifts: by how much each conserved
-    quantity has changed, relative to the size of the terms that make it. converged: the accuracy asked for
-    was reached; if not, `reason` says what happened. method: how it was computed, in steps steps.
+    predictor: (T, …). outputs: f(x_n), (T, N) or (T, N, outputs). weights: by name, (T, …) each. drifts: by
+    how much each conserved quantity has changed, relative to the size of the terms that make it.
+
+    converged: what was asked for was reached; where nothing was asked for, the flow has arrived: the data are
+    fitted or, if they cannot be, it is at rest where they are fitted best. unfitted: the residual, relative
+    to ‖y‖, that no predictor can fit, where this is known beforehand, else 0. reason: where the flow ended,
+    and why no later. method: how it was computed, in steps steps.
     """
 
     accuracy: Float
@@ -47,6 +73,7 @@ class Trajectory:
     drifts: dict[str, Float]
     converged: bool
     reason: str
+    unfitted: float
     method: str
     steps: int
     seconds: float
@@ -55,7 +82,9 @@ class Trajectory:
     model: Any = field(repr=False)
     X: Float = field(repr=False)
     y: Float = field(repr=False)
-    _log_times: Callable[[], Float] = field(repr=False)
+    _times: Callable[[], tuple[Float, Float]] = field(repr=False)
+    _shares: Float | None = field(repr=False)
+    _weights: SeenWeights = field(repr=False)
     _kernels: Callable[[slice], Float] = field(repr=False)
 
     def __repr__(self) -> str:
@@ -68,18 +97,42 @@ class Trajectory:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled and copied: what would be computed on demand is computed."""
-        return {**vars(self), "_log_times": Known(self.log_time), "_kernels": Known(self.kernel_distance)}
+        told = Known((self.time, self.log_time))
+        return {**vars(self), "_times": told, "_kernels": Known(self.kernel_distance)}
 
     @cached_property
+    def _clock(self) -> tuple[Float, Float]:
+        return self._times()
+
+    @property
     def log_time(self) -> Float:
         """The natural logarithm of training time at each instant; −∞ at the start."""
-        return self._log_times()
+        return self._clock[1]
 
-    @cached_property
-    @quiet
+    @property
     def time(self) -> Float:
         """Training time at each instant."""
-        return np.exp(self.log_time)
+        return self._clock[0]
+
+    @cached_property
+    def weights(self) -> dict[str, Float]:
+        """The weights of the model at each instant, by name, (T, …) each, computed when first asked for.
+
+        `Diagonal`: w₊, w₋. `UntiedDiagonal`: u₊, v₊, u₋, v₋. `Neuron`: a, w. `LinearNetwork` and
+        `Factorization`: U, V. Of a linearized flow, those that move along the tangent, θ(0) + Jᵀν.
+        """
+        size = sum(w.size for w in self.weights_at(0).values()) * len(self.accuracy)
+        if size > _MOST_WEIGHTS:
+            raise InputError(
+                f"the weights at {len(self.accuracy)} instants are {size:.2g} numbers; weights_at(i) gives "
+                "those of one instant"
+            )
+        each = [self.weights_at(i) for i in range(len(self.accuracy))]
+        return {name: np.array([weights[name] for weights in each]) for name in each[0]}
+
+    def weights_at(self, instant: int) -> dict[str, Float]:
+        """The weights of the model at one of the recorded instants, by name."""
+        return self._weights.at(instant)
 
     @cached_property
     @quiet
@@ -106,6 +159,8 @@ class Trajectory:
         """
         if not isinstance(self.loss_function, Exponential | Logistic):
             raise InputError("shares belong to the exponential and the logistic loss")
+        if self._shares is not None:
+            return self._shares
         pull = self.loss_function.log_slope(self.margins.reshape(len(self.accuracy), -1))
         weights = np.exp(pull - pull.max(axis=1, keepdims=True))
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
@@ -152,6 +207,7 @@ class Trajectory:
             "linearized": self.linearized,
             "converged": self.converged,
             "reason": self.reason,
+            "unfitted": self.unfitted,
             "steps": self.steps,
             "seconds": self.seconds,
             "drift": self.drift,
@@ -173,7 +229,10 @@ class Trajectory:
         return {"margins": self.margins.tolist(), "support": support}
 
     def to_xarray(self) -> xr.Dataset:
-        """A labelled data set over the recorded instants, which netCDF keeps as it is."""
+        """A labelled data set over the recorded instants, which netCDF keeps as it is.
+
+        The weights are weights_w_plus, weights_U and so on, left out where they are over a million numbers.
+        """
         import xarray as xr
 
         axes = ("feature",) if self.predictor.ndim == 2 else ("row", "column")
@@ -186,6 +245,7 @@ class Trajectory:
         variables: dict[str, Any] = {name: (("instant",), values) for name, values in series.items()}
         variables["predictor"] = (("instant", *axes), self.predictor)
         variables["outputs"] = (("instant", *samples), self.outputs)
+        variables |= self._labelled_weights()
         drifts = np.array(list(self.drifts.values())).reshape(len(self.drifts), len(self.accuracy))
         variables["drift"] = (("conserved", "instant"), drifts)
         coordinates = {
@@ -202,10 +262,22 @@ class Trajectory:
             "linearized": int(self.linearized),
             "converged": int(self.converged),
             "reason": self.reason,
+            "unfitted": self.unfitted,
             "steps": self.steps,
             "seconds": self.seconds,
         }
         return xr.Dataset(variables, coordinates, attributes)
+
+    def _labelled_weights(self) -> dict[str, Any]:
+        """The weights with the names of their axes, unless there are too many."""
+        axes = {"U": ("row", "unit"), "V": ("column", "unit")}
+        each = self.weights_at(0)
+        if sum(w.size for w in each.values()) * len(self.accuracy) > _LABELLED_WEIGHTS:
+            return {}
+        return {
+            _plain(name): (("instant", *axes.get(name, ("feature",) * each[name].ndim)), weights)
+            for name, weights in self.weights.items()
+        }
 
     def plot(self, path: str | Path, **options: Any) -> Path:
         """Draw loss, predictor, margins and conserved quantities against the clock, into a file."""

@@ -10,13 +10,14 @@ import numpy as np
 from scipy.integrate import DOP853, LSODA
 
 from tacit.data import Float
-from tacit.flows.segments import Observation, Problem, Segment, Stall, solver_segments
+from tacit.flows.segments import Observation, Problem, Rest, Restore, Segment, Stall, same, solver_segments
 from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
 
 _EPS = float(np.finfo(float).eps)
 _STILL = 1e-10  # the part of a weight's whole movement below which it stands still, given as much time again
 _IDLE = 1e-3  # the gain in accuracy, given as much time again, that counts as none
+_FLAT = 1e-6  # of the largest curvature, below which one is rounding
 _IMPLICIT = 600  # unknowns up to which an implicit method can afford its Jacobian, without a formula for it
 
 
@@ -69,6 +70,7 @@ class WeightFlow:
 
     parametrization: Any
     X: Float
+    restore: Restore = staticmethod(same)
 
     def __init__(
         self,
@@ -122,7 +124,7 @@ class WeightFlow:
     def segments(self) -> Iterator[Segment]:
         """Steps of the solver."""
         if not np.any(self.velocity(self.start)):
-            raise Stall(
+            raise Rest(
                 "the gradient is zero at the start: a saddle or a stationary point, which no flow leaves"
             )
         for segment in solver_segments(self._solver(), self._state):
@@ -167,10 +169,6 @@ class WeightFlow:
         """The rate at which the accuracy grows, ‖θ'‖² in the clock of the separating losses."""
         return float(velocity @ velocity)
 
-    def _of_weights(self, change: Float) -> Float:
-        """A change of the unknowns as one of the weights."""
-        return change
-
     @quiet
     def _rate_jacobian(self, _: float, unknowns: Float) -> Float:
         assert self.jacobian is not None
@@ -192,17 +190,45 @@ class WeightFlow:
             raise Stall("the weights left the range of floats")
         outputs = self.outputs(state)
         if not self.relative and self._is_rounding(state, outputs):
-            raise Stall("the residual has reached the rounding of the data; ask for a smaller accuracy")
+            raise Rest("the residual has reached the rounding of the data; ask for a smaller accuracy")
         velocity = self.velocity(theta)
-        moving = np.abs(self._of_weights(velocity)) * state.clock
-        moved = np.abs(self._of_weights(theta - self.start))
+        moving = np.abs(velocity) * state.clock
+        moved = np.abs(theta - self.start)
         rounding = _EPS * _STILL * float(np.abs(theta).max())
         rests = (moving <= _STILL * moved + rounding).all() or moving.max() <= 1e-3 * _STILL * moved.max()
         if rests and self._gaining(velocity, outputs) * state.clock < _IDLE:
-            raise Stall(
-                "a stationary point with nonzero loss: every weight has come to rest (the model cannot fit "
-                "these data from here)"
+            self._rest(theta)
+
+    def _rest(self, theta: Float) -> None:
+        """Every weight rests, and the loss is not zero: at a minimum for good, at a saddle perhaps not."""
+        growth = self._fastest_growth(theta)
+        if growth is not None and growth <= 0:
+            raise Rest(
+                "at rest at a minimum with nonzero loss: every weight has come to rest, and the model cannot "
+                "fit these data from here",
+                minimum=True,
             )
+        kind = "a stationary point" if growth is None else "a saddle"
+        raise Stall(
+            f"{kind} with nonzero loss: every weight has come to rest (the model cannot fit these data from "
+            "here)"
+        )
+
+    def _fastest_growth(self, theta: Float) -> float | None:
+        """The largest eigenvalue of −∇²L, 0 if that is rounding; None for models too large to tell."""
+        if self.relative or theta.size > _IMPLICIT:
+            return None
+        matrix = self._differences(theta) if self.jacobian is None else self.jacobian(theta)
+        values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
+        return float(values[-1]) if values[-1] > _FLAT * np.abs(values).max() else 0.0
+
+    def _differences(self, theta: Float) -> Float:
+        """The derivative of the velocity, from central differences."""
+        step = _EPS ** (1 / 3) * (float(np.abs(theta).max()) or 1.0)
+        columns = [
+            self.velocity(theta + step * e) - self.velocity(theta - step * e) for e in np.eye(theta.size)
+        ]
+        return np.column_stack(columns) / (2 * step)
 
     def _gaining(self, velocity: Float, outputs: Float) -> float:
         """The rate at which the accuracy grows: small steps may still be all that is missing."""

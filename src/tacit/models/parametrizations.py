@@ -8,6 +8,7 @@ Every one has, for weights given as a dict of arrays,
     push(weights, X, r)       (∂w/∂θ) Jᵀ r: how that direction moves the predictor
     kernel(weights, X)        J Jᵀ, the tangent kernel
     invariants(weights)       what gradient flow keeps constant, by name, with the size of what it is made of
+    linear                    whether the outputs are linear in the predictor
 
 `predictor` and `outputs` work on NumPy and JAX arrays alike; the rest is written out for NumPy.
 """
@@ -28,6 +29,8 @@ Invariants = dict[str, tuple[Float, Float]]
 
 class _Elementwise:
     """Every coordinate of the predictor has weights of its own, and the outputs are X w."""
+
+    linear = True
 
     def slopes(self, weights: Weights) -> dict[str, Float]:
         """∂wᵢ/∂θᵢ for each of the weights."""
@@ -117,6 +120,11 @@ class Perceptron:
     slope: float = 1.0
     smoothing: float = 0.0
 
+    @property
+    def linear(self) -> bool:
+        """Whether σ is."""
+        return self.slope == 1
+
     def activation(self, t: Any) -> Any:
         """σ(t)."""
         if self.slope == 1:
@@ -167,6 +175,8 @@ class Perceptron:
 
 class _Factored:
     """Two layers whose product U Vᵀ is the predictor."""
+
+    linear = True
 
     def predictor(self, weights: Weights) -> Any:
         """U Vᵀ."""

@@ -1,0 +1,107 @@
+"""What is asked of a flow: accuracies or times to record, where to end, and what is out of reach."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.data import Float, as_floats
+from tacit.errors import InputError
+from tacit.flows.fitting import Fitting
+
+_FITTED = (
+    1e-2  # of rtol: the relative residual at which a flow on the square loss ends, if not told otherwise
+)
+_SEPARATED = 30.0  # accuracy at which one on the other losses does
+_SLACK = 1e-13  # of a logarithm of time: k steps of size η take the time kη up to rounding only
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Where to record and to end, by a gauge: the level of a state or, if timed, its logarithm of time.
+
+    end: of the flow. marks: what to record, mark → the accuracy or time asked for; None for an overview.
+    beyond: an accuracy asked for that the data do not allow. free: nothing was asked for, and the flow may
+    come to rest.
+    """
+
+    end: float
+    marks: dict[float, float] | None = None
+    timed: bool = False
+    beyond: float | None = None
+    free: bool = False
+
+
+def goal_of(until: Any, at: Any, times: Any, level: float, fit: Fitting) -> Goal:
+    """What `until`, `at` and `times` ask for, checked against the level at the start."""
+    if times is not None:
+        if until is not None or at is not None:
+            raise InputError("give times, or accuracies with at and until, not both")
+        return _timed(times)
+    start = fit.accuracy(level)
+    accuracies = None if at is None else _increasing(at, "at", "accuracies")
+    if accuracies is not None:
+        _check_reachable(float(accuracies[0]), "at", start, fit)
+    if until is not None:
+        until = float(as_floats(until, "until", ndim=(0,)))
+        _check_reachable(until, "until", start, fit)
+        if accuracies is not None and accuracies[-1] > until:
+            raise InputError(
+                f"at goes to accuracy {accuracies[-1]:g}, beyond until={until:g}; leave until out"
+            )
+    if accuracies is None:
+        return Goal(_rest(level, fit), free=True) if until is None else _accurate([until], None, level, fit)
+    wanted = accuracies.tolist()
+    if until is not None and until > wanted[-1]:
+        wanted.append(until)
+    return _accurate(wanted, wanted, level, fit)
+
+
+def _timed(times: Any) -> Goal:
+    times = _increasing(times, "times", "times")
+    if times[0] < 0:
+        raise InputError(f"times must not be negative, got {times[0]:g}; the flow starts at time 0")
+    logs = [math.log(time) - _SLACK if time > 0 else -math.inf for time in times.tolist()]
+    return Goal(logs[-1], dict(zip(logs, times.tolist(), strict=True)), timed=True)
+
+
+def _accurate(wanted: list[float], record: list[float] | None, level: float, fit: Fitting) -> Goal:
+    """The goal of these accuracies; those that no predictor has are left out, and said."""
+    levels = [fit.level(accuracy) for accuracy in wanted]
+    beyond = wanted[-1] if levels[-1] == math.inf else None
+    reached = [level for level in levels if level < math.inf]
+    end = levels[-1] if beyond is None else max([_rest(level, fit), *reached])
+    marks = None if record is None else dict(zip(levels, wanted, strict=True))
+    if marks is not None:
+        marks.pop(math.inf, None)
+    return Goal(end, marks, beyond=beyond)
+
+
+def _rest(level: float, fit: Fitting) -> float:
+    """The level at which a flow that is not told where to end has arrived, from the one at its start."""
+    problem = fit.problem
+    if problem.loss.separating:
+        return max(_SEPARATED, level + 1.0)
+    gain = -2 * math.log(_FITTED * problem.rtol)
+    zero = float(
+        problem.loss.accuracy(np.zeros_like(problem.y), problem.y)
+    )  # 0 where nothing is to be fitted
+    return gain + (zero if math.isfinite(zero) else level)
+
+
+def _increasing(values: Any, name: str, what: str) -> Float:
+    found = np.atleast_1d(as_floats(values, name, ndim=(0, 1)))
+    if found.size == 0 or (np.diff(found) <= 0).any():
+        raise InputError(f"{name} must hold increasing {what}, at least one")
+    return found
+
+
+def _check_reachable(accuracy: float, name: str, start: float, fit: Fitting) -> None:
+    if accuracy < start - 1e-12 * abs(start):
+        raise InputError(
+            f"{name} asks for accuracy {accuracy:.6g}, but the flow starts at {start + 0.0:.6g} and only "
+            f"rises (accuracy is −log of the {fit.problem.loss.name})"
+        )
