@@ -11,7 +11,7 @@ from tacit.data import Float, as_floats, check_problem, check_tolerance
 from tacit.errors import InputError
 from tacit.limits.interpolation import potential_of
 from tacit.limits.kkt import best_multipliers, relative_residual, stationarity, subdifferential
-from tacit.limits.neuron import neuron_targets
+from tacit.limits.neuron import as_it_ends, neuron_targets
 from tacit.models import LinearNetwork, Neuron
 from tacit.nonnegative import nonnegative_least_squares
 
@@ -54,7 +54,8 @@ def certify(
 
     potential: a potential, or a model that has one. predictor: (d,); for a linear network also (d, 1), as
     its limit has it. For a leaky neuron the equations are Xw = σ⁻¹(y), or −σ⁻¹(−y) where a < 0 (Azulay et al.
-    2021, Theorem 4). The multipliers are found here, by least squares or linear programming; the predictor
+    2021, Theorem 4), with the sign of a at the end, and Q is the divergence from −w̃(0) if that is another than
+    at the start. The multipliers are found here, by least squares or linear programming; the predictor
     is all that is taken on trust.
     """
     X, y = check_problem(X, y)
@@ -62,7 +63,9 @@ def certify(
     Q = potential_of(potential, X.shape[1])
     w = _as_predictor(predictor, potential, X.shape[1])
     if problem == "regression":
-        targets = neuron_targets(potential, y) if isinstance(potential, Neuron) else y
+        start = as_it_ends(potential, X, y)
+        Q = Q if start is potential else start.potential()
+        targets = neuron_targets(start, y) if isinstance(start, Neuron) else y
         nu = best_multipliers(Q, X, w)
         residual = relative_residual(X, targets, w)
         return Certificate(problem, stationarity(Q, X, w, nu), residual, 0.0, nu, tol)

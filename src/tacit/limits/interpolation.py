@@ -16,7 +16,7 @@ from tacit.limits.equations import Equations, prepare
 from tacit.limits.kkt import best_multipliers, relative_residual, stationarity
 from tacit.limits.metric import least_in_metric
 from tacit.limits.networks import check_network, least_norm
-from tacit.limits.neuron import check_sign, neuron_targets
+from tacit.limits.neuron import as_it_ends, neuron_targets
 from tacit.limits.newton import Separable
 from tacit.limits.radial import least_radial
 from tacit.limits.rank_one import checked_rank_one
@@ -49,8 +49,9 @@ class Limit:
     predictor: w. dual: ν with ∇Q(w) = Xᵀν. value: Q(w). feasibility: ‖Xw−y‖/‖y‖. stationarity:
     ‖∇Q(w)−Xᵀν‖∞/‖∇Q(w)‖∞. converged: both within the tolerance (or the rounding of X, where that is larger)
     and the solver settled. iterations: matrix factorizations (simplex steps for L1). rank: of X. distance: a
-    bound on how far from here the flow ends, 0 but for linear networks that start small. regime: kernel, rich
-    or intermediate, computed when first asked for.
+    bound on how far from here the flow ends, 0 but for linear networks that start small. sign: that of the
+    output weight of a neuron at the end; if it is another than at the start, Q is the divergence from −w̃(0). 0
+    for models without one. regime: kernel, rich or intermediate, computed when first asked for.
     """
 
     predictor: Float
@@ -66,6 +67,7 @@ class Limit:
     X: Float = field(repr=False)
     y: Float = field(repr=False)
     distance: float = 0.0
+    sign: int = 0
 
     @cached_property
     def regime(self) -> Regime:
@@ -93,6 +95,7 @@ class Limit:
             "iterations": self.iterations,
             "rank": self.rank,
             "distance": self.distance,
+            "sign": self.sign,
             "seconds": self.seconds,
             "regime": self.regime.to_dict(),
         }
@@ -111,13 +114,11 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
     X, y = check_problem(X, y)
     X, y = kept(X), kept(y)
     check_tolerance(tol)
-    potential = potential_of(model, X.shape[1])
-    targets = y
+    potential, targets, sign = potential_of(model, X.shape[1]), y, 0
     if isinstance(model, Neuron):
-        targets = neuron_targets(model, y)
+        start = as_it_ends(model, X, y)
+        potential, targets, sign = start.potential(), neuron_targets(start, y), int(np.sign(start.output))
     equations = prepare(X, targets, tol)
-    if isinstance(model, Neuron):
-        check_sign(model, X, y)
     solution = _minimize(potential, equations, X.shape[1])
     w, nu = solution.predictor, equations.dual(solution.nu)
     feasibility = relative_residual(X, targets, w)
@@ -138,6 +139,7 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
         model=model,
         X=X,
         y=y,
+        sign=sign,
     )
 
 
