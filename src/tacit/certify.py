@@ -54,8 +54,8 @@ def certify(
 
     potential: a potential, or a model that has one. predictor: (d,); for a linear network also (d, 1), as
     its limit has it. For a leaky neuron the equations are Xw = σ⁻¹(y), or −σ⁻¹(−y) where a < 0 (Azulay et al.
-    2021, Theorem 4), with the sign of a at the end, and Q is the divergence from −w̃(0) if that is another than
-    at the start. The multipliers are found here, by least squares or linear programming; the predictor
+    2021, Theorem 4), with the sign of a at the end; if that is not the sign at the start, Q is the divergence
+    from −w̃(0). The multipliers are found here, by least squares or linear programming; the predictor
     is all that is taken on trust.
     """
     X, y = check_problem(X, y)

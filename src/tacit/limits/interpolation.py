@@ -50,8 +50,8 @@ class Limit:
     ‖∇Q(w)−Xᵀν‖∞/‖∇Q(w)‖∞. converged: both within the tolerance (or the rounding of X, where that is larger)
     and the solver settled. iterations: matrix factorizations (simplex steps for L1). rank: of X. distance: a
     bound on how far from here the flow ends, 0 but for linear networks that start small. sign: that of the
-    output weight of a neuron at the end; if it is another than at the start, Q is the divergence from −w̃(0). 0
-    for models without one. regime: kernel, rich or intermediate, computed when first asked for.
+    output weight of a neuron at the end (if it has changed, Q is the divergence from −w̃(0)), 0 for models
+    without one. regime: kernel, rich or intermediate, computed when first asked for.
     """
 
     predictor: Float

@@ -1,11 +1,11 @@
 r"""Where the flow of a neuron ends (Azulay et al. 2021, Theorems 2 and 4, and beyond them).
 
 A neuron f = a·σ(ω·x) keeps δ = a² − ‖ω‖² and moves ω only within the span of the samples. At the end its
-predictor is w̃ = p + a·ω⊥, with p the solution of least norm, ω⊥ the part of ω that the samples do not see, and
-a⁴ − (δ + ‖ω⊥‖²)·a² − ‖p‖² = 0: known in closed form once the sign of a there is (leaky neurons too: they stop
-only where the data are fitted, or at a = 0). With the sign s of the end, that is the minimizer of
-q_δ(w̃) − (3/2)s·ω(0)·w̃: of the divergence from w̃(0) where a keeps its sign, and from −w̃(0) where it does not.
-So a neuron whose output weight changes sign ends where the one with −a(0) in place of a(0) does.
+predictor is w̃ = p + a·ω⊥, with p the solution of least norm, ω⊥ the part of ω that the samples do not see,
+and a⁴ − (δ + ‖ω⊥‖²)·a² − ‖p‖² = 0: known in closed form once the sign of a there is (of leaky neurons too:
+they stop only where the data are fitted, or at a = 0). With that sign s, it is the minimizer of
+q_δ(w̃) − (3/2)s·ω(0)·w̃: of the divergence from w̃(0) where a keeps its sign, and from −w̃(0) where it does
+not. So a neuron whose output weight changes sign ends where the one with −a(0) in place of a(0) does.
 
 **Which sign.** a = 0 makes the predictor 0, so it happens at one level of the loss only: the sign changes at
 most once, and never below that level. It is kept for δ > 0, and also where a² is larger than the part of ‖ω‖²
@@ -104,8 +104,8 @@ def _followed(model: Neuron, X: Float, y: Float) -> int:
     below, above = (_sign_below_zero(replace(start, output=start.output + h), X, y) for h in (-aside, aside))
     if below != above:
         raise NoPotentialError(
-            "the flow of this neuron comes so close to the saddle at the predictor 0 that rounding decides on "
-            "which side it leaves, with a positive or a negative output weight; start from other weights"
+            "the flow of this neuron comes so close to the saddle at the predictor 0 that rounding decides "
+            "whether it leaves with a positive or a negative output weight; start from other weights"
         )
     return below
 
