@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -197,12 +198,19 @@ class WeightFlow:
         moving = np.abs(self._of_weights(velocity)) * state.clock
         moved = np.abs(self._of_weights(theta - self.start))
         rounding = _EPS * _STILL * float(np.abs(theta).max())
+        if self._speed * state.clock <= rounding:  # a first step may be so short that nothing could move
+            return
         rests = (moving <= _STILL * moved + rounding).all() or moving.max() <= 1e-3 * _STILL * moved.max()
         if rests and self._gaining(velocity, outputs) * state.clock < _IDLE:
             raise Stall(
                 "a stationary point with nonzero loss: every weight has come to rest (the model cannot fit "
                 "these data from here)"
             )
+
+    @cached_property
+    def _speed(self) -> float:
+        """The largest velocity of a weight at the start."""
+        return float(np.abs(self._of_weights(self.velocity(self.start))).max())
 
     def _gaining(self, velocity: Float, outputs: Float) -> float:
         """The rate at which the accuracy grows: small steps may still be all that is missing."""
