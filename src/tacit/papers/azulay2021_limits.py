@@ -71,10 +71,11 @@ def far_from_kernel(shape: float, seen: float) -> float:
 )
 class NeuronLimits:
     """Where neurons end. (a) The limit of Theorems 2 and 4 against simulated flow, which stops at a residual
-    of 1e-10, over scales, shapes, orientations and both signs of a, which may change on the way. (b) The distance to the solution of least
-    norm, which has length 1. (c) The distance to the kernel end, in units of the way from the start: solid
-    where the data do not see the start, Xw̃(0) = 0, dashed for a generic start, dotted its limit. (d) The same
-    as s → 1, for generic starts. Lines: limits; markers: simulated flow.
+    of 1e-10, over scales, shapes, orientations and both signs of a, which may change on the way. (b) The
+    distance to the solution of least norm, which has length 1. (c) The distance to the kernel end, in units
+    of the way from the start: solid where the data do not see the start, Xw̃(0) = 0, dashed for a generic
+    start, dotted its limit. (d) The same as s → 1, for generic starts. Lines: limits; markers: simulated
+    flow.
     """
 
     def data(
