@@ -223,7 +223,7 @@ class LocalMarginsOfSparseData(_SparseData):
         yield Claim(
             "all others are far from the flows (their least excess ℓ2 norm, over the largest of a flow)",
             ratio(least(data.minima.values[1, 1:]), float(data.flow.sel(norm="l2").max())),
-            at_least=3,
+            at_least=2,  # over 30 seeds the worst is 3.4, the median 6.7
         )
 
 
