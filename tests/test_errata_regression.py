@@ -191,6 +191,76 @@ def proved_bound(eps, B, d):
     return min(mpf(1), mp.sqrt(B), (2 * (1 + 2 * eps) * B) ** -power, mp.exp(-d * power / B))
 
 
+class TestAppendicesOfWoodworth:
+    def test_equations_11_to_14_have_a_wrong_sign_and_a_square(self):
+        """d|u|/dt by the chain rule, −∂L/∂u by central differences of L = Σ(f(x_n) − y_n)²."""
+        rng = np.random.default_rng(0)
+        X, y, v = rng.standard_normal((3, 5)), rng.standard_normal(3), rng.standard_normal(5)
+        u = v * rng.choice([-1, 1], 5)
+        moves = np.sign(u) * -slope_of(lambda u: np.sum((X @ (u * v) - y) ** 2), u)
+        error = X @ (u * v) - y
+        np.testing.assert_allclose(moves, -2 * np.sign(u) * v * (X.T @ error), atol=1e-7)
+        printed = -2 * np.sign(u) * v * (X.T @ error**2)
+        assert min(relative_error(printed, moves), relative_error(-moves, moves)) > 0.5
+
+    def test_the_even_function_of_lemma_5_has_arcsinh(self):
+        for z in (0.5, 3, 40):
+            even = q(z) - 2 + mp.sqrt(4 + mpf(z) ** 2)
+            assert abs(even - z * mp.asinh(mpf(z) / 2)) < 1e-30
+            assert abs(even - z * mp.asin(mpf(z) / 2)) > 1e-3
+        assert mp.asin(mpf(3) / 2).imag != 0
+
+    def test_equations_71_and_80_belong_to_different_losses(self):
+        """W moves by −∇L, L = ½‖y(W) − y*‖² with y_n = ⟨WWᵀ, X_n⟩: differences of L and of y."""
+        rng = np.random.default_rng(1)
+        X = rng.standard_normal((3, 4, 4))
+        X, W, target = X + X.transpose(0, 2, 1), rng.standard_normal((4, 6)), rng.standard_normal(3)
+
+        def outputs(w):
+            return np.einsum("nij,ik,jk->n", X, w.reshape(4, 6), w.reshape(4, 6))
+
+        error = outputs(W.ravel()) - target
+        move = -slope_of(lambda w: np.sum((outputs(w) - target) ** 2) / 2, W.ravel())
+        sigma = 4 * np.einsum("ik,jk,nil,mlj->nm", W, W, X, X)
+        change = (outputs(W.ravel() + 1e-6 * move) - outputs(W.ravel() - 1e-6 * move)) / 2e-6
+        np.testing.assert_allclose(change, -sigma @ error, rtol=1e-5)
+        step = np.linalg.norm(np.einsum("n,nij,jk->ik", error, X, W))
+        assert np.linalg.norm(move) == pytest.approx(2 * step, rel=1e-6)  # (80) has 1 for 2
+        # ‖WWᵀ − μI‖ ≤ γ gives Σ ⪰ 4μλ − 4Λγ, where (75) has 2μλ; hence 3μλ in (79), with R of (78).
+        own = np.linalg.eigvalsh(W @ W.T)
+        rows = np.linalg.eigvalsh(X.reshape(3, -1) @ X.reshape(3, -1).T)
+        mu, gamma = (own[0] + own[-1]) / 2, (own[-1] - own[0]) / 2
+        assert np.linalg.eigvalsh(sigma)[0] >= 4 * mu * rows[0] - 4 * rows[-1] * gamma
+        mu, gamma, low, high = 2.0, 0.1, 1.0, 3.0
+        R = np.sqrt(mu + mu * low / (4 * high)) - np.sqrt(mu + gamma)
+        spent = 4 * high * (gamma + R**2 + 2 * R * np.sqrt(mu + gamma))
+        assert 4 * mu * low - spent == pytest.approx(3 * mu * low)
+
+    def test_unobserved_entries_move_at_fixed_width(self):
+        """The flow of Figure 5, with the width taken out by a QR decomposition of [U; V]ᵀ."""
+        rng = np.random.default_rng(0)
+        truth, seen = np.outer(*rng.standard_normal((2, 10))), rng.permutation(100).reshape(10, 10) < 60
+
+        def moved(level, width):
+            start = np.sqrt(level / width) * rng.standard_normal((width, 20))
+            narrow = np.linalg.qr(start, mode="r").T
+
+            def velocity(_, state):
+                U, V = state.reshape(2, 10, 20)
+                error = np.where(seen, truth - U @ V.T, 0.0)
+                return np.stack([error @ V, error.T @ U]).ravel()
+
+            end = solve_ivp(velocity, (0, 40 / level), narrow.ravel(), "DOP853", rtol=1e-8, atol=1e-9).y[
+                :, -1
+            ]
+            first, last = (U @ V.T for U, V in (narrow.reshape(2, 10, 20), end.reshape(2, 10, 20)))
+            assert np.abs((last - truth)[seen]).max() < 1e-4
+            return np.sqrt(np.mean((last - first)[~seen] ** 2))
+
+        narrow, more, wide = moved(10, 1000), moved(1000, 1000), moved(1000, 16000)
+        assert narrow < 0.2 and 0.8 < more < 3.0 and 0.03 < wide / more < 0.13  # 1/16 of it
+
+
 class TestAzulay:
     @pytest.mark.parametrize("seed", range(3))
     def test_biased_start_ends_at_the_bregman_projection(self, seed):

@@ -435,3 +435,22 @@ def test_targets_of_zero_are_reached_from_either_side_of_the_kink(seed, slope):
     assert run.converged, run.reason
     targets = np.where(y > 0, y, y / slope)
     np.testing.assert_allclose(X @ run.predictor[-1], targets, atol=1e-7 * np.linalg.norm(targets))
+
+
+def test_a_first_step_of_almost_nothing_is_no_rest():
+    """LSODA begins this flow with a step of 6e-27, in which no weight can move."""
+    numbers = (
+        "0x1.1b44f8cee2bb2p-1 0x1.bda563617f9fcp-3 -0x1.db0dd1ac3ab5dp-5 -0x1.28d2e5e02bea2p+1 "
+        "0x1.b9d99b6ae5a26p-2 -0x1.1029ef9c2e655p+1 0x1.d1e1319a18f37p-1 0x1.36411e9d20ff3p-1 "
+        "-0x1.8af8ab3c40054p-8 -0x1.091f786ea961fp-14 0x1.e96af07d9c538p-9 -0x1.92f7c50f39ca6p-10"
+    )
+    X, w = np.split(np.array([float.fromhex(x) for x in numbers.split()]), [8])
+    X, y = (
+        X.reshape(2, 4),
+        np.array([float.fromhex(x) for x in ("-0x1.2fae35262963ep-2", "0x1.3289960608298p+1")]),
+    )
+    model = tacit.Neuron(float.fromhex("0x1.1a4c1d0fbc5b6p-3"), w)
+    run = tacit.flow(model, X, y, rtol=1e-9, until=45.0)
+    assert run.converged
+    exact = raw_flow([model.output, w], linear_neuron(), X, y, square, [45.0])
+    assert distance(run.predictor[-1:], exact.predictor) < 1e-8

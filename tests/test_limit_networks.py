@@ -417,3 +417,18 @@ def test_a_small_start_comes_with_the_distance_that_is_left():
     with pytest.raises(tacit.NoPotentialError):
         tacit.limit(model, X, y, tol=1e-6)
     assert tacit.limit(tacit.LinearNetwork.orthogonal(X, 20), X, y).distance == 0
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_a_network_that_is_a_neuron_whose_output_weight_changes_sign(width):
+    """Limit and certificate are those of the neuron; the flow of the network ends there."""
+    rng = np.random.default_rng([2, 5])
+    X, y, w = rng.standard_normal((3, 6)), rng.standard_normal(3), rng.standard_normal(6)
+    q = rng.standard_normal(width)
+    q /= np.linalg.norm(q)
+    model = tacit.LinearNetwork(np.outer(w, q), 0.5 * q[None])
+    found = tacit.limit(model, X, y)
+    assert found.converged and found.sign == -1 and "changes sign" in found.summary()
+    assert tacit.certify(model, X, y, found.predictor).holds
+    end = tacit.flow(model, X, y).predictor[-1]
+    assert np.linalg.norm(found.predictor - end) < 1e-8 * np.linalg.norm(end)

@@ -401,7 +401,7 @@ class TestWideNetworks:
             assert tuple(a.holds for a in assumptions[1:]) == met
 
     def test_the_tail_of_lemma_1_is_not_the_printed_one(self):
-        """Lemma E.1 is false with exp(−t²), at n = m = 1 and t = 8; ½log(2/δ) follows from neither form."""
+        """Lemma E.1 is false with 2exp(−t²), at n = m = 1 and t = 8; ½log(2/δ) follows from neither form."""
         beyond = erfc((2 + 8) / math.sqrt(2))  # P(|g| > √1 + √1 + t)
         assert 2 * math.exp(-(8**2)) < beyond < 2 * math.exp(-(8**2) / 2)
         for delta in np.geomspace(1e-30, 0.99, 200):
@@ -410,7 +410,21 @@ class TestWideNetworks:
             assert (tau > math.log(2 / delta) / 2) == (delta > 2 * math.exp(-8))
         assert (
             math.exp(-(math.log(2 / 0.1) ** 2) / 4) > 0.1 / 2
-        )  # what exp(−t²) itself grants at ½log(2/δ), δ = 0.1
+        )  # what 2exp(−t²) itself grants at ½log(2/δ), δ = 0.1
+
+    def test_equations_28_and_29_have_one_minus_too_many(self):
+        """Central differences of L = ½‖Y − XUVᵀ‖²."""
+        rng = np.random.default_rng(0)
+        X, Y, U, V = (rng.standard_normal(shape) for shape in ((5, 4), (5, 2), (4, 3), (2, 3)))
+        E = Y - X @ U @ V.T
+        for at, right in ((U, X.T @ E @ V), (V, E.T @ X @ U)):
+            downhill = np.empty_like(at)
+            for place in np.ndindex(at.shape):
+                here, losses = at[place], []
+                for at[place] in (here + 1e-6, here - 1e-6):
+                    losses.append(np.sum((Y - X @ U @ V.T) ** 2) / 2)
+                at[place], downhill[place] = here, -(losses[0] - losses[1]) / 2e-6
+            np.testing.assert_allclose(downhill, right, atol=1e-7)
 
     def test_theorem_2_on_a_raw_flow(self):
         X, y = isotropic(2, 4), np.array([0.8, -0.6])

@@ -245,6 +245,17 @@ class TestCondition5:
         theta = path.duals[:, 0]
         assert theta[0] < theta[1] and (np.diff(theta[2:]) < 0).all() and theta[-1] == 0
 
+    def test_the_gap_that_is_left_where_a_sample_has_gone(self):
+        """Of the flow at infinite scale to the Q_μ margin, in its length; that of a flow comes near to it."""
+        mu = np.array([0.15, 0.1, 0.05])
+        path = tacit.margin_path(LEAVES, np.ones(3), mu).predictors
+        left = np.linalg.norm(tacit.sweeping_path(LEAVES, np.ones(3), mu).predictors - path, axis=1)
+        left /= np.linalg.norm(path, axis=1)
+        np.testing.assert_allclose(left, [2.142e-3, 1.446e-2, 5.120e-2], rtol=5e-4)
+        w = tacit.flow(tacit.Diagonal(2, 1e3), LEAVES, np.ones(3), loss="exp", at=[1e6 / 0.15]).predictor[0]
+        w /= (LEAVES @ w).min()
+        assert np.linalg.norm(w - path[0]) / np.linalg.norm(path[0]) == pytest.approx(left[0], rel=5e-3)
+
 
 class TestTheorem4:
     @pytest.mark.parametrize("depth", [2, 2.5, 3, 10])

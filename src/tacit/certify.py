@@ -20,7 +20,7 @@ from tacit.limits.kkt import (
     subdifferential,
 )
 from tacit.limits.nearness import nearness
-from tacit.limits.neuron import neuron_targets
+from tacit.limits.neuron import as_it_ends, neuron_targets
 from tacit.models import LinearNetwork, Neuron
 from tacit.nonnegative import nonnegative_least_squares
 from tacit.numerics.pairs import Pair
@@ -83,7 +83,8 @@ def certify(
 
     potential: a potential, or a model that has one. predictor: (d,); for a linear network also (d, 1), as
     its limit has it. For a leaky neuron the equations are Xw = σ⁻¹(y), or −σ⁻¹(−y) where a < 0 (Azulay et al.
-    2021, Theorem 4). The multipliers are found here, by least squares or linear programming; the predictor
+    2021, Theorem 4), with the sign of a at the end; if that is not the sign at the start, Q is the divergence
+    from −w̃(0). The multipliers are found here, by least squares or linear programming; the predictor
     is all that is taken on trust.
     """
     X, y = check_problem(X, y)
@@ -91,7 +92,9 @@ def certify(
     Q = potential_of(potential, X.shape[1])
     w = _as_predictor(predictor, potential, X.shape[1])
     if problem == "regression":
-        targets = neuron_targets(potential, y) if isinstance(potential, Neuron) else y
+        start = as_it_ends(potential, X, y)
+        Q = Q if start is potential else start.potential()
+        targets = neuron_targets(start, y) if isinstance(start, Neuron) else y
         return _certify_regression(Q, X, targets, w, tol)
     if problem == "margin":
         return _certify_margin(Q, X, y, w, tol)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def connected_ends(result: Limit) -> tuple[Float, Float]:
     neuron = model if isinstance(model, Neuron) else model.as_neuron()
     if neuron is not None:
         shape = result.predictor.shape
-        targets = neuron_targets(neuron, result.y)
+        targets = neuron_targets(replace(neuron, output=result.sign), result.y)
         kernel = kernel_end(neuron.weights[:, None], np.array([[neuron.output]]), X, targets[:, None])
         rich = least_norm_solution(X, targets[:, None], 1e-8).predictor
         return kernel.reshape(shape), rich.reshape(shape)
@@ -72,7 +73,7 @@ def kernel_turning(result: Limit) -> float:
         return run.final_kernel_distance if run.converged else math.nan
     predictor = result.predictor.ravel()
     size = float(NeuronPotential(neuron.delta).layers(length(np, predictor))[0])
-    a = math.copysign(size, neuron.output)
+    a = result.sign * size
     if a == 0:
         return math.nan
     return turned(neuron.tangent_kernel(X), Neuron(a, predictor / a, neuron.slope).tangent_kernel(X))

@@ -33,6 +33,8 @@ def limit_report(result: Limit) -> str:
             f"{_count(result.iterations, 'step')}, {1000 * result.seconds:.0f} ms"
         ),
     }
+    if result.sign * getattr(result.model, "output", 1.0) < 0:
+        lines["sign"] = "the output weight changes sign on the way: it ends where the start with −a(0) does"
     if result.distance > 0:
         lines["distance"] = f"the flow of this small start ends within {result.distance:.2g} of it"
     if not result.converged:

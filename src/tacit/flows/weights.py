@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -195,6 +196,8 @@ class WeightFlow:
         moving = np.abs(velocity) * state.clock
         moved = np.abs(theta - self.start)
         rounding = _EPS * _STILL * float(np.abs(theta).max())
+        if self._speed * state.clock <= rounding:  # a first step may be so short that nothing could move
+            return
         rests = (moving <= _STILL * moved + rounding).all() or moving.max() <= 1e-3 * _STILL * moved.max()
         if rests and self._gaining(velocity, outputs) * state.clock < _IDLE:
             self._rest(theta)
@@ -229,6 +232,11 @@ class WeightFlow:
             self.velocity(theta + step * e) - self.velocity(theta - step * e) for e in np.eye(theta.size)
         ]
         return np.column_stack(columns) / (2 * step)
+
+    @cached_property
+    def _speed(self) -> float:
+        """The largest velocity of a weight at the start."""
+        return float(np.abs(self._of_weights(self.velocity(self.start))).max())
 
     def _gaining(self, velocity: Float, outputs: Float) -> float:
         """The rate at which the accuracy grows: small steps may still be all that is missing."""

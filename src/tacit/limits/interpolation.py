@@ -17,7 +17,7 @@ from tacit.limits.equations import Equations, prepare
 from tacit.limits.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
 from tacit.limits.metric import least_in_metric
 from tacit.limits.networks import check_network, least_norm
-from tacit.limits.neuron import check_sign, neuron_targets
+from tacit.limits.neuron import as_it_ends, neuron_targets
 from tacit.limits.newton import Separable
 from tacit.limits.radial import least_radial
 from tacit.limits.rank_one import checked_rank_one
@@ -63,7 +63,8 @@ class Limit:
     up to 1e-6, unless the tolerance is below 1e-12. Where it is False, reason says why. iterations: matrix
     factorizations (simplex steps for L1). rank: of X; samples that are combinations of others up to rounding
     do not count. distance: a bound on how far from here the flow ends, 0 but for linear networks that start
-    small. regime: kernel, rich or intermediate, computed when first asked for.
+    small. sign: that of the output weight of a neuron at the end (if it has changed, Q is the divergence from
+    −w̃(0)), 0 for models without one. regime: kernel, rich or intermediate, computed when first asked for.
     """
 
     predictor: Float
@@ -82,6 +83,7 @@ class Limit:
     tol: float
     settled: bool
     distance: float = 0.0
+    sign: int = 0
 
     @cached_property
     def regime(self) -> Regime:
@@ -136,6 +138,7 @@ class Limit:
             "iterations": self.iterations,
             "rank": self.rank,
             "distance": self.distance,
+            "sign": self.sign,
             "seconds": self.seconds,
             "regime": self.regime.to_dict(),
         }
@@ -156,13 +159,11 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
     X, y = check_problem(X, y)
     X, y = kept(X), kept(y)
     check_tolerance(tol)
-    potential = potential_of(model, X.shape[1])
-    targets = y
+    potential, targets, sign = potential_of(model, X.shape[1]), y, 0
     if isinstance(model, Neuron):
-        targets = neuron_targets(model, y)
+        start = as_it_ends(model, X, y)
+        potential, targets, sign = start.potential(), neuron_targets(start, y), int(np.sign(start.output))
     equations = prepare(X, targets, tol)
-    if isinstance(model, Neuron):
-        check_sign(model, X, y)
     solution = _minimize(potential, equations, X.shape[1])
     w, nu = solution.predictor, solution.nu
     kkt = stationarity_at(potential, w, equations.rounded_slopes(nu))
@@ -188,6 +189,7 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
         y=y,
         tol=float(tol),
         settled=solution.settled,
+        sign=sign,
     )
 
 

@@ -1,29 +1,39 @@
-r"""Where the flow of a neuron ends (Azulay et al. 2021, Theorems 2 and 4).
+r"""Where the flow of a neuron ends (Azulay et al. 2021, Theorems 2 and 4, and beyond them).
 
-A neuron f = a·σ(ω·x) keeps δ = a² − ‖ω‖² and moves ω only within the span of the samples, so that its end is
-known in closed form once the sign of a there is. It is the sign at the start for δ > 0, and also where a² is
-larger than the part of ‖ω‖² that the samples see. Otherwise a passes through 0 only together with the
-predictor, at the loss of the predictor 0: a flow that starts below that loss keeps its sign, and of others
-the flow itself must tell.
+A neuron f = a·σ(ω·x) keeps δ = a² − ‖ω‖² and moves ω only within the span of the samples. At the end its
+predictor is w̃ = p + a·ω⊥, with p the solution of least norm, ω⊥ the part of ω that the samples do not see,
+and a⁴ − (δ + ‖ω⊥‖²)·a² − ‖p‖² = 0: known in closed form once the sign of a there is (of leaky neurons too:
+they stop only where the data are fitted, or at a = 0). With that sign s, it is the minimizer of
+q_δ(w̃) − (3/2)s·ω(0)·w̃: of the divergence from w̃(0) where a keeps its sign, and from −w̃(0) where it does
+not. So a neuron whose output weight changes sign ends where the one with −a(0) in place of a(0) does.
+
+**Which sign.** a = 0 makes the predictor 0, so it happens at one level of the loss only: the sign changes at
+most once, and never below that level. It is kept for δ > 0, and also where a² is larger than the part of ‖ω‖²
+that the samples see, since the difference of these is conserved. A start at a = 0 leaves in the direction of
+a' ∝ σ(Xω)·y, and stays on that side. Of all others the flow itself must tell, and only this; near the saddle
+a = 0 = σ(Xω)·y, where flows of both signs part, the limit is not known.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from tacit.data import Float
 from tacit.errors import NoPotentialError
 from tacit.limits.imbalance import visible
-from tacit.models import Neuron
+from tacit.models import LinearNetwork, Neuron
 from tacit.potentials.arrays import quiet
 
 _BALANCED = 1e-12  # a shape this small, and a loss this close to another, may be rounding
 _SMALL = 1e-9
 _HUGE = 1e60
-_CLOSE = 2e-8  # about the root of the rounding of 1
 _SEEN = 1e-8  # how well the part of the weights that X sees is known
+_AWAY = 1e-6  # change of a(0) that must not matter, a hundred times the accuracy of the flows that tell
+_NOTHING = 1e-17  # of ‖ω‖: an output weight whose square is no part of δ
 
 
 def neuron_targets(model: Neuron, y: Float) -> Float:
@@ -32,18 +42,43 @@ def neuron_targets(model: Neuron, y: Float) -> Float:
     return np.where(steep, y / model.slope, y)
 
 
-def check_sign(model: Neuron, X: Float, y: Float) -> None:
-    """Return if the output weight keeps its sign on these data; `NoPotentialError` says why not."""
-    if model.output == 0:
-        raise NoPotentialError(
-            "the output weight starts at 0: so does the predictor, which does not tell in which direction it "
-            "leaves, and no potential does (Theorem 2 of Azulay et al. 2021 asks for a start that is not 0); "
-            "give it a small positive or negative value"
-        )
+def as_it_ends(model: Any, X: Float, y: Float) -> Any:
+    """The start whose potential the flow minimizes: the model, or the neuron with −a(0) if a changes sign.
+
+    `NoPotentialError` where it is not known with which sign a neuron, or the network that is one, ends.
+    """
+    neuron = model.as_neuron() if isinstance(model, LinearNetwork) else model
+    if not isinstance(neuron, Neuron):
+        return model
+    sign = final_sign(neuron, X, y)
+    if sign * neuron.output > 0 or sign == 0:
+        return model
+    size = abs(neuron.output) or _NOTHING * math.hypot(*neuron.weights)
+    return replace(neuron, output=math.copysign(size, sign))
+
+
+def final_sign(model: Neuron, X: Float, y: Float) -> int:
+    """Of the output weight at the end; 0 if it stays at 0."""
     if model.shape > _BALANCED or not y.any() or not X.any():
-        return
-    if not (_below_zero(model, X, y) or _kept_away(model, X)):
-        _follow(model, X, y)
+        return int(np.sign(model.output))
+    if model.output == 0:
+        return _leaves(model, X, y)
+    if _below_zero(model, X, y) or _kept_away(model, X):
+        return int(np.sign(model.output))
+    return _followed(model, X, y)
+
+
+@quiet
+def _leaves(model: Neuron, X: Float, y: Float) -> int:
+    """The sign of a' ∝ σ(Xω)·y at a = 0. The loss falls at once, and a does not come back to 0."""
+    inner = X @ (model.weights / np.abs(model.weights).max())
+    terms = np.maximum(inner, model.slope * inner) * (y / np.abs(y).max())
+    if not abs(terms.sum()) > _BALANCED * np.abs(terms).sum():
+        raise NoPotentialError(
+            "this neuron starts at a saddle and stays there: its output weight is 0, and the outputs of its "
+            "inner layer are orthogonal to the targets; start from other weights"
+        )
+    return int(np.sign(terms.sum()))
 
 
 @quiet
@@ -62,30 +97,33 @@ def _kept_away(model: Neuron, X: Float) -> bool:
     return abs(model.output) / unit - seen > _SEEN
 
 
-def _follow(model: Neuron, X: Float, y: Float) -> None:
-    """Run the flow until its loss is below that of the predictor 0, and look at the sign."""
+def _followed(model: Neuron, X: Float, y: Float) -> int:
+    """Run the flow from a little below and above a(0) until its loss is below that of the predictor 0."""
+    start, X, y = _in_range(model, X, y)
+    aside = _AWAY * max(abs(start.output), float(np.abs(start.weights).max()))
+    below, above = (_sign_below_zero(replace(start, output=start.output + h), X, y) for h in (-aside, aside))
+    if below != above:
+        raise NoPotentialError(
+            "the flow of this neuron comes so close to the saddle at the predictor 0 that rounding decides "
+            "whether it leaves with a positive or a negative output weight; start from other weights"
+        )
+    return below
+
+
+def _sign_below_zero(start: Neuron, X: Float, y: Float) -> int:
+    """The sign of a once the loss is below that of the predictor 0."""
+    if _below_zero(start, X, y):
+        return int(np.sign(start.output))
     from tacit.flows import flow  # it is only needed for these starts
 
-    start, X, y = _in_range(model, X, y)
     level = -math.log(float(y @ y) / (2 * len(y)))
     run = flow(*_with_a_witness(start, X), y, until=level + 1e-3 * max(1.0, abs(level)))
-    outputs = np.asarray(run.predictor[:, -1])  # a, in some unit
-    if not run.converged or (outputs[-1] * outputs[0] > 0 and _touches(outputs)):
+    if not run.converged:
         raise NoPotentialError(
             "the flow of this neuron does not come below the loss of the predictor 0, where it has a saddle "
-            f"({'but for rounding' if run.converged else run.reason}); start from other weights"
+            f"({run.reason}); start from other weights"
         )
-    if outputs[-1] * outputs[0] < 0 and _sign_matters(model, X):
-        raise NoPotentialError(
-            "the output weight of this neuron changes sign on these data (its inner layer is not the smaller "
-            "one, and the start is worse than the predictor 0): no potential describes such a flow (Azulay "
-            "et al. 2021, Theorem 2, holds while the sign is kept); tacit.flow runs it"
-        )
-
-
-def _touches(outputs: Float) -> bool:
-    """Does a come so close to 0 that a² is rounding of what it was, and rounding tells where it goes?"""
-    return bool(np.abs(outputs).min() < _CLOSE * abs(outputs[0]))
+    return int(np.sign(run.predictor[-1, -1]))  # a, in some unit
 
 
 def _in_range(model: Neuron, X: Float, y: Float) -> tuple[Neuron, Float, Float]:
@@ -117,11 +155,3 @@ def _with_a_witness(model: Neuron, X: Float) -> tuple[Neuron, Float]:
     weight = abs(model.output) + float(np.abs(model.weights).max())
     witness = Neuron(model.output, np.append(model.weights, weight), model.slope)
     return witness, np.column_stack([X, np.zeros(len(X))])
-
-
-def _sign_matters(model: Neuron, X: Float) -> bool:
-    """Does the limit depend on the sign of a? A linear neuron whose weights X sees ends at least norm."""
-    weights = model.weights / np.abs(model.weights).max()
-    basis = visible(X)[2]
-    unseen = weights - basis @ (basis.T @ weights)
-    return model.slope < 1 or bool(np.linalg.norm(unseen) > 1e-12 * np.linalg.norm(weights))

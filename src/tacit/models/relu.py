@@ -127,7 +127,7 @@ class Neuron(Model):
         """q of Theorem 2 (and 4) as a divergence from w̃(0), for as long as a keeps its sign.
 
         It certainly does for δ > 0, and where the loss starts below that of the predictor 0; `tacit.limit`
-        finds out.
+        finds out. A flow along which a changes sign ends at the minimizer of the divergence from −w̃(0).
         """
         self.start(d)
         return Bregman(NeuronPotential(self.delta), self.predictor())

@@ -12,6 +12,7 @@ import tacit
 from tacit.data import Float
 from tacit.figures import KERNEL, MUTED, RICH, TRUTH
 from tacit.papers.azulay2021_training import Regression, draw_problem, exponent, follow, train_layers
+from tacit.papers.measures import ratio
 from tacit.papers.registry import Claim, figure
 from tacit.potentials import Bregman, Power
 
@@ -299,7 +300,7 @@ class VanishingWeights:
         )
         yield Claim(
             "it stays where a(0) = 0 ends (relative difference)",
-            abs(held[0] / float(data.left_over) - 1),
+            abs(ratio(held[0], float(data.left_over)) - 1),
             at_most=1e-3,
         )
 

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 import tacit
 from tacit.data import Float
 from tacit.figures import KERNEL, MUTED, RICH
-from tacit.papers.measures import least
+from tacit.papers.measures import least, ratio
 from tacit.papers.registry import Claim, figure
 from tacit.potentials import Bregman
 from tacit.warping import hessian_violation, metric, warp, warped_clock
@@ -119,7 +119,8 @@ class TwoClocks:
         size = float(np.linalg.norm(data.limit))
 
         def apart(first: Any, second: Any) -> float:
-            return float(np.linalg.norm(np.asarray(first) - np.asarray(second), axis=-1).max()) / size
+            farthest = np.linalg.norm(np.asarray(first) - np.asarray(second), axis=-1).max()
+            return ratio(float(farthest), size)
 
         yield Claim(
             "both flows draw the same curve (largest distance at equal loss)",

@@ -28,6 +28,12 @@ def largest_fall(values: Float) -> float:
     return float(abs(np.minimum(0.0, least(np.diff(values)))))
 
 
+def ratio(part: float, whole: float) -> float:
+    """part/whole; infinite or NaN where the whole is 0: a division of Python's floats would end the run."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.float64(part) / np.float64(whole))
+
+
 def slope(x: Float, y: Float) -> float:
     """Of the line through the points, by least squares."""
     return float(np.polyfit(x, y, 1)[0]) if np.unique(x).size > 1 else np.nan

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.papers.measures import least
+from tacit.papers.measures import least, ratio
 from tacit.papers.min2021_training import Regression, descend, follow, white_inputs
 from tacit.papers.registry import Claim, figure
 from tacit.theorems.min2021 import guaranteed_rate, imbalance_level
@@ -293,7 +293,7 @@ class DescentFromImbalancedStarts:
         rate = float(late.accuracy.diff("mark")[0] / (late.iteration.diff("mark")[0] * STEP))
         yield Claim(
             "case 2: the bound has the asymptotic rate (last rate over the guaranteed one)",
-            rate / float(late.guaranteed),
+            ratio(rate, float(late.guaranteed)),
             at_least=0.999,
             at_most=1.5,
         )

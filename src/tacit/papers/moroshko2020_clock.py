@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from tacit.data import Float
-from tacit.papers.measures import share
+from tacit.papers.measures import ratio, share
 from tacit.papers.moroshko2020_claims import accuracy_at
 from tacit.papers.moroshko2020_drawing import (
     colour,
@@ -108,7 +108,7 @@ class AccuracyAlongTheWay:
             near = float(apart(_at(one, scale, scale**2), one.l2))
             yield Claim(
                 f"{name}: around the ℓ2 margin α = {scale:g} has γ̃ = α² (distance, over that of ℓ1 and ℓ2)",
-                near / float(apart(one.l1, one.l2)),
+                ratio(near, float(apart(one.l1, one.l2))),
                 at_most=0.05,
             )
         middle = data.sel(panel="3c")
@@ -122,7 +122,7 @@ class AccuracyAlongTheWay:
             small, large = (_needed(data.sel(panel=name), scale) for scale in (0.001, 100.0))
             yield Claim(
                 f"{name}: near ℓ1 a large scale needs more accuracy (to 0.1: γ̃ of α = 100 over α = 0.001)",
-                large / small,
+                ratio(large, small),
                 at_least=1e8,
             )
 

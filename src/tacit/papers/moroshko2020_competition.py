@@ -10,7 +10,7 @@ import xarray as xr
 
 from tacit.data import Float
 from tacit.figures import MUTED, RICH
-from tacit.papers.measures import least, share
+from tacit.papers.measures import least, ratio, share
 from tacit.papers.moroshko2020_drawing import L1, legend_beside, power_of_ten
 from tacit.papers.moroshko2020_instants import levels
 from tacit.papers.moroshko2020_margins import (
@@ -222,8 +222,8 @@ class LocalMarginsOfSparseData(_SparseData):
         yield Claim("and reach it (largest relative distance)", data.apart.max().item(), at_most=1e-5)
         yield Claim(
             "all others are far from the flows (their least excess ℓ2 norm, over the largest of a flow)",
-            least(data.minima.values[1, 1:]) / float(data.flow.sel(norm="l2").max()),
-            at_least=3,
+            ratio(least(data.minima.values[1, 1:]), float(data.flow.sel(norm="l2").max())),
+            at_least=2,  # over 30 seeds the worst is 3.4, the median 6.7
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from tacit.papers import moroshko2020_clock  # noqa: F401  (registers Figure 6)
-from tacit.papers.measures import first, least
+from tacit.papers.measures import first, least, ratio
 from tacit.papers.moroshko2020_claims import (
     accuracy_at,
     closest,
@@ -93,13 +93,13 @@ class OneSupport(_Plane):
     def _small_scales(self, data: xr.Dataset) -> Iterator[Claim]:
         yield Claim(
             "α = 0.001 does not visit the ℓ2 margin (smallest distance, over that of ℓ1 and ℓ2)",
-            closest(data, 0.001, "l2") / float(apart(data.l1, data.l2)),
+            ratio(closest(data, 0.001, "l2"), float(apart(data.l1, data.l2))),
             at_least=0.25,
         )
         curves = (data.flow.sel(scale=scale).values for scale in (0.001, 1e4))
-        small, large = (length(w) / float(apart(w[0], w[-1])) for w in curves)
+        small, large = (ratio(length(w), float(apart(w[0], w[-1]))) for w in curves)
         yield Claim("α = 0.001 heads straight for the ℓ1 margin (length over distance)", small, at_most=1.05)
-        yield Claim("the way of α = 10000 is longer, by a factor of", large / small, at_least=1.3)
+        yield Claim("the way of α = 10000 is longer, by a factor of", ratio(large, small), at_least=1.3)
         same = apart(data.crossing.sel(cross_scale=1.0), data.l1) / apart(data.marked, data.l1)
         yield Claim(
             "at α = 1 too μ tells how near to ℓ1 the flow is (largest relative difference to the squares)",
@@ -202,7 +202,8 @@ class SupportLeaves(_Plane):
         yield Claim("the Q_μ path has its first kink at μ₀", kink, at_least=0.035, at_most=0.045)
         yield from large_scale_claims(data, 100.0, 5e-3)
         yield from large_scale_claims(data, 1e4, 5e-5)
-        yield Claim("samples leave the flow before the path: the first at μ/μ₀", leaves / kink, at_least=2)
+        earlier = ratio(leaves, kink)
+        yield Claim("samples leave the flow before the path: the first at μ/μ₀", earlier, at_least=2)
         yield from self._open_question(data, leaves)
 
     def _open_question(self, data: xr.Dataset, leaves: float) -> Iterator[Claim]:
@@ -210,13 +211,13 @@ class SupportLeaves(_Plane):
         gap = {scale: float(apart(w, data.marked[0])) for scale, w in near.items()}
         yield Claim(
             "larger scales follow the path a bit longer (distance at μ = 0.04: α = 1 over α = 100)",
-            gap[1.0] / gap[100.0],
+            ratio(gap[1.0], gap[100.0]),
             at_least=1.5,
         )
         yield Claim("but at μ = 0.04 even α = 10000 is off the path (distance)", gap[1e4], at_least=0.03)
         yield Claim(
             "and that distance no longer shrinks with the scale (α = 10000 over α = 100)",
-            gap[1e4] / gap[100.0],
+            ratio(gap[1e4], gap[100.0]),
             at_least=0.9,
         )
         one = run(data, 1e4)

@@ -12,7 +12,7 @@ import xarray as xr
 from tacit.data import Float
 from tacit.figures import TRUTH
 from tacit.papers import moroshko2020_data as samples
-from tacit.papers.measures import least
+from tacit.papers.measures import least, ratio
 from tacit.papers.moroshko2020_claims import common_claims
 from tacit.papers.moroshko2020_drawing import L1, colour, label_at, power_of_ten
 from tacit.papers.moroshko2020_trajectories import (
@@ -123,7 +123,7 @@ class SeparatingDirections:
         yield Claim("Figure 3b is a small part of the sphere (share of it)", share, at_most=0.02)
         yield Claim(
             "and of the directions that separate the data (share of them)",
-            share / float(data.separating),
+            ratio(share, float(data.separating)),
             at_most=0.05,
         )
         margin = np.nan_to_num(data.flow.values @ data.rows.values.T, nan=-np.inf).min()

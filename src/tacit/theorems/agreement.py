@@ -57,6 +57,8 @@ def compared(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
             False,
         )
         return
+    if limit.sign and limit.sign != np.sign(getattr(model, "output", 1.0)):
+        yield Assumption("the output weight keeps its sign: it changes sign on these data", False)
     end = ended(model, X, y, method)
     yield end.fits
     if end.fits.holds:
