@@ -79,7 +79,7 @@ def test_every_float_comes_back_to_its_last_bit(tmp_path, name):
 
 
 def test_numbers_with_more_digits_than_a_float_has_are_rounded_once(tmp_path):
-    """Decimals a hair to either side of half-way between two floats: only exact arithmetic tells them apart."""
+    """Decimals a hair to either side of half-way between two floats, which only exact sums tell apart."""
     path, rng = tmp_path / "d.csv", np.random.default_rng(13)
     with localcontext(prec=60):
         halves = [Decimal(float(low)) + Decimal(float(np.spacing(low))) / 2 for low in rng.uniform(1, 2, 200)]

@@ -153,7 +153,7 @@ class TestTargetsOfZero:
 
 
 def rounding_of_metrics(B, X):
-    """What is left of the relative error when B w − Xᵀν is known to eps·‖B‖‖w‖ only, eps of the longest float.
+    """What is left of the error when B w − Xᵀν is known to eps·‖B‖‖w‖ only, eps of the longest float.
 
     w can still move in the null space of X, where such a slope moves it by eps·‖B‖‖w‖/λ_min(ZᵀBZ), Z a basis
     of it. Measured errors are at most 0.22 of this (four kernels of OpenBLAS, 320 problems each).
