@@ -19,6 +19,7 @@ from tacit.errors import InputError
 Float = NDArray[np.float64]
 Index = NDArray[np.intp]
 _COPIED = 1 << 26  # bytes
+_SQUARED = (1e-140, 1e140)  # numbers whose squares, and sums of many of them, are floats
 
 _TEXT = {".csv": ",", ".tsv": "\t", ".txt": None}  # None: whatever stands between the first names
 
@@ -101,7 +102,37 @@ def check_labelled(X: Any, y: Any) -> tuple[Float, Float]:
     """X and y as `check_problem` does, with labels −1 and +1."""
     X, y = check_problem(X, y)
     check_labels(y, "a maximum margin")
+    check_squares(X, y)
+    for n in np.flatnonzero(np.abs(X).max(axis=1) < _SQUARED[0]):
+        if X[n].any():
+            raise InputError(
+                f"the largest entry of sample {n} has the size {np.abs(X[n]).max():.0e}, and a margin of 1 "
+                "needs a predictor whose square floats cannot hold; drop it, or give it in another unit"
+            )
     return X, y
+
+
+def beyond_squares(X: Float, y: Float) -> str:
+    """What is wrong with the unit of X or y where floats cannot hold squares of their entries, or ""."""
+    for name, array in (("X", X), ("y", y)):
+        largest = float(np.abs(array).max(initial=0.0))
+        if largest != 0 and not _SQUARED[0] <= largest <= _SQUARED[1]:
+            where = f"X, its column {_column_of_largest(X)}," if name == "X" and largest > 1 else name
+            return (
+                f"the largest entry of {where} has the size {largest:.0e}, and floats cannot hold its "
+                "square; give it in another unit"
+            )
+    return ""
+
+
+def _column_of_largest(X: Float) -> int:
+    return int(np.unravel_index(np.abs(X).argmax(), X.shape)[1])
+
+
+def check_squares(X: Float, y: Float) -> None:
+    """Refuse data in a unit in which floats cannot hold squares: their loss and kernel are not known."""
+    if wrong := beyond_squares(X, y):
+        raise InputError(wrong)
 
 
 def check_labels(y: Float, who: str) -> None:

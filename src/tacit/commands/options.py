@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tacit.errors import InputError
 
+_MOST_LEVELS = 100_000
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -30,6 +32,29 @@ def seed_number(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"must be a whole number, 0 or more, got {text!r}")
     return int(text)
+
+
+def levels(text: str) -> list[float]:
+    """FROM:TO:COUNT, geometrically spaced, or numbers with commas between them."""
+    try:
+        if ":" not in text:
+            return [float(part) for part in text.split(",")]
+        start, end, number = text.split(":")
+        first, last, count = float(start), float(end), int(number)
+        good = 0 < first < math.inf and 0 < last < math.inf and count > 0
+    except ValueError:
+        good = False
+    if not good:
+        raise argparse.ArgumentTypeError(
+            f"must be FROM:TO:COUNT with positive ends, or numbers with commas, got {text!r}"
+        )
+    if count > _MOST_LEVELS:
+        raise argparse.ArgumentTypeError(
+            f"asks for {count:,} values; at most {_MOST_LEVELS:,} are computed at once"
+        )
+    import numpy as np
+
+    return [float(level) for level in np.geomspace(first, last, count)]
 
 
 def add_data(command: Any) -> None:

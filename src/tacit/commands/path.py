@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from tacit.commands.models import add_model, model_of
-from tacit.commands.options import DONE, FAILED, add_command, add_data, claim_outputs
+from tacit.commands.options import DONE, FAILED, add_command, add_data, claim_outputs, levels
 
 
 def add(commands: Any) -> Any:
@@ -31,7 +31,7 @@ def add(commands: Any) -> Any:
     add_model(command, ("diagonal", "untied"))
     command.add_argument(
         "--mu",
-        type=_levels,
+        type=levels,
         default="10:1e-6:50",
         metavar="FROM:TO:COUNT",
         help="geometrically spaced, or numbers with commas between them (default: %(default)s)",
@@ -42,20 +42,6 @@ def add(commands: Any) -> Any:
     command.add_argument("--json", metavar="FILE", help="write the path as JSON; - for standard output")
     command.add_argument("--plot", metavar="FILE", help="draw the path (png, pdf, svg)")
     return command
-
-
-def _levels(text: str) -> list[float]:
-    try:
-        if ":" in text:
-            import numpy as np
-
-            first, last, count = text.split(":")
-            return [float(mu) for mu in np.geomspace(float(first), float(last), int(count))]
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"must be FROM:TO:COUNT with positive ends, or numbers with commas, got {text!r}"
-        ) from None
 
 
 def _run(options: argparse.Namespace) -> int:

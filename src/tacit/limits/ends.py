@@ -10,6 +10,7 @@ from tacit.errors import NotConvergedError
 from tacit.limits.equations import Equations, newton_direction
 from tacit.limits.newton import Separable
 from tacit.limits.separable import Solution, minimize_separable
+from tacit.potentials.radial import length
 
 _LARGE = 2_000_000  # entries of X
 _PASSES = 6
@@ -40,7 +41,7 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
         if passes > 1 and np.abs(rest).max() >= np.abs(left).max():
             break
         w, nu, left, passes = further, nu + step, rest, passes + 1
-        if passes > 1 and (np.abs(left) <= _EPS * equations.row_norms * np.linalg.norm(w)).all():
+        if passes > 1 and (np.abs(left) <= _EPS * equations.row_norms * length(np, w)).all():
             break
     return Solution(w, nu, passes, True)
 
