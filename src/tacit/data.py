@@ -335,6 +335,8 @@ def _what_is_wrong(entry: Any) -> str:
 
     if pd.api.types.is_scalar(entry) and pd.isna(entry):
         return "is missing"
+    if isinstance(entry, str) and _is_number(entry):  # one that floats cannot hold, left as text by pandas
+        entry = float(entry)
     if isinstance(entry, float | np.floating):
         return f"is {entry}, not a finite number"
     return f"is {shortened(repr(entry), 60)}, not a number"
