@@ -1,16 +1,20 @@
 """Data files: the same numbers back, and one readable line for whatever is wrong with one."""
 
 import gc
+import json
 import os
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import tacit
 from tacit.data import read_table
+from tacit.outputs import write_json
 
 NAMES = ("height", "weight", "größe, cm", "x 4")
 FRAME = pd.DataFrame(np.random.default_rng(0).standard_normal((5, 4)) * 1e3, columns=NAMES)
@@ -76,6 +80,21 @@ def test_every_float_comes_back_to_its_last_bit(tmp_path, name):
         path.write_text(f"a{between}response\n{''.join(lines)}")
     table = read_table(path, "response")
     assert table.X[:, 0].tobytes() == table.y.tobytes() == values.tobytes()
+
+
+def test_json_and_netcdf_hold_every_float_to_its_last_bit(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    values = telling_floats()
+    write_json({"values": values}, "v.json")
+    assert np.array(json.loads(Path("v.json").read_text())["values"]).tobytes() == values.tobytes()
+    run = tacit.flow(tacit.Diagonal(2, 0.3), FRAME.iloc[:2, :4] / 1e3, [1 / 3, -0.7], until=5)
+    Path("v.nc").write_bytes(run.to_xarray().to_netcdf(engine="scipy"))
+    write_json(run.to_dict(), "run.json")
+    text = json.loads(Path("run.json").read_text())
+    with xr.open_dataset("v.nc", engine="scipy") as data:
+        for name in ("predictor", "accuracy", "time"):
+            expected = getattr(run, name).tobytes()
+            assert data[name].values.astype("=f8").tobytes() == np.array(text[name]).tobytes() == expected
 
 
 def test_numbers_with_more_digits_than_a_float_has_are_rounded_once(tmp_path):
