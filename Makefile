@@ -1,27 +1,31 @@
 # Everything runs in a local virtual environment; only python3 and make are needed.
 PYTHON ?= python3
 VENV := .venv
+CONSTRAINTS := constraints.txt
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # One BLAS thread: fastest at these sizes, and the tests already use every core.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test fuzz lint bench clean
+.PHONY: help setup demo test test-kernels test-oldest test-newest fuzz lint bench clean
 
 help:
-	@echo "make demo   the main job on built-in data: limits from the kernel to the rich regime, and one flow"
-	@echo "make test   all tests"
-	@echo "make fuzz   the property tests on many more examples, new ones in each run"
-	@echo "make lint   ruff and mypy"
-	@echo "make bench  Tacit against what one would use instead, side by side"
-	@echo "make clean  remove the virtual environment and all outputs"
+	@echo "make demo          the main job on built-in data: limits from the kernel to the rich regime, and one flow"
+	@echo "make test          all tests"
+	@echo "make test-kernels  the numerical tests as other CPUs would run them (KERNELS=--short: two of them)"
+	@echo "make test-oldest   all tests with the oldest dependencies that are allowed (PYTHON=python3.11)"
+	@echo "make test-newest   all tests with the newest ones there are (PYTHON=python3.13, say)"
+	@echo "make fuzz          the property tests on many more examples, new ones in each run"
+	@echo "make lint          ruff and mypy"
+	@echo "make bench         Tacit against what one would use instead, side by side"
+	@echo "make clean         remove the virtual environment and all outputs"
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tacit needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS:%=-c %) -e '.[dev]'
 	touch $@
 
 demo: setup
@@ -29,6 +33,15 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest
+
+test-kernels: setup
+	$(BIN)/python tests/kernels.py $(KERNELS)
+
+test-oldest:
+	$(MAKE) test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
+
+test-newest:
+	$(MAKE) test VENV=.venv-newest CONSTRAINTS=
 
 fuzz: setup
 	TACIT_FUZZ=$${TACIT_FUZZ:-20} $(BIN)/python -m pytest -m hypothesis
@@ -44,4 +57,4 @@ bench: setup
 	$(BIN)/python benchmarks/flow.py --quick
 
 clean:
-	rm -rf $(VENV) tacit-output
+	rm -rf $(VENV) .venv-oldest .venv-newest tacit-output

@@ -1,14 +1,20 @@
 """Data files: the same numbers back, and one readable line for whatever is wrong with one."""
 
 import gc
+import json
 import os
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import tacit
 from tacit.data import read_table
+from tacit.outputs import write_json
 
 NAMES = ("height", "weight", "größe, cm", "x 4")
 FRAME = pd.DataFrame(np.random.default_rng(0).standard_normal((5, 4)) * 1e3, columns=NAMES)
@@ -50,6 +56,74 @@ def test_a_table_comes_back_with_its_numbers_and_names(tmp_path, name):
     np.testing.assert_array_equal(table.y, FRAME["response"])
     assert (table.features, table.target) == (NAMES, "response")
     assert table.X.dtype == table.y.dtype == np.float64
+
+
+def telling_floats():
+    """Floats whose text must be read with care: any bits, 17 digits, the ends of the range, half-ways."""
+    bits = np.random.default_rng(11).integers(0, 2**64, 4000, dtype=np.uint64).view(np.float64)
+    long = np.random.default_rng(12).uniform(1, 10, 2000) * 10.0 ** np.repeat(np.arange(-10, 10), 100)
+    ends = [5e-324, 2.2250738585072011e-308, 2.2250738585072014e-308, 1.7976931348623157e308]
+    known = [8.988465674311582e307, 1.448997445238699, 0.1 + 0.2, 4.35, 0.000035689, 2.2204460492503131e-16]
+    return np.concatenate([bits[np.isfinite(bits)], long, ends, known, [-0.0]])
+
+
+@pytest.mark.parametrize("name", ["d.csv", "d.tsv", "d.txt", "quoted.csv", "texts.parquet", "d.parquet"])
+def test_every_float_comes_back_to_its_last_bit(tmp_path, name):
+    """The text is Python's shortest that stands for the float, which Python itself reads back exactly."""
+    values, path = telling_floats(), tmp_path / name
+    texts = [repr(float(v)) for v in values]
+    if path.suffix == ".parquet":
+        pd.DataFrame({"a": texts if "texts" in name else values, "response": values}).to_parquet(path)
+    else:
+        between, quote = {".csv": ",", ".tsv": "\t", ".txt": ";"}[path.suffix], '"' * ("quoted" in name)
+        lines = (f"{quote}{text}{quote}{between}{text}\n" for text in texts)
+        path.write_text(f"a{between}response\n{''.join(lines)}")
+    table = read_table(path, "response")
+    assert table.X[:, 0].tobytes() == table.y.tobytes() == values.tobytes()
+
+
+def test_json_and_netcdf_hold_every_float_to_its_last_bit(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    values = telling_floats()
+    write_json({"values": values}, "v.json")
+    assert np.array(json.loads(Path("v.json").read_text())["values"]).tobytes() == values.tobytes()
+    run = tacit.flow(tacit.Diagonal(2, 0.3), FRAME.iloc[:2, :4] / 1e3, [1 / 3, -0.7], until=5)
+    Path("v.nc").write_bytes(run.to_xarray().to_netcdf(engine="scipy"))
+    write_json(run.to_dict(), "run.json")
+    text = json.loads(Path("run.json").read_text())
+    with xr.open_dataset("v.nc", engine="scipy") as data:
+        for name in ("predictor", "accuracy", "time"):
+            expected = getattr(run, name).tobytes()
+            assert data[name].values.astype("=f8").tobytes() == np.array(text[name]).tobytes() == expected
+
+
+def test_numbers_with_more_digits_than_a_float_has_are_rounded_once(tmp_path):
+    """Decimals a hair to either side of half-way between two floats, which only exact sums tell apart."""
+    path, rng = tmp_path / "d.csv", np.random.default_rng(13)
+    with localcontext(prec=60):
+        halves = [Decimal(float(low)) + Decimal(float(np.spacing(low))) / 2 for low in rng.uniform(1, 2, 200)]
+        texts = [str(near) for half in halves for near in (half.next_minus(), half.next_plus())]
+    path.write_text("a,response\n" + "".join(f"{text},0\n" for text in texts))
+    assert read_table(path, "response").X[:, 0].tolist() == [float(Fraction(text)) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("header", "between"),
+    [
+        ("the height,response", ", "),
+        ("the height;response", ";"),
+        ("the height\tresponse", "\t"),
+        ("the height|response", "|"),
+        ("height response", " "),
+        ("height   response ", "  "),
+    ],
+)
+def test_text_files_say_themselves_what_stands_between_fields(tmp_path, header, between):
+    lines = [header, f"1.5{between}2", f"3{between}4", ""]
+    (tmp_path / "d.txt").write_text("\n".join(lines), encoding="utf-8-sig")
+    table = read_table(tmp_path / "d.txt", "response")
+    np.testing.assert_array_equal(np.column_stack([table.X, table.y]), [[1.5, 2], [3, 4]])
+    assert table.features[0].endswith("height") and len(table.features) == 1
 
 
 @pytest.mark.parametrize("as_path", [str, lambda path: path])

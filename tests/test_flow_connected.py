@@ -1,5 +1,7 @@
 """Flows of networks whose weights meet: neurons, linear networks, factorizations; kinks, saddles, widths."""
 
+from types import MethodType
+
 import numpy as np
 import pytest
 from flow_oracles import (
@@ -15,6 +17,7 @@ from flow_oracles import (
     tangent_network,
 )
 from oracles import gaussian_problem
+from scipy.integrate import LSODA
 from scipy.linalg import expm
 
 import tacit
@@ -454,3 +457,23 @@ def test_a_first_step_of_almost_nothing_is_no_rest():
     assert run.converged
     exact = raw_flow([model.output, w], linear_neuron(), X, y, square, [45.0])
     assert distance(run.predictor[-1:], exact.predictor) < 1e-8
+
+
+@pytest.mark.parametrize("slope", [1.0, 0.5])
+def test_lsoda_never_gets_a_bound_method(monkeypatch, slope):
+    """SciPy before 1.17 crashes on one, and the process with it."""
+    given = []
+
+    class Watched(LSODA):
+        def __init__(self, fun, *arguments, jac=None, **options):
+            given.append(jac)
+            super().__init__(fun, *arguments, jac=jac, **options)
+
+    for form in ("weights", "sliding", "dual"):
+        monkeypatch.setattr(f"tacit.flows.{form}.LSODA", Watched)
+    X, y = gaussian_problem(4, 6, nonzero=2, seed=0)
+    tacit.flow(
+        tacit.Neuron(0.5, np.ones(6), slope), X, y, until=3, method="auto" if slope < 1 else "parameters"
+    )
+    tacit.flow(tacit.Diagonal(2, 0.3), X, y, until=3)
+    assert len(given) > 1 and not any(isinstance(jac, MethodType) for jac in given)

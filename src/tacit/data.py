@@ -19,12 +19,9 @@ from tacit.errors import InputError
 Float = NDArray[np.float64]
 Index = NDArray[np.intp]
 _COPIED = 1 << 26  # bytes
+_SQUARED = (1e-140, 1e140)  # numbers whose squares, and sums of many of them, are floats
 
-_TEXT: dict[str, dict[str, Any]] = {
-    ".csv": {"sep": ",", "low_memory": False},
-    ".tsv": {"sep": "\t", "low_memory": False},
-    ".txt": {"sep": None, "engine": "python"},  # whatever stands between the first names
-}
+_TEXT = {".csv": ",", ".tsv": "\t", ".txt": None}  # None: whatever stands between the first names
 
 
 def as_floats(values: Any, name: str, *, ndim: tuple[int, ...]) -> Float:
@@ -105,7 +102,37 @@ def check_labelled(X: Any, y: Any) -> tuple[Float, Float]:
     """X and y as `check_problem` does, with labels −1 and +1."""
     X, y = check_problem(X, y)
     check_labels(y, "a maximum margin")
+    check_squares(X, y)
+    for n in np.flatnonzero(np.abs(X).max(axis=1) < _SQUARED[0]):
+        if X[n].any():
+            raise InputError(
+                f"the largest entry of sample {n} has the size {np.abs(X[n]).max():.0e}, and a margin of 1 "
+                "needs a predictor whose square floats cannot hold; drop it, or give it in another unit"
+            )
     return X, y
+
+
+def beyond_squares(X: Float, y: Float) -> str:
+    """What is wrong with the unit of X or y where floats cannot hold squares of their entries, or ""."""
+    for name, array in (("X", X), ("y", y)):
+        largest = float(np.abs(array).max(initial=0.0))
+        if largest != 0 and not _SQUARED[0] <= largest <= _SQUARED[1]:
+            where = f"X, its column {_column_of_largest(X)}," if name == "X" and largest > 1 else name
+            return (
+                f"the largest entry of {where} has the size {largest:.0e}, and floats cannot hold its "
+                "square; give it in another unit"
+            )
+    return ""
+
+
+def _column_of_largest(X: Float) -> int:
+    return int(np.unravel_index(np.abs(X).argmax(), X.shape)[1])
+
+
+def check_squares(X: Float, y: Float) -> None:
+    """Refuse data in a unit in which floats cannot hold squares: their loss and kernel are not known."""
+    if wrong := beyond_squares(X, y):
+        raise InputError(wrong)
 
 
 def check_labels(y: Float, who: str) -> None:
@@ -203,7 +230,7 @@ def _read_frame(path: Path) -> Any:
     if kind not in (".parquet", ".pq", *_TEXT):
         raise InputError(f"cannot tell what {path.name} is; name it .csv, .tsv, .parquet or .npz")
     try:
-        frame = _read_text(path, **_TEXT[kind]) if kind in _TEXT else pd.read_parquet(path)
+        frame = _read_text(path, _TEXT[kind]) if kind in _TEXT else pd.read_parquet(path)
     except InputError:
         raise
     except Exception as error:
@@ -230,10 +257,12 @@ def _reason(error: Exception) -> str:
     return shortened(reason.splitlines()[0], 120)
 
 
-def _read_text(path: Path, **options: Any) -> Any:
+def _read_text(path: Path, separator: str | None) -> Any:
     """A table in text, whose rows must not have more fields than its header has names."""
     import pandas as pd
 
+    options = {"engine": "c", "low_memory": False, **_exact_floats(pd.__version__)}
+    options |= _between_names(path) if separator is None else {"sep": separator}
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
@@ -246,6 +275,20 @@ def _read_text(path: Path, **options: Any) -> Any:
     header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
     _check_names(header.iloc[0].tolist(), path)  # as they stand there: pandas makes equal names differ
     return frame
+
+
+def _exact_floats(version: str) -> dict[str, Any]:
+    """What makes this pandas read back the float that was written: nothing from 3.1 on, where all ways do."""
+    major, minor = version.split(".")[:2]
+    return {} if (int(major), int(minor)) >= (3, 1) else {"float_precision": "round_trip"}
+
+
+def _between_names(path: Path) -> dict[str, Any]:
+    """What separates the names in the first line: a tab, ; or , or |, or else spaces."""
+    with path.open(encoding="utf-8-sig") as file:
+        first = next((line for line in file if line.strip()), "")
+    mark = next((mark for mark in "\t;,|" if mark in first.strip()), r"\s+")
+    return {"sep": mark, "skipinitialspace": True}
 
 
 def _check_names(names: list[str], path: Path) -> None:
@@ -281,7 +324,9 @@ def _as_numbers(column: Any) -> Float:
     if not pd.api.types.is_numeric_dtype(column):
         if column.dtype.kind != "O":  # dates and durations, which pandas would count in nanoseconds
             return np.full(len(column), np.nan)
-        column = pd.to_numeric(column.astype(object), errors="coerce")
+        entries = column.astype(object)
+        numeric = pd.to_numeric(entries, errors="coerce").notna()  # its own numbers may be a digit off
+        return np.array([float(v) if good else np.nan for v, good in zip(entries, numeric, strict=True)])
     return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
@@ -290,6 +335,8 @@ def _what_is_wrong(entry: Any) -> str:
 
     if pd.api.types.is_scalar(entry) and pd.isna(entry):
         return "is missing"
+    if isinstance(entry, str) and _is_number(entry):  # one that floats cannot hold, left as text by pandas
+        entry = float(entry)
     if isinstance(entry, float | np.floating):
         return f"is {entry}, not a finite number"
     return f"is {shortened(repr(entry), 60)}, not a number"

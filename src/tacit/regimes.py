@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data import Float, beyond_squares
 from tacit.kernels import turned
 from tacit.limits.ends import least_l1
 from tacit.limits.equations import prepare
@@ -26,7 +26,8 @@ _NEAR = 0.1  # an end within 10% gives the regime its name
 class Regime:
     """Which end of the scale a limit is close to.
 
-    name: "kernel", "rich" ("anti-kernel" for neurons and linear networks) or "intermediate".
+    name: "kernel", "rich" ("anti-kernel" for neurons and linear networks) or "intermediate"; "unknown" of a
+    limit that has not converged, or whose ends floats cannot hold, and then all numbers are NaN.
     distance_to_kernel and distance_to_rich: `relative_distance` of the limit to those at infinite and at zero
     scale (the minimum of the tangent kernel's norm, and of the norm that rich_end names: ℓ1 for diagonal
     networks, weighted for deep ones with a profile, ℓ2 for neurons and linear networks; the kernel end of
@@ -56,6 +57,8 @@ class Regime:
 
     def summary(self) -> str:
         """The regime in a line."""
+        if self.name == "unknown":
+            return "not known: it is told by the limit and its two ends, and one of them is not vouched for"
         if max(self.distance_to_kernel, self.distance_to_rich) < 1e-9:
             return f"{self.name}: both ends are this solution; the tangent kernel turns {self._turning()}"
         return (
@@ -73,9 +76,14 @@ class Regime:
         """Plain values, ready for JSON."""
         return {
             "name": self.name,
+            **{name: None if math.isnan(number) else number for name, number in self._numbers().items()},
+        }
+
+    def _numbers(self) -> dict[str, float]:
+        return {
             "distance_to_kernel": self.distance_to_kernel,
             "distance_to_rich": self.distance_to_rich,
-            "kernel_distance": None if math.isnan(self.kernel_distance) else self.kernel_distance,
+            "kernel_distance": self.kernel_distance,
         }
 
 
@@ -84,19 +92,36 @@ def regime(model: Any, X: Any, y: Any) -> Regime:
     return limit(model, X, y).regime
 
 
+@quiet
 def regime_of(result: Limit) -> Regime:
     """The regime of a limit that is already known."""
-    if is_connected(result.model):
-        to_kernel, to_least = (relative_distance(result.predictor, end) for end in connected_ends(result))
-        moved = kernel_turning(result)
-        name = _name(to_kernel, to_least, 0.0 if math.isnan(moved) else moved)
-        name = "anti-kernel" if name == "rich" else name
-        return Regime(name, to_kernel, to_least, moved, "ℓ2 (least norm)")
+    connected = is_connected(result.model)
+    rich_end = "ℓ2 (least norm)" if connected else "ℓ1"
+    unknown = Regime("unknown", math.nan, math.nan, math.nan, rich_end)
+    if not result.converged:
+        return unknown
+    try:
+        kernel, rich, moved = _connected(result) if connected else _diagonal(result)
+    except np.linalg.LinAlgError:  # numbers beyond the range of floats
+        return unknown
+    to_kernel, to_rich = (relative_distance(result.predictor, end) for end in (kernel, rich))
+    if math.isnan(to_kernel + to_rich):
+        return unknown
+    name = _name(to_kernel, to_rich, 0.0 if math.isnan(moved) else moved)
+    name = "anti-kernel" if connected and name == "rich" else name
+    return Regime(name, to_kernel, to_rich, moved, rich_end)
+
+
+def _connected(result: Limit) -> tuple[Float, Float, float]:
+    """Both ends, and how far the tangent kernel turns: NaN where no flow can tell."""
+    turning = math.nan if beyond_squares(result.X, result.y) else kernel_turning(result)
+    return *connected_ends(result), turning
+
+
+def _diagonal(result: Limit) -> tuple[Float, Float, float]:
     ends = ends_of(result)
-    to_kernel = relative_distance(result.predictor, ends.kernel)
-    to_rich = relative_distance(result.predictor, ends.rich)
-    moved = turned(*(weighted_gram(result.X, metric) for metric in ends.metrics))
-    return Regime(_name(to_kernel, to_rich, moved), to_kernel, to_rich, moved)
+    unit = np.abs(result.X).max() or 1.0  # kernels of large numbers would overflow
+    return ends.kernel, ends.rich, turned(*(weighted_gram(result.X / unit, m) for m in ends.metrics))
 
 
 def both_ends(result: Limit) -> tuple[Float, Float]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data import Float, beyond_squares
 
 if TYPE_CHECKING:
     from tacit.flows.sweeping import SweepingPath
@@ -25,7 +25,7 @@ def limit_report(result: Limit) -> str:
     lines = {
         "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}, rank {result.rank:,}",
         "model": describe() if describe else type(result.model).__name__,
-        "limit": f"‖w‖₁ {np.abs(w).sum():.4g}   ‖w‖₂ {np.linalg.norm(w):.4g}   {carriers(w.ravel())}",
+        "limit": f"{_norms(w)}   {carriers(w.ravel())}",
         "regime": result.regime.summary(),
         "certificate": (
             f"stationarity {result.stationarity:.0e}   feasibility {result.feasibility:.0e}   "
@@ -38,7 +38,8 @@ def limit_report(result: Limit) -> str:
     if result.distance > 0:
         lines["distance"] = f"the flow of this small start ends within {result.distance:.2g} of it"
     if not result.converged:
-        lines["NOT CONVERGED"] = f"this predictor is not vouched for: {result.reason}"
+        reason = beyond_squares(result.X, result.y) or result.reason
+        lines["NOT CONVERGED"] = f"this predictor is not vouched for: {reason}"
     return _aligned(lines)
 
 
@@ -54,7 +55,7 @@ def flow_report(result: Trajectory) -> str:
         "loss": f"{result.loss_function.name}, accuracy {first + 0.0:.4g} → {last:.6g} "
         f"(loss {_exponential(-last)})",
         "time": f"{_exponential(result.log_time[-1])}, recorded at {_count(len(result.accuracy), 'instant')}",
-        "predictor": f"‖w‖₁ {np.abs(w).sum():.4g}   ‖w‖₂ {np.linalg.norm(w):.4g}   {carriers(w.ravel())}",
+        "predictor": f"{_norms(w)}   {carriers(w.ravel())}",
         "fit": _fit(result),
         "kernel": f"the tangent kernel has turned by {result.final_kernel_distance:.3g} (1 − cos)",
         "conserved": _conserved(result),
@@ -71,7 +72,7 @@ def margin_report(result: Margin) -> str:
     lines = {
         "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}",
         "norm": f"{result.norm}, {result.value:.6g} at margin 1",
-        "predictor": f"‖w‖₁ {np.abs(w).sum():.4g}   ‖w‖₂ {np.linalg.norm(w):.4g}   {carriers(w)}",
+        "predictor": f"{_norms(w)}   {carriers(w)}",
         "support": f"{_count(len(result.support), 'sample')} of {samples:,}",
         "solutions": _solutions(result),
         "certificate": f"KKT residual {result.kkt:.0e}   error {result.error:.0e}   "
@@ -133,10 +134,7 @@ def _changes(events: Sequence[Any]) -> str:
 
 def _held(result: MarginPath, i: int) -> str:
     w = result.predictors[i]
-    return (
-        f"μ = {result.mu[i]:.4g}: ‖w‖₁ {np.abs(w).sum():.4g}   ‖w‖₂ {np.linalg.norm(w):.4g}   "
-        f"{_count(int(result.support[i].sum()), 'support vector')}"
-    )
+    return f"μ = {result.mu[i]:.4g}: {_norms(w)}   {_count(int(result.support[i].sum()), 'support vector')}"
 
 
 def _near_kernel(result: MarginPath, scale: float) -> str:
@@ -217,6 +215,13 @@ def _aligned(lines: dict[str, str], least: int = 0) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _norms(w: Float) -> str:
+    """‖w‖₁ and ‖w‖₂, also where their squares leave the range of floats."""
+    unit = float(np.abs(w).max(initial=0.0)) or 1.0
+    sums = (unit * float(norm) for norm in (np.abs(w / unit).sum(), np.linalg.norm(w / unit)))
+    return "   ".join(f"‖w‖{mark} {size:.4g}" for mark, size in zip("₁₂", sums, strict=True))
 
 
 def carriers(w: Float) -> str:

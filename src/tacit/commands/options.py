@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -38,16 +39,22 @@ def numbers(text: str) -> list[float]:
     try:
         if ":" not in text:
             return [float(part) for part in text.split(",")]
-        import numpy as np
-
-        first, last, count = text.split(":")
-        if int(count) > _MOST_NUMBERS:
-            raise argparse.ArgumentTypeError(f"must be at most {_MOST_NUMBERS:,} numbers, got {text!r}")
-        return [float(number) for number in np.geomspace(float(first), float(last), int(count))]
+        start, end, many = text.split(":")
+        first, last, count = float(start), float(end), int(many)
+        good = 0 < first < math.inf and 0 < last < math.inf and count > 0
     except ValueError:
+        good = False
+    if not good:
         raise argparse.ArgumentTypeError(
             f"must be FROM:TO:COUNT with positive ends, or numbers with commas, got {text!r}"
-        ) from None
+        )
+    if count > _MOST_NUMBERS:
+        raise argparse.ArgumentTypeError(
+            f"asks for {count:,} values; at most {_MOST_NUMBERS:,} are computed at once"
+        )
+    import numpy as np
+
+    return [float(number) for number in np.geomspace(first, last, count)]
 
 
 def add_data(command: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float, as_floats, check_labels, kept
+from tacit.data import Float, as_floats, check_labels, check_squares, kept
 from tacit.errors import InputError, NoPotentialError
 from tacit.flows.assemble import assemble
 from tacit.flows.dual import DualSquare
@@ -130,6 +130,7 @@ def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Float, Float]:
         raise InputError(f"y must hold {wanted} for each of the {len(X)} samples of X, got shape {y.shape}")
     if loss.separating:
         _check_labels(y, loss, outputs)
+    check_squares(X, y)
     return kept(X), kept(y)
 
 

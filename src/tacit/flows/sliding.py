@@ -86,7 +86,8 @@ class Sliding(WeightFlow):
         """Steps of LSODA, or of Radau IIA where LSODA gives up at once or does not notice stiffness."""
         sizes = np.full(len(unknowns), self.size / (np.abs(self.reach).max() or 1.0))
         sizes[0] = abs(float(self.first["a"])) or 1.0
-        jac = None if self.jacobian is None else self._rate_jacobian
+        # Not the bound method itself, at which LSODA of SciPy before 1.17 crashes.
+        jac = None if self.jacobian is None else lambda clock, unknowns: self._rate_jacobian(clock, unknowns)
         options: dict[str, Any] = {"rtol": self.rtol, "atol": 1e-3 * self.rtol * sizes, "jac": jac}
         solver, mark = LSODA(self._rate, clock, unknowns, 1e300, **options), clock
         try:

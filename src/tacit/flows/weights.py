@@ -143,7 +143,8 @@ class WeightFlow:
         options: dict[str, Any] = {"rtol": self.rtol, "atol": atol}
         if self.jacobian is None and unknowns.size > _IMPLICIT:
             return DOP853(self._rate, 0.0, unknowns, np.inf, **options)
-        jac = None if self.jacobian is None else self._rate_jacobian
+        # Not the bound method itself, at which LSODA of SciPy before 1.17 crashes.
+        jac = None if self.jacobian is None else lambda clock, unknowns: self._rate_jacobian(clock, unknowns)
         return LSODA(self._rate, 0.0, unknowns, 1e300, jac=jac, **options)
 
     def _natural_size(self) -> float:
@@ -236,7 +237,7 @@ class WeightFlow:
     @cached_property
     def _speed(self) -> float:
         """The largest velocity of a weight at the start."""
-        return float(np.abs(self._of_weights(self.velocity(self.start))).max())
+        return float(np.abs(self.velocity(self.start)).max())
 
     def _gaining(self, velocity: Float, outputs: Float) -> float:
         """The rate at which the accuracy grows: small steps may still be all that is missing."""

@@ -16,6 +16,7 @@ from tacit.limits.normal import newton_direction
 from tacit.limits.separable import minimize_separable
 from tacit.limits.solution import Solution, none
 from tacit.numerics.pairs import Pair
+from tacit.potentials.radial import length
 
 _LARGE = 2_000_000  # entries of X
 _PASSES = 6
@@ -45,7 +46,7 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
         if passes > 1 and np.abs(rest).max() >= np.abs(left).max():
             break
         w, nu, left, passes = further, nu + step, rest, passes + 1
-        if passes > 1 and (np.abs(left) <= _EPS * equations.row_norms * np.linalg.norm(w)).all():
+        if passes > 1 and (np.abs(left) <= _EPS * equations.row_norms * length(np, w)).all():
             break
 
     def assess() -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -182,8 +183,21 @@ def check_path(X: Any, y: Any, mu: Any) -> tuple[Float, Float, Float]:
     levels = np.atleast_1d(as_floats(mu, "mu", ndim=(0, 1))).copy()
     if levels.size == 0 or not (levels > 0).all():
         raise InputError("mu must hold positive numbers, at least one")
+    samples, features = X.shape
+    _check_memory(len(levels) * (features + 2 * samples), f"a path of {len(levels):,} values of μ")
     check_separable(X, y)
     return kept(X), kept(y), levels
+
+
+def _check_memory(numbers: int, what: str) -> None:
+    """Refuse what takes more numbers than the memory of this machine holds; the message says how much."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return
+    if 8 * numbers > memory:
+        need, has = (f"{size / 2**30:,.0f} GiB" for size in (8 * numbers, memory))
+        raise InputError(f"{what} would take {need} of memory, and this machine has {has}; ask for fewer")
 
 
 def geometry_of(depth: Any, model: Any, features: int) -> Separable:
