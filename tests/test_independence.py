@@ -32,9 +32,11 @@ def test_rows_are_orthonormal_and_have_all_their_digits(seed, digits):
     X = nearly_equal(seed, 10.0**-digits)
     found = combine(X, np.ones(len(X)))
     assert len(found.rows) == len(X)
-    assert np.abs(found.rows @ found.rows.T - np.eye(len(X))).max() <= 1e-8  # the factor of one pass
+    units = np.exp2(np.frexp(np.abs(X).max(axis=0))[1])
+    turned = found.rows / units
+    assert np.abs(turned @ turned.T - np.eye(len(X))).max() <= 1e-8  # the factor of one pass
     wrong = np.abs((exact_rows(found, X) - np.vectorize(Fraction)(found.rows)).astype(float))
-    assert wrong.max() <= 1e-15  # T is as large as 1e16, and its products have 32 digits
+    assert (wrong / units).max() <= 1e-15  # T is as large as 1e16, and its products have 32 digits
 
 
 @pytest.mark.parametrize("gap", [0.0, 1e-17])
@@ -68,4 +70,12 @@ def test_a_table_of_many_scales():
     """Columns of a Vandermonde matrix: condition number 1e17, all rows independent."""
     X = np.vander(np.linspace(0.1, 1, 14), 14)
     found = combine(X, np.ones(14))
-    assert len(found.rows) == 14 and np.linalg.cond(found.rows) < 1 + 1e-6
+    units = np.exp2(np.frexp(np.abs(X).max(axis=0))[1])
+    assert len(found.rows) == 14 and np.linalg.cond(found.rows / units) < 1 + 1e-6
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e5, 1e150, 1e300])
+def test_units_of_features_do_not_make_samples_dependent(unit):
+    X = np.random.default_rng(0).standard_normal((4, 7))
+    X[:, 2] *= unit
+    assert len(combine(X, np.ones(4)).rows) == 4

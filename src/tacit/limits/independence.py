@@ -26,7 +26,10 @@ _PASSES = 40
 
 @dataclass(frozen=True, eq=False)
 class Combinations:
-    """T and T X in floats, an orthonormal basis of the rows but for rounding; and the T that X annuls."""
+    """T and T X in floats, and the T that X annuls.
+
+    T X is an orthonormal basis of the rows, but for rounding, if features are measured in units of their size.
+    """
 
     T: Pair
     rows: Float
@@ -41,7 +44,9 @@ def combine(X: Float, scale: Float) -> Combinations:
     So does the sum of all samples, scale·X, if features have been centred: what that leaves is rounding of
     numbers that were larger and are not known any more.
     """
-    count = len(X)
+    count, sizes = len(X), np.abs(X).max(axis=0)
+    units = np.exp2(np.frexp(np.where(sizes > 0, sizes, 1.0))[1])
+    X = X / units
     centred = bool((np.abs(scale @ X) <= _CENTRED * (scale @ np.abs(X))).all())
     basis, vanishing = Pair.of(np.zeros((0, count))), Pair.of(scale[None][: int(centred)])
     rows = np.zeros((0, X.shape[1]))
@@ -57,7 +62,7 @@ def combine(X: Float, scale: Float) -> Combinations:
         new = product(factor, rest[order[:apart]])
         basis, rows = _stacked(basis, new), np.vstack([rows, product(new, X).value])
         rest = rest[order[apart:]]
-    return Combinations(basis, rows, _stacked(vanishing, rest))
+    return Combinations(basis, rows * units, _stacked(vanishing, rest))
 
 
 def _remainders(X: Float, basis: Pair, rows: Float, rest: Pair) -> tuple[Pair, Float]:
