@@ -69,7 +69,7 @@ def test_public_names_are_these():
         (tacit.support_stability, "X, y, *, depth, model, down_to"),
         (
             tacit.flow,
-            "model, X, y, *, loss, until, at, rtol, linearized, method, step, most_steps",
+            "model, X, y, *, loss, until, at, times, rtol, linearized, method, step, most_steps",
         ),
         (tacit.Neuron, "output, weights, slope"),
         (tacit.Neuron.from_scale, "scale, shape, direction, sign, slope"),
