@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 KERNELS = ("Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen", "SkylakeX", "Cooperlake")
-TELLING = ("limit_rounding", "limit_faces", "nonnegative", "potentials", "potentials_radial", "separation")
+TELLING = ("limit_rounding", "limit_faces", "nonnegative", "potentials_radial", "certify", "cli_flow")
 _LOOK = """
 import numpy as np, scipy.linalg
 A = np.random.default_rng(0).standard_normal((200, 200))

@@ -117,16 +117,13 @@ def beyond_squares(X: Float, y: Float) -> str:
     for name, array in (("X", X), ("y", y)):
         largest = float(np.abs(array).max(initial=0.0))
         if largest != 0 and not _SQUARED[0] <= largest <= _SQUARED[1]:
-            where = f"X, its column {_column_of_largest(X)}," if name == "X" and largest > 1 else name
+            column = int(np.abs(X).max(axis=0).argmax()) if X.ndim == 2 else 0
+            where = f"X, its column {column}," if name == "X" and X.ndim == 2 and largest > 1 else name
             return (
                 f"the largest entry of {where} has the size {largest:.0e}, and floats cannot hold its "
                 "square; give it in another unit"
             )
     return ""
-
-
-def _column_of_largest(X: Float) -> int:
-    return int(np.unravel_index(np.abs(X).argmax(), X.shape)[1])
 
 
 def check_squares(X: Float, y: Float) -> None:
