@@ -123,8 +123,9 @@ class TestTheorem2:
         assert gap(neuron_end(a, w, X, y, -1), run.predictor) < 1e-8
         assert gap(neuron_end(a, w, X, y, 1), run.predictor) > 0.1
         assert square(a * (X @ w), y)[0] < square(0 * y, y)[0]  # no flip without a loss above that of 0
-        with pytest.raises(tacit.NoPotentialError):
-            tacit.limit(model, X, y)
+        assert outside(X, model.potential().gradient(run.predictor)) > 0.02  # of the divergence from w̃(0)
+        assert outside(X, tacit.Neuron(-a, w).potential().gradient(run.predictor)) < 1e-8  # from −w̃(0)
+        assert gap(tacit.limit(model, X, y).predictor, run.predictor) < 1e-8
 
     @pytest.mark.parametrize("delta", ["1e-6", "0.5", "9"])
     def test_lemma_3_has_the_limit_root_delta(self, delta):
