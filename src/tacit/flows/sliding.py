@@ -16,6 +16,7 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 from scipy.integrate import LSODA, Radau
 from scipy.optimize import brentq
@@ -133,6 +134,11 @@ class Sliding(WeightFlow):
         full[0, 1:] += (p * gates) @ self.reach
         full[1:, 0] += self._gated(p) @ self.reach
         return full
+
+    def _free(self) -> Float:
+        """Those in which samples that slide stay on their kink; off it, both sides push them back."""
+        held = np.column_stack([np.zeros((self.side == 0).sum()), self.reach[self.side == 0]])
+        return scipy.linalg.null_space(held) if len(held) else np.eye(self.start.size)
 
     def _gates(self, p: Float) -> Float:
         return self._gated(p) / np.where(p == 0, 1.0, p)

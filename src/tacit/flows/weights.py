@@ -223,8 +223,14 @@ class WeightFlow:
         if self.relative or theta.size > _IMPLICIT:
             return None
         matrix = self._differences(theta) if self.jacobian is None else self.jacobian(theta)
+        free = self._free()
+        matrix = matrix if free is None else free.T @ matrix @ free
         values = np.linalg.eigvalsh((matrix + matrix.T) / 2)
         return float(values[-1]) if values[-1] > _FLAT * np.abs(values).max() else 0.0
+
+    def _free(self) -> Float | None:
+        """A basis of the directions in which the unknowns may move; None for all."""
+        return None
 
     def _differences(self, theta: Float) -> Float:
         """The derivative of the velocity, from central differences."""
