@@ -28,7 +28,7 @@ _PASSES = 40
 class Combinations:
     """T and T X in floats, and the T that X annuls.
 
-    T X is an orthonormal basis of the rows, but for rounding, if features are measured in units of their size.
+    T X is an orthonormal basis of the rows, but for rounding, in units of the size of each feature.
     """
 
     T: Pair
