@@ -167,7 +167,7 @@ class TestMetrics:
             exact = np.array([float(v) for v in push * mp.lu_solve(rows * push, mp.matrix(y.tolist()))])
         found = tacit.limit(Quadratic(B), X, y)
         assert found.converged
-        # Residuals have twice the digits of floats: 240 problems came out correctly rounded, on three kernels.
+        # Residuals have twice the digits of floats: 240 problems were correctly rounded, on three kernels.
         assert gap(found.predictor, exact) < 1e-15
 
     def test_a_metric_that_floats_cannot_invert(self):

@@ -29,6 +29,7 @@ _LOOSE = (
     1e3  # relative change of w for a relative change of its slope, from which on rounding of slopes counts
 )
 Move = Callable[[Float, Float], Float]
+Step = Callable[[Float, Float], tuple[Pair, Float, Float]]
 
 
 @quiet
@@ -62,8 +63,8 @@ def forward_error(
 
 
 @quiet
-def diagonal_move(equations: Equations, W: Float, w: Float, slope: Float | float) -> Move:
-    """For an inverse Hessian that is diagonal, at slopes of this size.
+def diagonal_step(equations: Equations, W: Float, w: Float, slope: Float | float) -> Step:
+    """For an inverse Hessian that is diagonal, at slopes of this size: dν, and the change of the slopes.
 
     Coordinates that are too stiff to take up a change of the last bits do so when their slopes have changed
     by as much as they are: none is taken for stiffer than that. The changes of slopes that a rounding of
@@ -74,7 +75,7 @@ def diagonal_move(equations: Equations, W: Float, w: Float, slope: Float | float
     loose = np.flatnonzero(W * size > _LOOSE * np.abs(w).max())
     factor = factorize(equations.X, W, careful=len(loose) > 0)
 
-    def move(rho: Float, g: Float) -> Float:
+    def step(rho: Float, g: Float) -> tuple[Pair, Float, Float]:
         nu, change = factor.direction(rho, g)
         total = Pair.of(nu)
         for _ in range(_REFINED if len(loose) else 0):
@@ -84,9 +85,15 @@ def diagonal_move(equations: Equations, W: Float, w: Float, slope: Float | float
             total, change = total + nu, change + more
             if np.abs(W * more).max() <= _SETTLED * np.abs(W * change).max():
                 break
-        return W * change
+        return total, change, W * change
 
-    return move
+    return step
+
+
+def diagonal_move(equations: Equations, W: Float, w: Float, slope: Float | float) -> Move:
+    """The change of w in that step."""
+    step = diagonal_step(equations, W, w, slope)
+    return lambda rho, g: step(rho, g)[2]
 
 
 def slope_rounding(equations: Equations, nu: Float) -> Float:

@@ -92,7 +92,7 @@ def newton_step(equations: Equations, potential: Separable, state: State) -> tup
     w, W = potential.predictor(state.u), potential.inverse_hessian(state.u)
     rho = residual(equations, w)
     direction, change = newton_direction(X, W, rho, state.gap)
-    u, moved = _move(state.u, change / potential.weight, potential.power)
+    u, moved = move(state.u, change / potential.weight, potential.power)
     size = float(np.abs(W * change).sum() / np.abs(w).sum())
     return State(u, state.nu + direction, change - potential.weight * moved), size
 
@@ -113,7 +113,7 @@ def _rounding(equations: Equations, w: Float) -> Float:
     return 2 * _EPS * (products + np.abs(equations.y))
 
 
-def _move(u: Float, delta: Float, power: float) -> tuple[Float, Float]:
+def move(u: Float, delta: Float, power: float) -> tuple[Float, Float]:
     """Rapidities after the slopes were asked to change by delta, and by how much they really changed."""
     sign = np.where(u != 0, np.sign(u), np.where(delta >= 0, 1.0, -1.0))
     size, ask = np.abs(u), sign * delta
@@ -199,7 +199,7 @@ def polish(
         stalled = size < _STALLED and idle > _PATIENCE
         if size < _SETTLED or stalled:
             closed = close_gaps(potential, state)
-            settled = _gaps_closed(potential, closed)
+            settled = gaps_closed(potential, closed)
             if settled or stalled:
                 return closed, step, settled
     return state, steps, False
@@ -222,7 +222,8 @@ def close_gaps(potential: Separable, state: State) -> State:
     return State(np.where(free, sign * new, state.u), state.nu, np.where(free, 0.0, state.gap))
 
 
-def _gaps_closed(potential: Separable, state: State) -> bool:
+def gaps_closed(potential: Separable, state: State) -> bool:
+    """Are all slopes those of their coordinates, to eleven digits of the largest?"""
     gradient = potential.weight * rapidity.slope(np, np.abs(state.u), potential.power)
     return bool(np.abs(state.gap).max() <= 1e-11 * gradient.max())
 

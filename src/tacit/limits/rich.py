@@ -17,10 +17,20 @@ from scipy.linalg import lstsq
 
 from tacit.data import Float
 from tacit.limits import barrier
-from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
+from tacit.limits.accuracy import diagonal_move, diagonal_step, forward_error, slope_rounding
 from tacit.limits.equations import Equations
 from tacit.limits.face import choose_on_face
-from tacit.limits.newton import Separable, State, exact_gap, polish, rapidity_at, residual
+from tacit.limits.newton import (
+    Separable,
+    State,
+    close_gaps,
+    exact_gap,
+    gaps_closed,
+    move,
+    polish,
+    rapidity_at,
+    residual,
+)
 from tacit.limits.normal import factorize, newton_direction
 from tacit.limits.solution import Assess
 from tacit.numerics.pairs import Pair
@@ -33,6 +43,7 @@ _UNRESOLVED = 1e-11  # relative residual that degenerate data may leave
 _NEGLIGIBLE = 1e-15  # the same where the scale is lowered in the end
 _DEPENDENT = 1e-12  # relative size of what large coordinates do not determine
 _RESOLVED, _ON_FACE, _LAST = -26.0, -40.0, -52.0  # log slacks: of the path, on a face, and in pairs of floats
+_SHARP, _BLUNT = 1e-13, 1e-6  # relative size of a last step that is worth taking, and that is none
 _REFINED = 3  # passes in which multipliers are fitted to given slopes
 _STRIDE, _SHORTEST, _TRIED = 14.0, 0.1, 30  # steps in the log slack, and steps of Newton in each
 _PAIRS = 2.0**-100  # rounding of a product of pairs
@@ -87,6 +98,7 @@ def _deep(equations: Equations, potential: Separable, kernel: Float) -> End:
         if end is not None:
             return end
     if settled:
+        state = _sharpened(equations, final, state)
         w, change = final.predictor(state.u), 0.0
         if final is not potential:
             needed, change = _needed(equations, final, state.u)
@@ -97,6 +109,18 @@ def _deep(equations: Equations, potential: Separable, kernel: Float) -> End:
             return End(w, nu, taken, True, lambda: change + _error(equations, final, u, nu))
     w, nu = _from_large(equations, potential, inside.predictor, inside.nu)
     return finished(equations, potential, w, nu, taken, _misfit(equations, w) < 10 * _UNRESOLVED)
+
+
+def _sharpened(equations: Equations, potential: Separable, state: State) -> State:
+    """One more step, in which changes of large coordinates have all digits, where there is one to take."""
+    w, gap = potential.predictor(state.u), exact_gap(equations, potential, state.u, state.nu)
+    step = diagonal_step(equations, potential.inverse_hessian(state.u), w, potential.weight)
+    nu, change, moved = step(residual(equations, w), gap)
+    if not _SHARP < np.linalg.norm(moved) / np.linalg.norm(w) < _BLUNT:
+        return state
+    u, nu = move(state.u, change / potential.weight, potential.power)[0], state.nu + nu
+    better = close_gaps(potential, State(u, nu, exact_gap(equations, potential, u, nu)))
+    return better if gaps_closed(potential, better) else state
 
 
 def _descend(
@@ -141,8 +165,8 @@ def _error(equations: Equations, potential: Separable, u: Float, nu: Pair) -> fl
     if potential.power != np.inf:
         rounding = _PAIRS * (np.abs(equations.samples).T @ np.abs(equations.multipliers(nu).high))
     w = potential.predictor(u)
-    move = diagonal_move(equations, potential.inverse_hessian(u), w, potential.weight)
-    return forward_error(equations, move, w, gap, rounding)
+    moved = diagonal_move(equations, potential.inverse_hessian(u), w, potential.weight)
+    return forward_error(equations, moved, w, gap, rounding)
 
 
 @quiet
@@ -171,8 +195,8 @@ def finished(
     def assess() -> float:
         slopes = equations.X.T @ multipliers
         gap = slopes + potential.offset - potential.weight * rapidity.slope(np, u, potential.power)
-        move = diagonal_move(equations, potential.inverse_hessian(u), w, slopes)
-        return forward_error(equations, move, w, gap, slope_rounding(equations, multipliers))
+        moved = diagonal_move(equations, potential.inverse_hessian(u), w, slopes)
+        return forward_error(equations, moved, w, gap, slope_rounding(equations, multipliers))
 
     return End(w, Pair.of(multipliers), taken, settled, assess)
 
@@ -238,8 +262,8 @@ def _needed(equations: Equations, here: Separable, u: Float) -> tuple[NDArray[np
     does what shows in the derivative of w by the logarithm of the scale.
     """
     w = here.predictor(u)
-    move = diagonal_move(equations, here.inverse_hessian(u), w, here.weight)
-    kept = move(equations.X @ w, np.zeros_like(w))
+    moved = diagonal_move(equations, here.inverse_hessian(u), w, here.weight)
+    kept = moved(equations.X @ w, np.zeros_like(w))
     size = np.abs(w)
     needed = (np.abs(kept - w) < 0.5 * size) & (size > _NEGLIGIBLE * size.max())
     return needed, float(here.power * np.linalg.norm((kept - w)[needed]) / np.linalg.norm(w))
