@@ -56,7 +56,7 @@ def case(seed):
     """N/d from 1.1 to 50, scales from 1e-3 to 1e2; targets from pure noise to nearly fitted."""
     rng = np.random.default_rng([2021, seed])
     kind = KINDS[seed % len(KINDS)]
-    d = int(rng.integers(1, 9)) if kind != "narrow" else int(rng.integers(4, 9))
+    d = int(rng.integers(*{"narrow": (4, 9), "leaky": (1, 4)}.get(kind, (1, 9))))
     N = max(int(np.ceil(d * np.exp(rng.uniform(np.log(1.1), np.log(50))))), d + 1)
     X = rng.standard_normal((N, d)) * np.exp(rng.uniform(-1, 1, d))
     scale, noise = 10 ** rng.uniform(-3, 2), 10 ** rng.uniform(-2, 1)
