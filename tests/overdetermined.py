@@ -56,7 +56,7 @@ def case(seed):
     """N/d from 1.1 to 50, scales from 1e-3 to 1e2; targets from pure noise to nearly fitted."""
     rng = np.random.default_rng([2021, seed])
     kind = KINDS[seed % len(KINDS)]
-    d = int(rng.integers(1, 9)) if kind != "narrow" else int(rng.integers(4, 9))
+    d = int(rng.integers(*{"narrow": (4, 9), "leaky": (1, 4)}.get(kind, (1, 9))))
     N = max(int(np.ceil(d * np.exp(rng.uniform(np.log(1.1), np.log(50))))), d + 1)
     X = rng.standard_normal((N, d)) * np.exp(rng.uniform(-1, 1, d))
     scale, noise = 10 ** rng.uniform(-3, 2), 10 ** rng.uniform(-2, 1)
@@ -95,16 +95,16 @@ def merged(X, y):
     return rows, sums / counts
 
 
-def leaky_end(model, X, y, *, eps=1e-9, rtol=1e-10):
+def leaky_end(model, X, y, *, eps=1e-8):
     """Where the neuron a·σ(w·x) comes to rest, the kink of σ rounded: Radau on the raw weights."""
     slope, N = model.slope, len(y)
     high, low = (1 + slope) / 2, (1 - slope) / 2
-    width = eps * max(np.abs(X @ model.weights).max(), 1.0)
+    size = max(np.abs(X @ model.weights).max(), 1.0)
 
     def parts(state):
         t = X @ state[1:]
-        size = np.hypot(t, width)
-        return high * t + low * size, high + low * t / size, low * width**2 / size**3
+        length = np.hypot(t, eps * size)
+        return high * t + low * length, high + low * t / length, low * (eps * size) ** 2 / length**3
 
     def velocity(_, state):
         value, rise, _ = parts(state)
@@ -118,14 +118,22 @@ def leaky_end(model, X, y, *, eps=1e-9, rtol=1e-10):
         inner = (X.T * (r * state[0] * bend - (state[0] * rise) ** 2 / N)) @ X
         return np.block([[np.atleast_2d(-value @ value / N), cross[None]], [cross[:, None], inner]])
 
+    def still(_, state):
+        """Newton's step, relative: how far it is to the rest; without (a, −w), which changes no output."""
+        flat = np.append(state[0], -state[1:]) / np.linalg.norm(state)
+        matrix = jacobian(0, state)
+        values, vectors = np.linalg.eigh(matrix - np.linalg.norm(matrix) * np.outer(flat, flat))
+        if values[-1] >= 0:
+            return 1.0
+        return np.linalg.norm(vectors.T @ velocity(0, state) / values) / np.linalg.norm(state) - 1e-9
+
+    still.terminal = True
     state = np.append(model.output, model.weights)
-    rate = np.abs(np.linalg.eigvalsh(jacobian(0, state))).max()
-    for _ in range(12):  # until given ten times the time nothing changes
-        before, span = state, 100 / rate
-        run = solve_ivp(velocity, (0, span), state, "Radau", jac=jacobian, rtol=rtol, atol=1e-3 * rtol)
-        state, rate = run.y[:, -1], rate / 10
-        if np.linalg.norm(state - before) < 1e-10 * np.linalg.norm(state):
-            break
+    options = {"jac": jacobian, "events": still, "rtol": 1e-10, "atol": 1e-13}
+    run = solve_ivp(velocity, (0, 1e9), state, "Radau", **options)
+    if run.status != 1:
+        raise ArithmeticError("the flow did not come to rest")
+    state = run.y[:, -1]
     return state[0] * state[1:]
 
 

@@ -18,6 +18,7 @@ from tacit.potentials.arrays import quiet
 _EPS = float(np.finfo(float).eps)
 _STILL = 1e-10  # the part of a weight's whole movement below which it stands still, given as much time again
 _IDLE = 1e-3  # the gain in accuracy, given as much time again, that counts as none
+_UNCHANGED = 1e-9  # of an accuracy
 _FLAT = 1e-6  # of the largest curvature, below which one is rounding
 _IMPLICIT = 600  # unknowns up to which an implicit method can afford its Jacobian, without a formula for it
 
@@ -85,6 +86,7 @@ class WeightFlow:
         self.start = self.layout.flat(start)
         self.relative = problem.loss.separating
         self.rtol = max(1e-3 * problem.rtol, 1e-13)
+        self._quiet_since: tuple[float, float] | None = None  # clock and accuracy
 
     def begin(self) -> WeightState:
         """The state at the start."""
@@ -202,6 +204,21 @@ class WeightFlow:
         rests = (moving <= _STILL * moved + rounding).all() or moving.max() <= 1e-3 * _STILL * moved.max()
         if rests and self._gaining(velocity, outputs) * state.clock < _IDLE:
             self._rest(theta)
+        if not self.relative and self._stays_quiet(state, velocity, outputs):
+            self._rest(theta)
+
+    def _stays_quiet(self, state: WeightState, velocity: Float, outputs: Float) -> bool:
+        """Has the gradient been what the tolerance makes of 0, and the loss the same, for long?"""
+        pulled = np.abs(self.problem.loss.pull(outputs, self.problem.y))
+        sizes = {name: np.abs(w) for name, w in self.weights(state).items()}
+        terms = self.parametrization.pull(sizes, np.abs(self.X), pulled)
+        total = np.sqrt(sum(float(np.sum(np.square(term))) for term in terms.values()))
+        accuracy = float(self.problem.loss.accuracy(outputs, self.problem.y))
+        if np.linalg.norm(velocity) > self.rtol * total:
+            self._quiet_since = None
+            return False
+        clock, before = self._quiet_since = self._quiet_since or (state.clock, accuracy)
+        return state.clock > 10 * clock and accuracy - before < _UNCHANGED
 
     def _rest(self, theta: Float) -> None:
         """Every weight rests, and the loss is not zero: at a minimum for good, at a saddle perhaps not."""
