@@ -218,7 +218,7 @@ class TestOrthogonal:
         X, y = data(outputs=2, seed=8)
         inner = X.T @ np.random.default_rng(9).standard_normal((4, 1))
         outer = np.array([[1.0], [0.5]])
-        assert not tacit.flow(tacit.LinearNetwork(inner, outer), X, y).converged
+        assert "cannot fit these data" in tacit.flow(tacit.LinearNetwork(inner, outer), X, y).reason
         for size in (1.0, 1e-14):
             with pytest.raises(tacit.TacitError):
                 tacit.limit(tacit.LinearNetwork(size * inner, size * outer), X, y)

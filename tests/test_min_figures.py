@@ -264,7 +264,9 @@ def elsewhere(model, X, y, **options):
     """Another: it ends at the minimum-norm solution whatever the width, at a rate whatever the imbalance."""
     found = REAL(model, X, y, **options)
     predictor = np.broadcast_to((np.linalg.pinv(X) @ y)[:, None], found.predictor.shape)
-    return replace(found, predictor=predictor, _log_times=lambda: np.log(found.accuracy + 20))
+    return replace(
+        found, predictor=predictor, _times=lambda: (found.accuracy + 20, np.log(found.accuracy + 20))
+    )
 
 
 def too_far(model, X, y, **options):

@@ -162,8 +162,11 @@ class _Reader:
             return end
         tight = 4 * float(np.finfo(float).eps)
 
+        endless = math.isinf(self(start)[1])
+
         def excess(clock: float) -> float:
-            return _bounded(self(clock)[1] - target)
+            far = self(clock)[1] - target
+            return _bounded(far) if endless else far
 
         return float(brentq(excess, start, end, xtol=1e-300, rtol=tight))
 
