@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.data import Float, as_floats, check_problem, check_tolerance
 from tacit.errors import InconsistentDataError, InputError
-from tacit.limits.equations import prepare
+from tacit.limits.equations import ANY, prepare
 from tacit.limits.interpolation import potential_of
 from tacit.limits.kkt import (
     best_multipliers,
@@ -24,8 +24,6 @@ from tacit.limits.neuron import as_it_ends, neuron_targets
 from tacit.models import LinearNetwork, Neuron
 from tacit.nonnegative import nonnegative_least_squares
 from tacit.numerics.pairs import Pair
-
-_ANY = 1e300  # a tolerance that refuses no targets: they are judged by the residual
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +103,7 @@ def _certify_regression(potential: Any, X: Float, y: Float, w: Float, tol: float
     """In independent equations, so that multipliers exist in floats also where samples nearly coincide."""
     residual = relative_residual(X, y, w)
     try:
-        equations = prepare(X, y, _ANY)
+        equations = prepare(X, y, ANY)
     except InconsistentDataError:
         nu = best_multipliers(potential, X, w)
         return Certificate("regression", stationarity(potential, X, w, nu), residual, 0.0, math.inf, nu, tol)
@@ -141,5 +139,5 @@ def _certify_margin(potential: Any, X: Float, y: Float, w: Float, tol: float) ->
     kkt, held = stationarity(potential, Z, w, nu), nu > 0
     error = math.inf
     if held.any():
-        error = nearness(potential, prepare(Z[held], np.ones(int(held.sum())), _ANY), w)
+        error = nearness(potential, prepare(Z[held], np.ones(int(held.sum())), ANY), w)
     return Certificate("margin", kkt, shortfall, complementarity, error, nu, tol)

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from tacit.data import Float
-from tacit.limits.equations import Equations, prepare
+from tacit.limits.equations import ANY, Equations, prepare
 from tacit.limits.normal import factorize
 from tacit.potentials.arrays import quiet
 
 _SHOWN = 4
 _TAKES_PART = 0.1  # relative size from which on a sample or a feature is named
-_ANY = 1e300  # a tolerance that refuses no targets
 
 
 @quiet
@@ -23,7 +22,7 @@ def doubt_in_words(X: Float, y: Float, W: Float, w: Float, error: float) -> str:
 
     W: the diagonal of the inverse Hessian of the potential at w, up to a factor.
     """
-    equations = prepare(X, y, _ANY)
+    equations = prepare(X, y, ANY)
     doubt = equations.doubt(w)
     worst = int(doubt.argmax()) if len(doubt) else 0
     only = np.zeros_like(doubt)

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
 from tacit.data import Float
-from tacit.numerics.pairs import Pair, product
+from tacit.numerics.pairs import ROUNDING, Pair, product
 
 _ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 _MOST, _AT_ALL = 0.8, 1e3  # share of entries within one unit of roundoff, and units that no entry may exceed
-_PAIRS = 2.0**-100  # rounding of a product of pairs
 _APART = 1e-6  # size of a remainder, relative to the largest, from which on it is accurate
 _CENTRED = 1e-11  # relative size of the mean of a feature that has been centred
 _PASSES = 40
@@ -86,7 +85,7 @@ def _scaled(T: Pair, Z: Float) -> tuple[Pair, Float]:
 def _vanish(X: Float, T: Pair, Z: Float) -> NDArray[np.bool_]:
     """Which rows of Z = T X are rounding of X, or of the product."""
     size, largest = np.abs(T.high), np.abs(X).max(initial=0.0)
-    lost = _PAIRS * largest * size.sum(axis=1, keepdims=True)
+    lost = ROUNDING * largest * size.sum(axis=1, keepdims=True)
     bits = _ROUNDOFF * (size @ np.abs(X))
     most = (np.abs(Z) <= bits + lost).mean(axis=1) >= _MOST
     return np.asarray(most & (np.abs(Z) <= _AT_ALL * bits + lost).all(axis=1))

@@ -33,7 +33,7 @@ from tacit.limits.newton import (
 )
 from tacit.limits.normal import factorize, newton_direction
 from tacit.limits.solution import Assess
-from tacit.numerics.pairs import Pair
+from tacit.numerics.pairs import ROUNDING, Pair
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
 
@@ -46,7 +46,6 @@ _RESOLVED, _ON_FACE, _LAST = -26.0, -40.0, -52.0  # log slacks: of the path, on 
 _SHARP, _BLUNT = 1e-13, 1e-6  # relative size of a last step that is worth taking, and that is none
 _REFINED = 3  # passes in which multipliers are fitted to given slopes
 _STRIDE, _SHORTEST, _TRIED = 14.0, 0.1, 30  # steps in the log slack, and steps of Newton in each
-_PAIRS = 2.0**-100  # rounding of a product of pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +162,7 @@ def _error(equations: Equations, potential: Separable, u: Float, nu: Pair) -> fl
     gap = exact_gap(equations, potential, u, nu)
     rounding = slope_rounding(equations, nu.value)
     if potential.power != np.inf:
-        rounding = _PAIRS * (np.abs(equations.samples).T @ np.abs(equations.multipliers(nu).high))
+        rounding = ROUNDING * (np.abs(equations.samples).T @ np.abs(equations.multipliers(nu).high))
     w = potential.predictor(u)
     moved = diagonal_move(equations, potential.inverse_hessian(u), w, potential.weight)
     return forward_error(equations, moved, w, gap, rounding)

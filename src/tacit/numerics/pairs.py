@@ -18,6 +18,7 @@ import numpy as np
 
 from tacit.data import Float
 
+ROUNDING = 2.0**-100  # of a product of pairs, with room
 _BITS = 53
 _WANTED = 108  # bits below the largest entry that a slice may begin with
 _BLOCK = 1 << 21  # entries of a factor that are cut at once
