@@ -179,13 +179,8 @@ def raw_flow(weights, network, X, y, loss, accuracies, *, rtol=1e-12, horizon=1e
     return SimpleNamespace(predictor=predictor, log_time=log_time, weights=ends)
 
 
-def smoothed_leaky_flow(a, w, slope, X, y, accuracies, *, eps=1e-8, rtol=1e-10, horizon=1e9):
-    """The neuron a·σ(w·x) under the square loss Σ(f − y)²/2N, kink rounded over eps: Radau, exact Jacobian.
-
-    σ(t) = (1+ρ)/2·t + (1−ρ)/2·√(t² + eps²). Where the flow slides along a kink, this one stays within a few
-    eps of it. Returns predictor (T, d), log_time (T,), output (T,), weights (T, d), and how many samples ever
-    sat on their kink for a while: `slid`.
-    """
+def smoothed_leaky(slope, X, y, eps):
+    """Outputs, velocity and Jacobian at (a, w) of a·σ(w·x), σ(t) = (1+ρ)/2·t + (1−ρ)/2·√(t² + eps²)."""
     N, high, low = len(y), (1 + slope) / 2, (1 - slope) / 2
 
     def parts(state):
@@ -205,9 +200,21 @@ def smoothed_leaky_flow(a, w, slope, X, y, accuracies, *, eps=1e-8, rtol=1e-10, 
         inner = (X.T * (r * state[0] * bend - (state[0] * rise) ** 2 / N)) @ X
         return np.block([[np.atleast_2d(-value @ value / N), cross[None]], [cross[:, None], inner]])
 
+    return lambda state: state[0] * parts(state)[0], velocity, jacobian
+
+
+def smoothed_leaky_flow(a, w, slope, X, y, accuracies, *, eps=1e-8, rtol=1e-10, horizon=1e9):
+    """The neuron a·σ(w·x) under the square loss Σ(f − y)²/2N, kink rounded over eps: Radau, exact Jacobian.
+
+    Where the flow slides along a kink, this one stays within a few
+    eps of it. Returns predictor (T, d), log_time (T,), output (T,), weights (T, d), and how many samples ever
+    sat on their kink for a while: `slid`.
+    """
+    outputs, velocity, jacobian = smoothed_leaky(slope, X, y, eps)
+
     def crossing(accuracy):
         def excess(_, state):
-            return square(state[0] * parts(state)[0], y)[0] - accuracy
+            return square(outputs(state), y)[0] - accuracy
 
         return excess
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from flow_oracles import smoothed_leaky
 from scipy.integrate import solve_ivp
 
 import tacit
@@ -98,26 +99,8 @@ def merged(X, y):
 
 def leaky_end(model, X, y, *, eps=1e-8):
     """Where the neuron a·σ(w·x) comes to rest, the kink of σ rounded: Radau on the raw weights."""
-    slope, N = model.slope, len(y)
-    high, low = (1 + slope) / 2, (1 - slope) / 2
     size = max(np.abs(X @ model.weights).max(), 1.0)
-
-    def parts(state):
-        t = X @ state[1:]
-        length = np.hypot(t, eps * size)
-        return high * t + low * length, high + low * t / length, low * (eps * size) ** 2 / length**3
-
-    def velocity(_, state):
-        value, rise, _ = parts(state)
-        r = (y - state[0] * value) / N
-        return np.append(r @ value, state[0] * ((r * rise) @ X))
-
-    def jacobian(_, state):
-        value, rise, bend = parts(state)
-        r = (y - state[0] * value) / N
-        cross = (rise * (r - state[0] * value / N)) @ X
-        inner = (X.T * (r * state[0] * bend - (state[0] * rise) ** 2 / N)) @ X
-        return np.block([[np.atleast_2d(-value @ value / N), cross[None]], [cross[:, None], inner]])
+    _, velocity, jacobian = smoothed_leaky(model.slope, X, y, eps * size)
 
     def still(_, state):
         """Newton's step, relative: how far it is to the rest; without (a, −w), which changes no output."""

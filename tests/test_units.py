@@ -65,6 +65,7 @@ def test_a_row_in_another_unit_is_the_same_equation():
 def test_the_regime_of_a_limit_in_doubt_is_not_told():
     found = tacit.limit(MODELS[0], X, 1e300 * Y)
     assert not found.converged and str(tacit.regime(MODELS[0], X, 1e300 * Y)) == "unknown"
+    assert tacit.limit(MODELS[0], 1e300 * X, Y).error == np.inf
     assert Regime("rich", 0.1, 0.05, 0.3).summary().startswith("rich")
 
 

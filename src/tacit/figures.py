@@ -49,8 +49,15 @@ def _render(
         figure = Figure(figsize=figsize)
         FigureCanvasAgg(figure)
         draw(figure.subplots(**layout))
+        _lay_out(figure)
         for kind in kinds:
             file = io.BytesIO()
             figure.savefig(file, format=kind, metadata={_METADATA[kind]: MADE_BY})
             pictures.append(file.getvalue())
     return pictures
+
+
+def _lay_out(figure: Any) -> None:
+    """Once, and not anew for every kind of picture: it costs as much as drawing."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")

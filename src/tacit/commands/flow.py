@@ -39,6 +39,14 @@ def add(commands: Any) -> Any:
     )
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
+    _add_instants(command)
+    _add_ways(command)
+    _add_outputs(command)
+    return command
+
+
+def _add_instants(command: Any) -> None:
+    """The loss, how far to go, and what to record."""
     command.add_argument(
         "--loss",
         choices=("square", "exp", "logistic"),
@@ -57,6 +65,10 @@ def add(commands: Any) -> Any:
         metavar="A,B,…",
         help="record at exactly these training times instead, or FROM:TO:COUNT, geometrically spaced",
     )
+
+
+def _add_ways(command: Any) -> None:
+    """How to integrate."""
     command.add_argument("--rtol", type=float, default=1e-8, help="relative accuracy (default: %(default)s)")
     command.add_argument("--linearized", action="store_true", help="follow the tangent model (kernel regime)")
     command.add_argument(
@@ -66,6 +78,10 @@ def add(commands: Any) -> Any:
         help="parameters: the raw weights; descent, normalized: gradient descent (default: %(default)s)",
     )
     command.add_argument("--step", type=float, help="step size of descent (default: 0.001)")
+
+
+def _add_outputs(command: Any) -> None:
+    """Where to write what."""
     command.add_argument("--json", metavar="FILE", help="write the trajectory as JSON; - for standard output")
     command.add_argument("--save", metavar="FILE", help="write the trajectory as netCDF (.nc)")
     command.add_argument("--plot", metavar="FILE", help="draw the trajectory (png, pdf, svg)")
@@ -74,7 +90,6 @@ def add(commands: Any) -> Any:
         choices=("time", "accuracy"),
         help="of the plot (default: time, or accuracy for exp, logistic)",
     )
-    return command
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -76,7 +76,7 @@ class Sliding(WeightFlow):
             event, touched = self._first_event(segment)
             if event is None:
                 yield segment
-                self._check_stall(segment.state(segment.end))
+                self._look_for_rest(segment)
                 continue
             if event > segment.start:
                 yield Segment(segment.start, event, segment.state)

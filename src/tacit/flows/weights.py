@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from tacit.potentials.arrays import quiet
 _EPS = float(np.finfo(float).eps)
 _STILL = 1e-10  # the part of a weight's whole movement below which it stands still, given as much time again
 _IDLE = 1e-3  # the gain in accuracy, given as much time again, that counts as none
+_LATER = 1.1  # the factor of the clock after which to look again whether the weights rest
 _UNCHANGED = 1e-9  # of an accuracy
 _FLAT = 1e-6  # of the largest curvature, below which one is rounding
 _IMPLICIT = 600  # unknowns up to which an implicit method can afford its Jacobian, without a formula for it
@@ -37,7 +39,7 @@ class Layout:
     @property
     def size(self) -> int:
         """The number of weights."""
-        return sum(int(np.prod(shape)) for _, shape in self.shapes)
+        return sum(math.prod(shape) for _, shape in self.shapes)
 
     def flat(self, weights: Weights) -> Float:
         """All weights in one array."""
@@ -47,7 +49,7 @@ class Layout:
         """The weights by name; NumPy or JAX."""
         weights, begin = {}, 0
         for name, shape in self.shapes:
-            end = begin + int(np.prod(shape))
+            end = begin + math.prod(shape)
             weights[name] = flat[begin:end].reshape(shape)
             begin = end
         return weights
@@ -86,6 +88,7 @@ class WeightFlow:
         self.start = self.layout.flat(start)
         self.relative = problem.loss.separating
         self.rtol = max(1e-3 * problem.rtol, 1e-13)
+        self._looked = 0.0
         self._quiet_since: tuple[float, float] | None = None  # clock and accuracy
 
     def begin(self) -> WeightState:
@@ -132,7 +135,7 @@ class WeightFlow:
             )
         for segment in solver_segments(self._solver(), self._state):
             yield segment
-            self._check_stall(segment.state(segment.end))
+            self._look_for_rest(segment)
 
     def _solver(self) -> Any:
         """A solver for the displacement of the weights: small where they hardly move, and exact there too."""
@@ -185,6 +188,12 @@ class WeightFlow:
         full[-1, :-1] = -2 * tau * (velocity @ inner)
         full[-1, -1] = -(velocity @ velocity)
         return full
+
+    def _look_for_rest(self, segment: Segment) -> None:
+        """Now and then only: what is asked is what as much time again would change."""
+        if segment.end >= _LATER * self._looked:
+            self._looked = segment.end
+            self._check_stall(segment.state(segment.end))
 
     @quiet
     def _check_stall(self, state: WeightState) -> None:

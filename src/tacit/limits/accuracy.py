@@ -49,7 +49,7 @@ def forward_error(
     """
     unit = float(np.abs(equations.units * w).max(initial=0.0))  # norms of large numbers would overflow
     if unit == 0 or len(equations.y) == 0:
-        return 0.0
+        return np.inf if np.any(equations.y) else 0.0
 
     def moved(rho: Float, g: Float) -> float:
         return float(np.linalg.norm(equations.units * move(rho, g) / unit))

@@ -11,7 +11,7 @@ from tacit.limits.equations import Equations
 from tacit.limits.newton import Separable, solve_at_scale
 from tacit.limits.normal import newton_direction
 from tacit.limits.rich import End, finished, rich
-from tacit.limits.solution import Solution, none
+from tacit.limits.solution import Solution, none, unknown
 from tacit.numerics.pairs import Pair
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
@@ -28,7 +28,10 @@ def minimize_separable(equations: Equations, potential: Separable) -> Solution:
     kernel = kernel_solution(equations, potential)
     largest = float(np.maximum(np.abs(kernel), np.abs(start)).max())
     if largest == 0 or len(equations.y) == 0:
-        return Solution(start / columns, Pair.of(np.zeros_like(equations.y)), 0, True, none)
+        zero = not np.any(equations.y)  # else floats cannot hold the answer
+        return Solution(
+            start / columns, Pair.of(np.zeros_like(equations.y)), 0, zero, none if zero else unknown
+        )
     unit = 2.0 ** math.frexp(largest)[1]
     equations = equations.in_units_of(unit)
     potential = potential.in_units_of(unit)

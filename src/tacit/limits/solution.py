@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,11 @@ Assess = Callable[[], float]
 def none() -> float:
     """The error of a solution that has none."""
     return 0.0
+
+
+def unknown() -> float:
+    """The error of a predictor that is no solution."""
+    return math.inf
 
 
 @dataclass(frozen=True, eq=False)
