@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from figure_claims import judged
 from flow_oracles import exact_exp_flow, exponential, power_network, raw_flow
 from margin_oracles import exact_l1, local_minima
 from scipy.optimize import brentq, linprog, minimize
@@ -271,10 +272,7 @@ REAL = tacit.flow
 
 
 def claims_of(name, seed=0):
-    shown = figure(f"moroshko2020/fig{name}").make()
-    data = shown.data(**SMALL[name], seed=seed, progress=lambda items, _: items)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return list(shown.claims(data))
+    return judged(replace(figure(f"moroshko2020/fig{name}"), presets={"quick": SMALL[name]}), seed).claims
 
 
 def kernel_forever(model, X, y, **options):

@@ -57,7 +57,7 @@ def far_from_kernel(shape: float, seen: float) -> float:
 
 @figure(
     "azulay2021/neuron-limits",
-    quick={"scales": [0.01, 10.0], "shapes": [-0.3, 0.9], "slopes": [1.0, 0.1], "marks": 2, "points": 81},
+    quick={"scales": [0.01, 10.0], "shapes": [-0.3, 0.9], "slopes": [1.0, 0.1], "marks": 2, "points": 34},
     paper={
         "scales": [0.001, 0.01, 0.1, 1.0, 10.0, 100.0],
         "shapes": [-0.5, 0.0, 0.5, 0.9],

@@ -1,0 +1,18 @@
+"""What a figure computes and claims, without the picture: drawing takes longer than small data."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+
+def judged(entry, seed=0):
+    """Data and claims at the quick preset."""
+    shown = entry.make()
+    data = shown.data(**entry.presets["quick"], seed=seed, progress=lambda items, _: items)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return SimpleNamespace(data=data, claims=tuple(shown.claims(data)))
+
+
+def failing(result):
+    """The claims that do not hold."""
+    return [claim.text for claim in result.claims if not claim.holds]
