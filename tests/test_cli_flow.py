@@ -144,7 +144,8 @@ def test_an_interrupted_flow_leaves_an_earlier_one_alone(flow, monkeypatch):
     finished = tacit.flows.flow
 
     def interrupted(*arguments, **options):
-        return replace(finished(*arguments, **options), converged=False, reason="interrupted")
+        run = finished(*arguments, **options)
+        raise tacit.Interrupted(replace(run, converged=False, reason="interrupted"))
 
     monkeypatch.setattr("tacit.flows.flow", interrupted)
     status, _, err = flow(line)

@@ -123,16 +123,18 @@ def test_the_summary_says_where_it_ended(name):
     assert not stuck.converged and "NOT CONVERGED" in stuck.summary() and "rounding" in stuck.reason
 
 
-def test_ctrl_c_keeps_what_was_computed():
+def test_ctrl_c_raises_with_what_was_computed():
     """The signal comes while the flow runs, as from a keyboard (programs in the background ignore it)."""
     model = tacit.Diagonal(depth=4, scale=1e-3)
     big, target = gaussian_problem(40, 400, seed=0)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
-        run = tacit.flow(model, big, target)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            tacit.flow(model, big, target)
     finally:
         signal.signal(signal.SIGINT, before)
+    run = stopped.value.trajectory
     assert not run.converged and run.reason == "interrupted"
     assert len(run.accuracy) >= 2 and np.isfinite(run.predictor).all()
     assert "interrupted" in run.summary()

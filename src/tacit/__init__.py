@@ -7,6 +7,7 @@ from tacit.certify import Certificate, certify
 from tacit.errors import (
     InconsistentDataError,
     InputError,
+    Interrupted,
     NoPotentialError,
     NotConvergedError,
     NotSeparableError,
@@ -38,6 +39,7 @@ __all__ = [
     "Factorization",
     "InconsistentDataError",
     "InputError",
+    "Interrupted",
     "Limit",
     "LinearNetwork",
     "Margin",

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from tacit import __version__
 from tacit.commands import check, demo, flow, limit, path, reproduce
+from tacit.commands.interrupts import ending_at_once, say_interrupted
 from tacit.commands.options import BAD_INPUT, DONE, FAILED, INTERRUPTED
 from tacit.errors import NotConvergedError, TacitError
 
@@ -35,12 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # not every terminal knows every letter
     try:
-        options = _parse(arguments)
-        status = options.run(options)
-        _flush()
-        return int(status)
+        with ending_at_once():
+            options = _parse(arguments)
+            status = options.run(options)
+            _flush()
+            return int(status)
     except KeyboardInterrupt:
-        print("tacit: interrupted", file=sys.stderr)
+        say_interrupted()
+        _give_up_output()
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         _give_up_output()

@@ -38,3 +38,11 @@ class NotSeparableError(TacitError):
 
 class NotConvergedError(TacitError):
     """A computation stopped before it reached its tolerance, and no answer can be vouched for."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a flow; `trajectory` is what was computed until then."""
+
+    def __init__(self, trajectory: Any):
+        super().__init__("interrupted; .trajectory has what was computed")
+        self.trajectory = trajectory

@@ -21,7 +21,7 @@ _STRANGE_LETTERS = "Glyph .* missing from|Matplotlib currently does not support"
 def save_figure(draw: Callable[[Any], None], paths: Iterable[str | Path], **layout: Any) -> list[Path]:
     """Draw on fresh axes (arguments of `plt.subplots` in layout) and save under every name given."""
     targets = [(path, figure_kind(path)) for path in paths]
-    pictures = _render(draw, [kind for _, kind in targets], **layout)
+    pictures = render(draw, [kind for _, kind in targets], **layout)
     return [write_file(picture, path, kind) for picture, (path, kind) in zip(pictures, targets, strict=True)]
 
 
@@ -33,10 +33,10 @@ def figure_kind(path: str | Path) -> str:
     return kind
 
 
-def _render(
+def render(
     draw: Callable[[Any], None], kinds: list[str], *, figsize: Any = None, **layout: Any
 ) -> list[bytes]:
-    """The picture as each of the kinds."""
+    """The picture as each of the kinds, drawn on fresh axes (arguments of `plt.subplots` in layout)."""
     for name in ("matplotlib", "fontTools"):  # they remark on caches, fonts, and dates inside fonts
         logging.getLogger(name).setLevel(logging.ERROR)
     from matplotlib.backends.backend_agg import FigureCanvasAgg

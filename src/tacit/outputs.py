@@ -55,25 +55,43 @@ def claim_all(files: Iterable[tuple[str | Path, str]]) -> None:
 
 def write_file(content: bytes, path: str | Path, kind: str) -> Path:
     """Write all of the content or nothing: under another name, which then takes the place of the path."""
-    place = Path(os.path.realpath(claim_path(path, kind)))
-    draft = place.with_name(f".tacit-{secrets.token_hex(8)}")
-    with _refusing(f"write {path}"):
-        try:
-            draft.write_bytes(content)
-            draft.replace(place)
-        finally:
-            draft.unlink(missing_ok=True)
+    write_together([(content, path, kind)])
     return Path(path)
+
+
+def write_together(files: Iterable[tuple[bytes, str | Path, str]]) -> None:
+    """Write contents to paths, as their kinds: every file whole, and none before all of them are ready."""
+    drafts: dict[Path, Path] = {}
+    try:
+        for content, path, kind in files:
+            place = Path(os.path.realpath(claim_path(path, kind)))
+            drafts[place] = place.with_name(f".tacit-{secrets.token_hex(8)}")
+            with _refusing(f"write {path}"):
+                drafts[place].write_bytes(content)
+        for place, draft in drafts.items():
+            with _refusing(f"write {place}"):
+                draft.replace(place)
+    finally:
+        for draft in drafts.values():
+            draft.unlink(missing_ok=True)
 
 
 def write_json(content: dict[str, Any], path: str) -> None:
     """JSON into a file, or to standard output (in ASCII, for any terminal or pipe) if the path is "-"."""
-    marked = as_json({"made_by": MADE_BY, **content})
-    text = json.dumps(marked, indent=2, ensure_ascii=path == "-", allow_nan=False)
     if path == "-":
-        print(text)
+        print(_json_text(content, ensure_ascii=True))
         return
-    write_file(f"{text}\n".encode(errors="backslashreplace"), path, "json")
+    write_file(json_file(content), path, "json")
+
+
+def json_file(content: dict[str, Any]) -> bytes:
+    """The content of a JSON file."""
+    return f"{_json_text(content, ensure_ascii=False)}\n".encode(errors="backslashreplace")
+
+
+def _json_text(content: dict[str, Any], ensure_ascii: bool) -> str:
+    marked = as_json({"made_by": MADE_BY, **content})
+    return json.dumps(marked, indent=2, ensure_ascii=ensure_ascii, allow_nan=False)
 
 
 def as_json(value: Any) -> Any:

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any
 
+from tacit.commands.interrupts import take_time
 from tacit.commands.models import add_model, model_of
 from tacit.commands.options import (
     DONE,
@@ -17,7 +18,7 @@ from tacit.commands.options import (
     claim_outputs,
     numbers,
 )
-from tacit.errors import InputError
+from tacit.errors import InputError, Interrupted
 
 
 def add(commands: Any) -> Any:
@@ -94,14 +95,26 @@ def _add_outputs(command: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from tacit.data import read_table
-    from tacit.flows import flow
 
     table = read_table(options.data, options.target)
     model = model_of(options, table.X)
     if options.save is not None and not options.save.lower().endswith(".nc"):
         raise InputError(f"--save writes netCDF; name its file .nc, not {options.save}")
     claim_outputs(options, [] if options.save is None else [(options.save, "nc")])
-    result = flow(
+    take_time()  # an interrupted flow keeps what it has
+    try:
+        result, status = _flow(options, model, table), None
+    except Interrupted as stop:
+        result, status = stop.trajectory, INTERRUPTED
+        _spare_earlier(options)
+    _report(options, table, result)
+    return status or (DONE if result.converged else FAILED)
+
+
+def _flow(options: argparse.Namespace, model: Any, table: Any) -> Any:
+    from tacit.flows import flow
+
+    return flow(
         model,
         table.X,
         table.y,
@@ -114,13 +127,6 @@ def _run(options: argparse.Namespace) -> int:
         method=options.method,
         step=options.step,
     )
-    interrupted = result.reason == "interrupted"
-    if interrupted:
-        _spare_earlier(options)
-    _report(options, table, result)
-    if result.converged:
-        return DONE
-    return INTERRUPTED if interrupted else FAILED
 
 
 def _spare_earlier(options: argparse.Namespace) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data import Float, as_floats, check_labels, check_squares, kept
-from tacit.errors import InputError, NoPotentialError
+from tacit.errors import InputError, Interrupted, NoPotentialError
 from tacit.flows.assemble import assemble
 from tacit.flows.dual import DualSquare
 from tacit.flows.fitting import fitting
@@ -60,8 +60,9 @@ def flow(
     Data that no predictor fits (square loss): the flow ends at least squares, of several solutions at the one
     that the model's potential prefers, and is `converged` there, at rest; its summary tells the residual that
     remains. A flow that cannot reach `until` or `at` ends where it stalls, with converged=False and the
-    reason; one that rests before the last of `times` stays where it is. Ctrl-C ends a flow too, and keeps
-    what was computed. The trajectory has its own copy of X and y unless they are larger than 64 MB.
+    reason; one that rests before the last of `times` stays where it is. Ctrl-C raises `tacit.Interrupted`,
+    a KeyboardInterrupt whose `trajectory` has what was computed. The trajectory has its own copy of X and y
+    unless they are larger than 64 MB.
     """
     begun = time.perf_counter()
     loss = as_loss(loss)
@@ -83,7 +84,10 @@ def flow(
 
     goal = goal_of(until, at, times, level(form.begin()), fit)
     recording = record(form, level, goal, fit)
-    return assemble(recording, goal, form, fit, problem, linearized, begun)
+    trajectory = assemble(recording, goal, form, fit, problem, linearized, begun)
+    if recording.interrupted:
+        raise Interrupted(trajectory)
+    return trajectory
 
 
 def _form(problem: Problem, method: str, linearized: bool) -> Form:

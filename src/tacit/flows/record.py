@@ -34,6 +34,7 @@ class Recording:
     converged: bool
     reason: str
     steps: int
+    interrupted: bool = False
 
 
 def record(form: Form, level: Callable[[Any], float], goal: Goal, fit: Fitting) -> Recording:
@@ -46,7 +47,7 @@ def record(form: Form, level: Callable[[Any], float], goal: Goal, fit: Fitting) 
     state = form.begin()
     last = (state, gauge(state))
     keeper = _Overview(last) if goal.marks is None else _Targets(last, list(goal.marks))
-    watch, steps, converged = _Watch(level(state), fit), 0, False
+    watch, steps, converged, interrupted = _Watch(level(state), fit), 0, False, False
     with Meter("gradient flow", 0.0 if goal.timed else last[1], goal.end) as meter:
         try:
             for segment in form.segments() if last[1] < goal.end else ():
@@ -72,9 +73,10 @@ def record(form: Form, level: Callable[[Any], float], goal: Goal, fit: Fitting) 
         except Stall as stall:
             reason = str(stall)
         except KeyboardInterrupt:
-            reason = "interrupted"
+            interrupted, reason = True, "interrupted"
     kept = keeper.finish(last, converged)
-    return Recording([each for each, _ in kept], [mark for _, mark in kept], converged, reason, steps)
+    states, marks = [each for each, _ in kept], [mark for _, mark in kept]
+    return Recording(states, marks, converged, reason, steps, interrupted)
 
 
 def _reached(goal: Goal, fit: Fitting) -> str:

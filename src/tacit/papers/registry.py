@@ -183,8 +183,8 @@ def reproduce(
     """Compute a figure, draw it as PNG and PDF, save its data and the verdict on its claims."""
     import numpy as np
 
-    from tacit.figures import save_figure
-    from tacit.outputs import MADE_BY, claim_all, write_file, write_json
+    from tacit.figures import render
+    from tacit.outputs import MADE_BY, claim_all, json_file, write_together
     from tacit.progress import progress as bar
 
     if preset not in PRESETS:
@@ -198,8 +198,7 @@ def reproduce(
     data.attrs.update(figure=entry.key, preset=preset, seed=str(seed), made_by=MADE_BY)
     with np.errstate(divide="ignore", invalid="ignore"):  # what cannot be measured is NaN, and fails
         claims = tuple(shown.claims(data))
-    save_figure(lambda ax: shown.draw(data, ax), [files["png"], files["pdf"]], **entry.layout)
-    write_file(bytes(data.to_netcdf(engine="scipy")), files["nc"], "nc")
+    pictures = render(lambda ax: shown.draw(data, ax), ["png", "pdf"], **entry.layout)
     result = Reproduction(
         entry.key,
         entry.caption,
@@ -211,5 +210,7 @@ def reproduce(
         time.perf_counter() - begun,
         data,
     )
-    write_json(result.to_dict(), files["json"])
+    contents = (*pictures, bytes(data.to_netcdf(engine="scipy")), json_file(result.to_dict()))
+    kinds = ("png", "pdf", "nc", "json")
+    write_together((each, files[kind], kind) for each, kind in zip(contents, kinds, strict=True))
     return result
