@@ -477,3 +477,34 @@ def test_lsoda_never_gets_a_bound_method(monkeypatch, slope):
     )
     tacit.flow(tacit.Diagonal(2, 0.3), X, y, until=3)
     assert len(given) > 1 and not any(isinstance(jac, MethodType) for jac in given)
+
+
+def spread(decades, samples, features, seed):
+    """Inputs whose singular values span so many decades, and targets of which each needs its share."""
+    rng = np.random.default_rng(seed)
+    left = np.linalg.qr(rng.standard_normal((samples, samples)))[0]
+    right = np.linalg.qr(rng.standard_normal((features, samples)))[0]
+    sizes = np.logspace(0, -decades, samples)
+    return (left * sizes) @ right.T, left @ (sizes * rng.choice([-1.0, 1.0], samples))
+
+
+@pytest.mark.parametrize("decades", [1, 3, 5])
+def test_networks_on_ill_conditioned_data_follow_the_raw_weights(decades):
+    X, y = spread(decades, 3, 5, seed=30)
+    rng = np.random.default_rng(31)
+    weights = [0.3 * rng.standard_normal((5, 4)), 0.3 * rng.standard_normal((1, 4))]
+    at = beyond(layer_network(), weights, X, y, "square", 0.5, 2.0, 6.0)
+    raw = raw_flow(weights, layer_network(), X, y, square, at, horizon=1e16)
+    assert_same(tacit.flow(tacit.LinearNetwork(*weights), X, y, at=at), raw, at)
+
+
+def test_a_wide_network_on_spectra_of_sixteen_decades_ends_at_the_solution_of_least_norm():
+    """The tangent kernel has eigenvalues from 1 to 1e-16; explicit methods would need as many steps."""
+    X, y = spread(8, 40, 80, seed=32)
+    run = tacit.flow(tacit.LinearNetwork.orthogonal(X, 130), X, y)
+    assert run.converged and run.steps < 5000
+    least = np.linalg.lstsq(X, y, rcond=1e-15)[0]
+    scores = X @ (run.predictor[-1].ravel() - least)  # what the loss can tell
+    assert np.linalg.norm(scores) < 2e-10 * np.linalg.norm(y)
+    outside = run.predictor[-1].ravel() - np.linalg.pinv(X, rcond=1e-15) @ (X @ run.predictor[-1].ravel())
+    assert np.linalg.norm(outside) < 1e-7 * np.linalg.norm(least)

@@ -146,7 +146,7 @@ def ends_of(result: Limit) -> Ends:
     """What the limit would be at infinite and at zero scale, other things equal."""
     features = result.X.shape[1]
     potential = potential_of(result.model, features)
-    equations = prepare(result.X, result.y, tol=1e-8)
+    equations = result._equations or prepare(result.X, result.y, tol=1e-8)
     flat = np.ones(features)
     if isinstance(potential, L1 | Quadratic):  # the ends themselves
         weight = np.broadcast_to(getattr(potential, "weight", 1.0), (features,))

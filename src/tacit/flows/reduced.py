@@ -16,7 +16,9 @@ import numpy as np
 import scipy.linalg
 
 from tacit.data import Float
+from tacit.flows.losses import Square
 from tacit.flows.segments import Problem, Restore, same
+from tacit.flows.two_layers import TwoLayers
 from tacit.flows.weights import WeightFlow
 from tacit.models.parametrizations import Factors, Layers, Perceptron, Weights
 
@@ -128,6 +130,14 @@ class Reduced(WeightFlow):
         weights = self.layout.unpack(flat)
         pulled = self.problem.loss.pull(self.parametrization.outputs(weights, self.X), self.problem.y)
         return self.layout.flat(self.parametrization.pull(weights, self.X, pulled))
+
+    def _solver(self) -> Any:
+        """The stiff one that these weights have, or else any."""
+        loss, y = self.problem.loss, self.problem.y
+        if not isinstance(self.parametrization, Layers) or not isinstance(loss, Square) or y.ndim > 1:
+            return super()._solver()
+        weights = self.layout.unpack(self.start)
+        return TwoLayers(weights["U"], weights["V"][0], self.X, y, loss.factor(len(y)), self.rtol)
 
     def predictor(self, weights: Weights) -> Float:
         """The predictor of the network that was asked about."""

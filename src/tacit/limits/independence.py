@@ -66,7 +66,7 @@ def combine(X: Float, scale: Float) -> Combinations:
 
 def _remainders(X: Float, basis: Pair, rows: Float, rest: Pair) -> tuple[Pair, Float]:
     """What the basis leaves of the rest, scaled to size 1 by powers of 2, and its product with X."""
-    Z = product(rest, X).value
+    Z = product(rest, X).value if len(rows) else X[len(X) - len(rest.high) :]  # rows of 1, at first
     for _ in range(2):  # the second takes away the rounding of the first, where nearly nothing is left
         rest, Z = _scaled(rest, Z)
         if not len(rows) or not len(Z):
@@ -93,7 +93,8 @@ def _vanish(X: Float, T: Pair, Z: Float) -> NDArray[np.bool_]:
 
 def _largest(Z: Float) -> tuple[Float, NDArray[np.intp], int]:
     """The F that makes F·Z[order[:apart]] orthonormal, the order of the rows, and how many are apart."""
-    R, order = qr(Z.T, mode="r", pivoting=True, check_finite=False)
+    (R,) = qr(Z.T, mode="r", check_finite=False)  # pivoting is slow on long rows, and R is short
+    R, order = qr(R[: len(Z)], mode="r", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diag(R))
     apart = int((diagonal > _APART * diagonal[0]).sum())
     factor: Float = solve_triangular(R[:apart, :apart], np.eye(apart), trans="T")

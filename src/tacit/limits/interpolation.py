@@ -84,6 +84,7 @@ class Limit:
     settled: bool
     distance: float = 0.0
     sign: int = 0
+    _equations: Equations | None = field(default=None, repr=False)  # as they were solved, for the ends
 
     @cached_property
     def regime(self) -> Regime:
@@ -190,6 +191,7 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
         tol=float(tol),
         settled=solution.settled,
         sign=sign,
+        _equations=equations if targets is y else None,
     )
 
 

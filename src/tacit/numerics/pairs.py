@@ -21,7 +21,7 @@ from tacit.data import Float
 ROUNDING = 2.0**-100  # of a product of pairs, with room
 _BITS = 53
 _WANTED = 108  # bits below the largest entry that a slice may begin with
-_BLOCK = 1 << 21  # entries of a factor that are cut at once
+_BLOCK = 1 << 16  # entries of a factor that are cut at once, so that they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)

@@ -203,6 +203,7 @@ def distance(model: Any, X: Any, y: Any) -> Parts:
     yield Assumption("the flow reaches the least loss", settled)
     rounding = _RTOL * float(np.linalg.norm(parts.solution, 2)) + _product_rounding(model)
     bound = distance_bound(model.inner, model.outer, parts.inputs, parts.inputs @ end)
+    bound = math.hypot(bound, float(np.linalg.norm(parts.unseen, 2)) * _imbalance_rounding(parts))
     apart = end - parts.basis @ (parts.basis.T @ end)  # Φ₂U₂Vᵀ
     yield Bound(
         "‖UVᵀ − Θ̂‖₂ at the end of the flow", float(np.linalg.norm(apart, 2)), at_most=max(bound, rounding)
@@ -246,6 +247,11 @@ def _layer_sizes(parts: Split) -> float:
 def _product_rounding(model: tacit.LinearNetwork) -> float:
     """What rounding may add to UVᵀ."""
     return 10 * _EPS * float(np.linalg.norm(model.inner) * np.linalg.norm(model.outer))
+
+
+def _imbalance_rounding(parts: Split) -> float:
+    """What rounding of weights at the start, which changes Λ for good, may add to ‖V‖ at the end."""
+    return math.sqrt(10 * _EPS * float(np.linalg.norm(parts.seen) ** 2 + np.linalg.norm(parts.outer) ** 2))
 
 
 def _rounding(parts: Split) -> float:

@@ -1,0 +1,197 @@
+r"""A stiff integrator for linear networks of one hidden layer and one output, under the square loss.
+
+U' = γ vᵀ and v' = Uᵀγ, with γ = b − Hθ the pull on the predictor θ = Uv: at the nodes of a collocation
+method all weights follow from the pulls γ₁, …, γ_s there by a linear system of size s, so that the pulls are
+the only unknowns. Real data make H span sixteen decades, and explicit methods stand still; Newton's matrix
+for all the weights would have (r(r+1))² entries. For the pulls it is I + h·A ⊗ HK, with K = ‖v‖² + UUᵀ the
+tangent kernel, and one eigendecomposition of H^½KH^½ solves it for every step length h.
+
+Radau IIA of five stages, of order 9 (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.5).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import roots_jacobi
+
+from tacit.data import Float
+from tacit.potentials.arrays import quiet
+
+_STAGES = 5
+_C = np.append((roots_jacobi(_STAGES - 1, 1, 0)[0] + 1) / 2, 1.0)
+_POWERS = np.arange(_STAGES)
+_LAGRANGE = np.linalg.inv(np.vander(_C, _STAGES, increasing=True))  # coefficients of the nodes' polynomials
+_A = (_C[:, None] ** (_POWERS + 1) / (_POWERS + 1)) @ _LAGRANGE
+_TOP = np.linalg.inv(np.vander(np.append(0.0, _C), _STAGES + 1, increasing=True))[-1]
+_NODES = float(np.abs(np.prod(np.linspace(0, 1, 1001)[:, None] - _C, axis=1)).max())
+_TOP *= _NODES  # what the polynomial through the nodes misses between them
+_ITERATIONS, _ATTEMPTS = 25, 200
+_SETTLED = 1e-2  # of the tolerance, for the last step of Newton
+_ROUNDING = 8 * float(np.finfo(np.float64).eps) * float(np.abs(_TOP).sum())
+_SMALLEST = 1e-290
+
+
+@dataclass(frozen=True, eq=False)
+class _Stages:
+    """Pulls at the nodes of a step, and what they make of the outer weights there."""
+
+    h: float
+    pulls: Float  # (s, r)
+    outer: Float  # (s, h): v at the nodes
+    turns: Float  # (s, h): v' = Uᵀγ at the nodes
+
+    def displacement(self, fraction: float) -> tuple[Float, Float]:
+        """U(t) − U(0) and v(t) − v(0) at a fraction of the step."""
+        weights: Float = self.h * (fraction ** (_POWERS + 1) / (_POWERS + 1)) @ _LAGRANGE
+        return (weights[:, None] * self.pulls).T @ self.outer, weights @ self.turns
+
+
+class TwoLayers:
+    """The flow from weights U (r, h) and v (h,), with the steps of a solver of SciPy.
+
+    X: (N, r), of which the columns are orthogonal and not 0. factor: of the loss, factor·‖y − Xθ‖².
+    """
+
+    def __init__(self, U: Float, v: Float, X: Float, y: Float, factor: float, rtol: float):
+        self.first, self.U, self.v, self.rtol = (U, v), U, v, rtol
+        self.H = 2 * factor * np.einsum("nr,nr->r", X, X)
+        self.X, self.y, self.factor = X, y, factor
+        self.t, self.before, self.status = 0.0, 0.0, "running"
+        self.moved = (np.zeros_like(U), np.zeros_like(v))
+        self.h: float | None = None
+        self.last: _Stages | None = None
+
+    def pull(self, theta: Float) -> Float:
+        """−∂L/∂θ, from the residual, which loses fewer digits than b − Hθ."""
+        return np.asarray(2 * self.factor * (self.y - theta @ self.X.T) @ self.X)
+
+    @quiet
+    def step(self) -> str | None:
+        """One step; a message if there is none."""
+        pull = self.pull(self.U @ self.v)
+        root = np.sqrt(self.H)
+        kernel = (self.v @ self.v) * np.eye(len(root)) + self.U @ self.U.T
+        values, turn = np.linalg.eigh(root[:, None] * kernel * root)
+        system = _System(self, pull, root, np.maximum(values, 0.0), turn, self._noise())
+        h = system.first_step() if self.h is None else self.h
+        for _ in range(_ATTEMPTS):
+            if not self.t + h > self.t:
+                break
+            stages = system.solve(h, self.last)
+            error = np.inf if stages is None else system.error(stages) / self.rtol
+            if stages is None or not error <= 1:
+                h *= 0.25 if not np.isfinite(error) else max(0.1, 0.9 * error ** (-1 / (_STAGES + 1)))
+                continue
+            self._accept(stages)
+            self.h = h * min(5.0, 0.9 * max(error, 1e-12) ** (-1 / (_STAGES + 1)))
+            return None
+        self.status = "failed"
+        return "no step is short enough"
+
+    def _noise(self) -> float:
+        """What the rounding of residuals leaves of pulls divided by H^½, and of their divided differences."""
+        sizes = np.abs(self.X) @ np.abs(self.U @ self.v) + np.abs(self.y)
+        return float(_ROUNDING * np.sqrt(2 * self.factor) * np.linalg.norm(sizes))
+
+    def _accept(self, stages: _Stages) -> None:
+        self.origin, self.before, self.last = self.moved, self.t, stages
+        (U, v), (dU, dv) = self.origin, stages.displacement(1.0)
+        self.moved = U + dU, v + dv
+        self.U, self.v = self.first[0] + self.moved[0], self.first[1] + self.moved[1]
+        self.t += stages.h
+
+    def dense_output(self) -> Any:
+        """Displacements of all weights from the start, flat, at times of the last step."""
+        stages, origin, before = self.last, self.origin, self.before
+        assert stages is not None
+
+        def displaced(clock: float) -> Float:
+            U, v = stages.displacement((clock - before) / stages.h)
+            return np.append(origin[0] + U, origin[1] + v)
+
+        return displaced
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """The equations of a step from some weights, for any length: γ_i = b − Hθ_i."""
+
+    flow: TwoLayers
+    pull: Float
+    root: Float  # H^½
+    values: Float  # of H^½ K H^½, with its eigenvectors
+    turn: Float
+    noise: float  # of a pull there
+
+    def first_step(self) -> float:
+        """A time in which neither the weights nor the residual change much."""
+        return 1e-3 / max(float(np.linalg.norm(self.pull)), float(self.values.max()), _SMALLEST)
+
+    def stages(self, h: float, pulls: Float) -> tuple[_Stages, Float]:
+        """The weights that these pulls make, and the predictors at the nodes."""
+        U, v = self.flow.U, self.flow.v
+        seen = pulls @ U
+        inner = _A * (pulls @ pulls.T)
+        outer = np.asarray(
+            np.linalg.solve(np.eye(_STAGES) - h * h * (_A @ inner), v + h * (_A @ seen)), float
+        )
+        theta = outer @ U.T + h * (_A * (outer @ outer.T)) @ pulls
+        return _Stages(h, pulls, outer, seen + h * (inner @ outer)), theta
+
+    def solve(self, h: float, last: _Stages | None) -> _Stages | None:
+        """Simplified Newton, with the tangent kernel at the beginning; None if it does not settle."""
+        pulls, change = self._guess(h, last), np.inf
+        inverse = np.linalg.inv(np.eye(_STAGES) + h * self.values[:, None, None] * _A)
+        for _ in range(_ITERATIONS):
+            stages, theta = self.stages(h, pulls)
+            wrong = (self.flow.pull(theta) - pulls) / self.root @ self.turn
+            step = np.einsum("rij,jr->ir", inverse, wrong)
+            pulls = pulls + step @ self.turn.T * self.root
+            now = self._change(stages, np.abs(step).max(axis=0))
+            if not np.isfinite(now) or now > 2 * change:
+                return None
+            if now <= _SETTLED * self.flow.rtol:
+                return self.stages(h, pulls)[0]
+            change = now
+        return None
+
+    def _guess(self, h: float, last: _Stages | None) -> Float:
+        """The pulls of the last step's polynomial, or those at the beginning, damped as linear flows are."""
+        if last is None or h > 3 * last.h:
+            decay = 1 / (1 + h * _C[:, None] * self.values)
+            return (self.pull / self.root @ self.turn * decay) @ self.turn.T * self.root
+        places = 1 + _C * h / last.h
+        return np.vander(places, _STAGES, increasing=True) @ _LAGRANGE @ last.pulls
+
+    def error(self, stages: _Stages) -> float:
+        """The last divided difference of the pulls, as far as the step follows it, as a change of weights."""
+        top = _TOP @ np.vstack([self.pull, stages.pulls])
+        changing = self._change(stages, (top / self.root @ self.turn) / (1 + stages.h * self.values))
+        return max(changing, self._growing(stages))
+
+    def _growing(self, stages: _Stages) -> float:
+        """The error at a constant pull: weights grow like exp(∫‖γ‖), and a polynomial does not."""
+        growth = float(np.linalg.norm(stages.h * _A[-1] @ stages.pulls))
+        size = np.hypot(np.linalg.norm(self.flow.U), np.linalg.norm(self.flow.v))
+        missed = _NODES * growth ** (_STAGES + 1) / math.factorial(_STAGES)
+        return float(missed * size / self._way(stages))
+
+    def _way(self, stages: _Stages) -> float:
+        """How far the weights have come at the end of the step."""
+        (U, v), (dU, dv) = self.flow.moved, stages.displacement(1.0)
+        return float(np.hypot(np.linalg.norm(U + dU), np.linalg.norm(v + dv)))
+
+    def _change(self, stages: _Stages, pulls: Float) -> float:
+        """What pulls, in the eigenbasis, change over the step, relative to how far the weights have come.
+
+        Less what they may be by the rounding of residuals, which no step can avoid: it is the same in all
+        directions of that basis, and makes large weights where the data hardly see them.
+        """
+        noise = self.noise / (1 + stages.h * self.values)
+        told = np.sign(pulls) * np.maximum(np.abs(pulls) - noise, 0.0) @ self.turn.T * self.root
+        inner = np.linalg.norm(told) * np.linalg.norm(self.flow.v)
+        return float(stages.h * np.hypot(inner, np.linalg.norm(told @ self.flow.U)) / self._way(stages))
