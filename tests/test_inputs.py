@@ -153,7 +153,7 @@ def test_certify_names_the_problems_it_knows(problem):
 
 
 def test_margins_need_labels():
-    refused(r"y must hold the labels -1 and \+1", VERBS["certify"], MODEL, X, Y, problem="margin")
+    refused(r"needs labels −1 and \+1", VERBS["certify"], MODEL, X, Y, problem="margin")
 
 
 @pytest.mark.parametrize(

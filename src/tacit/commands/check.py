@@ -73,9 +73,9 @@ class _List(argparse.Action):
 
 def _run(options: argparse.Namespace) -> int:
     from tacit.commands.verdicts import report
-    from tacit.data import read_table
     from tacit.outputs import claim_all, write_json
     from tacit.progress import progress
+    from tacit.tables import read_table
 
     chosen = _chosen(options.only)
     parameters = _parameters(options.parameters, chosen)

@@ -94,7 +94,7 @@ def _add_outputs(command: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.data import read_table
+    from tacit.tables import read_table
 
     table = read_table(options.data, options.target)
     model = model_of(options, table.X)

@@ -34,9 +34,9 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.data import read_table
     from tacit.limits import limit
     from tacit.outputs import write_json
+    from tacit.tables import read_table
 
     table = read_table(options.data, options.target)
     model = model_of(options, table.X)

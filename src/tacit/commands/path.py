@@ -45,10 +45,10 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.data import read_table
     from tacit.flows.sweeping import sweeping_path
     from tacit.limits import margin_path
     from tacit.outputs import write_json
+    from tacit.tables import read_table
 
     table = read_table(options.data, options.target)
     claim_outputs(options)

@@ -90,6 +90,7 @@ class Margin:
 def max_margin(X: Any, y: Any, norm: Any) -> Margin:
     """argmin norm(w) subject to y_n x_n·w ≥ 1: the predictor of largest margin.
 
+    y: two classes, −1 and +1, or any two names or whole numbers, of which the first in order becomes −1.
     norm: "l1", "l2", a number p with 0 < p ≤ 2 for ‖w‖_p, or a potential (or a model that has one). Below
     p = 1 the problem is not convex: with up to three features all stationary points are found, otherwise the
     best local one from several starts.
