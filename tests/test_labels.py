@@ -41,7 +41,10 @@ def test_the_first_class_in_order_is_minus_one(verb, names):
 @pytest.mark.parametrize(
     ("y", "match"),
     [
-        (["a", "b", "c", "a"], "3 classes: 'a', 'b', 'c'; keep the samples of two of them, or set one against"),
+        (
+            ["a", "b", "c", "a"],
+            "3 classes: 'a', 'b', 'c'; keep the samples of two of them, or set one against",
+        ),
         ([0, 1, 2, 1], "3 classes: 0, 1, 2; keep"),
         (["a", "a", "a", "a"], "one class only, 'a'"),
         ([0.5, 1.5, 0.5, 1.5], "needs labels −1 and \\+1, or two classes by name, got 0.5 in y"),

@@ -21,7 +21,8 @@ from tacit.limits.kkt import (
 )
 from tacit.limits.nearness import nearness
 from tacit.limits.neuron import as_it_ends, neuron_targets
-from tacit.models import LinearNetwork, Neuron
+from tacit.models import Factorization, LinearNetwork, Neuron
+from tacit.models.model import check_model
 from tacit.nonnegative import nonnegative_least_squares
 from tacit.numerics.pairs import Pair
 
@@ -85,6 +86,9 @@ def certify(
     from −w̃(0). The multipliers are found here, by least squares or linear programming; the predictor
     is all that is taken on trust.
     """
+    check_model("certify(model, X, y, predictor)", potential, X, y)
+    if isinstance(potential, Factorization):
+        potential.potential()  # which says why there is none
     X, y = check_problem(X, as_labels(y, "problem='margin'") if problem == "margin" else y)
     check_tolerance(tol)
     Q = potential_of(potential, X.shape[1])

@@ -22,7 +22,7 @@ from tacit.flows.sliding import Sliding
 from tacit.flows.tangent import TangentSeparating, TangentSquare
 from tacit.flows.trajectory import Trajectory
 from tacit.models import Diagonal, Neuron, UntiedDiagonal
-from tacit.models.model import Model
+from tacit.models.model import Model, check_model
 from tacit.separation import check_separable
 
 _METHODS = ("auto", "parameters", "descent", "normalized")
@@ -116,6 +116,7 @@ def _parameters(problem: Problem) -> Form:
 
 def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Float, Float]:
     """X and y as the model and the loss take them."""
+    check_model("flow(model, X, y)", model, X, y)
     if not isinstance(model, Model):
         what = (
             f"the class {model.__name__}: write {model.__name__}(…)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -63,11 +64,11 @@ class Margin:
     minimum: Any = field(default=None, repr=False)
     complete: bool = True
 
-    def summary(self) -> str:
-        """The margin in a few lines."""
+    def summary(self, names: Sequence[str] | None = None) -> str:
+        """The margin in a few lines; names: of the features, x0, x1, … if left out."""
         from tacit.report import margin_report
 
-        return margin_report(self)
+        return margin_report(self, names)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
