@@ -122,7 +122,7 @@ def _kinds(entries: list[str], separator: str) -> list[bool]:
 def _header(content: bytes, separator: str, spaced: bool) -> tuple[list[str], int]:
     """The names in the first record, and the number of lines down to its end."""
     with _lines(content) as lines:
-        text = (line.rstrip(" \r\n") + "\n" for line in lines) if separator == _SPACES else lines
+        text = (line.strip() + "\n" for line in lines) if separator == _SPACES else lines
         reader = csv.reader(text, delimiter=separator, skipinitialspace=spaced)
         names = next((record for record in reader if any(each.strip() for each in record)), [])
         return names, reader.line_num
