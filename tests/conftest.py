@@ -7,9 +7,13 @@ _NOT_NUMERICAL = {
     "test_cli",
     "test_cli_check",
     "test_data",
+    "test_cli_tables",
     "test_inputs",
+    "test_labels",
+    "test_letters",
     "test_papers",
     "test_path_portrait",
+    "test_tables",
 }
 
 

@@ -64,6 +64,7 @@ def test_limit_prints_data_model_limit_regime_and_certificate(limit):
         "data",
         "model",
         "limit",
+        "features",
         "regime",
         "certificate",
     ]
@@ -103,6 +104,7 @@ def test_json_has_the_numbers_of_the_library_in_a_file_and_alone_on_standard_out
 
 @pytest.mark.parametrize("kind", MAGIC)
 def test_plot_writes_a_figure_and_writes_it_again(limit, kind):
+    Path("new/folder").mkdir(parents=True)
     for _ in range(2):
         status, out, err = limit(f"--scale 0.1 --plot new/folder/limit.{kind}")
         assert (status, err) == (0, "")
@@ -172,6 +174,8 @@ BAD = {
     "--dep 3": "--dep",
     "--log-scale -inf": "finite",
     "--target nope": "'nope'",
+    "--plot no/such/limit.png": "cannot write no/such/limit.png: no folder no/such; make it first",
+    "--json no/limit.json": "no folder no; make it first",
     "--plot limit.jpg": ".png, .pdf or .svg",
     "--json .": "folder",
     "--json genes.csv/result.json": "genes.csv",
@@ -314,6 +318,23 @@ def test_verdicts_on_figures_fit_the_terminal(run, monkeypatch, columns):
     joined = " ".join(out.split())
     assert content["caption"] in joined
     assert all(f"holds {claim['text']}: " in joined for claim in content["claims"])
+
+
+def test_lines_are_whole_in_a_pipe(run, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    lines = run("reproduce list")[1].splitlines()
+    for entry in figures():
+        assert [line.split(maxsplit=1)[1] for line in lines if line.split()[:1] == [entry.key]] == [
+            entry.title
+        ]
+    assert max(map(len, lines)) > 100 and not any("…" in line for line in lines)
+
+
+def test_reproduce_makes_its_folder_and_no_other(run):
+    refused(run("reproduce woodworth2020/fig2 --out a --json no/claims.json"), "no folder no; make it first")
+    assert not Path("a").exists()
+    assert run("reproduce woodworth2020/fig2 --out a/b")[0] == 0
+    assert Path("a/b/woodworth2020/fig2.png").exists()
 
 
 def test_reproduce_names_the_nearest_figures_when_one_is_unknown(run):

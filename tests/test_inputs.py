@@ -1,5 +1,7 @@
 """Bad input is refused by name, in one line that says which argument, where, and what is wanted."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -138,7 +140,33 @@ def test_a_model_of_other_dimension_than_the_data_is_refused(model):
     "model", [None, "diagonal", 3, X, tacit.Diagonal], ids=["None", "str", "int", "array", "class"]
 )
 def test_what_is_no_model_is_refused(verb, model):
-    refused("(model|potential) must be a", verb, model, X, Y)
+    refused("(model|potential) must be a|the model comes first", verb, model, X, Y)
+
+
+CALLS = {
+    tacit.limit: r"the model comes first: limit\(model, X, y\)",
+    tacit.flow: r"the model comes first: flow\(model, X, y\)",
+    tacit.regime: r"the model comes first: regime\(model, X, y\)",
+    VERBS["certify"]: r"the model comes first: certify\(model, X, y, predictor\)",
+    partial(tacit.theorems.check, "woodworth2020/theorem1"): "the model comes first: check\\('woodworth2020",
+}
+
+
+@pytest.mark.parametrize("verb", CALLS)
+def test_the_model_comes_first(verb):
+    for model in (MODEL, tacit.potentials.L1()):
+        refused(CALLS[verb], verb, X, Y, model)
+        refused(CALLS[verb], verb, X, model, Y)
+    refused(CALLS[verb], verb, X.tolist(), Y, Y)
+
+
+def test_a_matrix_factorization_says_that_it_has_no_limit_but_a_flow():
+    model = tacit.Factorization.gaussian((3, 2), width=2, scale=0.1)
+    data = np.random.default_rng(0).standard_normal((2, 3, 2))
+    for verb in (tacit.limit, tacit.regime, VERBS["certify"]):
+        with pytest.raises(tacit.NoPotentialError, match=r"no potential in general.*tacit\.flow runs it"):
+            verb(model, data, [1.0, 2.0])
+    assert tacit.flow(model, data, [1.0, 2.0], until=3).converged
 
 
 @pytest.mark.parametrize("verb", [VERBS["limit"], VERBS["certify"]], ids=["limit", "certify"])
@@ -153,7 +181,7 @@ def test_certify_names_the_problems_it_knows(problem):
 
 
 def test_margins_need_labels():
-    refused(r"y must hold the labels -1 and \+1", VERBS["certify"], MODEL, X, Y, problem="margin")
+    refused(r"needs labels −1 and \+1", VERBS["certify"], MODEL, X, Y, problem="margin")
 
 
 @pytest.mark.parametrize(

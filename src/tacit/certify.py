@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float, as_floats, check_problem, check_tolerance
+from tacit.data import Float, as_floats, as_labels, check_problem, check_tolerance
 from tacit.errors import InconsistentDataError, InputError
 from tacit.limits.equations import ANY, prepare
 from tacit.limits.interpolation import potential_of
@@ -21,7 +21,8 @@ from tacit.limits.kkt import (
 )
 from tacit.limits.nearness import nearness
 from tacit.limits.neuron import as_it_ends, neuron_targets
-from tacit.models import LinearNetwork, Neuron
+from tacit.models import Factorization, LinearNetwork, Neuron
+from tacit.models.model import check_model
 from tacit.nonnegative import nonnegative_least_squares
 from tacit.numerics.pairs import Pair
 
@@ -85,7 +86,10 @@ def certify(
     from −w̃(0). The multipliers are found here, by least squares or linear programming; the predictor
     is all that is taken on trust.
     """
-    X, y = check_problem(X, y)
+    check_model("certify(model, X, y, predictor)", potential, X, y)
+    if isinstance(potential, Factorization):
+        potential.potential()  # which says why there is none
+    X, y = check_problem(X, as_labels(y, "problem='margin'") if problem == "margin" else y)
     check_tolerance(tol)
     Q = potential_of(potential, X.shape[1])
     w = _as_predictor(predictor, potential, X.shape[1])
@@ -124,8 +128,6 @@ def _as_predictor(predictor: Any, model: Any, features: int) -> Float:
 
 
 def _certify_margin(potential: Any, X: Float, y: Float, w: Float, tol: float) -> Certificate:
-    if not np.isin(y, (-1.0, 1.0)).all():
-        raise InputError("y must hold the labels -1 and +1 for problem='margin'")
     Z = y[:, None] * X
     margins = Z @ w
     lower, upper = subdifferential(potential, w)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import re
 import sys
@@ -13,6 +12,7 @@ from typing import NoReturn
 from tacit import __version__
 from tacit.commands import check, demo, flow, limit, path, reproduce
 from tacit.commands.interrupts import ending_at_once, say_interrupted
+from tacit.commands.letters import write_anything
 from tacit.commands.options import BAD_INPUT, DONE, FAILED, INTERRUPTED
 from tacit.errors import NotConvergedError, TacitError
 
@@ -33,8 +33,7 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the return value is the exit status."""
     arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # not every terminal knows every letter
+    write_anything()
     try:
         with ending_at_once():
             options = _parse(arguments)

@@ -1,14 +1,7 @@
-"""What comes in: X and y, checked once at the door, and read from files."""
+"""What comes in: X and y, checked once at the door."""
 
 from __future__ import annotations
 
-import difflib
-import os
-import re
-import warnings
-from collections import Counter
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,14 +12,15 @@ from tacit.errors import InputError
 Float = NDArray[np.float64]
 Index = NDArray[np.intp]
 _COPIED = 1 << 26  # bytes
+_DENSE = 2e9  # bytes
 _SQUARED = (1e-140, 1e140)  # numbers whose squares, and sums of many of them, are floats
-
-_TEXT = {".csv": ",", ".tsv": "\t", ".txt": None}  # None: whatever stands between the first names
 
 
 def as_floats(values: Any, name: str, *, ndim: tuple[int, ...]) -> Float:
     """`values` as a float64 array of one of the given dimensions, all finite; `InputError` otherwise.
 
+    Anything that NumPy takes, SciPy's sparse matrices too: these are made dense. float32 (JAX's default) and
+    integers become float64, in which everything is computed; digits that they do not have stay unknown.
     The array is the one given where that is possible: copy before changing it.
     """
     array = _as_numeric(values, name)
@@ -47,6 +41,7 @@ def as_floats(values: Any, name: str, *, ndim: tuple[int, ...]) -> Float:
 
 def _as_numeric(values: Any, name: str) -> NDArray[Any]:
     """An array of numbers: text, dates, complex numbers, masks and rows of different lengths are refused."""
+    values = _dense(values, name)
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise InputError(f"{name} must be numbers, got masked entries; fill or drop them first")
     try:
@@ -60,6 +55,20 @@ def _as_numeric(values: Any, name: str) -> NDArray[Any]:
     return array
 
 
+def _dense(values: Any, name: str) -> Any:
+    """A SciPy sparse matrix as an array, where that takes no more than 2 GB."""
+    if not (hasattr(values, "nnz") and hasattr(values, "toarray")):
+        return values
+    size = 8 * float(np.prod(values.shape, dtype=np.float64))
+    if size > _DENSE:
+        shape = " × ".join(f"{each:,}" for each in values.shape)
+        raise InputError(
+            f"{name} is sparse, {shape}, and would take {size / 1e9:,.1f} GB as the dense array "
+            f"that is needed (at most {_DENSE / 1e9:g} GB); keep fewer features"
+        )
+    return values.toarray()
+
+
 def _what_is_not_a_number(values: Any) -> str:
     try:
         entries = np.asarray(values).ravel()
@@ -69,12 +78,13 @@ def _what_is_not_a_number(values: Any) -> str:
         return "rows of different lengths"
     if entries.dtype.kind in "OUS":
         for entry in entries.tolist():
-            if isinstance(entry, (str, bytes)) or not _is_number(entry):
+            if isinstance(entry, (str, bytes)) or not is_number(entry):
                 return f"{entry!r}"[:60]
     return f"values of type {entries.dtype}"
 
 
-def _is_number(entry: Any) -> bool:
+def is_number(entry: Any) -> bool:
+    """Is it a number, or the text of one?"""
     try:
         float(entry)
     except (TypeError, ValueError, OverflowError):
@@ -99,9 +109,8 @@ def check_problem(X: Any, y: Any) -> tuple[Float, Float]:
 
 
 def check_labelled(X: Any, y: Any) -> tuple[Float, Float]:
-    """X and y as `check_problem` does, with labels −1 and +1."""
-    X, y = check_problem(X, y)
-    check_labels(y, "a maximum margin")
+    """X and y as `check_problem` does, with two classes as labels −1 and +1 (see `as_labels`)."""
+    X, y = check_problem(X, as_labels(y, "a maximum margin"))
     check_squares(X, y)
     for n in np.flatnonzero(np.abs(X).max(axis=1) < _SQUARED[0]):
         if X[n].any():
@@ -132,12 +141,70 @@ def check_squares(X: Float, y: Float) -> None:
         raise InputError(wrong)
 
 
-def check_labels(y: Float, who: str) -> None:
-    """Refuse labels other than −1 and +1."""
-    wrong = y[~np.isin(y, (-1.0, 1.0))]
-    if len(wrong):
-        hint = "; encode the classes 0 and 1 as −1 and +1" if np.isin(y, (0.0, 1.0)).all() else ""
-        raise InputError(f"{who} needs labels −1 and +1, got {wrong[0]:g} in y{hint}")
+def as_labels(y: Any, who: str) -> Float:
+    """y as labels −1 and +1, (N,): of any two classes, the first in sorted order is −1 and the other +1.
+
+    Classes are words, truths or whole numbers (0 → −1, 1 → +1); −1 and +1 stay what they are. `InputError`
+    where y holds more of them, or fewer, or other numbers; who: what needs labels.
+    """
+    values = _as_classes(y)
+    if values.dtype.kind == "f" and np.isin(values, (-1.0, 1.0)).all():
+        return values
+    names = np.unique(values)
+    if values.dtype.kind == "f" and (values % 1).any():
+        wrong = values[values % 1 != 0][0]
+        raise InputError(f"{who} needs labels −1 and +1, or two classes by name, got {wrong:g} in y")
+    if len(names) != 2:
+        raise InputError(f"{who} needs labels −1 and +1, or two classes, and y has {_counted(names)}")
+    return np.where(values == names[1], 1.0, -1.0)
+
+
+def class_names(y: Any) -> tuple[str, str] | None:
+    """The classes that `as_labels` makes −1 and +1; None where y holds these already, or other targets."""
+    try:
+        as_labels(y, "y")
+    except InputError:
+        return None
+    names = np.unique(values := _as_classes(y)).tolist()
+    if values.dtype.kind == "f":
+        return None if set(names) <= {-1.0, 1.0} else (f"{names[0]:g}", f"{names[1]:g}")
+    return repr(names[0]), repr(names[1])
+
+
+def _as_classes(y: Any) -> NDArray[Any]:
+    """y as floats where it holds numbers or their texts, as words otherwise; none may be missing."""
+    try:
+        given = np.asarray(y)
+    except ValueError:
+        given = as_floats(y, "y", ndim=(1, 2))  # which says what is wrong
+    words = given.dtype.kind in "UST" or (
+        given.dtype.kind == "O" and any(isinstance(entry, str | bytes) for entry in given.flat)
+    )
+    entries = given.ravel().tolist()
+    if words and not all(isinstance(entry, str | bytes) and is_number(entry) for entry in entries):
+        for n, entry in enumerate(entries):
+            if entry is None or entry != entry or entry == "":
+                raise InputError(f"y[{n}] is missing; drop such samples")
+        values: NDArray[Any] = np.array([as_text(entry) for entry in entries])
+    else:
+        values = as_floats(given.astype(np.float64) if words else y, "y", ndim=(1, 2)).ravel()
+    if given.ndim > 1 and given.shape[1:] != (1,):
+        raise InputError(f"y must be one label per sample, shape (N,), got shape {given.shape}")
+    return values
+
+
+def as_text(entry: Any) -> str:
+    """A class by its name."""
+    return entry.decode(errors="replace") if isinstance(entry, bytes) else str(entry)
+
+
+def _counted(names: NDArray[Any]) -> str:
+    """The classes, and what to do about it."""
+    words = [f"{name:g}" if isinstance(name, float) else shortened(repr(name), 24) for name in names.tolist()]
+    shown = ", ".join(words[:6]) + (", …" if len(words) > 6 else "")
+    if len(words) == 1:
+        return f"one class only, {shown}"
+    return f"{len(words)} classes: {shown}; keep the samples of two of them, or set one against all others"
 
 
 def kept(array: Float) -> Float:
@@ -156,194 +223,8 @@ def check_tolerance(tol: Any) -> None:
         raise InputError(f"tol must lie between 0 and 1, got {tol!r}")
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A data set read from a file: features, target, and what they are called."""
-
-    X: Float
-    y: Float
-    features: tuple[str, ...]
-    target: str
-
-
-def read_table(path: str | Path, target: str | None = None) -> Table:
-    """Read CSV, TSV, Parquet, or NPZ with arrays X and y; `target` names the column to predict."""
-    path = Path(path)
-    _check_file(path)
-    if path.suffix.lower() == ".npz":
-        return _read_npz(path, target)
-    frame = _read_frame(path)
-    if target is None:
-        listed = _listed(list(frame.columns))
-        raise InputError(f"say which column of {path.name} is the target, with --target: {listed}")
-    if target not in frame.columns:
-        near = _nearest(target, list(frame.columns))
-        raise InputError(f"--target {target!r} is not a column of {path.name}, which has {near}")
-    columns = {name: _numbers(frame[name], name, path) for name in frame.columns}
-    y = columns.pop(target)
-    if not columns:
-        raise InputError(f"{path.name} has no feature: its only column is the target {target!r}")
-    X, y = check_problem(np.column_stack(list(columns.values())), y)
-    return Table(X, y, tuple(columns), target)
-
-
 def shortened(text: str, most: int) -> str:
     """The text, with an ellipsis for its middle if it is longer than that."""
     if len(text) <= most:
         return text
     return f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
-
-
-def _check_file(path: Path) -> None:
-    if os.path.isfile(path):
-        return
-    wanted = "DATA must be a CSV, TSV, Parquet or NPZ file"
-    if os.path.exists(path):
-        raise InputError(f"{path} is a folder, a pipe or a device; {wanted}")
-    raise InputError(f"no file at {shortened(str(path), 120)}; {wanted}")
-
-
-def _read_npz(path: Path, target: str | None) -> Table:
-    with path.open("rb") as file:
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in ("X", "y") if name in archive.files}
-        except Exception as error:
-            raise InputError(
-                f"{path} is not a readable NPZ file; numpy.savez(path, X=X, y=y) makes one, from numbers"
-            ) from error
-    if missing := {"X", "y"} - arrays.keys():
-        raise InputError(f"{path.name} must hold arrays X and y; {' and '.join(sorted(missing))} missing")
-    if target not in (None, "y"):
-        raise InputError(f"--target {target!r}: {path.name} holds X and y, and y is the target; leave it out")
-    X, y = check_problem(arrays["X"], arrays["y"])
-    return Table(X, y, tuple(f"x{i}" for i in range(X.shape[1])), "y")
-
-
-def _read_frame(path: Path) -> Any:
-    import pandas as pd
-
-    kind = path.suffix.lower()
-    if kind not in (".parquet", ".pq", *_TEXT):
-        raise InputError(f"cannot tell what {path.name} is; name it .csv, .tsv, .parquet or .npz")
-    try:
-        frame = _read_text(path, _TEXT[kind]) if kind in _TEXT else pd.read_parquet(path)
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(f"{path} is not a readable {kind[1:].upper()} file: {_reason(error)}") from error
-    if frame.empty:
-        raise InputError(f"{path} has no rows; a data set needs at least one sample")
-    frame.columns = frame.columns.map(str)
-    if len(frame.columns) == 1 and (separator := re.search(r"[;\t|,]", frame.columns[0])):
-        wanted = "tabs" if kind == ".tsv" else "commas"
-        raise InputError(
-            f"{path.name} has one column, {shortened(frame.columns[0], 40)!r}: its fields seem to be "
-            f"separated by {separator[0]!r}; save it with {wanted} between them"
-        )
-    _check_names(list(frame.columns), path)
-    return frame
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return "it is not UTF-8 text; save it as UTF-8"
-    if type(error).__name__ == "EmptyDataError":
-        return "it is empty; the first line must name the columns"
-    reason = getattr(error, "strerror", None) or str(error).strip() or type(error).__name__
-    return shortened(reason.splitlines()[0], 120)
-
-
-def _read_text(path: Path, separator: str | None) -> Any:
-    """A table in text, whose rows must not have more fields than its header has names."""
-    import pandas as pd
-
-    options = {"engine": "c", "low_memory": False, **_exact_floats(pd.__version__)}
-    options |= _between_names(path) if separator is None else {"sep": separator}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        try:
-            frame = pd.read_csv(path, index_col=False, **options)
-        except pd.errors.ParserWarning as warning:
-            raise InputError(
-                f"{path.name}: rows have more fields than the header has names; give every column a name "
-                "(a row index too), or drop it"
-            ) from warning
-    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **options)
-    _check_names(header.iloc[0].tolist(), path)  # as they stand there: pandas makes equal names differ
-    return frame
-
-
-def _exact_floats(version: str) -> dict[str, Any]:
-    """What makes this pandas read back the float that was written: nothing from 3.1 on, where all ways do."""
-    major, minor = version.split(".")[:2]
-    return {} if (int(major), int(minor)) >= (3, 1) else {"float_precision": "round_trip"}
-
-
-def _between_names(path: Path) -> dict[str, Any]:
-    """What separates the names in the first line: a tab, ; or , or |, or else spaces."""
-    with path.open(encoding="utf-8-sig") as file:
-        first = next((line for line in file if line.strip()), "")
-    mark = next((mark for mark in "\t;,|" if mark in first.strip()), r"\s+")
-    return {"sep": mark, "skipinitialspace": True}
-
-
-def _check_names(names: list[str], path: Path) -> None:
-    for name, count in Counter(names).items():
-        if not name.strip() or re.fullmatch(r"Unnamed: \d+", name):
-            place = names.index(name)
-            what = "has no name" if place else "looks like a row index"
-            raise InputError(
-                f"{path.name}: column {place + 1}, {name!r}, {what}; "
-                "drop it (pandas: to_csv(…, index=False)) or give it a name"
-            )
-        if count > 1:
-            raise InputError(f"{path.name} has {count} columns named {name!r}; rename or drop all but one")
-
-
-def _numbers(column: Any, name: str, path: Path) -> Float:
-    """The column as floats; `InputError` names the first entry that is not a finite number."""
-    numbers = _as_numbers(column)
-    bad = ~np.isfinite(numbers)
-    if not bad.any():
-        return numbers
-    row = int(bad.argmax())
-    raise InputError(
-        f"{path.name}: column {name!r}, row {row + 1} {_what_is_wrong(column.iloc[row])}; "
-        "drop the column or the row, or encode it"
-    )
-
-
-def _as_numbers(column: Any) -> Float:
-    """The column as floats, NaN where an entry is missing or is neither a number nor the text of one."""
-    import pandas as pd
-
-    if not pd.api.types.is_numeric_dtype(column):
-        if column.dtype.kind != "O":  # dates and durations, which pandas would count in nanoseconds
-            return np.full(len(column), np.nan)
-        entries = column.astype(object)
-        numeric = pd.to_numeric(entries, errors="coerce").notna()  # its own numbers may be a digit off
-        return np.array([float(v) if good else np.nan for v, good in zip(entries, numeric, strict=True)])
-    return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-
-
-def _what_is_wrong(entry: Any) -> str:
-    import pandas as pd
-
-    if pd.api.types.is_scalar(entry) and pd.isna(entry):
-        return "is missing"
-    if isinstance(entry, str) and _is_number(entry):  # one that floats cannot hold, left as text by pandas
-        entry = float(entry)
-    if isinstance(entry, float | np.floating):
-        return f"is {entry}, not a finite number"
-    return f"is {shortened(repr(entry), 60)}, not a number"
-
-
-def _nearest(name: str, names: list[str]) -> str:
-    """Names that this one may have been meant for, or else the first ones."""
-    return _listed(difflib.get_close_matches(name, names, n=3) or names)
-
-
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(shortened(repr(name), 24) for name in names[:8])
-    return shown if len(names) <= 8 else f"{shown}, … ({len(names)} columns)"

@@ -13,7 +13,7 @@ from tacit.figures import KERNEL, MUTED, RICH, TRUTH, save_figure
 from tacit.flows import Trajectory, flow
 from tacit.limits import Limit, limit
 from tacit.models import Diagonal
-from tacit.outputs import claim_path
+from tacit.outputs import claim_path, make_folder
 from tacit.potentials import L1, Quadratic
 from tacit.problems import SparseRegression, sparse_regression
 from tacit.progress import progress
@@ -60,6 +60,7 @@ def demo(out: str, seed: int = 0) -> bool:
 
     True if every limit carries its certificate, and the flow ends where it should.
     """
+    make_folder(out)
     target = claim_path(Path(out) / "demo.png", "png")
     print("Sparse regression: 100 samples, 1000 features, 5 of them relevant, noise 0.1.")
     print("A depth-2 diagonal network fits the data exactly. Which solution it finds depends on its start:\n")

@@ -29,17 +29,23 @@ _MARKS = {  # how a file of ours begins, and where in it the mark is
 def claim_path(path: str | Path, kind: str) -> Path:
     """The path, if a file of this kind can be written there and nothing of the user's would be lost.
 
-    kind: "json", "nc", "pdf", "png" or "svg". Makes the folder; `InputError` says what is in the way.
+    kind: "json", "nc", "pdf", "png" or "svg". The folder must be there; `InputError` says what is in the way.
     """
     path, place = Path(path), Path(os.path.realpath(path))
     with _refusing(f"write {path}"):
         if place.exists():
             _check_replaceable(path, kind)
-    with _refusing(f"make the folder {path.parent}"):
-        place.parent.mkdir(parents=True, exist_ok=True)
+    if not place.parent.is_dir():
+        raise InputError(f"cannot write {path}: no folder {path.parent}; make it first")
     with _refusing(f"write {path}"):
         tempfile.TemporaryFile(dir=place.parent).close()
     return path
+
+
+def make_folder(path: str | Path) -> None:
+    """A folder for files of ours, with those above it."""
+    with _refusing(f"make the folder {path}"):
+        Path(path).mkdir(parents=True, exist_ok=True)
 
 
 def claim_all(files: Iterable[tuple[str | Path, str]]) -> None:

@@ -15,6 +15,7 @@ from tacit.limits.equations import prepare
 from tacit.limits.interpolation import Limit, as_separable, limit, potential_of
 from tacit.limits.normal import weighted_gram
 from tacit.limits.separable import kernel_solution
+from tacit.models.model import check_model
 from tacit.potentials import L1, Quadratic
 from tacit.potentials.arrays import quiet
 from tacit.regimes_connected import connected_ends, is_connected, kernel_turning
@@ -89,6 +90,7 @@ class Regime:
 
 def regime(model: Any, X: Any, y: Any) -> Regime:
     """Where between the kernel and the rich end the limit of gradient flow lies."""
+    check_model("regime(model, X, y)", model, X, y)
     return limit(model, X, y).regime
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data import Float, beyond_squares
+from tacit.data import Float, beyond_squares, shortened
+from tacit.numbers import shown
 
 if TYPE_CHECKING:
     from tacit.flows.sweeping import SweepingPath
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from tacit.limits.margin_path import MarginPath
     from tacit.limits.max_margin import Margin
 
+_NAMED = 6  # features in a summary
 
-def limit_report(result: Limit) -> str:
+
+def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
     """Data, model, limit, regime and certificate, a line each."""
     samples, features = result.X.shape
     w = result.predictor
@@ -26,6 +29,7 @@ def limit_report(result: Limit) -> str:
         "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}, rank {result.rank:,}",
         "model": describe() if describe else type(result.model).__name__,
         "limit": f"{_norms(w)}   {carriers(w.ravel())}",
+        "features": top_features(w, names),
         "regime": result.regime.summary(),
         "certificate": (
             f"stationarity {result.stationarity:.0e}   feasibility {result.feasibility:.0e}   "
@@ -43,7 +47,7 @@ def limit_report(result: Limit) -> str:
     return _aligned(lines)
 
 
-def flow_report(result: Trajectory) -> str:
+def flow_report(result: Trajectory, names: Sequence[str] | None = None) -> str:
     """Data, model, loss, way and end of a flow, a line each."""
     shape = " × ".join(f"{size:,}" for size in result.X.shape[1:])
     kind = "linearized at the start, " if result.linearized else ""
@@ -56,6 +60,7 @@ def flow_report(result: Trajectory) -> str:
         f"(loss {_exponential(-last)})",
         "time": f"{_exponential(result.log_time[-1])}, recorded at {_count(len(result.accuracy), 'instant')}",
         "predictor": f"{_norms(w)}   {carriers(w.ravel())}",
+        "features": top_features(w, names),
         "fit": _fit(result),
         "kernel": f"the tangent kernel has turned by {result.final_kernel_distance:.3g} (1 − cos)",
         "conserved": _conserved(result),
@@ -65,7 +70,7 @@ def flow_report(result: Trajectory) -> str:
     return _aligned(lines)
 
 
-def margin_report(result: Margin) -> str:
+def margin_report(result: Margin, names: Sequence[str] | None = None) -> str:
     """Data, norm, predictor, support, other solutions and certificate, a line each."""
     samples, features = result.X.shape
     w = result.predictor
@@ -73,6 +78,7 @@ def margin_report(result: Margin) -> str:
         "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}",
         "norm": f"{result.norm}, {result.value:.6g} at margin 1",
         "predictor": f"{_norms(w)}   {carriers(w)}",
+        "features": top_features(w, names),
         "support": f"{_count(len(result.support), 'sample')} of {samples:,}",
         "solutions": _solutions(result),
         "certificate": f"KKT residual {result.kkt:.0e}   error {result.error:.0e}   "
@@ -100,7 +106,7 @@ def _solutions(result: Margin) -> str:
     return {True: "unique", False: "not unique", None: "uniqueness not known"}[result.unique]
 
 
-def path_report(result: MarginPath, scale: float = 1.0) -> str:
+def path_report(result: MarginPath, scale: float = 1.0, names: Sequence[str] | None = None) -> str:
     """Data, path, ends and support of maximum margins, a line each.
 
     scale: μ = scale/accuracy, to tell the accuracies at which a flow is near the ends.
@@ -109,10 +115,11 @@ def path_report(result: MarginPath, scale: float = 1.0) -> str:
     first, last = int(result.mu.argmax()), int(result.mu.argmin())
     lines = {
         "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}",
-        "path": f"depth {result.depth:g}, {_count(len(result.mu), 'value')} of μ, "
+        "path": f"depth {shown(result.depth)}, {_count(len(result.mu), 'value')} of μ, "
         f"{result.mu[first]:.4g} to {result.mu[last]:.4g}",
         "from": _held(result, first),
         "to": _held(result, last),
+        "features": f"{top_features(result.predictors[last], names)} at μ = {result.mu[last]:.4g}",
         "kernel end": _near_kernel(result, scale),
         "rich end": _near_rich(result, scale),
         "kinks": _changes(result.kinks) or "none",
@@ -224,10 +231,37 @@ def _norms(w: Float) -> str:
     return "   ".join(f"‖w‖{mark} {size:.4g}" for mark, size in zip("₁₂", sums, strict=True))
 
 
+def top_features(w: Float, names: Sequence[str] | None = None) -> str:
+    """The largest coordinates by name, in order, six of those that carry 99% of ‖w‖₁ at most.
+
+    w: one number for each feature, or a row of them, which count as `name[0]`, `name[1]`, ….
+    """
+    sizes = np.abs(w).ravel()
+    if not sizes.any():
+        return "none: all coordinates are 0"
+    order = np.argsort(-sizes, kind="stable")[:_NAMED]
+    count = min(_carrying(sizes), len(order))
+    columns = w.size // len(w)
+
+    def name(i: int) -> str:
+        row, column = divmod(i, columns)
+        known = f"x{row}" if names is None else shortened(names[row], 24)
+        return known if columns == 1 else f"{known}[{column}]"
+
+    texts = [f"{name(int(i))} {w.ravel()[i]:.3g}" for i in order[:count]]
+    return ", ".join(texts) + (", …" if count < _carrying(sizes) else "")
+
+
+def _carrying(sizes: Float) -> int:
+    """How many of the largest make up 99% of the sum."""
+    largest = np.sort(sizes / sizes.max())[::-1]  # in this unit, sums are numbers
+    return int(np.searchsorted(np.cumsum(largest), 0.99 * largest.sum()) + 1)
+
+
 def carriers(w: Float) -> str:
     """How many coordinates carry 99% of ‖w‖₁."""
-    sizes = np.sort(np.abs(w))[::-1]
-    if sizes.sum() == 0:
+    sizes = np.abs(w)
+    if not sizes.any():
         return "all coordinates are 0"
-    count = int(np.searchsorted(np.cumsum(sizes), 0.99 * sizes.sum()) + 1)
+    count = _carrying(sizes)
     return f"{count:,} coordinate{'s carry' if count > 1 else ' carries'} 99% of ‖w‖₁"

@@ -6,7 +6,16 @@ import argparse
 from typing import Any
 
 from tacit.commands.models import add_model, model_of
-from tacit.commands.options import BAD_INPUT, DONE, FAILED, add_command, add_data, json_file
+from tacit.commands.options import (
+    BAD_INPUT,
+    DONE,
+    FAILED,
+    add_command,
+    add_data,
+    json_file,
+    read_data,
+    source,
+)
 from tacit.errors import InconsistentDataError, InputError, NotConvergedError, TacitError
 
 _PARAMETERS = """parameters for --with:
@@ -32,7 +41,7 @@ def add(commands: Any) -> Any:
         help="which theorems apply to your model and data, and whether they hold",
         description="Every theorem about training that applies to the model on these data: its assumptions,\n"
         "its bound, what is measured, and how loose the bound is. Statements about classification\n"
-        "ask for labels -1 and +1.",
+        "ask for two classes: -1 and +1, or any other two (the first in order is -1).",
         epilog="examples:\n"
         "  tacit check genes.csv --target response --depth 2 --scale 1e-3\n"
         "  tacit check genes.csv --target response --log-scale -100 --with epsilon=0.05\n"
@@ -73,13 +82,12 @@ class _List(argparse.Action):
 
 def _run(options: argparse.Namespace) -> int:
     from tacit.commands.verdicts import report
-    from tacit.data import read_table
     from tacit.outputs import claim_all, write_json
     from tacit.progress import progress
 
     chosen = _chosen(options.only)
     parameters = _parameters(options.parameters, chosen)
-    table = read_table(options.data, options.target)
+    table = read_data(options, classes=True)
     model = model_of(options, table.X)
     claim_all(json_file(options))
     verdicts: list[Any] = []
@@ -95,7 +103,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json != "-":
         print(report(repr(model), verdicts, refused, everything=options.all))
     if options.json is not None:
-        content = {"data": options.data, "target": table.target, "model": repr(model)}
+        content = {**source(options, table), "model": repr(model)}
         found = {
             "parameters": parameters,
             "verdicts": [verdict.to_dict() for verdict in verdicts],

@@ -17,6 +17,8 @@ from tacit.commands.options import (
     add_data,
     claim_outputs,
     numbers,
+    read_data,
+    source,
 )
 from tacit.errors import InputError, Interrupted
 
@@ -52,7 +54,8 @@ def _add_instants(command: Any) -> None:
         "--loss",
         choices=("square", "exp", "logistic"),
         default="square",
-        help="training loss; exp and logistic take labels -1 and +1 (default: %(default)s)",
+        help="training loss; exp and logistic take two classes, -1 and +1 or any other two "
+        "(default: %(default)s)",
     )
     command.add_argument(
         "--until", type=float, help="accuracy to stop at (default: a relative residual of rtol/100, or 30)"
@@ -94,9 +97,7 @@ def _add_outputs(command: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.data import read_table
-
-    table = read_table(options.data, options.target)
+    table = read_data(options, classes=options.loss != "square")
     model = model_of(options, table.X)
     if options.save is not None and not options.save.lower().endswith(".nc"):
         raise InputError(f"--save writes netCDF; name its file .nc, not {options.save}")
@@ -144,9 +145,9 @@ def _report(options: argparse.Namespace, table: Any, result: Any) -> None:
 
     speak = options.json != "-"
     if speak:
-        print(result.summary())
+        print(result.summary(table.features))
     if options.json is not None:
-        content = {"data": options.data, "target": table.target, "features": table.features}
+        content = {**source(options, table), "features": table.features}
         write_json({**content, **result.to_dict()}, options.json)
     if options.save is not None:
         content = result.to_xarray().to_netcdf(engine="scipy")

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from tacit.commands.models import add_model, model_of
-from tacit.commands.options import DONE, FAILED, add_command, add_data, claim_outputs
+from tacit.commands.options import DONE, FAILED, add_command, add_data, claim_outputs, read_data, source
 
 
 def add(commands: Any) -> Any:
@@ -34,19 +34,18 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.data import read_table
     from tacit.limits import limit
     from tacit.outputs import write_json
 
-    table = read_table(options.data, options.target)
+    table = read_data(options)
     model = model_of(options, table.X)
     claim_outputs(options)
     result = limit(model, table.X, table.y, tol=options.tol)
     speak = options.json != "-"
     if speak:
-        print(result.summary())
+        print(result.summary(table.features))
     if options.json is not None:
-        content = {"data": options.data, "target": table.target, "features": table.features}
+        content = {**source(options, table), "features": table.features}
         write_json({**content, **result.to_dict()}, options.json)
     if options.plot is not None:
         from tacit.portrait import draw_limit

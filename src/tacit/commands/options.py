@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.errors import InputError
+
+if TYPE_CHECKING:
+    from tacit.tables import Table
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _MOST_NUMBERS = 100_000
@@ -59,8 +63,29 @@ def numbers(text: str) -> list[float]:
 
 def add_data(command: Any) -> None:
     """DATA and --target."""
-    command.add_argument("data", metavar="DATA", help="CSV, TSV, Parquet, or NPZ with arrays X and y")
+    command.add_argument(
+        "data",
+        metavar="DATA",
+        help="CSV, TSV or other text with a line of names (also .gz, .bz2, .xz; - for standard input), "
+        "Parquet, Excel (.xlsx), or NPZ with arrays X and y",
+    )
     command.add_argument("--target", metavar="COL", help="the column to predict (all others are features)")
+
+
+def read_data(options: argparse.Namespace, classes: bool = False) -> Table:
+    """The table that DATA and --target name; what had to be assumed to read it is told."""
+    from tacit.tables import read_table
+
+    table = read_table(options.data, options.target, classes=classes)
+    if table.assumed:
+        where = "standard input" if options.data == "-" else options.data
+        print(f"tacit: assumed of {where}: {'; '.join(table.assumed)}", file=sys.stderr)
+    return table
+
+
+def source(options: argparse.Namespace, table: Table) -> dict[str, Any]:
+    """Where the numbers of a result come from, for JSON."""
+    return {"data": options.data, "target": table.target, "assumed": table.assumed}
 
 
 def claim_outputs(options: argparse.Namespace, others: Sequence[tuple[str, str]] = ()) -> None:
@@ -69,10 +94,14 @@ def claim_outputs(options: argparse.Namespace, others: Sequence[tuple[str, str]]
     from tacit.outputs import claim_all
 
     for path in (options.json, options.plot, *(path for path, _ in others)):
-        if path and os.path.exists(path) and os.path.samefile(path, options.data):
+        if path and os.path.exists(path) and _same_file(path, options.data):
             raise InputError(f"{path} is the data itself; write the result elsewhere")
     picture = [] if options.plot is None else [(options.plot, figure_kind(options.plot))]
     claim_all([*json_file(options), *picture, *others])
+
+
+def _same_file(path: str, data: str) -> bool:
+    return data != "-" and os.path.samefile(path, data)
 
 
 def json_file(options: argparse.Namespace) -> list[tuple[str, str]]:

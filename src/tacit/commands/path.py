@@ -6,7 +6,16 @@ import argparse
 from typing import Any
 
 from tacit.commands.models import add_model, model_of
-from tacit.commands.options import DONE, FAILED, add_command, add_data, claim_outputs, numbers
+from tacit.commands.options import (
+    DONE,
+    FAILED,
+    add_command,
+    add_data,
+    claim_outputs,
+    numbers,
+    read_data,
+    source,
+)
 
 
 def add(commands: Any) -> Any:
@@ -20,7 +29,7 @@ def add(commands: Any) -> Any:
         "μ = (scale of the predictor) / accuracy: what the flow of the exponential loss tends to.\n"
         "The scale of the predictor is scale^depth for a diagonal model and √k/4 for an untied one,\n"
         "scale·(1+s²)/(1-s²) at shape s; the path does not depend on it, the accuracies do.\n"
-        "Labels are -1 and +1.",
+        "The target holds two classes: -1 and +1, or any other two (the first in order is -1).",
         epilog="examples:\n"
         "  tacit path cells.csv --target label --mu 10:1e-6:50\n"
         "  tacit path cells.csv --target label --depth 3 --sweeping --plot path.png\n"
@@ -45,12 +54,11 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.data import read_table
     from tacit.flows.sweeping import sweeping_path
     from tacit.limits import margin_path
     from tacit.outputs import write_json
 
-    table = read_table(options.data, options.target)
+    table = read_data(options, classes=True)
     claim_outputs(options)
     model = model_of(options, table.X)
     depth, scale = getattr(model, "depth", 2), model.predictor_scale
@@ -58,11 +66,11 @@ def _run(options: argparse.Namespace) -> int:
     sweeping = sweeping_path(table.X, table.y, options.mu, depth=depth) if options.sweeping else None
     speak = options.json != "-"
     if speak:
-        print(found.summary(scale))
+        print(found.summary(scale, table.features))
         if sweeping is not None:
             print(sweeping.summary())
     if options.json is not None:
-        content = {"data": options.data, "target": table.target, "features": table.features}
+        content = {**source(options, table), "features": table.features}
         extra = {} if sweeping is None else {"sweeping": sweeping.to_dict()}
         clock = {"predictor_scale": scale, "accuracy": (scale / found.mu).tolist()}
         write_json({**content, **found.to_dict(), **clock, **extra}, options.json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Any
 
 from tacit.commands.options import DONE, FAILED, add_command, json_file, seed_number
@@ -49,12 +50,15 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.outputs import claim_all, write_json
+    from tacit.outputs import claim_all, make_folder, write_json
     from tacit.papers import figures
 
     chosen = figures(options.selection)
     listing = options.selection == "list"
     files = [] if listing else [item for entry in chosen for item in entry.files(options.out).items()]
+    claim_all(json_file(options))
+    for folder in {os.path.dirname(path) for _, path in files}:
+        make_folder(folder)
     claim_all([*((path, kind) for kind, path in files), *json_file(options)])
     content = _list_figures(chosen, options) if listing else _make_figures(chosen, options)
     holds = all(entry.get("holds", True) for entry in content)

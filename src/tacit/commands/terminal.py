@@ -1,16 +1,23 @@
-"""Text as wide as the terminal."""
+"""Text as wide as the terminal, and whole in a pipe."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import sys
 import textwrap
 
 _NARROWEST = 40
 
 
 def columns() -> int:
-    """The width of the terminal, 80 where there is none."""
+    """The width of the terminal; without end where there is none, as in a pipe: lines stay whole there.
+
+    COLUMNS in the environment sets it, too.
+    """
+    if not (os.environ.get("COLUMNS") or sys.stdout.isatty()):
+        return sys.maxsize
     return max(_NARROWEST, shutil.get_terminal_size((80, 24)).columns)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float, as_floats, check_labels, check_squares, kept
+from tacit.data import Float, as_floats, as_labels, check_squares, kept
 from tacit.errors import InputError, Interrupted, NoPotentialError
 from tacit.flows.assemble import assemble
 from tacit.flows.dual import DualSquare
@@ -22,7 +22,7 @@ from tacit.flows.sliding import Sliding
 from tacit.flows.tangent import TangentSeparating, TangentSquare
 from tacit.flows.trajectory import Trajectory
 from tacit.models import Diagonal, Neuron, UntiedDiagonal
-from tacit.models.model import Model
+from tacit.models.model import Model, check_model
 from tacit.separation import check_separable
 
 _METHODS = ("auto", "parameters", "descent", "normalized")
@@ -49,7 +49,8 @@ def flow(
     stop; if left out, a relative residual of rtol/100 (square loss) or γ̃ = 30. at: increasing accuracies to
     record, exactly these; times: increasing training times to record instead, exactly these, 0 allowed;
     otherwise some 200 instants, start and end included. rtol: relative accuracy of the predictor.
-    linearized: follow the model's tangent at initialization (the kernel regime).
+    linearized: follow the model's tangent at initialization (the kernel regime). exp and logistic take two
+    classes as y: −1 and +1, or any two names or whole numbers, of which the first in order becomes −1.
 
     method: "auto" takes the form of the flow that suits model and loss best; "parameters" integrates the raw
     weights, whatever the model (slow, and independent of all other forms); "descent" and "normalized" run
@@ -115,6 +116,7 @@ def _parameters(problem: Problem) -> Form:
 
 def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Float, Float]:
     """X and y as the model and the loss take them."""
+    check_model("flow(model, X, y)", model, X, y)
     if not isinstance(model, Model):
         what = (
             f"the class {model.__name__}: write {model.__name__}(…)"
@@ -123,25 +125,19 @@ def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Float, Float]:
         )
         raise InputError(f"model must be a Tacit model with its initialization, got {what}")
     X = model.as_inputs(X)
-    y = as_floats(y, "y", ndim=(1, 2))
+    outputs = int(model.outputs)
+    if loss.separating and outputs > 1:
+        raise InputError(f"the {loss.name} takes one output, with two classes; the model has {outputs}")
+    y = as_labels(y, f"the {loss.name}") if loss.separating else as_floats(y, "y", ndim=(1, 2))
     if X.size == 0:
         raise InputError(f"X must have at least one sample and one feature, got {X.shape}")
-    outputs = int(model.outputs)
     if y.ndim == 2 and y.shape[1] == 1 == outputs:
         y = y[:, 0]
     if y.shape != ((len(X),) if outputs == 1 else (len(X), outputs)):
         wanted = "one number" if outputs == 1 else f"{outputs} numbers"
         raise InputError(f"y must hold {wanted} for each of the {len(X)} samples of X, got shape {y.shape}")
-    if loss.separating:
-        _check_labels(y, loss, outputs)
     check_squares(X, y)
     return kept(X), kept(y)
-
-
-def _check_labels(y: Float, loss: Loss, outputs: int) -> None:
-    if outputs > 1:
-        raise InputError(f"the {loss.name} takes one output, with labels −1 and +1; the model has {outputs}")
-    check_labels(y, f"the {loss.name}")
 
 
 def _number_between(value: Any, name: str, low: float, high: float) -> float:

@@ -26,6 +26,7 @@ from tacit.flows.mirror import MirrorMap
 from tacit.flows.separating import DiagonalPath
 from tacit.limits.margin_path import Kink, at_the_kernel_end, check_path, depth_of, geometry_of
 from tacit.limits.newton import Separable
+from tacit.numbers import shown
 from tacit.potentials.arrays import quiet
 
 _GROWTH = 1.15  # of g in one look ahead
@@ -63,7 +64,7 @@ class SweepingPath:
         state = "converged" if self.converged.all() else f"{int((~self.converged).sum())} NOT converged"
         ends = f"μ {self.mu.max():.4g} to {self.mu.min():.4g}"
         points, events = f"{len(self.mu)} points, {ends}", f"{len(self.events)} events"
-        return f"SweepingPath(depth {self.depth:g}, {points}, {events}, {state})"
+        return f"SweepingPath(depth {shown(self.depth)}, {points}, {events}, {state})"
 
     def summary(self) -> str:
         """The process in a line."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -192,11 +192,11 @@ class Trajectory:
         """The last of the kernel distances, without all the others."""
         return float(self._kernels(slice(-1, None))[0])
 
-    def summary(self) -> str:
-        """The trajectory in a few lines."""
+    def summary(self, names: Sequence[str] | None = None) -> str:
+        """The trajectory in a few lines; names: of the features, x0, x1, … if left out."""
         from tacit.report import flow_report
 
-        return flow_report(self)
+        return flow_report(self, names)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON; None for infinities, such as log_time at the start."""

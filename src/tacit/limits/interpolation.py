@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,8 @@ from tacit.limits.radial import least_radial
 from tacit.limits.rank_one import checked_rank_one
 from tacit.limits.separable import minimize_separable
 from tacit.limits.solution import Solution
-from tacit.models import LinearNetwork, Neuron
+from tacit.models import Factorization, LinearNetwork, Neuron
+from tacit.models.model import check_model
 from tacit.numerics.pairs import Pair
 from tacit.potentials import (
     L1,
@@ -118,11 +120,11 @@ class Limit:
             W = level.inverse_hessian(separable.rapidity(w))
         return doubt_in_words(self.X, self.y.reshape(len(self.X), -1)[:, 0], W, w, self.error)
 
-    def summary(self) -> str:
-        """The limit in a few lines."""
+    def summary(self, names: Sequence[str] | None = None) -> str:
+        """The limit in a few lines; names: of the features, x0, x1, … if left out."""
         from tacit.report import limit_report
 
-        return limit_report(self)
+        return limit_report(self, names)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
@@ -155,6 +157,9 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
     than 64 MB: then do not change them while it is in use.
     """
     begun = time.perf_counter()
+    check_model("limit(model, X, y)", model, X, y)
+    if isinstance(model, Factorization):
+        model.potential()  # which says why there is none
     if isinstance(model, LinearNetwork):
         return _network_limit(model, X, y, tol, begun)
     X, y = check_problem(X, y)

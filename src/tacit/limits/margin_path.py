@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -27,6 +28,7 @@ from tacit.limits.support import (
     minimizer_of,
 )
 from tacit.models import Diagonal, UntiedDiagonal
+from tacit.numbers import shown
 from tacit.progress import progress
 from tacit.separation import check_separable
 
@@ -71,7 +73,7 @@ class MarginPath:
     def __repr__(self) -> str:
         state = "converged" if self.converged.all() else f"{int((~self.converged).sum())} NOT converged"
         ends = f"μ {self.mu.max():.4g} to {self.mu.min():.4g}"
-        return f"MarginPath(depth {self.depth:g}, {len(self.mu)} points, {ends}, {state})"
+        return f"MarginPath(depth {shown(self.depth)}, {len(self.mu)} points, {ends}, {state})"
 
     @cached_property
     def kinks(self) -> list[Kink]:
@@ -112,11 +114,14 @@ class MarginPath:
             self.predictors[i], self.duals[i], support, True, lambda: float(self.error[i])
         )
 
-    def summary(self, scale: float = 1.0) -> str:
-        """The path in a few lines; accuracies are those of a flow with μ = scale/accuracy."""
+    def summary(self, scale: float = 1.0, names: Sequence[str] | None = None) -> str:
+        """The path in a few lines; accuracies are those of a flow with μ = scale/accuracy.
+
+        names: of the features, x0, x1, … if left out.
+        """
         from tacit.report import path_report
 
-        return path_report(self, scale)
+        return path_report(self, scale, names)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
@@ -140,6 +145,7 @@ def margin_path(X: Any, y: Any, mu: Any, *, depth: float = 2, model: Any = None)
     Gradient flow of the exponential loss on a diagonal network of depth D whose weights start at α is near
     the one with μ = α^D/γ̃ when its accuracy is γ̃, as long as no sample leaves the support.
 
+    y: two classes, as for `max_margin`.
     mu: positive numbers in any order. At large μ the predictor is that of the ℓ2 margin, at small μ of ℓ1.
     model: a `Diagonal` or `UntiedDiagonal` that starts at the predictor 0, in place of depth. Its potential
     is taken with all predictor scales multiplied by μ, so that its own flow is near μ = 1/γ̃; `Diagonal()` and

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -63,11 +64,11 @@ class Margin:
     minimum: Any = field(default=None, repr=False)
     complete: bool = True
 
-    def summary(self) -> str:
-        """The margin in a few lines."""
+    def summary(self, names: Sequence[str] | None = None) -> str:
+        """The margin in a few lines; names: of the features, x0, x1, … if left out."""
         from tacit.report import margin_report
 
-        return margin_report(self)
+        return margin_report(self, names)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
@@ -90,6 +91,7 @@ class Margin:
 def max_margin(X: Any, y: Any, norm: Any) -> Margin:
     """argmin norm(w) subject to y_n x_n·w ≥ 1: the predictor of largest margin.
 
+    y: two classes, −1 and +1, or any two names or whole numbers, of which the first in order becomes −1.
     norm: "l1", "l2", a number p with 0 < p ≤ 2 for ‖w‖_p, or a potential (or a model that has one). Below
     p = 1 the problem is not convex: with up to three features all stationary points are found, otherwise the
     best local one from several starts.

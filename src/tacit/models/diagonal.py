@@ -12,6 +12,7 @@ from tacit.data import Float, as_floats
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import MirrorForm, Model
 from tacit.models.parametrizations import Powers, Products, Weights
+from tacit.numbers import shown
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
 from tacit.potentials.arrays import quiet
 
@@ -60,9 +61,11 @@ class Diagonal(Model):
             object.__setattr__(self, "profile", profile.copy())
 
     def __repr__(self) -> str:
-        size = f"scale={self.scale:g}" if self.log_scale is None else f"log_scale={self.log_scale:g}"
+        size = (
+            f"scale={shown(self.scale)}" if self.log_scale is None else f"log_scale={shown(self.log_scale)}"
+        )
         profile = "" if self.profile is None else f", profile=<{len(self.profile)} numbers>"
-        return f"Diagonal(depth={self.depth:g}, {size}{profile})"
+        return f"Diagonal(depth={shown(self.depth)}, {size}{profile})"
 
     def describe(self) -> str:
         """What the numbers mean, in a line."""
@@ -189,8 +192,8 @@ class UntiedDiagonal(Model):
         u, v, u_minus, v_minus = self._layers
         if not (np.array_equal(u, u_minus) and np.array_equal(v, v_minus)):
             return f"UntiedDiagonal.from_weights(<{len(u)} coordinates>)"
-        scale = f"{self.scale:g}" if np.ndim(self.scale) == 0 else f"<{len(self.scale)} numbers>"
-        shape = f"{self.shape:g}" if np.ndim(self.shape) == 0 else f"<{len(self.shape)} numbers>"
+        scale = shown(self.scale) if np.ndim(self.scale) == 0 else f"<{len(self.scale)} numbers>"
+        shape = shown(self.shape) if np.ndim(self.shape) == 0 else f"<{len(self.shape)} numbers>"
         return f"UntiedDiagonal(scale={scale}, shape={shape})"
 
     def describe(self) -> str:

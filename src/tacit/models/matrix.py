@@ -85,5 +85,6 @@ class Factorization(Model):
         self.start(d)
         raise NoPotentialError(
             "a matrix factorization has no potential in general: one is known only for measurements that "
-            "commute, and in the limit of infinite width (Woodworth et al. 2020, Theorem 4)"
+            "commute, and in the limit of infinite width (Woodworth et al. 2020, Theorem 4); "
+            "tacit.flow runs it"
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data import Float, as_floats
+from tacit.errors import InputError
 from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
 
@@ -29,6 +30,14 @@ class MirrorForm:
     start: Float
     log_speed: float
     lift: Callable[[Float], Weights]
+
+
+def check_model(call: str, model: Any, X: Any, y: Any) -> None:
+    """Refuse arguments in another order than that of the call."""
+    if any(isinstance(each, Model) or callable(getattr(each, "gradient", None)) for each in (X, y)):
+        raise InputError(f"the model comes first: {call}")
+    if isinstance(model, list | tuple) or hasattr(model, "__array__"):
+        raise InputError(f"the model comes first: {call}; got {type(model).__name__} in its place")
 
 
 class Model:

@@ -12,6 +12,7 @@ from tacit.data import as_floats
 from tacit.errors import InputError
 from tacit.models.model import Model
 from tacit.models.parametrizations import Perceptron, Weights
+from tacit.numbers import shown
 from tacit.potentials import Bregman, NeuronPotential
 
 
@@ -79,13 +80,13 @@ class Neuron(Model):
         return cls(float(sign) * root * ratio, root / ratio * unit, slope)
 
     def __repr__(self) -> str:
-        slope = "" if self.slope == 1 else f", slope={self.slope:g}"
-        return f"Neuron(output={self.output:g}, weights=<{len(self.weights)} numbers>{slope})"
+        slope = "" if self.slope == 1 else f", slope={shown(self.slope)}"
+        return f"Neuron(output={shown(self.output)}, weights=<{len(self.weights)} numbers>{slope})"
 
     def describe(self) -> str:
         """What the numbers mean, in a line."""
         return (
-            f"{self!r}: scale |a|·‖w‖ = {self.scale:.3g}, shape {self.shape:.3g}, "
+            f"{self!r}: scale |a|·‖w‖ = {shown(self.scale, 3)}, shape {shown(self.shape, 3)}, "
             f"δ = a² − ‖w‖² = {self.delta:.3g}"
         )
 

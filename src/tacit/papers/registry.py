@@ -184,13 +184,14 @@ def reproduce(
     import numpy as np
 
     from tacit.figures import render
-    from tacit.outputs import MADE_BY, claim_all, json_file, write_together
+    from tacit.outputs import MADE_BY, claim_all, json_file, make_folder, write_together
     from tacit.progress import progress as bar
 
     if preset not in PRESETS:
         raise InputError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}")
     begun = time.perf_counter()
     files = entry.files(out)
+    make_folder(Path(files["png"]).parent)
     claim_all((path, kind) for kind, path in files.items())
     shown = entry.make()
     parameters = entry.presets[preset]

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import tacit
 from tacit.keys import meant
+from tacit.models.model import check_model
 
 _ROUNDING = 1e-9  # relative to the bound: being over by less is rounding, not a violation
 
@@ -195,6 +196,7 @@ def check(key: str, model: Any, X: Any = None, y: Any = None, **options: Any) ->
     """
     if key not in _THEOREMS:
         raise tacit.InputError(f"no theorem {key!r}; {meant(key, list(_THEOREMS))} theorems() lists them all")
+    check_model(f"check({key!r}, model, X, y)", model, X, y)
     found = _THEOREMS[key]
     data = {name: value for name, value in (("X", X), ("y", y)) if value is not None}
     given = {"model": model} | data | options
