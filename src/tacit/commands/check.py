@@ -84,6 +84,7 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.commands.verdicts import report
     from tacit.outputs import claim_all, write_json
     from tacit.progress import progress
+    from tacit.theorems.sharing import sharing
 
     chosen = _chosen(options.only)
     parameters = _parameters(options.parameters, chosen)
@@ -92,14 +93,15 @@ def _run(options: argparse.Namespace) -> int:
     claim_all(json_file(options))
     verdicts: list[Any] = []
     refused: dict[str, TacitError] = {}
-    for each in progress(chosen, "theorems"):
-        taken = {name: value for name, value in parameters.items() if name in each.options}
-        try:
-            verdicts.append(each.ask(model=model, X=table.X, y=table.y, **taken))
-        except TacitError as error:
-            if any(str(error).startswith(f"{name} ") for name in taken):
-                raise  # a value that was asked for is what is wrong, not the data
-            refused[each.key] = error
+    with sharing():
+        for each in progress(chosen, "theorems"):
+            taken = {name: value for name, value in parameters.items() if name in each.options}
+            try:
+                verdicts.append(each.ask(model=model, X=table.X, y=table.y, **taken))
+            except TacitError as error:
+                if any(str(error).startswith(f"{name} ") for name in taken):
+                    raise  # a value that was asked for is what is wrong, not the data
+                refused[each.key] = error
     if options.json != "-":
         print(report(repr(model), verdicts, refused, everything=options.all))
     if options.json is not None:

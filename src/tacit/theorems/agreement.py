@@ -16,6 +16,7 @@ import numpy as np
 import tacit
 from tacit.data import Float, check_problem
 from tacit.theorems.registry import Assumption, Bound, Parts
+from tacit.theorems.sharing import shared
 
 AGREE = 1e-6  # relative distance at which flow and theorem are the same
 _RESIDUAL = 1e-8  # ‖f(X) − y‖/‖y‖ at which a simulated flow has ended
@@ -75,6 +76,7 @@ def _apart(model: Any, X: Float, end: End, limit: tacit.Limit) -> Bound:
     return Bound(text, gap, at_most=AGREE + left)
 
 
+@shared
 def ended(model: Any, X: Float, y: Float, method: str = "auto") -> End:
     """Where the simulated flow ends, and whether it fits the data there."""
     predictor, outputs = _started(model, X)

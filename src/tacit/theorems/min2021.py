@@ -26,6 +26,7 @@ from tacit.limits import imbalance as limits
 from tacit.limits.imbalance import imbalance_spectrum, visible
 from tacit.limits.wide import distance_bound
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
+from tacit.theorems.sharing import shared
 
 _EPS = float(np.finfo(np.float64).eps)
 _INSTANTS = 121  # of the flow that are looked at, evenly in the logarithm of log(L(0) − L*)/(L − L*)
@@ -76,6 +77,7 @@ class Split:
         return np.vstack([self.outer, self.seen]) @ self.unseen.T
 
 
+@shared
 def split(model: tacit.LinearNetwork, X: Any, y: Any) -> Split:
     """The network in the coordinates of the data."""
     X = model.as_inputs(X)
@@ -221,6 +223,7 @@ def linear_network(model: Any) -> Assumption:
     return Assumption("the model is a LinearNetwork", isinstance(model, tacit.LinearNetwork))
 
 
+@shared
 def ended(model: tacit.LinearNetwork, parts: Split) -> tuple[Float, bool]:
     """The predictor (D, m) at the end of the flow, and whether its loss is the least."""
     if np.linalg.norm(parts.error) <= _rounding(parts):

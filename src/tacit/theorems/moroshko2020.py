@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 import tacit
 from tacit.theorems.arguments import log_alpha, positive
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
+from tacit.theorems.sharing import shared
 
 Float = NDArray[np.float64]
 
@@ -185,7 +186,7 @@ def condition5(model: Any, X: Any, y: Any, mu: float | None = None, down_to: flo
         return
     down_to = far_down(separation(X, y)) if down_to is None else down_to
     lowest = down_to if mu is None else min(down_to, mu)
-    breaches = tacit.support_stability(X, y, depth=model.depth, down_to=lowest).breaches
+    breaches = stability(X, y, model.depth, lowest).breaches
     if mu is None:
         found, text = breaches, f"no sample leaves the support, for μ from ∞ to {down_to:.3g}"
     else:
@@ -222,9 +223,10 @@ def _followed(model: Any, X: Any, y: Any, data: Separation, until: float | None)
     return settled_flow(model, X, y, np.geomspace(first, last, _INSTANTS))
 
 
-def settled_flow(model: Any, X: Any, y: Any, accuracies: Any) -> tacit.Trajectory:
+@shared
+def settled_flow(model: Any, X: Any, y: Any, accuracies: Any, rtol: float = 1e-8) -> tacit.Trajectory:
     """The flow of the exponential loss at these accuracies, all of them reached."""
-    flow = tacit.flow(model, X, y, loss="exp", at=accuracies)
+    flow = tacit.flow(model, X, y, loss="exp", at=accuracies, rtol=rtol)
     if not flow.converged:
         raise tacit.NotConvergedError(
             f"the flow of {model!r} ended early ({flow.reason}); no bound can be checked"
@@ -232,9 +234,16 @@ def settled_flow(model: Any, X: Any, y: Any, accuracies: Any) -> tacit.Trajector
     return flow
 
 
+@shared
 def settled_margin(X: Any, y: Any, norm: str) -> tacit.Margin:
     """The maximum margin in this norm, with its certificate met."""
     margin = tacit.max_margin(X, y, norm)
     if not margin.converged:
         raise tacit.NotConvergedError(f"the {norm} margin did not converge; no bound can be checked with it")
     return margin
+
+
+@shared
+def stability(X: Any, y: Any, depth: float, down_to: float) -> tacit.Stability:
+    """Which samples leave the support of the path down to this μ."""
+    return tacit.support_stability(X, y, depth=depth, down_to=down_to)

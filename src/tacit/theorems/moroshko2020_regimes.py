@@ -38,10 +38,12 @@ from tacit.theorems.moroshko2020 import (
     separation,
     settled_flow,
     settled_margin,
+    stability,
 )
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 
 _NOISE = 1e-8  # a gap below it may be an error of the flow
+_ROUGHLY = 1e-6  # how accurate a flow need be of which an excess is told that falls like 1/log, or a power
 _STATIONARY = 1e-6  # relative residual below which a point is stationary
 _BETWEEN = 0.25  # of the largest entry of w_ℓ2: a μ at which Q_μ is neither ℓ2 nor ℓ1
 
@@ -152,8 +154,8 @@ def theorem6(
         return
     data = separation(X, y)
     mu = _BETWEEN * float(np.abs(data.predictor).max()) if mu is None else mu
-    stability = tacit.support_stability(X, y, depth=model.depth, down_to=mu)
-    yield Assumption(f"Condition 5 holds at μ = {mu:.4g}", stability.holds_at(mu))
+    stable = stability(X, y, model.depth, mu)
+    yield Assumption(f"Condition 5 holds at μ = {mu:.4g}", stable.holds_at(mu))
     path = tacit.margin_path(X, y, [mu], depth=model.depth)
     if not path.converged.all():
         raise tacit.NotConvergedError(f"the Q_μ margin at μ = {mu:g} did not converge; ask at another μ")
@@ -196,7 +198,7 @@ def theorem7(
     yield _stable_to_the_end(X, y, D, far_down(data))
 
     least = settled_margin(X, y, "l1")
-    flows = _flows(model, X, y, data.norm * scales, scales**power)
+    flows = _flows(model, X, y, data.norm * scales, scales**power, rtol=_ROUGHLY)
     excess = np.array([np.abs(_stop(flow)).sum() / least.value - 1 for flow in flows])
     mus = np.array([s * data.norm / flow.margin[-1] for s, flow in zip(scales, flows, strict=True)])
     left = _left_behind(X, y, mus) if D == 2 else np.zeros(len(mus))
@@ -226,13 +228,13 @@ def quasi_stationarity(margin: tacit.Margin, depth: float) -> float:
 
 def _stable_to_the_end(X: Any, y: Any, depth: float, down_to: float) -> Assumption:
     """Condition 5 for μ → 0, or for D = 2 the weaker Condition 9."""
-    stability = tacit.support_stability(X, y, depth=depth, down_to=down_to)
+    stable = stability(X, y, depth, down_to)
     if depth > 2:
         text = f"Condition 5 holds for μ → 0 (looked at down to {down_to:.3g})"
-        return Assumption(text, stability.holds_at(stability.down_to))
+        return Assumption(text, stable.holds_at(stable.down_to))
     when = "no sample leaves the support"
-    if stability.breaches:
-        last = min(breach.leaves for breach in stability.breaches)
+    if stable.breaches:
+        last = min(breach.leaves for breach in stable.breaches)
         when = f"the last sample to leave the support does so at μ = {last:.4g}, where γ̃ is of order α²"
     return Assumption(f"Condition 9: {when}", True)
 
@@ -244,10 +246,12 @@ def _left_behind(X: Any, y: Any, mu: Float) -> Float:
     return np.asarray((sweep.duals * (margins - 1)).sum(axis=1))
 
 
-def _flows(model: Any, X: Any, y: Any, scales: Float, accuracies: Float) -> list[tacit.Trajectory]:
+def _flows(
+    model: Any, X: Any, y: Any, scales: Float, accuracies: Float, rtol: float = 1e-8
+) -> list[tacit.Trajectory]:
     """A flow from each α^D to its accuracy."""
     starts = [tacit.Diagonal(depth=model.depth, log_scale=math.log(s) / model.depth) for s in scales]
-    return [settled_flow(start, X, y, [accuracy]) for start, accuracy in zip(starts, accuracies, strict=True)]
+    return [settled_flow(start, X, y, [at], rtol) for start, at in zip(starts, accuracies, strict=True)]
 
 
 def _stop(flow: tacit.Trajectory) -> Float:

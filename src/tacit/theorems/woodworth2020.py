@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 import tacit
 from tacit.theorems.arguments import log_alpha, positive
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
+from tacit.theorems.sharing import shared
 
 _LARGEST = 150.0  # log α beyond which q(1/α²) is 1/(4α⁴) to more digits than a float has
 
@@ -279,6 +280,7 @@ def _at_least(level: float, threshold: float) -> Assumption:
     return Assumption(f"log α = {level:.6g} is at least {threshold:.6g}", level >= threshold)
 
 
+@shared
 def _limit(model: Any, X: Any, y: Any) -> NDArray[np.float64]:
     result = tacit.limit(model, X, y)
     if not result.converged:
