@@ -11,15 +11,25 @@ from tacit.figures import RICH, TRUTH
 from tacit.papers.moroshko2020_trajectories import arc, azimuth_pitch
 
 L1, SQUARE, CROSSING = "#E69F00", "#CC79A7", "0.45"
+_SHADES = {1e-3: 0.0, 0.01: 0.08, 0.1: 0.28, 0.3: 0.38, 1.0: 0.48, 10.0: 0.62, 100.0: 0.7, 1e4: 1.0}
+_ALIKE = 100.0  # from this scale on, flows of depth 2 cannot be told apart in the planes
 _OUTLINED = {"mec": "k", "mew": 0.7, "ls": "none"}
 _END = {"ms": 8.5, "zorder": 6, **_OUTLINED}
 
 
-def colour(rank: float) -> Any:
-    """From the smallest scale (rank 0, light) to the largest (rank 1, dark)."""
+def colour_of(scale: float) -> Any:
+    """The colour of an initialization scale α in every figure, from small (light) to large (dark)."""
     from matplotlib import colormaps
 
-    return colormaps["viridis"](0.9 * (1 - rank))
+    shade = np.interp(np.log10(scale), np.log10(list(_SHADES)), list(_SHADES.values()))
+    return colormaps["viridis"](0.93 * (1 - shade))
+
+
+def drawn_as(scale: float, scales: Any) -> dict[str, Any]:
+    """The line of a scale among others: later ones above, and broad where a large scale covers another."""
+    covered = _ALIKE <= scale < max(scales)
+    width = 4.4 if covered else 1.9
+    return {"color": colour_of(scale), "lw": width, "zorder": 2 + sorted(scales).index(scale) / 100}
 
 
 def power_of_ten(value: float) -> str:
@@ -48,18 +58,11 @@ def draw_plane(data: xr.Dataset, ax: Any, *, infinite: bool = False) -> None:
 
 
 def draw_flows(data: xr.Dataset, ax: Any, scales: Any = None) -> None:
-    """One curve for each scale; larger ones are darker and thinner, so that both are seen where they meet."""
-    for scale in data.scale.values if scales is None else scales:
-        rank = rank_of(data, scale)
-        style = {"color": colour(rank), "lw": 2.5 - 0.8 * rank, "zorder": 2 + rank / 2}
+    """One curve for each scale."""
+    scales = data.scale.values.tolist() if scales is None else scales
+    for scale in scales:
         curve = azimuth_pitch(data.flow.sel(scale=scale))
-        ax.plot(*curve, label=rf"$\alpha=${power_of_ten(scale)}", **style)
-
-
-def rank_of(data: xr.Dataset, scale: float) -> float:
-    """0 for the smallest scale there is, 1 for the largest."""
-    scales = data.scale.values.tolist()
-    return float(scales.index(scale) / max(len(scales) - 1, 1))
+        ax.plot(*curve, label=rf"$\alpha=${power_of_ten(scale)}", **drawn_as(scale, scales))
 
 
 def draw_path(data: xr.Dataset, ax: Any) -> None:

@@ -19,7 +19,7 @@ from tacit.figures import RICH
 from tacit.papers import moroshko2020_data as samples
 from tacit.papers.measures import first, share
 from tacit.papers.moroshko2020_claims import rate, worst
-from tacit.papers.moroshko2020_drawing import colour
+from tacit.papers.moroshko2020_drawing import colour_of
 from tacit.papers.moroshko2020_instants import between
 from tacit.papers.moroshko2020_trajectories import apart, unit
 from tacit.papers.registry import Claim, figure
@@ -184,11 +184,12 @@ class WhatFlowsFollow:
 def _draw_along(data: xr.Dataset, ax: Any) -> None:
     """Distances at the same μ, for each scale, at depth 2."""
     sizes = data["size"].values
-    for rank, size in zip(np.linspace(0, 1, len(sizes)), sizes, strict=True):
+    for size in sizes:
+        shade = colour_of(size ** (1 / 2))
         infinite, path = data.distance.sel(depth=2, size=size)
-        ax.plot(data.mu, path, color=colour(rank), lw=1.0, ls=(0, (3, 2)), zorder=2)
+        ax.plot(data.mu, path, color=shade, lw=1.0, ls=(0, (3, 2)), zorder=2)
         name = rf"$\lambda=10^{{{round(np.log10(size))}}}$"
-        ax.plot(data.mu, infinite, color=colour(rank), lw=1.6, label=name, zorder=3)
+        ax.plot(data.mu, infinite, color=shade, lw=1.6, label=name, zorder=3)
     ax.plot([], [], color="0.4", lw=1.6, label="to sweeping process")
     ax.plot([], [], color="0.4", lw=1.0, ls=(0, (3, 2)), label=r"to $Q_\mu$ path")
     changes = {
