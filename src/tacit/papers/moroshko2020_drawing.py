@@ -11,7 +11,7 @@ from tacit.figures import RICH, TRUTH
 from tacit.papers.moroshko2020_trajectories import arc, azimuth_pitch
 
 L1, SQUARE, CROSSING = "#E69F00", "#CC79A7", "0.45"
-_SHADES = {1e-3: 0.0, 0.01: 0.08, 0.1: 0.28, 0.3: 0.38, 1.0: 0.48, 10.0: 0.62, 100.0: 0.7, 1e4: 1.0}
+_SHADES = {1e-3: 0.0, 0.01: 0.08, 0.1: 0.25, 0.3: 0.35, 1.0: 0.45, 10.0: 0.64, 100.0: 0.72, 1e4: 1.0}
 _ALIKE = 100.0  # from this scale on, flows of depth 2 cannot be told apart in the planes
 _OUTLINED = {"mec": "k", "mew": 0.7, "ls": "none"}
 _END = {"ms": 8.5, "zorder": 6, **_OUTLINED}
