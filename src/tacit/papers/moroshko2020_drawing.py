@@ -19,10 +19,14 @@ _END = {"ms": 8.5, "zorder": 6, **_OUTLINED}
 
 def colour_of(scale: float) -> Any:
     """The colour of an initialization scale α in every figure, from small (light) to large (dark)."""
+    return shade(float(np.interp(np.log10(scale), np.log10(list(_SHADES)), list(_SHADES.values()))))
+
+
+def shade(rank: float) -> Any:
+    """From light (rank 0) to dark (rank 1)."""
     from matplotlib import colormaps
 
-    shade = np.interp(np.log10(scale), np.log10(list(_SHADES)), list(_SHADES.values()))
-    return colormaps["viridis"](0.93 * (1 - shade))
+    return colormaps["viridis"](0.93 * (1 - rank))
 
 
 def drawn_as(scale: float, scales: Any) -> dict[str, Any]:
