@@ -259,7 +259,7 @@ def _draw_differences(data: xr.Dataset, ax: Any) -> None:
         place = np.searchsorted(shapes, data["shape"].values[of]) * len(slopes) + k
         x = side_by_side(data.scale.values[of], place, len(shapes) * len(slopes), 0.75)
         name = "linear" if rho == 1 else rf"leaky, $\rho={rho:g}$"
-        style = {"color": _SHADES[k], "mfc": "none", "label": name}
+        style = {"color": _SHADES[k], "mfc": "none", "ms": 3.2, "mew": 0.9, "label": name}
         ax.plot(x, data.difference.values[of], _MARKS[k], **style)
     ax.axhline(1e-8, color=MUTED, lw=0.8, ls="--")
     ax.set(xscale="log", yscale="log", xlim=(data.scale.min() / 4, data.scale.max() * 4), ylim=(1e-13, 1e-7))

@@ -113,14 +113,16 @@ class StrictlyBalanced:
         """Differences against the width, the distance against the scale, and what imbalance does."""
         widths = data.width.values
         for i, alpha in enumerate(data.scale.values):
-            at, colour = side_by_side(widths, i, data.scale.size, 0.22), _COLOURS[i]
-            axes[0].plot(at, data.raw[i], "o", color=colour, ms=2.5, label=rf"$\|\tilde w(0)\|={alpha:g}$")
-            axes[0].plot(at, data.flow[i], "o", color=colour, ms=6, mfc="none", mew=0.8)
+            at = np.arange(widths.size) + 0.8 * (i - (data.scale.size - 1) / 2) / data.scale.size
+            colour = _COLOURS[i]
+            axes[0].plot(at, data.raw[i], "o", color=colour, ms=1.8, label=rf"$\|\tilde w(0)\|={alpha:g}$")
+            axes[0].plot(at, data.flow[i], "o", color=colour, ms=4.6, mfc="none", mew=0.8)
         axes[0].axhline(1e-8, color=MUTED, lw=0.8, ls="--")
-        axes[0].set(xscale="log", yscale="log", ylim=(1e-14, 1e-7), xlim=_around(widths))
+        axes[0].set(yscale="log", ylim=(1e-14, 1e-7), xlim=(-0.6, widths.size - 0.4))
+        axes[0].set_xticks(range(widths.size), [f"{m}" for m in widths])
         axes[0].set_xlabel("width $m$")
         axes[0].set_ylabel("relative difference")
-        axes[0].plot([], [], "o", color="0.4", ms=6, mfc="none", mew=0.8, label="width taken out")
+        axes[0].plot([], [], "o", color="0.4", ms=4.6, mfc="none", mew=0.8, label="width taken out")
         axes[0].legend(loc="lower left", fontsize=7)
         axes[1].plot(data.fine, data.theory, color="k", lw=1.1, label="Proposition 1")
         for j, m in enumerate(widths):
