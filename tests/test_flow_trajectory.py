@@ -46,6 +46,17 @@ def test_shapes_and_definitions(name, loss):
     assert run.converged and "15" in run.reason
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_instants_lie_where_the_loss_falls_also_if_most_steps_creep_at_the_end(seed):
+    rng = np.random.default_rng(seed)
+    inputs = rng.normal(size=(6, 20)) * np.geomspace(1, 1e-2, 20)
+    run = tacit.flow(tacit.Diagonal(depth=2, scale=1.0), inputs, inputs @ rng.normal(size=20))
+    assert run.steps > 2 * len(run.accuracy) and len(run.accuracy) == 200
+    gained = np.log1p(run.accuracy - run.accuracy[0])
+    # half of the instants, spread evenly over the gain, would be this far apart; twice that is let pass
+    assert np.diff(gained).max() < 2 * gained[-1] / 100
+
+
 def test_kernel_distance_is_the_angle_to_the_first_tangent_kernel():
     run = tacit.flow(tacit.UntiedDiagonal(scale=0.05), X, Y, at=[3.0, 20.0])
     first = tacit.UntiedDiagonal(scale=0.05).tangent_kernel(X)

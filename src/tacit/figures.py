@@ -57,6 +57,28 @@ def render(
     return pictures
 
 
+def level_line(ax: Any, x: Any, y: Any, name: str, at: int | None) -> None:
+    """A level set on a map, white with a dark edge, and its name on a white ground: seen on every colour.
+
+    at: the point of the line where its name stands; None for a line without.
+    """
+    from matplotlib import patheffects
+
+    edge = [patheffects.withStroke(linewidth=1.7, foreground="0.25")]
+    ax.plot(x, y, color="w", lw=0.7, path_effects=edge)
+    if at is not None:
+        ground = {"boxstyle": "round,pad=0.15", "fc": "w", "ec": "none", "alpha": 0.85}
+        ax.text(x[at], y[at], name, color="k", fontsize=7, ha="center", va="center", bbox=ground)
+
+
+def side_by_side(x: Any, place: int, count: int, width: float = 0.2) -> Any:
+    """Where on a logarithmic axis the marks of one of several series stand, so that none hides another.
+
+    width: in decades, from the first series to the last.
+    """
+    return x * 10 ** (width * (place - (count - 1) / 2) / max(count - 1, 1))
+
+
 def _lay_out(figure: Any) -> None:
     """Once, and not anew for every kind of picture: it costs as much as drawing."""
     figure.draw_without_rendering()

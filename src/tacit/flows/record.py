@@ -16,8 +16,8 @@ from tacit.flows.goals import Goal
 from tacit.flows.segments import Form, Rest, Segment, Stall
 from tacit.progress import Meter
 
-_POINTS = 200  # at most, and at least
-_FILLED = 160
+_POINTS = 200  # at most
+_FILLED = 160  # states added within the first segments, of which no more are held
 _PATIENCE = 5000
 
 _RISE = 1e-3  # of a residual, that its rounding and that of the clock may explain
@@ -214,44 +214,66 @@ class _Targets:
 
 
 class _Overview:
-    """Keeps about 200 states: ends of steps, thinned out where these are more and filled in where fewer."""
+    """Keeps about 200 states, where something happens: many where the loss first falls, few in long tails.
+
+    Steps of an integrator alone do not tell: on ill-conditioned data most of them creep along at the end.
+    """
 
     def __init__(self, first: Seen):
-        self.kept, self.readers = [first], []  # type: list[Seen], list[_Reader] | None
-        self.stride, self.count = 1, 0
+        self.kept = [(first, 0.0)]  # with the number of steps after which each was seen, or a part of them
+        self.readers, self.count = [], 0  # type: list[_Reader] | None, int
 
     def follow(self, reader: _Reader, last: Seen) -> None:
-        """Keep the end of a segment, or of every so many of them."""
+        """Keep the end of a segment; fill in the first segments once, before their readers are too many."""
         self.count += 1
-        if self.count % self.stride == 0:
-            self.kept.append(last)
+        self.kept.append((last, float(self.count)))
         if self.readers is not None:
             self.readers.append(reader)
-            self.readers = self.readers if len(self.readers) < _FILLED else None
+            if len(self.readers) >= _FILLED:
+                self._fill()
         if len(self.kept) > 2 * _POINTS:
-            self.kept, self.stride = _thinned(self.kept), 2 * self.stride
+            self._thin()
 
     def finish(self, last: Seen, converged: bool) -> list[Seen]:
-        """The states kept, the first and the last among them."""
+        """The states kept, the first and the last among them, also where Ctrl-C came in between."""
         if self.readers:
-            self.kept = self._filled(self.readers)
-        if self.kept[-1][0] is not last[0]:
-            self.kept.append(last)
-        return _thinned(self.kept)
+            self._fill()
+        if self.kept[-1][0][0] is not last[0]:
+            self.kept.append((last, float(self.count)))
+        self._thin()
+        return [seen for seen, _ in self.kept]
 
-    def _filled(self, readers: list[_Reader]) -> list[Seen]:
-        """More states within the segments, the more the further the accuracy goes in one."""
-        levels = np.array([level for _, level in self.kept])
-        reach = np.log(10 + np.abs(levels - levels[0]))
-        share = (np.diff(reach) / max(reach[-1] - reach[0], 1e-300) + 1 / len(readers)) / 2
-        counts = np.diff(
-            np.append(0, np.floor(np.cumsum(share) * max(_FILLED - len(self.kept), 0) + 1e-9))
-        ).astype(int)
-        filled = [self.kept[0]]
-        for reader, count, end in zip(readers, counts, self.kept[1:], strict=True):
-            filled += [reader(clock) for clock in _inside(reader.segment, count)]
-            filled.append(end)
-        return filled
+    def _progress(self) -> Float:
+        """How far each state is, from 0 to 1: half by the steps taken, half by what the accuracy gained.
+
+        The logarithm of the gain counts e-folds of the loss at first, and decades of accuracy later.
+        """
+        levels, steps = (np.array(part) for part in zip(*((m, at) for (_, m), at in self.kept), strict=True))
+        gained = np.abs(np.diff(np.log1p(np.abs(levels - levels[0])), prepend=0.0)).cumsum()
+        return np.asarray(sum(way / max(way[-1], 1e-300) for way in (steps, gained)) / 2)
+
+    def _fill(self) -> None:
+        """More states within the segments, the more the further the flow goes in one."""
+        readers, self.readers = self.readers or [], None
+        counts = np.diff(np.floor(self._progress() * _FILLED + 1e-9)).astype(int)
+        filled = self.kept[:1]
+        for reader, count, end in zip(readers, counts, self.kept[1:], strict=False):
+            clocks = _inside(reader.segment, count)
+            steps = np.linspace(end[1] - 1, end[1], len(clocks) + 2)[1:-1].tolist()
+            filled += [*((reader(clock), at) for clock, at in zip(clocks, steps, strict=True)), end]
+        self.kept = filled
+
+    def _thin(self) -> None:
+        """Down to 200: one after the other goes the state whose neighbours are nearest to each other."""
+        if len(self.kept) <= _POINTS:
+            return
+        left, place = np.arange(len(self.kept)), self._progress()
+        while len(left) > _POINTS:
+            spare = 1 + int(np.argmin(place[2:] - place[:-2]))
+            for each in (left, place):
+                each[spare:-1] = each[spare + 1 :]
+            left, place = left[:-1], place[:-1]
+        self.kept = [self.kept[i] for i in left]
 
 
 def _inside(segment: Segment, count: int) -> Float:
@@ -260,9 +282,3 @@ def _inside(segment: Segment, count: int) -> Float:
     if not segment.discrete:
         return clocks
     return np.setdiff1d(np.round(clocks), [segment.start, segment.end])
-
-
-def _thinned(seen: list[Seen]) -> list[Seen]:
-    """At most 200, evenly, the first and the last among them."""
-    kept = np.unique(np.linspace(0, len(seen) - 1, _POINTS).round().astype(int))
-    return [seen[i] for i in kept]

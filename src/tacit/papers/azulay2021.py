@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 import tacit
+from tacit.figures import level_line
 from tacit.papers import (
     azulay2021_classification,  # noqa: F401  (registers the regime map)
     azulay2021_networks,  # noqa: F401  (registers Proposition 1 and Theorem 3)
@@ -72,11 +73,9 @@ class ScaleAndShape:
         fine = np.geomspace(gap.min(), gap.max(), 200)
         for exponent in range(-7, 5):
             line = 10.0**exponent * fine * (2 - fine)
-            ax.plot(line, fine, color="w", lw=0.7)
-            anchor = np.flatnonzero((line > 1.5 * alpha[0]) & (line < alpha[-1] / 4))
-            if anchor.size:
-                at = anchor[len(anchor) // 2]
-                ax.text(line[at], fine[at], f"$10^{{{exponent}}}$", color="w", fontsize=7)
+            anchor = np.flatnonzero((line > 3 * alpha[0]) & (line < alpha[-1] / 4) & (fine > 2 * fine[0]))
+            middle = int(anchor[len(anchor) // 2]) if anchor.size else None
+            level_line(ax, line, fine, f"$10^{{{exponent}}}$", middle)
         ax.set_title(r"white: level sets of $\alpha/(1-s^2)$", loc="left", fontsize=8)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:

@@ -10,6 +10,7 @@ import xarray as xr
 
 import tacit
 from tacit.errors import NotConvergedError
+from tacit.figures import level_line
 from tacit.papers.measures import largest_fall, least
 from tacit.papers.moroshko2020_data import LABELS, SAME_SUPPORT
 from tacit.papers.registry import Claim, figure
@@ -121,11 +122,9 @@ def _draw_map(data: xr.Dataset, accuracy: float, axis: Any) -> Any:
     for power in range(-8, 10, 2):
         s = 1 - gap
         line = 10.0**power * accuracy * (1 - s**2) / (1 + s**2)
-        axis.plot(line, gap, color="w", lw=0.7)
-        anchor = np.flatnonzero((line > 2 * left) & (line < right / 20))
-        if anchor.size:
-            at = anchor[len(anchor) // 2]
-            axis.text(line[at], gap[at], f" $10^{{{power}}}$", color="w", fontsize=7, va="top")
+        anchor = np.flatnonzero((line > 3 * left) & (line < right / 20))
+        middle = int(anchor[len(anchor) // 2]) if anchor.size else None
+        level_line(axis, line, gap, f"$10^{{{power}}}$", middle)
     axis.set(xlim=(left, right), ylim=(gap.min(), gap.max()))
     axis.set(xscale="log", yscale="log", xlabel=r"scale $\alpha=|u||v|$", ylabel=r"$1-s$, shape $s$")
     axis.set_title(
@@ -136,16 +135,14 @@ def _draw_map(data: xr.Dataset, accuracy: float, axis: Any) -> Any:
 
 def _draw_collapse(data: xr.Dataset, axis: Any) -> None:
     axis.plot(data.mu, data.path, color="k", lw=1.2, label=r"$Q_\mu$ margins", zorder=0)
-    for marker, color, accuracy in zip(
-        "ovs", ("0.6", "#E69F00", "#0072B2"), data.accuracy.values, strict=True
-    ):
+    marks = (("o", 3, "0.6"), ("v", 5, "#E69F00"), ("s", 2.5, "#0072B2"))  # small ones on large ones
+    for (marker, size, color), accuracy in zip(marks, data.accuracy.values, strict=True):
         order = np.argsort(data.root.values, axis=None)
         order = order[:: max(1, len(order) // 60)]  # few enough to tell apart
         mu = data.root.values.ravel()[order] / accuracy
         level = data.share.sel(accuracy=accuracy).values.ravel()[order]
-        axis.plot(
-            mu, level, marker, ms=2.5, mfc="none", mew=0.6, color=color, label=rf"$\tilde\gamma={accuracy:g}$"
-        )
+        style = {"ms": size, "mfc": "none", "mew": 0.8, "color": color}
+        axis.plot(mu, level, marker, label=rf"$\tilde\gamma={accuracy:g}$", **style)
     axis.set(xscale="log", xlim=(1e-6, 1e3), ylim=(-0.05, 1.4), xlabel=r"$\mu=\sqrt{k}/4\tilde\gamma$")
     axis.set_ylabel(r"share of the way, $\ell_1$ to $\ell_2$")
     axis.legend(loc="upper left")

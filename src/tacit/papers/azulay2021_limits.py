@@ -11,7 +11,7 @@ import xarray as xr
 import tacit
 from tacit.data import Float
 from tacit.errors import NoPotentialError
-from tacit.figures import MUTED
+from tacit.figures import MUTED, side_by_side
 from tacit.papers.azulay2021_training import Regression, draw_problem, exponent, follow
 from tacit.papers.measures import ratio, share
 from tacit.papers.registry import Claim, figure
@@ -252,14 +252,14 @@ def _end_claims(data: xr.Dataset) -> Iterator[Claim]:
 
 
 def _draw_differences(data: xr.Dataset, ax: Any) -> None:
-    """Every neuron, shapes of one scale side by side."""
-    shapes = np.unique(data["shape"].values)
-    for k, rho in enumerate(np.unique(data.slope.values)[::-1]):
+    """Every neuron, shapes of one scale side by side, and slopes of one shape."""
+    shapes, slopes = np.unique(data["shape"].values), np.unique(data.slope.values)[::-1]
+    for k, rho in enumerate(slopes):
         of = data.slope.values == rho
-        place = np.searchsorted(shapes, data["shape"].values[of]) - (len(shapes) - 1) / 2
-        x = data.scale.values[of] * 10 ** (0.7 * place / len(shapes))
+        place = np.searchsorted(shapes, data["shape"].values[of]) * len(slopes) + k
+        x = side_by_side(data.scale.values[of], place, len(shapes) * len(slopes), 0.75)
         name = "linear" if rho == 1 else rf"leaky, $\rho={rho:g}$"
-        style = {"color": _SHADES[k], "mfc": "none", "label": name}
+        style = {"color": _SHADES[k], "mfc": "none", "ms": 3.2, "mew": 0.9, "label": name}
         ax.plot(x, data.difference.values[of], _MARKS[k], **style)
     ax.axhline(1e-8, color=MUTED, lw=0.8, ls="--")
     ax.set(xscale="log", yscale="log", xlim=(data.scale.min() / 4, data.scale.max() * 4), ylim=(1e-13, 1e-7))
@@ -300,7 +300,8 @@ def _draw_shapes(data: xr.Dataset, ax: Any) -> None:
     for j, alpha in enumerate(data.near_scale.values):
         wide = 2.8 if j == 1 else 1.3  # so that both are seen where two lie on each other
         ax.plot(data.gap, data.to_near[j], color=_SHADES[j], lw=wide, label=rf"$\alpha={alpha:g}$")
-        ax.plot(data.mark_gap, data.to_near_mark[j], "o", ms=4, color=_SHADES[j], mfc="w")
+        size = 7.5 if j == 1 else 4
+        ax.plot(data.mark_gap, data.to_near_mark[j], "o", ms=size, color=_SHADES[j], mfc="w")
     ax.set(
         xscale="log", yscale="log", xlim=(7e-4, 1.4), ylim=(1e-8, 1), xlabel="$1-s$, shape $s$", ylabel=_WAY
     )

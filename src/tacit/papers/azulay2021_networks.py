@@ -10,7 +10,7 @@ import xarray as xr
 
 import tacit
 from tacit.data import Float
-from tacit.figures import KERNEL, MUTED, RICH, TRUTH
+from tacit.figures import KERNEL, MUTED, RICH, TRUTH, side_by_side
 from tacit.papers.azulay2021_training import Regression, draw_problem, exponent, follow, train_layers
 from tacit.papers.measures import ratio
 from tacit.papers.registry import Claim, figure
@@ -113,16 +113,16 @@ class StrictlyBalanced:
         """Differences against the width, the distance against the scale, and what imbalance does."""
         widths = data.width.values
         for i, alpha in enumerate(data.scale.values):
+            at = np.arange(widths.size) + 0.8 * (i - (data.scale.size - 1) / 2) / data.scale.size
             colour = _COLOURS[i]
-            axes[0].plot(
-                widths, data.raw[i], "o", color=colour, ms=3.5, label=rf"$\|\tilde w(0)\|={alpha:g}$"
-            )
-            axes[0].plot(widths, data.flow[i], "o", color=colour, ms=7, mfc="none", mew=0.8)
+            axes[0].plot(at, data.raw[i], "o", color=colour, ms=1.8, label=rf"$\|\tilde w(0)\|={alpha:g}$")
+            axes[0].plot(at, data.flow[i], "o", color=colour, ms=4.6, mfc="none", mew=0.8)
         axes[0].axhline(1e-8, color=MUTED, lw=0.8, ls="--")
-        axes[0].set(xscale="log", yscale="log", ylim=(1e-14, 1e-7), xlim=_around(widths))
+        axes[0].set(yscale="log", ylim=(1e-14, 1e-7), xlim=(-0.6, widths.size - 0.4))
+        axes[0].set_xticks(range(widths.size), [f"{m}" for m in widths])
         axes[0].set_xlabel("width $m$")
         axes[0].set_ylabel("relative difference")
-        axes[0].plot([], [], "o", color="0.4", ms=7, mfc="none", mew=0.8, label="width taken out")
+        axes[0].plot([], [], "o", color="0.4", ms=4.6, mfc="none", mew=0.8, label="width taken out")
         axes[0].legend(loc="lower left", fontsize=7)
         axes[1].plot(data.fine, data.theory, color="k", lw=1.1, label="Proposition 1")
         for j, m in enumerate(widths):
@@ -131,7 +131,7 @@ class StrictlyBalanced:
         axes[1].set(xscale="log", yscale="log", xlim=_around(data.fine.values), ylim=(5e-3, 30))
         axes[1].set_xlabel(r"$\|\tilde w(0)\|$")
         axes[1].set_ylabel(r"$\|\tilde w(\infty)-\hat w\|\,/\,\|\hat w\|$")
-        axes[1].legend(loc="upper left", fontsize=7)
+        axes[1].legend(loc="upper left", fontsize=7, labelspacing=0.8)
         axes[2].plot(data.tip, data.tipped, "o", color=RICH, label="flow")
         guide = float(data.tipped[0]) * (data.tip / data.tip[0]) ** 2
         axes[2].plot(data.tip, guide, color=MUTED, lw=0.9, ls="--", label="slope 2")
@@ -250,8 +250,9 @@ class VanishingWeights:
                 label = f"$m={m}$" if k == 0 else None
                 colour = _COLOURS[j]
                 left.plot(data.sigma, data.first_order[j, k], color=colour, lw=0.7)
-                left.plot(data.sigma, data.distance[j, k], "o", color=colour, mfc="none", ms=5, label=label)
-                left.plot(data.sigma, data.formula[j, k], "x", color="k", ms=3, mew=0.7)
+                at = side_by_side(data.sigma, j, data.width.size, 0.16)
+                left.plot(at, data.distance[j, k], "o", color=colour, mfc="none", ms=5, label=label)
+                left.plot(at, data.formula[j, k], "x", color="k", ms=3, mew=0.7)
         left.plot([], [], "x", color="k", ms=3, mew=0.7, label=r"$\|P_\perp W(0)a(\infty)\|$")
         left.plot([], [], color="0.4", lw=0.7, label=r"first order in $\sigma$")
         left.set(xscale="log", yscale="log", xlim=_around(data.sigma.values), ylim=(1e-5, 1e2))

@@ -22,6 +22,7 @@ SAMPLES = np.array([[1.0, 0.2, 0.6], [0.1, 0.5, -0.3]])  # of unequal size, so t
 RESPONSES = np.array([1.0, 0.6])
 START = tacit.Neuron.from_scale(0.02, 0.3, [-0.3, 0.5, 0.8])  # small, so that the clocks differ
 SHOWN = 15.0  # training time that is drawn
+_TICK = 0.07  # of the size of the curve: the length of the ticks on it
 
 
 def warped_flow(q: Bregman, horizon: float) -> Callable[[Any], Float]:
@@ -161,13 +162,25 @@ def _draw_curve(data: xr.Dataset, ax: Any) -> None:
     w = data.predictor
     ax.plot(w[:, 0], w[:, 1], color="0.75", lw=3.5, solid_capstyle="round", label="flow in $t$")
     ax.plot(data.warped[:, 0], data.warped[:, 1], color="k", lw=0.8, label=r"flow in $\tau$")
-    for name, mark, colour, label in (("by_time", "o", RICH, "$t$"), ("by_tau", "D", KERNEL, r"$\tau$")):
-        at = data[name]
-        ax.plot(
-            at[:, 0], at[:, 1], mark, color=colour, mfc="w", ms=5, mew=1.1, label=rf"equal steps of {label}"
-        )
+    sides = (("by_time", _TICK, RICH, "$t$"), ("by_tau", -_TICK, KERNEL, r"$\tau$"))
+    for name, reach, colour, label in sides:  # either side of the curve has the ticks of one clock
+        at = data[name].values[:, :2]
+        ends = at + reach * _across(data.warped.values[:, :2], at)
+        ax.plot(*np.stack([at, ends]).transpose(2, 0, 1), color=colour, lw=1.2)
+        ax.plot([], [], color=colour, lw=1.2, label=rf"equal steps of {label}")
+    ax.margins(0.1)
     ax.set(xlabel=r"$\tilde w_1$", ylabel=r"$\tilde w_2$")
     ax.legend(loc="upper left")
+
+
+def _across(curve: Float, at: Float) -> Float:
+    """Vectors to the left of the curve at points of it, across it where both axes are drawn equally long."""
+    sizes = np.ptp(curve, axis=0)
+    nearest = [int(np.argmin(np.linalg.norm((curve - each) / sizes, axis=1))) for each in at]
+    middle = np.clip(nearest, 1, len(curve) - 2)
+    along = (curve[middle + 1] - curve[middle - 1]) / sizes
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    return np.asarray(np.stack([-along[:, 1], along[:, 0]], axis=1) * sizes)
 
 
 def _draw_clocks(data: xr.Dataset, ax: Any) -> None:

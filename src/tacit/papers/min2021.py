@@ -33,6 +33,7 @@ _PANELS: dict[str, Any] = {"figsize": (8.6, 3.1), "ncols": 3}
 _NAMES = ("distance", "initial", "final")
 _COLOURS = {"distance": KERNEL, "initial": RICH, "final": KERNEL}
 _AFTER = 1.03  # where on the axis of widths the second of two marks stands
+_FIRST = 1.17  # and where the marks of the first run alone do, on a logarithmic axis
 
 
 def _trained(
@@ -208,13 +209,14 @@ class DistanceAgainstWidthByDescent:
         return _trained(samples, features, widths, runs, descents, seed, progress)
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
-        """As Figure 1, with crosses for gradient descent."""
+        """As Figure 1, and beside it the first run alone, with crosses for gradient descent."""
         _draw_widths(data, axes)
         for ax, name in zip(axes, ("distance", "distance", "final"), strict=True):
-            at = data.width * (_AFTER if name == "final" else 1.0)
+            at = data.width + 0.03 * data.width.max() if ax is axes[0] else data.width * _FIRST
             style = {"color": "k", "mew": 0.8, "ls": "none", "zorder": 4}
-            ax.plot(at, data[name][:, 0], "o", ms=8, mfc="none", label="flow, first run", **style)
-            ax.plot(at, data[f"descent_{name}"][:, 0], "x", label="gradient descent, first run", **style)
+            ax.plot(at, data[name][:, 0], "o", ms=7, mfc="none", label="flow, first run", **style)
+            ax.plot(at, data[f"descent_{name}"][:, 0], "x", ms=3.5, label="descent, first run", **style)
+        axes[0].set_xlim(0, 1.08 * data.width.max())
         _legend(axes)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:

@@ -187,7 +187,7 @@ class AccuracyNeeded:
             ax.plot(scale, line, color="0.8", lw=3.5, label="" if i else label, zorder=1)
             faint = data.needed.sel(dataset=other, depth=depth)
             style = {"marker": _MARKERS[i], "color": f"C{i}", "lw": 1}
-            ax.plot(scale, faint, alpha=0.55, ls="--", zorder=1.5, ms=3.5, mfc="w", **style)
+            ax.plot(scale, faint, alpha=0.55, ls="--", zorder=1.5, ms=8 - 2 * i, mfc="w", **style)
             needed = data.needed.sel(dataset=this, depth=depth)
             ax.plot(scale, needed, label=f"$D={depth:g}$", ms=4.5, **style)
         empty = {"marker": "o", "ms": 3.5, "mfc": "w", "color": "0.4", "lw": 1}

@@ -12,14 +12,13 @@ from tacit.data import Float
 from tacit.papers.measures import ratio, share
 from tacit.papers.moroshko2020_claims import accuracy_at
 from tacit.papers.moroshko2020_drawing import (
-    colour,
+    colour_of,
     draw_ends,
     draw_flows,
     draw_path,
     frame,
     label,
     legend_beside,
-    rank_of,
 )
 from tacit.papers.moroshko2020_instants import levels
 from tacit.papers.moroshko2020_trajectories import (
@@ -154,8 +153,8 @@ def _mark(data: xr.Dataset, ax: Any, offsets: dict[float, tuple[float, float]]) 
     ends = place(np.vstack([data.start, data.l2, data.l1_face]))
     numbers: list[Float] = [np.full(2, np.inf)]
     for scale, preferred in offsets.items():
-        rank, last = rank_of(data, scale), np.full(2, np.inf)
-        ring = {"mfc": "w", "mec": colour(rank), "mew": 1.2, "ms": 4, "zorder": 6.5}
+        last = np.full(2, np.inf)
+        ring = {"mfc": "w", "mec": colour_of(scale), "mew": 1.2, "ms": 4, "zorder": 6.5}
         for exponent in range(DECADES[0], DECADES[1] + 1):
             w = _at(data, scale, 10.0**exponent)
             here = place(w)
@@ -165,7 +164,7 @@ def _mark(data: xr.Dataset, ax: Any, offsets: dict[float, tuple[float, float]]) 
                 last, offset = here, (sides or [preferred])[0]
                 numbers += [_centre(here, offset), here]
                 ax.plot(*azimuth_pitch(w), "o", **ring)
-                dark = [0.7 * value for value in colour(rank)[:3]]
+                dark = [0.7 * value for value in colour_of(scale)[:3]]
                 label(ax, w, f"$10^{{{exponent}}}$", offset, fontsize=7.5, color=dark)
 
 

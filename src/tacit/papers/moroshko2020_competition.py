@@ -11,7 +11,7 @@ import xarray as xr
 from tacit.data import Float
 from tacit.figures import MUTED, RICH
 from tacit.papers.measures import least, ratio, share
-from tacit.papers.moroshko2020_drawing import L1, legend_beside, power_of_ten
+from tacit.papers.moroshko2020_drawing import L1, colour_of, legend_beside, power_of_ten
 from tacit.papers.moroshko2020_instants import levels
 from tacit.papers.moroshko2020_margins import (
     along,
@@ -127,6 +127,21 @@ def _draw_minima(data: xr.Dataset, ax: Any, right: float, top: float) -> None:
         ax.plot(x[dark], y[dark], ms=4.5, color="k", label=label, zorder=5, **style)
 
 
+def _nested(data: xr.Dataset) -> list[float]:
+    """Line widths of the scales, broad to thin: all are seen where they lie on each other."""
+    return np.linspace(5.5, 1.5, data.scale.size).tolist()
+
+
+def _draw_above_path(data: xr.Dataset, ax: Any) -> None:
+    """The excess ℓ2 norm of flows less that of the Q_μ path at the same ℓ_{2/3} norm, in thousandths."""
+    path = data.path.values[:, ::-1]  # along it the ℓ_{2/3} norm falls
+    ax.axhline(0, color="k", ls=(0, (3, 2)), lw=1.1, zorder=4)
+    for scale, width in zip(data.scale.values, _nested(data), strict=True):
+        x, y = data.flow.sel(scale=scale).values
+        ax.plot(x, 1e3 * (y - np.interp(x, *path)), color=colour_of(scale), lw=0.6 * width, zorder=2)
+    ax.set(ylim=(-0.5, None), ylabel="excess $\\ell_2$ norm less that\nof the $Q_\\mu$ path, in $10^{-3}$")
+
+
 @figure(
     "moroshko2020/fig8a",
     quick={"scales": [0.01, 10.0], "draws": 3, "instants": 80},
@@ -198,11 +213,17 @@ class _SparseData:
     figsize=(5.4, 3.5),
 )
 class LocalMarginsOfSparseData(_SparseData):
-    """Flows of depth 3 on sparse data in ten dimensions, among all local ℓ_{2/3} margins (Figure 8b)."""
+    """Flows of depth 3 on sparse data in ten dimensions, among all local ℓ_{2/3} margins (Figure 8b).
+
+    The axis of the ℓ2 norm is logarithmic above 0.02: the local minima are far above the flows.
+    """
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Wide enough for the nearest local minima; flows lie on each other, the larger scale above."""
-        _draw_competition(data, ax, 12, 6, np.linspace(5, 1.5, data.scale.size).tolist())
+        """Wide enough for most local minima; flows lie on each other, the larger scale above."""
+        _draw_competition(data, ax, 16, 30, _nested(data))
+        ax.set_yscale("symlog", linthresh=0.02, linscale=0.5)
+        ax.set(ylim=(-0.001, 30), yticks=[0, 0.01, 0.1, 1, 10])
+        ax.yaxis.set_major_formatter("{x:g}")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """One margin is the best in ℓ1 and ℓ_{2/3}; all flows end there, far from the other local minima."""
@@ -231,15 +252,24 @@ class LocalMarginsOfSparseData(_SparseData):
     "moroshko2020/fig8c",
     quick={"scales": [0.01, 1.0, 10.0], "draws": 1, "instants": 80},
     paper={"scales": [0.01, 0.1, 1.0, 10.0], "draws": 1, "instants": 240},
-    figsize=(5.4, 3.5),
+    figsize=(5.4, 5.0),
+    nrows=2,
+    sharex=True,
+    gridspec_kw={"height_ratios": [3, 2]},
 )
 class SparseDataCloser(_SparseData):
-    """The flows of Figure 8b alone: large scales follow the Q_μ path to the best margin (Figure 8c)."""
+    """The flows of Figure 8b alone: large scales follow the Q_μ path to the best margin (Figure 8c). Below:
+    by how much their excess ℓ2 norm is above that of the path at the same ℓ_{2/3} norm.
+    """
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """No farther than the flows go."""
+        """No farther than the flows go; what cannot be told apart above differs below."""
+        plane, above = ax
         right, top = (1.06 * float(data.flow.sel(norm=norm).max()) for norm in ("l2/3", "l2"))
-        _draw_competition(data, ax, right, top, np.linspace(5, 1.5, data.scale.size).tolist())
+        _draw_competition(data, plane, right, top, _nested(data))
+        _draw_above_path(data, above)
+        above.set_xlabel(plane.get_xlabel())
+        plane.set_xlabel("")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """First the ℓ2 margin, then the Q_μ path; small scales do without."""

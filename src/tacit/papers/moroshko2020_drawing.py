@@ -11,15 +11,43 @@ from tacit.figures import RICH, TRUTH
 from tacit.papers.moroshko2020_trajectories import arc, azimuth_pitch
 
 L1, SQUARE, CROSSING = "#E69F00", "#CC79A7", "0.45"
+_SHADES = np.array(  # scales, and from light to dark: more apart where figures have many of them
+    [
+        (1e-3, 0.01, 0.03, 0.1, 0.18, 0.3, 1.0, 3.0, 10.0, 100.0, 1e4),
+        (0.0, 0.08, 0.13, 0.2, 0.33, 0.4, 0.53, 0.62, 0.69, 0.76, 1.0),
+    ]
+)
+_ALIKE = (0.1, 100.0)  # scales up to and from which flows of depth 2 can hardly be told apart
 _OUTLINED = {"mec": "k", "mew": 0.7, "ls": "none"}
 _END = {"ms": 8.5, "zorder": 6, **_OUTLINED}
 
 
-def colour(rank: float) -> Any:
-    """From the smallest scale (rank 0, light) to the largest (rank 1, dark)."""
+def colour_of(scale: float) -> Any:
+    """The colour of an initialization scale α in every figure, from small (light) to large (dark)."""
+    return shade(float(np.interp(np.log10(scale), np.log10(_SHADES[0]), _SHADES[1])))
+
+
+def shade(rank: float) -> Any:
+    """From light (rank 0) to dark (rank 1)."""
     from matplotlib import colormaps
 
-    return colormaps["viridis"](0.9 * (1 - rank))
+    return colormaps["viridis"](0.96 * (1 - rank))
+
+
+def drawn_as(scale: float, scales: Any) -> dict[str, Any]:
+    """The line of a scale among others: above smaller ones, and broad under one that goes the same way."""
+    alike = [each for each in sorted(scales) if _group(each) == _group(scale)]
+    under = (len(alike) - 1 - alike.index(scale)) / max(len(alike) - 1, 1) if _group(scale) else 0.0
+    return {
+        "color": colour_of(scale),
+        "lw": 1.9 + 2.5 * under,
+        "zorder": 2 + sorted(scales).index(scale) / 100,
+    }
+
+
+def _group(scale: float) -> int:
+    """-1 and 1 for scales so small, or so large, that their flows of depth 2 can hardly be told apart."""
+    return int(scale >= _ALIKE[1]) - int(scale <= _ALIKE[0])
 
 
 def power_of_ten(value: float) -> str:
@@ -48,18 +76,11 @@ def draw_plane(data: xr.Dataset, ax: Any, *, infinite: bool = False) -> None:
 
 
 def draw_flows(data: xr.Dataset, ax: Any, scales: Any = None) -> None:
-    """One curve for each scale; larger ones are darker and thinner, so that both are seen where they meet."""
-    for scale in data.scale.values if scales is None else scales:
-        rank = rank_of(data, scale)
-        style = {"color": colour(rank), "lw": 2.5 - 0.8 * rank, "zorder": 2 + rank / 2}
+    """One curve for each scale."""
+    scales = data.scale.values.tolist() if scales is None else scales
+    for scale in scales:
         curve = azimuth_pitch(data.flow.sel(scale=scale))
-        ax.plot(*curve, label=rf"$\alpha=${power_of_ten(scale)}", **style)
-
-
-def rank_of(data: xr.Dataset, scale: float) -> float:
-    """0 for the smallest scale there is, 1 for the largest."""
-    scales = data.scale.values.tolist()
-    return float(scales.index(scale) / max(len(scales) - 1, 1))
+        ax.plot(*curve, label=rf"$\alpha=${power_of_ten(scale)}", **drawn_as(scale, scales))
 
 
 def draw_path(data: xr.Dataset, ax: Any) -> None:

@@ -12,7 +12,7 @@ from tacit.data import Float
 from tacit.figures import TRUTH
 from tacit.papers.measures import largest_fall
 from tacit.papers.moroshko2020_data import MANY_L1
-from tacit.papers.moroshko2020_drawing import L1, colour, legend_beside, power_of_ten
+from tacit.papers.moroshko2020_drawing import L1, colour_of, drawn_as, legend_beside, power_of_ten
 from tacit.papers.moroshko2020_instants import levels
 from tacit.papers.moroshko2020_margins import (
     along,
@@ -69,7 +69,8 @@ class WhichL1Solution:
     def draw(self, data: xr.Dataset, ax: Any) -> None:
         """All ℓ1 solutions as a bar, the flows, and the Q_μ path."""
         edge = data.edge.sel(point=["least", "most"]).values
-        draw_flows(data, ax, [2.0] * data.scale.size)
+        scales = data.scale.values.tolist()
+        draw_flows(data, ax, [drawn_as(scale, scales)["lw"] for scale in scales])
         ax.plot(
             [0, 0], edge, color=L1, lw=7, solid_capstyle="butt", label=r"$\ell_1$ margin: an edge", zorder=1
         )
@@ -112,10 +113,9 @@ class WhichL1Solution:
 
 def draw_flows(data: xr.Dataset, ax: Any, widths: list[float]) -> None:
     """One curve for each scale, darker for larger ones, with a dot where it ends."""
-    count = data.scale.size
     for i, (scale, width) in enumerate(zip(data.scale.values, widths, strict=True)):
         x, y = data.flow.sel(scale=scale).values
-        shade = colour(i / max(count - 1, 1))
+        shade = colour_of(scale)
         ax.plot(x, y, color=shade, lw=width, label=rf"$\alpha=${power_of_ten(scale)}", zorder=2 + i / 100)
         ax.plot(x[-1:], y[-1:], "o", ms=5.5, color=shade, **MARK | {"mec": "w", "zorder": 7 + i / 100})
 

@@ -19,7 +19,7 @@ from tacit.figures import RICH
 from tacit.papers import moroshko2020_data as samples
 from tacit.papers.measures import first, share
 from tacit.papers.moroshko2020_claims import rate, worst
-from tacit.papers.moroshko2020_drawing import colour
+from tacit.papers.moroshko2020_drawing import shade
 from tacit.papers.moroshko2020_instants import between
 from tacit.papers.moroshko2020_trajectories import apart, unit
 from tacit.papers.registry import Claim, figure
@@ -31,6 +31,7 @@ _DRAWN_RANGE = (10.0, 1e-3)
 _LEAVING = (1.0, 1e-2)  # where a sample must leave in the datasets drawn at random
 _BESIDE = (-0.1, -0.01, 0.0, 0.01, 0.1)  # logarithms of μ around a change of support, over its own
 _AXIS = (1e-10, 0.5)  # of distances: no farther down, and up
+_SHADES = (1.0, 8.0), (0.0, 1.0)  # of log10 λ: light to dark, the same at every preset
 _LEGEND: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.19), "columnspacing": 1.4}
 _TRIES = 1000  # one dataset in five has one that does
 
@@ -184,11 +185,12 @@ class WhatFlowsFollow:
 def _draw_along(data: xr.Dataset, ax: Any) -> None:
     """Distances at the same μ, for each scale, at depth 2."""
     sizes = data["size"].values
-    for rank, size in zip(np.linspace(0, 1, len(sizes)), sizes, strict=True):
+    for size in sizes:
+        colour = shade(float(np.interp(np.log10(size), *_SHADES)))
         infinite, path = data.distance.sel(depth=2, size=size)
-        ax.plot(data.mu, path, color=colour(rank), lw=1.0, ls=(0, (3, 2)), zorder=2)
+        ax.plot(data.mu, path, color=colour, lw=1.0, ls=(0, (3, 2)), zorder=2)
         name = rf"$\lambda=10^{{{round(np.log10(size))}}}$"
-        ax.plot(data.mu, infinite, color=colour(rank), lw=1.6, label=name, zorder=3)
+        ax.plot(data.mu, infinite, color=colour, lw=1.6, label=name, zorder=3)
     ax.plot([], [], color="0.4", lw=1.6, label="to sweeping process")
     ax.plot([], [], color="0.4", lw=1.0, ls=(0, (3, 2)), label=r"to $Q_\mu$ path")
     changes = {

@@ -14,7 +14,7 @@ from tacit.figures import TRUTH
 from tacit.papers import moroshko2020_data as samples
 from tacit.papers.measures import least, ratio
 from tacit.papers.moroshko2020_claims import common_claims
-from tacit.papers.moroshko2020_drawing import L1, colour, label_at, power_of_ten
+from tacit.papers.moroshko2020_drawing import L1, colour_of, label_at, power_of_ten
 from tacit.papers.moroshko2020_trajectories import (
     ONE_SUPPORT,
     Setting,
@@ -99,10 +99,9 @@ class SeparatingDirections:
         ax.fill(*_seen(data.visible.values), color="0.78", lw=0, zorder=1, label="separates the data")
         _draw_grid(ax)
         _draw_box(data, ax)
-        ranks = np.linspace(0, 1, data.sizes["scale"])
-        for rank, scale, curve in zip(ranks, data.scale.values, data.flow.values, strict=True):
+        for scale, curve in zip(data.scale.values, data.flow.values, strict=True):
             name = rf"$\alpha=${power_of_ten(scale)}"
-            ax.plot(*_seen(curve), color=colour(rank), lw=1.7, zorder=3, label=name)
+            ax.plot(*_seen(curve), color=colour_of(scale), lw=1.7, zorder=3, label=name)
         marks = {
             "start": ("^", "k", 5, "start"),
             "l2": ("o", TRUTH, 6, r"$\ell_2$ margin"),
