@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _NAMED = 6  # features in a summary
 
+_CHEAP = 100_000  # entries of X up to which more is computed for a summary than the answer
+
 
 def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
     """Data, model, limit, regime and certificate, a line each."""
@@ -122,7 +124,7 @@ def path_report(result: MarginPath, scale: float = 1.0, names: Sequence[str] | N
         "features": f"{top_features(result.predictors[last], names)} at μ = {result.mu[last]:.4g}",
         "kernel end": _near_kernel(result, scale),
         "rich end": _near_rich(result, scale),
-        "kinks": _changes(result.kinks) or "none",
+        **_support_changes(result),
         "computed": f"KKT residuals up to {result.kkt.max():.0e}, errors up to {result.error.max():.0e}, "
         f"{1000 * result.seconds:.0f} ms",
     }
@@ -130,6 +132,18 @@ def path_report(result: MarginPath, scale: float = 1.0, names: Sequence[str] | N
         where = ", ".join(f"{mu:.3g}" for mu in result.mu[~result.converged][:6])
         lines["NOT CONVERGED"] = f"at μ = {where}: these predictors are not vouched for"
     return _aligned(lines)
+
+
+def _support_changes(result: MarginPath) -> dict[str, str]:
+    """Where the support changes, if that is cheap; else how it does from point to point."""
+    if result.X.size <= _CHEAP:
+        return {"kinks": _changes(result.kinks) or "none"}
+    steps = np.diff(result.support[np.argsort(-result.mu)].astype(int), axis=0)
+    enters, leaves = int((steps > 0).sum()), int((steps < 0).sum())
+    ever = _count(int(result.support.any(axis=0).sum()), "sample")
+    return {
+        "support": f"{ever} in all; {enters} enter and {leaves} leave on the way (--plot and .kinks tell where)"
+    }
 
 
 def _changes(events: Sequence[Any]) -> str:
