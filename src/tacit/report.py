@@ -141,9 +141,7 @@ def _support_changes(result: MarginPath) -> dict[str, str]:
     steps = np.diff(result.support[np.argsort(-result.mu)].astype(int), axis=0)
     enters, leaves = int((steps > 0).sum()), int((steps < 0).sum())
     ever = _count(int(result.support.any(axis=0).sum()), "sample")
-    return {
-        "support": f"{ever} in all; {enters} enter and {leaves} leave on the way (--plot and .kinks tell where)"
-    }
+    return {"support": f"{ever} in all; {enters} enter and {leaves} leave on the way (--plot shows where)"}
 
 
 def _changes(events: Sequence[Any]) -> str:
