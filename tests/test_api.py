@@ -61,7 +61,7 @@ def test_public_names_are_these():
 @pytest.mark.parametrize(
     ("function", "signature"),
     [
-        (tacit.limit, "model, X, y, *, tol"),
+        (tacit.limit, "model, X, y, *, tol, least_squares"),
         (tacit.regime, "model, X, y"),
         (tacit.max_margin, "X, y, norm"),
         (tacit.margin_path, "X, y, mu, *, depth, model"),

@@ -41,6 +41,8 @@ def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
     }
     if result.sign * getattr(result.model, "output", 1.0) < 0:
         lines["sign"] = "the output weight changes sign on the way: it ends where the start with −a(0) does"
+    if result.unfitted > 0:
+        lines["fit"] = f"these data cannot be fitted: least squares leaves {result.unfitted:.3g} of ‖y‖"
     if result.distance > 0:
         lines["distance"] = f"the flow of this small start ends within {result.distance:.2g} of it"
     if not result.converged:

@@ -28,6 +28,11 @@ def add(commands: Any) -> Any:
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
     command.add_argument("--tol", type=float, default=1e-10, help="tolerance (default: %(default)s)")
+    command.add_argument(
+        "--least-squares",
+        action="store_true",
+        help="where the data cannot be fitted, the limit among the solutions of least squares",
+    )
     command.add_argument("--json", metavar="FILE", help="write the result as JSON; - for standard output")
     command.add_argument("--plot", metavar="FILE", help="draw the limit between its two ends (png, pdf, svg)")
     return command
@@ -40,7 +45,7 @@ def _run(options: argparse.Namespace) -> int:
     table = read_data(options)
     model = model_of(options, table.X)
     claim_outputs(options)
-    result = limit(model, table.X, table.y, tol=options.tol)
+    result = limit(model, table.X, table.y, tol=options.tol, least_squares=options.least_squares)
     speak = options.json != "-"
     if speak:
         print(result.summary(table.features))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data import Float, check_problem, check_tolerance, kept
+from tacit.data import Float, check_problem, check_squares, check_tolerance, kept
 from tacit.errors import InputError, NoPotentialError
 from tacit.limits.doubt import doubt_in_words
 from tacit.limits.ends import least_l1, least_quadratic
@@ -27,6 +27,7 @@ from tacit.limits.solution import Solution
 from tacit.models import Factorization, LinearNetwork, Neuron
 from tacit.models.model import check_model
 from tacit.numerics.pairs import Pair
+from tacit.numerics.ranges import reached
 from tacit.potentials import (
     L1,
     Bregman,
@@ -66,7 +67,8 @@ class Limit:
     factorizations (simplex steps for L1). rank: of X; samples that are combinations of others up to rounding
     do not count. distance: a bound on how far from here the flow ends, 0 but for linear networks that start
     small. sign: that of the output weight of a neuron at the end (if it has changed, Q is the divergence from
-    −w̃(0)), 0 for models without one. regime: kernel, rich or intermediate, computed when first asked for.
+    −w̃(0)), 0 for models without one. unfitted: what least squares leaves of y, relative to it, where that was
+    asked for; y is then what they fit. regime: kernel, rich or intermediate, computed when first asked for.
     """
 
     predictor: Float
@@ -86,6 +88,7 @@ class Limit:
     settled: bool
     distance: float = 0.0
     sign: int = 0
+    unfitted: float = 0.0
     _equations: Equations | None = field(default=None, repr=False)  # as they were solved, for the ends
 
     @cached_property
@@ -142,24 +145,28 @@ class Limit:
             "rank": self.rank,
             "distance": self.distance,
             "sign": self.sign,
+            "unfitted": self.unfitted,
             "seconds": self.seconds,
             "regime": self.regime.to_dict(),
         }
 
 
-def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
+def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10, least_squares: bool = False) -> Limit:
     """argmin Q(w) subject to X w = y: where gradient flow on the square loss ends, without running it.
 
     model: a model with its initialization (or a potential). X: (N, d), y: (N,). tol: what feasibility and
     stationarity must reach for the result to be called converged; its error must be 1e-7 or less too.
     Samples or features that nearly coincide are solved for in twice the digits of floats, and doubted where
-    their last bits decide. The result keeps its own copy of X and y, for its regime, unless they are larger
-    than 64 MB: then do not change them while it is in use.
+    their last bits decide. least_squares: where X w = y has no solution, the w of least Q among those of
+    least squares, where the flow ends then; y of the result is what they fit. The result keeps its own copy
+    of X and y, for its regime, unless they are larger than 64 MB: then do not change them while it is in use.
     """
     begun = time.perf_counter()
     check_model("limit(model, X, y)", model, X, y)
     if isinstance(model, Factorization):
         model.potential()  # which says why there is none
+    if least_squares:
+        return _least_squares_limit(model, X, y, tol)
     if isinstance(model, LinearNetwork):
         return _network_limit(model, X, y, tol, begun)
     X, y = check_problem(X, y)
@@ -198,6 +205,23 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10) -> Limit:
         sign=sign,
         _equations=equations if targets is y else None,
     )
+
+
+def _least_squares_limit(model: Any, X: Any, y: Any, tol: float) -> Limit:
+    """The limit for the part of y that X can fit: the flow does not notice the rest."""
+    if isinstance(model, Neuron) and model.slope < 1:
+        raise InputError(
+            "a leaky neuron is no linear model, and where it rests if it cannot fit the data no potential "
+            "tells: leave least_squares out, or ask tacit.flow"
+        )
+    X, Y = check_network(model, X, y) if isinstance(model, LinearNetwork) else check_problem(X, y)
+    check_squares(X, Y)
+    Y = Y[:, 0] if Y.ndim == 2 and Y.shape[1] == 1 else Y
+    found = reached(X, Y)
+    if found.unfitted == 0:
+        return limit(model, X, Y, tol=tol)
+    share = found.unfitted / float(np.linalg.norm(Y))
+    return replace(limit(model, X, Y - found.rest, tol=tol), unfitted=share)
 
 
 def _network_limit(model: LinearNetwork, X: Any, y: Any, tol: float, begun: float) -> Limit:

@@ -1,0 +1,74 @@
+"""`limit` on data that cannot be fitted: of the solutions of least squares, the one of least Q."""
+
+import json
+
+import numpy as np
+import pytest
+
+import tacit
+from tacit.cli import main
+
+MODELS = {
+    "diagonal": tacit.Diagonal(2, 0.3),
+    "deep": tacit.Diagonal(4, 0.5),
+    "untied": tacit.UntiedDiagonal(0.2, 0.4),
+    "neuron": tacit.Neuron(0.7, np.array([0.3, -0.2, 0.5])),
+    "network": tacit.LinearNetwork.gaussian(3, 8, seed=1),
+}
+
+
+def tall(seed, samples=9):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((samples, 3)), rng.standard_normal(samples)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_more_samples_than_features(name):
+    X, y = tall(0)
+    expected, residual, *_ = np.linalg.lstsq(X, y, rcond=None)
+    found = tacit.limit(MODELS[name], X, y, least_squares=True)
+    assert found.converged
+    np.testing.assert_allclose(found.predictor.ravel(), expected, rtol=1e-9)
+    assert found.unfitted == pytest.approx(np.sqrt(residual[0]) / np.linalg.norm(y), rel=1e-9)
+    assert "least squares leaves" in found.summary() and found.to_dict()["unfitted"] == found.unfitted
+
+
+@pytest.mark.parametrize("name", ["diagonal", "deep", "untied"])
+def test_of_several_solutions_the_flow_ends_at_the_same(name):
+    """Samples asked twice, with different answers, and more features than samples."""
+    rng = np.random.default_rng(5)
+    X = np.repeat(rng.standard_normal((3, 7)), 2, axis=0)
+    y = rng.standard_normal(6)
+    found = tacit.limit(MODELS[name], X, y, least_squares=True)
+    means = tacit.limit(MODELS[name], X[::2], (y[::2] + y[1::2]) / 2)
+    assert found.converged and found.rank == 3
+    np.testing.assert_allclose(found.predictor, means.predictor, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        tacit.flow(MODELS[name], X, y).predictor[-1], found.predictor, rtol=1e-6, atol=1e-8
+    )
+    assert found.regime.distance_to_rich == pytest.approx(means.regime.distance_to_rich, rel=1e-6)
+
+
+def test_what_can_be_fitted_is_not_changed():
+    X, y = tall(1, samples=2)
+    plain, asked = (tacit.limit(tacit.Diagonal(), X, y, least_squares=flag) for flag in (False, True))
+    np.testing.assert_array_equal(plain.predictor, asked.predictor)
+    assert asked.unfitted == 0 and "least squares" not in asked.summary()
+
+
+def test_without_it_the_refusal_says_how_to_get_it():
+    with pytest.raises(tacit.InconsistentDataError, match=r"least_squares=True \(--least-squares\)"):
+        tacit.limit(tacit.Diagonal(), *tall(2))
+    leaky = tacit.Neuron(0.7, np.array([0.3, -0.2, 0.5]), slope=0.5)
+    with pytest.raises(tacit.InputError, match=r"leaky neuron is no linear model.*tacit\.flow"):
+        tacit.limit(leaky, *tall(2), least_squares=True)
+
+
+def test_on_the_command_line(tmp_path, capsys):
+    X, y = tall(3)
+    np.savez(tmp_path / "tall.npz", X=X, y=y)
+    line = ["limit", str(tmp_path / "tall.npz"), "--json", "-"]
+    assert main(line) == 2 and "--least-squares" in capsys.readouterr().err
+    assert main([*line, "--least-squares"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    np.testing.assert_allclose(content["predictor"], np.linalg.lstsq(X, y, rcond=None)[0], rtol=1e-9)
