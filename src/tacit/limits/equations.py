@@ -126,7 +126,7 @@ def _refuse(X: Float, y: Float) -> NoReturn:
     residual = float(np.linalg.norm(X @ w - y) / np.linalg.norm(y))
     raise InconsistentDataError(
         f"X w = y has no solution: the best w leaves {residual:.2g} of ‖y‖ unexplained (X has rank {rank} "
-        f"for {len(y)} samples). Gradient flow ends at least squares then, of several such w at that of least "
-        "Q: least_squares=True (--least-squares) gives it; or use fewer samples or more features",
+        f"for {len(y)} samples). Gradient flow ends at least squares then, of several such w at that of "
+        "least Q: least_squares=True (--least-squares) gives it; or use fewer samples or more features",
         residual,
     )
