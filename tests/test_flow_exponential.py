@@ -379,7 +379,7 @@ def test_barely_separable_data_are_followed():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"y": [1, 0, 1]}, "label"),
+        ({"y": [1, 0, 2]}, "class"),
         ({"y": [1, -1]}, "y"),
         ({"y": [1, np.nan, 1]}, "y"),
         ({"X": [[1, 2, np.nan], [1, 2, 3], [3, 2, 1]]}, "X"),
