@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,13 @@ def _reduce_neuron(weights: Weights, X: Float) -> Reduction:
     def predictor(small: Weights) -> Float:
         return small["a"] * (basis @ small["w"] + outside)
 
-    return Reduction({"a": weights["a"], "w": inner}, X @ basis, predictor, Widened("w", "a", basis, outside))
+    return Reduction({"w": inner, "a": weights["a"]}, X @ basis, predictor, Widened("w", "a", basis, outside))
+
+
+def _all(restore: Restore, names: list[str], weights: Weights) -> Weights:
+    """All the weights, in the order in which the model has them."""
+    found = restore(weights)
+    return {name: found[name] for name in names}
 
 
 class Reduced(WeightFlow):
@@ -122,8 +129,9 @@ class Reduced(WeightFlow):
 
     def __init__(self, problem: Problem):
         self.parametrization = problem.model.parametrization
-        found = reduce(self.parametrization, problem.model.start(problem.X.shape[1]), problem.X)
-        self.X, self._rebuild, self.restore = found.X, found.predictor, found.restore
+        start = problem.model.start(problem.X.shape[1])
+        found = reduce(self.parametrization, start, problem.X)
+        self.X, self._rebuild, self.restore = found.X, found.predictor, partial(_all, found.restore, [*start])
         super().__init__(problem, found.weights, self._pull)
 
     def _pull(self, flat: Float) -> Float:
@@ -132,12 +140,21 @@ class Reduced(WeightFlow):
         return self.layout.flat(self.parametrization.pull(weights, self.X, pulled))
 
     def _solver(self) -> Any:
-        """The stiff one that these weights have, or else any."""
-        loss, y = self.problem.loss, self.problem.y
-        if not isinstance(self.parametrization, Layers) or not isinstance(loss, Square) or y.ndim > 1:
+        """The stiff one of networks with one output and of neurons, or else any."""
+        layers, loss, y = self._layers(), self.problem.loss, self.problem.y
+        if layers is None or not isinstance(loss, Square) or y.ndim > 1:
             return super()._solver()
+        return TwoLayers(*layers, self.X, y, loss.factor(len(y)), self.rtol)
+
+    def _layers(self) -> tuple[Float, Float] | None:
+        """U and v of the start, where the predictor is Uv."""
         weights = self.layout.unpack(self.start)
-        return TwoLayers(weights["U"], weights["V"][0], self.X, y, loss.factor(len(y)), self.rtol)
+        match self.parametrization:
+            case Layers():
+                return weights["U"], weights["V"][0]
+            case Perceptron():
+                return weights["w"][:, None], weights["a"][None]
+        return None
 
     def predictor(self, weights: Weights) -> Float:
         """The predictor of the network that was asked about."""
