@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 
 
-def judged(entry, seed=0):
-    """Data and claims at the quick preset."""
+def judged(entry, seed=0, sizes=None):
+    """Data and claims at some sizes, or those of the quick preset."""
     shown = entry.make()
-    data = shown.data(**entry.presets["quick"], seed=seed, progress=lambda items, _: items)
+    data = shown.data(**(sizes or entry.presets["quick"]), seed=seed, progress=lambda items, _: items)
     with np.errstate(divide="ignore", invalid="ignore"):
         return SimpleNamespace(data=data, claims=tuple(shown.claims(data)))
 

@@ -49,6 +49,30 @@ def test_of_several_solutions_the_flow_ends_at_the_same(name):
     assert found.regime.distance_to_rich == pytest.approx(means.regime.distance_to_rich, rel=1e-6)
 
 
+@pytest.mark.parametrize("noise", [0.0, 1e-14, 1e-12])
+@pytest.mark.parametrize("seed", range(5))
+def test_features_centred_up_to_rounding(noise, seed):
+    """The mean of y cannot be fitted by them, and is all that is left of it."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((6, 12)), rng.standard_normal(6)
+    X = X - X.mean(axis=0) + noise * rng.standard_normal(X.shape)
+    found = tacit.limit(tacit.Diagonal(2, 0.3), X, y, least_squares=True)
+    assert found.converged and found.rank == 5
+    assert found.unfitted == pytest.approx(np.sqrt(6) * abs(y.mean()) / np.linalg.norm(y), rel=1e-9)
+    np.testing.assert_allclose(X @ found.predictor, y - y.mean(), atol=1e-9)
+
+
+def test_samples_of_zeros_and_of_many_sizes():
+    """Weights of least squares are those of the samples as they are, whatever scales the solver works in."""
+    rng = np.random.default_rng(3)
+    X = np.vstack([np.zeros((2, 3)), rng.standard_normal((6, 3)) * [[1e5], [1], [1e-5], [1], [1e3], [1]]])
+    y = rng.standard_normal(8)
+    found = tacit.limit(tacit.Diagonal(2, 0.3), X, y, least_squares=True)
+    expected = np.linalg.lstsq(X, y, rcond=None)[0]
+    np.testing.assert_allclose(found.predictor, expected, rtol=1e-8)
+    assert found.unfitted == pytest.approx(np.linalg.norm(X @ expected - y) / np.linalg.norm(y), rel=1e-9)
+
+
 def test_what_can_be_fitted_is_not_changed():
     X, y = tall(1, samples=2)
     plain, asked = (tacit.limit(tacit.Diagonal(), X, y, least_squares=flag) for flag in (False, True))

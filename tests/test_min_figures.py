@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from figure_claims import judged
 from scipy.integrate import solve_ivp
 
 import tacit
@@ -26,13 +27,11 @@ REAL = tacit.flow
 
 
 def data_of(name, sizes, seed=0):
-    make = _FIGURES[f"min2021/{name}"].make
-    return make().data(**sizes[name], seed=seed, progress=lambda items, label: items)
+    return judged(_FIGURES[f"min2021/{name}"], seed, sizes[name]).data
 
 
 def claims_of(name, sizes, seed=0):
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return list(_FIGURES[f"min2021/{name}"].make().claims(data_of(name, sizes, seed)))
+    return judged(_FIGURES[f"min2021/{name}"], seed, sizes[name]).claims
 
 
 def failing(claims):

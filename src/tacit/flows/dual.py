@@ -22,6 +22,7 @@ _FLOOR = 1e-8  # how close to the end of its domain a trial step may bring a slo
 _REBASE = 1e-3  # by how much a slope's distance to its end may shrink before the map is set up anew
 _HUGE = 1e150
 _SMALL = -46.0  # log of a predictor scale, 1e-20
+_HIGH = 100.0  # slopes up to which a hundredth of the tolerance is accurate enough for them
 _LOOK = 16  # steps between two looks at whether the flow has come to rest
 
 
@@ -47,12 +48,16 @@ class DualSquare:
         self.parametrization = problem.model.parametrization
         assert isinstance(problem.loss, Square)
         self.X, self.loss = problem.X, problem.loss
-        self.rtol = max(1e-2 * problem.rtol, 1e-13)
+        self.rtol = max(1e-2 * problem.rtol / max(1.0, self._height() / _HIGH), 1e-13)
         self.map = MirrorMap.at(self.form.power, self.form.log_scale, self.form.start)
         self.samples = len(problem.y)
         self.axes = self._axes()
         self.rows, self.y = self.axes.T @ problem.X, self.axes.T @ problem.y
         self.reach = self.rows / self.form.weight
+
+    def _height(self) -> float:
+        """How large slopes are at the end: log(w/m) at depth 2, of which an error is a relative one of w."""
+        return float(np.abs(self.form.log_scale).max()) if self.form.power == np.inf else 1.0
 
     @quiet
     def _axes(self) -> Float:

@@ -15,11 +15,14 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.linalg
 
 from tacit.data import Float
 from tacit.flows.losses import Square
 from tacit.flows.segments import Problem
-from tacit.numerics.ranges import reached, reaches_all
+
+_EPS = float(np.finfo(float).eps)
+_ROUNDING = 8.0  # times the rounding of a sum of as many terms as there are features
 
 
 @dataclass(frozen=True)
@@ -72,16 +75,49 @@ class Fitting:
 def fitting(problem: Problem) -> Fitting:
     """The same flow on samples that can be fitted; the problem itself where that is not known beforehand."""
     loss, X = problem.loss, problem.X.reshape(len(problem.X), -1)
-    if not isinstance(loss, Square) or not problem.model.parametrization.linear or reaches_all(X):
+    if not isinstance(loss, Square) or not problem.model.parametrization.linear or _has_full_row_rank(X):
         return Fitting(problem)
-    found = reached(X, problem.y)
+    scaled = _unit_columns(X)
+    basis, sizes, rows = np.linalg.svd(scaled, full_matrices=False)
+    rank = _rank(sizes, X.shape)
+    basis, y = basis[:, : max(rank, 1)], problem.y
+    seen = basis.T @ y if rank else np.zeros_like(basis.T @ y)
+    rest = y - basis @ seen
+    solution = rows[:rank].T @ (seen[:rank] / _as_column(sizes[:rank], seen))
+    terms = np.linalg.norm(np.abs(scaled) @ np.abs(solution) + np.abs(y))
+    doubt = _ROUNDING * math.sqrt(X.shape[1]) * _EPS * float(terms)
     turned = replace(
         problem,
-        X=(found.basis.T @ X).reshape(len(found.seen), *problem.X.shape[1:]),
-        y=found.seen,
+        X=(basis.T @ X).reshape(len(seen), *problem.X.shape[1:]),
+        y=seen,
         loss=_Turned(loss.normalization, len(X)),
     )
-    if found.unfitted == 0:
-        return Fitting(turned, found.basis)
-    log_floor = math.log(loss.factor(len(X))) + 2 * math.log(found.unfitted)
-    return Fitting(turned, found.basis, found.unfitted / float(np.linalg.norm(problem.y)), log_floor)
+    left = float(np.linalg.norm(rest))
+    if left <= doubt:
+        return Fitting(turned, basis)
+    log_floor = math.log(loss.factor(len(X))) + 2 * math.log(left)
+    return Fitting(turned, basis, left / float(np.linalg.norm(y)), log_floor)
+
+
+def _unit_columns(X: Float) -> Float:
+    """The columns at length 1, which changes nothing of what they span."""
+    largest = np.abs(X).max(axis=0)
+    X = X / np.where(largest > 0, largest, 1.0)
+    return np.asarray(X / np.maximum(np.linalg.norm(X, axis=0), 1.0))
+
+
+def _has_full_row_rank(X: Float) -> bool:
+    """Can every y be fitted? In any unit of features and of samples."""
+    if len(X) > X.shape[1]:
+        return False
+    even = _unit_columns(_unit_columns(X).T)
+    triangle = scipy.linalg.qr(even, mode="r", check_finite=False)[0][: len(X)]
+    return _rank(np.asarray(np.linalg.svd(triangle, compute_uv=False), dtype=float), X.shape) == len(X)
+
+
+def _rank(sizes: Float, shape: tuple[int, ...]) -> int:
+    return int((sizes > max(shape) * _EPS * sizes.max()).sum())
+
+
+def _as_column(sizes: Float, like: Float) -> Float:
+    return sizes if like.ndim == 1 else sizes[:, None]

@@ -21,7 +21,6 @@ _FILLED = 160  # states added within the first segments, of which no more are he
 _PATIENCE = 5000
 
 _RISE = 1e-3  # of a residual, that its rounding and that of the clock may explain
-_ROOM = 10  # times the tolerance of one step, to which the errors of several may add up
 
 Seen = tuple[Any, float]  # a state and what the gauge says of it
 
@@ -129,14 +128,14 @@ class _Watch:
             )
 
     def _falls(self, level: float) -> bool:
-        """Up to what steps may miss: some rtol of the margins, or of the residual at the start."""
+        """Up to the accuracy promised: rtol of the margins, or of the residual at the start."""
         if level >= self.best:
             return True
         if self.separating:
-            return level >= self.best - _ROOM * self.rtol * max(1.0, abs(self.best))
+            return level >= self.best - self.rtol * max(1.0, abs(self.best))
         # residuals relative to the first
         best, now = (math.exp(min((self.first - each) / 2, 700.0)) for each in (self.best, level))
-        return now <= (1 + _RISE) * best + _ROOM * self.rtol
+        return now <= (1 + _RISE) * best + self.rtol
 
 
 @dataclass

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,8 @@ from tacit.flows.segments import Problem, Restore, same
 from tacit.flows.two_layers import TwoLayers
 from tacit.flows.weights import WeightFlow
 from tacit.models.parametrizations import Factors, Layers, Perceptron, Weights
+
+_TWO_LAYERS = {Layers: ("U", "V"), Perceptron: ("w", "a")}  # names of U and v where the predictor is Uv
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,13 +114,7 @@ def _reduce_neuron(weights: Weights, X: Float) -> Reduction:
     def predictor(small: Weights) -> Float:
         return small["a"] * (basis @ small["w"] + outside)
 
-    return Reduction({"w": inner, "a": weights["a"]}, X @ basis, predictor, Widened("w", "a", basis, outside))
-
-
-def _all(restore: Restore, names: list[str], weights: Weights) -> Weights:
-    """All the weights, in the order in which the model has them."""
-    found = restore(weights)
-    return {name: found[name] for name in names}
+    return Reduction({**weights, "w": inner}, X @ basis, predictor, Widened("w", "a", basis, outside))
 
 
 class Reduced(WeightFlow):
@@ -129,9 +124,8 @@ class Reduced(WeightFlow):
 
     def __init__(self, problem: Problem):
         self.parametrization = problem.model.parametrization
-        start = problem.model.start(problem.X.shape[1])
-        found = reduce(self.parametrization, start, problem.X)
-        self.X, self._rebuild, self.restore = found.X, found.predictor, partial(_all, found.restore, [*start])
+        found = reduce(self.parametrization, problem.model.start(problem.X.shape[1]), problem.X)
+        self.X, self._rebuild, self.restore = found.X, found.predictor, found.restore
         super().__init__(problem, found.weights, self._pull)
 
     def _pull(self, flat: Float) -> Float:
@@ -141,20 +135,17 @@ class Reduced(WeightFlow):
 
     def _solver(self) -> Any:
         """The stiff one of networks with one output and of neurons, or else any."""
-        layers, loss, y = self._layers(), self.problem.loss, self.problem.y
-        if layers is None or not isinstance(loss, Square) or y.ndim > 1:
+        names = _TWO_LAYERS.get(type(self.parametrization))
+        loss, y = self.problem.loss, self.problem.y
+        if names is None or not isinstance(loss, Square) or y.ndim > 1:
             return super()._solver()
-        return TwoLayers(*layers, self.X, y, loss.factor(len(y)), self.rtol)
+        start = self.layout.unpack(self.start)
+        U, v = start[names[0]].reshape(self.X.shape[1], -1), start[names[1]].ravel()
 
-    def _layers(self) -> tuple[Float, Float] | None:
-        """U and v of the start, where the predictor is Uv."""
-        weights = self.layout.unpack(self.start)
-        match self.parametrization:
-            case Layers():
-                return weights["U"], weights["V"][0]
-            case Perceptron():
-                return weights["w"][:, None], weights["a"][None]
-        return None
+        def flat(U: Float, v: Float) -> Float:
+            return self.layout.flat(dict(zip(names, (U, v), strict=True)))
+
+        return TwoLayers(U, v, self.X, y, loss.factor(len(y)), self.rtol, flat)
 
     def predictor(self, weights: Weights) -> Float:
         """The predictor of the network that was asked about."""

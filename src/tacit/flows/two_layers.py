@@ -12,6 +12,7 @@ Radau IIA of five stages, of order 9 (Hairer and Wanner, Solving Ordinary Differ
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,8 @@ _SETTLED = 1e-2  # of the tolerance, for the last step of Newton
 _ROUNDING = 8 * float(np.finfo(np.float64).eps) * float(np.abs(_TOP).sum())
 _SMALLEST = 1e-290
 
+Flat = Callable[[Float, Float], Float]
+
 
 @dataclass(frozen=True, eq=False)
 class _Stages:
@@ -53,10 +56,12 @@ class _Stages:
 class TwoLayers:
     """The flow from weights U (r, h) and v (h,), with the steps of a solver of SciPy.
 
-    X: (N, r), of which the columns are orthogonal and not 0. factor: of the loss, factor·‖y − Xθ‖².
+    X: (N, r), of which the columns are orthogonal and not 0. factor: of the loss, factor·‖y − Xθ‖². flat:
+    puts U and v into one array.
     """
 
-    def __init__(self, U: Float, v: Float, X: Float, y: Float, factor: float, rtol: float):
+    def __init__(self, U: Float, v: Float, X: Float, y: Float, factor: float, rtol: float, flat: Flat):
+        self.flat = flat
         self.first, self.U, self.v, self.rtol = (U, v), U, v, rtol
         self.H = 2 * factor * np.einsum("nr,nr->r", X, X)
         self.X, self.y, self.factor = X, y, factor
@@ -111,7 +116,7 @@ class TwoLayers:
 
         def displaced(clock: float) -> Float:
             U, v = stages.displacement((clock - before) / stages.h)
-            return np.append(origin[0] + U, origin[1] + v)
+            return self.flat(origin[0] + U, origin[1] + v)
 
         return displaced
 

@@ -84,25 +84,47 @@ class Equations:
 @quiet
 def prepare(X: Float, y: Float, tol: float) -> Equations:
     """Scale the rows, combine those that are nearly dependent, and refuse equations without a solution."""
-    sizes = np.maximum(X.max(axis=1), -X.min(axis=1))
-    live = sizes > 0
-    if y[~live].any():
+    rows, scale = _scales(X)
+    if np.delete(y, rows).any():
         _refuse(X, y)
-    rows, scale = np.flatnonzero(live), np.ones(len(y))
-    spread = sizes[live]
-    if spread.size and (spread.min() < _SANE_ROWS[0] or spread.max() > _SANE_ROWS[1]):
-        scale[live] = np.exp2(np.clip(np.round(np.log2(spread)), -1000, 1000))
-    scaled = X if live.all() and (scale == 1).all() else X[rows] / scale[rows, None]
-    target = y[rows] / scale[rows]
+    scaled = X if len(rows) == len(y) and (scale == 1).all() else X[rows] / scale[:, None]
+    target = y[rows] / scale
     if _well_conditioned(scaled):
         norms = np.sqrt(np.einsum("nd,nd->n", scaled, scaled))
-        return Equations(scaled, target, norms, scaled, target, rows, scale[rows], len(y))
-    found = combine(scaled, scale[rows])
+        return Equations(scaled, target, norms, scaled, target, rows, scale, len(y))
+    found = combine(scaled, scale)
     if not _implied(found.vanishing, target, tol):
         _refuse(X, y)
     norms = np.sqrt(np.einsum("nd,nd->n", found.rows, found.rows))
     targets = product(found.T, target).value
-    return Equations(found.rows, targets, norms, scaled, target, rows, scale[rows], len(y), found.T)
+    return Equations(found.rows, targets, norms, scaled, target, rows, scale, len(y), found.T)
+
+
+@quiet
+def fittable(X: Float, Y: Float) -> Float:
+    """What least squares fits of Y, (N,) or (N, m): Y without the combinations of samples that X annuls.
+
+    Those are the ones that `prepare` finds, so that it has a solution for what is left.
+    """
+    rows, scale = _scales(X)
+    vanishing = combine(X[rows] / scale[:, None], scale).vanishing.value / scale
+    annulled = np.eye(len(X))[np.delete(np.arange(len(X)), rows)]
+    annulled = np.vstack([annulled, np.zeros((len(vanishing), len(X)))])
+    annulled[len(annulled) - len(vanishing) :, rows] = vanishing / np.linalg.norm(vanishing, axis=1)[:, None]
+    basis = np.linalg.qr(annulled.T)[0]
+    for _ in range(2):  # the second takes away what rounding leaves of large parts
+        Y = Y - basis @ (basis.T @ Y)
+    return Y
+
+
+def _scales(X: Float) -> tuple[Index, Float]:
+    """The rows that are not zero, and the powers of 2 to divide them by: ones where their sizes are sane."""
+    sizes = np.maximum(X.max(axis=1), -X.min(axis=1))
+    rows = np.flatnonzero(sizes > 0)
+    sizes = sizes[rows]
+    if not sizes.size or (sizes.min() >= _SANE_ROWS[0] and sizes.max() <= _SANE_ROWS[1]):
+        return rows, np.ones(len(rows))
+    return rows, np.exp2(np.clip(np.round(np.log2(sizes)), -1000, 1000))
 
 
 def _well_conditioned(X: Float) -> bool:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data import Float, check_problem, check_squares, check_tolerance, kept
-from tacit.errors import InputError, NoPotentialError
+from tacit.errors import InconsistentDataError, InputError, NoPotentialError
 from tacit.limits.doubt import doubt_in_words
 from tacit.limits.ends import least_l1, least_quadratic
-from tacit.limits.equations import Equations, prepare
+from tacit.limits.equations import Equations, fittable, prepare
 from tacit.limits.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
 from tacit.limits.metric import least_in_metric
 from tacit.limits.networks import check_network, least_norm
@@ -27,7 +27,6 @@ from tacit.limits.solution import Solution
 from tacit.models import Factorization, LinearNetwork, Neuron
 from tacit.models.model import check_model
 from tacit.numerics.pairs import Pair
-from tacit.numerics.ranges import reached
 from tacit.potentials import (
     L1,
     Bregman,
@@ -217,11 +216,12 @@ def _least_squares_limit(model: Any, X: Any, y: Any, tol: float) -> Limit:
     X, Y = check_network(model, X, y) if isinstance(model, LinearNetwork) else check_problem(X, y)
     check_squares(X, Y)
     Y = Y[:, 0] if Y.ndim == 2 and Y.shape[1] == 1 else Y
-    found = reached(X, Y)
-    if found.unfitted == 0:
+    try:
         return limit(model, X, Y, tol=tol)
-    share = found.unfitted / float(np.linalg.norm(Y))
-    return replace(limit(model, X, Y - found.rest, tol=tol), unfitted=share)
+    except InconsistentDataError:
+        fitted = fittable(X, Y)
+        share = float(np.linalg.norm(Y - fitted) / np.linalg.norm(Y))
+        return replace(limit(model, X, fitted, tol=tol), unfitted=share)
 
 
 def _network_limit(model: LinearNetwork, X: Any, y: Any, tol: float, begun: float) -> Limit:

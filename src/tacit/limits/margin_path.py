@@ -19,6 +19,7 @@ from tacit.errors import InputError
 from tacit.limits.interpolation import NEAR, as_separable
 from tacit.limits.linear_margin import least_l1_margin
 from tacit.limits.newton import Separable
+from tacit.limits.solution import unknown
 from tacit.limits.support import (
     Held,
     hold,
@@ -179,10 +180,6 @@ def margin_path(X: Any, y: Any, mu: Any, *, depth: float = 2, model: Any = None)
     )
 
 
-def _unknown() -> float:
-    return math.inf
-
-
 def check_path(X: Any, y: Any, mu: Any) -> tuple[Float, Float, Float]:
     """Separable data of our own and the values of μ; an error by name if anything is out of range."""
     X, y = check_labelled(X, y)
@@ -230,13 +227,13 @@ def depth_of(geometry: Separable) -> float:
 
 def _follow(Z: Float, geometry: Separable, levels: Float) -> list[Held]:
     """The predictor at every μ, from large ones down."""
-    held: list[Held] = [Held(np.zeros(0), np.zeros(0), np.zeros(0, int), False, _unknown)] * len(levels)
+    held: list[Held] = [Held(np.zeros(0), np.zeros(0), np.zeros(0, int), False, unknown)] * len(levels)
     here, log_here = at_the_kernel_end(Z, geometry, float(levels.max()))
     for i in progress(np.argsort(-levels).tolist(), "maximum margins"):
         log_mu = math.log(levels[i])
         found = hold_from(Z, geometry.shifted(log_mu), here, log_mu - log_here)
         if found is None:
-            found = replace(here, settled=False, assess=_unknown)
+            found = replace(here, settled=False, assess=unknown)
         else:
             here, log_here = found, log_mu
         held[i] = found
@@ -255,7 +252,7 @@ def at_the_kernel_end(Z: Float, geometry: Separable, largest: float = 0.0) -> tu
     far = float(np.max(np.abs(w) * np.exp(-geometry.log_scale)))
     log_mu = math.log(max(largest, _KERNEL * far, 1e-300))
     found = hold(Z, minimizer_of(geometry.shifted(log_mu)), support)
-    return (found or Held(w, np.zeros(len(Z)), support, False, _unknown)), log_mu
+    return (found or Held(w, np.zeros(len(Z)), support, False, unknown)), log_mu
 
 
 def kernel_metric(geometry: Separable) -> Float:

@@ -23,20 +23,23 @@ def unknown() -> float:
     return math.inf
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """Predictor and multipliers, with the number of factorizations spent and whether the method settled.
+class Assessed:
+    """What comes with an estimate of its error, made when asked for: it costs about a step of Newton."""
 
-    assess: estimates the error, which costs about a step of Newton.
-    """
-
-    predictor: Float
-    nu: Pair
-    iterations: int
-    settled: bool
     assess: Assess
 
     @cached_property
     def error(self) -> float:
         """An estimate of the relative forward error of the predictor, in the ℓ2 norm."""
         return self.assess()
+
+
+@dataclass(frozen=True, eq=False)
+class Solution(Assessed):
+    """Predictor and multipliers, with the number of factorizations spent and whether the method settled."""
+
+    predictor: Float
+    nu: Pair
+    iterations: int
+    settled: bool
+    assess: Assess

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from tacit.limits.equations import Equations, prepare
 from tacit.limits.kkt import stationarity
 from tacit.limits.newton import Separable
 from tacit.limits.separable import minimize_separable
-from tacit.limits.solution import Assess, Solution
+from tacit.limits.solution import Assess, Assessed, Solution
 from tacit.nonnegative import nearest_combination
 from tacit.potentials.arrays import quiet
 
@@ -35,7 +34,7 @@ _SHORTEST = 1e-3  # step in the logarithm of the scale below which the search gi
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class Held(Assessed):
     """A predictor, the multipliers of all samples, the samples that hold it, and what estimates its error."""
 
     predictor: Float
@@ -43,11 +42,6 @@ class Held:
     support: Index
     settled: bool
     assess: Assess
-
-    @cached_property
-    def error(self) -> float:
-        """An estimate of the relative forward error of the predictor."""
-        return self.assess()
 
 
 def least_norm_support(Z: Float, targets: Float | float = 1.0) -> Index:
