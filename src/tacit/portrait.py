@@ -44,18 +44,19 @@ def draw_limit(result: Limit, names: Sequence[str], path: str | Path) -> Path:
 
 
 def _portrait(result: Limit, names: Sequence[str]) -> Portrait:
-    kernel, rich = both_ends(result)
+    solved = result.inside or result  # distances are those of the units that it was solved in
+    kernel, rich = both_ends(solved)
     decades = np.linspace(-_DECADES, _DECADES, 33)
     distances = np.full((2, len(decades)), np.nan)
     for i in progress(range(len(decades)), "limits at other scales"):
         try:
-            other = limit(_rescaled(result, decades[i] * np.log(10)), result.X, result.y)
+            other = limit(_rescaled(solved, decades[i] * np.log(10)), solved.X, solved.y)
         except NoPotentialError:  # a neuron that would flip, a network that is not small enough
             continue
         moving = is_connected(result.model)  # the ends move with the start
         ends = both_ends(other) if moving else (kernel, rich)
         distances[:, i] = [relative_distance(other.predictor, end) for end in ends]
-    return Portrait(result, names, kernel, rich, 10.0**decades, *distances)
+    return Portrait(result, names, *both_ends(result), 10.0**decades, *distances)
 
 
 def _rescaled(result: Limit, shift: float) -> Any:

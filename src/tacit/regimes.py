@@ -128,6 +128,9 @@ def _diagonal(result: Limit) -> tuple[Float, Float, float]:
 
 def both_ends(result: Limit) -> tuple[Float, Float]:
     """The limits at infinite and at zero scale."""
+    if result.inside is not None and result.units is not None:
+        kernel, rich = both_ends(result.inside)
+        return result.units.predictor(kernel), result.units.predictor(rich)
     if is_connected(result.model):
         return connected_ends(result)
     ends = ends_of(result)

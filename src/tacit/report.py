@@ -29,8 +29,10 @@ def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
     describe = getattr(result.model, "describe", None)
     lines = {
         "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}, rank {result.rank:,}",
+        **_units(result),
         "model": describe() if describe else type(result.model).__name__,
         "limit": f"{_norms(w)}   {carriers(w.ravel())}",
+        **_intercept(result, result.intercept),
         "features": top_features(w, names),
         "regime": result.regime.summary(),
         "certificate": (
@@ -59,11 +61,13 @@ def flow_report(result: Trajectory, names: Sequence[str] | None = None) -> str:
     first, last = result.accuracy[0], result.accuracy[-1]
     lines = {
         "data": f"{_count(len(result.X), 'sample')} × {shape} feature{'s' if shape != '1' else ''}",
+        **_units(result),
         "model": f"{kind}{result.model.describe()}",
         "loss": f"{result.loss_function.name}, accuracy {first + 0.0:.4g} → {last:.6g} "
         f"(loss {_exponential(-last)})",
         "time": f"{_exponential(result.log_time[-1])}, recorded at {_count(len(result.accuracy), 'instant')}",
         "predictor": f"{_norms(w)}   {carriers(w.ravel())}",
+        **_intercept(result, result.intercept[-1]),
         "features": top_features(w, names),
         "fit": _fit(result),
         "kernel": f"the tangent kernel has turned by {result.final_kernel_distance:.3g} (1 − cos)",
@@ -80,8 +84,10 @@ def margin_report(result: Margin, names: Sequence[str] | None = None) -> str:
     w = result.predictor
     lines = {
         "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}",
+        **_units(result),
         "norm": f"{result.norm}, {result.value:.6g} at margin 1",
         "predictor": f"{_norms(w)}   {carriers(w)}",
+        **_intercept(result, result.intercept),
         "features": top_features(w, names),
         "support": f"{_count(len(result.support), 'sample')} of {samples:,}",
         "solutions": _solutions(result),
@@ -93,6 +99,22 @@ def margin_report(result: Margin, names: Sequence[str] | None = None) -> str:
             "this predictor is not vouched for: its KKT residual is above 1e-9, or its error above 1e-7"
         )
     return _aligned(lines)
+
+
+def _units(result: Any) -> dict[str, str]:
+    """What was done to the features before they were taken, if anything."""
+    if result.units is None or result.units.plain:
+        return {}
+    return {"units": f"{result.units.describe()}; what follows is for them as they came"}
+
+
+def _intercept(result: Any, b: Any) -> dict[str, str]:
+    """b of f(x) = w·x + b, where there is one; of several outputs a few."""
+    if result.units is None or not result.units.intercept:
+        return {}
+    values = np.ravel(b)
+    told = ", ".join(f"{each:.6g}" for each in values[:_NAMED]) + (", …" if len(values) > _NAMED else "")
+    return {"intercept": f"{told}, in no potential"}
 
 
 def _solutions(result: Margin) -> str:
@@ -119,6 +141,7 @@ def path_report(result: MarginPath, scale: float = 1.0, names: Sequence[str] | N
     first, last = int(result.mu.argmax()), int(result.mu.argmin())
     lines = {
         "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}",
+        **_units(result),
         "path": f"depth {shown(result.depth)}, {_count(len(result.mu), 'value')} of μ, "
         f"{result.mu[first]:.4g} to {result.mu[last]:.4g}",
         "from": _held(result, first),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tacit.flows.segments import Form, Observation, Problem
 from tacit.flows.trajectory import SeenWeights, Trajectory
 from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
+from tacit.units import Units
 
 
 @quiet
@@ -39,6 +41,7 @@ def assemble(
         drifts={} if linearized else _drifts(form.parametrization, start, seen),
         converged=recording.converged,
         reason=recording.reason,
+        intercept=np.zeros((len(seen), *problem.y.shape[1:])),
         unfitted=fit.unfitted,
         method=form.name,
         steps=recording.steps,
@@ -52,6 +55,20 @@ def assemble(
         _shares=shares,
         _weights=SeenWeights([each.weights for each in seen], form.restore),
         _kernels=_kernel_distances(form, start, seen, linearized),
+    )
+
+
+def as_given(trajectory: Trajectory, units: Units, X: Float, y: Float) -> Trajectory:
+    """A trajectory of centred or standardized data, told for X and y as they came."""
+    predictor = np.array([units.predictor(w) for w in trajectory.predictor])
+    return replace(
+        trajectory,
+        predictor=predictor,
+        intercept=np.array([units.shift(w) for w in predictor]),
+        outputs=trajectory.outputs + units.target,
+        X=X,
+        y=y,
+        units=units,
     )
 
 

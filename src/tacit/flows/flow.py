@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.data import Float, as_floats, as_labels, check_squares, kept
 from tacit.errors import InputError, Interrupted, NoPotentialError
-from tacit.flows.assemble import assemble
+from tacit.flows.assemble import as_given, assemble
 from tacit.flows.dual import DualSquare
 from tacit.flows.fitting import fitting
 from tacit.flows.goals import goal_of
@@ -24,6 +24,7 @@ from tacit.flows.trajectory import Trajectory
 from tacit.models import Diagonal, Neuron, UntiedDiagonal
 from tacit.models.model import Model, check_model
 from tacit.separation import check_separable
+from tacit.units import Units, check_intercept
 
 _METHODS = ("auto", "parameters", "descent", "normalized")
 
@@ -42,6 +43,8 @@ def flow(
     method: str = "auto",
     step: float | None = None,
     most_steps: int = 1_000_000,
+    intercept: bool = False,
+    standardize: bool = False,
 ) -> Trajectory:
     r"""θ' = −∇L(θ) from the model's initialization: gradient flow on the training loss.
 
@@ -58,6 +61,10 @@ def flow(
     `step`, for at most most_steps steps, and record the first iterate at or beyond each accuracy or time
     (k steps take the time k·step; normalized ones, step/L each).
 
+    intercept (square loss): f(x) = w·x + b with b at its best at every moment, which is the flow on centred X
+    and y. standardize: the flow of the weights that belong to features divided by their standard deviation.
+    Either way predictor and intercept of the trajectory are for the data as they came.
+
     Data that no predictor fits (square loss): the flow ends at least squares, of several solutions at the one
     that the model's potential prefers, and is `converged` there, at rest; its summary tells the residual that
     remains. A flow that cannot reach `until` or `at` ends where it stalls, with converged=False and the
@@ -69,6 +76,10 @@ def flow(
     loss = as_loss(loss)
     X, y = _check_data(model, X, y, loss)
     _check_method(method, step, most_steps, linearized)
+    _check_intercept(model, loss, intercept)
+    given, units = (X, y), Units.of(X, y, intercept, standardize)
+    if not units.plain:
+        X, y = kept(units.features(X)), kept(units.targets(y))
     problem = Problem(model, X, y, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
     if loss.separating:
         check_separable(X.reshape(len(X), -1), y)
@@ -86,6 +97,8 @@ def flow(
     goal = goal_of(until, at, times, level(form.begin()), fit)
     recording = record(form, level, goal, fit)
     trajectory = assemble(recording, goal, form, fit, problem, linearized, begun)
+    if not units.plain:
+        trajectory = as_given(trajectory, units, *given)
     if recording.interrupted:
         raise Interrupted(trajectory)
     return trajectory
@@ -138,6 +151,16 @@ def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Float, Float]:
         raise InputError(f"y must hold {wanted} for each of the {len(X)} samples of X, got shape {y.shape}")
     check_squares(X, y)
     return kept(X), kept(y)
+
+
+def _check_intercept(model: Any, loss: Loss, intercept: bool) -> None:
+    if intercept and loss.separating:
+        raise InputError(
+            f"under the {loss.name} the best intercept for given weights has no closed form, and its own "
+            "flow would depend on where it starts and how fast it moves: leave intercept out, or ask "
+            "tacit.margin_path or tacit.max_margin with intercept=True, which say where such flows end"
+        )
+    check_intercept(model, intercept)
 
 
 def _number_between(value: Any, name: str, low: float, high: float) -> float:

@@ -25,6 +25,7 @@ from tacit.flows.catching_up import Place, Step
 from tacit.flows.mirror import MirrorMap
 from tacit.flows.separating import DiagonalPath
 from tacit.limits.margin_path import Kink, at_the_kernel_end, check_path, depth_of, geometry_of
+from tacit.limits.margins import Margins
 from tacit.limits.newton import Separable
 from tacit.numbers import shown
 from tacit.potentials.arrays import quiet
@@ -151,7 +152,7 @@ def sweeping_path(X: Any, y: Any, mu: Any, *, depth: float = 2, model: Any = Non
 
 def _start(Z: Float, geometry: Separable, largest: float) -> _Sweep | None:
     """The process a little after g = 0, where the geometry is that of a kernel."""
-    kernel = at_the_kernel_end(Z, geometry)[0]
+    kernel = at_the_kernel_end(Margins(Z), geometry)[0]
     unit = 1 / float(np.max(np.abs(kernel.predictor) / np.exp(geometry.log_scale)))
     start = MirrorMap.at(geometry.power, geometry.log_scale, np.zeros(Z.shape[1]))
     place = Place(DiagonalPath(Z, Z / geometry.weight, start), geometry.weight, 0.0, np.zeros(len(Z)))

@@ -18,6 +18,7 @@ from tacit.flows.segments import Restore
 from tacit.models.parametrizations import Weights
 from tacit.outputs import MADE_BY, as_json
 from tacit.potentials.arrays import quiet
+from tacit.units import Units
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -59,7 +60,9 @@ class Trajectory:
 
     time: (T,), infinite where it exceeds the largest float; log_time is its logarithm. accuracy: −log loss.
     predictor: (T, …). outputs: f(x_n), (T, N) or (T, N, outputs). weights: by name, (T, …) each. drifts: by
-    how much each conserved quantity has changed, relative to the size of the terms that make it.
+    how much each conserved quantity has changed, relative to the size of the terms that make it. intercept:
+    (T,) or (T, outputs), 0 where none was asked for. units: what was done to the features, if anything; the
+    weights are those of features in these units, everything else is for the data as they came.
 
     converged: what was asked for was reached; where nothing was asked for, the flow has arrived: the data are
     fitted or, if they cannot be, it is at rest where they are fitted best. unfitted: the residual, relative
@@ -73,6 +76,7 @@ class Trajectory:
     drifts: dict[str, Float]
     converged: bool
     reason: str
+    intercept: Float
     unfitted: float
     method: str
     steps: int
@@ -86,6 +90,7 @@ class Trajectory:
     _shares: Float | None = field(repr=False)
     _weights: SeenWeights = field(repr=False)
     _kernels: Callable[[slice], Float] = field(repr=False)
+    units: Units | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         first, last = self.accuracy[[0, -1]]
@@ -217,6 +222,7 @@ class Trajectory:
             "margin": self.margin.tolist(),
             "kernel_distance": self.kernel_distance.tolist(),
             "predictor": self.predictor.tolist(),
+            "intercept": self.intercept.tolist(),
             **self._held(),
         }
         return {key: as_json(value) for key, value in content.items()}
@@ -245,6 +251,7 @@ class Trajectory:
         variables: dict[str, Any] = {name: (("instant",), values) for name, values in series.items()}
         variables["predictor"] = (("instant", *axes), self.predictor)
         variables["outputs"] = (("instant", *samples), self.outputs)
+        variables["intercept"] = (("instant", *samples[1:]), self.intercept)
         variables |= self._labelled_weights()
         drifts = np.array(list(self.drifts.values())).reshape(len(self.drifts), len(self.accuracy))
         variables["drift"] = (("conserved", "instant"), drifts)

@@ -39,6 +39,7 @@ from tacit.potentials import (
 )
 from tacit.potentials.arrays import check_features, quiet
 from tacit.potentials.separable import DiagonalPotential
+from tacit.units import Units, check_intercept
 
 if TYPE_CHECKING:
     from tacit.regimes import Regime
@@ -68,6 +69,9 @@ class Limit:
     small. sign: that of the output weight of a neuron at the end (if it has changed, Q is the divergence from
     −w̃(0)), 0 for models without one. unfitted: what least squares leaves of y, relative to it, where that was
     asked for; y is then what they fit. regime: kernel, rich or intermediate, computed when first asked for.
+
+    intercept: b of f(x) = w·x + b, where one was asked for; dual then adds up to 0. units: what the features
+    were divided by, where they were standardized; Q, its gradient and the certificate are those of scale·w.
     """
 
     predictor: Float
@@ -88,6 +92,9 @@ class Limit:
     distance: float = 0.0
     sign: int = 0
     unfitted: float = 0.0
+    intercept: Any = 0.0
+    units: Units | None = field(default=None, repr=False)
+    inside: Limit | None = field(default=None, repr=False)  # in these units
     _equations: Equations | None = field(default=None, repr=False)  # as they were solved, for the ends
 
     @cached_property
@@ -95,13 +102,18 @@ class Limit:
         """How far this limit is from those at infinite and at zero scale."""
         from tacit.regimes import regime_of
 
-        return regime_of(self)
+        return regime_of(self.inside or self)
 
     @cached_property
     def reason(self) -> str:
         """Why the limit is not vouched for; empty if it is."""
         if self.converged:
             return ""
+        if self.inside is not None:
+            return self.inside.reason or (
+                f"features or y vary so little beside their means that their last bits move w "
+                f"by {self.error:.0e}; subtract a constant where they were measured, with more digits"
+            )
         residuals = {"stationarity": self.stationarity, "feasibility": self.feasibility}
         above = [f"{name} {value:.0e}" for name, value in residuals.items() if not value <= self.tol]
         reasons = [] if self.settled else ["the solver did not settle"]
@@ -145,25 +157,41 @@ class Limit:
             "distance": self.distance,
             "sign": self.sign,
             "unfitted": self.unfitted,
+            "intercept": np.asarray(self.intercept).tolist(),
+            "scale": None if self.units is None else self.units.scale.tolist(),
             "seconds": self.seconds,
             "regime": self.regime.to_dict(),
         }
 
 
-def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10, least_squares: bool = False) -> Limit:
+def limit(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    tol: float = 1e-10,
+    intercept: bool = False,
+    standardize: bool = False,
+    least_squares: bool = False,
+) -> Limit:
     """argmin Q(w) subject to X w = y: where gradient flow on the square loss ends, without running it.
 
     model: a model with its initialization (or a potential). X: (N, d), y: (N,). tol: what feasibility and
     stationarity must reach for the result to be called converged; its error must be 1e-7 or less too.
     Samples or features that nearly coincide are solved for in twice the digits of floats, and doubted where
-    their last bits decide. least_squares: where X w = y has no solution, the w of least Q among those of
-    least squares, where the flow ends then; y of the result is what they fit. The result keeps its own copy
-    of X and y, for its regime, unless they are larger than 64 MB: then do not change them while it is in use.
+    their last bits decide. intercept: X w + b = y, with b free and not in Q. standardize: Q of the weights
+    that belong to features divided by their standard deviation (those that are constant stay as they are);
+    the predictor is that of the features as they came. least_squares: where X w = y has no solution, the w of
+    least Q among those of least squares, where the flow ends then; y of the result is what they fit. The
+    result keeps its own copy of X and y, for its regime, unless they are larger than 64 MB: then do not
+    change them while it is in use.
     """
     begun = time.perf_counter()
     check_model("limit(model, X, y)", model, X, y)
     if isinstance(model, Factorization):
         model.potential()  # which says why there is none
+    if intercept or standardize:
+        return _limit_in_units(model, X, y, tol, intercept, standardize, least_squares)
     if least_squares:
         return _least_squares_limit(model, X, y, tol)
     if isinstance(model, LinearNetwork):
@@ -206,6 +234,41 @@ def limit(model: Any, X: Any, y: Any, *, tol: float = 1e-10, least_squares: bool
     )
 
 
+def _limit_in_units(
+    model: Any, X: Any, y: Any, tol: float, intercept: bool, standardize: bool, least_squares: bool
+) -> Limit:
+    """The limit for centred or standardized data, told for the data as they came."""
+    begun = time.perf_counter()
+    check_intercept(model, intercept)
+    X, y = _checked(model, X, y)
+    units = Units.of(X, y, intercept, standardize)
+    found = limit(model, units.features(X), units.targets(y), tol=tol, least_squares=least_squares)
+    w = units.predictor(found.predictor)
+    b = units.shift(w)
+    error = found.error * units.rounding(X, y, w)
+    return replace(
+        found,
+        error=error,
+        converged=found.converged and error <= NEAR,
+        predictor=w,
+        intercept=b if b.ndim else float(b),
+        dual=units.multipliers(found.dual),
+        X=kept(X),
+        y=kept(found.y + units.target),
+        seconds=time.perf_counter() - begun,
+        units=units,
+        inside=found,
+        _equations=None,
+    )
+
+
+def _checked(model: Any, X: Any, y: Any) -> tuple[Float, Float]:
+    """X and y as the model takes them, y as (N,) where there is one output."""
+    X, Y = check_network(model, X, y) if isinstance(model, LinearNetwork) else check_problem(X, y)
+    check_squares(X, Y)
+    return X, Y[:, 0] if Y.ndim == 2 and Y.shape[1] == 1 else Y
+
+
 def _least_squares_limit(model: Any, X: Any, y: Any, tol: float) -> Limit:
     """The limit for the part of y that X can fit: the flow does not notice the rest."""
     if isinstance(model, Neuron) and model.slope < 1:
@@ -213,9 +276,7 @@ def _least_squares_limit(model: Any, X: Any, y: Any, tol: float) -> Limit:
             "a leaky neuron is no linear model, and where it rests if it cannot fit the data no potential "
             "tells: leave least_squares out, or ask tacit.flow"
         )
-    X, Y = check_network(model, X, y) if isinstance(model, LinearNetwork) else check_problem(X, y)
-    check_squares(X, Y)
-    Y = Y[:, 0] if Y.ndim == 2 and Y.shape[1] == 1 else Y
+    X, Y = _checked(model, X, y)
     try:
         return limit(model, X, Y, tol=tol)
     except InconsistentDataError:

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from tacit.data import Float, Index
 from tacit.errors import NotConvergedError
+from tacit.limits.margins import Margins
 
 _TIE = 1e-9  # relative: a slope this near its bound, a margin this near 1, a coordinate this near 0
 _LISTED = 5  # dimension of a face up to which all its vertices are found
@@ -32,16 +34,21 @@ class Vertex:
 
     predictor: Float
     dual: Float
+    intercept: float = 0.0
 
 
-def least_l1_margin(Z: Float, weight: Float) -> Vertex:
-    """A vertex of the solutions, solved to rounding on the basis that the simplex method found."""
+def least_l1_margin(margins: Margins, weight: Float) -> Vertex:
+    """A vertex of the solutions, solved to rounding on the basis that the simplex method found.
+
+    An intercept is one more coordinate, of weight 0.
+    """
+    Z, weight = margins.rows, _with_intercept(margins, weight)
     sizes = np.abs(Z).max(axis=0)
     columns = np.exp2(np.round(np.log2(np.where(sizes > 0, sizes, 1.0))))  # powers of 2 round nothing
     balanced, cost = Z / columns, weight / columns
     rows = np.abs(balanced).max(axis=1)
     A = balanced / rows[:, None]
-    unit, size = float(np.median(cost)), float(1 / rows.min())
+    unit, size = float(np.median(cost[cost > 0])), float(1 / rows.min())
     for options in (_TIGHT, None):  # the vertex is solved to rounding in any case
         program = linprog(
             np.concatenate([cost, cost]) / unit,
@@ -56,14 +63,21 @@ def least_l1_margin(Z: Float, weight: Float) -> Vertex:
         raise NotConvergedError(f"{_LOST} ({program.message})")
     plus, minus = np.split(program.x, 2)
     dual = np.maximum(-program.ineqlin.marginals, 0.0) * unit / rows
-    vertex = polished(balanced, cost, Vertex((plus - minus) * size, dual))
-    return Vertex(vertex.predictor / columns, vertex.dual)
+    found = polished(balanced, cost, Vertex((plus - minus) * size, dual))
+    w = found.predictor / columns
+    if margins.labels is None:
+        return Vertex(w, found.dual)
+    return Vertex(w[:-1], found.dual, float(w[-1]) * margins.unit)
+
+
+def _with_intercept(margins: Margins, weight: Float) -> Float:
+    return weight if margins.labels is None else np.append(weight, 0.0)
 
 
 def polished(Z: Float, weight: Float, rough: Vertex) -> Vertex:
     """The same basis, with its equations solved to rounding, where that is an improvement."""
     w, dual = rough.predictor, rough.dual
-    used = np.flatnonzero(np.abs(w) > _TIE * np.abs(w).max())
+    used = np.flatnonzero((np.abs(w) > _TIE * np.abs(w).max()) | (weight == 0))
     tight = np.flatnonzero(Z @ w < 1 + 1e-7)
     pull = dual * np.abs(Z).max(axis=1)
     pulling = np.flatnonzero(pull > _TIE * pull.max())
@@ -76,7 +90,8 @@ def polished(Z: Float, weight: Float, rough: Vertex) -> Vertex:
         slopes[pulling] += np.linalg.lstsq(rows.T, signed - rows.T @ slopes[pulling], rcond=None)[0]
     if not ((Z @ exact).min() > 1 - 1e-12 and np.abs(exact - w).max() < 1e-6 * np.abs(w).max()):
         exact = _feasible(Z, w, used)
-    within = np.abs(Z.T @ slopes) <= weight * (1 + 1e-12)
+    room = np.where(weight > 0, weight, np.abs(Z).T @ np.abs(slopes))  # of a sum that is 0, to rounding
+    within = np.abs(Z.T @ slopes) <= weight + 1e-12 * room
     return Vertex(exact, slopes if within.all() and slopes.min() >= 0 else dual)
 
 
@@ -90,11 +105,12 @@ def _feasible(Z: Float, w: Float, used: Index) -> Float:
     return kept / min(least, 1.0)
 
 
-def solutions(Z: Float, weight: Float, vertex: Vertex) -> tuple[bool, Float]:
+def solutions(margins: Margins, weight: Float, vertex: Vertex) -> tuple[bool, Float]:
     """Is the solution the only one? And the vertices of all solutions (extreme points of a large face)."""
-    face = _Face.of(Z, weight, vertex)
+    face = _Face.of(margins.rows, _with_intercept(margins, weight), vertex)
     rng = np.random.default_rng(0)
-    points = [face.embed(vertex.predictor)]
+    b = [] if margins.labels is None else [vertex.intercept / margins.unit]
+    points = [face.embed(np.append(vertex.predictor, b))]
     while face.free:
         span = _directions(points)
         if len(span) == len(face.free):
@@ -108,28 +124,34 @@ def solutions(Z: Float, weight: Float, vertex: Vertex) -> tuple[bool, Float]:
         points += [end for end, r in zip(ends, reach, strict=True) if r > 0.0]
     if len(points) == 1:
         return True, vertex.predictor[None]
-    return False, face.vertices(points)
+    return False, face.vertices(points)[:, : len(weight)]
 
 
 @dataclass(frozen=True, eq=False)
 class _Face:
-    """Solutions as w = Σ_{j in free} sign_j·v_j e_j, v ≥ 0, with equalities and inequalities on v."""
+    """Solutions as w = Σ_{j in free} sign_j·v_j e_j, v ≥ 0, with equalities and inequalities on v.
+
+    signed: which v these are; an intercept, the other one, may be negative.
+    """
 
     features: int
     free: list[int]
     sign: Float
+    signed: NDArray[np.bool_]
     equal: Float
     above: Float
 
     @classmethod
     def of(cls, Z: Float, weight: Float, vertex: Vertex) -> _Face:
-        slope = Z.T @ vertex.dual / weight
+        costly = weight > 0
+        slope = np.where(costly, Z.T @ vertex.dual / np.where(costly, weight, 1.0), 1.0)
         free = np.flatnonzero(np.abs(slope) >= 1 - _TIE)
         pulling = vertex.dual > _TIE * vertex.dual.max()
-        signed = Z[:, free] * np.sign(slope[free])
-        if len(free) == np.linalg.matrix_rank(signed[pulling]):
+        rows = Z[:, free] * np.sign(slope[free])
+        if len(free) == np.linalg.matrix_rank(rows[pulling]):
             free = free[:0]  # the equations alone leave one solution
-        return cls(Z.shape[1], free.tolist(), np.sign(slope[free]), signed[pulling], signed[~pulling])
+        sign = np.sign(slope[free])
+        return cls(Z.shape[1], free.tolist(), sign, costly[free], rows[pulling], rows[~pulling])
 
     def embed(self, w: Float) -> Float:
         return self.sign * w[self.free]
@@ -147,6 +169,7 @@ class _Face:
             b_eq=np.ones(len(self.equal)),
             A_ub=-self.above if len(self.above) else None,
             b_ub=-np.ones(len(self.above)) if len(self.above) else None,
+            bounds=[(0, None) if each else (None, None) for each in self.signed],
             method="highs",
             options=_TIGHT,
         )
@@ -162,8 +185,8 @@ class _Face:
         known: Float = np.unique(np.round(np.array(points, dtype=float), 12), axis=0)
         if not 1 < len(span) <= _LISTED:
             return self.predictors(_ends(known, span) if len(span) == 1 else known)
-        rows = np.vstack([self.above @ span.T, span.T])
-        offsets = np.concatenate([self.above @ centre - 1, centre])
+        rows = np.vstack([self.above @ span.T, span.T[self.signed]])
+        offsets = np.concatenate([self.above @ centre - 1, centre[self.signed]])
         sizes = np.linalg.norm(rows, axis=1)
         live = sizes > _TIE * sizes.max()
         halfspaces = np.column_stack([-rows[live], -offsets[live]]) / sizes[live, None]

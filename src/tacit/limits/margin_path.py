@@ -18,6 +18,7 @@ from tacit.data import Float, as_floats, check_labelled, kept
 from tacit.errors import InputError
 from tacit.limits.interpolation import NEAR, as_separable
 from tacit.limits.linear_margin import least_l1_margin
+from tacit.limits.margins import Margins
 from tacit.limits.newton import Separable
 from tacit.limits.solution import unknown
 from tacit.limits.support import (
@@ -32,6 +33,7 @@ from tacit.models import Diagonal, UntiedDiagonal
 from tacit.numbers import shown
 from tacit.progress import progress
 from tacit.separation import check_separable
+from tacit.units import Units
 
 _KERNEL = 1e4  # scale, relative to the predictor, at which the support is that of the ℓ2 margin
 _LOCATED = 1e-9  # in the logarithm of μ, to which a kink is located
@@ -55,7 +57,8 @@ class MarginPath:
     (len(mu), N). support: which samples have a positive multiplier, (len(mu), N). kkt: the largest residual
     of the optimality conditions at each point. error: an estimate of the relative forward error of each
     predictor, conditioning included. converged: where kkt is 1e-9 or less, error 1e-7 or less, and the solver
-    settled.
+    settled. intercept: b of y_n(x_n·w + b) ≥ 1 at each point, 0 where none was asked for. units: what the
+    features were divided by, where they were standardized: Q_μ is that of scale·w.
     """
 
     mu: Float
@@ -70,6 +73,9 @@ class MarginPath:
     geometry: Separable = field(repr=False)
     X: Float = field(repr=False)
     y: Float = field(repr=False)
+    intercept: Float = field(repr=False)
+    units: Units = field(repr=False)
+    _margins: Margins = field(repr=False)  # in these units
 
     def __repr__(self) -> str:
         state = "converged" if self.converged.all() else f"{int((~self.converged).sum())} NOT converged"
@@ -80,10 +86,9 @@ class MarginPath:
     def kinks(self) -> list[Kink]:
         """Where the support changes between the points of the path, from large μ to small."""
         order = np.argsort(-self.mu)
-        Z = self.y[:, None] * self.X
         found: list[Kink] = []
         for i, j in pairwise(order):
-            found += _kinks_between(Z, self.geometry, self._held(i), self._held(j))
+            found += _kinks_between(self._margins, self.geometry, self._held(i), self._held(j))
         return found
 
     @cached_property
@@ -91,13 +96,14 @@ class MarginPath:
         """‖w‖/‖w_end‖ − 1 at every μ: in the kernel's norm over the ℓ2 end, in the (weighted) ℓ1 norm over
         that end. With equal scales the kernel's norm is ℓ2.
         """
-        Z, metric = self.y[:, None] * self.X, kernel_metric(self.geometry)
-        least = at_the_kernel_end(Z, self.geometry)[0].predictor
+        metric = kernel_metric(self.geometry)
+        least = at_the_kernel_end(self._margins, self.geometry)[0].predictor
         weight = self.geometry.weight
-        richest = weight @ np.abs(least_l1_margin(Z, weight).predictor)
-        size = np.linalg.norm(self.predictors / np.sqrt(metric), axis=1)
+        richest = weight @ np.abs(least_l1_margin(self._margins, weight).predictor)
+        inside = self.predictors * self.units.scale
+        size = np.linalg.norm(inside / np.sqrt(metric), axis=1)
         kernel = size / np.linalg.norm(least / np.sqrt(metric)) - 1
-        return kernel, np.abs(self.predictors) @ weight / richest - 1
+        return kernel, np.abs(inside) @ weight / richest - 1
 
     def near(self, share: float = 0.05) -> tuple[float | None, float | None]:
         """μ down to which the ℓ2 norm is within this share of the least, and from which on the ℓ1 norm is.
@@ -112,7 +118,7 @@ class MarginPath:
     def _held(self, i: Any) -> tuple[float, Held]:
         support = np.flatnonzero(self.support[i])
         return math.log(self.mu[i]), Held(
-            self.predictors[i], self.duals[i], support, True, lambda: float(self.error[i])
+            self.predictors[i], 0.0, self.duals[i], support, True, lambda: float(self.error[i])
         )
 
     def summary(self, scale: float = 1.0, names: Sequence[str] | None = None) -> str:
@@ -130,6 +136,8 @@ class MarginPath:
             "depth": self.depth,
             "mu": self.mu.tolist(),
             "predictors": self.predictors.tolist(),
+            "intercept": self.intercept.tolist(),
+            "scale": self.units.scale.tolist() if self.units.standardized else None,
             "duals": self.duals.tolist(),
             "support": [np.flatnonzero(row).tolist() for row in self.support],
             "kkt": self.kkt.tolist(),
@@ -140,7 +148,16 @@ class MarginPath:
         }
 
 
-def margin_path(X: Any, y: Any, mu: Any, *, depth: float = 2, model: Any = None) -> MarginPath:
+def margin_path(
+    X: Any,
+    y: Any,
+    mu: Any,
+    *,
+    depth: float = 2,
+    model: Any = None,
+    intercept: bool = False,
+    standardize: bool = False,
+) -> MarginPath:
     """Minimizers of Q_μ^D under the margin constraints, for every μ (Moroshko et al. 2020, Section 4).
 
     Gradient flow of the exponential loss on a diagonal network of depth D whose weights start at α is near
@@ -150,45 +167,59 @@ def margin_path(X: Any, y: Any, mu: Any, *, depth: float = 2, model: Any = None)
     mu: positive numbers in any order. At large μ the predictor is that of the ℓ2 margin, at small μ of ℓ1.
     model: a `Diagonal` or `UntiedDiagonal` that starts at the predictor 0, in place of depth. Its potential
     is taken with all predictor scales multiplied by μ, so that its own flow is near μ = 1/γ̃; `Diagonal()` and
-    `UntiedDiagonal()` give the path of depth 2, other shapes and profiles their own.
+    `UntiedDiagonal()` give the path of depth 2, other shapes and profiles their own. intercept: margins of
+    x_n·w + b, with b free and in no potential. standardize: Q_μ of the weights that belong to features
+    divided by their standard deviation; predictors and intercepts are for the features as they came.
     """
     begun = time.perf_counter()
-    X, y, levels = check_path(X, y, mu)
-    Z = y[:, None] * X
-    geometry = geometry_of(depth, model, Z.shape[1])
-    held = _follow(Z, geometry, levels)
+    X, y, levels = check_levels(X, y, mu)
+    units = Units.of(X, y, intercept, standardize)
+    margins = Margins.of(units.features(X), y, intercept)
+    geometry = geometry_of(depth, model, X.shape[1])
+    held = _follow(margins, geometry, levels)
     kkt = np.array(
         [
-            margin_residual(geometry.shifted(math.log(m)), Z, each.predictor, each.dual)
+            margin_residual(geometry.shifted(math.log(m)), margins, each.predictor, each.intercept, each.dual)
             for m, each in zip(levels, held, strict=True)
         ]
     )
-    error = np.array([each.error for each in held])
+    predictors = np.array([units.predictor(each.predictor) for each in held])
+    rounding = np.array([units.rounding(X, y, w) for w in predictors])
+    error = rounding * np.array([each.error for each in held])
     return MarginPath(
         mu=levels,
-        predictors=np.array([each.predictor for each in held]),
+        predictors=predictors,
         duals=np.array([each.dual for each in held]),
         kkt=kkt,
         error=error,
-        support=np.array([np.isin(np.arange(len(Z)), each.support) for each in held]),
+        support=np.array([np.isin(np.arange(len(X)), each.support) for each in held]),
         converged=np.array([each.settled for each in held]) & (kkt <= _VOUCHED) & (error <= NEAR),
         depth=depth_of(geometry),
         seconds=time.perf_counter() - begun,
         geometry=geometry,
         X=X,
         y=y,
+        intercept=np.array([each.intercept for each in held]) - predictors @ units.center,
+        units=units,
+        _margins=margins,
     )
 
 
 def check_path(X: Any, y: Any, mu: Any) -> tuple[Float, Float, Float]:
     """Separable data of our own and the values of μ; an error by name if anything is out of range."""
+    X, y, levels = check_levels(X, y, mu)
+    check_separable(X, y)
+    return X, y, levels
+
+
+def check_levels(X: Any, y: Any, mu: Any) -> tuple[Float, Float, Float]:
+    """The same, of data that may need an intercept to be separable."""
     X, y = check_labelled(X, y)
     levels = np.atleast_1d(as_floats(mu, "mu", ndim=(0, 1))).copy()
     if levels.size == 0 or not (levels > 0).all():
         raise InputError("mu must hold positive numbers, at least one")
     samples, features = X.shape
     _check_memory(len(levels) * (features + 2 * samples), f"a path of {len(levels):,} values of μ")
-    check_separable(X, y)
     return kept(X), kept(y), levels
 
 
@@ -225,13 +256,13 @@ def depth_of(geometry: Separable) -> float:
     return 2.0 if p == math.inf else 2 * p / (p - 1)
 
 
-def _follow(Z: Float, geometry: Separable, levels: Float) -> list[Held]:
+def _follow(margins: Margins, geometry: Separable, levels: Float) -> list[Held]:
     """The predictor at every μ, from large ones down."""
-    held: list[Held] = [Held(np.zeros(0), np.zeros(0), np.zeros(0, int), False, unknown)] * len(levels)
-    here, log_here = at_the_kernel_end(Z, geometry, float(levels.max()))
+    held: list[Held] = [Held(np.zeros(0), 0.0, np.zeros(0), np.zeros(0, int), False, unknown)] * len(levels)
+    here, log_here = at_the_kernel_end(margins, geometry, float(levels.max()))
     for i in progress(np.argsort(-levels).tolist(), "maximum margins"):
         log_mu = math.log(levels[i])
-        found = hold_from(Z, geometry.shifted(log_mu), here, log_mu - log_here)
+        found = hold_from(margins, geometry.shifted(log_mu), here, log_mu - log_here)
         if found is None:
             found = replace(here, settled=False, assess=unknown)
         else:
@@ -240,19 +271,21 @@ def _follow(Z: Float, geometry: Separable, levels: Float) -> list[Held]:
     return held
 
 
-def at_the_kernel_end(Z: Float, geometry: Separable, largest: float = 0.0) -> tuple[Held, float]:
+def at_the_kernel_end(margins: Margins, geometry: Separable, largest: float = 0.0) -> tuple[Held, float]:
     """The predictor at a scale where the geometry is that of a kernel, and the logarithm of that scale.
 
     There Q is Σ (w−w₀)²/(2W): an ℓ2 margin in the coordinates (w−w₀)/√W.
     """
-    origin = np.zeros(Z.shape[1]) if geometry.origin is None else geometry.origin
-    root, targets = np.sqrt(kernel_metric(geometry)), 1 - Z @ origin
-    support = least_norm_support(Z * root, targets / (np.abs(targets).max() or 1.0))
-    w = origin + root * np.linalg.lstsq(Z[support] * root, targets[support], rcond=None)[0]
+    origin = np.zeros(margins.Z.shape[1]) if geometry.origin is None else geometry.origin
+    root, targets = np.sqrt(kernel_metric(geometry)), 1 - margins.Z @ origin
+    rows = margins.in_units(root).nearly_free()
+    support = least_norm_support(rows, targets / (np.abs(targets).max() or 1.0))
+    rows, targets = margins.equalities(support)
+    w = origin + root * np.linalg.lstsq(rows * root, targets - rows @ origin, rcond=None)[0]
     far = float(np.max(np.abs(w) * np.exp(-geometry.log_scale)))
     log_mu = math.log(max(largest, _KERNEL * far, 1e-300))
-    found = hold(Z, minimizer_of(geometry.shifted(log_mu)), support)
-    return (found or Held(w, np.zeros(len(Z)), support, False, unknown)), log_mu
+    found = hold(margins, minimizer_of(geometry.shifted(log_mu)), support)
+    return (found or Held(w, 0.0, np.zeros(len(margins)), support, False, unknown)), log_mu
 
 
 def kernel_metric(geometry: Separable) -> Float:
@@ -273,7 +306,7 @@ def _crossing(logs: Float, excess: Float, share: float) -> float | None:
 
 
 def _kinks_between(
-    Z: Float, geometry: Separable, above: tuple[float, Held], below: tuple[float, Held]
+    margins: Margins, geometry: Separable, above: tuple[float, Held], below: tuple[float, Held]
 ) -> list[Kink]:
     """Kinks between two points of the path, by bisection in the logarithm of μ."""
     (top, first), (bottom, last) = above, below
@@ -284,8 +317,11 @@ def _kinks_between(
         mu = math.exp((top + bottom) / 2)
         return [Kink(mu, int(n), bool(n in last.support)) for n in changed]
     middle = (top + bottom) / 2
-    found = hold_from(Z, geometry.shifted(middle), first, middle - top)
+    found = hold_from(margins, geometry.shifted(middle), first, middle - top)
     if found is None:
         return []
     between = (middle, found)
-    return [*_kinks_between(Z, geometry, above, between), *_kinks_between(Z, geometry, between, below)]
+    return [
+        *_kinks_between(margins, geometry, above, between),
+        *_kinks_between(margins, geometry, between, below),
+    ]

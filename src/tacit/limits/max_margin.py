@@ -14,17 +14,17 @@ import numpy as np
 from tacit.data import Float, Index, as_floats, check_labelled, kept
 from tacit.errors import InputError, NoPotentialError, NotConvergedError
 from tacit.limits.ends import least_quadratic, vertex_error
-from tacit.limits.equations import prepare
 from tacit.limits.interpolation import NEAR, as_separable, potential_of
 from tacit.limits.linear_margin import least_l1_margin, solutions
 from tacit.limits.margin_path import at_the_kernel_end
+from tacit.limits.margins import Margins
 from tacit.limits.power_margin import minimize_power
 from tacit.limits.quasi_margin import Stationary, all_stationary, local_minima
 from tacit.limits.support import Held, hold, hold_from, least_norm_support, margin_residual
 from tacit.potentials import L1, Bregman, NeuronPotential, Power, Quadratic
 from tacit.potentials.arrays import quiet
 from tacit.potentials.separable import DiagonalPotential
-from tacit.separation import check_separable
+from tacit.units import Units
 
 _VOUCHED = 1e-9
 _STRIDE, _SHORTEST = 0.5, 1e-4  # of log(p − 1), on the way from p = 2 to 1
@@ -45,6 +45,9 @@ class Margin:
     for faces of more than five dimensions). stationary: for p < 1, all stationary points for up to three
     features, otherwise the local minima found, as rows, best first; minimum: which of them are local minima.
     complete: is that list all there is?
+
+    intercept: b of y_n(x_n·w + b) ≥ 1, 0 where none was asked for; Σ ν_n y_n is then 0. units: what the
+    features were divided by, where they were standardized: the norm is that of scale·w.
     """
 
     predictor: Float
@@ -63,6 +66,8 @@ class Margin:
     stationary: Float | None = field(default=None, repr=False)
     minimum: Any = field(default=None, repr=False)
     complete: bool = True
+    intercept: float = 0.0
+    units: Units | None = field(default=None, repr=False)
 
     def summary(self, names: Sequence[str] | None = None) -> str:
         """The margin in a few lines; names: of the features, x0, x1, … if left out."""
@@ -84,43 +89,55 @@ class Margin:
             "unique": self.unique,
             "converged": self.converged,
             "complete": self.complete,
+            "intercept": self.intercept,
             "seconds": self.seconds,
         } | {name: each.tolist() for name, each in lists.items() if each is not None}
 
 
-def max_margin(X: Any, y: Any, norm: Any) -> Margin:
+def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardize: bool = False) -> Margin:
     """argmin norm(w) subject to y_n x_n·w ≥ 1: the predictor of largest margin.
 
     y: two classes, −1 and +1, or any two names or whole numbers, of which the first in order becomes −1.
     norm: "l1", "l2", a number p with 0 < p ≤ 2 for ‖w‖_p, or a potential (or a model that has one). Below
     p = 1 the problem is not convex: with up to three features all stationary points are found, otherwise the
-    best local one from several starts.
+    best local one from several starts (beside an intercept always).
+
+    intercept: margins of x_n·w + b, with b free and not in the norm. standardize: the norm of the weights
+    that belong to features divided by their standard deviation; predictor and intercept are for the features
+    as they came.
     """
     begun = time.perf_counter()
     X, y = check_labelled(X, y)
     goal = _objective(norm, X.shape[1])
-    check_separable(X, y)
     X, y = kept(X), kept(y)
-    Z = y[:, None] * X
-    found = _solve(Z, goal)
+    units = Units.of(X, y, intercept, standardize)
+    margins = Margins.of(units.features(X), y, intercept)
+    found = _solve(margins, goal)
     w, dual = found.predictor, found.dual
-    pull = dual * np.abs(Z).max(axis=1)
+    pull = dual * np.abs(margins.Z).max(axis=1)
     dual = np.where(pull > _NO_PULL * pull.max(), dual, 0.0)
-    kkt = margin_residual(goal, Z, w, dual)
+    kkt = margin_residual(goal, margins, w, found.intercept, dual)
+    error = found.error * units.rounding(X, y, units.predictor(w))
+    lists: dict[str, Any] = {
+        name: units.predictor(each.T).T if name in ("face", "stationary") else each
+        for name, each in found.lists.items()
+    }
     return Margin(
-        predictor=w,
+        predictor=units.predictor(w),
         dual=dual,
         value=float(goal.value(w)),
         support=np.flatnonzero(dual),
         kkt=kkt,
-        error=found.error,
+        error=error,
         unique=found.unique,
-        converged=bool(found.settled and kkt <= _VOUCHED and found.error <= NEAR),
+        converged=bool(found.settled and kkt <= _VOUCHED and error <= NEAR),
         norm=goal.name if isinstance(goal, _Power) else type(goal).__name__,
         seconds=time.perf_counter() - begun,
         X=X,
         y=y,
-        **found.lists,
+        intercept=float(found.intercept - units.center @ units.predictor(w)),
+        units=units,
+        **lists,
     )
 
 
@@ -157,6 +174,7 @@ class _Power:
 @dataclass(frozen=True, eq=False)
 class _Found:
     predictor: Float
+    intercept: float
     dual: Float
     unique: bool | None
     error: float
@@ -182,26 +200,27 @@ def _objective(norm: Any, features: int) -> Any:
     return potential_of(norm, features)
 
 
-def _solve(Z: Float, goal: Any) -> _Found:
+def _solve(margins: Margins, goal: Any) -> _Found:
+    features = margins.Z.shape[1]
     match goal:
         case _Power(p=p) if p < 1:
-            return _quasi(Z, goal)
+            return _quasi(margins, goal)
         case _Power(p=1.0):
-            return _linear(Z, np.ones(Z.shape[1]))
+            return _linear(margins, np.ones(features))
         case L1(weight=weight):
-            return _linear(Z, np.broadcast_to(np.asarray(weight, float), (Z.shape[1],)))
+            return _linear(margins, np.broadcast_to(np.asarray(weight, float), (features,)))
         case _Power(p=2.0):
-            return _scaled(goal, _quadratic(Z, np.ones(Z.shape[1])))
+            return _scaled(goal, _quadratic(margins, np.ones(features)))
         case Quadratic(metric=metric):
             inverse = 1 / np.asarray(metric, float) if np.ndim(metric) < 2 else np.linalg.inv(metric)
-            shape = inverse.shape if np.ndim(metric) == 2 else (Z.shape[1],)
-            return _quadratic(Z, np.broadcast_to(inverse, shape))
+            shape = inverse.shape if np.ndim(metric) == 2 else (features,)
+            return _quadratic(margins, np.broadcast_to(inverse, shape))
         case _Power(p=p):
-            return _scaled(goal, _power(Z, p))
+            return _scaled(goal, _power(margins, p))
         case NeuronPotential() | Power():
-            return _radial(Z, goal)
+            return _radial(margins, goal)
         case Bregman(potential=DiagonalPotential()) | DiagonalPotential():
-            return _separable(Z, goal)
+            return _separable(margins, goal)
     inner = f" of {type(goal.potential).__name__}" if isinstance(goal, Bregman) else ""
     raise NoPotentialError(
         f"no maximum-margin solver for {type(goal).__name__}{inner}; there are solvers for the ℓp norms, L1, "
@@ -209,36 +228,39 @@ def _solve(Z: Float, goal: Any) -> _Found:
     )
 
 
-def _linear(Z: Float, weight: Float) -> _Found:
-    vertex = least_l1_margin(Z, weight)
-    error = _error_on_support(Z, vertex.predictor, vertex.dual)
+def _linear(margins: Margins, weight: Float) -> _Found:
+    vertex = least_l1_margin(margins, weight)
+    w, dual = vertex.predictor, vertex.dual
+    error = _error_on_support(margins, w, dual)
     try:
-        unique, face = solutions(Z, weight, vertex)
+        unique, face = solutions(margins, weight, vertex)
     except NotConvergedError:
-        return _Found(vertex.predictor, vertex.dual, None, error)
-    return _Found(vertex.predictor, vertex.dual, unique, error, lists={} if unique else {"face": face})
+        return _Found(w, vertex.intercept, dual, None, error)
+    return _Found(w, vertex.intercept, dual, unique, error, lists={} if unique else {"face": face})
 
 
-def _quadratic(Z: Float, inverse: Float) -> _Found:
-    half = np.linalg.cholesky(inverse) if inverse.ndim == 2 else np.diag(np.sqrt(inverse))
-    return _of(hold(Z, lambda equations: least_quadratic(equations, inverse), least_norm_support(Z @ half)))
+def _quadratic(margins: Margins, inverse: Float) -> _Found:
+    half = np.asarray(np.linalg.cholesky(inverse) if inverse.ndim == 2 else np.sqrt(inverse), dtype=float)
+    guess = least_norm_support(margins.in_units(half).nearly_free())
+    return _of(hold(margins, lambda equations: least_quadratic(equations, inverse), guess))
 
 
-def _radial(Z: Float, potential: Any) -> _Found:
+def _radial(margins: Margins, potential: Any) -> _Found:
     """The ℓ2 margin, with the multipliers of this function of the length."""
-    found = _quadratic(Z, np.ones(Z.shape[1]))
+    found = _quadratic(margins, np.ones(margins.Z.shape[1]))
     x = float(np.linalg.norm(found.predictor))
     share = float(potential.steepness(np.float64(x))) / x
     return replace(found, dual=share * found.dual)
 
 
-def _power(Z: Float, p: float) -> _Found:
+def _power(margins: Margins, p: float) -> _Found:
     """From p = 2 down in steps of log(p − 1), halved where the support cannot be found from the last one."""
-    held = hold(Z, partial(minimize_power, p=2.0), least_norm_support(Z))
+    held = hold(margins, partial(minimize_power, p=2.0), least_norm_support(margins.nearly_free()))
     goal, here, step = math.log(p - 1), 0.0, _STRIDE
     while held is not None and here > goal:
         ahead = max(here - step, goal)
-        found = hold(Z, partial(minimize_power, p=p if ahead == goal else 1 + math.exp(ahead)), held.support)
+        closer = partial(minimize_power, p=p if ahead == goal else 1 + math.exp(ahead))
+        found = hold(margins, closer, held.support)
         if found is not None:
             held, here, step = found, ahead, min(2 * step, _STRIDE)
             continue
@@ -248,11 +270,11 @@ def _power(Z: Float, p: float) -> _Found:
     return _of(held)
 
 
-def _separable(Z: Float, potential: Any) -> _Found:
+def _separable(margins: Margins, potential: Any) -> _Found:
     """From a scale where the geometry is that of a kernel down to this one."""
-    geometry = as_separable(potential, Z.shape[1])
-    start, log_scale = at_the_kernel_end(Z, geometry)
-    return _of(hold_from(Z, geometry, start, -log_scale))
+    geometry = as_separable(potential, margins.Z.shape[1])
+    start, log_scale = at_the_kernel_end(margins, geometry)
+    return _of(hold_from(margins, geometry, start, -log_scale))
 
 
 def _of(held: Held | None) -> _Found:
@@ -261,7 +283,7 @@ def _of(held: Held | None) -> _Found:
             "the support vectors of the maximum margin could not be found: nearly equal samples take turns; "
             "drop near-duplicates"
         )
-    return _Found(held.predictor, held.dual, True, held.error, held.settled)
+    return _Found(held.predictor, held.intercept, held.dual, True, held.error, held.settled)
 
 
 def _scaled(goal: _Power, found: _Found) -> _Found:
@@ -270,10 +292,10 @@ def _scaled(goal: _Power, found: _Found) -> _Found:
     return replace(found, dual=found.dual / share)
 
 
-def _quasi(Z: Float, goal: _Power) -> _Found:
-    points = all_stationary(Z, goal.p)
+def _quasi(margins: Margins, goal: _Power) -> _Found:
+    points = all_stationary(margins, goal.p)
     complete = points is not None
-    points = local_minima(Z, goal.p) if points is None else points
+    points = local_minima(margins, goal.p) if points is None else points
     if not points:
         raise NotConvergedError(f"no stationary point of the ℓ{goal.p:g} margin was found")
     best: Stationary = points[0]
@@ -284,12 +306,12 @@ def _quasi(Z: Float, goal: _Power) -> _Found:
         "minimum": np.array([point.minimum for point in points]),
         "complete": complete,
     }
-    error = _error_on_support(Z, best.predictor, best.dual)
+    error = _error_on_support(margins, best.predictor, best.dual)
     unique = len(ahead) == 1 if complete else None
-    return _Found(best.predictor, best.dual / share, unique, error, lists=lists)
+    return _Found(best.predictor, best.intercept, best.dual / share, unique, error, lists=lists)
 
 
-def _error_on_support(Z: Float, w: Float, dual: Float) -> float:
+def _error_on_support(margins: Margins, w: Float, dual: Float) -> float:
     """The forward error of a vertex: of the margins that hold it."""
-    support = np.flatnonzero(dual * np.abs(Z).max(axis=1) > _NO_PULL)
-    return vertex_error(prepare(Z[support], np.ones(len(support)), 1e-6), w)
+    support = np.flatnonzero(dual * np.abs(margins.Z).max(axis=1) > _NO_PULL)
+    return vertex_error(margins.equations(support, 1e-6), w)

@@ -19,6 +19,7 @@ from scipy.optimize import brentq, linprog
 
 from tacit.data import Float, Index
 from tacit.limits.linear_margin import least_l1_margin
+from tacit.limits.margins import Margins
 from tacit.nonnegative import nonnegative_least_squares
 from tacit.potentials.arrays import quiet
 from tacit.progress import progress
@@ -36,6 +37,7 @@ class Stationary:
     """A predictor, its multipliers (∇Σ|w|^p = Zᵀν where w ≠ 0), and whether nothing near is better."""
 
     predictor: Float
+    intercept: float
     dual: Float
     minimum: bool
 
@@ -45,10 +47,13 @@ class Stationary:
 
 
 @quiet
-def all_stationary(Z: Float, p: float) -> list[Stationary] | None:
-    """Every stationary point, best first; None where there are too many features or samples to list them."""
-    features = Z.shape[1]
-    if features > _ENUMERATED:
+def all_stationary(margins: Margins, p: float) -> list[Stationary] | None:
+    """Every stationary point, best first; None where there are too many features or samples to list them.
+
+    Beside an intercept they are not listed.
+    """
+    Z, features = margins.Z, margins.Z.shape[1]
+    if features > _ENUMERATED or margins.labels is not None:
         return None
     needed = _needed(Z)
     if len(needed) > _SUPPORTING:
@@ -59,7 +64,7 @@ def all_stationary(Z: Float, p: float) -> list[Stationary] | None:
             columns = np.array(used)
             for active in _subsets(len(needed), count):
                 for part in _points(Z[np.ix_(needed[active], columns)], p):
-                    point = _stationary(Z, p, columns, part)
+                    point = _stationary(margins, p, columns, part, 0.0)
                     if point is not None and not _known(point, found):
                         found.append(point)
     return sorted(found, key=lambda point: point.size(p))
@@ -111,25 +116,26 @@ def _points(A: Float, p: float) -> Iterator[Float]:
                 yield base + brentq(slope, *inner, xtol=1e-15 * gap, rtol=1e-15) * way
 
 
-def _stationary(Z: Float, p: float, columns: Index, part: Float) -> Stationary | None:
+def _stationary(margins: Margins, p: float, columns: Index, part: Float, b: float) -> Stationary | None:
     """The point with these coordinates, if it is feasible and stationary."""
     largest = np.abs(part).max()
     if not np.isfinite(largest) or np.abs(part).min() < 1e-9 * largest:
         return None
-    w = np.zeros(Z.shape[1])
+    w = np.zeros(margins.Z.shape[1])
     w[columns] = part
-    margins = Z @ w
-    tight = np.flatnonzero(np.abs(margins - 1) < 1e-9)
-    if margins.min() < 1 - _SHORT or not len(tight):
+    values = margins.at(w, b)
+    tight = np.flatnonzero(np.abs(values - 1) < 1e-9)
+    if values.min() < 1 - _SHORT or not len(tight):
         return None
     gradient = p * np.sign(part) * np.abs(part) ** (p - 1)
-    rows = Z[np.ix_(tight, columns)]
+    rows = margins.taking(columns).rows[tight]
+    gradient = np.append(gradient, np.zeros(rows.shape[1] - len(part)))  # 0 for an intercept
     weights, misfit = nonnegative_least_squares(rows.T, gradient)
     if misfit > 1e-8 * np.linalg.norm(gradient):
         return None
-    dual = np.zeros(len(Z))
+    dual = np.zeros(len(margins))
     dual[tight] = weights
-    return Stationary(w, dual, _pinned(rows, gradient))
+    return Stationary(w, b, dual, _pinned(rows, gradient))
 
 
 def _pinned(rows: Float, gradient: Float) -> bool:
@@ -159,7 +165,7 @@ def _known(point: Stationary, found: list[Stationary]) -> bool:
 
 
 @quiet
-def local_minima(Z: Float, p: float, seed: int = 0, starts: int | None = None) -> list[Stationary]:
+def local_minima(margins: Margins, p: float, seed: int = 0, starts: int | None = None) -> list[Stationary]:
     """Local minima by iterated ℓ1 margins with weights |w|^{p−1}, from several starts, best first.
 
     Each step lowers Σ|w|^p, which is concave between zeros, so that a fixed point comes after finitely many.
@@ -167,24 +173,25 @@ def local_minima(Z: Float, p: float, seed: int = 0, starts: int | None = None) -
     """
     rng = np.random.default_rng(seed)
     found: list[Stationary] = []
-    count = starts or (_STARTS if Z.size <= _LARGE else _FEW)
+    features = margins.Z.shape[1]
+    count = starts or (_STARTS if margins.Z.size <= _LARGE else _FEW)
     for k in progress(range(count), "local minima"):
-        weights = rng.exponential(size=(1, Z.shape[1]))[0] + 1e-3 if k else np.ones(Z.shape[1])
-        point = _descended(Z, p, weights)
+        weights = rng.exponential(size=(1, features))[0] + 1e-3 if k else np.ones(features)
+        point = _descended(margins, p, weights)
         if point is not None and not _known(point, found):
             found.append(point)
     return sorted(found, key=lambda point: point.size(p))
 
 
-def _descended(Z: Float, p: float, weights: Float) -> Stationary | None:
+def _descended(margins: Margins, p: float, weights: Float) -> Stationary | None:
     """The fixed point of the iteration from these weights."""
-    columns = np.arange(Z.shape[1])
+    columns = np.arange(margins.Z.shape[1])
     for _ in range(_ROUNDS):
-        vertex = least_l1_margin(Z[:, columns], weights / weights.min())
+        vertex = least_l1_margin(margins.taking(columns), weights / weights.min())
         size = np.abs(vertex.predictor)
         kept = size > 1e-9 * size.max()
         same = len(kept) == kept.sum() and np.allclose(weights, size ** (p - 1), rtol=1e-9)
         columns, weights = columns[kept], size[kept] ** (p - 1)
         if same:
             break
-    return _stationary(Z, p, columns, vertex.predictor[kept])
+    return _stationary(margins, p, columns, vertex.predictor[kept], vertex.intercept)

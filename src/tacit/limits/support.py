@@ -2,10 +2,10 @@ r"""The support of a maximum-margin predictor: the samples that hold it.
 
     argmin Q(w)  subject to  z_n·w ≥ 1        (z_n = y_n x_n)
 
-On its support, the samples with margin 1, this is the problem of `tacit.limit` with every target 1, and the
-solver of that problem serves; here the support is found. Exchange whatever contradicts a guess (samples that
-pull the wrong way leave, samples with too small a margin enter), and where that runs in circles come closer
-from a larger scale, where the answer is known.
+On its support, the samples with margin 1, this is the problem of `tacit.limit` with every target 1 (`margins`
+has what an intercept changes), and the solver of that problem serves; here the support is found. Exchange
+whatever contradicts a guess (samples that pull the wrong way leave, samples with too small a margin enter),
+and where that runs in circles come closer from a larger scale, where the answer is known.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import numpy as np
 
 from tacit.data import Float, Index
 from tacit.errors import InconsistentDataError
-from tacit.limits.equations import Equations, prepare
+from tacit.limits.equations import Equations
 from tacit.limits.kkt import stationarity
+from tacit.limits.margins import Margins
 from tacit.limits.newton import Separable
 from tacit.limits.separable import minimize_separable
 from tacit.limits.solution import Assess, Assessed, Solution
@@ -35,9 +36,10 @@ _SHORTEST = 1e-3  # step in the logarithm of the scale below which the search gi
 
 @dataclass(frozen=True, eq=False)
 class Held(Assessed):
-    """A predictor, the multipliers of all samples, the samples that hold it, and what estimates its error."""
+    """A predictor, its intercept (0 if there is none), the multipliers of all samples, those that hold it."""
 
     predictor: Float
+    intercept: float
     dual: Float
     support: Index
     settled: bool
@@ -51,7 +53,7 @@ def least_norm_support(Z: Float, targets: Float | float = 1.0) -> Index:
 
 
 @quiet
-def hold(Z: Float, solve: Callable[[Equations], Solution], guess: Index) -> Held | None:
+def hold(margins: Margins, solve: Callable[[Equations], Solution], guess: Index) -> Held | None:
     """The maximum-margin predictor from a guess of its support; None if the exchanges do not end.
 
     solve: minimizes the potential subject to equations. Where classes nearly touch, ties finer than the
@@ -62,38 +64,38 @@ def hold(Z: Float, solve: Callable[[Equations], Solution], guess: Index) -> Held
     nearest, gap = None, _TIED
     for _ in range(_EXCHANGES):
         try:
-            equations = prepare(Z[support], np.ones(len(support)), 1e-10)
+            equations = margins.equations(support, 1e-10)
         except InconsistentDataError:
             break
         solution = solve(equations)
-        dual = np.zeros(len(Z))
-        dual[support] = equations.dual(solution.nu)
-        margins = Z @ solution.predictor
+        dual = margins.dual(equations, solution.nu, support)
+        b = margins.intercept(solution.predictor, support)
+        values = margins.at(solution.predictor, b)
         wrong = support[dual[support] < 0]
-        short = np.setdiff1d(_short(Z, solution.predictor, margins), support)
+        short = np.setdiff1d(_short(margins, solution.predictor, b, values), support)
         if not len(wrong):
             holding = support[dual[support] > 0]
-            held = Held(solution.predictor, dual, holding, solution.settled, solution.assess)
+            held = Held(solution.predictor, b, dual, holding, solution.settled, solution.assess)
             if not len(short):
                 return held
-            if 1 - margins.min() < gap:
-                nearest, gap = held, 1 - margins.min()
+            if 1 - values.min() < gap:
+                nearest, gap = held, 1 - values.min()
         key = support.tobytes()
         one_by_one, seen = one_by_one or key in seen, seen | {key}
-        support = _exchanged(support, wrong, short, dual, margins, Z.shape[1], one_by_one)
+        support = _exchanged(support, wrong, short, dual, values, margins.coordinates, one_by_one)
     return nearest
 
 
-def _short(Z: Float, w: Float, margins: Float) -> Index:
+def _short(margins: Margins, w: Float, b: float, values: Float) -> Index:
     """Samples whose margin is below 1 by more than the rounding of its sum."""
-    short = np.flatnonzero(margins < 1 - _SHORT)
+    short = np.flatnonzero(values < 1 - _SHORT)
     if not len(short):
         return short
-    return short[margins[short] < 1 - _ROUNDING * (np.abs(Z[short]) @ np.abs(w))]
+    return short[values[short] < 1 - _ROUNDING * margins.terms(w, b, short)]
 
 
 def _exchanged(
-    support: Index, wrong: Index, short: Index, dual: Float, margins: Float, features: int, one_by_one: bool
+    support: Index, wrong: Index, short: Index, dual: Float, margins: Float, most: int, one_by_one: bool
 ) -> Index:
     """The support without samples that pull the wrong way, and with those whose margin is too small."""
     if one_by_one and len(wrong):
@@ -101,7 +103,7 @@ def _exchanged(
     if one_by_one:
         return np.union1d(support, short[[margins[short].argmin()]])
     left = np.setdiff1d(support, wrong)
-    entering = short[np.argsort(margins[short])][: max(features - len(left), 0)]
+    entering = short[np.argsort(margins[short])][: max(most - len(left), 0)]
     return np.union1d(left, entering)
 
 
@@ -110,7 +112,7 @@ def minimizer_of(potential: Separable) -> Callable[[Equations], Solution]:
     return lambda equations: minimize_separable(equations, potential)
 
 
-def hold_from(Z: Float, potential: Separable, start: Held, shift: float) -> Held | None:
+def hold_from(margins: Margins, potential: Separable, start: Held, shift: float) -> Held | None:
     """The predictor at this potential, from the one at a scale e^{−shift} times as large.
 
     In steps of the logarithm of the scale that are halved where the support cannot be found.
@@ -118,7 +120,7 @@ def hold_from(Z: Float, potential: Separable, start: Held, shift: float) -> Held
     done, step, here = 0.0, shift, start
     while done != shift:
         following = done + step if abs(done + step) < abs(shift) else shift
-        found = hold(Z, minimizer_of(potential.shifted(following - shift)), here.support)
+        found = hold(margins, minimizer_of(potential.shifted(following - shift)), here.support)
         if found is None:
             step /= 2
             if abs(step) < _SHORTEST:
@@ -129,11 +131,12 @@ def hold_from(Z: Float, potential: Separable, start: Held, shift: float) -> Held
 
 
 @quiet
-def margin_residual(potential: Any, Z: Float, predictor: Float, dual: Float) -> float:
+def margin_residual(potential: Any, margins: Margins, w: Float, b: float, dual: Float) -> float:
     """The worst of stationarity, shortfall of margins, and complementarity, all relative."""
-    margins = Z @ predictor
+    values = margins.at(w, b)
     size = float(np.abs(dual).max()) or 1.0
-    slack = float(np.abs(dual * (margins - 1)).max()) / size
-    shortfall = max(0.0, float((1 - margins).max()))
+    slack = float(np.abs(dual * (values - 1)).max()) / size
+    shortfall = max(0.0, float((1 - values).max()))
     negative = max(0.0, -float(dual.min())) / size
-    return max(stationarity(potential, Z, predictor, dual), shortfall, slack, negative)
+    balance = 0.0 if margins.labels is None else abs(float(margins.labels @ dual)) / size
+    return max(stationarity(potential, margins.Z, w, dual), shortfall, slack, negative, balance)

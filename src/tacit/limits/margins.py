@@ -1,0 +1,103 @@
+r"""The constraints of a maximum margin: z_n·w ≥ 1, or y_n(x_n·w + b) ≥ 1 with b free and in no potential.
+
+With z_n = y_n x_n the free coordinate has the column y. Where samples S hold a predictor their constraints
+are equations, x_n·w + b = y_n, and differences from one of them leave b out: (x_n − x_r)·w = y_n − y_r. The
+multipliers of these are those of the samples, which add up to 0: λ_r = −Σ λ_n, and ν_n = y_n λ_n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tacit.data import Float, Index
+from tacit.limits.equations import Equations, prepare
+from tacit.numerics.pairs import Pair
+from tacit.separation import check_separable
+
+_FREE = 1e4  # size of a column, beside the others, at which its coordinate is as good as free
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """Rows z_n = y_n x_n, and the labels where there is an intercept."""
+
+    Z: Float
+    labels: Float | None = None
+
+    @classmethod
+    def of(cls, X: Float, y: Float, intercept: bool) -> Margins:
+        """Those of labelled data that can be separated; `NotSeparableError` otherwise."""
+        unit = float(np.abs(X).max()) or 1.0
+        check_separable(np.column_stack([X, np.full(len(X), unit)]) if intercept else X, y)
+        return cls(y[:, None] * X, y if intercept else None)
+
+    def __len__(self) -> int:
+        return len(self.Z)
+
+    @property
+    def coordinates(self) -> int:
+        """How many there are, with the intercept."""
+        return self.Z.shape[1] + (self.labels is not None)
+
+    @property
+    def unit(self) -> float:
+        """Of the intercept's column, in which it is as large as the others."""
+        return float(np.abs(self.Z).max()) or 1.0
+
+    @property
+    def rows(self) -> Float:
+        """The coefficients of all coordinates, the intercept's last, in its unit."""
+        return self.Z if self.labels is None else np.column_stack([self.Z, self.unit * self.labels])
+
+    def taking(self, columns: Any) -> Margins:
+        """With some of the features."""
+        return replace(self, Z=self.Z[:, columns])
+
+    def in_units(self, factor: Float) -> Margins:
+        """For w/factor, or for B⁻¹w where factor is a matrix B."""
+        return replace(self, Z=self.Z @ factor if factor.ndim == 2 else self.Z * factor)
+
+    def nearly_free(self) -> Float:
+        """Rows among which the intercept counts for next to nothing."""
+        return self.Z if self.labels is None else np.column_stack([self.Z, _FREE * self.unit * self.labels])
+
+    def equalities(self, support: Index) -> tuple[Float, Float]:
+        """Rows and targets of the equations for w alone that hold if these margins are 1."""
+        if self.labels is None:
+            return self.Z[support], np.ones(len(support))
+        labels = self.labels[support]
+        samples = labels[:, None] * self.Z[support]
+        return samples[1:] - samples[:1], labels[1:] - labels[:1].sum()
+
+    def equations(self, support: Index, tol: float) -> Equations:
+        """The same, made fit for a solver; `InconsistentDataError` where they contradict each other."""
+        return prepare(*self.equalities(support), tol)
+
+    def dual(self, equations: Equations, nu: Pair, support: Index) -> Float:
+        """Multipliers of all margins from those of the equations."""
+        found, dual = equations.dual(nu), np.zeros(len(self))
+        if self.labels is None:
+            dual[support] = found
+        elif len(support):
+            dual[support] = self.labels[support] * np.append(-found.sum(), found)
+        return dual
+
+    def intercept(self, w: Float, support: Index | None = None) -> float:
+        """b: that which makes the margins of a support 1, or the smallest margin as large as it can be."""
+        if self.labels is None:
+            return 0.0
+        outputs = self.labels * (self.Z @ w)
+        if support is not None:
+            return float(np.mean(self.labels[support] - outputs[support])) if len(support) else 0.0
+        return -float(outputs[self.labels > 0].min() + outputs[self.labels < 0].max()) / 2
+
+    def at(self, w: Float, b: float) -> Float:
+        """y_n(x_n·w + b)."""
+        return self.Z @ w if self.labels is None else self.Z @ w + self.labels * b
+
+    def terms(self, w: Float, b: float, which: Index) -> Float:
+        """The sizes of the terms that make these margins, added up."""
+        return np.asarray(np.abs(self.Z[which]) @ np.abs(w) + abs(b))

@@ -1,0 +1,120 @@
+r"""An intercept, and features in units of their own: data as solvers take them, and the way back.
+
+f(x) = w·x + b, with b in no potential. Under the square loss the best b for any w is the mean of y − Xw, and
+with it in place the loss sees X and y only by their deviations from the mean: what a model picks for these
+is what it picks beside a free intercept. Standardized features are divided by their standard deviation s, so
+that the potential acts on s·w; w itself is given back for the features as they came.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.data import Float
+from tacit.errors import InputError
+from tacit.models import Neuron
+
+_CONSTANT = 8 * float(np.finfo(np.float64).eps)  # deviation, relative to the size, that is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """How features and targets are taken.
+
+    scale: what each feature is divided by. center, target: the means of features and of y, 0 without an
+    intercept. intercept, standardized: what was asked for.
+    """
+
+    scale: Float
+    center: Float
+    target: Float
+    intercept: bool
+    standardized: bool
+
+    @classmethod
+    def of(cls, X: Float, y: Float, intercept: bool, standardize: bool) -> Units:
+        """The units of these data."""
+        scale = _standard_deviation(X) if standardize else np.ones(X.shape[1:])
+        center, target = (_mean(each) if intercept else np.zeros(each.shape[1:]) for each in (X, y))
+        return cls(scale, center, target, bool(intercept), bool(standardize))
+
+    @property
+    def plain(self) -> bool:
+        """Are the data taken as they are?"""
+        return not (self.intercept or self.standardized)
+
+    def features(self, X: Float) -> Float:
+        """X as the solver takes it."""
+        X = deviations(X) if self.intercept else X
+        return X / self.scale if self.standardized else X
+
+    def targets(self, y: Float) -> Float:
+        """y as the solver takes it."""
+        return deviations(y) if self.intercept else y
+
+    def predictor(self, w: Float) -> Float:
+        """What the solver found, for the features as they came; of any number of outputs."""
+        outputs = (1,) * (w.ndim - self.scale.ndim)
+        return np.asarray(w / self.scale.reshape(*self.scale.shape, *outputs))
+
+    def shift(self, w: Float) -> Float:
+        """The intercept that belongs to a predictor for the features as they came."""
+        through = np.tensordot(self.center, w, axes=self.center.ndim)
+        return np.asarray(self.target - np.reshape(through, self.target.shape))
+
+    def rounding(self, X: Float, y: Float, w: Float) -> float:
+        """How much larger the terms of Xw and y are than those of deviations: so are their last bits."""
+        if not self.intercept:
+            return 1.0
+        size = np.abs(w.reshape(len(w), -1))
+        terms = (
+            np.linalg.norm(np.abs(inputs) @ size) + np.linalg.norm(targets)
+            for inputs, targets in ((X, y), (deviations(X), deviations(y)))
+        )
+        large, small = terms
+        return max(1.0, float(large / (small or 1.0)))
+
+    def multipliers(self, nu: Float) -> Float:
+        """Those of the samples: beside a free intercept they add up to 0."""
+        return np.asarray(nu - nu.mean(axis=0)) if self.intercept else nu
+
+    def describe(self) -> str:
+        """What was done to the features, in a few words."""
+        done = ["centred"] * self.intercept + ["divided by their standard deviation"] * self.standardized
+        return f"features {' and '.join(done)}" if done else ""
+
+
+def check_intercept(model: Any, intercept: bool) -> None:
+    """Refuse an intercept where centring is no way to have one."""
+    if intercept and isinstance(model, Neuron) and model.slope < 1:
+        raise InputError(
+            "a leaky neuron bends at 0, so that centred features give another model and not an intercept: "
+            "leave intercept out, or add a column of ones, which then is a feature like any other"
+        )
+
+
+def deviations(values: Float) -> Float:
+    """From the mean over the samples; exactly 0 where all are equal up to rounding."""
+    apart = values - values.mean(axis=0)
+    apart -= apart.mean(axis=0)  # what rounding has left of a mean that is large beside the deviations
+    return np.where(_constant(values, apart), 0.0, apart)
+
+
+def _mean(values: Float) -> Float:
+    first = values.mean(axis=0)
+    return np.asarray(first + (values - first).mean(axis=0))
+
+
+def _constant(values: Float, apart: Float) -> Any:
+    return np.abs(apart).max(axis=0) <= _CONSTANT * np.abs(values).max(axis=0)
+
+
+def _standard_deviation(X: Float) -> Float:
+    """Of each feature; 1 for those that do not vary."""
+    apart = deviations(X)
+    largest = np.abs(apart).max(axis=0)
+    unit = np.where(largest > 0, largest, 1.0)  # no square overflows in it
+    return np.where(largest > 0, unit * np.sqrt(np.mean((apart / unit) ** 2, axis=0)), 1.0)
