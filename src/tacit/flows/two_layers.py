@@ -11,7 +11,6 @@ Radau IIA of five stages, of order 9 (Hairer and Wanner, Solving Ordinary Differ
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -179,11 +178,15 @@ class _System:
         return max(changing, self._growing(stages))
 
     def _growing(self, stages: _Stages) -> float:
-        """The error at a constant pull: weights grow like exp(∫‖γ‖), and a polynomial does not."""
-        growth = float(np.linalg.norm(stages.h * _A[-1] @ stages.pulls))
-        size = np.hypot(np.linalg.norm(self.flow.U), np.linalg.norm(self.flow.v))
-        missed = _NODES * growth ** (_STAGES + 1) / math.factorial(_STAGES)
-        return float(missed * size / self._way(stages))
+        """The error at a constant pull: weights that grow exponentially are no polynomials.
+
+        At the mean pull γ it is that of U' = γvᵀ and v' = Uᵀγ with the v that the step has found.
+        """
+        pull: Float = _A[-1] @ stages.pulls
+        inner = stages.h * _A @ ((stages.pulls @ pull)[:, None] * stages.outer)  # (U − U(0))ᵀγ
+        outer = np.vstack([self.flow.v, stages.outer])
+        changes = np.linalg.norm(_TOP[1:] @ inner), np.linalg.norm(pull) * np.linalg.norm(_TOP @ outer)
+        return float(stages.h * np.hypot(*changes) / self._way(stages))
 
     def _way(self, stages: _Stages) -> float:
         """How far the weights have come at the end of the step."""
