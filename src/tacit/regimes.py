@@ -11,8 +11,7 @@ import numpy as np
 from tacit.data import Float, beyond_squares
 from tacit.kernels import turned
 from tacit.limits.ends import least_l1
-from tacit.limits.equations import prepare
-from tacit.limits.interpolation import Limit, as_separable, limit, potential_of
+from tacit.limits.interpolation import Limit, as_separable, least_potential, limit, potential_of
 from tacit.limits.normal import weighted_gram
 from tacit.limits.separable import kernel_solution
 from tacit.models.model import check_model
@@ -151,15 +150,14 @@ def ends_of(result: Limit) -> Ends:
     """What the limit would be at infinite and at zero scale, other things equal."""
     features = result.X.shape[1]
     potential = potential_of(result.model, features)
-    equations = result._equations or prepare(result.X, result.y, tol=1e-8)
+    equations = result._equations or result._samples.equations(result.y, 1e-8)
     flat = np.ones(features)
     if isinstance(potential, L1 | Quadratic):  # the ends themselves
         weight = np.broadcast_to(getattr(potential, "weight", 1.0), (features,))
         kernel = potential if isinstance(potential, Quadratic) else Quadratic()
         metrics = (flat, flat if kernel is potential else np.abs(result.predictor))
-        return Ends(
-            limit(kernel, result.X, result.y).predictor, least_l1(equations, weight).predictor, metrics
-        )
+        found = least_potential(kernel, equations, features)
+        return Ends(found.predictor, least_l1(equations, weight).predictor, metrics)
     separable = as_separable(potential, features)
     start = np.zeros(features) if separable.origin is None else separable.origin
     level = separable.shifted(-float(separable.log_scale.max()))

@@ -37,10 +37,10 @@ def connected_ends(result: Limit) -> tuple[Float, Float]:
         shape = result.predictor.shape
         targets = neuron_targets(replace(neuron, output=result.sign), result.y)
         kernel = kernel_end(neuron.weights[:, None], np.array([[neuron.output]]), X, targets[:, None])
-        rich = least_norm_solution(X, targets[:, None], 1e-8).predictor
+        rich = least_norm_solution(result._samples, targets[:, None], 1e-8).predictor
         return kernel.reshape(shape), rich.reshape(shape)
     Y = result.y.reshape(len(X), -1)
-    rich = least_norm_solution(X, Y, 1e-8).predictor
+    rich = least_norm_solution(result._samples, Y, 1e-8).predictor
     return kernel_end(model.inner, model.outer, X, Y), rich
 
 

@@ -46,10 +46,13 @@ class Units:
         """Are the data taken as they are?"""
         return not (self.intercept or self.standardized)
 
-    def features(self, X: Float) -> Float:
-        """X as the solver takes it."""
-        X = deviations(X) if self.intercept else X
+    def divided(self, X: Float) -> Float:
+        """X in units of the scale."""
         return X / self.scale if self.standardized else X
+
+    def features(self, X: Float) -> Float:
+        """X as the solver takes it, centred beside an intercept."""
+        return self.divided(deviations(X) if self.intercept else X)
 
     def targets(self, y: Float) -> Float:
         """y as the solver takes it."""
@@ -64,22 +67,6 @@ class Units:
         """The intercept that belongs to a predictor for the features as they came."""
         through = np.tensordot(self.center, w, axes=self.center.ndim)
         return np.asarray(self.target - np.reshape(through, self.target.shape))
-
-    def rounding(self, X: Float, y: Float, w: Float) -> float:
-        """How much larger the terms of Xw and y are than those of deviations: so are their last bits."""
-        if not self.intercept:
-            return 1.0
-        size = np.abs(w.reshape(len(w), -1))
-        terms = (
-            np.linalg.norm(np.abs(inputs) @ size) + np.linalg.norm(targets)
-            for inputs, targets in ((X, y), (deviations(X), deviations(y)))
-        )
-        large, small = terms
-        return max(1.0, float(large / (small or 1.0)))
-
-    def multipliers(self, nu: Float) -> Float:
-        """Those of the samples: beside a free intercept they add up to 0."""
-        return np.asarray(nu - nu.mean(axis=0)) if self.intercept else nu
 
     def describe(self) -> str:
         """What was done to the features, in a few words."""

@@ -27,7 +27,8 @@ class Equations:
     samples: the rows that they were made from, exactly, but for powers of 2; T: X = T·samples where they had
     to be combined. targets: y of the samples. rows: which of the original samples these are, row_scale: the
     powers of 2 they were divided by, count: how many original ones there are. units: of the unknowns, powers
-    of 2 by which w is to be multiplied to be that of the original equations.
+    of 2 by which w is to be multiplied to be that of the original equations. sizes: of what samples and
+    targets are differences of, where they are those of the original samples from the first of them.
     """
 
     X: Float
@@ -40,6 +41,7 @@ class Equations:
     count: int
     T: Pair | None = None
     units: Float | float = 1.0
+    sizes: tuple[Float, Float] | None = None
 
     def multipliers(self, nu: Pair) -> Pair:
         """Those of the samples."""
@@ -57,20 +59,30 @@ class Equations:
     def dual(self, nu: Pair) -> Float:
         """Multipliers of all original samples, rounded to floats: those left out get 0."""
         full = np.zeros(self.count)
-        full[self.rows] = self.multipliers(nu).value / self.row_scale
+        found = self.multipliers(nu).value / self.row_scale
+        full[self.rows] = found if self.sizes is None else np.append(-found.sum(), found)
         return full
 
     @quiet
     def doubt(self, w: Float) -> Float:
         """By how much y − Xw changes at the most if X and y change in their last bits."""
-        rounding = _ROUNDOFF * (np.abs(self.samples) @ np.abs(w) + np.abs(self.targets))
+        samples, targets = self.sizes or (np.abs(self.samples), np.abs(self.targets))
+        rounding = _ROUNDOFF * (samples @ np.abs(w) + targets)
         return rounding if self.T is None else np.asarray(np.abs(self.T.high) @ rounding)
 
     def with_columns(self, factor: Float) -> Equations:
         """For the unknowns w/factor, powers of 2."""
         X = self.X * factor
         norms = np.sqrt(np.einsum("nd,nd->n", X, X))
-        return replace(self, X=X, row_norms=norms, samples=self.samples * factor, units=self.units * factor)
+        sizes = None if self.sizes is None else (self.sizes[0] * factor, self.sizes[1])
+        return replace(
+            self,
+            X=X,
+            row_norms=norms,
+            samples=self.samples * factor,
+            units=self.units * factor,
+            sizes=sizes,
+        )
 
     def met_by(self, vector: Float) -> Equations:
         """With the targets that a vector meets."""
@@ -78,7 +90,42 @@ class Equations:
 
     def in_units_of(self, unit: float) -> Equations:
         """For the unknowns w/unit, a power of 2."""
-        return replace(self, y=self.y / unit, targets=self.targets / unit, units=self.units * unit)
+        sizes = None if self.sizes is None else (self.sizes[0], self.sizes[1] / unit)
+        units = self.units * unit
+        return replace(self, y=self.y / unit, targets=self.targets / unit, units=units, sizes=sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The left side of X w = y, or of X w + b = y with b free. roundings: that the entries of X have seen."""
+
+    X: Float
+    intercept: bool = False
+    roundings: int = 1
+
+    def equations(self, y: Float, tol: float) -> Equations:
+        """Made fit for a Newton method; `InconsistentDataError` where they have no solution."""
+        if self.intercept:
+            return _differences(self.X, y, tol, self.roundings)
+        return prepare(self.X, y, tol)
+
+    @quiet
+    def fittable(self, Y: Float) -> Float:
+        """What least squares fits of Y, (N,) or (N, m): Y without the combinations of samples that X annuls.
+
+        Those are the ones that `equations` finds, so that there is a solution for what is left.
+        """
+        count = len(self.X)
+        rows, scale = (np.arange(count), np.ones(count)) if self.intercept else _scales(self.X)
+        among = _apart(count) if self.intercept else None
+        found = combine(self.X[rows] / scale[:, None], scale, among, self.roundings).vanishing.value / scale
+        dead = np.eye(count)[np.delete(np.arange(count), rows)]
+        annulled = np.vstack([dead, np.zeros((len(found), count))])
+        annulled[len(dead) :, rows] = found / np.linalg.norm(found, axis=1)[:, None]
+        basis = np.linalg.qr(annulled.T)[0]
+        for _ in range(2):  # the second takes away what rounding leaves of large parts
+            Y = Y - basis @ (basis.T @ Y)
+        return Y
 
 
 @quiet
@@ -101,20 +148,31 @@ def prepare(X: Float, y: Float, tol: float) -> Equations:
 
 
 @quiet
-def fittable(X: Float, Y: Float) -> Float:
-    """What least squares fits of Y, (N,) or (N, m): Y without the combinations of samples that X annuls.
+def _differences(X: Float, y: Float, tol: float, roundings: int) -> Equations:
+    """The equations of X w + b = y for w alone, b being free: those of all combinations in which b cancels.
 
-    Those are the ones that `prepare` finds, so that it has a solution for what is left.
+    Differences of samples leave it out, and have all the digits that they need where they are well
+    conditioned. Samples that are affine combinations of others, which is a matter of the last bits of the
+    samples and not of their differences, are found by `combine`.
     """
-    rows, scale = _scales(X)
-    vanishing = combine(X[rows] / scale[:, None], scale).vanishing.value / scale
-    annulled = np.eye(len(X))[np.delete(np.arange(len(X)), rows)]
-    annulled = np.vstack([annulled, np.zeros((len(vanishing), len(X)))])
-    annulled[len(annulled) - len(vanishing) :, rows] = vanishing / np.linalg.norm(vanishing, axis=1)[:, None]
-    basis = np.linalg.qr(annulled.T)[0]
-    for _ in range(2):  # the second takes away what rounding leaves of large parts
-        Y = Y - basis @ (basis.T @ Y)
-    return Y
+    every = np.arange(len(y))
+    differences, targets = X[1:] - X[:1], y[1:] - y[:1]
+    if _well_conditioned(differences):
+        norms = np.sqrt(np.einsum("nd,nd->n", differences, differences))
+        sizes = np.abs(X[1:]) + np.abs(X[:1]), np.abs(y[1:]) + np.abs(y[:1])
+        one = np.ones(len(targets))
+        return Equations(differences, targets, norms, differences, targets, every, one, len(y), sizes=sizes)
+    found = combine(X, np.ones(len(y)), _apart(len(y)), roundings)
+    if not _implied(found.vanishing, y, tol):
+        _refuse(X - X.mean(axis=0), y - y.mean())
+    norms = np.sqrt(np.einsum("nd,nd->n", found.rows, found.rows))
+    targets = product(found.T, y).value
+    return Equations(found.rows, targets, norms, X, y, every, np.ones(len(y)), len(y), found.T)
+
+
+def _apart(count: int) -> Float:
+    """The differences of all others from the first."""
+    return np.column_stack([-np.ones(count - 1), np.eye(count - 1)])
 
 
 def _scales(X: Float) -> tuple[Index, Float]:

@@ -35,8 +35,10 @@ class Combinations:
     vanishing: Pair
 
 
-def combine(X: Float, scale: Float) -> Combinations:
+def combine(X: Float, scale: Float, rest: Float | None = None, roundings: int = 1) -> Combinations:
     """Orthonormal combinations of the rows of X, as many as there are independent ones.
+
+    rest: combinations to make them of, rather than of all rows. roundings: that the entries of X have seen.
 
     A combination vanishes if X, changed in its last bits, would be dependent: if it leaves no more than a
     unit of roundoff in most entries, and not much more in those that may be differences of larger numbers.
@@ -46,27 +48,27 @@ def combine(X: Float, scale: Float) -> Combinations:
     count, sizes = len(X), np.abs(X).max(axis=0)
     units = np.exp2(np.frexp(np.where(sizes > 0, sizes, 1.0))[1])
     X = X / units
-    centred = bool((np.abs(scale @ X) <= _CENTRED * (scale @ np.abs(X))).all())
+    centred = rest is None and bool((np.abs(scale @ X) <= _CENTRED * (scale @ np.abs(X))).all())
     basis, vanishing = Pair.of(np.zeros((0, count))), Pair.of(scale[None][: int(centred)])
     rows = np.zeros((0, X.shape[1]))
-    rest = Pair.of(np.eye(count)[int(centred) :])
+    left = Pair.of(np.eye(count)[int(centred) :] if rest is None else rest)
+    Z = X[int(centred) :] if rest is None else product(left, X).value
     for _ in range(_PASSES):
-        rest, Z = _remainders(X, basis, rows, rest)
-        gone = _vanish(X, rest, Z)
-        vanishing = _stacked(vanishing, rest[gone])
-        rest, Z = rest[~gone], Z[~gone]
+        left, Z = _remainders(X, basis, rows, left, Z)
+        gone = _vanish(X, left, Z, roundings)
+        vanishing = _stacked(vanishing, left[gone])
+        left, Z = left[~gone], Z[~gone]
         if not len(Z):
             break
         factor, order, apart = _largest(Z)
-        new = product(factor, rest[order[:apart]])
+        new = product(factor, left[order[:apart]])
         basis, rows = _stacked(basis, new), np.vstack([rows, product(new, X).value])
-        rest = rest[order[apart:]]
-    return Combinations(basis, rows * units, _stacked(vanishing, rest))
+        left, Z = left[order[apart:]], Z[order[apart:]]
+    return Combinations(basis, rows * units, _stacked(vanishing, left))
 
 
-def _remainders(X: Float, basis: Pair, rows: Float, rest: Pair) -> tuple[Pair, Float]:
-    """What the basis leaves of the rest, scaled to size 1 by powers of 2, and its product with X."""
-    Z = product(rest, X).value if len(rows) else X[len(X) - len(rest.high) :]  # rows of 1, at first
+def _remainders(X: Float, basis: Pair, rows: Float, rest: Pair, Z: Float) -> tuple[Pair, Float]:
+    """What the basis leaves of the rest, scaled to size 1 by powers of 2, and its product Z with X."""
     for _ in range(2):  # the second takes away the rounding of the first, where nearly nothing is left
         rest, Z = _scaled(rest, Z)
         if not len(rows) or not len(Z):
@@ -82,11 +84,11 @@ def _scaled(T: Pair, Z: Float) -> tuple[Pair, Float]:
     return T.scaled(factor), Z * factor
 
 
-def _vanish(X: Float, T: Pair, Z: Float) -> NDArray[np.bool_]:
+def _vanish(X: Float, T: Pair, Z: Float, roundings: int) -> NDArray[np.bool_]:
     """Which rows of Z = T X are rounding of X, or of the product."""
     size, largest = np.abs(T.high), np.abs(X).max(initial=0.0)
     lost = ROUNDING * largest * size.sum(axis=1, keepdims=True)
-    bits = _ROUNDOFF * (size @ np.abs(X))
+    bits = roundings * _ROUNDOFF * (size @ np.abs(X))
     most = (np.abs(Z) <= bits + lost).mean(axis=1) >= _MOST
     return np.asarray(most & (np.abs(Z) <= _AT_ALL * bits + lost).all(axis=1))
 

@@ -14,7 +14,7 @@ from tacit.data import Float, check_problem, check_squares, check_tolerance, kep
 from tacit.errors import InconsistentDataError, InputError, NoPotentialError
 from tacit.limits.doubt import doubt_in_words
 from tacit.limits.ends import least_l1, least_quadratic
-from tacit.limits.equations import Equations, fittable, prepare
+from tacit.limits.equations import Equations, Samples
 from tacit.limits.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
 from tacit.limits.metric import least_in_metric
 from tacit.limits.networks import check_network, least_norm
@@ -95,6 +95,7 @@ class Limit:
     intercept: Any = 0.0
     units: Units | None = field(default=None, repr=False)
     inside: Limit | None = field(default=None, repr=False)  # in these units
+    _samples: Samples = field(repr=False, kw_only=True)  # as the equations were made of them
     _equations: Equations | None = field(default=None, repr=False)  # as they were solved, for the ends
 
     @cached_property
@@ -110,10 +111,7 @@ class Limit:
         if self.converged:
             return ""
         if self.inside is not None:
-            return self.inside.reason or (
-                f"features or y vary so little beside their means that their last bits move w "
-                f"by {self.error:.0e}; subtract a constant where they were measured, with more digits"
-            )
+            return self.inside.reason
         residuals = {"stationarity": self.stationarity, "feasibility": self.feasibility}
         above = [f"{name} {value:.0e}" for name, value in residuals.items() if not value <= self.tol]
         reasons = [] if self.settled else ["the solver did not settle"]
@@ -186,25 +184,78 @@ def limit(
     result keeps its own copy of X and y, for its regime, unless they are larger than 64 MB: then do not
     change them while it is in use.
     """
-    begun = time.perf_counter()
     check_model("limit(model, X, y)", model, X, y)
     if isinstance(model, Factorization):
         model.potential()  # which says why there is none
+    check_tolerance(tol)
+    begun = time.perf_counter()
     if intercept or standardize:
         return _limit_in_units(model, X, y, tol, intercept, standardize, least_squares)
-    if least_squares:
-        return _least_squares_limit(model, X, y, tol)
-    if isinstance(model, LinearNetwork):
-        return _network_limit(model, X, y, tol, begun)
-    X, y = check_problem(X, y)
+    X, y = _checked(model, X, y)
     X, y = kept(X), kept(y)
-    check_tolerance(tol)
+    found = (_fitted_limit if least_squares else _limit)(model, X, y, Samples(X), tol)
+    return replace(found, seconds=time.perf_counter() - begun)
+
+
+def _checked(model: Any, X: Any, y: Any) -> tuple[Float, Float]:
+    """X and y as the model takes them, y as (N,) where there is one output."""
+    X, Y = check_network(model, X, y) if isinstance(model, LinearNetwork) else check_problem(X, y)
+    return X, Y[:, 0] if Y.ndim == 2 and Y.shape[1] == 1 else Y
+
+
+def _limit_in_units(
+    model: Any, X: Any, y: Any, tol: float, intercept: bool, standardize: bool, least_squares: bool
+) -> Limit:
+    """The limit for centred or standardized data, told for the data as they came."""
+    begun = time.perf_counter()
+    check_intercept(model, intercept)
+    X, y = _checked(model, X, y)
+    check_squares(X, y)
+    units = Units.of(X, y, intercept, standardize)
+    samples = Samples(units.divided(X), intercept, 1 + standardize)
+    inputs, targets = kept(units.features(X)), kept(units.targets(y))
+    found = (_fitted_limit if least_squares else _limit)(model, inputs, targets, samples, tol)
+    w = units.predictor(found.predictor)
+    b = units.shift(w)
+    return replace(
+        found,
+        predictor=w,
+        intercept=b if b.ndim else float(b),
+        X=kept(X),
+        y=kept(found.y + units.target),
+        seconds=time.perf_counter() - begun,
+        units=units,
+        inside=found,
+    )
+
+
+def _fitted_limit(model: Any, X: Float, y: Float, samples: Samples, tol: float) -> Limit:
+    """The limit for the part of y that X can fit: the flow does not notice the rest."""
+    if isinstance(model, Neuron) and model.slope < 1:
+        raise InputError(
+            "a leaky neuron is no linear model, and where it rests if it cannot fit the data no potential "
+            "tells: leave least_squares out, or ask tacit.flow"
+        )
+    check_squares(X, y)
+    try:
+        return _limit(model, X, y, samples, tol)
+    except InconsistentDataError:
+        fitted = samples.fittable(y)
+        share = float(np.linalg.norm(y - fitted) / np.linalg.norm(y))
+        return replace(_limit(model, X, fitted, samples, tol), unfitted=share)
+
+
+def _limit(model: Any, X: Float, y: Float, samples: Samples, tol: float) -> Limit:
+    """The limit, by equations of these samples; X and y: as a flow would see them."""
+    if isinstance(model, LinearNetwork):
+        return _network_limit(model, X, y, samples, tol)
+    begun = time.perf_counter()
     potential, targets, sign = potential_of(model, X.shape[1]), y, 0
     if isinstance(model, Neuron):
         start = as_it_ends(model, X, y)
         potential, targets, sign = start.potential(), neuron_targets(start, y), int(np.sign(start.output))
-    equations = prepare(X, targets, tol)
-    solution = _minimize(potential, equations, X.shape[1])
+    equations = samples.equations(targets, tol)
+    solution = least_potential(potential, equations, X.shape[1])
     w, nu = solution.predictor, solution.nu
     kkt = stationarity_at(potential, w, equations.rounded_slopes(nu))
     if not kkt <= tol and X.size <= _SEARCHED:  # any multipliers that certify w will do
@@ -230,71 +281,21 @@ def limit(
         tol=float(tol),
         settled=solution.settled,
         sign=sign,
+        _samples=samples,
         _equations=equations if targets is y else None,
     )
 
 
-def _limit_in_units(
-    model: Any, X: Any, y: Any, tol: float, intercept: bool, standardize: bool, least_squares: bool
-) -> Limit:
-    """The limit for centred or standardized data, told for the data as they came."""
-    begun = time.perf_counter()
-    check_intercept(model, intercept)
-    X, y = _checked(model, X, y)
-    units = Units.of(X, y, intercept, standardize)
-    found = limit(model, units.features(X), units.targets(y), tol=tol, least_squares=least_squares)
-    w = units.predictor(found.predictor)
-    b = units.shift(w)
-    error = found.error * units.rounding(X, y, w)
-    return replace(
-        found,
-        error=error,
-        converged=found.converged and error <= NEAR,
-        predictor=w,
-        intercept=b if b.ndim else float(b),
-        dual=units.multipliers(found.dual),
-        X=kept(X),
-        y=kept(found.y + units.target),
-        seconds=time.perf_counter() - begun,
-        units=units,
-        inside=found,
-        _equations=None,
-    )
-
-
-def _checked(model: Any, X: Any, y: Any) -> tuple[Float, Float]:
-    """X and y as the model takes them, y as (N,) where there is one output."""
-    X, Y = check_network(model, X, y) if isinstance(model, LinearNetwork) else check_problem(X, y)
-    check_squares(X, Y)
-    return X, Y[:, 0] if Y.ndim == 2 and Y.shape[1] == 1 else Y
-
-
-def _least_squares_limit(model: Any, X: Any, y: Any, tol: float) -> Limit:
-    """The limit for the part of y that X can fit: the flow does not notice the rest."""
-    if isinstance(model, Neuron) and model.slope < 1:
-        raise InputError(
-            "a leaky neuron is no linear model, and where it rests if it cannot fit the data no potential "
-            "tells: leave least_squares out, or ask tacit.flow"
-        )
-    X, Y = _checked(model, X, y)
-    try:
-        return limit(model, X, Y, tol=tol)
-    except InconsistentDataError:
-        fitted = fittable(X, Y)
-        share = float(np.linalg.norm(Y - fitted) / np.linalg.norm(Y))
-        return replace(limit(model, X, fitted, tol=tol), unfitted=share)
-
-
-def _network_limit(model: LinearNetwork, X: Any, y: Any, tol: float, begun: float) -> Limit:
+def _network_limit(model: LinearNetwork, X: Float, y: Float, samples: Samples, tol: float) -> Limit:
     """Of a neuron, where the network is one; otherwise the solution of least norm, where it ends there."""
-    X, Y = check_network(model, X, y)
-    check_tolerance(tol)
+    begun = time.perf_counter()
     neuron = model.as_neuron()
     if neuron is not None:
-        found = limit(neuron, X, Y[:, 0], tol=tol)
+        found = _limit(neuron, X, y, samples, tol)
         distance = checked_rank_one(found, model, neuron, tol)
         return replace(found, predictor=found.predictor[:, None], model=model, distance=distance)
-    solution, distance = least_norm(model, X, Y, tol)
+    Y = y.reshape(len(X), -1)
+    solution, distance = least_norm(model, X, Y, samples, tol)
     theta, nu = solution.predictor, solution.nu.value
     feasibility = relative_residual(X, Y, theta)
     kkt = stationarity(Quadratic(), X, theta, nu)
@@ -307,14 +308,15 @@ def _network_limit(model: LinearNetwork, X: Any, y: Any, tol: float, begun: floa
         error=solution.error,
         converged=bool(feasibility <= tol and kkt <= tol and solution.error <= NEAR),
         iterations=solution.iterations,
-        rank=len(prepare(X, Y[:, 0], tol).y),
+        rank=len(samples.equations(Y[:, 0], tol).y),
         seconds=time.perf_counter() - begun,
         model=model,
-        X=kept(X),
-        y=kept(Y if model.outputs > 1 else Y[:, 0]),
+        X=X,
+        y=y,
         tol=float(tol),
         settled=solution.settled,
         distance=distance,
+        _samples=samples,
     )
 
 
@@ -352,7 +354,8 @@ def potential_of(model: Any, features: int) -> Any:
     raise InputError(f"model must be a Tacit model or potential, got {type(model).__name__}")
 
 
-def _minimize(potential: Any, equations: Equations, features: int) -> Solution:
+def least_potential(potential: Any, equations: Equations, features: int) -> Solution:
+    """argmin of a potential subject to equations."""
     match potential:
         case L1(weight=weight):
             return least_l1(equations, np.broadcast_to(np.asarray(weight, float), (features,)))

@@ -174,7 +174,7 @@ def margin_path(
     begun = time.perf_counter()
     X, y, levels = check_levels(X, y, mu)
     units = Units.of(X, y, intercept, standardize)
-    margins = Margins.of(units.features(X), y, intercept)
+    margins = Margins.of(units, X, y)
     geometry = geometry_of(depth, model, X.shape[1])
     held = _follow(margins, geometry, levels)
     kkt = np.array(
@@ -184,8 +184,7 @@ def margin_path(
         ]
     )
     predictors = np.array([units.predictor(each.predictor) for each in held])
-    rounding = np.array([units.rounding(X, y, w) for w in predictors])
-    error = rounding * np.array([each.error for each in held])
+    error = np.array([each.error for each in held])
     return MarginPath(
         mu=levels,
         predictors=predictors,

@@ -13,26 +13,42 @@ from typing import Any
 import numpy as np
 
 from tacit.data import Float, Index
-from tacit.limits.equations import Equations, prepare
+from tacit.errors import InputError
+from tacit.limits.equations import Equations, Samples, prepare
 from tacit.numerics.pairs import Pair
 from tacit.separation import check_separable
+from tacit.units import Units
 
 _FREE = 1e4  # size of a column, beside the others, at which its coordinate is as good as free
 
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Rows z_n = y_n x_n, and the labels where there is an intercept."""
+    """Rows z_n = y_n x_n, and where there is an intercept the labels and the samples.
+
+    Beside an intercept Z is that of centred features; samples are x_n as they came, in the unit of Z, since
+    it is their last bits that tell which of them depend on others.
+    """
 
     Z: Float
     labels: Float | None = None
+    samples: Samples | None = None
 
     @classmethod
-    def of(cls, X: Float, y: Float, intercept: bool) -> Margins:
+    def of(cls, units: Units, X: Float, y: Float) -> Margins:
         """Those of labelled data that can be separated; `NotSeparableError` otherwise."""
-        unit = float(np.abs(X).max()) or 1.0
-        check_separable(np.column_stack([X, np.full(len(X), unit)]) if intercept else X, y)
-        return cls(y[:, None] * X, y if intercept else None)
+        inputs = units.features(X)
+        if not units.intercept:
+            check_separable(inputs, y)
+            return cls(y[:, None] * inputs)
+        if (y == y[0]).all():
+            raise InputError(
+                "all samples are of one class, which an intercept alone classifies; leave intercept out, or "
+                "add samples of the other class"
+            )
+        unit = float(np.abs(inputs).max()) or 1.0
+        check_separable(np.column_stack([inputs, np.full(len(X), unit)]), y)
+        return cls(y[:, None] * inputs, y, Samples(units.divided(X), True, 1 + units.standardized))
 
     def __len__(self) -> int:
         return len(self.Z)
@@ -74,15 +90,15 @@ class Margins:
 
     def equations(self, support: Index, tol: float) -> Equations:
         """The same, made fit for a solver; `InconsistentDataError` where they contradict each other."""
-        return prepare(*self.equalities(support), tol)
+        if self.labels is None or self.samples is None:
+            return prepare(self.Z[support], np.ones(len(support)), tol)
+        return replace(self.samples, X=self.samples.X[support]).equations(self.labels[support], tol)
 
     def dual(self, equations: Equations, nu: Pair, support: Index) -> Float:
         """Multipliers of all margins from those of the equations."""
-        found, dual = equations.dual(nu), np.zeros(len(self))
-        if self.labels is None:
-            dual[support] = found
-        elif len(support):
-            dual[support] = self.labels[support] * np.append(-found.sum(), found)
+        signs = 1.0 if self.labels is None else self.labels[support]
+        dual = np.zeros(len(self))
+        dual[support] = signs * equations.dual(nu)
         return dual
 
     def intercept(self, w: Float, support: Index | None = None) -> float:

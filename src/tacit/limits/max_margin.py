@@ -111,13 +111,12 @@ def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardiz
     goal = _objective(norm, X.shape[1])
     X, y = kept(X), kept(y)
     units = Units.of(X, y, intercept, standardize)
-    margins = Margins.of(units.features(X), y, intercept)
+    margins = Margins.of(units, X, y)
     found = _solve(margins, goal)
     w, dual = found.predictor, found.dual
-    pull = dual * np.abs(margins.Z).max(axis=1)
+    pull = dual * np.abs(margins.rows).max(axis=1)
     dual = np.where(pull > _NO_PULL * pull.max(), dual, 0.0)
     kkt = margin_residual(goal, margins, w, found.intercept, dual)
-    error = found.error * units.rounding(X, y, units.predictor(w))
     lists: dict[str, Any] = {
         name: units.predictor(each.T).T if name in ("face", "stationary") else each
         for name, each in found.lists.items()
@@ -128,9 +127,9 @@ def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardiz
         value=float(goal.value(w)),
         support=np.flatnonzero(dual),
         kkt=kkt,
-        error=error,
+        error=found.error,
         unique=found.unique,
-        converged=bool(found.settled and kkt <= _VOUCHED and error <= NEAR),
+        converged=bool(found.settled and kkt <= _VOUCHED and found.error <= NEAR),
         norm=goal.name if isinstance(goal, _Power) else type(goal).__name__,
         seconds=time.perf_counter() - begun,
         X=X,
@@ -313,5 +312,5 @@ def _quasi(margins: Margins, goal: _Power) -> _Found:
 
 def _error_on_support(margins: Margins, w: Float, dual: Float) -> float:
     """The forward error of a vertex: of the margins that hold it."""
-    support = np.flatnonzero(dual * np.abs(margins.Z).max(axis=1) > _NO_PULL)
+    support = np.flatnonzero(dual * np.abs(margins.rows).max(axis=1) > _NO_PULL)
     return vertex_error(margins.equations(support, 1e-6), w)

@@ -15,7 +15,7 @@ import numpy as np
 
 from tacit.data import Float, as_floats
 from tacit.errors import InputError, NoPotentialError
-from tacit.limits.equations import prepare
+from tacit.limits.equations import Samples
 from tacit.limits.imbalance import imbalance_level
 from tacit.limits.neuron import units
 from tacit.limits.radial import smallest
@@ -42,12 +42,14 @@ def check_network(model: LinearNetwork, X: Float, y: object) -> tuple[Float, Flo
     return X, targets
 
 
-def least_norm(model: LinearNetwork, X: Float, Y: Float, tol: float) -> tuple[Solution, float]:
+def least_norm(
+    model: LinearNetwork, X: Float, Y: Float, samples: Samples, tol: float
+) -> tuple[Solution, float]:
     """The solution of least norm, where the flow ends there, and how far from it at the most (spectral norm).
 
     `NoPotentialError` where that is more than the tolerance, relative to the solution.
     """
-    solution = least_norm_solution(X, Y, tol)
+    solution = least_norm_solution(samples, Y, tol)
     bound, size = distance_bound(model.inner, model.outer, X, Y), float(np.linalg.norm(solution.predictor, 2))
     rounding = _ROUNDED * float(np.abs(model.inner).max()) * float(np.abs(model.outer).max())
     if not bound <= (tol * size if size > 0 else rounding):
@@ -96,11 +98,11 @@ def _check_fit(model: LinearNetwork, X: Float, Y: Float) -> None:
         )
 
 
-def least_norm_solution(X: Float, Y: Float, tol: float) -> Solution:
+def least_norm_solution(samples: Samples, Y: Float, tol: float) -> Solution:
     """argmin ‖Θ‖ subject to X Θ = Y, one output at a time."""
     columns = []
     for y in Y.T:
-        equations = prepare(X, y, tol)
+        equations = samples.equations(y, tol)
         found = smallest(equations)
         columns.append(replace(found, nu=Pair.of(equations.dual(found.nu))))
     return Solution(
