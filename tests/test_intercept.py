@@ -276,6 +276,18 @@ def test_one_sample_moves_the_intercept_alone(name):
     assert found.intercept == pytest.approx(y[0] - X[0] @ start, rel=1e-12)
 
 
+@ends
+def test_samples_between_others_say_nothing_new(name):
+    """One at the mean of all, one at the middle of two, one twice."""
+    X, y = shifted_problem(19)
+    every, plain = np.eye(4)[[0, 1, 2, 3, 3]], tacit.limit(EVERY[name], X, y, intercept=True)
+    every = np.vstack([every, every.mean(axis=0), np.array([0.5, 0.5, 0, 0])])
+    found = tacit.limit(EVERY[name], every @ X, every @ y, intercept=True)
+    assert found.converged
+    near(found.predictor, plain.predictor)
+    assert found.intercept == pytest.approx(plain.intercept, rel=1e-9)
+
+
 def test_an_intercept_fits_one_sample_more_than_there_are_features():
     X, y = np.array([[1.0], [2.0]]), np.array([3.0, 5.0])
     with pytest.raises(tacit.InconsistentDataError):

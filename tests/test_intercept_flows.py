@@ -1,4 +1,4 @@
-"""Gradient flow of the square loss with the intercept at its best at every moment, and in divided features."""
+"""Gradient flow of the square loss with the intercept at its best at each moment, features divided or not."""
 
 import numpy as np
 import pytest
@@ -43,11 +43,11 @@ def near(found, expected, tol):
 
 
 def outputs(found, X):
-    """x_n·w(t) + b(t), (T, N) or (T, N, m)."""
-    axes = list(range(2, found.intercept.ndim + 1))
-    return np.einsum("ni,ti...->tn...", X, found.predictor) + np.expand_dims(
-        found.intercept, 1 if axes else -1
-    )
+    """x_n·w(t) + b(t), (T, N), or (T, N, m) for several outputs."""
+    instants = len(found.intercept)
+    scores = np.einsum("ni,tij->tnj", X, found.predictor.reshape(instants, X.shape[1], -1))
+    scores = scores + found.intercept.reshape(instants, 1, -1)
+    return scores[:, :, 0] if found.intercept.ndim == 1 else scores
 
 
 @every
@@ -130,10 +130,7 @@ def test_the_order_of_samples_and_constant_features_do_not_matter(name):
     X, y = problem(name, 7)
     order = np.array([2, 0, 3, 1])
     model, wider = CASES[name][0], np.insert(X, D, 0.1, axis=1)
-    if name == "neuron":
-        bigger = tacit.Neuron(1.2, np.append(BIASED[0], 0.0))
-    else:
-        bigger = model
+    bigger = tacit.Neuron(1.2, np.append(BIASED[0], 0.0)) if name == "neuron" else model
     plain = tacit.flow(model, X, y, times=TIMES, intercept=True)
     near(tacit.flow(model, X[order], y[order], times=TIMES, intercept=True).predictor, plain.predictor, 1e-9)
     found = tacit.flow(bigger, wider, y, times=TIMES, intercept=True)
@@ -161,7 +158,7 @@ def test_gradient_descent_takes_its_steps_about_the_mean(name):
 
 
 def test_the_tangent_model_has_an_intercept_too():
-    """w' = −M Xᵀ(Xw + b − y)/N with M = 8α² at the start of a diagonal network: an exponential of matrices."""
+    """w' = −M Xᵀ(Xw + b − y)/N with M = 8α², as a diagonal network has it at its start."""
     X, y = problem("diagonal", 10)
     centred, targets = X - X.mean(axis=0), y - y.mean()
     end = np.linalg.pinv(centred) @ targets
