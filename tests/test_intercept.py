@@ -42,7 +42,6 @@ POTENTIALS = {
 }
 EVERY = MODELS | POTENTIALS
 ends = pytest.mark.parametrize("name", EVERY)
-unbiased = pytest.mark.parametrize("name", [name for name in EVERY if name not in ("biased", "neuron")])
 
 
 def network(X, outputs=1):
@@ -231,73 +230,6 @@ def test_the_order_of_samples_does_not_matter(seed, name, standardize):
     near(found.dual, plain.dual[order], 1e-8)
 
 
-@pytest.mark.parametrize("constant", [0.0, 0.1, -1e3 / 3, 1e6 + 0.1])
-@pytest.mark.parametrize("standardize", [False, True])
-@pytest.mark.parametrize("samples", [3, 5, 6])
-def test_a_constant_feature_changes_nothing(samples, standardize, constant):
-    """A mean of equal numbers may be rounded: what is left of them then is no feature to learn from."""
-    X, y = shifted_problem(9, samples=samples)
-    wider = np.insert(X, 2, constant, axis=1)
-    for model in (tacit.Diagonal(2, 0.3), tacit.Diagonal(3, 0.1), tacit.UntiedDiagonal(0.3, 0.5), L1()):
-        plain, found = (tacit.limit(model, A, y, intercept=True, standardize=standardize) for A in (X, wider))
-        assert found.converged and abs(found.predictor[2] * max(1.0, abs(constant))) <= 1e-12
-        near(np.delete(found.predictor, 2), plain.predictor)
-        near(predictions(found, wider), y)
-
-
-@pytest.mark.parametrize("constant", [0.0, 0.1, -1e3 / 3, 1e6 + 0.1])
-@pytest.mark.parametrize("samples", [3, 6])
-def test_constant_features_keep_their_unit(samples, constant):
-    X, y = shifted_problem(10, samples=samples)
-    X = np.insert(X[:, :-1], 2, constant, axis=1)
-    assert units(X)[2] == 1.0
-    found, plain = (
-        tacit.limit(MODELS["deep"], X, y, standardize=True),
-        tacit.limit(MODELS["deep"], X / units(X), y),
-    )
-    near(found.predictor * units(X), plain.predictor)
-
-
-@unbiased
-def test_targets_that_are_all_the_same_need_no_weights(name):
-    X, _ = shifted_problem(12)
-    found = tacit.limit(EVERY[name], X, np.full(len(X), 0.1), intercept=True)
-    assert found.converged and np.abs(found.predictor).max() <= 1e-15
-    assert found.intercept == pytest.approx(0.1, rel=1e-14)
-
-
-@ends
-def test_one_sample_moves_the_intercept_alone(name):
-    """No weight need leave the start: x·w + b = y holds already, for some b."""
-    X, y = shifted_problem(13, samples=1)
-    start = MODELS[name].predictor() if name in ("biased", "neuron") else np.zeros(D)
-    found = tacit.limit(EVERY[name], X, y, intercept=True)
-    np.testing.assert_allclose(found.predictor, start, atol=1e-15)
-    assert found.intercept == pytest.approx(y[0] - X[0] @ start, rel=1e-12)
-
-
-@ends
-def test_samples_between_others_say_nothing_new(name):
-    """One at the mean of all, one at the middle of two, one twice."""
-    X, y = shifted_problem(19)
-    every, plain = np.eye(4)[[0, 1, 2, 3, 3]], tacit.limit(EVERY[name], X, y, intercept=True)
-    every = np.vstack([every, every.mean(axis=0), np.array([0.5, 0.5, 0, 0])])
-    found = tacit.limit(EVERY[name], every @ X, every @ y, intercept=True)
-    assert found.converged
-    near(found.predictor, plain.predictor)
-    assert found.intercept == pytest.approx(plain.intercept, rel=1e-9)
-
-
-def test_an_intercept_fits_one_sample_more_than_there_are_features():
-    X, y = np.array([[1.0], [2.0]]), np.array([3.0, 5.0])
-    with pytest.raises(tacit.InconsistentDataError):
-        tacit.limit(tacit.Diagonal(), X, y)
-    found = tacit.limit(tacit.Diagonal(), X.tolist(), y.tolist(), intercept=True)
-    np.testing.assert_allclose([*found.predictor, found.intercept], [2, 1], rtol=1e-12)
-    with pytest.raises(tacit.InconsistentDataError):
-        tacit.limit(tacit.Diagonal(), [[1.0], [2.0], [3.0]], [3.0, 5.0, 8.0], intercept=True)
-
-
 @ends
 @pytest.mark.parametrize("standardize", [False, True])
 def test_least_squares_with_a_free_intercept(name, standardize):
@@ -310,17 +242,6 @@ def test_least_squares_with_a_free_intercept(name, standardize):
     assert found.converged
     near(found.predictor, w)
     assert found.intercept == pytest.approx(b, rel=1e-9)
-
-
-def test_least_squares_of_several_solutions():
-    """Samples asked twice, with different answers: those of the means."""
-    X, y = shifted_problem(15, samples=6)
-    X = np.repeat(X[:3], 2, axis=0)
-    for model in (MODELS["diagonal"], MODELS["deep"], MODELS["biased"], L1()):
-        expected = by_differences(model, X[::2], (y[::2] + y[1::2]) / 2)
-        found = tacit.limit(model, X, y, intercept=True, least_squares=True)
-        near(found.predictor, expected.predictor)
-        assert found.intercept == pytest.approx(expected.intercept, rel=1e-9)
 
 
 def test_least_squares_of_a_network_with_several_outputs():

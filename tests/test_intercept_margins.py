@@ -276,6 +276,13 @@ def test_labels_that_only_an_intercept_separates():
     np.testing.assert_allclose(path.intercept, [-3, -3], rtol=1e-12)
 
 
+@pytest.mark.parametrize("label", [-1.0, 1.0])
+@pytest.mark.parametrize("verb", ["l1", "l2", 1.5, 0.5, tacit.Diagonal(3, 0.1), "path 2"], ids=str)
+def test_one_class_needs_no_weights(verb, label):
+    w, b = solved(verb, labelled(0)[0], np.full(5, label), intercept=True)
+    assert not w.any() and (b * label >= 1 - 1e-9).all()
+
+
 PATHS = {
     "depth 2": {},
     "depth 4": {"depth": 4},
