@@ -215,7 +215,7 @@ VERBS = st.sampled_from([*LARGER.values(), 0.5, "path 2", "path 3"])
 
 
 @given(st.integers(0, 10**6), VERBS, st.booleans(), st.floats(1, 1000))
-@examples(25)
+@examples(15)
 def test_constants_added_to_features_change_nothing(seed, verb, standardize, reach):
     X, y = labelled(seed, 4, 5, 8)
     shift = np.round(reach * np.random.default_rng(seed).standard_normal(8))  # X stays on its grid
@@ -226,7 +226,7 @@ def test_constants_added_to_features_change_nothing(seed, verb, standardize, rea
 
 
 @given(st.integers(0, 10**6), VERBS, st.booleans())
-@examples(25)
+@examples(15)
 def test_units_of_features_change_nothing_once_they_are_divided(seed, verb, intercept):
     X, y = labelled(seed, 4, 4, 8)
     X = X - (0 if intercept else X.mean(axis=0))
@@ -238,7 +238,7 @@ def test_units_of_features_change_nothing_once_they_are_divided(seed, verb, inte
 
 
 @given(st.integers(0, 10**6), VERBS)
-@examples(25)
+@examples(15)
 def test_order_names_of_classes_and_constant_features_do_not_matter(seed, verb):
     X, y = labelled(seed, 3, 4, 8)
     order = np.random.default_rng(seed).permutation(7)
