@@ -122,9 +122,9 @@ def test_sixty_digits(depth, log_scale, shift):
     found = tacit.limit(tacit.Diagonal(depth, log_scale=log_scale / depth), X, y, intercept=True)
     wrong = relative_error(found.predictor, exact)
     assert wrong <= max(10 * found.error, 1e-14)
-    assert wrong <= 1e-12 * (1 + shift / 100) and found.error <= 1e-11 * (1 + shift / 100)
+    assert wrong <= 1e-12 * (1 + shift / 100) and found.error <= 1e-10 * (1 + shift / 100)
     b = float(np.mean(y.astype(object) - X.astype(object) @ exact))
-    assert found.intercept == pytest.approx(b, abs=1e-12 * (1 + shift**2 / 100))
+    assert found.intercept == pytest.approx(b, abs=1e-12 * (1 + shift))
 
 
 @pytest.mark.parametrize("name", ["quadratic", "metric"])
@@ -188,7 +188,7 @@ def test_leaky_neurons_take_units_but_no_intercept():
 
 
 @given(st.integers(0, 10**6), st.sampled_from(sorted(EVERY)), st.booleans(), st.floats(1, 1000))
-@examples(40)
+@examples(25)
 def test_constants_added_to_features_and_targets_change_nothing(seed, name, standardize, size):
     X, y = shifted_problem(seed, samples=1 + seed % 5)
     rng = np.random.default_rng(seed)
@@ -207,7 +207,7 @@ def test_constants_change_nothing_for_networks(outputs):
 
 
 @given(st.integers(0, 10**6), st.sampled_from(sorted(EVERY)), st.booleans())
-@examples(40)
+@examples(25)
 def test_units_of_features_change_nothing_once_they_are_divided(seed, name, intercept):
     X, y = shifted_problem(seed)
     unit, new = 10 ** np.random.default_rng(seed).uniform(-5, 5, D), new_inputs(X, seed)
@@ -218,7 +218,7 @@ def test_units_of_features_change_nothing_once_they_are_divided(seed, name, inte
 
 
 @given(st.integers(0, 10**6), st.sampled_from(sorted(EVERY)), st.booleans())
-@examples(30)
+@examples(25)
 def test_the_order_of_samples_does_not_matter(seed, name, standardize):
     X, y = shifted_problem(seed)
     order, new = np.random.default_rng(seed).permutation(len(X)), new_inputs(X, seed)
