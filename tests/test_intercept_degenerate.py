@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from intercept_oracles import by_differences, raw, raw_flow, shifted_problem, units
+from intercept_oracles import between, by_differences, pairs, raw, raw_flow, shifted_problem, units
 from test_intercept import EVERY, MODELS, D, near, predictions
+from test_intercept_margins import SMALL, check, free
 
 import tacit
-from tacit.potentials import L1
+from tacit.potentials import L1, Hypentropy, Power, Quadratic
 
 ends = pytest.mark.parametrize("name", EVERY)
 unbiased = pytest.mark.parametrize("name", [name for name in EVERY if name not in ("biased", "neuron")])
@@ -151,6 +152,25 @@ def test_a_straight_line_through_points_at_equal_distances(grid, least_squares):
         margin = tacit.max_margin(X, labels, norm, intercept=True)
         expected = [2 / (high - low), -(high + low) / (high - low)]
         np.testing.assert_allclose([*margin.predictor, margin.intercept], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("norm", [1.5, Hypentropy(-3.0), Quadratic(2.0), Power(1.5)], ids=str)
+@pytest.mark.parametrize("name", SMALL)
+def test_margins_of_few_samples_in_other_norms(name, norm):
+    X, y = SMALL[name]
+    found, Z = free(X, y, norm), pairs(X, y)
+    check(found, X, y, norm)
+    near(found.predictor, tacit.max_margin(Z, np.ones(len(Z)), norm).predictor)
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+@pytest.mark.parametrize("name", SMALL)
+def test_paths_of_few_samples(name, depth):
+    (X, y), mu = SMALL[name], [10.0, 0.1, 1e-4]
+    found, Z = tacit.margin_path(X, y, mu, depth=depth, intercept=True), pairs(X, y)
+    assert found.converged.all() and np.abs(found.duals @ y).max() <= 1e-9 * found.duals.max()
+    near(found.predictors, tacit.margin_path(Z, np.ones(len(Z)), mu, depth=depth).predictors)
+    near(found.intercept, between(X, y, found.predictors))
 
 
 def test_features_that_are_all_constant_leave_the_intercept_alone():
