@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from tacit.limits.interpolation import Limit, as_separable, least_potential, lim
 from tacit.limits.normal import weighted_gram
 from tacit.limits.separable import kernel_solution
 from tacit.models.model import check_model
-from tacit.potentials import L1, Quadratic
+from tacit.potentials import L1, NeuronPotential, Power, Quadratic
 from tacit.potentials.arrays import quiet
 from tacit.regimes_connected import connected_ends, is_connected, kernel_turning
 
@@ -27,7 +27,8 @@ class Regime:
     """Which end of the scale a limit is close to.
 
     name: "kernel", "rich" ("anti-kernel" for neurons and linear networks) or "intermediate"; "unknown" of a
-    limit that has not converged, or whose ends floats cannot hold, and then all numbers are NaN.
+    limit that has not converged, whose ends floats cannot hold, or whose potential has no scale, and then all
+    numbers are NaN.
     distance_to_kernel and distance_to_rich: `relative_distance` of the limit to those at infinite and at zero
     scale (the minimum of the tangent kernel's norm, and of the norm that rich_end names: ℓ1 for diagonal
     networks, weighted for deep ones with a profile, ℓ2 for neurons and linear networks; the kernel end of
@@ -57,6 +58,8 @@ class Regime:
 
     def summary(self) -> str:
         """The regime in a line."""
+        if self.name == "unknown" and not self.rich_end:
+            return "none: this potential has no scale, and so no ends"
         if self.name == "unknown":
             return "not known: it is told by the limit and its two ends, and one of them is not vouched for"
         if max(self.distance_to_kernel, self.distance_to_rich) < 1e-9:
@@ -99,6 +102,8 @@ def regime_of(result: Limit) -> Regime:
     connected = is_connected(result.model)
     rich_end = "ℓ2 (least norm)" if connected else "ℓ1"
     unknown = Regime("unknown", math.nan, math.nan, math.nan, rich_end)
+    if isinstance(getattr(result.model, "potential", result.model), NeuronPotential | Power):
+        return replace(unknown, rich_end="")
     if not result.converged:
         return unknown
     try:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tacit.limits.interpolation import Limit
     from tacit.limits.margin_path import MarginPath
     from tacit.limits.max_margin import Margin
+    from tacit.units import Units
 
 _NAMED = 6  # features in a summary
 
@@ -33,7 +34,7 @@ def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
         "model": describe() if describe else type(result.model).__name__,
         "limit": f"{_norms(w)}   {carriers(w.ravel())}",
         **_intercept(result, result.intercept),
-        "features": top_features(w, names),
+        "features": top_features(w, names, result.units),
         "regime": result.regime.summary(),
         "certificate": (
             f"stationarity {result.stationarity:.0e}   feasibility {result.feasibility:.0e}   "
@@ -68,7 +69,7 @@ def flow_report(result: Trajectory, names: Sequence[str] | None = None) -> str:
         "time": f"{_exponential(result.log_time[-1])}, recorded at {_count(len(result.accuracy), 'instant')}",
         "predictor": f"{_norms(w)}   {carriers(w.ravel())}",
         **_intercept(result, result.intercept[-1]),
-        "features": top_features(w, names),
+        "features": top_features(w, names, result.units),
         "fit": _fit(result),
         "kernel": f"the tangent kernel has turned by {result.final_kernel_distance:.3g} (1 − cos)",
         "conserved": _conserved(result),
@@ -88,7 +89,7 @@ def margin_report(result: Margin, names: Sequence[str] | None = None) -> str:
         "norm": f"{result.norm}, {result.value:.6g} at margin 1",
         "predictor": f"{_norms(w)}   {carriers(w)}",
         **_intercept(result, result.intercept),
-        "features": top_features(w, names),
+        "features": top_features(w, names, result.units),
         "support": f"{_count(len(result.support), 'sample')} of {samples:,}",
         "solutions": _solutions(result),
         "certificate": f"KKT residual {result.kkt:.0e}   error {result.error:.0e}   "
@@ -109,12 +110,12 @@ def _units(result: Any) -> dict[str, str]:
 
 
 def _intercept(result: Any, b: Any) -> dict[str, str]:
-    """b of f(x) = w·x + b, where there is one; of several outputs a few."""
+    """b of f(x) = w·x + b, where there is one; of several, the first few."""
     if result.units is None or not result.units.intercept:
         return {}
     values = np.ravel(b)
     told = ", ".join(f"{each:.6g}" for each in values[:_NAMED]) + (", …" if len(values) > _NAMED else "")
-    return {"intercept": f"{told}, in no potential"}
+    return {"intercept": f"{told} (free, and not in the potential)"}
 
 
 def _solutions(result: Margin) -> str:
@@ -146,7 +147,9 @@ def path_report(result: MarginPath, scale: float = 1.0, names: Sequence[str] | N
         f"{result.mu[first]:.4g} to {result.mu[last]:.4g}",
         "from": _held(result, first),
         "to": _held(result, last),
-        "features": f"{top_features(result.predictors[last], names)} at μ = {result.mu[last]:.4g}",
+        **_intercept(result, result.intercept[[first, last]]),
+        "features": f"{top_features(result.predictors[last], names, result.units)} "
+        f"at μ = {result.mu[last]:.4g}",
         "kernel end": _near_kernel(result, scale),
         "rich end": _near_rich(result, scale),
         **_support_changes(result),
@@ -268,12 +271,13 @@ def _norms(w: Float) -> str:
     return "   ".join(f"‖w‖{mark} {size:.4g}" for mark, size in zip("₁₂", sums, strict=True))
 
 
-def top_features(w: Float, names: Sequence[str] | None = None) -> str:
+def top_features(w: Float, names: Sequence[str] | None = None, units: Units | None = None) -> str:
     """The largest coordinates by name, in order, six of those that carry 99% of ‖w‖₁ at most.
 
-    w: one number for each feature, or a row of them, which count as `name[0]`, `name[1]`, ….
+    w: one number for each feature, or a row of them, which count as `name[0]`, `name[1]`, …. units: of
+    standardized features, in which their order is that of what they contribute.
     """
-    sizes = np.abs(w).ravel()
+    sizes = np.abs(w if units is None else units.inside(w)).ravel()
     if not sizes.any():
         return "none: all coordinates are 0"
     order = np.argsort(-sizes, kind="stable")[:_NAMED]

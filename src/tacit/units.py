@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data import Float, as_floats, as_labels
 from tacit.errors import InputError
 from tacit.models import Neuron
 
 _CONSTANT = 8 * float(np.finfo(np.float64).eps)  # deviation, relative to the size, that is rounding
+_FITTED = 1e-10  # relative residual that is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +61,15 @@ class Units:
 
     def predictor(self, w: Float) -> Float:
         """What the solver found, for the features as they came; of any number of outputs."""
+        return np.asarray(w / self._scale_of(w))
+
+    def inside(self, w: Float) -> Float:
+        """A predictor for the features as they came, as the solver has it."""
+        return np.asarray(w * self._scale_of(w))
+
+    def _scale_of(self, w: Float) -> Float:
         outputs = (1,) * (w.ndim - self.scale.ndim)
-        return np.asarray(w / self.scale.reshape(*self.scale.shape, *outputs))
+        return self.scale.reshape(*self.scale.shape, *outputs)
 
     def shift(self, w: Float) -> Float:
         """The intercept that belongs to a predictor for the features as they came."""
@@ -81,6 +89,31 @@ def check_intercept(model: Any, intercept: bool) -> None:
             "a leaky neuron bends at 0, so that centred features give another model and not an intercept: "
             "leave intercept out, or add a column of ones, which then is a feature like any other"
         )
+
+
+def in_units(X: Float, y: Any, intercept: bool, standardize: bool) -> tuple[Float, Any]:
+    """Data whose plain problem is that of X and y beside an intercept, or with standardized features.
+
+    Centred samples are dependent, and of which numbers they are the rounding cannot be seen any more: they
+    are turned to the axes of their range, where every flow on the square loss is the same but for its clock.
+    """
+    if not (intercept or standardize):
+        return X, y
+    units = Units.of(X, np.zeros(len(X)), False, standardize)
+    if not intercept:
+        return units.features(X), y
+    try:
+        targets = as_floats(y, "y", ndim=(1,))
+    except InputError:
+        targets = as_labels(y, "an intercept")
+    inputs, targets = units.divided(deviations(X)), deviations(targets)
+    basis, sizes, _ = np.linalg.svd(inputs, full_matrices=False)
+    rank = int((sizes > max(X.shape) * _CONSTANT * np.abs(units.divided(X)).max()).sum())
+    axes = basis[:, :rank].T
+    left = targets - axes.T @ (axes @ targets)
+    if rank == 0 or np.linalg.norm(left) > _FITTED * np.linalg.norm(targets):
+        return inputs, targets
+    return axes @ inputs, axes @ targets
 
 
 def deviations(values: Float) -> Float:

@@ -12,6 +12,7 @@ from tacit.commands.options import (
     FAILED,
     add_command,
     add_data,
+    add_units,
     json_file,
     read_data,
     source,
@@ -51,6 +52,12 @@ def add(commands: Any) -> Any:
     )
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
+    add_units(
+        command,
+        "ask about centred features and targets, which is regression with a free intercept; theorems about "
+        "classification have none",
+        "ask about features divided by their standard deviation",
+    )
     command.add_argument("--only", metavar="KEY", help="a paper, or one theorem of it (default: all)")
     command.add_argument(
         "--with",
@@ -85,11 +92,14 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.outputs import claim_all, write_json
     from tacit.progress import progress
     from tacit.theorems.sharing import sharing
+    from tacit.units import check_intercept, in_units
 
     chosen = _chosen(options.only)
     parameters = _parameters(options.parameters, chosen)
     table = read_data(options, classes=True)
-    model = model_of(options, table.X)
+    X, y = in_units(table.X, table.y, options.intercept, options.standardize)
+    model = model_of(options, X)
+    check_intercept(model, options.intercept)
     claim_all(json_file(options))
     verdicts: list[Any] = []
     refused: dict[str, TacitError] = {}
@@ -97,7 +107,7 @@ def _run(options: argparse.Namespace) -> int:
         for each in progress(chosen, "theorems"):
             taken = {name: value for name, value in parameters.items() if name in each.options}
             try:
-                verdicts.append(each.ask(model=model, X=table.X, y=table.y, **taken))
+                verdicts.append(each.ask(model=model, X=X, y=y, **taken))
             except TacitError as error:
                 if any(str(error).startswith(f"{name} ") for name in taken):
                     raise  # a value that was asked for is what is wrong, not the data
@@ -105,7 +115,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.json != "-":
         print(report(repr(model), verdicts, refused, everything=options.all))
     if options.json is not None:
-        content = {**source(options, table), "model": repr(model)}
+        asked = {"intercept": options.intercept, "standardize": options.standardize}
+        content = {**source(options, table), "model": repr(model), **asked}
         found = {
             "parameters": parameters,
             "verdicts": [verdict.to_dict() for verdict in verdicts],

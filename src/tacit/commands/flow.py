@@ -15,6 +15,7 @@ from tacit.commands.options import (
     INTERRUPTED,
     add_command,
     add_data,
+    add_units,
     claim_outputs,
     numbers,
     read_data,
@@ -42,6 +43,7 @@ def add(commands: Any) -> Any:
     )
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
+    add_units(command, "f(x) = w·x + b, with b at its best at every moment (square loss)")
     _add_instants(command)
     _add_ways(command)
     _add_outputs(command)
@@ -127,6 +129,8 @@ def _flow(options: argparse.Namespace, model: Any, table: Any) -> Any:
         linearized=options.linearized,
         method=options.method,
         step=options.step,
+        intercept=options.intercept,
+        standardize=options.standardize,
     )
 
 

@@ -6,7 +6,16 @@ import argparse
 from typing import Any
 
 from tacit.commands.models import add_model, model_of
-from tacit.commands.options import DONE, FAILED, add_command, add_data, claim_outputs, read_data, source
+from tacit.commands.options import (
+    DONE,
+    FAILED,
+    add_command,
+    add_data,
+    add_units,
+    claim_outputs,
+    read_data,
+    source,
+)
 
 
 def add(commands: Any) -> Any:
@@ -21,12 +30,14 @@ def add(commands: Any) -> Any:
         epilog="examples:\n"
         "  tacit limit genes.csv --target response --depth 2 --scale 1e-3\n"
         "  tacit limit genes.csv --target response --depth 3 --scale 0.05 --plot limit.png\n"
+        "  tacit limit spectra.csv --target octane --scale 1e-3 --intercept --standardize\n"
         "  tacit limit data.npz --model untied --scale 1e-4 --shape 0.9 --json -\n"
         "  tacit limit data.npz --model neuron --scale 0.1 --shape 0.5 --slope 0.2\n"
         "  tacit limit data.npz --model linear --start balanced --std 0.1",
     )
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
+    add_units(command, "fit X w + b = y: b is free, and no part of what is kept small")
     command.add_argument("--tol", type=float, default=1e-10, help="tolerance (default: %(default)s)")
     command.add_argument(
         "--least-squares",
@@ -45,7 +56,15 @@ def _run(options: argparse.Namespace) -> int:
     table = read_data(options)
     model = model_of(options, table.X)
     claim_outputs(options)
-    result = limit(model, table.X, table.y, tol=options.tol, least_squares=options.least_squares)
+    result = limit(
+        model,
+        table.X,
+        table.y,
+        tol=options.tol,
+        intercept=options.intercept,
+        standardize=options.standardize,
+        least_squares=options.least_squares,
+    )
     speak = options.json != "-"
     if speak:
         print(result.summary(table.features))

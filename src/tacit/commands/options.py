@@ -72,6 +72,17 @@ def add_data(command: Any) -> None:
     command.add_argument("--target", metavar="COL", help="the column to predict (all others are features)")
 
 
+def add_units(command: Any, intercept: str, standardize: str = "") -> None:
+    """--intercept and --standardize; the texts say what they mean here."""
+    command.add_argument("--intercept", action="store_true", help=intercept)
+    command.add_argument(
+        "--standardize",
+        action="store_true",
+        help=standardize
+        or "start the weights of features divided by their standard deviation; the result is for your units",
+    )
+
+
 def read_data(options: argparse.Namespace, classes: bool = False) -> Table:
     """The table that DATA and --target name; what had to be assumed to read it is told."""
     from tacit.tables import read_table

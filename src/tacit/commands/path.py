@@ -11,11 +11,13 @@ from tacit.commands.options import (
     FAILED,
     add_command,
     add_data,
+    add_units,
     claim_outputs,
     numbers,
     read_data,
     source,
 )
+from tacit.errors import InputError
 
 
 def add(commands: Any) -> Any:
@@ -33,11 +35,18 @@ def add(commands: Any) -> Any:
         epilog="examples:\n"
         "  tacit path cells.csv --target label --mu 10:1e-6:50\n"
         "  tacit path cells.csv --target label --depth 3 --sweeping --plot path.png\n"
+        "  tacit path cells.csv --target label --intercept --standardize\n"
         "  tacit path cells.csv --target label --model untied --scale 0.1 --shape 0.9\n"
         "  tacit path cells.csv --target label --mu 1,0.1,0.01 --json -",
     )
     add_data(command)
     add_model(command, ("diagonal", "untied"))
+    add_units(
+        command,
+        "margins of w·x + b: b is free, and no part of what is kept small",
+        "measure w by the weights of features divided by their standard deviation; the result is for your "
+        "units",
+    )
     command.add_argument(
         "--mu",
         type=numbers,
@@ -62,7 +71,19 @@ def _run(options: argparse.Namespace) -> int:
     claim_outputs(options)
     model = model_of(options, table.X)
     depth, scale = getattr(model, "depth", 2), model.predictor_scale
-    found = margin_path(table.X, table.y, options.mu, depth=depth)
+    if options.sweeping and (options.intercept or options.standardize):
+        raise InputError(
+            "--sweeping is the limit of flows, which have no --intercept, and it takes features as they are; "
+            "leave it out, or leave out --intercept and --standardize"
+        )
+    found = margin_path(
+        table.X,
+        table.y,
+        options.mu,
+        depth=depth,
+        intercept=options.intercept,
+        standardize=options.standardize,
+    )
     sweeping = sweeping_path(table.X, table.y, options.mu, depth=depth) if options.sweeping else None
     speak = options.json != "-"
     if speak:
