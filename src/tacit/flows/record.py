@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,9 @@ _POINTS = 200  # at most
 _FILLED = 160  # states added within the first segments, of which no more are held
 _PATIENCE = 5000
 
+_NEARLY = 1e-10  # to which the clock of a mark is found from rough states
+_ASIDE = 1e-3  # of a segment, for the slope there
+_SECANTS = 6
 _RISE = 1e-3  # of a residual, that its rounding and that of the clock may explain
 
 Seen = tuple[Any, float]  # a state and what the gauge says of it
@@ -144,17 +147,20 @@ class _Reader:
 
     segment: Segment
     gauge: Callable[[Any], float]
+    last: tuple[float, Seen] | None = None  # what was read last, which is likely to be asked for again
 
     def __call__(self, clock: float) -> Seen:
-        state = self.segment.state(clock)
-        return state, self.gauge(state)
+        if self.last is None or self.last[0] != clock:
+            state = self.segment.state(clock)
+            self.last = clock, (state, self.gauge(state))
+        return self.last[1]
 
     def locate(self, target: float) -> tuple[Seen, _Reader]:
         """The state at which the gauge reaches the target, and a reader of the segment up to there."""
-        start, end, discrete = self.segment.start, self.segment.end, self.segment.discrete
+        discrete = self.segment.discrete
         clock = float(self._first_step(target) if discrete else self._root(target))
-        seen = self(clock) if discrete else (self.segment.state(clock), target)
-        return seen, _Reader(Segment(start, min(clock, end), self.segment.state, discrete), self.gauge)
+        seen = self(clock) if discrete else (self(clock)[0], target)
+        return seen, _Reader(replace(self.segment, end=min(clock, self.segment.end)), self.gauge)
 
     def _root(self, target: float) -> float:
         start, end = self.segment.start, self.segment.end
@@ -170,7 +176,27 @@ class _Reader:
             far = self(clock)[1] - target
             return _bounded(far) if endless else far
 
+        near = self._near(target) if self.segment.rough is not None and not endless else None
+        if near is not None:
+            noise = 2 * tight * max(1.0, abs(target))
+            clock = _polished(excess, *near, noise, self.segment)
+            if clock is not None:
+                return clock
         return float(brentq(excess, start, end, xtol=1e-300, rtol=tight))
+
+    def _near(self, target: float) -> tuple[float, float] | None:
+        """Where rough states reach the target, and how fast the gauge rises there."""
+        start, end, rough = self.segment.start, self.segment.end, self.segment.rough
+
+        def excess(clock: float) -> float:
+            assert rough is not None
+            return self.gauge(rough(clock)) - target
+
+        if not excess(start) < 0 < excess(end):
+            return None
+        clock = float(brentq(excess, start, end, rtol=_NEARLY))
+        aside = clock + (_ASIDE if clock < (start + end) / 2 else -_ASIDE) * (end - start)
+        return clock, (excess(aside) - excess(clock)) / (aside - clock)
 
     def _first_step(self, target: float) -> int:
         """The first of the steps at or beyond the target, by bisection; the last one is."""
@@ -179,6 +205,25 @@ class _Reader:
             middle = (low + high) // 2
             low, high = (low, middle) if self(middle)[1] >= target else (middle, high)
         return high
+
+
+def _polished(
+    excess: Callable[[float], float], clock: float, slope: float, noise: float, segment: Segment
+) -> float | None:
+    """The root near a clock, by secants of which the first has the slope given; None if they lead away."""
+    here = excess(clock)
+    for _ in range(_SECANTS):
+        if abs(here) <= noise:
+            return clock
+        following = clock - here / slope if slope > 0 else math.nan
+        if not segment.start <= following <= segment.end:
+            return None
+        there = excess(following)
+        if not abs(there) < abs(here) / 2:
+            return None
+        slope = (there - here) / (following - clock)
+        clock, here = following, there
+    return None
 
 
 def _bounded(excess: float) -> float:

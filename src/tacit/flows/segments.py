@@ -41,13 +41,15 @@ class Rest(Stall):
 class Segment:
     """A stretch of the flow's own clock, with the state at every instant of it.
 
-    discrete: the clock counts steps, and there is nothing between them.
+    discrete: the clock counts steps, and there is nothing between them. rough: nearly the state, where that
+    is much faster than the state itself.
     """
 
     start: float
     end: float
     state: Callable[[float], Any]
     discrete: bool = False
+    rough: Callable[[float], Any] | None = None
 
 
 @dataclass(frozen=True)

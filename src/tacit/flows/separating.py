@@ -179,7 +179,7 @@ class SeparatingFlow:
                     "each to a largest entry of about 1"
                 )
             piece = _Piece(self.loss, path, step, log_time, self.rtol)
-            yield Segment(0.0, step.h, piece.state)
+            yield Segment(0.0, step.h, piece.state, rough=piece.rough)
             log_time = piece.state(step.h).tell()
             path, rates, last, h = path.moved(step.theta[-1]), step.q[-1], step, step.next_h
 
@@ -207,6 +207,12 @@ class _Piece:
         if step is None:
             return self._march(clock)
         return MirrorState(self.path.margins(step.theta[-1])[1], step.q[-1], partial(self._log_time, step))
+
+    @quiet
+    def rough(self, clock: float) -> MirrorState:
+        """Nearly the state at an instant of the step: that of its polynomial, which is off the equations."""
+        part = collocation.part(self.step, min(clock / self.step.h, 1.0))
+        return MirrorState(self.path.margins(part.theta[-1])[1], part.q[-1], partial(self._log_time, part))
 
     def _march(self, clock: float) -> MirrorState:
         """The state at an instant of the step, reached by several shorter ones."""
