@@ -14,7 +14,9 @@ from tacit.commands import check, demo, flow, limit, path, reproduce
 from tacit.commands.interrupts import ending_at_once, say_interrupted
 from tacit.commands.letters import write_anything
 from tacit.commands.options import BAD_INPUT, DONE, FAILED, INTERRUPTED
+from tacit.commands.stopwatch import begun
 from tacit.errors import NotConvergedError, TacitError
+from tacit.progress import announcing
 
 _COMMANDS = (limit, flow, path, check, reproduce, demo)
 
@@ -36,8 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     write_anything()
     try:
         with ending_at_once():
+            started = begun()
             options = _parse(arguments)
-            status = options.run(options)
+            options.begun = started
+            with announcing():
+                status = options.run(options)
             _flush()
             return int(status)
     except KeyboardInterrupt:

@@ -6,6 +6,8 @@ import math
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -13,11 +15,41 @@ T = TypeVar("T")
 _PATIENCE = 1.0  # seconds before a bar appears
 
 
+_LOOK = 3.0  # seconds after which the time for all items is estimated
+_LONG = 1800.0  # seconds from which on people are told of it
+_told: ContextVar[bool] = ContextVar("told", default=False)
+
+
+@contextmanager
+def announcing() -> Iterator[None]:
+    """As long as this lasts, work that will take long says so on standard error, terminal or not."""
+    token = _told.set(True)
+    try:
+        yield
+    finally:
+        _told.reset(token)
+
+
 def progress(items: Sequence[T], label: str = "") -> Iterable[T]:
     """The items, with a bar while they are worked through if standard error is a terminal."""
-    if not _watched():
-        return items
-    return _with_bar(items, label)
+    shown = _with_bar(items, label) if _watched() else items
+    return _announced(shown, len(items), label) if _told.get() else shown
+
+
+def _announced(items: Iterable[T], count: int, label: str) -> Iterator[T]:
+    """The items, and a line as soon as they are seen to take more than half an hour."""
+    begun, told = time.monotonic(), False
+    for done, item in enumerate(items):
+        spent = time.monotonic() - begun
+        if not told and done and spent > _LOOK:
+            told = True
+            if (left := spent / done * (count - done)) > _LONG:
+                print(
+                    f"tacit: {label or 'this'}: {done:,} of {count:,} took {spent:.0f} s, and the others "
+                    f"will take about {left / 3600:.1f} hours; Ctrl-C stops",
+                    file=sys.stderr,
+                )
+        yield item
 
 
 def _watched() -> bool:

@@ -17,6 +17,7 @@ from tacit.commands.options import (
     read_data,
     source,
 )
+from tacit.commands.stopwatch import waited
 from tacit.errors import InconsistentDataError, InputError, NotConvergedError, TacitError
 
 _PARAMETERS = """parameters for --with:
@@ -114,6 +115,7 @@ def _run(options: argparse.Namespace) -> int:
                 refused[each.key] = error
     if options.json != "-":
         print(report(repr(model), verdicts, refused, everything=options.all))
+        print(f"({waited(options)})")
     if options.json is not None:
         asked = {"intercept": options.intercept, "standardize": options.standardize}
         content = {**source(options, table), "model": repr(model), **asked}

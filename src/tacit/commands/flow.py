@@ -21,6 +21,7 @@ from tacit.commands.options import (
     read_data,
     source,
 )
+from tacit.commands.stopwatch import waited
 from tacit.errors import InputError, Interrupted
 
 
@@ -162,3 +163,5 @@ def _report(options: argparse.Namespace, table: Any, result: Any) -> None:
         path = result.plot(options.plot, clock=options.clock, names=table.features)
         if speak:
             print(f"  figure     {path}")
+    if speak:
+        print(f"  waited     {waited(options)}")

@@ -16,6 +16,7 @@ from tacit.commands.options import (
     read_data,
     source,
 )
+from tacit.commands.stopwatch import waited
 
 
 def add(commands: Any) -> Any:
@@ -77,4 +78,6 @@ def _run(options: argparse.Namespace) -> int:
         path = draw_limit(result, table.features, options.plot)
         if speak:
             print(f"  figure       {path}")
+    if speak:
+        print(f"  waited       {waited(options)}")
     return DONE if result.converged else FAILED

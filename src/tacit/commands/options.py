@@ -6,6 +6,7 @@ import argparse
 import math
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -87,7 +88,9 @@ def read_data(options: argparse.Namespace, classes: bool = False) -> Table:
     """The table that DATA and --target name; what had to be assumed to read it is told."""
     from tacit.tables import read_table
 
+    begun = time.perf_counter()
     table = read_table(options.data, options.target, classes=classes)
+    options.reading = time.perf_counter() - begun
     if table.assumed:
         where = "standard input" if options.data == "-" else options.data
         print(f"tacit: assumed of {where}: {'; '.join(table.assumed)}", file=sys.stderr)

@@ -17,6 +17,7 @@ from tacit.commands.options import (
     read_data,
     source,
 )
+from tacit.commands.stopwatch import waited
 from tacit.errors import InputError
 
 
@@ -101,4 +102,6 @@ def _run(options: argparse.Namespace) -> int:
         picture = draw_path(found, options.plot, names=table.features, sweeping=sweeping, model=model)
         if speak:
             print(f"  figure      {picture}")
+    if speak:
+        print(f"  waited      {waited(options)}")
     return DONE if found.converged.all() else FAILED
