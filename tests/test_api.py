@@ -61,15 +61,16 @@ def test_public_names_are_these():
 @pytest.mark.parametrize(
     ("function", "signature"),
     [
-        (tacit.limit, "model, X, y, *, tol, least_squares"),
+        (tacit.limit, "model, X, y, *, tol, intercept, standardize, least_squares"),
         (tacit.regime, "model, X, y"),
-        (tacit.max_margin, "X, y, norm"),
-        (tacit.margin_path, "X, y, mu, *, depth, model"),
+        (tacit.max_margin, "X, y, norm, *, intercept, standardize"),
+        (tacit.margin_path, "X, y, mu, *, depth, model, intercept, standardize"),
         (tacit.sweeping_path, "X, y, mu, *, depth, model"),
         (tacit.support_stability, "X, y, *, depth, model, down_to"),
         (
             tacit.flow,
-            "model, X, y, *, loss, until, at, times, rtol, linearized, method, step, most_steps",
+            "model, X, y, *, loss, until, at, times, rtol, linearized, method, step, most_steps, "
+            "intercept, standardize",
         ),
         (tacit.Neuron, "output, weights, slope"),
         (tacit.Neuron.from_scale, "scale, shape, direction, sign, slope"),

@@ -50,7 +50,9 @@ def test_shapes_and_definitions(name, loss):
 def test_instants_lie_where_the_loss_falls_also_if_most_steps_creep_at_the_end(seed):
     rng = np.random.default_rng(seed)
     inputs = rng.normal(size=(6, 20)) * np.geomspace(1, 1e-2, 20)
-    run = tacit.flow(tacit.Diagonal(depth=2, scale=1.0), inputs, inputs @ rng.normal(size=20))
+    run = tacit.flow(
+        tacit.Diagonal(depth=2, scale=1.0), inputs, inputs @ rng.normal(size=20), method="parameters"
+    )
     assert run.steps > 2 * len(run.accuracy) and len(run.accuracy) == 200
     gained = np.log1p(run.accuracy - run.accuracy[0])
     # half of the instants, spread evenly over the gain, would be this far apart; twice that is let pass

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import roots_jacobi, wrightomega
+from scipy.special import wrightomega
 
 from tacit.data import Float, Index
+from tacit.flows.radau import LAGRANGE, ORDER, POWERS, STAGES, A, C
 from tacit.potentials.arrays import quiet
 
 
@@ -21,16 +22,10 @@ def _real_eigenvalue(matrix: Any) -> float:
     return float(values[np.abs(values.imag).argmin()].real)
 
 
-_STAGES = 5
-_POWERS = np.arange(_STAGES)
-_C = np.append((roots_jacobi(_STAGES - 1, 1, 0)[0] + 1) / 2, 1.0)
-_LAGRANGE = np.linalg.inv(np.vander(_C, _STAGES, increasing=True))  # coefficients of the stages' polynomials
-_A = (_C[:, None] ** (_POWERS + 1) / (_POWERS + 1)) @ _LAGRANGE
-_DIAGONAL = np.diag(_A)[:, None]
-_REAL = _real_eigenvalue(np.linalg.inv(_A))
-_EMBEDDED = (1 / (_POWERS + 1) - (_POWERS == 0) / _REAL) @ _LAGRANGE  # weights of the stages
-_ERROR = _REAL * np.linalg.solve(_A.T, _EMBEDDED - _A[-1])  # the embedded formula, of order 5
-_ORDER = -1 / (_STAGES + 1)  # of the error, as a power of the length of a step
+_DIAGONAL = np.diag(A)[:, None]
+_REAL = _real_eigenvalue(np.linalg.inv(A))
+_EMBEDDED = (1 / (POWERS + 1) - (POWERS == 0) / _REAL) @ LAGRANGE  # weights of the stages
+_ERROR = _REAL * np.linalg.solve(A.T, _EMBEDDED - A[-1])  # the embedded formula, of order 5
 _ITERATIONS, _ATTEMPTS = 10, 120
 _SMALLEST = 1e-250
 _CHANGE = np.log(10.0)  # of a logarithm of q within a step, at which the step may cross a kink
@@ -51,8 +46,8 @@ class Step:
 
     def at(self, fraction: Float) -> Float:
         """θ at fractions of the step, from the collocation polynomial."""
-        powers = fraction[..., None] ** (_POWERS + 1) / (_POWERS + 1)
-        return self.h * (powers @ _LAGRANGE) @ self.q
+        powers = fraction[..., None] ** (POWERS + 1) / (POWERS + 1)
+        return self.h * (powers @ LAGRANGE) @ self.q
 
 
 @quiet
@@ -74,10 +69,10 @@ def step(path: Any, loss: Any, rates: Float, h: float, last: Step | None, rtol: 
             h *= 0.25
             continue
         q = np.exp(log_q)
-        theta = h * (_A @ q)
+        theta = h * (A @ q)
         error = _error(path, loss, q, theta, rates, h) / rtol
         if not error <= 1:
-            h *= max(0.1, 0.9 * error**_ORDER) if np.isfinite(error) else 0.1
+            h *= max(0.1, 0.9 * error**ORDER) if np.isfinite(error) else 0.1
             continue
         found = Step(h, log_q, q, theta, rates, max(error, 1e-2), h * _growth(error, h, last))
         if not _across_a_kink(path, found, rtol) or _confirmed(path, loss, found, rtol):
@@ -113,8 +108,8 @@ def _confirmed(path: Any, loss: Any, whole: Step, rtol: float) -> bool:
 
 def part(step: Step, fraction: float) -> Step:
     """The step to a fraction of its length, as its polynomials have it."""
-    log_q = np.minimum(np.vander(_C * fraction, _STAGES, increasing=True) @ _LAGRANGE @ step.log_q, 0.0)
-    return replace(step, h=fraction * step.h, log_q=log_q, q=np.exp(log_q), theta=step.at(_C * fraction))
+    log_q = np.minimum(np.vander(C * fraction, STAGES, increasing=True) @ LAGRANGE @ step.log_q, 0.0)
+    return replace(step, h=fraction * step.h, log_q=log_q, q=np.exp(log_q), theta=step.at(C * fraction))
 
 
 @quiet
@@ -126,30 +121,30 @@ def shorter(path: Any, loss: Any, step: Step, fraction: float, rtol: float) -> S
     """
     h = fraction * step.h
     smooth = part(step, fraction).log_q
-    first = np.tile(np.log(np.maximum(step.rates, _SMALLEST)), (_STAGES, 1))
-    guesses = (smooth, first, np.tile(step.log_q[-1], (_STAGES, 1)), (first + step.log_q) / 2)
+    first = np.tile(np.log(np.maximum(step.rates, _SMALLEST)), (STAGES, 1))
+    guesses = (smooth, first, np.tile(step.log_q[-1], (STAGES, 1)), (first + step.log_q) / 2)
     for guess in guesses:
         log_q = _newton_solve(path, loss, guess, h, rtol, iterations=30)
         if log_q is not None:
             q = np.exp(log_q)
-            return replace(step, h=h, log_q=log_q, q=q, theta=h * (_A @ q))
+            return replace(step, h=h, log_q=log_q, q=q, theta=h * (A @ q))
     return None
 
 
 def _growth(error: float, h: float, last: Step | None) -> float:
     """How much longer the next step may be (Gustafsson's controller)."""
-    factor = 0.9 * max(error, 1e-8) ** _ORDER
+    factor = 0.9 * max(error, 1e-8) ** ORDER
     if last is not None:
-        factor = min(factor, factor * (h / last.h) * (last.error / max(error, 1e-8)) ** -_ORDER)
+        factor = min(factor, factor * (h / last.h) * (last.error / max(error, 1e-8)) ** -ORDER)
     return min(max(factor, 0.2), 8.0)
 
 
 def _guess(rates: Float, h: float, last: Step | None) -> Float:
     """log q at the stages, from the polynomial of the last step."""
     if last is None or h > 4 * last.h:
-        return np.tile(np.log(np.maximum(rates, _SMALLEST)), (_STAGES, 1))
-    places = 1 + _C * h / last.h
-    return np.minimum(np.vander(places, _STAGES, increasing=True) @ _LAGRANGE @ last.log_q, 0.0)
+        return np.tile(np.log(np.maximum(rates, _SMALLEST)), (STAGES, 1))
+    places = 1 + C * h / last.h
+    return np.minimum(np.vander(places, STAGES, increasing=True) @ LAGRANGE @ last.log_q, 0.0)
 
 
 def _newton_solve(
@@ -163,7 +158,7 @@ def _newton_solve(
     c, before = None, np.inf
     for iteration in range(iterations):
         q = np.exp(log_q)
-        margins, point = path.margins(h * (_A @ q))
+        margins, point = path.margins(h * (A @ q))
         if not np.isfinite(margins).all():
             return None
         log_slopes, rate = loss.log_slope(margins), loss.slope_rate(margins)
@@ -177,7 +172,7 @@ def _newton_solve(
         c = c + dc
         level = a * q + np.log(a) + log_q + change
         log_q = np.where(level > -500, np.log(np.maximum(wrightomega(level), _SMALLEST)), level) - np.log(a)
-        moved = path.size(h * (_A[-1] @ (np.exp(log_q) - q)), point[-1])
+        moved = path.size(h * (A[-1] @ (np.exp(log_q) - q)), point[-1])
         if moved <= 1e-2 * rtol:
             return log_q
         if not np.isfinite(moved) or (iteration > iterations // 2 and moved > before):
@@ -199,7 +194,7 @@ def _newton(h: float, q: Float, a: Float, awake: Index, kernel: Float, excess: F
     column = q[:, awake] * damped
     matrix = np.zeros((size + stages, size + stages))
     own_rows = kernel if samples == q.shape[1] else kernel[:, awake]
-    blocks = (h * _A)[:, None, :, None] * (own_rows[:, :, None, :] * column)
+    blocks = (h * A)[:, None, :, None] * (own_rows[:, :, None, :] * column)
     matrix[:size, :size] = blocks.reshape(size, size)
     matrix.flat[: size * (size + stages) : size + stages + 1] += damped.ravel()
     for i in range(stages):
@@ -213,7 +208,7 @@ def _newton(h: float, q: Float, a: Float, awake: Index, kernel: Float, excess: F
     moves, dc = solution[:size].reshape(stages, samples), solution[size:]
     if samples == q.shape[1]:
         return moves, dc
-    pushed = np.matmul(kernel, (h * _A @ (column * moves))[:, :, None])[:, :, 0]
+    pushed = np.matmul(kernel, (h * A @ (column * moves))[:, :, None])[:, :, 0]
     change = -excess - dc[:, None] - pushed
     change[:, awake] = moves
     return change, dc

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.integrate import LSODA
-from scipy.optimize import brentq
 
 from tacit.data import Float
 from tacit.flows.losses import Square
 from tacit.flows.mirror import MirrorMap
-from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall, same, solver_segments
+from tacit.flows.radau import ROUNDING
+from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall, same
+from tacit.flows.stiff import Field, Step
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
 
 _EPS = float(np.finfo(float).eps)
 _FLOOR = 1e-8  # how close to the end of its domain a trial step may bring a slope, as a fraction
-_REBASE = 1e-3  # by how much a slope's distance to its end may shrink before the map is set up anew
 _HUGE = 1e150
 _SMALL = -46.0  # log of a predictor scale, 1e-20
 _HIGH = 100.0  # slopes up to which a hundredth of the tolerance is accurate enough for them
@@ -35,12 +34,12 @@ class _State:
 
 
 class DualSquare:
-    """ν' = −∂L/∂f(X·w), ∇Q(w) = ∇Q(w(0)) + Xᵀν: LSODA on ν, with the Jacobian −2c·X (∂w/∂z) Xᵀ.
+    """ν' = −∂L/∂f(X·w), ∇Q(w) = ∇Q(w(0)) + Xᵀν: its Jacobian is −2c·X (∂w/∂z) Xᵀ.
 
     The clock is time in units of the model's speed.
     """
 
-    name = "mirror space (LSODA)"
+    name = "mirror space (Radau IIA)"
     restore = staticmethod(same)
 
     def __init__(self, problem: Problem):
@@ -77,53 +76,44 @@ class DualSquare:
     def _rapidity(self, state: _State) -> Float:
         return state.here.rapidity(state.nu @ self.reach, _FLOOR)
 
+    @quiet
     def segments(self) -> Iterator[Segment]:
-        """Steps of LSODA; map and clock are set up anew where slopes come much closer to their ends."""
-        here, clock = self.map, 0.0
+        """Steps, each told by its changes: so slopes keep the digits of their distances to their ends."""
+        here, clock, way = self.map, 0.0, np.zeros_like(self.y)
+        h, last, count = None, None, 0
+        natural = self._natural_size(here)
         while True:
-            steps = self._steps(here, clock)
-            for count, segment in enumerate(steps):
-                if self._nearness(segment.state(segment.end)) < _REBASE:
-                    segment = self._cut(segment)
-                    yield segment
-                    break
-                yield segment
-                if count % _LOOK == 0:
-                    self._check_stall(segment.state(segment.end))
-            clock += segment.end
-            here = here.moved(segment.state(segment.end).nu @ self.reach)
+            step = self._field(here, np.maximum(way, 0.1 * natural)).step(h, last)
+            if step is None:
+                raise Stall(self._why(here, clock))
+            yield Segment(0.0, step.h, partial(self._state, here, clock, step))
+            moved = step.at(step.h)
+            if count % _LOOK == 0:
+                self._check_stall(_State(here, clock, step.h, moved))
+            here, clock, way = here.moved(moved @ self.reach), clock + step.h, way + np.abs(moved)
+            h, last, count = step.next_h, step, count + 1
 
-    def _steps(self, here: MirrorMap, clock: float) -> Iterator[Segment]:
-        try:
-            yield from solver_segments(self._solver(here), partial(_State, here, clock))
-        except Stall as stall:
-            if here.power == np.inf or here.log_scale.min() > _SMALL:
-                raise
-            raise Stall(
-                f"{stall}: a deep network at so small a scale stands still until it jumps, faster than "
-                "floats can tell; tacit.limit predicts where it ends"
-            ) from None
+    @staticmethod
+    def _state(here: MirrorMap, base: float, step: Step, clock: float) -> _State:
+        return _State(here, base, clock, step.at(clock))
 
-    def _cut(self, segment: Segment) -> Segment:
-        """The segment up to where the nearest slope has come a good deal closer to its end."""
+    def _field(self, here: MirrorMap, size: Float) -> Field:
+        """The flow of ν from here."""
+        u = here.rapidity(np.zeros_like(here.slope))
+        values, turn = np.linalg.eigh(-self._jacobian(here, np.zeros_like(self.y)))
+        values, factor = np.maximum(values, 0.0), 2 * self.loss.factor(self.samples)
+        terms = np.abs(self.rows) @ np.abs(here.predictor(u)) + np.abs(self.y)
+        slopes = np.sqrt(factor * self.form.weight * here.stiffness(u)) * here.rounding()
+        noise = factor * np.linalg.norm(terms) + np.sqrt(values) * np.linalg.norm(slopes)
+        return Field(partial(self._velocity, here), values, turn, self.rtol * size, ROUNDING * noise)
 
-        def excess(clock: float) -> float:
-            return self._nearness(segment.state(clock)) - _REBASE / 2
-
-        if excess(segment.end) >= 0 or excess(segment.start) <= 0:
-            return segment
-        clock = brentq(excess, segment.start, segment.end, xtol=1e-300, rtol=1e-12)
-        return Segment(segment.start, float(clock), segment.state)
-
-    def _solver(self, here: MirrorMap) -> LSODA:
-        return LSODA(
-            lambda _, nu: self._velocity(here, nu),
-            0.0,
-            np.zeros_like(self.y),
-            1e300,
-            rtol=self.rtol,
-            atol=0.1 * self.rtol * self._natural_size(here),
-            jac=lambda _, nu: self._jacobian(here, nu),
+    def _why(self, here: MirrorMap, clock: float) -> str:
+        stall = f"the integrator gave up at clock {clock:.6g}: no step is short enough"
+        if here.power == np.inf or here.log_scale.min() > _SMALL:
+            return stall
+        return (
+            f"{stall}: a deep network at so small a scale stands still until it jumps, faster than "
+            "floats can tell; tacit.limit predicts where it ends"
         )
 
     @quiet
@@ -138,7 +128,7 @@ class DualSquare:
         return np.maximum(np.where(sizes < np.inf, sizes, 1.0), 1e-290)
 
     def _predictor(self, here: MirrorMap, u: Float) -> Float:
-        return self.rows @ np.clip(here.predictor(u), -_HUGE, _HUGE)
+        return np.clip(here.predictor(u), -_HUGE, _HUGE) @ self.rows.T
 
     @quiet
     def _velocity(self, here: MirrorMap, nu: Float) -> Float:
@@ -149,15 +139,6 @@ class DualSquare:
     def _jacobian(self, here: MirrorMap, nu: Float) -> Float:
         stiffness = np.minimum(here.stiffness(here.rapidity(nu @ self.reach, _FLOOR)), _HUGE)
         return -2 * self.loss.factor(self.samples) * ((self.rows * stiffness) @ self.reach.T)
-
-    @quiet
-    def _nearness(self, state: _State) -> float:
-        """By what factor the distance of a slope to the end of its domain has shrunk, at most."""
-        here = state.here
-        if here.power == np.inf:
-            return 1.0
-        change = state.nu @ self.reach
-        return float(np.minimum(1 - change / here.below, 1 + change / here.above).min())
 
     @quiet
     def _check_stall(self, state: _State) -> None:

@@ -64,6 +64,10 @@ class MirrorMap:
         inner = np.arctanh(np.where(central, slope, 0.0))
         return self.power * np.where(central, inner, 0.5 * np.log(above / below))
 
+    def rounding(self) -> Float:
+        """What slopes, or their distances to the ends, are rounded by, in units of the roundoff."""
+        return np.abs(self.slope) if self.power == math.inf else np.minimum(self.below, self.above)
+
     def predictor(self, u: Float) -> Float:
         """w at rapidities u."""
         if self._plain:

@@ -23,6 +23,7 @@ _PATIENCE = 5000
 _NEARLY = 1e-10  # to which the clock of a mark is found from rough states
 _ASIDE = 1e-3  # of a segment, for the slope there
 _SECANTS = 6
+_SPREAD, _GRID = 3, 17  # states within a segment from which on they are spread, by looks at it
 _RISE = 1e-3  # of a residual, that its rounding and that of the clock may explain
 
 Seen = tuple[Any, float]  # a state and what the gauge says of it
@@ -198,6 +199,20 @@ class _Reader:
         aside = clock + (_ASIDE if clock < (start + end) / 2 else -_ASIDE) * (end - start)
         return clock, (excess(aside) - excess(clock)) / (aside - clock)
 
+    def inside(self, count: int, first: float) -> Float:
+        """Instants strictly inside the segment: half spread by the clock, half by the gain since a level."""
+        start, end = self.segment.start, self.segment.end
+        clocks = np.linspace(start, end, count + 2)
+        if self.segment.discrete:
+            return np.setdiff1d(np.round(clocks[1:-1]), [start, end])
+        if count < _SPREAD:
+            return clocks[1:-1]
+        grid = np.linspace(start, end, _GRID)
+        read = self.segment.rough or self.segment.state
+        gained = np.maximum.accumulate(_gain([self.gauge(read(each)) for each in grid], first))
+        ways = (gained - gained[0]) / max(gained[-1] - gained[0], 1e-300), np.linspace(0, 1, _GRID)
+        return np.interp(np.linspace(0, 2, count + 2)[1:-1], ways[0] + ways[1], grid)
+
     def _first_step(self, target: float) -> int:
         """The first of the steps at or beyond the target, by bisection; the last one is."""
         low, high = int(self.segment.start), int(self.segment.end)
@@ -289,12 +304,9 @@ class _Overview:
         return [seen for seen, _ in self.kept]
 
     def _progress(self) -> Float:
-        """How far each state is, from 0 to 1: half by the steps taken, half by what the accuracy gained.
-
-        The logarithm of the gain counts e-folds of the loss at first, and decades of accuracy later.
-        """
+        """How far each state is, from 0 to 1: half by the steps taken, half by what the accuracy gained."""
         levels, steps = (np.array(part) for part in zip(*((m, at) for (_, m), at in self.kept), strict=True))
-        gained = np.abs(np.diff(np.log1p(np.abs(levels - levels[0])), prepend=0.0)).cumsum()
+        gained = np.abs(np.diff(_gain(levels, levels[0]), prepend=0.0)).cumsum()
         return np.asarray(sum(way / max(way[-1], 1e-300) for way in (steps, gained)) / 2)
 
     def _fill(self) -> None:
@@ -303,7 +315,7 @@ class _Overview:
         counts = np.diff(np.floor(self._progress() * _FILLED + 1e-9)).astype(int)
         filled = self.kept[:1]
         for reader, count, end in zip(readers, counts, self.kept[1:], strict=False):
-            clocks = _inside(reader.segment, count)
+            clocks = reader.inside(count, self.kept[0][0][1])
             steps = np.linspace(end[1] - 1, end[1], len(clocks) + 2)[1:-1].tolist()
             filled += [*((reader(clock), at) for clock, at in zip(clocks, steps, strict=True)), end]
         self.kept = filled
@@ -321,9 +333,6 @@ class _Overview:
         self.kept = [self.kept[i] for i in left]
 
 
-def _inside(segment: Segment, count: int) -> Float:
-    """Instants strictly inside a segment."""
-    clocks = np.linspace(segment.start, segment.end, count + 2)[1:-1]
-    if not segment.discrete:
-        return clocks
-    return np.setdiff1d(np.round(clocks), [segment.start, segment.end])
+def _gain(levels: Any, first: float) -> Float:
+    """What the accuracy gained: its logarithm counts e-folds of the loss at first, and later decades."""
+    return np.asarray(np.log1p(np.abs(np.asarray(levels) - first)))

@@ -28,7 +28,7 @@ from tacit.flows.segments import Observation, Problem, Segment, Stall, same
 from tacit.potentials.arrays import quiet
 
 _EPS = float(np.finfo(float).eps)
-_NOISE = 1e-8  # of the margins: rounding that no flow is followed through
+_NOISE = 2e-8  # of the margins: rounding in one step that no flow is followed through
 _DROP = 40.0  # e^{-40} of the time is not worth counting
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
@@ -173,7 +173,7 @@ class SeparatingFlow:
                     "the integrator found no step that it can vouch for (a deep network at a tiny scale "
                     "stands still until it jumps, faster than floats can tell)"
                 )
-            if path.rounding(step.theta[-1], path.margins(step.theta[-1])[1]) > max(self.rtol, _NOISE):
+            if self._noise(path, step) > 1:
                 raise Stall(
                     "the features differ so much in size that rounding decides the margins; rescale them, "
                     "each to a largest entry of about 1"
@@ -182,6 +182,11 @@ class SeparatingFlow:
             yield Segment(0.0, step.h, piece.state, rough=piece.rough)
             log_time = piece.state(step.h).tell()
             path, rates, last, h = path.moved(step.theta[-1]), step.q[-1], step, step.next_h
+
+    def _noise(self, path: Any, step: Step) -> float:
+        """What rounding makes of the margins in a step, relative to what is let pass."""
+        margins = path.margins(step.theta[-1])[1]
+        return float(path.rounding(step.theta[-1], margins)) / max(self.rtol, _NOISE)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,6 @@ method all weights follow from the pulls γ₁, …, γ_s there by a linear syst
 the only unknowns. Real data make H span sixteen decades, and explicit methods stand still; Newton's matrix
 for all the weights would have (r(r+1))² entries. For the pulls it is I + h·A ⊗ HK, with K = ‖v‖² + UUᵀ the
 tangent kernel, and one eigendecomposition of H^½KH^½ solves it for every step length h.
-
-Radau IIA of five stages, of order 9 (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.5).
 """
 
 from __future__ import annotations
@@ -16,22 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import roots_jacobi
 
 from tacit.data import Float
+from tacit.flows.radau import LAGRANGE, ORDER, POWERS, ROUNDING, STAGES, TOP, A, C
 from tacit.potentials.arrays import quiet
 
-_STAGES = 5
-_C = np.append((roots_jacobi(_STAGES - 1, 1, 0)[0] + 1) / 2, 1.0)
-_POWERS = np.arange(_STAGES)
-_LAGRANGE = np.linalg.inv(np.vander(_C, _STAGES, increasing=True))  # coefficients of the nodes' polynomials
-_A = (_C[:, None] ** (_POWERS + 1) / (_POWERS + 1)) @ _LAGRANGE
-_TOP = np.linalg.inv(np.vander(np.append(0.0, _C), _STAGES + 1, increasing=True))[-1]
-_NODES = float(np.abs(np.prod(np.linspace(0, 1, 1001)[:, None] - _C, axis=1)).max())
-_TOP *= _NODES  # what the polynomial through the nodes misses between them
 _ITERATIONS, _ATTEMPTS = 25, 200
 _SETTLED = 1e-2  # of the tolerance, for the last step of Newton
-_ROUNDING = 8 * float(np.finfo(np.float64).eps) * float(np.abs(_TOP).sum())
 _SMALLEST = 1e-290
 
 Flat = Callable[[Float, Float], Float]
@@ -48,7 +37,7 @@ class _Stages:
 
     def displacement(self, fraction: float) -> tuple[Float, Float]:
         """U(t) − U(0) and v(t) − v(0) at a fraction of the step."""
-        weights: Float = self.h * (fraction ** (_POWERS + 1) / (_POWERS + 1)) @ _LAGRANGE
+        weights: Float = self.h * (fraction ** (POWERS + 1) / (POWERS + 1)) @ LAGRANGE
         return (weights[:, None] * self.pulls).T @ self.outer, weights @ self.turns
 
 
@@ -88,10 +77,10 @@ class TwoLayers:
             stages = system.solve(h, self.last)
             error = np.inf if stages is None else system.error(stages) / self.rtol
             if stages is None or not error <= 1:
-                h *= 0.25 if not np.isfinite(error) else max(0.1, 0.9 * error ** (-1 / (_STAGES + 1)))
+                h *= 0.25 if not np.isfinite(error) else max(0.1, 0.9 * error**ORDER)
                 continue
             self._accept(stages)
-            self.h = h * min(5.0, 0.9 * max(error, 1e-12) ** (-1 / (_STAGES + 1)))
+            self.h = h * min(5.0, 0.9 * max(error, 1e-12) ** ORDER)
             return None
         self.status = "failed"
         return "no step is short enough"
@@ -99,7 +88,7 @@ class TwoLayers:
     def _noise(self) -> float:
         """What the rounding of residuals leaves of pulls divided by H^½, and of their divided differences."""
         sizes = np.abs(self.X) @ np.abs(self.U @ self.v) + np.abs(self.y)
-        return float(_ROUNDING * np.sqrt(2 * self.factor) * np.linalg.norm(sizes))
+        return float(ROUNDING * np.sqrt(2 * self.factor) * np.linalg.norm(sizes))
 
     def _accept(self, stages: _Stages) -> None:
         self.origin, self.before, self.last = self.moved, self.t, stages
@@ -139,17 +128,15 @@ class _System:
         """The weights that these pulls make, and the predictors at the nodes."""
         U, v = self.flow.U, self.flow.v
         seen = pulls @ U
-        inner = _A * (pulls @ pulls.T)
-        outer = np.asarray(
-            np.linalg.solve(np.eye(_STAGES) - h * h * (_A @ inner), v + h * (_A @ seen)), float
-        )
-        theta = outer @ U.T + h * (_A * (outer @ outer.T)) @ pulls
+        inner = A * (pulls @ pulls.T)
+        outer = np.asarray(np.linalg.solve(np.eye(STAGES) - h * h * (A @ inner), v + h * (A @ seen)), float)
+        theta = outer @ U.T + h * (A * (outer @ outer.T)) @ pulls
         return _Stages(h, pulls, outer, seen + h * (inner @ outer)), theta
 
     def solve(self, h: float, last: _Stages | None) -> _Stages | None:
         """Simplified Newton, with the tangent kernel at the beginning; None if it does not settle."""
         pulls, change = self._guess(h, last), np.inf
-        inverse = np.linalg.inv(np.eye(_STAGES) + h * self.values[:, None, None] * _A)
+        inverse = np.linalg.inv(np.eye(STAGES) + h * self.values[:, None, None] * A)
         for _ in range(_ITERATIONS):
             stages, theta = self.stages(h, pulls)
             wrong = (self.flow.pull(theta) - pulls) / self.root @ self.turn
@@ -166,14 +153,14 @@ class _System:
     def _guess(self, h: float, last: _Stages | None) -> Float:
         """The pulls of the last step's polynomial, or those at the beginning, damped as linear flows are."""
         if last is None or h > 3 * last.h:
-            decay = 1 / (1 + h * _C[:, None] * self.values)
+            decay = 1 / (1 + h * C[:, None] * self.values)
             return (self.pull / self.root @ self.turn * decay) @ self.turn.T * self.root
-        places = 1 + _C * h / last.h
-        return np.vander(places, _STAGES, increasing=True) @ _LAGRANGE @ last.pulls
+        places = 1 + C * h / last.h
+        return np.vander(places, STAGES, increasing=True) @ LAGRANGE @ last.pulls
 
     def error(self, stages: _Stages) -> float:
         """The last divided difference of the pulls, as far as the step follows it, as a change of weights."""
-        top = _TOP @ np.vstack([self.pull, stages.pulls])
+        top = TOP @ np.vstack([self.pull, stages.pulls])
         changing = self._change(stages, (top / self.root @ self.turn) / (1 + stages.h * self.values))
         return max(changing, self._growing(stages))
 
@@ -182,10 +169,10 @@ class _System:
 
         At the mean pull γ it is that of U' = γvᵀ and v' = Uᵀγ with the v that the step has found.
         """
-        pull: Float = _A[-1] @ stages.pulls
-        inner = stages.h * _A @ ((stages.pulls @ pull)[:, None] * stages.outer)  # (U − U(0))ᵀγ
+        pull: Float = A[-1] @ stages.pulls
+        inner = stages.h * A @ ((stages.pulls @ pull)[:, None] * stages.outer)  # (U − U(0))ᵀγ
         outer = np.vstack([self.flow.v, stages.outer])
-        changes = np.linalg.norm(_TOP[1:] @ inner), np.linalg.norm(pull) * np.linalg.norm(_TOP @ outer)
+        changes = np.linalg.norm(TOP[1:] @ inner), np.linalg.norm(pull) * np.linalg.norm(TOP @ outer)
         return float(stages.h * np.hypot(*changes) / self._way(stages))
 
     def _way(self, stages: _Stages) -> float:
