@@ -25,19 +25,21 @@ from tacit.data import Float
 from tacit.flows.losses import Square
 from tacit.flows.reduced import row_space
 from tacit.flows.segments import Problem, Rest, Segment, Stall, solver_segments
+from tacit.flows.two_layers import TwoLayers
 from tacit.flows.weights import WeightFlow, WeightState
 from tacit.models.parametrizations import Weights
 
 _LOOK = np.linspace(0, 1, 9)  # where in a step the kink is looked for
 _SWITCHES = 10_000
 _STEPS, _CREEPING = 1500, 1.1  # a solver whose clock gains less than this factor in so many steps is changed
+_EPS = float(np.finfo(np.float64).eps)
 _TOUCH = 1e-12  # how far beyond the kink rounding alone may put a sample
 
 
 class Sliding(WeightFlow):
-    """LSODA between the instants at which a sample meets the kink, slides along it, or leaves it."""
+    """Smooth flows between the instants at which a sample meets the kink, slides along it, or leaves it."""
 
-    name = "weights, sliding along the kink (LSODA)"
+    name = "weights, sliding along the kink"
 
     def __init__(self, problem: Problem):
         self.parametrization, self.X = problem.model.parametrization, problem.X
@@ -63,8 +65,7 @@ class Sliding(WeightFlow):
         clock, unknowns = 0.0, np.zeros(self.start.size + self.relative)
         for _ in range(_SWITCHES):
             clock, state, touched = yield from self._smooth_piece(clock, unknowns)
-            unknowns[: self.start.size] = state.flat - self.start
-            unknowns[self.start.size :] = state.relative_time if self.relative else 0.0
+            unknowns = np.append(state.flat - self.start, [state.relative_time] if self.relative else [])
             self.side = self._decide(state.flat, self.side, touched)
         raise Stall(f"the flow met the kink more than {_SWITCHES:,} times")
 
@@ -84,7 +85,44 @@ class Sliding(WeightFlow):
         raise Stall("the integrator gave up")
 
     def _steps(self, clock: float, unknowns: Float) -> Iterator[Segment]:
-        """Steps of LSODA, or of Radau IIA where LSODA gives up at once or does not notice stiffness."""
+        """Those of a linear neuron under the square loss; else LSODA, or Radau IIA where that gives up."""
+        solver = self._linear(clock, unknowns)
+        if solver is None:
+            yield from self._bent_steps(clock, unknowns)
+        else:
+            yield from solver_segments(solver, self._state)
+
+    def _linear(self, clock: float, unknowns: Float) -> TwoLayers | None:
+        """Under the square loss: between two events a linear neuron on the samples that do not slide.
+
+        Those have inputs g_n x_n; the weights are orthogonal to the ones that slide, and stay so.
+        """
+        slides, loss = self.side == 0, self.problem.loss
+        within = scipy.linalg.null_space(self.reach[slides]) if slides.any() else np.eye(self.basis.shape[1])
+        gates = np.where(self.side > 0, 1.0, self.slope)[~slides]
+        left, sizes, rows = np.linalg.svd(gates[:, None] * self.reach[~slides] @ within, full_matrices=False)
+        rank = int((sizes > max(self.X.shape) * _EPS * sizes.max(initial=0.0)).sum())
+        if not isinstance(loss, Square) or rank == 0:
+            return None
+        back = within @ rows[:rank].T
+        weights = back.T @ (self.basis.T @ self.first["w"] + unknowns[1:])
+
+        def flat(U: Float, v: Float) -> Float:
+            return unknowns + np.append(v, back @ U[:, 0])
+
+        return TwoLayers(
+            weights[:, None],
+            np.atleast_1d(self.first["a"] + unknowns[0]),
+            left[:, :rank] * sizes[:rank],
+            self.problem.y[~slides],
+            loss.factor(len(self.side)),
+            self.rtol,
+            flat,
+            clock=clock,
+            come=float(np.linalg.norm(unknowns)),
+        )
+
+    def _bent_steps(self, clock: float, unknowns: Float) -> Iterator[Segment]:
         sizes = np.full(len(unknowns), self.size / (np.abs(self.reach).max() or 1.0))
         sizes[0] = abs(float(self.first["a"])) or 1.0
         # Not the bound method itself, at which LSODA of SciPy before 1.17 crashes.

@@ -45,15 +45,28 @@ class TwoLayers:
     """The flow from weights U (r, h) and v (h,), with the steps of a solver of SciPy.
 
     X: (N, r), of which the columns are orthogonal and not 0. factor: of the loss, factor·‖y − Xθ‖². flat:
-    puts U and v into one array.
+    puts U and v into one array. A flow that goes on from an earlier one has its clock, and the way that the
+    weights had come.
     """
 
-    def __init__(self, U: Float, v: Float, X: Float, y: Float, factor: float, rtol: float, flat: Flat):
-        self.flat = flat
+    def __init__(
+        self,
+        U: Float,
+        v: Float,
+        X: Float,
+        y: Float,
+        factor: float,
+        rtol: float,
+        flat: Flat,
+        *,
+        clock: float = 0.0,
+        come: float = 0.0,
+    ):
+        self.flat, self.come = flat, come
         self.first, self.U, self.v, self.rtol = (U, v), U, v, rtol
         self.H = 2 * factor * np.einsum("nr,nr->r", X, X)
         self.X, self.y, self.factor = X, y, factor
-        self.t, self.before, self.status = 0.0, 0.0, "running"
+        self.t, self.before, self.status = clock, clock, "running"
         self.moved = (np.zeros_like(U), np.zeros_like(v))
         self.h: float | None = None
         self.last: _Stages | None = None
@@ -178,7 +191,7 @@ class _System:
     def _way(self, stages: _Stages) -> float:
         """How far the weights have come at the end of the step."""
         (U, v), (dU, dv) = self.flow.moved, stages.displacement(1.0)
-        return float(np.hypot(np.linalg.norm(U + dU), np.linalg.norm(v + dv)))
+        return self.flow.come + float(np.hypot(np.linalg.norm(U + dU), np.linalg.norm(v + dv)))
 
     def _change(self, stages: _Stages, pulls: Float) -> float:
         """What pulls, in the eigenbasis, change over the step, relative to how far the weights have come.
