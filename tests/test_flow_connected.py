@@ -507,3 +507,16 @@ def test_a_wide_network_on_spectra_of_sixteen_decades_ends_at_the_solution_of_le
     assert np.linalg.norm(scores) < 2e-10 * np.linalg.norm(y)
     outside = run.predictor[-1].ravel() - np.linalg.pinv(X, rcond=1e-15) @ (X @ run.predictor[-1].ravel())
     assert np.linalg.norm(outside) < 1e-7 * np.linalg.norm(least)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_leaky_neurons_on_ill_conditioned_data_end_at_the_limit(seed):
+    """Ten decades of the tangent kernel, and samples that cross the kink on the way."""
+    X, y = spread(5, 12, 30, seed)
+    y = y + 0.1 * np.abs(y).max() * np.random.default_rng(seed).standard_normal(12)
+    model = tacit.Neuron.from_scale(0.3, 0.5, np.random.default_rng(seed + 50).standard_normal(30), slope=0.2)
+    run = tacit.flow(model, X, y)
+    crossed = (np.diff(np.sign(run.outputs), axis=0) != 0).any(axis=0)
+    assert run.converged and crossed.any() and run.steps < 20_000 and run.drift < 1e-9
+    scores = X @ (run.predictor[-1] - tacit.limit(model, X, y).predictor)  # what the loss can tell
+    assert np.linalg.norm(scores) < 1e-8 * np.linalg.norm(y)

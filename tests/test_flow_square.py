@@ -34,6 +34,20 @@ def test_flow_ends_at_the_limit(depth, scale):
     assert found.drift < 1e-8
 
 
+@pytest.mark.parametrize(
+    "model",
+    [tacit.Diagonal(4, 1e-2), tacit.Diagonal(10, 0.3), tacit.Diagonal(2, log_scale=-1e5)],
+    ids=["depth 4", "depth 10", "vanishing"],
+)
+@pytest.mark.parametrize("seed", range(2))
+def test_small_scales_and_large_depths_take_few_steps(model, seed):
+    """They stand still and jump, again and again; between the jumps the rates are those of a stiff system."""
+    X, y = gaussian_problem(20, 60, nonzero=3, seed=seed)
+    found, limit = tacit.flow(model, X, y), tacit.limit(model, X, y).predictor
+    assert found.converged and found.steps < 5000  # 500 or so; multistep methods take 50,000
+    assert np.linalg.norm(found.predictor[-1] - limit) < 1e-8 * np.linalg.norm(limit)
+
+
 @pytest.mark.parametrize("scale", [1e-6, 1e-2, 1e3])
 @pytest.mark.parametrize("shape", [-0.9, 0.0, 0.6, "mixed"])
 def test_flow_of_untied_weights_ends_at_the_limit(scale, shape):
