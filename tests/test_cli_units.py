@@ -7,6 +7,7 @@ import pytest
 
 import tacit
 from tacit.cli import main
+from tacit.flow_portrait import predicted_end
 
 MU = [1.0, 0.1, 0.01]
 
@@ -80,3 +81,9 @@ def test_what_has_no_intercept_says_so(table, capsys):
         line = f"{command} {folder / 'numbers.npz'} --model neuron --slope 0.5 --intercept"
         assert main(line.split()) == 2
         assert "a leaky neuron bends at 0" in capsys.readouterr().err
+
+
+def test_a_drawn_flow_has_the_limit_of_the_same_units(table):
+    _, X, y, *_ = table
+    run = tacit.flow(tacit.Diagonal(2, 0.1), X, y, intercept=True, standardize=True)
+    np.testing.assert_allclose(predicted_end(run), run.predictor[-1], rtol=1e-6, atol=1e-8)

@@ -69,7 +69,7 @@ def _portrait(trajectory: Trajectory, clock: str | None, names: Sequence[str] | 
         times,
         label,
         flat / unit if separating else flat,
-        None if separating else _predicted(trajectory),
+        None if separating else predicted_end(trajectory),
         samples / unit if separating else residuals,
         _turning(trajectory),
     )
@@ -99,15 +99,15 @@ def _names(predictor: Float) -> list[str]:
     return [f"$W_{{{i + 1},{j + 1}}}$" for i in range(rows) for j in range(columns)]
 
 
-def _predicted(trajectory: Trajectory) -> Float | None:
+def predicted_end(trajectory: Trajectory) -> Float | None:
     """The limit of the flow without running it, where there is a theory for it."""
     if trajectory.linearized:
         return None
-    X, y = trajectory.X, trajectory.y
-    if trajectory.unfitted and X.ndim == 2:  # what of the targets can be fitted
-        y = X @ np.linalg.lstsq(X, y, rcond=None)[0]
+    units = trajectory.units
+    asked = {} if units is None else {"intercept": units.intercept, "standardize": units.standardized}
+    asked["least_squares"] = trajectory.unfitted > 0
     try:
-        return limit(trajectory.model, X, y).predictor
+        return limit(trajectory.model, trajectory.X, trajectory.y, **asked).predictor
     except TacitError:
         return None
 
