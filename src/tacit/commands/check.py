@@ -89,6 +89,7 @@ class _List(argparse.Action):
 
 
 def _run(options: argparse.Namespace) -> int:
+    from tacit.commands.terminal import wrapped
     from tacit.commands.verdicts import report
     from tacit.outputs import claim_all, write_json
     from tacit.progress import progress
@@ -115,7 +116,7 @@ def _run(options: argparse.Namespace) -> int:
                 refused[each.key] = error
     if options.json != "-":
         print(report(repr(model), verdicts, refused, everything=options.all))
-        print(f"({waited(options)})")
+        print(wrapped(f"({waited(options)})"))
     if options.json is not None:
         asked = {"intercept": options.intercept, "standardize": options.standardize}
         content = {**source(options, table), "model": repr(model), **asked}

@@ -28,6 +28,7 @@ _EMBEDDED = (1 / (POWERS + 1) - (POWERS == 0) / _REAL) @ LAGRANGE  # weights of 
 _ERROR = _REAL * np.linalg.solve(A.T, _EMBEDDED - A[-1])  # the embedded formula, of order 5
 _ITERATIONS, _ATTEMPTS = 10, 120
 _SMALLEST = 1e-250
+_QUICK = 0.1  # by which steps of Newton's method shrink that need no new kernel
 _CHANGE = np.log(10.0)  # of a logarithm of q within a step, at which the step may cross a kink
 _IDLE = 1e-18  # effect of a sample on margins or on Σq that is no effect
 
@@ -155,7 +156,8 @@ def _newton_solve(
     The unknown is a·q + log q with a the diagonal of the Jacobian, linear in q where that is large and in
     log q where it is small; Wright's omega function takes it back to q.
     """
-    c, before = None, np.inf
+    c, before, last = None, np.inf, np.inf
+    known: tuple[Index, Float] | None = None
     for iteration in range(iterations):
         q = np.exp(log_q)
         margins, point = path.margins(h * (A @ q))
@@ -167,7 +169,9 @@ def _newton_solve(
         metric = path.metric(point)
         a = np.maximum(_DIAGONAL * (h * rate) * path.diagonal(metric), _SMALLEST)
         awake = _awake(np.maximum(a, 1.0) * q)
-        kernel = rate[:, :, None] * path.kernel(metric, awake)
+        if known is None or not (path.costly and before < _QUICK * last and np.array_equal(known[0], awake)):
+            known = awake, path.kernel(metric, awake)
+        kernel = rate[:, :, None] * known[1]
         change, dc = _newton(h, q, a, awake, kernel, log_q - log_slopes + c[:, None])
         c = c + dc
         level = a * q + np.log(a) + log_q + change
@@ -177,7 +181,7 @@ def _newton_solve(
             return log_q
         if not np.isfinite(moved) or (iteration > iterations // 2 and moved > before):
             return None
-        before = moved
+        before, last = moved, before
     return None
 
 

@@ -29,6 +29,7 @@ from tacit.potentials.arrays import quiet
 
 _EPS = float(np.finfo(float).eps)
 _NOISE = 2e-8  # of the margins: rounding in one step that no flow is followed through
+_COSTLY = 20_000  # entries of Z
 _DROP = 40.0  # e^{-40} of the time is not worth counting
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
@@ -45,6 +46,11 @@ class DiagonalPath:
     def samples(self) -> int:
         """The number of them."""
         return len(self.Z)
+
+    @property
+    def costly(self) -> bool:
+        """Does a kernel take longer than a step of Newton's method without it?"""
+        return self.Z.size > _COSTLY
 
     def margins(self, theta: Float) -> tuple[Float, Float]:
         """m at increments θ, over leading axes; and the rapidities there."""
@@ -92,6 +98,8 @@ class TangentPath:
     start: Float
     K: Float
     theta: Float
+
+    costly = False  # the kernel is known
 
     @property
     def samples(self) -> int:

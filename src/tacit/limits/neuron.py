@@ -117,7 +117,7 @@ def _sign_below_zero(start: Neuron, X: Float, y: Float) -> int:
     from tacit.flows import flow  # it is only needed for these starts
 
     level = -math.log(float(y @ y) / (2 * len(y)))
-    run = flow(*_with_a_witness(start, X), y, until=level + 1e-3 * max(1.0, abs(level)))
+    run = flow(*_with_a_witness(start, X), y, at=[level + 1e-3 * max(1.0, abs(level))])
     if not run.converged:
         raise NoPotentialError(
             "the flow of this neuron does not come below the loss of the predictor 0, where it has a saddle "
