@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from tacit.potentials.arrays import quiet
 
 _ITERATIONS, _ATTEMPTS = 25, 200
 _SETTLED = 1e-2  # of the tolerance, for the last step of Newton
+_AWAY = 10.0  # growth of a step of Newton's method, over the least, at which it is given up
+_LONGEST = 3.0  # ∫‖γ‖ over a step
+_LEAST = 0.1  # by which a correction may divide a step
 _SMALLEST = 1e-290
 
 Flat = Callable[[Float, Float], Float]
@@ -83,7 +87,7 @@ class TwoLayers:
         kernel = (self.v @ self.v) * np.eye(len(root)) + self.U @ self.U.T
         values, turn = np.linalg.eigh(root[:, None] * kernel * root)
         system = _System(self, pull, root, np.maximum(values, 0.0), turn, self._noise())
-        h = system.first_step() if self.h is None else self.h
+        h = system.first_step() if self.h is None else min(self.h, system.longest())
         for _ in range(_ATTEMPTS):
             if not self.t + h > self.t:
                 break
@@ -99,8 +103,16 @@ class TwoLayers:
         return "no step is short enough"
 
     def _noise(self) -> float:
-        """What the rounding of residuals leaves of pulls divided by H^½, and of their divided differences."""
-        sizes = np.abs(self.X) @ np.abs(self.U @ self.v) + np.abs(self.y)
+        """What the rounding of residuals leaves of pulls divided by H^½, and of their divided differences.
+
+        Weights are rounded as those are that they are the sums of, the first ones and the way since then.
+        """
+        inner, outer = (
+            np.abs(self.first[0]) + np.abs(self.moved[0]),
+            np.abs(self.first[1]) + np.abs(self.moved[1]),
+        )
+        theta = inner @ np.abs(self.v) + np.abs(self.U) @ outer
+        sizes = np.abs(self.X) @ theta + np.abs(self.y)
         return float(ROUNDING * np.sqrt(2 * self.factor) * np.linalg.norm(sizes))
 
     def _accept(self, stages: _Stages) -> None:
@@ -122,6 +134,16 @@ class TwoLayers:
         return displaced
 
 
+def _broyden(step: Float, taken: list[Float]) -> Float:
+    """A step with the Jacobian of the beginning, corrected by what the steps taken have taught (Broyden)."""
+    for before, after in pairwise(taken):
+        step = step + after * (np.vdot(before, step) / np.vdot(before, before))
+    if taken:
+        last = taken[-1]
+        step = step / max(1 - float(np.vdot(last, step) / np.vdot(last, last)), _LEAST)
+    return np.asarray(step)
+
+
 @dataclass(frozen=True, eq=False)
 class _System:
     """The equations of a step from some weights, for any length: γ_i = b − Hθ_i."""
@@ -137,6 +159,10 @@ class _System:
         """A time in which neither the weights nor the residual change much."""
         return 1e-3 / max(float(np.linalg.norm(self.pull)), float(self.values.max()), _SMALLEST)
 
+    def longest(self) -> float:
+        """A step beyond which the weights that given pulls make, like exp(h‖γ‖), are no way to find them."""
+        return _LONGEST / max(float(np.linalg.norm(self.pull)), _SMALLEST)
+
     def stages(self, h: float, pulls: Float) -> tuple[_Stages, Float]:
         """The weights that these pulls make, and the predictors at the nodes."""
         U, v = self.flow.U, self.flow.v
@@ -150,17 +176,19 @@ class _System:
         """Simplified Newton, with the tangent kernel at the beginning; None if it does not settle."""
         pulls, change = self._guess(h, last), np.inf
         inverse = np.linalg.inv(np.eye(STAGES) + h * self.values[:, None, None] * A)
+        taken: list[Float] = []
         for _ in range(_ITERATIONS):
             stages, theta = self.stages(h, pulls)
             wrong = (self.flow.pull(theta) - pulls) / self.root @ self.turn
-            step = np.einsum("rij,jr->ir", inverse, wrong)
+            step = _broyden(np.einsum("rij,jr->ir", inverse, wrong), taken)
+            taken.append(step)
             pulls = pulls + step @ self.turn.T * self.root
             now = self._change(stages, np.abs(step).max(axis=0))
-            if not np.isfinite(now) or now > 2 * change:
+            if not np.isfinite(now) or now > _AWAY * change:
                 return None
             if now <= _SETTLED * self.flow.rtol:
                 return self.stages(h, pulls)[0]
-            change = now
+            change = min(now, change)
         return None
 
     def _guess(self, h: float, last: _Stages | None) -> Float:
