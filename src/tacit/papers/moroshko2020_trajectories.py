@@ -20,6 +20,8 @@ from tacit.papers.moroshko2020_instants import between, levels, refined, spread
 KERNEL_END = 1e2  # μ at which the Q_μ path begins: there it is within 1e-6 of the ℓ2 margin
 _EARLY = 1e-3  # of min(1, α^D): the accuracy at which the flow has not yet turned from its first direction
 _EVEN = 0.4  # of the instants, relative to those that lie where the flow turns: evenly in log γ̃
+_SEEN = 1e-4  # of the page, a step that the eye can see
+_LOOKS = 160  # evenly in log γ̃, at which a flow shows when it turns
 _TURNING = (1e-3, 1e3)  # values of α^D between which the ends of flows at fixed μ move most
 
 
@@ -97,14 +99,21 @@ def trace(
 
     A first flow shows when it turns; a second is followed to instants that lie where it does.
     """
-    look = _run(setting, scale, until=ends[1])
-    inside = (look.accuracy > ends[0]) & (look.accuracy < ends[1])
-    seen = unit(np.vstack([setting.rows.mean(axis=0), look.predictor[inside], look.predictor[-1]]))
-    clock = np.log([ends[0], *look.accuracy[inside], ends[1]])
-    inner = between(fixed, ends)
-    more = np.exp(spread(clock, on_page(seen), count - len(inner), even=_EVEN)[1:-1])
+    look = _run(setting, scale, at=np.geomspace(*ends, _LOOKS)[1:])
+    seen = unit(np.vstack([setting.rows.mean(axis=0), look.predictor]))
+    clock = np.log([ends[0], *look.accuracy])
+    shown = on_page(seen)
+    inner = between([*fixed, *np.exp(clock[_reversals(shown)])], ends)
+    more = np.exp(spread(clock, shown, count - len(inner), even=_EVEN)[1:-1])
     accuracy = np.sort([*ends, *inner, *more])
     return (accuracy, *flow(setting, scale, accuracy))
+
+
+def _reversals(curve: Float) -> Any:
+    """Points at which a curve turns back: no other vertex of a polygon need be close to them."""
+    before, after = curve[2:-2] - curve[:-4], curve[4:] - curve[2:-2]
+    seen = np.minimum(*(np.linalg.norm(each, axis=1) for each in (before, after))) > _SEEN
+    return 2 + np.flatnonzero(seen & ((before * after).sum(axis=1) < 0))
 
 
 def q_path(setting: Setting, mu: Any) -> Any:
