@@ -234,3 +234,16 @@ def test_networks_without_a_limit_are_refused_with_what_is_known(regression, cap
     assert "conserves the imbalance" in error and "of the solution of least norm" in error
     assert run("limit data.npz --model linear --width 30 --std 1e-13 --plot limit.png") == 0
     assert "anti-kernel" in capsys.readouterr().out
+
+
+def test_what_takes_minutes_on_large_data_is_asked_by_name_only(classification, monkeypatch, capsys):
+    monkeypatch.setattr("tacit.commands.check._LONG", 9 * 5 - 1)  # of nine numbers
+    assert run("check data.npz --scale 10 --json found.json") == 0
+    slow = [f"moroshko2020/theorem{number}" for number in (4, 6, 7)]
+    assert f"not asked, for they take minutes on data of this size: {', '.join(slow)}" in folded_back(capsys)
+    with open("found.json") as file:
+        found = json.load(file)
+    assert found["not_asked"] == slow
+    assert not {each["key"] for each in found["verdicts"]} & set(slow)
+    assert run("check data.npz --scale 10 --only moroshko2020/theorem4 --json -") == 0
+    assert [each["key"] for each in json.loads(capsys.readouterr().out)["verdicts"]] == slow[:1]

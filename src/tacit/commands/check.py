@@ -20,6 +20,8 @@ from tacit.commands.options import (
 from tacit.commands.stopwatch import waited
 from tacit.errors import InconsistentDataError, InputError, NotConvergedError, TacitError
 
+_LONG = 1_500_000  # entries of X times flows, from which on a theorem takes minutes
+
 _PARAMETERS = """parameters for --with:
   epsilon        woodworth2020/theorem2: by what share a norm may exceed the least
   method         woodworth2020/theorem1, theorem3: auto, or parameters to follow
@@ -105,8 +107,9 @@ def _run(options: argparse.Namespace) -> int:
     claim_all(json_file(options))
     verdicts: list[Any] = []
     refused: dict[str, TacitError] = {}
+    put_off = [each for each in chosen if options.only is None and each.flows * X.size > _LONG]
     with sharing():
-        for each in progress(chosen, "theorems"):
+        for each in progress([each for each in chosen if each not in put_off], "theorems"):
             taken = {name: value for name, value in parameters.items() if name in each.options}
             try:
                 verdicts.append(each.ask(model=model, X=X, y=y, **taken))
@@ -116,6 +119,11 @@ def _run(options: argparse.Namespace) -> int:
                 refused[each.key] = error
     if options.json != "-":
         print(report(repr(model), verdicts, refused, everything=options.all))
+        if put_off:
+            keys = ", ".join(each.key for each in put_off)
+            print(
+                wrapped(f"not asked, for they take minutes on data of this size: {keys}; --only KEY asks one")
+            )
         print(wrapped(f"({waited(options)})"))
     if options.json is not None:
         asked = {"intercept": options.intercept, "standardize": options.standardize}
@@ -124,6 +132,7 @@ def _run(options: argparse.Namespace) -> int:
             "parameters": parameters,
             "verdicts": [verdict.to_dict() for verdict in verdicts],
             "refused": {key: str(error) for key, error in refused.items()},
+            "not_asked": [each.key for each in put_off],
         }
         write_json({**content, **found}, options.json)
     return _status(verdicts, refused)

@@ -103,6 +103,7 @@ def rich_excess(norm: float, features: int, depth: float, mu: float, left: float
 @theorem(
     "moroshko2020/theorem4",
     "γ̃ = o(α^D) as α → ∞: the flow stops at the ℓ2 maximum margin.",
+    flows=5,
 )
 def theorem4(
     model: Any, X: Any, y: Any, power: float = 0.5, scales: Any = (1e4, 1e5, 1e6, 1e7, 1e8)
@@ -140,6 +141,7 @@ def theorem4(
 @theorem(
     "moroshko2020/theorem6",
     "γ̃ = α^D/μ as α → ∞, under Condition 5: the flow stops at the Q_μ maximum margin.",
+    flows=5,
 )
 def theorem6(
     model: Any, X: Any, y: Any, mu: float | None = None, scales: Any = (1e2, 1e3, 1e4, 1e5, 1e6)
@@ -176,6 +178,7 @@ def theorem6(
 @theorem(
     "moroshko2020/theorem7",
     "γ̃ = ω(α^D) as α → ∞, under Condition 5 (D = 2: the weaker Condition 9): the flow stops at an ℓ1 margin.",
+    flows=5,
 )
 def theorem7(
     model: Any, X: Any, y: Any, power: float = 2.0, scales: Any = (1e1, 1e2, 1e3, 1e4, 1e5)

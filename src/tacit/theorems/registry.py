@@ -137,11 +137,13 @@ class Theorem:
 
     function: yields its Assumptions and Bounds. needs: the arguments it must be given ("model", "X", "y" for
     a statement about training; others for one about the potential alone). options: those with defaults.
+    flows: how many it follows at the most, which is what takes long.
     """
 
     key: str
     statement: str
     function: Callable[..., Parts]
+    flows: int = 1
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -171,13 +173,16 @@ class Theorem:
 _THEOREMS: dict[str, Theorem] = {}
 
 
-def theorem(key: str, statement: str) -> Callable[[_Parted], _Parted]:
-    """Register a generator function that yields the Assumptions and Bounds of one statement."""
+def theorem(key: str, statement: str, *, flows: int = 1) -> Callable[[_Parted], _Parted]:
+    """Register a generator function that yields the Assumptions and Bounds of one statement.
+
+    flows: how many it follows, which is what takes long.
+    """
 
     def register(function: _Parted) -> _Parted:
         if key in _THEOREMS:
             raise tacit.InputError(f"there is already a theorem {key!r}; choose another key")
-        _THEOREMS[key] = Theorem(key, statement, function)
+        _THEOREMS[key] = Theorem(key, statement, function, flows)
         return function
 
     return register
