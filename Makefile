@@ -7,11 +7,12 @@ READY := $(VENV)/.ready
 # One BLAS thread: fastest at these sizes, and the tests already use every core.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test test-kernels test-oldest test-newest fuzz lint bench clean
+.PHONY: help setup demo test test-all test-kernels test-oldest test-newest fuzz lint bench clean
 
 help:
 	@echo "make demo          the main job on built-in data: limits from the kernel to the rich regime, and one flow"
-	@echo "make test          all tests"
+	@echo "make test          the tests of every day"
+	@echo "make test-all      all tests: also other draws, long figures, and claims that must fail"
 	@echo "make test-kernels  the numerical tests as other CPUs would run them (KERNELS=--short: two of them)"
 	@echo "make test-oldest   all tests with the oldest dependencies that are allowed (PYTHON=python3.11)"
 	@echo "make test-newest   all tests with the newest ones there are (PYTHON=python3.13, say)"
@@ -34,14 +35,17 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest
 
+test-all: setup
+	$(BIN)/python -m pytest -m ''
+
 test-kernels: setup
 	$(BIN)/python tests/kernels.py $(KERNELS)
 
 test-oldest:
-	$(MAKE) test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
+	$(MAKE) test-all VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
 
 test-newest:
-	$(MAKE) test VENV=.venv-newest CONSTRAINTS=
+	$(MAKE) test-all VENV=.venv-newest CONSTRAINTS=
 
 fuzz: setup
 	TACIT_FUZZ=$${TACIT_FUZZ:-20} $(BIN)/python -m pytest -m hypothesis
