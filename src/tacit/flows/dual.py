@@ -76,7 +76,6 @@ class DualSquare:
     def _rapidity(self, state: _State) -> Float:
         return state.here.rapidity(state.nu @ self.reach, _FLOOR)
 
-    @quiet
     def segments(self) -> Iterator[Segment]:
         """Steps, each told by its changes: so slopes keep the digits of their distances to their ends."""
         here, clock, way = self.map, 0.0, np.zeros_like(self.y)
@@ -97,6 +96,7 @@ class DualSquare:
     def _state(here: MirrorMap, base: float, step: Step, clock: float) -> _State:
         return _State(here, base, clock, step.at(clock))
 
+    @quiet
     def _field(self, here: MirrorMap, size: Float) -> Field:
         """The flow of ν from here."""
         u = here.rapidity(np.zeros_like(here.slope))

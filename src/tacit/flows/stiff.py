@@ -15,6 +15,7 @@ import numpy as np
 
 from tacit.data import Float
 from tacit.flows.radau import LAGRANGE, ORDER, POWERS, STAGES, TOP, A, C
+from tacit.potentials.arrays import quiet
 
 _ITERATIONS, _ATTEMPTS = 12, 120
 _SETTLED = 1e-2  # of the tolerance, for the last step of Newton
@@ -51,6 +52,7 @@ class Field:
     size: Float
     noise: Float
 
+    @quiet
     def step(self, h: float | None, last: Step | None) -> Step | None:
         """The next step, as long as the tolerance allows; None if there is none."""
         first = self.rate(np.zeros_like(self.size))
