@@ -170,7 +170,7 @@ def _newton_solve(
         a = np.maximum(_DIAGONAL * (h * rate) * path.diagonal(metric), _SMALLEST)
         awake = _awake(np.maximum(a, 1.0) * q)
         if known is None or not (path.costly and before < _QUICK * last and np.array_equal(known[0], awake)):
-            known = awake, path.kernel(metric, awake)
+            known = awake, _kernels(path, metric, awake, known is None)
         kernel = rate[:, :, None] * known[1]
         change, dc = _newton(h, q, a, awake, kernel, log_q - log_slopes + c[:, None])
         c = c + dc
@@ -183,6 +183,16 @@ def _newton_solve(
             return None
         before, last = moved, before
     return None
+
+
+def _kernels(path: Any, metric: Float, awake: Index, roughly: bool) -> Float:
+    """Kernels at all stages; of costly paths at first from that of the middle one, by their diagonals."""
+    if not (roughly and path.costly):
+        return np.asarray(path.kernel(metric, awake))
+    middle = STAGES // 2
+    sizes = path.diagonal(metric)
+    ratio = np.sqrt(sizes / np.maximum(sizes[middle], _SMALLEST))
+    return np.asarray(ratio[:, :, None] * path.kernel(metric[middle], awake) * ratio[:, None, awake])
 
 
 def _awake(effects: Float) -> Index:

@@ -99,11 +99,12 @@ class DualSquare:
     @quiet
     def _field(self, here: MirrorMap, size: Float) -> Field:
         """The flow of ν from here."""
-        u = here.rapidity(np.zeros_like(here.slope))
-        values, turn = np.linalg.eigh(-self._jacobian(here, np.zeros_like(self.y)))
-        values, factor = np.maximum(values, 0.0), 2 * self.loss.factor(self.samples)
-        terms = np.abs(self.rows) @ np.abs(here.predictor(u)) + np.abs(self.y)
-        slopes = np.sqrt(factor * self.form.weight * here.stiffness(u)) * here.rounding()
+        factor, none = 2 * self.loss.factor(self.samples), np.zeros_like(here.slope)
+        stiffness = np.minimum(here.stiffness(here.rapidity(none)), _HUGE)
+        values, turn = np.linalg.eigh(factor * (self.rows * stiffness) @ self.reach.T)
+        values = np.maximum(values, 0.0)
+        terms = np.abs(self.rows) @ np.abs(here.predictor_at(none)) + np.abs(self.y)
+        slopes = np.sqrt(factor * self.form.weight * stiffness) * here.rounding()
         noise = factor * np.linalg.norm(terms) + np.sqrt(values) * np.linalg.norm(slopes)
         return Field(partial(self._velocity, here), values, turn, self.rtol * size, ROUNDING * noise)
 
@@ -127,18 +128,10 @@ class DualSquare:
         sizes = np.minimum(near, far)
         return np.maximum(np.where(sizes < np.inf, sizes, 1.0), 1e-290)
 
-    def _predictor(self, here: MirrorMap, u: Float) -> Float:
-        return np.clip(here.predictor(u), -_HUGE, _HUGE) @ self.rows.T
-
     @quiet
     def _velocity(self, here: MirrorMap, nu: Float) -> Float:
-        fitted = self._predictor(here, here.rapidity(nu @ self.reach, _FLOOR))
+        fitted = np.clip(here.predictor_at(nu @ self.reach, _FLOOR), -_HUGE, _HUGE) @ self.rows.T
         return 2 * self.loss.factor(self.samples) * (self.y - fitted)
-
-    @quiet
-    def _jacobian(self, here: MirrorMap, nu: Float) -> Float:
-        stiffness = np.minimum(here.stiffness(here.rapidity(nu @ self.reach, _FLOOR)), _HUGE)
-        return -2 * self.loss.factor(self.samples) * ((self.rows * stiffness) @ self.reach.T)
 
     @quiet
     def _check_stall(self, state: _State) -> None:

@@ -17,7 +17,8 @@ from tacit.flows.segments import Form, Rest, Segment, Stall
 from tacit.progress import Meter
 
 _POINTS = 200  # at most
-_FILLED = 160  # states added within the first segments, of which no more are held
+_FILLED, _FEW = 160, 40  # states added within the first segments, of which no more are held
+_LARGE = 300_000  # entries of X from which on they are few
 _PATIENCE = 5000
 
 _NEARLY = 1e-10  # to which the clock of a mark is found from rough states
@@ -50,7 +51,11 @@ def record(form: Form, level: Callable[[Any], float], goal: Goal, fit: Fitting) 
     gauge = form.log_time if goal.timed else level
     state = form.begin()
     last = (state, gauge(state))
-    keeper = _Overview(last) if goal.marks is None else _Targets(last, list(goal.marks))
+    keeper = (
+        _Overview(last, _filled(fit.problem.X.size))
+        if goal.marks is None
+        else _Targets(last, list(goal.marks))
+    )
     watch, steps, converged, interrupted = _Watch(level(state), fit), 0, False, False
     with Meter("gradient flow", 0.0 if goal.timed else last[1], goal.end) as meter:
         try:
@@ -273,13 +278,19 @@ class _Targets:
         return self.kept
 
 
+def _filled(size: int) -> int:
+    """How many states are added within segments, each of which may take a system to solve."""
+    return _FILLED if size <= _LARGE else _FEW
+
+
 class _Overview:
     """Keeps about 200 states, where something happens: many where the loss first falls, few in long tails.
 
     Steps of an integrator alone do not tell: on ill-conditioned data most of them creep along at the end.
     """
 
-    def __init__(self, first: Seen):
+    def __init__(self, first: Seen, filled: int):
+        self.filled = filled
         self.kept = [(first, 0.0)]  # with the number of steps after which each was seen, or a part of them
         self.readers, self.count = [], 0  # type: list[_Reader] | None, int
 
@@ -289,7 +300,7 @@ class _Overview:
         self.kept.append((last, float(self.count)))
         if self.readers is not None:
             self.readers.append(reader)
-            if len(self.readers) >= _FILLED:
+            if len(self.readers) >= self.filled:
                 self._fill()
         if len(self.kept) > 2 * _POINTS:
             self._thin()
@@ -312,7 +323,7 @@ class _Overview:
     def _fill(self) -> None:
         """More states within the segments, the more the further the flow goes in one."""
         readers, self.readers = self.readers or [], None
-        counts = np.diff(np.floor(self._progress() * _FILLED + 1e-9)).astype(int)
+        counts = np.diff(np.floor(self._progress() * self.filled + 1e-9)).astype(int)
         filled = self.kept[:1]
         for reader, count, end in zip(readers, counts, self.kept[1:], strict=False):
             clocks = reader.inside(count, self.kept[0][0][1])

@@ -69,7 +69,9 @@ def proposition1(model: Any, X: Any, y: Any) -> Parts:
 
 
 @theorem(
-    "azulay2021/theorem3", "w̃(∞) is the solution of least norm up to P⊥W(0)·a(∞), which vanishes with W(0)."
+    "azulay2021/theorem3",
+    "w̃(∞) is the solution of least norm up to P⊥W(0)·a(∞), which vanishes with W(0).",
+    flows=2,
 )
 def theorem3(model: Any, X: Any, y: Any) -> Parts:
     """Theorem 3 (6.3 at ICML), whose hypothesis must be ‖wᵢ(0)‖ → 0, with the distance that it leaves out.

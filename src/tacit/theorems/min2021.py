@@ -122,6 +122,7 @@ def guaranteed_rate(model: tacit.LinearNetwork, X: Any) -> float:
 @theorem(
     "min2021/theorem1",
     "L(t) − L* ≤ exp(−2λ_r(Σ_x)ct)·(L(0) − L*), c = [λ_r(Λ)]₊ + [λ_m(−Λ)]₊, for L = ½‖Y − XUVᵀ‖².",
+    flows=2,
 )
 def theorem1(model: Any, X: Any, y: Any, down_to: float = 1e-12) -> Parts:
     """Theorem 1, equation 10, until L − L* is down_to of what it was.
@@ -162,6 +163,7 @@ def theorem1(model: Any, X: Any, y: Any, down_to: float = 1e-12) -> Parts:
 @theorem(
     "min2021/proposition1",
     "V(0)U₂(0)ᵀ = 0, U₁(0)U₂(0)ᵀ = 0 and L(∞) = L* imply U(∞)V(∞)ᵀ = Θ̂, the minimum-norm solution.",
+    flows=2,
 )
 def proposition1(model: Any, X: Any, y: Any) -> Parts:
     """Proposition 1; where the flow is stopped, Σ_x^{−1/2}E is still missing, and nothing else."""
@@ -190,6 +192,7 @@ def proposition1(model: Any, X: Any, y: Any) -> Parts:
     "min2021/distance",
     "L(∞) = L* implies ‖U(∞)V(∞)ᵀ − Θ̂‖₂² ≤ μ‖Θ̂‖₂² + [λ_max(Qᵀ(U₂ᵀU₂ − μΛ)Q)]₊²/4μ for every μ > 0, "
     "Q an orthonormal basis of the rows of U₁(0) and V(0).",
+    flows=2,
 )
 def distance(model: Any, X: Any, y: Any) -> Parts:
     """Not in the paper: the distance that Theorem 2 bounds, from Λ alone, for any start and any width.

@@ -78,6 +78,7 @@ def lemma1(model: Any, X: Any, alpha: float = 0.5, delta: float = 0.1) -> Parts:
     "min2021/theorem2",
     "h^{4α−1} > max{16, 4m(λ₁/λ_r)²}(√(m+D)+τ)² and U, V ~ N(0, h^{−2α}) imply, with probability 1 − δ, "
     "‖U(∞)V(∞)ᵀ − Θ̂‖₂ ≤ 2C^{1/h^{1−2α}}√(m+r)(√(m+D)+τ)h^{½−2α}, C = exp(1 + λ₁^{½}‖Y‖/λ_r).",
+    flows=2,
 )
 def theorem2(model: Any, X: Any, y: Any, alpha: float = 0.5, delta: float = 0.1) -> Parts:
     """Theorem 2, equation 20, and equation 42 of its proof, which needs no randomness.

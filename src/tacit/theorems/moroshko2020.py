@@ -97,6 +97,7 @@ def mirror_argument(data: Separation, depth: float, log_scale: float, accuracy: 
 @theorem(
     "moroshko2020/lemma3",
     "L(t) ≤ 1/(1 + 2D²α^{2D−2}γ₂²t) at all times, γ₂ the ℓ2 margin.",
+    flows=2,
 )
 def lemma3(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     """Lemma 3 as γ̃ ≥ log(1 + 2D²α^{2D−2}γ₂²t), which never underflows; until: the last accuracy γ̃ looked at.
@@ -118,7 +119,7 @@ def lemma3(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     yield Bound(f"{rate} at the end, against γ̃", float(promised[-1]), at_most=float(flow.accuracy[-1]))
 
 
-@theorem("moroshko2020/lemma11", "D = 2: ‖w(t)‖∞ ≤ 2α² sinh(x̄γ̃(t)/(2γ₂²α²)) at all times.")
+@theorem("moroshko2020/lemma11", "D = 2: ‖w(t)‖∞ ≤ 2α² sinh(x̄γ̃(t)/(2γ₂²α²)) at all times.", flows=2)
 def lemma11(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     """Lemma 11; until: the last accuracy γ̃ looked at.
 
@@ -130,6 +131,7 @@ def lemma11(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
 @theorem(
     "moroshko2020/lemma13",
     "D > 2: ‖w(t)‖∞ ≤ α^D·h_D((D−2)x̄γ̃(t)/(2Dγ₂²α^D)) while the argument of h_D is below 1.",
+    flows=2,
 )
 def lemma13(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     """Lemma 13, printed for all times; until: the last accuracy γ̃ looked at.
@@ -170,6 +172,7 @@ def _edge(data: Separation, depth: float, log_scale: float) -> float:
 @theorem(
     "moroshko2020/condition5",
     "Condition 5 as α → ∞: no sample off the support was on it at a larger μ = α^D/γ̃.",
+    flows=2,
 )
 def condition5(model: Any, X: Any, y: Any, mu: float | None = None, down_to: float | None = None) -> Parts:
     """Condition 5 for accuracies α^D/μ, or, without mu, uniformly: for every μ from ∞ to down_to.

@@ -33,6 +33,7 @@ def theorem1(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
 @theorem(
     "woodworth2020/theorem3",
     "β(∞) = argmin Q^D_α(β) s.t. Xβ = y for a diagonal network of depth D > 2 whose flow fits the data.",
+    flows=2,
 )
 def theorem3(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     """Theorem 3, printed for whole D ≥ 3 and w₀ = 1; method: "auto" or "parameters".
