@@ -28,7 +28,8 @@ from tacit.flows.segments import Observation, Problem, Segment, Stall, same
 from tacit.potentials.arrays import quiet
 
 _EPS = float(np.finfo(float).eps)
-_NOISE = 2e-8  # of the margins: rounding in one step that no flow is followed through
+_NOISE = 1e-8  # of the margins: rounding that no flow is followed through
+_HALF = 0.5  # of that, above which steps are shortened, to half of what accuracy allows at the most
 _COSTLY = 20_000  # entries of Z
 _DROP = 40.0  # e^{-40} of the time is not worth counting
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
@@ -181,7 +182,8 @@ class SeparatingFlow:
                     "the integrator found no step that it can vouch for (a deep network at a tiny scale "
                     "stands still until it jumps, faster than floats can tell)"
                 )
-            if self._noise(path, step) > 1:
+            noise = self._noise(path, step)
+            if noise > 1:
                 raise Stall(
                     "the features differ so much in size that rounding decides the margins; rescale them, "
                     "each to a largest entry of about 1"
@@ -189,7 +191,8 @@ class SeparatingFlow:
             piece = _Piece(self.loss, path, step, log_time, self.rtol)
             yield Segment(0.0, step.h, piece.state, rough=piece.rough)
             log_time = piece.state(step.h).tell()
-            path, rates, last, h = path.moved(step.theta[-1]), step.q[-1], step, step.next_h
+            path, rates, last = path.moved(step.theta[-1]), step.q[-1], step
+            h = min(step.next_h, max(_HALF * step.next_h, _HALF * step.h / max(noise, 1e-300)))
 
     def _noise(self, path: Any, step: Step) -> float:
         """What rounding makes of the margins in a step, relative to what is let pass."""

@@ -98,11 +98,13 @@ class Sliding(WeightFlow):
         Those have inputs g_n x_n; the weights are orthogonal to the ones that slide, and stay so.
         """
         slides, loss = self.side == 0, self.problem.loss
+        if not isinstance(loss, Square):
+            return None
         within = scipy.linalg.null_space(self.reach[slides]) if slides.any() else np.eye(self.basis.shape[1])
         gates = np.where(self.side > 0, 1.0, self.slope)[~slides]
         left, sizes, rows = np.linalg.svd(gates[:, None] * self.reach[~slides] @ within, full_matrices=False)
         rank = int((sizes > max(self.X.shape) * _EPS * sizes.max(initial=0.0)).sum())
-        if not isinstance(loss, Square) or rank == 0:
+        if rank == 0:
             return None
         back = within @ rows[:rank].T
         weights = back.T @ (self.basis.T @ self.first["w"] + unknowns[1:])
