@@ -11,7 +11,7 @@ import numpy as np
 from tacit.data import Float, as_floats, as_labels, check_problem, check_tolerance
 from tacit.errors import InconsistentDataError, InputError
 from tacit.limits.equations import ANY, prepare
-from tacit.limits.interpolation import potential_of
+from tacit.limits.geometry import potential_of
 from tacit.limits.kkt import (
     best_multipliers,
     relative_residual,

@@ -12,7 +12,9 @@ import numpy as np
 from tacit.data import Float, shortened
 from tacit.errors import NoPotentialError
 from tacit.figures import KERNEL, RICH, save_figure
-from tacit.limits.interpolation import Limit, limit, potential_of
+from tacit.limits.answer import Limit
+from tacit.limits.geometry import potential_of
+from tacit.limits.interpolation import limit
 from tacit.models import LinearNetwork, Neuron
 from tacit.potentials import Bregman
 from tacit.progress import progress

@@ -10,8 +10,10 @@ import numpy as np
 
 from tacit.data import Float, beyond_squares
 from tacit.kernels import turned
+from tacit.limits.answer import Limit
 from tacit.limits.ends import least_l1
-from tacit.limits.interpolation import Limit, as_separable, least_potential, limit, potential_of
+from tacit.limits.geometry import as_separable, potential_of
+from tacit.limits.interpolation import least_potential, limit
 from tacit.limits.normal import weighted_gram
 from tacit.limits.separable import kernel_solution
 from tacit.models.model import check_model

@@ -10,7 +10,7 @@ import numpy as np
 from tacit.data import Float
 from tacit.flows.flow import flow
 from tacit.kernels import turned
-from tacit.limits.interpolation import Limit
+from tacit.limits.answer import Limit
 from tacit.limits.networks import least_norm_solution
 from tacit.limits.neuron import neuron_targets
 from tacit.models import LinearNetwork, Neuron

@@ -13,7 +13,7 @@ from tacit.numbers import shown
 if TYPE_CHECKING:
     from tacit.flows.sweeping import SweepingPath
     from tacit.flows.trajectory import Trajectory
-    from tacit.limits.interpolation import Limit
+    from tacit.limits.answer import Limit
     from tacit.limits.margin_path import MarginPath
     from tacit.limits.max_margin import Margin
     from tacit.units import Units

@@ -27,12 +27,12 @@ from tacit.flows.reduced import row_space
 from tacit.flows.segments import Problem, Rest, Segment, Stall, solver_segments
 from tacit.flows.two_layers import TwoLayers
 from tacit.flows.weights import WeightFlow, WeightState
+from tacit.limits.imbalance import visible
 from tacit.models.parametrizations import Weights
 
 _LOOK = np.linspace(0, 1, 9)  # where in a step the kink is looked for
 _SWITCHES = 10_000
 _STEPS, _CREEPING = 1500, 1.1  # a solver whose clock gains less than this factor in so many steps is changed
-_EPS = float(np.finfo(np.float64).eps)
 _TOUCH = 1e-12  # how far beyond the kink rounding alone may put a sample
 
 
@@ -102,11 +102,11 @@ class Sliding(WeightFlow):
             return None
         within = scipy.linalg.null_space(self.reach[slides]) if slides.any() else np.eye(self.basis.shape[1])
         gates = np.where(self.side > 0, 1.0, self.slope)[~slides]
-        left, sizes, rows = np.linalg.svd(gates[:, None] * self.reach[~slides] @ within, full_matrices=False)
-        rank = int((sizes > max(self.X.shape) * _EPS * sizes.max(initial=0.0)).sum())
-        if rank == 0:
+        inputs = gates[:, None] * self.reach[~slides] @ within
+        if not inputs.any():
             return None
-        back = within @ rows[:rank].T
+        left, sizes, seen = visible(inputs)
+        back = within @ seen
         weights = back.T @ (self.basis.T @ self.first["w"] + unknowns[1:])
 
         def flat(U: Float, v: Float) -> Float:
@@ -115,7 +115,7 @@ class Sliding(WeightFlow):
         return TwoLayers(
             weights[:, None],
             np.atleast_1d(self.first["a"] + unknowns[0]),
-            left[:, :rank] * sizes[:rank],
+            left * sizes,
             self.problem.y[~slides],
             loss.factor(len(self.side)),
             self.rtol,

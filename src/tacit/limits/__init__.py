@@ -1,6 +1,7 @@
 """Where the flow ends: convex programs instead of simulations."""
 
-from tacit.limits.interpolation import Limit, limit
+from tacit.limits.answer import Limit
+from tacit.limits.interpolation import limit
 from tacit.limits.margin_path import MarginPath, margin_path
 from tacit.limits.max_margin import Margin, max_margin
 

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from tacit.data import Float, as_floats, check_labelled, kept
 from tacit.errors import InputError
-from tacit.limits.interpolation import NEAR, as_separable
+from tacit.limits.answer import NEAR
+from tacit.limits.equations import ANY
+from tacit.limits.geometry import as_separable
 from tacit.limits.linear_margin import least_l1_margin
 from tacit.limits.margins import Margins
 from tacit.limits.newton import Separable
@@ -279,8 +281,8 @@ def at_the_kernel_end(margins: Margins, geometry: Separable, largest: float = 0.
     root, targets = np.sqrt(kernel_metric(geometry)), 1 - margins.Z @ origin
     rows = margins.in_units(root).nearly_free()
     support = least_norm_support(rows, targets / (np.abs(targets).max() or 1.0))
-    rows, targets = margins.equalities(support)
-    w = origin + root * np.linalg.lstsq(rows * root, targets - rows @ origin, rcond=None)[0]
+    held = margins.equations(support, ANY)
+    w = origin + root * np.linalg.lstsq(held.X * root, held.y - held.X @ origin, rcond=None)[0]
     far = float(np.max(np.abs(w) * np.exp(-geometry.log_scale)))
     log_mu = math.log(max(largest, _KERNEL * far, 1e-300))
     found = hold(margins, minimizer_of(geometry.shifted(log_mu)), support)

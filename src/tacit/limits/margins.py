@@ -80,16 +80,8 @@ class Margins:
         """Rows among which the intercept counts for next to nothing."""
         return self.Z if self.labels is None else np.column_stack([self.Z, _FREE * self.unit * self.labels])
 
-    def equalities(self, support: Index) -> tuple[Float, Float]:
-        """Rows and targets of the equations for w alone that hold if these margins are 1."""
-        if self.labels is None:
-            return self.Z[support], np.ones(len(support))
-        labels = self.labels[support]
-        samples = labels[:, None] * self.Z[support]
-        return samples[1:] - samples[:1], labels[1:] - labels[:1].sum()
-
     def equations(self, support: Index, tol: float) -> Equations:
-        """The same, made fit for a solver; `InconsistentDataError` where they contradict each other."""
+        """Those for w alone that hold if these margins are 1; `InconsistentDataError` if none can."""
         if self.labels is None or self.samples is None:
             return prepare(self.Z[support], np.ones(len(support)), tol)
         return replace(self.samples, X=self.samples.X[support]).equations(self.labels[support], tol)

@@ -13,8 +13,9 @@ import numpy as np
 
 from tacit.data import Float, Index, as_floats, check_labelled, kept
 from tacit.errors import InputError, NoPotentialError, NotConvergedError
+from tacit.limits.answer import NEAR
 from tacit.limits.ends import least_quadratic, vertex_error
-from tacit.limits.interpolation import NEAR, as_separable, potential_of
+from tacit.limits.geometry import as_separable, potential_of
 from tacit.limits.linear_margin import least_l1_margin, solutions
 from tacit.limits.margin_path import at_the_kernel_end
 from tacit.limits.margins import Margins

@@ -10,7 +10,7 @@ from tacit.data import Float
 from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.limits.ends import vertex_error
 from tacit.limits.equations import Equations
-from tacit.limits.interpolation import as_separable
+from tacit.limits.geometry import as_separable
 from tacit.limits.kkt import best_multipliers
 from tacit.limits.metric import metric_move
 from tacit.limits.newton import Separable

@@ -27,7 +27,7 @@ from tacit.models import LinearNetwork, Neuron
 from tacit.potentials.radial import length
 
 if TYPE_CHECKING:
-    from tacit.limits.interpolation import Limit
+    from tacit.limits.answer import Limit
 
 _EPS = float(np.finfo(np.float64).eps)
 _ROUNDED = 16 * _EPS
