@@ -73,6 +73,16 @@ def test_check_asks_about_centred_data(table, capsys):
     assert norms("moved.npz", "") != pytest.approx(asked, rel=1e-2)
 
 
+@pytest.mark.parametrize("start", ["orthogonal", "balanced"])
+@pytest.mark.parametrize("options", ["--standardize", "--intercept", "--intercept --standardize"])
+def test_starts_that_depend_on_the_data_are_for_these_units(start, options, table, capsys):
+    folder, X, y, *_ = table
+    line = f"{folder / 'numbers.npz'} --model linear --start {start} --width 40 {options}"
+    limit, flow = (answer(f"{verb} {line}", capsys) for verb in ("limit", "flow"))
+    np.testing.assert_allclose(flow["predictor"][-1], limit["predictor"], rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(X @ np.ravel(limit["predictor"]) + limit["intercept"], y, rtol=1e-9)
+
+
 def test_what_has_no_intercept_says_so(table, capsys):
     folder, *_ = table
     assert main(["flow", str(folder / "labels.npz"), "--loss", "exp", "--intercept"]) == 2

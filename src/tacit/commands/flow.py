@@ -17,6 +17,7 @@ from tacit.commands.options import (
     add_data,
     add_units,
     claim_outputs,
+    inputs_of,
     numbers,
     read_data,
     source,
@@ -101,7 +102,7 @@ def _add_outputs(command: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     table = read_data(options, classes=options.loss != "square")
-    model = model_of(options, table.X)
+    model = model_of(options, inputs_of(options, table.X))
     if options.save is not None and not options.save.lower().endswith(".nc"):
         raise InputError(f"--save writes netCDF; name its file .nc, not {options.save}")
     claim_outputs(options, [] if options.save is None else [(options.save, "nc")])

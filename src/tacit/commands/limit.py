@@ -13,6 +13,7 @@ from tacit.commands.options import (
     add_data,
     add_units,
     claim_outputs,
+    inputs_of,
     read_data,
     source,
 )
@@ -55,7 +56,7 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.outputs import write_json
 
     table = read_data(options)
-    model = model_of(options, table.X)
+    model = model_of(options, inputs_of(options, table.X))
     claim_outputs(options)
     result = limit(
         model,

@@ -97,6 +97,13 @@ def read_data(options: argparse.Namespace, classes: bool = False) -> Table:
     return table
 
 
+def inputs_of(options: argparse.Namespace, X: Any) -> Any:
+    """The features as --intercept and --standardize make them: starts that depend on data are for these."""
+    from tacit.units import Units
+
+    return Units.of(X, X[:, 0], options.intercept, options.standardize).features(X)
+
+
 def source(options: argparse.Namespace, table: Table) -> dict[str, Any]:
     """Where the numbers of a result come from, for JSON."""
     return {"data": options.data, "target": table.target, "assumed": table.assumed}
