@@ -247,3 +247,20 @@ def test_what_takes_minutes_on_large_data_is_asked_by_name_only(classification, 
     assert not {each["key"] for each in found["verdicts"]} & set(slow)
     assert run("check data.npz --scale 10 --only moroshko2020/theorem4 --json -") == 0
     assert [each["key"] for each in json.loads(capsys.readouterr().out)["verdicts"]] == slow[:1]
+
+
+def test_bounds_are_measured_where_a_theorem_applies_or_is_asked_for(regression, capsys, monkeypatch):
+    from tacit.theorems import registry
+
+    measured = []
+
+    def elsewhere(model, X, y):
+        yield registry.Assumption("something that is not so", False)
+        measured.append(1)
+        yield registry.Bound("a number", 1.0, at_most=2.0)
+
+    entry = registry.Theorem("woodworth2020/elsewhere", "A statement about other data.", elsewhere)
+    monkeypatch.setattr(registry, "_THEOREMS", {entry.key: entry})
+    assert run("check data.npz") == 0 and not measured
+    assert run("check data.npz --all") == run(f"check data.npz --only {entry.key}") == 0
+    assert len(measured) == 2 and "a number: 1 ≤ 2" in capsys.readouterr().out

@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 import tacit
-from tacit.outputs import write_json
+from tacit.outputs import netcdf_file, write_json
 from tacit.tables import read_table
 
 NAMES = ("height", "weight", "größe, cm", "x 4")
@@ -88,7 +88,7 @@ def test_json_and_netcdf_hold_every_float_to_its_last_bit(tmp_path, monkeypatch)
     write_json({"values": values}, "v.json")
     assert np.array(json.loads(Path("v.json").read_text())["values"]).tobytes() == values.tobytes()
     run = tacit.flow(tacit.Diagonal(2, 0.3), FRAME.iloc[:2, :4] / 1e3, [1 / 3, -0.7], until=5)
-    Path("v.nc").write_bytes(run.to_xarray().to_netcdf(engine="scipy"))
+    Path("v.nc").write_bytes(netcdf_file(run.to_xarray()))
     write_json(run.to_dict(), "run.json")
     text = json.loads(Path("run.json").read_text())
     with xr.open_dataset("v.nc", engine="scipy") as data:

@@ -95,6 +95,16 @@ def json_file(content: dict[str, Any]) -> bytes:
     return f"{_json_text(content, ensure_ascii=False)}\n".encode(errors="backslashreplace")
 
 
+def netcdf_file(data: Any) -> bytes:
+    """The content of a netCDF file."""
+    content = data.to_netcdf(engine="scipy")
+    try:
+        return bytes(content)
+    finally:
+        if isinstance(content, memoryview):  # a view that dies with its buffer makes Python 3.13 complain
+            content.release()
+
+
 def _json_text(content: dict[str, Any], ensure_ascii: bool) -> str:
     marked = as_json({"made_by": MADE_BY, **content})
     return json.dumps(marked, indent=2, ensure_ascii=ensure_ascii, allow_nan=False)

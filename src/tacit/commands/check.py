@@ -71,7 +71,11 @@ def add(commands: Any) -> Any:
         help="a parameter of theorems, such as epsilon=0.01 or scales=1e3,1e4,1e5; those that have no such "
         "parameter do without (repeat it for several; --list shows which theorem takes what)",
     )
-    command.add_argument("--all", action="store_true", help="also show theorems that do not apply, and why")
+    command.add_argument(
+        "--all",
+        action="store_true",
+        help="also show theorems that do not apply, why, and how their bounds fare all the same",
+    )
     command.add_argument("--list", action=_List, help="list the theorems and their parameters, and exit")
     command.add_argument("--json", metavar="FILE", help="write the verdicts as JSON; - for standard output")
     return command
@@ -108,11 +112,12 @@ def _run(options: argparse.Namespace) -> int:
     verdicts: list[Any] = []
     refused: dict[str, TacitError] = {}
     put_off = [each for each in chosen if options.only is None and each.flows * X.size > _LONG]
+    anyway = options.all or options.only is not None
     with sharing():
         for each in progress([each for each in chosen if each not in put_off], "theorems"):
             taken = {name: value for name, value in parameters.items() if name in each.options}
             try:
-                verdicts.append(each.ask(model=model, X=X, y=y, **taken))
+                verdicts.append(each.ask(anyway, model=model, X=X, y=y, **taken))
             except TacitError as error:
                 if any(str(error).startswith(f"{name} ") for name in taken):
                     raise  # a value that was asked for is what is wrong, not the data

@@ -147,7 +147,7 @@ def _spare_earlier(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace, table: Any, result: Any) -> None:
-    from tacit.outputs import write_file, write_json
+    from tacit.outputs import netcdf_file, write_file, write_json
 
     speak = options.json != "-"
     if speak:
@@ -156,8 +156,7 @@ def _report(options: argparse.Namespace, table: Any, result: Any) -> None:
         content = {**source(options, table), "features": table.features}
         write_json({**content, **result.to_dict()}, options.json)
     if options.save is not None:
-        content = result.to_xarray().to_netcdf(engine="scipy")
-        write_file(bytes(content), options.save, "nc")
+        write_file(netcdf_file(result.to_xarray()), options.save, "nc")
         if speak:
             print(f"  data       {options.save}")
     if options.plot is not None:

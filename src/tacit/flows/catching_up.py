@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tacit.data import Float, Index
+from tacit.flows.mirror import MirrorMap
 from tacit.flows.separating import DiagonalPath
 from tacit.limits.normal import newton_direction
 from tacit.limits.support import least_norm_support
@@ -93,18 +94,18 @@ class Place:
 
     def predictor(self) -> Float:
         """W = h_D(Zᵀθ)."""
-        return self.path.map.predictor(self.path.margins(np.zeros_like(self.theta))[1])
+        return self.path.here.predictor
 
     def step(self, support: Index, g: float) -> Step | None:
         """The step to g on this support, by Newton's method down to rounding; None if it gets nowhere."""
         rows, still = self.path.Z[support], np.zeros(self.path.Z.shape[1])
         change, last, size, wobble = np.zeros_like(self.theta), np.inf, np.inf, 0.0
         for _ in range(_NEWTON if len(support) <= len(still) else 0):
-            margins, u = self.path.margins(change)
-            metric = self.path.map.stiffness(u) / self.weight
+            margins, there = self.path.margins(change)
+            metric = there.stiffness / self.weight
             if not (np.isfinite(margins).all() and np.isfinite(metric).all()):
                 break
-            noise, missing = self._rounding(change, u, metric), g - margins[support]
+            noise, missing = self._rounding(change, there, metric), g - margins[support]
             if (np.abs(missing) <= noise[support]).all() and not _SETTLED < size <= last / 2:
                 rates, slopes = newton_direction(rows, metric, np.ones(len(support)), still)
                 velocities, tie = self.path.Z @ (metric * slopes), 10 * noise + _TIE * g
@@ -114,14 +115,14 @@ class Place:
             if not np.isfinite(increment).all():
                 break
             change, wobble = change + increment, float(np.abs(increment).max())
-            last, size = size, self.path.size(increment, u)
+            last, size = size, self.path.size(increment, there)
         return None
 
-    def _rounding(self, change: Float, u: Float, metric: Float) -> Float:
+    def _rounding(self, change: Float, there: MirrorMap, metric: Float) -> Float:
         """What rounding may make of the margins: in their own sums, and in those of the slopes Zᵀθ."""
         sizes = np.abs(self.path.Z)
         slopes = metric * (np.abs(change) @ sizes)
-        return _EPS * (sizes @ (_EVALUATION * np.abs(self.path.map.predictor(u)) + 4 * slopes))
+        return _EPS * (sizes @ (_EVALUATION * np.abs(there.predictor) + 4 * slopes))
 
     def turned(self, ahead: float, contact: Index, guess: Index) -> Step | None:
         """The longest step, at most to g = ahead, in which one support pushes; None if there is none.
@@ -157,8 +158,8 @@ class Place:
 
         Increments Δ ≥ 0 with K Δ ≥ b, Δ_n((K Δ)_n − b_n) = 0, K = B Bᵀ: the conditions of an ℓ2 margin.
         """
-        margins, u = self.path.margins(change)
-        B = self.path.Z * np.sqrt(self.path.map.stiffness(u) / self.weight)
+        margins, there = self.path.margins(change)
+        B = self.path.Z * np.sqrt(there.stiffness / self.weight)
         sizes = np.linalg.norm(B[contact], axis=1)
         targets = (g - margins + B @ (change @ B))[contact] / sizes
         if not targets.max() > 0:

@@ -73,8 +73,8 @@ class DualSquare:
         """The state at the start."""
         return _State(self.map, 0.0, 0.0, np.zeros_like(self.y))
 
-    def _rapidity(self, state: _State) -> Float:
-        return state.here.rapidity(state.nu @ self.reach, _FLOOR)
+    def _there(self, state: _State) -> MirrorMap:
+        return state.here.moved(state.nu @ self.reach, _FLOOR)
 
     def segments(self) -> Iterator[Segment]:
         """Steps, each told by its changes: so slopes keep the digits of their distances to their ends."""
@@ -99,11 +99,11 @@ class DualSquare:
     @quiet
     def _field(self, here: MirrorMap, size: Float) -> Field:
         """The flow of ν from here."""
-        factor, none = 2 * self.loss.factor(self.samples), np.zeros_like(here.slope)
-        stiffness = np.minimum(here.stiffness(here.rapidity(none)), _HUGE)
+        factor = 2 * self.loss.factor(self.samples)
+        stiffness = np.minimum(here.stiffness, _HUGE)
         values, turn = np.linalg.eigh(factor * (self.rows * stiffness) @ self.reach.T)
         values = np.maximum(values, 0.0)
-        terms = np.abs(self.rows) @ np.abs(here.predictor_at(none)) + np.abs(self.y)
+        terms = np.abs(self.rows) @ np.abs(here.predictor) + np.abs(self.y)
         slopes = np.sqrt(factor * self.form.weight * stiffness) * here.rounding()
         noise = factor * np.linalg.norm(terms) + np.sqrt(values) * np.linalg.norm(slopes)
         return Field(partial(self._velocity, here), values, turn, self.rtol * size, ROUNDING * noise)
@@ -120,9 +120,8 @@ class DualSquare:
     @quiet
     def _natural_size(self, here: MirrorMap) -> Float:
         """How far ν goes: to the ends of the slopes' domain, or as far as the tangent kernel takes it."""
-        gap = 1.0 if here.power == np.inf else float(np.minimum(here.below, here.above).min())
-        stiffness = here.stiffness(here.rapidity(np.zeros_like(here.slope)))
-        tangent = np.einsum("nd,nd->n", self.rows * stiffness, self.reach)
+        gap = 1.0 if here.power == np.inf else float(here.distance.min())
+        tangent = np.einsum("nd,nd->n", self.rows * here.stiffness, self.reach)
         ways = gap / np.linalg.norm(self.reach, axis=0).max(), np.abs(self.y).max() / tangent
         near, far = (np.where((way > 0) & (way < np.inf), way, np.inf) for way in ways)
         sizes = np.minimum(near, far)
@@ -130,13 +129,13 @@ class DualSquare:
 
     @quiet
     def _velocity(self, here: MirrorMap, nu: Float) -> Float:
-        fitted = np.clip(here.predictor_at(nu @ self.reach, _FLOOR), -_HUGE, _HUGE) @ self.rows.T
+        fitted = np.clip(here.moved(nu @ self.reach, _FLOOR).predictor, -_HUGE, _HUGE) @ self.rows.T
         return 2 * self.loss.factor(self.samples) * (self.y - fitted)
 
     @quiet
     def _check_stall(self, state: _State) -> None:
         """Stop at the rounding of the residual; that there is a solution has been seen to (`fitting`)."""
-        w = self.map.predictor(self._rapidity(state))
+        w = self._there(state).predictor
         residual = self.y - self.rows @ w
         size = float(np.linalg.norm(residual))
         rounding = 2 * _EPS * float(np.linalg.norm(np.abs(self.rows) @ np.abs(w) + np.abs(self.y)))
@@ -146,13 +145,13 @@ class DualSquare:
     @quiet
     def outputs(self, state: _State) -> Float:
         """X w."""
-        return self.X @ self.map.predictor(self._rapidity(state))
+        return self.X @ self._there(state).predictor
 
     @quiet
     def observe(self, state: _State) -> Observation:
         """Everything that is recorded of a state."""
-        w = self.map.predictor(self._rapidity(state))
-        return Observation(w, self.X @ w, self.form.lift(self._rapidity(state)))
+        there = self._there(state)
+        return Observation(there.predictor, self.X @ there.predictor, self.form.lift(there.rapidity))
 
     @quiet
     def log_time(self, state: _State) -> float:

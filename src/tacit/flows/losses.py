@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from tacit.errors import InputError
+from tacit.potentials.arrays import array_namespace
 
 Array = Any
 
@@ -109,6 +109,13 @@ class Exponential(_Separating):
         """−m."""
         return -margins
 
+    def pull(self, outputs: Array, y: Array) -> Array:
+        """y·e⁻ᵐ/Σe⁻ᵐ."""
+        xp = array_namespace(outputs)
+        margins = y * outputs
+        shares = xp.exp(xp.min(margins, axis=-1, keepdims=True) - margins)
+        return y * shares / xp.sum(shares, axis=-1, keepdims=True)
+
     def slope_rate(self, margins: Array) -> Array:
         """−d(log slope)/dm = 1."""
         return margins * 0.0 + 1.0
@@ -163,6 +170,6 @@ def as_loss(loss: Any) -> Loss:
 def log_mean_exp(logs: Array) -> Array:
     """log of the mean of exp over the last axis; accurate also where all logs are nearly 0."""
     xp = array_namespace(logs)
-    most = xp.max(logs, axis=-1, keepdims=True)
+    most = xp.max(logs, axis=-1)
     most = xp.where(xp.isfinite(most), most, 0.0)
-    return xp.squeeze(most, axis=-1) + xp.log1p(xp.mean(xp.expm1(logs - most), axis=-1))
+    return most + xp.log1p(xp.sum(xp.expm1(logs - most[..., None]), axis=-1) / logs.shape[-1])

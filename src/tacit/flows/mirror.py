@@ -46,58 +46,85 @@ class MirrorMap:
         """Does nothing leave the range of floats before the predictor itself does?"""
         return self.power == math.inf and bool((np.abs(self.log_scale) < 300).all())
 
-    def moved(self, change: Float) -> MirrorMap:
-        """The map after the slopes changed by this much."""
-        return replace(self, slope=self.slope + change, below=self.below - change, above=self.above + change)
+    def moved(self, change: Float, floor: float = 0.0) -> MirrorMap:
+        """The map after the slopes changed by this much, which may have more axes in front.
 
-    def rapidity(self, change: Float, floor: float = 0.0) -> Float:
-        """u at slopes s + change, over leading axes of the change.
-
-        Beyond the domain it is NaN; with a floor, the distance to its ends never falls below that fraction
-        of what it is now.
+        Beyond the domain the predictor is NaN; with a floor, the distance to the ends never falls below that
+        fraction of what it is now.
         """
+        slope = self.slope + change
         if self.power == math.inf:
-            return self.slope + change
+            return replace(self, slope=slope, below=slope, above=slope)
         below, above = self.below - change, self.above + change
         if floor:
             below, above = np.maximum(below, floor * self.below), np.maximum(above, floor * self.above)
-        slope = self.slope + change
-        central = np.abs(slope) < 0.5
-        inner = np.arctanh(np.where(central, slope, 0.0))
-        return self.power * np.where(central, inner, 0.5 * np.log(above / below))
+        return replace(self, slope=slope, below=below, above=above)
 
-    def predictor_at(self, change: Float, floor: float = 0.0) -> Float:
-        """w at slopes s + change, as `predictor(rapidity(change, floor))`, in fewer functions of them.
+    def __getitem__(self, place: int) -> MirrorMap:
+        """The map at one of several slopes."""
+        return replace(self, slope=self.slope[place], below=self.below[place], above=self.above[place])
 
-        For D > 2 it is m·((1−s)^{−p} − (1+s)^{−p}), with a = 1 − |s| and b = 1 + |s| as a^{−p}(1 − (a/b)^p).
-        """
+    @cached_property
+    def distance(self) -> Float:
+        """a = 1 − |s|, of slopes with ends."""
+        return np.minimum(self.below, self.above)
+
+    @cached_property
+    def _log_distance(self) -> Float:
+        return np.log(self.distance)
+
+    @cached_property
+    def _ratio(self) -> Float:
+        """a/b − 1 = −2|s|/b with b = 1 + |s|, where a/b counts beside 1."""
+        return np.maximum(-2 * np.abs(self.slope) / np.maximum(self.below, self.above), _LEAST - 1)
+
+    @cached_property
+    def _shrunk(self) -> Float:
+        """(a/b)^p − 1."""
+        return np.expm1(self.power * np.log1p(self._ratio))
+
+    @cached_property
+    def rapidity(self) -> Float:
+        """u at the slopes."""
         if self.power == math.inf:
-            return self.predictor(self.slope + change)
-        below, above = self.below - change, self.above + change
-        if floor:
-            below, above = np.maximum(below, floor * self.below), np.maximum(above, floor * self.above)
-        near, far = np.minimum(below, above), np.maximum(below, above)
-        slope = self.slope + change
-        part = -np.expm1(self.power * np.log1p(np.maximum(-2 * np.abs(slope) / far, _LEAST - 1)))
-        return np.copysign(np.exp(self.log_scale - self.power * np.log(near)) * part, slope)
+            return self.slope
+        central = np.abs(self.slope) < 0.5
+        inner = np.arctanh(np.where(central, self.slope, 0.0))
+        return self.power * np.where(central, inner, 0.5 * np.log(self.above / self.below))
+
+    @cached_property
+    def predictor(self) -> Float:
+        """w: m·((1−s)^{−p} − (1+s)^{−p}) as m·a^{−p}·(1 − (a/b)^p); 2m·sinh(s) at depth 2."""
+        if self._plain:
+            return 2 * np.exp(self.log_scale) * np.sinh(self.slope)
+        if self.power == math.inf:
+            size = rapidity.log_predictor(np, np.abs(self.slope), self.power) + self.log_scale
+            return np.copysign(np.exp(size), self.slope)
+        size = np.exp(self.log_scale - self.power * self._log_distance)
+        return np.copysign(size * -self._shrunk, self.slope)
+
+    @cached_property
+    def stiffness(self) -> Float:
+        """dw/ds: m·p·a^{−p−1}·(1 + (a/b)^{p+1}); √(4m² + w²) at depth 2."""
+        if self._plain:
+            return np.hypot(2 * np.exp(self.log_scale), self.predictor)
+        if self.power == math.inf:
+            return np.exp(rapidity.log_stiffness(np, self.slope, self.power) + self.log_scale)
+        size = np.exp(self.log_scale - (self.power + 1) * self._log_distance)
+        return self.power * size * (1 + (1 + self._shrunk) * (1 + self._ratio))
+
+    @cached_property
+    def rapidity_rate(self) -> Float:
+        """du/ds."""
+        return np.ones_like(self.slope) if self.power == math.inf else self.power / (self.below * self.above)
+
+    def farthest(self) -> float:
+        """The largest |u|."""
+        if self.power == math.inf:
+            return float(np.abs(self.slope).max())
+        largest, least = float(np.abs(self.slope).max()), float(self.distance.min())
+        return self.power * (math.atanh(largest) if largest < 0.5 else 0.5 * math.log(2 / least - 1))
 
     def rounding(self) -> Float:
         """What slopes, or their distances to the ends, are rounded by, in units of the roundoff."""
-        return np.abs(self.slope) if self.power == math.inf else np.minimum(self.below, self.above)
-
-    def predictor(self, u: Float) -> Float:
-        """w at rapidities u."""
-        if self._plain:
-            return 2 * np.exp(self.log_scale) * np.sinh(u)
-        size = rapidity.log_predictor(np, np.abs(u), self.power) + self.log_scale
-        return np.copysign(np.exp(size), u)
-
-    def stiffness(self, u: Float) -> Float:
-        """dw/ds at rapidities u."""
-        if self._plain:
-            return 2 * np.exp(self.log_scale) * np.cosh(u)
-        return np.exp(rapidity.log_stiffness(np, u, self.power) + self.log_scale)
-
-    def rapidity_rate(self, u: Float) -> Float:
-        """du/ds at rapidities u."""
-        return np.ones_like(u) if self.power == math.inf else self.power * np.cosh(u / self.power) ** 2
+        return np.abs(self.slope) if self.power == math.inf else self.distance

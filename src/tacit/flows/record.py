@@ -299,6 +299,7 @@ class _Overview:
         self.count += 1
         self.kept.append((last, float(self.count)))
         if self.readers is not None:
+            reader.segment.keep()
             self.readers.append(reader)
             if len(self.readers) >= self.filled:
                 self._fill()

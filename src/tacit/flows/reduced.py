@@ -93,7 +93,7 @@ def _reduce_layers(weights: Weights, X: Float) -> Reduction:
     rank = basis.shape[1]
 
     def predictor(small: Weights) -> Float:
-        return (basis @ small["U"] + beside) @ small["V"].T
+        return basis @ (small["U"] @ small["V"].T) + beside @ small["V"].T
 
     small = {"U": narrow[:rank].copy(), "V": narrow[rank:].copy()}
     return Reduction(small, X @ basis, predictor, Widened("U", "V", basis, outside, Q))

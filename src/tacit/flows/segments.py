@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Protocol
 
 from tacit.data import Float
@@ -42,7 +41,8 @@ class Segment:
     """A stretch of the flow's own clock, with the state at every instant of it.
 
     discrete: the clock counts steps, and there is nothing between them. rough: nearly the state, where that
-    is much faster than the state itself.
+    is much faster than the state itself. keep: is to be called of a segment that will be read once more is
+    asked for.
     """
 
     start: float
@@ -50,6 +50,7 @@ class Segment:
     state: Callable[[float], Any]
     discrete: bool = False
     rough: Callable[[float], Any] | None = None
+    keep: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -116,8 +117,29 @@ def solver_segments(solver: Any, state: Callable[[float, Float], Any]) -> Iterat
         if solver.status != "running":
             why = message or "its steps grew out of bounds"
             raise Stall(f"the integrator gave up at clock {begin:.6g} ({why})")
-        yield Segment(begin, solver.t, partial(_read, state, solver.dense_output()))
+        inside = _Inside(solver, state)
+        yield Segment(begin, solver.t, inside.read, keep=inside.keep)
+        inside.solver = None
 
 
-def _read(state: Callable[[float, Float], Any], interpolant: Any, clock: float) -> Any:
-    return state(clock, interpolant(clock))
+class _Inside:
+    """The states within a solver's last step, for as long as it is the last, or for good if they are kept.
+
+    Most steps are only read at their ends, and what is between them costs explicit methods evaluations.
+    """
+
+    def __init__(self, solver: Any, state: Callable[[float, Float], Any]):
+        self.solver, self.state, self.end = solver, state, (solver.t, solver.y.copy())
+        self.interpolant: Any = None
+
+    def keep(self) -> None:
+        """Make what is needed to read it later."""
+        if self.interpolant is None:
+            self.interpolant = self.solver.dense_output()
+
+    def read(self, clock: float) -> Any:
+        """The state at an instant."""
+        if clock == self.end[0]:
+            return self.state(clock, self.end[1])
+        self.keep()
+        return self.state(clock, self.interpolant(clock))

@@ -13,7 +13,7 @@ the collocation steps across its kinks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -41,7 +41,13 @@ class DiagonalPath:
 
     Z: Float
     reach: Float  # Z / weight
-    map: MirrorMap
+    here: MirrorMap
+    squares: Float  # Z·reach
+
+    @classmethod
+    def begin(cls, Z: Float, weight: Float, start: MirrorMap) -> DiagonalPath:
+        """The path from its start."""
+        return cls(Z, Z / weight, start, Z * Z / weight)
 
     @property
     def samples(self) -> int:
@@ -53,14 +59,14 @@ class DiagonalPath:
         """Does a kernel take longer than a step of Newton's method without it?"""
         return self.Z.size > _COSTLY
 
-    def margins(self, theta: Float) -> tuple[Float, Float]:
-        """m at increments θ, over leading axes; and the rapidities there."""
-        u = self.map.rapidity(theta @ self.reach)
-        return self.map.predictor(u) @ self.Z.T, u
+    def margins(self, theta: Float) -> tuple[Float, MirrorMap]:
+        """m at increments θ, over leading axes; and the mirror map there."""
+        there = self.here.moved(theta @ self.reach)
+        return there.predictor @ self.Z.T, there
 
-    def metric(self, u: Float) -> Float:
-        """What the derivatives ∂m/∂θ at rapidities u are made of."""
-        return self.map.stiffness(u)
+    def metric(self, there: MirrorMap) -> Float:
+        """What the derivatives ∂m/∂θ are made of."""
+        return there.stiffness
 
     def kernel(self, metric: Float, samples: Index) -> Float:
         """Columns of ∂m/∂θ."""
@@ -69,27 +75,26 @@ class DiagonalPath:
 
     def diagonal(self, metric: Float) -> Float:
         """The diagonal of ∂m/∂θ."""
-        return metric @ (self.Z * self.reach).T
+        return metric @ self.squares.T
 
-    def velocity(self, u: Float, q: Float) -> Float:
+    def velocity(self, there: MirrorMap, q: Float) -> Float:
         """∂m/∂θ·q."""
-        return (self.map.stiffness(u) * (q @ self.reach)) @ self.Z.T
+        return (there.stiffness * (q @ self.reach)) @ self.Z.T
 
-    def size(self, change: Float, u: Float) -> float:
+    def size(self, change: Float, there: MirrorMap) -> float:
         """A change of θ as the change it makes of the rapidities, relative to them where they are small."""
-        slopes = change @ self.reach
-        moved = np.abs(slopes if self.map.power == np.inf else self.map.rapidity_rate(u) * slopes).max()
-        return float(moved / max(min(np.abs(u).max(), 1.0), 1e-300))
+        moved = np.abs(there.rapidity_rate * (change @ self.reach)).max()
+        return float(moved / max(min(there.farthest(), 1.0), 1e-300))
 
-    def rounding(self, change: Float, u: Float) -> float:
+    def rounding(self, change: Float, there: MirrorMap) -> float:
         """What the rounding of a change of θ does to the margins, relative to the largest, or to 1."""
         slopes = _EPS * (np.abs(change) @ np.abs(self.reach))
-        noise = ((self.map.stiffness(u) * slopes) @ np.abs(self.Z).T).max()
-        return float(noise / max(np.abs(self.map.predictor(u) @ self.Z.T).max(), 1.0))
+        noise = ((there.stiffness * slopes) @ np.abs(self.Z).T).max()
+        return float(noise / max(np.abs(there.predictor @ self.Z.T).max(), 1.0))
 
     def moved(self, theta: Float) -> DiagonalPath:
         """The path from there on."""
-        return DiagonalPath(self.Z, self.reach, self.map.moved(theta @ self.reach))
+        return replace(self, here=self.here.moved(theta @ self.reach))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,13 +149,13 @@ class TangentPath:
 
 @dataclass(frozen=True)
 class MirrorState:
-    """Where the path is, as rapidities of a diagonal network or θ of a linearized one, and the time.
+    """Where the path is, as the mirror map of a diagonal network or θ of a linearized one, and the time.
 
     shares: q, each sample's share of the pull. It comes from the system that determines it: far out the gaps
     between margins, which tell it too, are lost in the rounding of the margins.
     """
 
-    point: Float
+    point: Any
     shares: Float
     tell: Callable[[], float]  # the logarithm of time, in units of the path's speed
 
@@ -287,18 +292,18 @@ class DualSeparating(SeparatingFlow):
         self.form = problem.model.mirror_form(problem.X.shape[1])  # type: ignore[attr-defined]
         Z = problem.y[:, None] * problem.X
         start = MirrorMap.at(self.form.power, self.form.log_scale, self.form.start)
-        super().__init__(DiagonalPath(Z, Z / self.form.weight, start), problem.loss, problem.rtol)
+        super().__init__(DiagonalPath.begin(Z, self.form.weight, start), problem.loss, problem.rtol)
 
     @quiet
     def outputs(self, state: MirrorState) -> Float:
         """X w."""
-        return self.X @ self.path.map.predictor(state.point)
+        return np.asarray(self.X @ state.point.predictor)
 
     @quiet
     def observe(self, state: MirrorState) -> Observation:
         """Everything that is recorded of a state."""
-        w = self.path.map.predictor(state.point)
-        return Observation(w, self.X @ w, self.form.lift(state.point), state.shares)
+        w = state.point.predictor
+        return Observation(w, self.X @ w, self.form.lift(state.point.rapidity), state.shares)
 
     def log_time(self, state: MirrorState) -> float:
         """The logarithm of time at a state."""

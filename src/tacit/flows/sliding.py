@@ -13,6 +13,7 @@ rounding the kink ever less. A sample leaves when its gate reaches slope or 1.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ class Sliding(WeightFlow):
                 self._look_for_rest(segment)
                 continue
             if event > segment.start:
-                yield Segment(segment.start, event, segment.state)
+                yield replace(segment, end=event)
             return event, segment.state(event), touched
         raise Stall("the integrator gave up")
 

@@ -155,7 +155,7 @@ def _start(Z: Float, geometry: Separable, largest: float) -> _Sweep | None:
     kernel = at_the_kernel_end(Margins(Z), geometry)[0]
     unit = 1 / float(np.max(np.abs(kernel.predictor) / np.exp(geometry.log_scale)))
     start = MirrorMap.at(geometry.power, geometry.log_scale, np.zeros(Z.shape[1]))
-    place = Place(DiagonalPath(Z, Z / geometry.weight, start), geometry.weight, 0.0, np.zeros(len(Z)))
+    place = Place(DiagonalPath.begin(Z, geometry.weight, start), geometry.weight, 0.0, np.zeros(len(Z)))
     step = place.turned(min(_FIRST * unit, 1 / largest), np.arange(len(Z)), kernel.support)
     return None if step is None else _Sweep(place.moved(step), step, step.contact)
 

@@ -69,7 +69,7 @@ class TwoLayers:
         self.flat, self.come = flat, come
         self.first, self.U, self.v, self.rtol = (U, v), U, v, rtol
         self.H = 2 * factor * np.einsum("nr,nr->r", X, X)
-        self.X, self.y, self.factor = X, y, factor
+        self.X, self.targets, self.factor = X, y, factor
         self.t, self.before, self.status = clock, clock, "running"
         self.moved = (np.zeros_like(U), np.zeros_like(v))
         self.h: float | None = None
@@ -77,7 +77,7 @@ class TwoLayers:
 
     def pull(self, theta: Float) -> Float:
         """−∂L/∂θ, from the residual, which loses fewer digits than b − Hθ."""
-        return np.asarray(2 * self.factor * (self.y - theta @ self.X.T) @ self.X)
+        return np.asarray(2 * self.factor * (self.targets - theta @ self.X.T) @ self.X)
 
     @quiet
     def step(self) -> str | None:
@@ -112,7 +112,7 @@ class TwoLayers:
             np.abs(self.first[1]) + np.abs(self.moved[1]),
         )
         theta = inner @ np.abs(self.v) + np.abs(self.U) @ outer
-        sizes = np.abs(self.X) @ theta + np.abs(self.y)
+        sizes = np.abs(self.X) @ theta + np.abs(self.targets)
         return float(ROUNDING * np.sqrt(2 * self.factor) * np.linalg.norm(sizes))
 
     def _accept(self, stages: _Stages) -> None:
@@ -121,6 +121,11 @@ class TwoLayers:
         self.moved = U + dU, v + dv
         self.U, self.v = self.first[0] + self.moved[0], self.first[1] + self.moved[1]
         self.t += stages.h
+
+    @property
+    def y(self) -> Float:
+        """Displacements of all weights from the start, flat."""
+        return self.flat(*self.moved)
 
     def dense_output(self) -> Any:
         """Displacements of all weights from the start, flat, at times of the last step."""

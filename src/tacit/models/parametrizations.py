@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from tacit.data import Float
+from tacit.potentials.arrays import array_namespace
 
 Weights = dict[str, Any]
 Invariants = dict[str, tuple[Float, Float]]
@@ -209,7 +209,8 @@ class Layers(_Factored):
 
     def outputs(self, weights: Weights, X: Any) -> Any:
         """X U Vᵀ: (N,) for one output, (N, m) for several."""
-        f = (X @ weights["U"]) @ weights["V"].T
+        U, V = weights["U"], weights["V"]
+        f = X @ (U @ V.T) if len(V) < V.shape[1] else (X @ U) @ V.T  # what takes fewer products
         return f[:, 0] if f.shape[1] == 1 else f
 
     def force(self, X: Float, r: Float) -> Float:

@@ -184,7 +184,7 @@ def reproduce(
     import numpy as np
 
     from tacit.figures import render
-    from tacit.outputs import MADE_BY, claim_all, json_file, make_folder, write_together
+    from tacit.outputs import MADE_BY, claim_all, json_file, make_folder, netcdf_file, write_together
     from tacit.progress import progress as bar
 
     if preset not in PRESETS:
@@ -211,7 +211,7 @@ def reproduce(
         time.perf_counter() - begun,
         data,
     )
-    contents = (*pictures, bytes(data.to_netcdf(engine="scipy")), json_file(result.to_dict()))
+    contents = (*pictures, netcdf_file(data), json_file(result.to_dict()))
     kinds = ("png", "pdf", "nc", "json")
     write_together((each, files[kind], kind) for each, kind in zip(contents, kinds, strict=True))
     return result

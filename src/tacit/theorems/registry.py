@@ -162,9 +162,13 @@ class Theorem:
         """Names of the arguments with a default."""
         return tuple(self.defaults)
 
-    def ask(self, **given: Any) -> Verdict:
-        """What it says about this case."""
-        parts = list(self.function(**given))
+    def ask(self, anyway: bool = True, **given: Any) -> Verdict:
+        """What it says about this case; anyway: how its bounds fare, too, where an assumption fails."""
+        parts = list[Assumption | Bound]()
+        for part in self.function(**given):
+            parts.append(part)
+            if not anyway and isinstance(part, Assumption) and not part.holds:
+                break
         assumptions = tuple(part for part in parts if isinstance(part, Assumption))
         bounds = tuple(part for part in parts if isinstance(part, Bound))
         return Verdict(self.key, self.statement, assumptions, bounds)
