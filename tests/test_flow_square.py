@@ -337,3 +337,12 @@ def test_bad_arguments_are_refused_by_name(arguments, words):
 def test_an_unknown_normalization_is_refused():
     with pytest.raises(tacit.InputError, match="normalization"):
         tacit.losses.Square(normalization="median")
+
+
+def test_slopes_that_would_leave_their_domain_shorten_the_step(monkeypatch):
+    """Ten layers, a predictor scale of 1e-30: a coordinate jumps, and the flow says that it is lost there."""
+    monkeypatch.setattr("tacit.flows.record._PATIENCE", 300)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6, 15)) * 10 ** rng.uniform(-0.5, 0.5, 15)
+    run = tacit.flow(tacit.Diagonal(depth=10, scale=1e-3), X, X[:, :3] @ rng.standard_normal(3))
+    assert not run.converged and np.isfinite(run.predictor).all() and run.accuracy[-1] >= run.accuracy[0]

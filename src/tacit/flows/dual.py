@@ -82,7 +82,7 @@ class DualSquare:
         h, last, count = None, None, 0
         natural = self._natural_size(here)
         while True:
-            step = self._field(here, np.maximum(way, 0.1 * natural)).step(h, last)
+            step = self._step(self._field(here, np.maximum(way, 0.1 * natural)), here, h, last)
             if step is None:
                 raise Stall(self._why(here, clock))
             yield Segment(0.0, step.h, partial(self._state, here, clock, step))
@@ -91,6 +91,13 @@ class DualSquare:
                 self._check_stall(_State(here, clock, step.h, moved))
             here, clock, way = here.moved(moved @ self.reach), clock + step.h, way + np.abs(moved)
             h, last, count = step.next_h, step, count + 1
+
+    def _step(self, field: Field, here: MirrorMap, h: float | None, last: Step | None) -> Step | None:
+        """The next step at whose end every slope is inside its domain."""
+        step = field.step(h, last)
+        while step is not None and not here.moved(step.at(step.h) @ self.reach).inside():
+            step = field.step(step.h / 4, last)
+        return step
 
     @staticmethod
     def _state(here: MirrorMap, base: float, step: Step, clock: float) -> _State:

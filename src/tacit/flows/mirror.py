@@ -64,6 +64,11 @@ class MirrorMap:
         """The map at one of several slopes."""
         return replace(self, slope=self.slope[place], below=self.below[place], above=self.above[place])
 
+    def inside(self) -> bool:
+        """Is every slope inside its domain?"""
+        inside = np.isfinite(self.slope) if self.power == math.inf else self.distance > 0
+        return bool(inside.all())
+
     @cached_property
     def distance(self) -> Float:
         """a = 1 − |s|, of slopes with ends."""
