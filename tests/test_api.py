@@ -28,9 +28,9 @@ CLASSES = ["Certificate", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDi
 CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Stability", "SweepingPath"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]
 ERRORS = [*REFUSALS, "NotConvergedError", "TacitError"]
-PUBLIC = sorted([*VERBS, *CLASSES, *ERRORS, "Interrupted", "losses", "potentials"])
-POTENTIALS = ["L1", "Bregman", "DeepHypentropy", "Hypentropy", "NeuronPotential", "Power"]
-POTENTIALS += ["Quadratic", "WeightDistance"]
+PUBLIC = sorted([*VERBS, *CLASSES, *ERRORS, "Interrupted", "Model", "losses", "model", "potentials"])
+POTENTIALS = ["L1", "Bregman", "DeepHypentropy", "DiagonalPotential", "Hypentropy", "NeuronPotential"]
+POTENTIALS += ["Potential", "Power", "Quadratic", "WeightDistance"]
 MODELS = {
     "tied": tacit.Diagonal(2, 0.1),
     "deep": tacit.Diagonal(3, 0.3, profile=np.linspace(0.5, 2, 12)),

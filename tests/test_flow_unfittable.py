@@ -244,8 +244,8 @@ def test_a_loss_that_rises_ends_the_run(timed, loss):
 def _asked(loss, rtol, timed):
     from tacit.flows.fitting import Fitting
     from tacit.flows.goals import goal_of
-    from tacit.flows.losses import as_loss
     from tacit.flows.segments import Problem
+    from tacit.losses import as_loss
 
     fit = Fitting(Problem(tacit.Diagonal(), np.ones((1, 1)), np.ones(1), as_loss(loss), rtol))
     return fit, goal_of(*((None, None, [3.9]) if timed else (5.0, None, None)), 0.0, fit)

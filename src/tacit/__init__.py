@@ -2,7 +2,7 @@
 
 import importlib
 
-from tacit import potentials
+from tacit import losses, potentials
 from tacit.certify import Certificate, certify
 from tacit.errors import (
     InconsistentDataError,
@@ -13,9 +13,9 @@ from tacit.errors import (
     NotSeparableError,
     TacitError,
 )
-from tacit.flows import Stability, SweepingPath, Trajectory, flow, losses, support_stability, sweeping_path
+from tacit.flows import Stability, SweepingPath, Trajectory, flow, support_stability, sweeping_path
 from tacit.limits import Limit, Margin, MarginPath, limit, margin_path, max_margin
-from tacit.models import Diagonal, Factorization, LinearNetwork, Neuron, UntiedDiagonal
+from tacit.models import Diagonal, Factorization, LinearNetwork, Model, Neuron, UntiedDiagonal, model
 from tacit.regimes import Regime, regime
 
 __version__ = "0.1.0"
@@ -44,6 +44,7 @@ __all__ = [
     "LinearNetwork",
     "Margin",
     "MarginPath",
+    "Model",
     "Neuron",
     "NoPotentialError",
     "NotConvergedError",
@@ -60,6 +61,7 @@ __all__ = [
     "losses",
     "margin_path",
     "max_margin",
+    "model",
     "potentials",
     "regime",
     "support_stability",

@@ -11,18 +11,16 @@ import numpy as np
 from tacit.data import Float, as_floats, as_labels, check_problem, check_tolerance
 from tacit.errors import InconsistentDataError, InputError
 from tacit.limits.equations import ANY, prepare
+from tacit.limits.families import nearness
 from tacit.limits.geometry import potential_of
 from tacit.limits.kkt import (
     best_multipliers,
     relative_residual,
     stationarity,
     stationarity_at,
-    subdifferential,
 )
-from tacit.limits.nearness import nearness
 from tacit.limits.neuron import as_it_ends, neuron_targets
-from tacit.models import Factorization, LinearNetwork, Neuron
-from tacit.models.model import check_model
+from tacit.models.model import Model, check_model, is_network, neuron_of
 from tacit.nonnegative import nonnegative_least_squares
 from tacit.numerics.pairs import Pair
 
@@ -87,7 +85,7 @@ def certify(
     is all that is taken on trust.
     """
     check_model("certify(model, X, y, predictor)", potential, X, y)
-    if isinstance(potential, Factorization):
+    if isinstance(potential, Model) and potential.input_ndim != 2:
         potential.potential()  # which says why there is none
     X, y = check_problem(X, as_labels(y, "problem='margin'") if problem == "margin" else y)
     check_tolerance(tol)
@@ -96,7 +94,8 @@ def certify(
     if problem == "regression":
         start = as_it_ends(potential, X, y)
         Q = Q if start is potential else start.potential()
-        targets = neuron_targets(start, y) if isinstance(start, Neuron) else y
+        neuron = neuron_of(start)
+        targets = y if neuron is None else neuron_targets(neuron, y)
         return _certify_regression(Q, X, targets, w, tol)
     if problem == "margin":
         return _certify_margin(Q, X, y, w, tol)
@@ -119,7 +118,7 @@ def _certify_regression(potential: Any, X: Float, y: Float, w: Float, tol: float
 
 def _as_predictor(predictor: Any, model: Any, features: int) -> Float:
     """One number for each feature."""
-    column = isinstance(model, LinearNetwork)
+    column = is_network(model)
     w = as_floats(predictor, "predictor", ndim=(1, 2) if column else (1,))
     if w.shape not in {(features,), (features, 1)}:
         shape = f"{len(w)} entries" if w.ndim == 1 else f"shape {w.shape}"
@@ -130,7 +129,7 @@ def _as_predictor(predictor: Any, model: Any, features: int) -> Float:
 def _certify_margin(potential: Any, X: Float, y: Float, w: Float, tol: float) -> Certificate:
     Z = y[:, None] * X
     margins = Z @ w
-    lower, upper = subdifferential(potential, w)
+    lower, upper = potential.subdifferential(w)
     target = np.where(lower == upper, lower, 0.0)
     active = margins <= 1 + max(tol, 1e-9)
     nu = np.zeros(len(y))

@@ -11,15 +11,14 @@ import numpy as np
 from tacit.data import Float, beyond_squares
 from tacit.kernels import turned
 from tacit.limits.answer import Limit
-from tacit.limits.ends import least_l1
-from tacit.limits.geometry import as_separable, potential_of
-from tacit.limits.interpolation import least_potential, limit
+from tacit.limits.families import family_of
+from tacit.limits.families.ends import Ends
+from tacit.limits.geometry import potential_of
+from tacit.limits.interpolation import limit
 from tacit.limits.normal import weighted_gram
-from tacit.limits.separable import kernel_solution
-from tacit.models.model import check_model
-from tacit.potentials import L1, NeuronPotential, Power, Quadratic
+from tacit.models.model import check_model, is_connected
 from tacit.potentials.arrays import quiet
-from tacit.regimes_connected import connected_ends, is_connected, kernel_turning
+from tacit.regimes_connected import connected_ends, kernel_turning
 
 _NEAR = 0.1  # an end within 10% gives the regime its name
 
@@ -104,7 +103,7 @@ def regime_of(result: Limit) -> Regime:
     connected = is_connected(result.model)
     rich_end = "ℓ2 (least norm)" if connected else "ℓ1"
     unknown = Regime("unknown", math.nan, math.nan, math.nan, rich_end)
-    if isinstance(getattr(result.model, "potential", result.model), NeuronPotential | Power):
+    if not connected and _ends(result) is None:
         return replace(unknown, rich_end="")
     if not result.converged:
         return unknown
@@ -128,52 +127,35 @@ def _connected(result: Limit) -> tuple[Float, Float, float]:
 
 def _diagonal(result: Limit) -> tuple[Float, Float, float]:
     ends = ends_of(result)
+    assert ends is not None
     unit = np.abs(result.X).max() or 1.0  # kernels of large numbers would overflow
     return ends.kernel, ends.rich, turned(*(weighted_gram(result.X / unit, m) for m in ends.metrics))
 
 
-def both_ends(result: Limit) -> tuple[Float, Float]:
-    """The limits at infinite and at zero scale."""
+def both_ends(result: Limit) -> tuple[Float, Float] | None:
+    """The limits at infinite and at zero scale; None where there is no scale."""
     if result.inside is not None and result.units is not None:
-        kernel, rich = both_ends(result.inside)
-        return result.units.predictor(kernel), result.units.predictor(rich)
+        inside, units = both_ends(result.inside), result.units
+        return None if inside is None else (units.predictor(inside[0]), units.predictor(inside[1]))
     if is_connected(result.model):
         return connected_ends(result)
     ends = ends_of(result)
-    return ends.kernel, ends.rich
-
-
-@dataclass(frozen=True, eq=False)
-class Ends:
-    """The limits at infinite and zero scale, and the tangent metrics at the start and at the limit."""
-
-    kernel: Float
-    rich: Float
-    metrics: tuple[Float, Float]  # up to a factor
+    return None if ends is None else (ends.kernel, ends.rich)
 
 
 @quiet
-def ends_of(result: Limit) -> Ends:
-    """What the limit would be at infinite and at zero scale, other things equal."""
-    features = result.X.shape[1]
-    potential = potential_of(result.model, features)
+def ends_of(result: Limit) -> Ends | None:
+    """What the limit would be at infinite and at zero scale, other things equal; None without a scale."""
+    ends = _ends(result)
+    if ends is None:
+        return None
     equations = result._equations or result._samples.equations(result.y, 1e-8)
-    flat = np.ones(features)
-    if isinstance(potential, L1 | Quadratic):  # the ends themselves
-        weight = np.broadcast_to(getattr(potential, "weight", 1.0), (features,))
-        kernel = potential if isinstance(potential, Quadratic) else Quadratic()
-        metrics = (flat, flat if kernel is potential else np.abs(result.predictor))
-        found = least_potential(kernel, equations, features)
-        return Ends(found.predictor, least_l1(equations, weight).predictor, metrics)
-    separable = as_separable(potential, features)
-    start = np.zeros(features) if separable.origin is None else separable.origin
-    level = separable.shifted(-float(separable.log_scale.max()))
-    first, last = (level.inverse_hessian(separable.rapidity(w)) for w in (start, result.predictor))
-    return Ends(
-        kernel_solution(equations, separable),
-        least_l1(equations, separable.weight).predictor,
-        (first / first.max(), last / last.max()),
-    )
+    return ends(potential_of(result.model, result.X.shape[1]), equations, result.predictor)
+
+
+def _ends(result: Limit) -> Any:
+    """What tells both ends of the potential's scale."""
+    return family_of(potential_of(result.model, result.X.shape[1])).ends
 
 
 def _name(to_kernel: float, to_rich: float, moved: float) -> str:

@@ -13,7 +13,7 @@ from tacit.kernels import turned
 from tacit.limits.answer import Limit
 from tacit.limits.networks import least_norm_solution
 from tacit.limits.neuron import neuron_targets
-from tacit.models import LinearNetwork, Neuron
+from tacit.models import Neuron
 from tacit.potentials import NeuronPotential
 from tacit.potentials.radial import length
 
@@ -32,7 +32,7 @@ def connected_ends(result: Limit) -> tuple[Float, Float]:
     vanishes (Theorem 3).
     """
     model, X = result.model, result.X
-    neuron = model if isinstance(model, Neuron) else model.as_neuron()
+    neuron = model.as_neuron()
     if neuron is not None:
         shape = result.predictor.shape
         targets = neuron_targets(replace(neuron, output=result.sign), result.y)
@@ -41,7 +41,8 @@ def connected_ends(result: Limit) -> tuple[Float, Float]:
         return kernel.reshape(shape), rich.reshape(shape)
     Y = result.y.reshape(len(X), -1)
     rich = least_norm_solution(result._samples, Y, 1e-8).predictor
-    return kernel_end(model.inner, model.outer, X, Y), rich
+    inner, outer = model.layers()
+    return kernel_end(inner, outer, X, Y), rich
 
 
 def kernel_end(inner: Float, outer: Float, X: Float, Y: Float) -> Float:
@@ -67,7 +68,7 @@ def kernel_turning(result: Limit) -> float:
     The weights that a neuron ends with follow from its predictor; those of a network only its flow tells.
     """
     model, X = result.model, result.X
-    neuron = model if isinstance(model, Neuron) else model.as_neuron()
+    neuron = model.as_neuron()
     if neuron is None:
         run = flow(model, X, result.y, rtol=_ROUGHLY)
         return run.final_kernel_distance if run.converged else math.nan
@@ -77,8 +78,3 @@ def kernel_turning(result: Limit) -> float:
     if a == 0:
         return math.nan
     return turned(neuron.tangent_kernel(X), Neuron(a, predictor / a, neuron.slope).tangent_kernel(X))
-
-
-def is_connected(model: object) -> bool:
-    """Is it a model with a hidden layer that is not diagonal?"""
-    return isinstance(model, Neuron | LinearNetwork)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data import Float, beyond_squares, shortened
+from tacit.models.model import neuron_of
 from tacit.numbers import shown
 
 if TYPE_CHECKING:
@@ -27,11 +28,10 @@ def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
     """Data, model, limit, regime and certificate, a line each."""
     samples, features = result.X.shape
     w = result.predictor
-    describe = getattr(result.model, "describe", None)
     lines = {
         "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}, rank {result.rank:,}",
         **_units(result),
-        "model": describe() if describe else type(result.model).__name__,
+        "model": result.model.describe(),
         "limit": f"{_norms(w)}   {carriers(w.ravel())}",
         **_intercept(result, result.intercept),
         "features": top_features(w, names, result.units),
@@ -42,7 +42,8 @@ def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
             f"{_count(result.iterations, 'step')}, {1000 * result.seconds:.0f} ms"
         ),
     }
-    if result.sign * getattr(result.model, "output", 1.0) < 0:
+    neuron = neuron_of(result.model)
+    if neuron is not None and result.sign * neuron.output < 0:
         lines["sign"] = "the output weight changes sign on the way: it ends where the start with −a(0) does"
     if result.unfitted > 0:
         lines["fit"] = f"these data cannot be fitted: least squares leaves {result.unfitted:.3g} of ‖y‖"
@@ -240,7 +241,9 @@ def _fit(result: Trajectory) -> str:
 
 def _conserved(result: Trajectory) -> str:
     if not result.drifts:
-        return "nothing: the linearized flow keeps no quantity of the weights"
+        if result.linearized:
+            return "nothing: the linearized flow keeps no quantity of the weights"
+        return "nothing that the model knows of"
     worst = max(result.drifts, key=lambda name: float(np.max(result.drifts[name])))
     return f"to {result.drift:.0e} or better ({worst})"
 

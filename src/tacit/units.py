@@ -15,7 +15,7 @@ import numpy as np
 
 from tacit.data import Float, as_floats, as_labels
 from tacit.errors import InputError
-from tacit.models import Neuron
+from tacit.models.model import Model
 
 _CONSTANT = 8 * float(np.finfo(np.float64).eps)  # deviation, relative to the size, that is rounding
 _FITTED = 1e-10  # relative residual that is rounding
@@ -84,7 +84,7 @@ class Units:
 
 def check_intercept(model: Any, intercept: bool) -> None:
     """Refuse an intercept where centring is no way to have one."""
-    if intercept and isinstance(model, Neuron) and model.slope < 1:
+    if intercept and isinstance(model, Model) and not model.parametrization.linear:
         raise InputError(
             "a leaky neuron bends at 0, so that centred features give another model and not an intercept: "
             "leave intercept out, or add a column of ones, which then is a feature like any other"

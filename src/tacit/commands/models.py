@@ -6,6 +6,7 @@ import argparse
 import math
 from typing import Any
 
+from tacit.commands.guests import guest_model, is_guest
 from tacit.commands.options import seed_number
 from tacit.errors import InputError
 
@@ -47,10 +48,11 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
     listed = "; ".join(f"{name}: {_HELP[name]}" for name in names)
     command.add_argument(
         "--model",
-        type=lambda text: _ALSO.get(text, text),
-        choices=names,
+        type=lambda text: _name(text, names),
+        metavar="NAME",
         default="diagonal",
-        help=f"{listed} (default: %(default)s)",
+        help=f"{listed}; or FILE.py:NAME, a tacit.Model of your own, or a function of the number of features "
+        "that makes one (default: %(default)s)",
     )
     command.add_argument("--depth", type=float, help="depth D of a diagonal model, 2 or more (default: 2)")
     products = "of the product u·v (untied)" + (" or |a|·‖w‖ (neuron)" if "neuron" in names else "")
@@ -79,9 +81,20 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
         command.add_argument("--seed", type=seed_number, help="of random weights or directions (default: 0)")
 
 
+def _name(text: str, names: tuple[str, ...]) -> str:
+    """One of the names, or that of a guest."""
+    name = _ALSO.get(text, text)
+    if name not in names and not is_guest(name):
+        listed = ", ".join(map(repr, names))
+        raise argparse.ArgumentTypeError(f"invalid choice: {text!r} (choose from {listed}, or FILE.py:NAME)")
+    return name
+
+
 def model_of(options: argparse.Namespace, X: Any) -> Any:
     """The model that the options describe, for these inputs."""
     _check_options(options)
+    if is_guest(options.model):
+        return guest_model(options.model, X.shape[1])
     return {"diagonal": _diagonal, "untied": _untied, "neuron": _neuron, "linear": _linear}[options.model](
         options, X
     )
@@ -90,9 +103,10 @@ def model_of(options: argparse.Namespace, X: Any) -> Any:
 def _check_options(options: argparse.Namespace) -> None:
     name = options.model
     for option in sorted({option for taken in _TAKES.values() for option in taken}):
-        if getattr(options, option, None) is None or option in _TAKES[name]:
+        if getattr(options, option, None) is None or option in _TAKES.get(name, ()):
             continue
-        instead = _INSTEAD.get((name, option))
+        instead = "a model of your own has its start in its file" if is_guest(name) else None
+        instead = instead or _INSTEAD.get((name, option))
         if instead is None:
             owners = " or ".join(model for model, taken in _TAKES.items() if option in taken)
             instead = f"it goes with --model {owners}"

@@ -1,6 +1,5 @@
 """Gradient flow itself, integrated to any accuracy."""
 
-from tacit.flows import losses
 from tacit.flows.flow import flow
 from tacit.flows.stability import Breach, Stability, support_stability
 from tacit.flows.sweeping import SweepingPath, sweeping_path
@@ -12,7 +11,6 @@ __all__ = [
     "SweepingPath",
     "Trajectory",
     "flow",
-    "losses",
     "support_stability",
     "sweeping_path",
 ]

@@ -128,5 +128,6 @@ def _kernel_distances(
 def _direction(form: Form, weights: Weights) -> Float:
     """The tangent kernel with Frobenius norm 1; the weights are scaled so that no power of them vanishes."""
     largest = max(float(np.abs(weight).max()) for weight in weights.values()) or 1.0
+    largest = largest if form.parametrization.homogeneous else 1.0
     kernel = form.parametrization.kernel({name: w / largest for name, w in weights.items()}, form.X)
     return np.asarray(kernel / (np.linalg.norm(kernel) or 1.0))

@@ -13,8 +13,9 @@ from tacit.autodiff import jax, jnp
 from tacit.data import Float
 from tacit.errors import InputError
 from tacit.flows.parameters import velocity
-from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall, same
+from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall
 from tacit.flows.weights import Layout
+from tacit.models.reduction import same
 from tacit.potentials.arrays import quiet
 
 _STEP = 1e-3

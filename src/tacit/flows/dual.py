@@ -9,11 +9,12 @@ from functools import partial
 import numpy as np
 
 from tacit.data import Float
-from tacit.flows.losses import Square
 from tacit.flows.mirror import MirrorMap
 from tacit.flows.radau import ROUNDING
-from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall, same
+from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall
 from tacit.flows.stiff import Field, Step
+from tacit.models.model import MirrorForm
+from tacit.models.reduction import same
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
 
@@ -42,10 +43,9 @@ class DualSquare:
     name = "mirror space (Radau IIA)"
     restore = staticmethod(same)
 
-    def __init__(self, problem: Problem):
-        self.form = problem.model.mirror_form(problem.X.shape[1])  # type: ignore[attr-defined]
+    def __init__(self, problem: Problem, form: MirrorForm):
+        self.form = form
         self.parametrization = problem.model.parametrization
-        assert isinstance(problem.loss, Square)
         self.X, self.loss = problem.X, problem.loss
         self.rtol = max(1e-2 * problem.rtol / max(1.0, self._height() / _HIGH), 1e-13)
         self.map = MirrorMap.at(self.form.power, self.form.log_scale, self.form.start)

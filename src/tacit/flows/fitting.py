@@ -18,8 +18,8 @@ import numpy as np
 import scipy.linalg
 
 from tacit.data import Float
-from tacit.flows.losses import Square
 from tacit.flows.segments import Problem
+from tacit.losses import Square
 
 _EPS = float(np.finfo(float).eps)
 _ROUNDING = 8.0  # times the rounding of a sum of as many terms as there are features

@@ -13,16 +13,15 @@ from tacit.flows.assemble import as_given, assemble
 from tacit.flows.dual import DualSquare
 from tacit.flows.fitting import fitting
 from tacit.flows.goals import goal_of
-from tacit.flows.losses import Loss, as_loss
 from tacit.flows.record import record
 from tacit.flows.reduced import Reduced
 from tacit.flows.segments import Form, Problem
 from tacit.flows.separating import DualSeparating
 from tacit.flows.sliding import Sliding
-from tacit.flows.tangent import TangentSeparating, TangentSquare
+from tacit.flows.tangent import TangentSeparating, TangentSmooth, TangentSquare
 from tacit.flows.trajectory import Trajectory
-from tacit.models import Diagonal, Neuron, UntiedDiagonal
-from tacit.models.model import Model, check_model
+from tacit.losses import Loss, as_loss
+from tacit.models.model import MirrorForm, Model, check_model
 from tacit.separation import check_separable
 from tacit.units import Units, check_intercept
 
@@ -106,19 +105,25 @@ def flow(
 
 def _form(problem: Problem, method: str, linearized: bool) -> Form:
     """The form of the flow that serves this model and loss."""
-    model, separating = problem.model, problem.loss.separating
+    parametrization, loss = problem.model.parametrization, problem.loss
+    known = loss.separating or loss.quadratic
     if linearized:
-        return TangentSeparating(problem) if separating else TangentSquare(problem)
-    if method == "parameters":
+        tangent = TangentSeparating if loss.separating else TangentSquare if loss.quadratic else TangentSmooth
+        return tangent(problem)
+    mirror = _mirror_form(problem) if method == "auto" and known else None
+    if mirror is not None:
+        return (DualSeparating if loss.separating else DualSquare)(problem, mirror)
+    if method == "parameters" or not parametrization.written_out or (parametrization.kinked and not known):
         return _parameters(problem)
-    if isinstance(model, Diagonal | UntiedDiagonal):
-        try:
-            return DualSeparating(problem) if separating else DualSquare(problem)
-        except NoPotentialError:  # some coordinate can never change its sign: follow the weights themselves
-            return _parameters(problem)
-    if isinstance(model, Neuron) and model.slope < 1:
-        return Sliding(problem)
-    return Reduced(problem)
+    return Sliding(problem) if parametrization.kinked else Reduced(problem)
+
+
+def _mirror_form(problem: Problem) -> MirrorForm | None:
+    """That of the model, unless some coordinate can never change its sign: then follow the weights."""
+    try:
+        return problem.model.mirror_form(problem.X.shape[1])
+    except NoPotentialError:
+        return None
 
 
 def _parameters(problem: Problem) -> Form:

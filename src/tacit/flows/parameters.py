@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,9 +12,7 @@ from tacit.data import Float
 from tacit.errors import InputError
 from tacit.flows.segments import Problem
 from tacit.flows.weights import Layout, WeightFlow
-from tacit.models.parametrizations import Perceptron
 
-_KINK = 1e-9  # width over which the kink of a leaky neuron is rounded, relative to its inputs
 _TOO_MANY = 4000  # weights whose Jacobian no machine wants to factorize
 
 
@@ -45,7 +42,7 @@ class Parameters(WeightFlow):
         if not np.isfinite(flat).all() or not flat.any():
             raise InputError("the weights at the start leave the range of floats; use method='auto'")
         self.X, self.parametrization = X, model.parametrization
-        given = (_smooth(model, X), problem.loss, layout)
+        given = (self.parametrization.smoothed(start, X), problem.loss, layout)
         with jax.enable_x64(True):
             data = jax.numpy.asarray(X), jax.numpy.asarray(problem.y)
         call = partial(_call, given, data)
@@ -59,13 +56,3 @@ def _call(given: tuple[Any, ...], data: tuple[Any, Any], function: Any, flat: Fl
     """A JAX function on NumPy arrays, in double precision whatever the user's setting."""
     with jax.enable_x64(True):
         return np.asarray(function(*given, flat, *data))
-
-
-def _smooth(model: Any, X: Float) -> Any:
-    """The parametrization, its kink rounded: plain integrators stall where trajectories slide along it."""
-    parametrization = model.parametrization
-    if isinstance(parametrization, Perceptron) and parametrization.slope < 1:
-        weights = float(np.linalg.norm(model.weights)) or abs(model.output)
-        size = float(np.linalg.norm(X, axis=1).max()) * weights
-        return replace(parametrization, smoothing=_KINK * size)
-    return parametrization

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tacit.data import Float
-from tacit.flows.losses import Loss
+from tacit.losses import Loss
 from tacit.models.model import Model
-from tacit.models.parametrizations import Weights
+from tacit.models.reduction import Weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +100,6 @@ class Form(Protocol):
     def restore(self) -> Restore:
         """What makes the weights of the model from those that are observed."""
         ...
-
-
-def same(weights: Weights) -> Weights:
-    """The weights of a form that observes those of the model."""
-    return weights
 
 
 def solver_segments(solver: Any, state: Callable[[float, Float], Any]) -> Iterator[Segment]:

@@ -22,9 +22,11 @@ import numpy as np
 from tacit.data import Float, Index
 from tacit.flows import collocation
 from tacit.flows.collocation import Step
-from tacit.flows.losses import log_mean_exp
 from tacit.flows.mirror import MirrorMap
-from tacit.flows.segments import Observation, Problem, Segment, Stall, same
+from tacit.flows.segments import Observation, Problem, Segment, Stall
+from tacit.losses import log_mean_exp
+from tacit.models.model import MirrorForm
+from tacit.models.reduction import same
 from tacit.potentials.arrays import quiet
 
 _EPS = float(np.finfo(float).eps)
@@ -287,9 +289,8 @@ def _normalized(logs: Float) -> Float:
 class DualSeparating(SeparatingFlow):
     """Exponential and logistic loss on diagonal networks."""
 
-    def __init__(self, problem: Problem):
-        self.X, self.parametrization = problem.X, problem.model.parametrization
-        self.form = problem.model.mirror_form(problem.X.shape[1])  # type: ignore[attr-defined]
+    def __init__(self, problem: Problem, form: MirrorForm):
+        self.X, self.parametrization, self.form = problem.X, problem.model.parametrization, form
         Z = problem.y[:, None] * problem.X
         start = MirrorMap.at(self.form.power, self.form.log_scale, self.form.start)
         super().__init__(DiagonalPath.begin(Z, self.form.weight, start), problem.loss, problem.rtol)

@@ -23,13 +23,12 @@ from scipy.integrate import LSODA, Radau
 from scipy.optimize import brentq
 
 from tacit.data import Float
-from tacit.flows.losses import Square
-from tacit.flows.reduced import row_space
 from tacit.flows.segments import Problem, Rest, Segment, Stall, solver_segments
 from tacit.flows.two_layers import TwoLayers
 from tacit.flows.weights import WeightFlow, WeightState
 from tacit.limits.imbalance import visible
 from tacit.models.parametrizations import Weights
+from tacit.numerics.subspaces import row_space
 
 _LOOK = np.linspace(0, 1, 9)  # where in a step the kink is looked for
 _SWITCHES = 10_000
@@ -99,7 +98,7 @@ class Sliding(WeightFlow):
         Those have inputs g_n x_n; the weights are orthogonal to the ones that slide, and stay so.
         """
         slides, loss = self.side == 0, self.problem.loss
-        if not isinstance(loss, Square):
+        if not loss.quadratic:
             return None
         within = scipy.linalg.null_space(self.reach[slides]) if slides.any() else np.eye(self.basis.shape[1])
         gates = np.where(self.side > 0, 1.0, self.slope)[~slides]
@@ -168,7 +167,6 @@ class Sliding(WeightFlow):
         a, bent, p = self._pulls(flat)
         gates = np.where(self.side > 0, 1.0, np.where(self.side < 0, self.slope, 0.0))
         moves = np.column_stack([bent, a * gates[:, None] * self.reach])  # of f, with a and c
-        assert isinstance(self.problem.loss, Square)
         pulls = -2 * self.problem.loss.factor(len(p)) * moves
         rows = np.column_stack([self._gated(column) for column in pulls.T])
         full = np.vstack([bent @ pulls, a * (self.reach.T @ rows)])

@@ -24,7 +24,8 @@ from tacit.data import Float, Index
 from tacit.flows.catching_up import Place, Step
 from tacit.flows.mirror import MirrorMap
 from tacit.flows.separating import DiagonalPath
-from tacit.limits.margin_path import Kink, at_the_kernel_end, check_path, depth_of, geometry_of
+from tacit.limits.kernel_margin import at_the_kernel_end
+from tacit.limits.margin_path import Kink, check_path, depth_of, geometry_of
 from tacit.limits.margins import Margins
 from tacit.limits.newton import Separable
 from tacit.numbers import shown

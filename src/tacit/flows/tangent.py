@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.integrate import LSODA
 
 from tacit.data import Float
 from tacit.errors import NotSeparableError
-from tacit.flows.losses import Square
-from tacit.flows.segments import Observation, Problem, Rest, Segment, same
+from tacit.flows.segments import Observation, Problem, Rest, Segment, solver_segments
 from tacit.flows.separating import MirrorState, SeparatingFlow, TangentPath
+from tacit.models.reduction import same
 from tacit.potentials.arrays import quiet
 from tacit.separation import check_separable
 
@@ -58,7 +59,6 @@ class TangentSquare(_Tangent):
 
     def __init__(self, problem: Problem):
         super().__init__(problem)
-        assert isinstance(problem.loss, Square)
         values, self.vectors = np.linalg.eigh(self.kernel)
         values = np.where(values > _NULL * values.max(), values, 0.0)
         self.rates = 2 * problem.loss.factor(len(self.y)) * values
@@ -112,6 +112,54 @@ class TangentSquare(_Tangent):
 
     @quiet
     def log_time(self, state: _Instant) -> float:
+        """The logarithm of time at a state."""
+        return float(np.log(state.time))
+
+
+@dataclass(frozen=True)
+class _Pushed:
+    """ν at an instant."""
+
+    nu: Float
+    time: float
+
+
+class TangentSmooth(_Tangent):
+    """Any other smooth loss: ν' = −∂L/∂f at f(0) + K ν, by LSODA."""
+
+    name = "tangent kernel (LSODA)"
+
+    def begin(self) -> _Pushed:
+        """The state at the start."""
+        return _Pushed(np.zeros_like(self.y), 0.0)
+
+    def segments(self) -> Iterator[Segment]:
+        """Steps of the solver."""
+        first = self._rate(0.0, np.zeros(self.y.size))
+        if not (self.kernel @ first).any():
+            raise Rest("the tangent kernel does not move the outputs: the linearized model stands still")
+        rtol = self.problem.rtol
+        solver = LSODA(self._rate, 0.0, np.zeros(self.y.size), 1e300, rtol=rtol, atol=1e-2 * rtol)
+        yield from solver_segments(solver, self._state)
+
+    @quiet
+    def _rate(self, _: float, nu: Float) -> Float:
+        outputs = self.first + (self.kernel @ nu).reshape(self.y.shape)
+        return np.asarray(self.problem.loss.pull(outputs, self.y)).ravel()
+
+    def _state(self, clock: float, nu: Float) -> _Pushed:
+        return _Pushed(nu.reshape(self.y.shape), clock)
+
+    def outputs(self, state: _Pushed) -> Float:
+        """f(0) + K ν."""
+        return self.first + (self.kernel @ state.nu.ravel()).reshape(self.y.shape)
+
+    def observe(self, state: _Pushed) -> Observation:
+        """Everything that is recorded of a state."""
+        return self.seen(state.nu, self.outputs(state))
+
+    @quiet
+    def log_time(self, state: _Pushed) -> float:
         """The logarithm of time at a state."""
         return float(np.log(state.time))
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tacit.data import Float
 from tacit.errors import InputError
-from tacit.flows.losses import Exponential, Logistic, Loss
 from tacit.flows.segments import Restore
+from tacit.losses import Loss, SeparatingLoss
 from tacit.models.parametrizations import Weights
 from tacit.outputs import MADE_BY, as_json
 from tacit.potentials.arrays import quiet
@@ -162,11 +162,12 @@ class Trajectory:
 
         For losses of margins only.
         """
-        if not isinstance(self.loss_function, Exponential | Logistic):
-            raise InputError("shares belong to the exponential and the logistic loss")
+        loss = self.loss_function
+        if not isinstance(loss, SeparatingLoss):
+            raise InputError("shares belong to losses of margins, such as the exponential and the logistic")
         if self._shares is not None:
             return self._shares
-        pull = self.loss_function.log_slope(self.margins.reshape(len(self.accuracy), -1))
+        pull = loss.log_slope(self.margins.reshape(len(self.accuracy), -1))
         weights = np.exp(pull - pull.max(axis=1, keepdims=True))
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 

@@ -12,8 +12,9 @@ import numpy as np
 from scipy.integrate import DOP853, LSODA
 
 from tacit.data import Float
-from tacit.flows.segments import Observation, Problem, Rest, Restore, Segment, Stall, same, solver_segments
+from tacit.flows.segments import Observation, Problem, Rest, Restore, Segment, Stall, solver_segments
 from tacit.models.parametrizations import Weights
+from tacit.models.reduction import same
 from tacit.potentials.arrays import quiet
 
 _EPS = float(np.finfo(float).eps)

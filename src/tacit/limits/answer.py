@@ -12,14 +12,13 @@ import numpy as np
 from tacit.data import Float
 from tacit.limits.doubt import doubt_in_words
 from tacit.limits.equations import Equations, Samples
-from tacit.limits.geometry import as_separable, potential_of
-from tacit.potentials.separable import DiagonalPotential
+from tacit.limits.families import family_of
+from tacit.limits.geometry import potential_of
+from tacit.limits.solution import NEAR
 from tacit.units import Units
 
 if TYPE_CHECKING:
     from tacit.regimes import Regime
-
-NEAR = 1e-7  # relative forward error from which on a predictor is doubted
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +94,7 @@ class Limit:
     def _doubt(self) -> str:
         w = self.predictor.ravel()
         potential = potential_of(self.model, len(w))
-        base = getattr(potential, "potential", potential)
-        W = np.ones_like(w)
-        if isinstance(base, DiagonalPotential):
-            separable = as_separable(potential, len(w))
-            level = separable.shifted(-float(separable.log_scale.max()))
-            W = level.inverse_hessian(separable.rapidity(w))
+        W = family_of(potential).looseness(potential, w)
         return doubt_in_words(self.X, self.y.reshape(len(self.X), -1)[:, 0], W, w, self.error)
 
     def summary(self, names: Sequence[str] | None = None) -> str:

@@ -9,32 +9,20 @@ from typing import Any
 import numpy as np
 
 from tacit.data import Float, check_problem, check_squares, check_tolerance, kept
-from tacit.errors import InconsistentDataError, InputError, NoPotentialError
-from tacit.limits.answer import NEAR, Limit
-from tacit.limits.ends import least_l1, least_quadratic
-from tacit.limits.equations import Equations, Samples
-from tacit.limits.geometry import as_separable, potential_of
+from tacit.errors import InconsistentDataError, InputError
+from tacit.limits.answer import Limit
+from tacit.limits.equations import Samples
+from tacit.limits.families import family_of
+from tacit.limits.geometry import potential_of
 from tacit.limits.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
-from tacit.limits.metric import least_in_metric
 from tacit.limits.networks import check_network, least_norm
 from tacit.limits.neuron import as_it_ends, neuron_targets
-from tacit.limits.radial import least_radial
 from tacit.limits.rank_one import checked_rank_one
-from tacit.limits.separable import minimize_separable
-from tacit.limits.solution import Solution
-from tacit.models import Factorization, LinearNetwork, Neuron
-from tacit.models.model import check_model
+from tacit.limits.solution import NEAR
+from tacit.models import LinearNetwork
+from tacit.models.model import Model, check_model, is_network, neuron_of
 from tacit.numerics.pairs import Pair
-from tacit.potentials import (
-    L1,
-    Bregman,
-    DeepHypentropy,
-    Hypentropy,
-    NeuronPotential,
-    Power,
-    Quadratic,
-    WeightDistance,
-)
+from tacit.potentials import Quadratic
 from tacit.potentials.arrays import quiet
 from tacit.units import Units, check_intercept
 
@@ -67,7 +55,7 @@ def limit(
     change them while it is in use.
     """
     check_model("limit(model, X, y)", model, X, y)
-    if isinstance(model, Factorization):
+    if isinstance(model, Model) and model.input_ndim != 2:
         model.potential()  # which says why there is none
     check_tolerance(tol)
     begun = time.perf_counter()
@@ -81,7 +69,7 @@ def limit(
 
 def _checked(model: Any, X: Any, y: Any) -> tuple[Float, Float]:
     """X and y as the model takes them, y as (N,) where there is one output."""
-    X, Y = check_network(model, X, y) if isinstance(model, LinearNetwork) else check_problem(X, y)
+    X, Y = check_network(model, X, y) if is_network(model) else check_problem(X, y)
     return X, Y[:, 0] if Y.ndim == 2 and Y.shape[1] == 1 else Y
 
 
@@ -113,7 +101,7 @@ def _limit_in_units(
 
 def _fitted_limit(model: Any, X: Float, y: Float, samples: Samples, tol: float) -> Limit:
     """The limit for the part of y that X can fit: the flow does not notice the rest."""
-    if isinstance(model, Neuron) and model.slope < 1:
+    if isinstance(model, Model) and not model.parametrization.linear:
         raise InputError(
             "a leaky neuron is no linear model, and where it rests if it cannot fit the data no potential "
             "tells: leave least_squares out, or ask tacit.flow"
@@ -129,15 +117,15 @@ def _fitted_limit(model: Any, X: Float, y: Float, samples: Samples, tol: float) 
 
 def _limit(model: Any, X: Float, y: Float, samples: Samples, tol: float) -> Limit:
     """The limit, by equations of these samples; X and y: as a flow would see them."""
-    if isinstance(model, LinearNetwork):
+    if is_network(model):
         return _network_limit(model, X, y, samples, tol)
     begun = time.perf_counter()
     potential, targets, sign = potential_of(model, X.shape[1]), y, 0
-    if isinstance(model, Neuron):
+    if neuron_of(model) is not None:
         start = as_it_ends(model, X, y)
         potential, targets, sign = start.potential(), neuron_targets(start, y), int(np.sign(start.output))
     equations = samples.equations(targets, tol)
-    solution = least_potential(potential, equations, X.shape[1])
+    solution = family_of(potential).least(potential, equations)
     w, nu = solution.predictor, solution.nu
     kkt = stationarity_at(potential, w, equations.rounded_slopes(nu))
     if not kkt <= tol and X.size <= _SEARCHED:  # any multipliers that certify w will do
@@ -220,19 +208,3 @@ def _within(
             terms = float(sums.max() / (np.abs(potential.gradient(w)).max() or 1.0))
             allowed[1] = max(tol, min(4 * _EPS * terms, _ROUGH))
     return feasibility <= allowed[0], stationarity <= allowed[1]
-
-
-def least_potential(potential: Any, equations: Equations, features: int) -> Solution:
-    """argmin of a potential subject to equations."""
-    match potential:
-        case L1(weight=weight):
-            return least_l1(equations, np.broadcast_to(np.asarray(weight, float), (features,)))
-        case Quadratic(metric=metric) if np.ndim(metric) == 2:
-            return least_in_metric(equations, metric)
-        case Quadratic(metric=metric):
-            return least_quadratic(equations, np.broadcast_to(1 / np.asarray(metric, float), (features,)))
-        case NeuronPotential() | Power() | Bregman(potential=NeuronPotential() | Power()):
-            return least_radial(equations, potential)
-        case Bregman() | Hypentropy() | DeepHypentropy() | WeightDistance():
-            return minimize_separable(equations, as_separable(potential, features))
-    raise NoPotentialError(f"no solver for the potential {type(potential).__name__}")

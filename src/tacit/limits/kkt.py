@@ -8,9 +8,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from tacit.data import Float
-from tacit.potentials import Bregman
 from tacit.potentials.arrays import quiet
-from tacit.potentials.radial import Radial
 
 _CANCELLED = 1e-4  # of two slopes: their difference, if smaller, is measured against this part of them
 
@@ -35,42 +33,14 @@ def stationarity(potential: Any, X: Float, w: Float, nu: Float) -> float:
 @quiet
 def stationarity_at(potential: Any, w: Float, slope: Float) -> float:
     """The same for a slope Xᵀν that is known already."""
-    nearest = nearest_slope(potential, w, slope)
-    size = max(float(np.abs(nearest).max()), _CANCELLED * _terms(potential, w))
+    nearest = potential.nearest_slope(w, slope)
+    size = max(float(np.abs(nearest).max()), _CANCELLED * potential.terms(w))
     return float(np.abs(slope - nearest).max() / (size or 1.0))
-
-
-def nearest_slope(potential: Any, w: Float, slope: Float) -> Float:
-    """The point of ∂Q(w) nearest to a slope: in a box, or in a ball where Q is a cone."""
-    shifted = isinstance(potential, Bregman)
-    base = potential.potential if shifted else potential
-    if isinstance(base, Radial) and not w.any():
-        start = base.gradient(potential.origin) if shifted else 0.0
-        return np.asarray(base.nearest_slope(w, slope + start) - start)
-    return np.clip(slope, *subdifferential(potential, w))
-
-
-def _terms(potential: Any, w: Float) -> float:
-    """The larger of ‖∇Q(w)‖∞ and ‖∇Q(w⁰)‖∞, where the gradient is their difference; 0 elsewhere."""
-    if not isinstance(potential, Bregman):
-        return 0.0
-    slopes = (np.abs(potential.potential.gradient(v)).max() for v in (w, potential.origin))
-    return float(max((slope for slope in slopes if np.isfinite(slope)), default=0.0))
-
-
-def subdifferential(potential: Any, w: Float) -> tuple[Float, Float]:
-    """Lower and upper end of ∂Q(w): the gradient twice where the potential does not say otherwise."""
-    if hasattr(potential, "subdifferential"):
-        return potential.subdifferential(w)
-    gradient = potential.gradient(w)
-    return gradient, gradient
 
 
 def best_multipliers(potential: Any, X: Float, w: Float) -> Float:
     """ν that brings Xᵀν closest to ∂Q(w): least squares where Q is smooth, a linear program elsewhere."""
-    lower, upper = subdifferential(potential, w)
-    if isinstance(getattr(potential, "potential", potential), Radial):  # in a ball the centre is the best aim
-        lower = upper = potential.gradient(w)
+    lower, upper = potential.aim(w)
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         return np.zeros(X.shape[0])
     smooth = lower == upper

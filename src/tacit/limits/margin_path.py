@@ -16,28 +16,24 @@ from numpy.typing import NDArray
 
 from tacit.data import Float, as_floats, check_labelled, kept
 from tacit.errors import InputError
-from tacit.limits.answer import NEAR
-from tacit.limits.equations import ANY
 from tacit.limits.geometry import as_separable
+from tacit.limits.kernel_margin import at_the_kernel_end, kernel_metric
 from tacit.limits.linear_margin import least_l1_margin
 from tacit.limits.margins import Margins
 from tacit.limits.newton import Separable
-from tacit.limits.solution import unknown
+from tacit.limits.solution import NEAR, unknown
 from tacit.limits.support import (
     Held,
-    hold,
     hold_from,
-    least_norm_support,
     margin_residual,
-    minimizer_of,
 )
-from tacit.models import Diagonal, UntiedDiagonal
+from tacit.models import Diagonal
+from tacit.models.model import Model
 from tacit.numbers import shown
 from tacit.progress import progress
 from tacit.separation import check_separable
 from tacit.units import Units
 
-_KERNEL = 1e4  # scale, relative to the predictor, at which the support is that of the ℓ2 margin
 _LOCATED = 1e-9  # in the logarithm of μ, to which a kink is located
 _VOUCHED = 1e-9
 
@@ -239,11 +235,15 @@ def geometry_of(depth: Any, model: Any, features: int) -> Separable:
     """The potential at μ = 1: of a depth alone, or of a model's initialization."""
     if model is None:
         return as_separable(Diagonal(depth=depth).potential(), features)
-    if not isinstance(model, Diagonal | UntiedDiagonal):
-        raise InputError(f"model must be Diagonal or UntiedDiagonal, got {type(model).__name__}")
+    potential = model.potential(features) if isinstance(model, Model) else None
+    if potential is None or potential.family != "separable":
+        raise InputError(
+            "model must be one whose potential is that of a diagonal network, such as Diagonal or "
+            f"UntiedDiagonal, got {type(model).__name__}"
+        )
     if depth != 2 and depth != getattr(model, "depth", 2):
         raise InputError(f"give depth or model, not both: {model!r} has its own depth")
-    separable = as_separable(model.potential(features), features)
+    separable = as_separable(potential, features)
     if separable.origin is not None:
         raise InputError(
             "the model must start at the predictor 0; from another start there is a flow, but no path"
@@ -270,29 +270,6 @@ def _follow(margins: Margins, geometry: Separable, levels: Float) -> list[Held]:
             here, log_here = found, log_mu
         held[i] = found
     return held
-
-
-def at_the_kernel_end(margins: Margins, geometry: Separable, largest: float = 0.0) -> tuple[Held, float]:
-    """The predictor at a scale where the geometry is that of a kernel, and the logarithm of that scale.
-
-    There Q is Σ (w−w₀)²/(2W): an ℓ2 margin in the coordinates (w−w₀)/√W.
-    """
-    origin = np.zeros(margins.Z.shape[1]) if geometry.origin is None else geometry.origin
-    root, targets = np.sqrt(kernel_metric(geometry)), 1 - margins.Z @ origin
-    rows = margins.in_units(root).nearly_free()
-    support = least_norm_support(rows, targets / (np.abs(targets).max() or 1.0))
-    held = margins.equations(support, ANY)
-    w = origin + root * np.linalg.lstsq(held.X * root, held.y - held.X @ origin, rcond=None)[0]
-    far = float(np.max(np.abs(w) * np.exp(-geometry.log_scale)))
-    log_mu = math.log(max(largest, _KERNEL * far, 1e-300))
-    found = hold(margins, minimizer_of(geometry.shifted(log_mu)), support)
-    return (found or Held(w, 0.0, np.zeros(len(margins)), support, False, unknown)), log_mu
-
-
-def kernel_metric(geometry: Separable) -> Float:
-    """dw/d∇Q at w = 0, relative to the largest."""
-    log_metric = geometry.log_scale - np.log(geometry.weight)
-    return np.exp(log_metric - log_metric.max())
 
 
 def _crossing(logs: Float, excess: Float, share: float) -> float | None:

@@ -12,24 +12,29 @@ from typing import Any
 import numpy as np
 
 from tacit.data import Float, Index, as_floats, check_labelled, kept
-from tacit.errors import InputError, NoPotentialError, NotConvergedError
-from tacit.limits.answer import NEAR
-from tacit.limits.ends import least_quadratic, vertex_error
-from tacit.limits.geometry import as_separable, potential_of
-from tacit.limits.linear_margin import least_l1_margin, solutions
-from tacit.limits.margin_path import at_the_kernel_end
+from tacit.errors import InputError, NotConvergedError
+from tacit.limits.families import family_of, l1
+from tacit.limits.families.quadratic import widest_in
+from tacit.limits.geometry import potential_of
 from tacit.limits.margins import Margins
 from tacit.limits.power_margin import minimize_power
 from tacit.limits.quasi_margin import Stationary, all_stationary, local_minima
-from tacit.limits.support import Held, hold, hold_from, least_norm_support, margin_residual
-from tacit.potentials import L1, Bregman, NeuronPotential, Power, Quadratic
+from tacit.limits.solution import NEAR, Found
+from tacit.limits.support import (
+    NO_PULL,
+    error_on_support,
+    found_by,
+    hold,
+    least_norm_support,
+    margin_residual,
+)
+from tacit.potentials import L1, Potential
 from tacit.potentials.arrays import quiet
-from tacit.potentials.separable import DiagonalPotential
 from tacit.units import Units
 
 _VOUCHED = 1e-9
+_NORM = "norm"  # a family of which only margins are asked
 _STRIDE, _SHORTEST = 0.5, 1e-4  # of log(p − 1), on the way from p = 2 to 1
-_NO_PULL = 1e-12  # pulls ν_n|z_n| this small, relative to the largest, are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +118,10 @@ def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardiz
     X, y = kept(X), kept(y)
     units = Units.of(X, y, intercept, standardize)
     margins = Margins.of(units, X, y)
-    found = _solve(margins, goal)
+    found = _widest(goal, margins)
     w, dual = found.predictor, found.dual
     pull = dual * np.abs(margins.rows).max(axis=1)
-    dual = np.where(pull > _NO_PULL * pull.max(), dual, 0.0)
+    dual = np.where(pull > NO_PULL * pull.max(), dual, 0.0)
     kkt = margin_residual(goal, margins, w, found.intercept, dual)
     lists: dict[str, Any] = {
         name: units.predictor(each.T).T if name in ("face", "stationary") else each
@@ -131,7 +136,7 @@ def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardiz
         error=found.error,
         unique=found.unique,
         converged=bool(found.settled and kkt <= _VOUCHED and found.error <= NEAR),
-        norm=goal.name if isinstance(goal, _Power) else type(goal).__name__,
+        norm=getattr(goal, "name", type(goal).__name__),
         seconds=time.perf_counter() - begun,
         X=X,
         y=y,
@@ -142,10 +147,11 @@ def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardiz
 
 
 @dataclass(frozen=True)
-class _Power:
+class _Power(Potential):
     """The norm ‖w‖_p, or quasi-norm where p < 1."""
 
     p: float
+    family = _NORM
 
     @property
     def name(self) -> str:
@@ -171,17 +177,6 @@ class _Power:
         return np.where(w == 0, -edge, smooth), np.where(w == 0, edge, smooth)
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    predictor: Float
-    intercept: float
-    dual: Float
-    unique: bool | None
-    error: float
-    settled: bool = True
-    lists: dict[str, Any] = field(default_factory=dict)
-
-
 def _objective(norm: Any, features: int) -> Any:
     """The norm or potential, checked."""
     if isinstance(norm, str):
@@ -200,60 +195,23 @@ def _objective(norm: Any, features: int) -> Any:
     return potential_of(norm, features)
 
 
-def _solve(margins: Margins, goal: Any) -> _Found:
+def _widest(goal: Any, margins: Margins) -> Found:
+    """By the norm's own method, or that of the potential's family."""
+    return _of_norm(goal, margins) if goal.family == _NORM else family_of(goal).widest(goal, margins)
+
+
+def _of_norm(goal: _Power, margins: Margins) -> Found:
     features = margins.Z.shape[1]
-    match goal:
-        case _Power(p=p) if p < 1:
-            return _quasi(margins, goal)
-        case _Power(p=1.0):
-            return _linear(margins, np.ones(features))
-        case L1(weight=weight):
-            return _linear(margins, np.broadcast_to(np.asarray(weight, float), (features,)))
-        case _Power(p=2.0):
-            return _scaled(goal, _quadratic(margins, np.ones(features)))
-        case Quadratic(metric=metric):
-            inverse = 1 / np.asarray(metric, float) if np.ndim(metric) < 2 else np.linalg.inv(metric)
-            shape = inverse.shape if np.ndim(metric) == 2 else (features,)
-            return _quadratic(margins, np.broadcast_to(inverse, shape))
-        case _Power(p=p):
-            return _scaled(goal, _power(margins, p))
-        case NeuronPotential() | Power():
-            return _radial(margins, goal)
-        case Bregman(potential=DiagonalPotential()) | DiagonalPotential():
-            return _separable(margins, goal)
-    inner = f" of {type(goal.potential).__name__}" if isinstance(goal, Bregman) else ""
-    raise NoPotentialError(
-        f"no maximum-margin solver for {type(goal).__name__}{inner}; there are solvers for the ℓp norms, L1, "
-        "Quadratic, NeuronPotential, Power, and the potentials of diagonal networks"
-    )
+    if goal.p < 1:
+        return _quasi(margins, goal)
+    if goal.p == 1:
+        return l1.widest(L1(), margins)
+    if goal.p == 2:
+        return _scaled(goal, widest_in(np.ones(features), margins))
+    return _scaled(goal, _power(margins, goal.p))
 
 
-def _linear(margins: Margins, weight: Float) -> _Found:
-    vertex = least_l1_margin(margins, weight)
-    w, dual = vertex.predictor, vertex.dual
-    error = _error_on_support(margins, w, dual)
-    try:
-        unique, face = solutions(margins, weight, vertex)
-    except NotConvergedError:
-        return _Found(w, vertex.intercept, dual, None, error)
-    return _Found(w, vertex.intercept, dual, unique, error, lists={} if unique else {"face": face})
-
-
-def _quadratic(margins: Margins, inverse: Float) -> _Found:
-    half = np.asarray(np.linalg.cholesky(inverse) if inverse.ndim == 2 else np.sqrt(inverse), dtype=float)
-    guess = least_norm_support(margins.in_units(half).nearly_free())
-    return _of(hold(margins, lambda equations: least_quadratic(equations, inverse), guess))
-
-
-def _radial(margins: Margins, potential: Any) -> _Found:
-    """The ℓ2 margin, with the multipliers of this function of the length."""
-    found = _quadratic(margins, np.ones(margins.Z.shape[1]))
-    x = float(np.linalg.norm(found.predictor))
-    share = float(potential.steepness(np.float64(x))) / x
-    return replace(found, dual=share * found.dual)
-
-
-def _power(margins: Margins, p: float) -> _Found:
+def _power(margins: Margins, p: float) -> Found:
     """From p = 2 down in steps of log(p − 1), halved where the support cannot be found from the last one."""
     held = hold(margins, partial(minimize_power, p=2.0), least_norm_support(margins.nearly_free()))
     goal, here, step = math.log(p - 1), 0.0, _STRIDE
@@ -266,33 +224,17 @@ def _power(margins: Margins, p: float) -> _Found:
             continue
         step /= 2
         if step < _SHORTEST:
-            return _of(None)
-    return _of(held)
+            return found_by(None)
+    return found_by(held)
 
 
-def _separable(margins: Margins, potential: Any) -> _Found:
-    """From a scale where the geometry is that of a kernel down to this one."""
-    geometry = as_separable(potential, margins.Z.shape[1])
-    start, log_scale = at_the_kernel_end(margins, geometry)
-    return _of(hold_from(margins, geometry, start, -log_scale))
-
-
-def _of(held: Held | None) -> _Found:
-    if held is None:
-        raise NotConvergedError(
-            "the support vectors of the maximum margin could not be found: nearly equal samples take turns; "
-            "drop near-duplicates"
-        )
-    return _Found(held.predictor, held.intercept, held.dual, True, held.error, held.settled)
-
-
-def _scaled(goal: _Power, found: _Found) -> _Found:
+def _scaled(goal: _Power, found: Found) -> Found:
     """Multipliers of ‖w‖_p instead of Σ|w|^p/p."""
     share = goal.value(found.predictor) ** (goal.p - 1)
     return replace(found, dual=found.dual / share)
 
 
-def _quasi(margins: Margins, goal: _Power) -> _Found:
+def _quasi(margins: Margins, goal: _Power) -> Found:
     points = all_stationary(margins, goal.p)
     complete = points is not None
     points = local_minima(margins, goal.p) if points is None else points
@@ -306,12 +248,6 @@ def _quasi(margins: Margins, goal: _Power) -> _Found:
         "minimum": np.array([point.minimum for point in points]),
         "complete": complete,
     }
-    error = _error_on_support(margins, best.predictor, best.dual)
+    error = error_on_support(margins, best.predictor, best.dual)
     unique = len(ahead) == 1 if complete else None
-    return _Found(best.predictor, best.intercept, best.dual / share, unique, error, lists=lists)
-
-
-def _error_on_support(margins: Margins, w: Float, dual: Float) -> float:
-    """The forward error of a vertex: of the margins that hold it."""
-    support = np.flatnonzero(dual * np.abs(margins.rows).max(axis=1) > _NO_PULL)
-    return vertex_error(margins.equations(support, 1e-6), w)
+    return Found(best.predictor, best.intercept, best.dual / share, unique, error, lists=lists)

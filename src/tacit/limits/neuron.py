@@ -25,7 +25,8 @@ import numpy as np
 from tacit.data import Float
 from tacit.errors import NoPotentialError
 from tacit.limits.imbalance import visible
-from tacit.models import LinearNetwork, Neuron
+from tacit.models import Neuron
+from tacit.models.model import neuron_of
 from tacit.potentials.arrays import quiet
 
 _BALANCED = 1e-12  # a shape this small, and a loss this close to another, may be rounding
@@ -47,8 +48,8 @@ def as_it_ends(model: Any, X: Float, y: Float) -> Any:
 
     `NoPotentialError` where it is not known with which sign a neuron, or the network that is one, ends.
     """
-    neuron = model.as_neuron() if isinstance(model, LinearNetwork) else model
-    if not isinstance(neuron, Neuron):
+    neuron = neuron_of(model)
+    if neuron is None:
         return model
     sign = final_sign(neuron, X, y)
     if sign * neuron.output > 0 or sign == 0:

@@ -21,7 +21,7 @@ from tacit.data import Float
 from tacit.limits.equations import Equations
 from tacit.limits.normal import newton_direction
 from tacit.numerics.pairs import Pair
-from tacit.potentials import rapidity
+from tacit.potentials import Potential, rapidity
 
 _EPS = float(np.finfo(np.float64).eps)
 _SETTLED = 1e-13
@@ -32,7 +32,7 @@ _FREE = 1e-15  # changes of w this small, relative to the largest coordinate, ar
 
 
 @dataclass(frozen=True, eq=False)
-class Separable:
+class Separable(Potential):
     """Q(w) = Σ weight·m·q_p(w/m) − offset·w: what the solver needs to know of a potential."""
 
     power: float

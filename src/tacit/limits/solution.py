@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from tacit.data import Float
 from tacit.numerics.pairs import Pair
+
+NEAR = 1e-7  # relative forward error from which on a predictor is doubted
 
 Assess = Callable[[], float]
 
@@ -43,3 +46,16 @@ class Solution(Assessed):
     iterations: int
     settled: bool
     assess: Assess
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A predictor of largest margin; lists: what else is known of the set of solutions (see `Margin`)."""
+
+    predictor: Float
+    intercept: float
+    dual: Float
+    unique: bool | None
+    error: float
+    settled: bool = True
+    lists: dict[str, Any] = field(default_factory=dict)

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from tacit.data import Float, Index
-from tacit.errors import InconsistentDataError
+from tacit.errors import InconsistentDataError, NotConvergedError
+from tacit.limits.ends import vertex_error
 from tacit.limits.equations import Equations
 from tacit.limits.kkt import stationarity
 from tacit.limits.margins import Margins
 from tacit.limits.newton import Separable
 from tacit.limits.separable import minimize_separable
-from tacit.limits.solution import Assess, Assessed, Solution
+from tacit.limits.solution import Assess, Assessed, Found, Solution
 from tacit.nonnegative import nearest_combination
 from tacit.potentials.arrays import quiet
 
@@ -31,6 +32,7 @@ _EXCHANGES = 60
 _SHORT = 1e-11  # a margin this much below 1 is too small
 _TIED = 1e-9  # and one this much below may be rounding of the predictor
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)
+NO_PULL = 1e-12  # pulls ν_n|z_n| this small, relative to the largest, are rounding
 _SHORTEST = 1e-3  # step in the logarithm of the scale below which the search gives up
 
 
@@ -140,3 +142,19 @@ def margin_residual(potential: Any, margins: Margins, w: Float, b: float, dual: 
     negative = max(0.0, -float(dual.min())) / size
     balance = 0.0 if margins.labels is None else abs(float(margins.labels @ dual)) / size
     return max(stationarity(potential, margins.Z, w, dual), shortfall, slack, negative, balance)
+
+
+def found_by(held: Held | None) -> Found:
+    """The one predictor of largest margin; `NotConvergedError` if its support was not found."""
+    if held is None:
+        raise NotConvergedError(
+            "the support vectors of the maximum margin could not be found: nearly equal samples take turns; "
+            "drop near-duplicates"
+        )
+    return Found(held.predictor, held.intercept, held.dual, True, held.error, held.settled)
+
+
+def error_on_support(margins: Margins, w: Float, dual: Float) -> float:
+    """The forward error of a vertex: of the margins that hold it."""
+    support = np.flatnonzero(dual * np.abs(margins.rows).max(axis=1) > NO_PULL)
+    return vertex_error(margins.equations(support, 1e-6), w)

@@ -1,8 +1,22 @@
 """Models: a parametrization together with its initialization, one file per family."""
 
 from tacit.models.diagonal import Diagonal, UntiedDiagonal
+from tacit.models.function import FunctionModel, model
 from tacit.models.linear import LinearNetwork
 from tacit.models.matrix import Factorization
+from tacit.models.model import MirrorForm, Model
+from tacit.models.parametrizations import Parametrization
 from tacit.models.relu import Neuron
 
-__all__ = ["Diagonal", "Factorization", "LinearNetwork", "Neuron", "UntiedDiagonal"]
+__all__ = [
+    "Diagonal",
+    "Factorization",
+    "FunctionModel",
+    "LinearNetwork",
+    "MirrorForm",
+    "Model",
+    "Neuron",
+    "Parametrization",
+    "UntiedDiagonal",
+    "model",
+]

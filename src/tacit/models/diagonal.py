@@ -76,13 +76,6 @@ class Diagonal(Model):
         )
 
     @property
-    def predictor_scale(self) -> Any:
-        """scale^depth, for each coordinate where there is a profile: the α^D of Moroshko et al. 2020."""
-        with np.errstate(under="ignore", over="ignore"):
-            scale = np.exp(np.asarray(self.potential().log_scale))
-        return float(scale) if scale.ndim == 0 else scale
-
-    @property
     def _log_alpha(self) -> float:
         return math.log(self.scale) if self.log_scale is None else float(self.log_scale)
 
@@ -202,15 +195,6 @@ class UntiedDiagonal(Model):
         low, high = sizes.min(), sizes.max()
         span = f"{low:.3g}" if high <= low * (1 + 1e-12) else f"{low:.3g} to {high:.3g}"
         return f"{self!r}: √k/4, the scale that decides the regime, is {span}"
-
-    @property
-    def predictor_scale(self) -> Any:
-        """√k/4, for each coordinate where they differ: scale·(1+s²)/(1−s²) for an unbiased start.
-
-        It takes the place of `Diagonal.predictor_scale` in everything that the start decides.
-        """
-        scale = np.exp(self._log_predictor_scale())
-        return float(scale[0]) if len(scale) == 1 else scale
 
     @property
     def _layers(self) -> tuple[Float, Float, Float, Float]:

@@ -14,6 +14,7 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import Model
 from tacit.models.parametrizations import Layers, Weights
 from tacit.models.relu import Neuron
+from tacit.numerics.subspaces import row_space
 from tacit.potentials import Bregman, Power
 
 _STREAM = 0x7AC17  # of the weights: any number does that users of default_rng([seed, number]) do not choose
@@ -35,7 +36,10 @@ class LinearNetwork(Model):
     inner: Any
     outer: Any
 
-    parametrization = Layers()
+    @property
+    def parametrization(self) -> Layers:
+        """V Uᵀ x."""
+        return Layers()
 
     def __post_init__(self) -> None:
         U, V = as_layers(inner=self.inner, outer=self.outer)
@@ -84,7 +88,7 @@ class LinearNetwork(Model):
             )
         if not theta.any():
             raise InputError("theta must not be zero; the balanced start of zero is zero and never moves")
-        seen, size = _row_space(X).T @ theta, float(np.linalg.norm(theta))
+        seen, size = row_space(X).T @ theta, float(np.linalg.norm(theta))
         _, s, right = np.linalg.svd(seen, full_matrices=False)
         rank = int((s > max(theta.shape) * _EPS * size).sum())
         s, right = s[:rank], right[:rank]  # M = rightᵀ s² right
@@ -113,7 +117,7 @@ class LinearNetwork(Model):
         width: at least rank X + outputs; with no more than that, U₂ = 0.
         """
         X, h, m = _as_data(X), as_size(width, "width"), as_size(outputs, "outputs")
-        basis = _row_space(X)
+        basis = row_space(X)
         features, rank = basis.shape
         if rank == 0:
             raise InputError("X must not be zero; from such data nothing is learned")
@@ -157,6 +161,15 @@ class LinearNetwork(Model):
         if d not in (None, len(self.inner)):
             raise InputError(f"the model has {len(self.inner)} features but the data has {d}")
         return {"U": self.inner.copy(), "V": self.outer.copy()}
+
+    def layers(self) -> tuple[Float, Float]:
+        """U and V."""
+        return self.inner, self.outer
+
+    def rescaled(self, shift: float, d: int | None = None) -> LinearNetwork:
+        """Both layers, multiplied."""
+        factor = math.exp(shift / 2)
+        return LinearNetwork(factor * self.inner, factor * self.outer)
 
     def as_neuron(self) -> Neuron | None:
         """The neuron that a network of one output is if U = u qᵀ and V = v qᵀ, |q| = 1; None if it is none.
@@ -258,12 +271,6 @@ def _as_data(X: Any) -> Float:
     if X.size == 0:
         raise InputError(f"X must have at least one sample (row) and one feature (column), got {X.shape}")
     return X
-
-
-def _row_space(X: Float) -> Float:
-    """Φ₁ of Min et al. 2021, equation 4: an orthonormal basis of the row space of X, as columns."""
-    _, s, right = np.linalg.svd(X, full_matrices=False)
-    return right[s > max(X.shape) * _EPS * s[0]].T
 
 
 def _frame(rng: np.random.Generator, size: int, count: int) -> Float:

@@ -26,7 +26,12 @@ class Factorization(Model):
     left: Any
     right: Any
 
-    parametrization = Factors()
+    input_ndim = 3
+
+    @property
+    def parametrization(self) -> Factors:
+        """⟨U Vᵀ, X⟩."""
+        return Factors()
 
     def __post_init__(self) -> None:
         U, V = as_layers(left=self.left, right=self.right)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tacit.data import Float, as_floats
-from tacit.errors import InputError
+from tacit.errors import InputError, NoPotentialError
 from tacit.models.parametrizations import Weights
+from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
+
+if TYPE_CHECKING:
+    from tacit.models.relu import Neuron
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,24 +38,75 @@ class MirrorForm:
 
 def check_model(call: str, model: Any, X: Any, y: Any) -> None:
     """Refuse arguments in another order than that of the call."""
-    if any(isinstance(each, Model) or callable(getattr(each, "gradient", None)) for each in (X, y)):
+    if any(isinstance(each, Model | Potential) for each in (X, y)):
         raise InputError(f"the model comes first: {call}")
     if isinstance(model, list | tuple) or hasattr(model, "__array__"):
         raise InputError(f"the model comes first: {call}; got {type(model).__name__} in its place")
 
 
 class Model:
-    """A parametrization with its initialization.
+    """A parametrization with its initialization, to be written by whoever has one of their own.
 
-    A model gives its `parametrization` and its `start(d)`; what holds at initialization follows from them.
+    Two things must be given, and what holds at initialization follows from them:
+
+        parametrization   how weights make a predictor (see `tacit.models.parametrizations`)
+        start(d)          the weights at initialization, a dict of arrays
+
+    The rest is what a model may know besides: its `potential(d)`, from which limits, margins and certificates
+    follow; its `mirror_form(d)`, in which flows are fast; its `layers()`; words in `describe()`.
     """
 
-    parametrization: Any
     outputs: Any = 1  # how many numbers the model gives for a sample
+    input_ndim: int = 2  # axes of X: samples and features, or samples and the two of a matrix
+
+    @property
+    def parametrization(self) -> Any:
+        """How weights make a predictor."""
+        raise TypeError(f"{type(self).__name__} must implement parametrization")
 
     def start(self, d: int | None = None) -> Weights:
         """The weights at initialization, for d features where the model leaves their number open."""
-        raise TypeError(f"{type(self).__name__} must implement start")
+        raise TypeError(f"{type(self).__name__} must implement start(d)")
+
+    def describe(self) -> str:
+        """What the numbers mean, in a line."""
+        return repr(self)
+
+    def potential(self, d: int | None = None) -> Potential:
+        """The Q that gradient flow minimizes; `NoPotentialError` where none is known, saying why."""
+        raise NoPotentialError(
+            f"{type(self).__name__} names no potential that its flow minimizes; tacit.flow runs it"
+        )
+
+    def mirror_form(self, d: int) -> MirrorForm | None:
+        """The flow in mirror space, for potentials of diagonal networks; None where there is none."""
+        return None
+
+    @property
+    def predictor_scale(self) -> Any:
+        """m of a potential of diagonal networks, for each coordinate where they differ.
+
+        The α^D of Moroshko et al. 2020 for `Diagonal`; for `UntiedDiagonal` √k/4, scale·(1+s²)/(1−s²) from an
+        unbiased start, which takes its place in everything that the start decides.
+        """
+        potential = self.potential().base
+        if potential.family != "separable":
+            raise NoPotentialError(f"the potential of {type(self).__name__} has no scale")
+        with np.errstate(under="ignore", over="ignore"):
+            scale = np.exp(np.asarray(potential.log_scale))  # type: ignore[attr-defined]
+        return float(scale.flat[0]) if scale.size == 1 else scale
+
+    def rescaled(self, shift: float, d: int | None = None) -> Model | Potential | None:
+        """The same at a predictor scale e^shift times as large, or what its flow then minimizes, if known."""
+        return self.potential(d).rescaled(shift, d)
+
+    def layers(self) -> tuple[Float, Float] | None:
+        """U and V of the predictor UVᵀ, where the model has a hidden layer that sees all features."""
+        return None
+
+    def as_neuron(self) -> Neuron | None:
+        """The single neuron that the model is, if it is one."""
+        return None
 
     def as_inputs(self, X: Any) -> Float:
         """X as floats of the shape that the model takes; `InputError` otherwise."""
@@ -75,3 +130,18 @@ class Model:
         """K(x, x') = ⟨∇f(x), ∇f(x')⟩ at initialization."""
         X = self.as_inputs(X)
         return np.asarray(self.parametrization.kernel(self.start(X.shape[1]), X))
+
+
+def neuron_of(model: object) -> Neuron | None:
+    """The single neuron that a model is; None for others, and for potentials."""
+    return model.as_neuron() if isinstance(model, Model) else None
+
+
+def is_connected(model: object) -> bool:
+    """Is it a model with a hidden layer that is not diagonal?"""
+    return isinstance(model, Model) and model.layers() is not None
+
+
+def is_network(model: object) -> bool:
+    """Is it such a model, and not written as a neuron?"""
+    return is_connected(model) and neuron_of(model) is not model

@@ -1,48 +1,102 @@
 r"""Parametrizations: how weights θ make a predictor w, each a value of its own without any weights in it.
 
-Every one has, for weights given as a dict of arrays,
-
-    predictor(weights)        w
-    outputs(weights, X)       f(x₁), …, f(x_N)
-    pull(weights, X, r)       Jᵀr, with J = ∂(outputs)/∂(weights): the direction in which −r as a slope pulls
-    push(weights, X, r)       (∂w/∂θ) Jᵀ r: how that direction moves the predictor
-    kernel(weights, X)        J Jᵀ, the tangent kernel
-    invariants(weights)       what gradient flow keeps constant, by name, with the size of what it is made of
-    linear                    whether the outputs are linear in the predictor
-
 `predictor` and `outputs` work on NumPy and JAX arrays alike; the rest is written out for NumPy.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tacit.data import Float
+from tacit.models.reduction import Reduction, Weights, reduced_factors, reduced_layers, reduced_neuron
 from tacit.potentials.arrays import array_namespace
 
-Weights = dict[str, Any]
 Invariants = dict[str, tuple[Float, Float]]
+_KINK = 1e-9  # width over which the kink of a leaky neuron is rounded, relative to its inputs
 
 
-class _Elementwise:
-    """Every coordinate of the predictor has weights of its own, and the outputs are X w."""
+class Parametrization:
+    r"""What a flow asks of a parametrization, for weights given as a dict of arrays.
 
-    linear = True
+    One method must be given, with functions that JAX can differentiate:
 
-    def slopes(self, weights: Weights) -> dict[str, Float]:
-        """∂wᵢ/∂θᵢ for each of the weights."""
-        raise TypeError(f"{type(self).__name__} must implement slopes")
+        predictor(weights)        w
+
+    These have defaults, the first for outputs X w and the others by differentiation:
+
+        outputs(weights, X)       f(x₁), …, f(x_N)
+        pull(weights, X, r)       Jᵀr, with J = ∂(outputs)/∂(weights): where −r as a slope pulls
+        push(weights, X, r)       (∂w/∂θ) Jᵀ r: how that direction moves the predictor
+        kernel(weights, X)        J Jᵀ, the tangent kernel
+        invariants(weights)       what gradient flow keeps constant, by name, with the size of its terms
+
+    linear: whether the outputs are linear in the predictor. kinked: whether they have kinks along which flows
+    slide. homogeneous: whether weights multiplied by one number multiply the kernel by another. written_out:
+    whether `pull` is, so that integrators without JAX can use it.
+    """
+
+    linear: bool = True
+    kinked: bool = False
+    homogeneous: bool = False
+    written_out: bool = False
 
     def predictor(self, weights: Weights) -> Any:
         """w."""
-        raise TypeError(f"{type(self).__name__} must implement predictor")
+        raise TypeError(f"{type(self).__name__} must implement predictor(weights)")
 
     def outputs(self, weights: Weights, X: Any) -> Any:
         """X w."""
         return X @ self.predictor(weights)
+
+    def pull(self, weights: Weights, X: Float, r: Float) -> Weights:
+        """Jᵀ r."""
+        from tacit.autodiff import jax
+
+        with jax.enable_x64(True):
+            pulled = jax.vjp(lambda theta: self.outputs(theta, X), dict(weights))[1](jax.numpy.asarray(r))[0]
+            return {name: np.asarray(each) for name, each in pulled.items()}
+
+    def push(self, weights: Weights, X: Float, r: Float) -> Float:
+        """How Jᵀ r moves the predictor."""
+        from tacit.autodiff import jax
+
+        pulled = self.pull(weights, X, r)
+        with jax.enable_x64(True):
+            return np.asarray(jax.jvp(self.predictor, (dict(weights),), (pulled,))[1])
+
+    def kernel(self, weights: Weights, X: Float) -> Float:
+        """J Jᵀ."""
+        from tacit.autodiff import jax
+
+        with jax.enable_x64(True):
+            slopes = jax.jacrev(lambda theta: self.outputs(theta, X).ravel())(dict(weights))
+            J = np.hstack([np.asarray(each).reshape(each.shape[0], -1) for each in slopes.values()])
+        return np.asarray(J @ J.T)
+
+    def invariants(self, weights: Weights) -> Invariants:
+        """Nothing that is known."""
+        return {}
+
+    def smoothed(self, weights: Weights, X: Float) -> Parametrization:
+        """Its kinks rounded, for integrators that would stall where flows slide along them."""
+        return self
+
+    def reduced(self, weights: Weights, X: Float) -> Reduction:
+        """The smallest network that follows the same flow."""
+        return Reduction(weights, X, self.predictor)
+
+
+class _Elementwise(Parametrization):
+    """Every coordinate of the predictor has weights of its own, and the outputs are X w."""
+
+    homogeneous = written_out = True
+
+    def slopes(self, weights: Weights) -> dict[str, Float]:
+        """∂wᵢ/∂θᵢ for each of the weights."""
+        raise TypeError(f"{type(self).__name__} must implement slopes")
 
     def metric(self, weights: Weights) -> Float:
         """The diagonal of (∂w/∂θ)(∂w/∂θ)ᵀ."""
@@ -111,7 +165,7 @@ class Products(_Elementwise):
 
 
 @dataclass(frozen=True)
-class Perceptron:
+class Perceptron(Parametrization):
     r"""f(x) = a·σ(w·x) with σ(t) = max(t, slope·t) (Azulay et al. 2021, Sections 6 and 8); predictor a·w.
 
     smoothing: rounds the kink of σ over this width, for integrators that cannot slide along it.
@@ -119,11 +173,28 @@ class Perceptron:
 
     slope: float = 1.0
     smoothing: float = 0.0
+    homogeneous = written_out = True
 
     @property
-    def linear(self) -> bool:
+    def linear(self) -> bool:  # type: ignore[override]
         """Whether σ is."""
         return self.slope == 1
+
+    @property
+    def kinked(self) -> bool:  # type: ignore[override]
+        """Whether σ has a kink."""
+        return self.slope < 1 and not self.smoothing
+
+    def smoothed(self, weights: Weights, X: Float) -> Perceptron:
+        """The kink rounded over a small part of the largest input."""
+        if self.linear:
+            return self
+        size = float(np.linalg.norm(weights["w"])) or abs(float(weights["a"]))
+        return replace(self, smoothing=_KINK * float(np.linalg.norm(X, axis=1).max()) * size)
+
+    def reduced(self, weights: Weights, X: Float) -> Reduction:
+        """Without the features that X does not see, for linear neurons."""
+        return reduced_neuron(weights, X) if self.linear else super().reduced(weights, X)
 
     def activation(self, t: Any) -> Any:
         """σ(t)."""
@@ -173,10 +244,10 @@ class Perceptron:
         return {"δ = a² − ‖w‖²": (np.asarray(square - norm), np.asarray(square + norm))}
 
 
-class _Factored:
+class _Factored(Parametrization):
     """Two layers whose product U Vᵀ is the predictor."""
 
-    linear = True
+    homogeneous = written_out = True
 
     def predictor(self, weights: Weights) -> Any:
         """U Vᵀ."""
@@ -213,6 +284,10 @@ class Layers(_Factored):
         f = X @ (U @ V.T) if len(V) < V.shape[1] else (X @ U) @ V.T  # what takes fewer products
         return f[:, 0] if f.shape[1] == 1 else f
 
+    def reduced(self, weights: Weights, X: Float) -> Reduction:
+        """No wider than features and outputs, and without the features that X does not see."""
+        return reduced_layers(weights, X)
+
     def force(self, X: Float, r: Float) -> Float:
         """Xᵀ r."""
         return X.T @ (r[:, None] if r.ndim == 1 else r)
@@ -231,6 +306,11 @@ class Factors(_Factored):
         """⟨U Vᵀ, Xₙ⟩ for every n."""
         product = self.predictor(weights)
         return X.reshape(X.shape[0], -1) @ product.reshape(-1)
+
+    def reduced(self, weights: Weights, X: Float) -> Reduction:
+        """No wider than the predictor."""
+        small, restore = reduced_factors(weights)
+        return Reduction(small, X, self.predictor, restore)
 
     def force(self, X: Float, r: Float) -> Float:
         """Σ rₙ Xₙ."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import as_floats
+from tacit.data import Float, as_floats
 from tacit.errors import InputError
 from tacit.models.model import Model
 from tacit.models.parametrizations import Perceptron, Weights
@@ -112,6 +112,19 @@ class Neuron(Model):
     @property
     def _sum(self) -> float:
         return abs(self.output) + math.hypot(*self.weights)
+
+    def layers(self) -> tuple[Float, Float]:
+        """w as a column, and a."""
+        return self.weights[:, None], np.array([[self.output]])
+
+    def rescaled(self, shift: float, d: int | None = None) -> Neuron:
+        """Both layers, multiplied."""
+        factor = math.exp(shift / 2)
+        return Neuron(factor * self.output, factor * self.weights, self.slope)
+
+    def as_neuron(self) -> Neuron:
+        """Itself."""
+        return self
 
     @property
     def parametrization(self) -> Perceptron:

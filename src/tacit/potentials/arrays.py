@@ -38,13 +38,3 @@ def parameter(value: Any, name: str, *, positive: bool = False) -> Any:
     if positive and not (array > 0).all():
         raise InputError(f"{name} must be positive, got {array.min()}")
     return float(array) if array.ndim == 0 else array.copy()
-
-
-def check_features(potential: Any, features: int) -> None:
-    """Refuse a potential whose parameters are for another number of features than the data has."""
-    for name in ("log_scale", "weight", "metric", "origin"):
-        shape = np.shape(getattr(potential, name, 0.0))
-        if shape and shape[0] != features:
-            raise InputError(f"{name} has {shape[0]} entries but the data has {features} features")
-    if hasattr(potential, "potential"):
-        check_features(potential.potential, features)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.potentials.arrays import as_array, parameter
+from tacit.potentials.base import Potential
 
 Array = Any
 
 
 @dataclass(frozen=True, eq=False)
-class L1:
+class L1(Potential):
     r"""Q(w) = Σ weightᵢ|wᵢ|, the rich end of diagonal networks.
 
     Woodworth et al. 2020: the limit of Q/log(1/m) at depth 2 (equation 7) and of Q itself at depth D > 2
@@ -19,6 +20,7 @@ class L1:
     """
 
     weight: Any = 1.0
+    family = "l1"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", parameter(self.weight, "weight", positive=True))

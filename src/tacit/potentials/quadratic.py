@@ -10,13 +10,14 @@ import numpy as np
 from tacit.data import as_floats
 from tacit.errors import InputError
 from tacit.potentials.arrays import as_array, quiet
+from tacit.potentials.base import Potential
 
 Array = Any
 _SYMMETRIC = 1e-8  # of √(B_ii·B_jj): entries that differ by less are one number, rounded twice
 
 
 @dataclass(frozen=True, eq=False)
-class Quadratic:
+class Quadratic(Potential):
     r"""Q(w) = ½ wᵀ B w, the squared norm of a kernel; with metric 1, half the squared ℓ2 norm.
 
     metric: a positive number, the diagonal of B as a vector, or B itself (symmetric positive definite).
@@ -25,6 +26,7 @@ class Quadratic:
     """
 
     metric: Any = 1.0
+    family = "quadratic"
 
     def __post_init__(self) -> None:
         metric = as_floats(self.metric, "metric", ndim=(0, 1, 2))

@@ -18,12 +18,16 @@ from scipy.optimize import brentq
 from tacit.data import as_floats
 from tacit.errors import InputError
 from tacit.potentials.arrays import as_array, quiet
+from tacit.potentials.base import Potential
 
 Array = Any
 
 
-class Radial:
+class Radial(Potential):
     """Q(w) = q(‖w‖)."""
+
+    family = "radial"
+    aim_is_box = False
 
     def steepness(self, x: Array) -> Array:
         """q'(x)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from tacit.data import as_floats
 from tacit.errors import InputError
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import as_array, parameter, quiet
+from tacit.potentials.base import Potential
 
 Array = Any
 _TINY = float(np.finfo(np.float64).tiny)
@@ -20,12 +21,20 @@ _GAUSS = tuple(
 )
 
 
-class DiagonalPotential:
-    """What the potentials of diagonal networks share: all are computed through the rapidity u of w/m."""
+class DiagonalPotential(Potential):
+    """What the potentials of diagonal networks share: all are computed through the rapidity u of w/m.
 
+    One of your own needs its power p = D/(D−2) (infinite at depth 2), log_scale and weight only.
+    """
+
+    family = "separable"
     power: float
     log_scale: Any
     weight: Any
+
+    def rescaled(self, shift: float, d: int | None = None) -> Potential:
+        """log_scale, moved."""
+        return replace(self, log_scale=np.asarray(self.log_scale) + shift)  # type: ignore[type-var]
 
     def _rapidity(self, xp: Any, w: Array) -> Array:
         return rapidity.rapidity_of_log(xp, rapidity.log_abs(xp, w) - xp.asarray(self.log_scale), self.power)

@@ -25,8 +25,32 @@ _NORMALIZATIONS = {  # name → (factor, divided by the number of samples?)
 }
 
 
+class Loss:
+    """The contract of a loss, for those of your own: two methods, over leading axes of the outputs.
+
+    name: in words. separating: is it a mean of a decreasing function of the margins y·f (`SeparatingLoss`)?
+    quadratic: is it c·Σ(f − y)² with the c of `factor`? Such losses have faster integrators.
+    """
+
+    name: str
+    separating: bool = False
+    quadratic: bool = False
+
+    def accuracy(self, outputs: Array, y: Array) -> Array:
+        """−log L."""
+        raise TypeError(f"{type(self).__name__} must implement accuracy(outputs, y)")
+
+    def pull(self, outputs: Array, y: Array) -> Array:
+        """−∂L/∂f; of separating losses −(1/L)·∂L/∂f."""
+        raise TypeError(f"{type(self).__name__} must implement pull(outputs, y)")
+
+    def factor(self, samples: int) -> float:
+        """c for this number of samples."""
+        raise TypeError(f"{type(self).__name__} must implement factor(samples): it says that it is quadratic")
+
+
 @dataclass(frozen=True)
-class Square:
+class Square(Loss):
     r"""L = c·Σ (f(x_n) − y_n)², summed over samples and outputs.
 
     normalization: "half-mean", c = 1/(2N) (Azulay et al. 2021, Section 3); "mean", c = 1/N (Min et al. 2021,
@@ -35,7 +59,7 @@ class Square:
     """
 
     normalization: str = "half-mean"
-    separating = False
+    quadratic = True
 
     def __post_init__(self) -> None:
         if self.normalization not in _NORMALIZATIONS:
@@ -43,7 +67,7 @@ class Square:
             raise InputError(f"normalization must be one of {names}, got {self.normalization!r}")
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]
         """The loss in words."""
         return f"square loss ({self.normalization})"
 
@@ -70,18 +94,22 @@ class Square:
         return 2 * self.factor(y.shape[0]) * (y - outputs)
 
 
-class _Separating:
-    """Means of a decreasing function of the margins y·f."""
+class SeparatingLoss(Loss):
+    """Means of a decreasing function ℓ of the margins y·f, for those of your own: its logarithms."""
 
     separating = True
 
-    def log_slope(self, margins: Array) -> Array:
-        """log(−ℓ') at every margin."""
-        raise TypeError(f"{type(self).__name__} must implement log_slope")
-
     def log_terms(self, margins: Array) -> Array:
         """log ℓ at every margin."""
-        raise TypeError(f"{type(self).__name__} must implement log_terms")
+        raise TypeError(f"{type(self).__name__} must implement log_terms(margins)")
+
+    def log_slope(self, margins: Array) -> Array:
+        """log(−ℓ') at every margin."""
+        raise TypeError(f"{type(self).__name__} must implement log_slope(margins)")
+
+    def slope_rate(self, margins: Array) -> Array:
+        """−d(log(−ℓ'))/dm at every margin."""
+        raise TypeError(f"{type(self).__name__} must implement slope_rate(margins)")
 
     def accuracy(self, outputs: Array, y: Array) -> Array:
         """−log L = −log mean ℓ(y f)."""
@@ -96,7 +124,7 @@ class _Separating:
 
 
 @dataclass(frozen=True)
-class Exponential(_Separating):
+class Exponential(SeparatingLoss):
     """L = mean of exp(−y f(x)) (Moroshko et al. 2020, Section 2)."""
 
     name = "exponential loss"
@@ -122,7 +150,7 @@ class Exponential(_Separating):
 
 
 @dataclass(frozen=True)
-class Logistic(_Separating):
+class Logistic(SeparatingLoss):
     """L = mean of log(1 + exp(−y f(x)))."""
 
     name = "logistic loss"
@@ -145,8 +173,6 @@ class Logistic(_Separating):
         return xp.exp(-xp.logaddexp(-margins, xp.zeros_like(margins)))
 
 
-Loss = Square | Exponential | Logistic
-
 _NAMES: dict[str, Loss] = {
     "square": Square(),
     "exp": Exponential(),
@@ -162,8 +188,8 @@ def as_loss(loss: Any) -> Loss:
     if isinstance(loss, Loss):
         return loss
     raise InputError(
-        f"loss must be 'square', 'exp', 'logistic' or an object of tacit.losses such as "
-        f"tacit.losses.Square('sum'), got {loss!r}"
+        f"loss must be 'square', 'exp', 'logistic' or an object such as tacit.losses.Square('sum') (those of "
+        f"your own are a tacit.losses.Loss or SeparatingLoss), got {loss!r}"
     )
 
 

@@ -1,0 +1,16 @@
+"""The two ends of the scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.data import Float
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """The limits at infinite and zero scale, and the tangent metrics at the start and at the limit."""
+
+    kernel: Float
+    rich: Float
+    metrics: tuple[Float, Float]  # up to a factor

@@ -1,0 +1,63 @@
+"""Potentials of diagonal networks: power, scales, weights and origin say everything."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tacit.data import Float
+from tacit.limits.ends import least_l1
+from tacit.limits.equations import Equations
+from tacit.limits.families.ends import Ends
+from tacit.limits.geometry import as_separable
+from tacit.limits.kernel_margin import at_the_kernel_end
+from tacit.limits.margins import Margins
+from tacit.limits.newton import Separable
+from tacit.limits.rich import multipliers_at
+from tacit.limits.separable import balanced, kernel_solution, minimize_separable
+from tacit.limits.solution import Found, Solution
+from tacit.limits.support import found_by, hold_from
+from tacit.potentials import Potential
+from tacit.potentials.arrays import quiet
+
+
+def least(potential: Potential, equations: Equations) -> Solution:
+    """argmin Q(w) subject to X w = y."""
+    return minimize_separable(equations, as_separable(potential, equations.X.shape[1]))
+
+
+def widest(potential: Potential, margins: Margins) -> Found:
+    """From a scale where the geometry is that of a kernel down to this one."""
+    geometry = as_separable(potential, margins.Z.shape[1])
+    start, log_scale = at_the_kernel_end(margins, geometry)
+    return found_by(hold_from(margins, geometry, start, -log_scale))
+
+
+@quiet
+def nearness(potential: Potential, equations: Equations, w: Float) -> float:
+    """The step that Newton's method would take from here, in balanced units."""
+    equations, separable, columns = balanced(equations, as_separable(potential, len(w)))
+    unit = 2.0 ** np.frexp(np.abs(w * columns).max())[1]
+    return multipliers_at(
+        equations.in_units_of(unit), separable.in_units_of(unit), w * columns / unit
+    ).assess()
+
+
+def looseness(potential: Potential, w: Float) -> Float:
+    """The inverse Hessian, in units of the largest scale."""
+    return _metric(as_separable(potential, len(w)), w)
+
+
+def ends(potential: Potential, equations: Equations, w: Float) -> Ends:
+    """A weighted ℓ2 norm around the origin, and the weighted ℓ1 norm."""
+    separable = as_separable(potential, len(w))
+    first, last = (_metric(separable, at) for at in (potential.start(len(w)), w))
+    return Ends(
+        kernel_solution(equations, separable),
+        least_l1(equations, separable.weight).predictor,
+        (first / first.max(), last / last.max()),
+    )
+
+
+def _metric(separable: Separable, w: Float) -> Float:
+    level = separable.shifted(-float(separable.log_scale.max()))
+    return level.inverse_hessian(separable.rapidity(w))

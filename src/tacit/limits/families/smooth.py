@@ -1,0 +1,114 @@
+r"""Any smooth potential, by its value, gradient, mirror map and Hessian: Newton's method on multipliers.
+
+    argmin Q(w) subject to X w = y    ⟺    w = (∇Q)⁻¹(Xᵀν),  ν = argmin Q*(Xᵀν) − y·ν
+
+The dual is smooth and convex, with gradient X w − y and Hessian X (∇²Q)⁻¹ Xᵀ; Q*(z) = z·w − Q(w).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from tacit.data import Float
+from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
+from tacit.limits.equations import Equations
+from tacit.limits.kkt import best_multipliers
+from tacit.limits.margins import Margins
+from tacit.limits.metric import metric_move
+from tacit.limits.solution import Found, Solution
+from tacit.limits.support import found_by, hold, least_norm_support
+from tacit.numerics.pairs import Pair
+from tacit.potentials import Potential
+from tacit.potentials.arrays import quiet
+
+_STEPS, _HALVINGS = 200, 60
+_DESCENT = 1e-4  # of what a step of Newton promises (Armijo)
+_SETTLED = 1e-9  # relative size of the last step
+_AT_REST = 4.0  # roundings of a residual below which no step can better it
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """Multipliers, the predictor that they make, and the dual function there."""
+
+    nu: Float
+    w: Float
+    dual: float
+
+    @classmethod
+    def at(cls, potential: Potential, equations: Equations, nu: Float) -> _Place:
+        slope = equations.X.T @ nu
+        w = np.asarray(potential.mirror(slope), dtype=float)
+        return cls(nu, w, float(slope @ w - potential.value(w) - equations.y @ nu))
+
+
+@quiet
+def least(potential: Potential, equations: Equations) -> Solution:
+    """argmin Q(w) subject to X w = y."""
+    X, y = equations.X, equations.y
+    here = _Place.at(potential, equations, np.zeros(len(y)))
+    moved, steps = np.inf, 0
+    for steps in range(_STEPS if len(y) else 0):  # noqa: B007
+        residual = y - X @ here.w
+        rounding = np.finfo(float).eps * (np.abs(X) @ np.abs(here.w) + np.abs(y))
+        if moved <= _SETTLED and (np.abs(residual) <= _AT_REST * rounding).all():
+            break
+        step: Float = np.asarray(
+            np.linalg.lstsq(_dual_hessian(potential, X, here.w), residual, rcond=None)[0]
+        )
+        ahead = _searched(potential, equations, here, step, float(residual @ step))
+        if ahead is None:
+            break
+        size = float(np.linalg.norm(ahead.w)) or 1.0
+        moved, here = float(np.linalg.norm(ahead.w - here.w)) / size, ahead
+    settled = bool(moved <= _SETTLED or not y.any())
+    return Solution(here.w, Pair.of(here.nu), steps, settled, partial(nearness, potential, equations, here.w))
+
+
+def _dual_hessian(potential: Potential, X: Float, w: Float) -> Float:
+    """X (∇²Q)⁻¹ Xᵀ."""
+    H = np.asarray(potential.hessian(w), dtype=float)
+    return np.asarray((X / H) @ X.T if H.ndim == 1 else X @ np.linalg.solve(H, X.T))
+
+
+def _searched(
+    potential: Potential, equations: Equations, here: _Place, step: Float, promised: float
+) -> _Place | None:
+    """The longest of halved steps that lowers the dual function enough, or to rounding; None if none does."""
+    length = 1.0
+    noise = 8 * np.finfo(float).eps * (abs(here.dual) + float(np.abs(equations.y * here.nu).sum()))
+    for _ in range(_HALVINGS):
+        ahead = _Place.at(potential, equations, here.nu + length * step)
+        gained = here.dual - ahead.dual + noise
+        if np.isfinite(ahead.dual) and np.isfinite(ahead.w).all() and gained >= _DESCENT * length * promised:
+            return ahead
+        length /= 2
+    return None
+
+
+def widest(potential: Potential, margins: Margins) -> Found:
+    """By exchanges, from the support of the ℓ2 margin."""
+    guess = least_norm_support(margins.nearly_free())
+    return found_by(hold(margins, partial(least, potential), guess))
+
+
+@quiet
+def nearness(potential: Potential, equations: Equations, w: Float) -> float:
+    """From the residuals, through the Hessian."""
+    H = np.asarray(potential.hessian(w), dtype=float)
+    nu = best_multipliers(potential, equations.X, w)
+    gap, rounding = equations.X.T @ nu - potential.gradient(w), slope_rounding(equations, nu)
+    move = metric_move(H, equations.X) if H.ndim == 2 else diagonal_move(equations, 1 / H, w, gap)
+    return forward_error(equations, move, w, gap, rounding)
+
+
+def looseness(potential: Potential, w: Float) -> Float:
+    """1/∇²Q, or that of its diagonal."""
+    H = np.asarray(potential.hessian(w), dtype=float)
+    return 1 / (np.diag(H) if H.ndim == 2 else H)
+
+
+ends = None  # nothing is known of a scale

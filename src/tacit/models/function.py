@@ -1,0 +1,85 @@
+"""A model that is known as a function of its parameters, and in no other way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.data import as_floats
+from tacit.errors import InputError, NoPotentialError
+from tacit.models.model import Model
+from tacit.models.parametrizations import Parametrization
+from tacit.models.reduction import Weights
+
+_ONE = "θ"  # the name of parameters that are one array
+
+
+@dataclass(frozen=True)
+class Mapped(Parametrization):
+    """w = function(θ), with θ an array or, where several arrays were given, a dict of them."""
+
+    function: Callable[[Any], Any]
+    single: bool
+
+    def predictor(self, weights: Weights) -> Any:
+        """function(θ)."""
+        return self.function(weights[_ONE] if self.single else weights)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionModel(Model):
+    """w = function(θ) from θ₀, and the outputs X w; differentiated by JAX. `tacit.model` makes one."""
+
+    function: Callable[[Any], Any]
+    theta0: Any
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InputError(f"function must be a function of θ, got {type(self.function).__name__}")
+        given = self.theta0 if isinstance(self.theta0, dict) else {_ONE: self.theta0}
+        checked = {name: as_floats(each, f"theta0 ({name})", ndim=(0, 1, 2)) for name, each in given.items()}
+        checked = {name: each.copy() for name, each in checked.items()}
+        object.__setattr__(self, "theta0", checked if isinstance(self.theta0, dict) else checked[_ONE])
+        self.start()
+
+    def __repr__(self) -> str:
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return f"model({name}, θ₀ of {sum(each.size for each in self._weights.values()):,} numbers)"
+
+    @property
+    def _weights(self) -> Weights:
+        return self.theta0 if isinstance(self.theta0, dict) else {_ONE: self.theta0}
+
+    @property
+    def parametrization(self) -> Mapped:
+        """θ ↦ w."""
+        return Mapped(self.function, not isinstance(self.theta0, dict))
+
+    def start(self, d: int | None = None) -> Weights:
+        """θ₀."""
+        weights = {name: each.copy() for name, each in self._weights.items()}
+        shape = np.shape(self.parametrization.predictor(weights))
+        if len(shape) != 1:
+            raise InputError(f"function(θ) must be a vector, one number per feature; its shape is {shape}")
+        if d not in (None, shape[0]):
+            raise InputError(f"function(θ) has {shape[0]} entries but the data has {d} features")
+        return weights
+
+    def potential(self, d: int | None = None) -> Any:
+        """Nobody knows."""
+        raise NoPotentialError(
+            "a model that is given as a function of its parameters says nothing of a potential; tacit.flow "
+            "runs it, and where it ends a flow has to tell"
+        )
+
+
+def model(function: Callable[[Any], Any], theta0: Any) -> FunctionModel:
+    """A model of your own, as a function of its parameters that JAX can differentiate.
+
+    function: θ ↦ w, one number per feature. theta0: the parameters at the start, an array, or a dict of
+    arrays. `tacit.flow` runs it on its raw weights.
+    """
+    return FunctionModel(function, theta0)
