@@ -7,9 +7,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import tacit
-from tacit import path_portrait
+from tacit import figures
 from tacit.limits.margin_path import Kink
-from tacit.path_portrait import draw_path, support_spans
+from tacit.path_portrait import path_picture, support_spans
 
 KINK = np.array([[1.18, 1.37, -0.27], [0.83, 0.76, 0.70], [1.06, -0.49, 1.39]])
 """Sample 0 leaves the path at μ = 0.0404, the flow at 0.189; sample 2 the flow at 0.00193."""
@@ -29,8 +29,8 @@ def drawn(monkeypatch, tmp_path):
             draw(kept[0])
             return paths
 
-        monkeypatch.setattr(path_portrait, "save_figure", keep)
-        draw_path(*args, tmp_path / "path.png", **options)
+        monkeypatch.setattr(figures, "save_figure", keep)
+        path_picture(*args, **options).to(tmp_path / "path.png")
         return kept[0]
 
     return draw
@@ -92,7 +92,8 @@ def test_a_sample_can_come_and_go_between_two_points():
     ],
 )
 def test_the_axis_says_what_mu_is(drawn, model, words):
-    for axis in drawn(tacit.margin_path(KINK, ALL, MU), names=["a", "b", "c"], model=model):
+    clock = None if model is None else model.path_clock
+    for axis in drawn(tacit.margin_path(KINK, ALL, MU), names=["a", "b", "c"], clock=clock):
         assert words in axis.get_xlabel()
 
 
@@ -122,4 +123,5 @@ def test_what_is_not_shown_is_counted(drawn):
 
 def test_a_single_mu_is_a_picture_too(tmp_path):
     found, sweeping = (verb(KINK, ALL, 0.1) for verb in (tacit.margin_path, tacit.sweeping_path))
-    assert draw_path(found, tmp_path / "one.png", names=["a", "b", "c"], sweeping=sweeping).exists()
+    drawn = found.plot(tmp_path / "one.png", names=["a", "b", "c"], sweeping=sweeping)
+    assert drawn.read_bytes().startswith(b"\x89PNG")

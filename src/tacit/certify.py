@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,10 +23,14 @@ from tacit.limits.neuron import as_it_ends, neuron_targets
 from tacit.models.model import Model, check_model, is_network, neuron_of
 from tacit.nonnegative import nonnegative_least_squares
 from tacit.numerics.pairs import Pair
+from tacit.results import Labelled, Result
+
+if TYPE_CHECKING:
+    from tacit.figures import Picture
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(Result):
     """How well a predictor satisfies the KKT conditions of a problem.
 
     stationarity: ‖∇Q(w) − Zᵀν‖∞/‖∇Q(w)‖∞ for the best multipliers ν found (Z = X for regression, the rows
@@ -58,6 +62,15 @@ class Certificate:
         if self.problem == "margin":
             line += f", complementarity {self.complementarity:.1e}"
         return f"{line}; distance to the solution about {self.error:.1e}"
+
+    def picture(self) -> Picture:
+        """The multipliers of the samples."""
+        from tacit.portrait import multipliers_picture
+
+        return multipliers_picture(self.dual, f"KKT {'holds' if self.holds else 'FAILS'}")
+
+    def _arrays(self) -> Labelled:
+        return {"dual": (("sample",), self.dual)}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""

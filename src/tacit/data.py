@@ -228,3 +228,9 @@ def shortened(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     return f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
+
+
+def feature_names(X: Any) -> tuple[str, ...] | None:
+    """The names of the features, where X is a table that has some."""
+    columns = getattr(X, "columns", None)
+    return None if columns is None else tuple(map(str, columns))

@@ -6,6 +6,7 @@ import io
 import logging
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,24 @@ STYLE = Path(__file__).with_name("tacit.mplstyle")
 KERNEL, RICH, TRUTH, MUTED = "#0072B2", "#D55E00", "#009E73", "#999999"
 _METADATA = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
 _STRANGE_LETTERS = "Glyph .* missing from|Matplotlib currently does not support"  # drawn as empty boxes
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing that is not yet on any axes. layout: arguments of `plt.subplots`."""
+
+    draw: Callable[[Any], None]
+    layout: dict[str, Any]
+
+    def to(self, file: str | Path | None = None) -> Any:
+        """The path of the file that it was saved in, or a figure of Matplotlib."""
+        if file is not None:
+            return save_figure(self.draw, [file], **self.layout)[0]
+        from matplotlib.style import context
+
+        with context(str(STYLE)), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=_STRANGE_LETTERS)
+            return _drawn(self.draw, **self.layout)
 
 
 def save_figure(draw: Callable[[Any], None], paths: Iterable[str | Path], **layout: Any) -> list[Path]:
@@ -39,22 +58,29 @@ def render(
     """The picture as each of the kinds, drawn on fresh axes (arguments of `plt.subplots` in layout)."""
     for name in ("matplotlib", "fontTools"):  # they remark on caches, fonts, and dates inside fonts
         logging.getLogger(name).setLevel(logging.ERROR)
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.style import context
 
     pictures = []
     with context(str(STYLE)), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=_STRANGE_LETTERS)
-        figure = Figure(figsize=figsize)
-        FigureCanvasAgg(figure)
-        draw(figure.subplots(**layout))
-        _lay_out(figure)
+        figure = _drawn(draw, figsize=figsize, **layout)
         for kind in kinds:
             file = io.BytesIO()
             figure.savefig(file, format=kind, metadata={_METADATA[kind]: MADE_BY})
             pictures.append(file.getvalue())
     return pictures
+
+
+def _drawn(draw: Callable[[Any], None], *, figsize: Any = None, **layout: Any) -> Any:
+    """A figure of Matplotlib, drawn and laid out."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=figsize)
+    FigureCanvasAgg(figure)
+    draw(figure.subplots(**layout))
+    _lay_out(figure)
+    return figure
 
 
 def level_line(ax: Any, x: Any, y: Any, name: str, at: int | None) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tacit.data import Float, shortened
 from tacit.errors import InputError, TacitError
-from tacit.figures import KERNEL, MUTED, RICH, TRUTH, save_figure
+from tacit.figures import KERNEL, MUTED, RICH, TRUTH, Picture
 from tacit.flows.trajectory import Trajectory
 from tacit.limits import limit
 
@@ -38,20 +37,16 @@ class FlowPortrait:
     turning: Float | None
 
 
-def draw_flow(
-    trajectory: Trajectory,
-    path: str | Path,
-    *,
-    clock: str | None = None,
-    names: Sequence[str] | None = None,
-) -> Path:
+def flow_picture(
+    trajectory: Trajectory, *, clock: str | None = None, names: Sequence[str] | None = None
+) -> Picture:
     """Four panels: the loss in time, and predictor, samples and conserved quantities against the clock.
 
     clock: "time" or "accuracy"; left out, time for the square loss and accuracy for the others. Where the
     limit of the flow can be predicted, it is marked at the end.
     """
     portrait = _portrait(trajectory, clock, names)
-    return save_figure(lambda axes: _draw(portrait, axes), [path], figsize=(8.6, 6.0), nrows=2, ncols=2)[0]
+    return Picture(lambda axes: _draw(portrait, axes), {"figsize": (8.6, 6.0), "nrows": 2, "ncols": 2})
 
 
 def _portrait(trajectory: Trajectory, clock: str | None, names: Sequence[str] | None) -> FlowPortrait:

@@ -3,42 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tacit.data import Float, shortened
-from tacit.figures import KERNEL, MUTED, RICH, save_figure
+from tacit.figures import KERNEL, MUTED, RICH, Picture
 from tacit.flows.sweeping import SweepingPath
 from tacit.limits.margin_path import Kink, MarginPath
-from tacit.models import Diagonal, UntiedDiagonal
 
 _SHOWN = 6  # coordinates with a colour and a name
 _FAINT = 400  # coordinates drawn at all
 _SAMPLES = 60  # samples with a bar
 _NUMBERED = 30  # samples whose number has room
 _FEW = 20  # values of μ that are drawn as points
-_CLOCKS = {
-    Diagonal: r"$\mu = \alpha^D / \tilde\gamma$",
-    UntiedDiagonal: r"$\mu = \sqrt{k} / (4\tilde\gamma)$",
-}
 
 Span = tuple[float, float]  # from one μ down to another
 
 
-def draw_path(
-    found: MarginPath,
-    path: str | Path,
-    *,
+def path_picture(
+    found: MarginPath | SweepingPath,
     names: Sequence[str],
+    *,
     sweeping: SweepingPath | None = None,
-    model: Diagonal | UntiedDiagonal | None = None,
-) -> Path:
+    clock: str | None = None,
+) -> Picture:
     """Left: directions against μ. Right: from which μ to which each sample is in the support, and the kinks.
 
-    model: whose flow is meant, for the name of the axis: μ is the scale of its predictor over its accuracy γ̃,
-    α^D/γ̃ for a diagonal network and √k/(4γ̃) for an untied one (`predictor_scale`).
+    clock: what μ is for the flow that is meant, in symbols: the scale of its predictor over its accuracy γ̃.
     """
 
     def draw(axes: Any) -> None:
@@ -47,11 +39,9 @@ def draw_path(
         for axis in axes:
             axis.set_xscale("log")
             axis.set_xlim(*_limits(found.mu))
-            axis.set_xlabel(
-                _CLOCKS.get(type(model), r"$\mu$ = scale of the predictor / accuracy $\tilde\gamma$")
-            )
+            axis.set_xlabel(clock or r"$\mu$ = scale of the predictor / accuracy $\tilde\gamma$")
 
-    return save_figure(draw, [path], figsize=(8.6, 4.0), ncols=2)[0]
+    return Picture(draw, {"figsize": (8.6, 4.0), "ncols": 2})
 
 
 def _limits(mu: Float) -> Span:
@@ -65,7 +55,7 @@ def _directions(predictors: Float) -> Float:
 
 
 def _draw_directions(
-    found: MarginPath, names: Sequence[str], sweeping: SweepingPath | None, axis: Any
+    found: MarginPath | SweepingPath, names: Sequence[str], sweeping: SweepingPath | None, axis: Any
 ) -> None:
     order = np.argsort(-found.mu)
     mu, ways = found.mu[order], _directions(found.predictors)[order]
@@ -89,7 +79,7 @@ def _draw_directions(
 def support_spans(path: MarginPath | SweepingPath) -> list[list[Span]]:
     """For each sample, from which μ down to which it is in the support: ends are the kinks, or the events."""
     order = np.argsort(-path.mu)
-    changes = path.kinks if isinstance(path, MarginPath) else path.events
+    changes = path.changes
     return [
         _spans(path.mu[order], path.support[order, n], [each for each in changes if each.sample == n])
         for n in range(path.support.shape[1])
@@ -116,7 +106,7 @@ def _spans(mu: Float, inside: Any, changes: list[Kink]) -> list[Span]:
     return spans if since is None else [*spans, (since, mu[-1])]
 
 
-def _draw_support(found: MarginPath, sweeping: SweepingPath | None, axis: Any) -> None:
+def _draw_support(found: MarginPath | SweepingPath, sweeping: SweepingPath | None, axis: Any) -> None:
     bars = support_spans(found)
     pushes = [[] for _ in bars] if sweeping is None else support_spans(sweeping)
     ever = [n for n, spans in enumerate(zip(bars, pushes, strict=True)) if any(spans)]
@@ -125,7 +115,7 @@ def _draw_support(found: MarginPath, sweeping: SweepingPath | None, axis: Any) -
     for place, n in enumerate(shown):
         _draw_bars(axis, place, bars[n], color=KERNEL, lw=thick)
         _draw_bars(axis, place + above, pushes[n], color=RICH, lw=thick / 2)
-    for kink in found.kinks:
+    for kink in found.changes:
         axis.axvline(kink.mu, color="0.5", lw=0.7, ls=":")
     axis.plot([], [], color=KERNEL, lw=3, label="in the support")
     if sweeping is not None:
@@ -134,7 +124,7 @@ def _draw_support(found: MarginPath, sweeping: SweepingPath | None, axis: Any) -
     axis.set_yticks(range(0, len(shown), step or 1), [str(n) for n in shown[:: step or 1]], fontsize=6.5)
     axis.set_ylim(-1, len(shown))
     axis.set_ylabel("sample, counted from 0")
-    axis.set_title(_title(len(found.kinks), len(bars), len(ever), len(shown)), loc="left")
+    axis.set_title(_title(len(found.changes), len(bars), len(ever), len(shown)), loc="left")
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tacit.data import Float, shortened
 from tacit.errors import NoPotentialError
-from tacit.figures import KERNEL, RICH, save_figure
+from tacit.figures import KERNEL, RICH, Picture
 from tacit.limits.answer import Limit
 from tacit.limits.interpolation import limit
+from tacit.limits.max_margin import Margin
 from tacit.models.model import is_connected
 from tacit.progress import progress
 from tacit.regimes import both_ends, relative_distance
@@ -25,7 +25,10 @@ _DECADES = 8  # of the predictor's scale, to either side of the model's own
 
 @dataclass(frozen=True, eq=False)
 class Journey:
-    """From the kernel end to the rich one: both of them, and distances to them as the scale changes."""
+    """From the kernel end to the rich one: both of them, and distances to them as the scale changes.
+
+    None of these for potentials that are an end themselves.
+    """
 
     kernel: Float
     rich: Float
@@ -35,21 +38,22 @@ class Journey:
     to_rich: Float
 
 
-def draw_limit(result: Limit, names: Sequence[str], path: str | Path) -> Path:
+def limit_picture(result: Limit, names: Sequence[str]) -> Picture:
     """Largest coordinates of the limit and its ends; and distances to the ends against the scale.
 
-    A limit whose potential has no scale has no ends, and then its coordinates are all there is.
+    Where the scale cannot be changed the distances are left out, and where there are no ends, those too.
     """
     journey = _journey(result)
 
     def draw(axes: Any) -> None:
         panels = np.atleast_1d(axes)
-        _draw_coordinates(result, names, journey, panels[0])
-        if journey is not None:
+        draw_coordinates(result.predictor, names, journey, panels[0])
+        if len(panels) > 1 and journey is not None:
             _draw_distances(journey, panels[1])
 
-    layout = {"figsize": (8.4, 3.4), "ncols": 2} if journey is not None else {"figsize": (4.6, 3.4)}
-    return save_figure(draw, [path], **layout)[0]
+    far = journey is not None and len(journey.factors) > 0
+    layout = {"figsize": (8.4, 3.4), "ncols": 2} if far else {"figsize": (4.6, 3.4)}
+    return Picture(draw, layout)
 
 
 def _journey(result: Limit) -> Journey | None:
@@ -57,7 +61,8 @@ def _journey(result: Limit) -> Journey | None:
     here = both_ends(solved)
     if here is None:
         return None
-    decades = np.linspace(-_DECADES, _DECADES, 33)
+    scaled = solved.model.rescaled(0.0, solved.X.shape[1]) is not None
+    decades = np.linspace(-_DECADES, _DECADES, 33 if scaled else 0)
     distances = np.full((2, len(decades)), np.nan)
     for i in progress(range(len(decades)), "limits at other scales"):
         try:
@@ -73,11 +78,44 @@ def _journey(result: Limit) -> Journey | None:
     return Journey(kernel.ravel(), rich.ravel(), end, 10.0**decades, *distances)
 
 
-def _draw_coordinates(result: Limit, names: Sequence[str], journey: Journey | None, ax: Any) -> None:
-    w = result.predictor.ravel()
+def margin_picture(result: Margin, names: Sequence[str]) -> Picture:
+    """Largest coordinates of the predictor, and the margins of all samples with those that hold it."""
+
+    def draw(axes: Any) -> None:
+        draw_coordinates(result.predictor, names, None, axes[0])
+        _draw_margins(result, axes[1])
+
+    return Picture(draw, {"figsize": (8.4, 3.4), "ncols": 2})
+
+
+def _draw_margins(result: Margin, ax: Any) -> None:
+    margins = np.sort(result.margins)
+    held = np.argsort(np.argsort(result.margins))[result.support]
+    ax.plot(margins, ".", color=KERNEL, label="margin $y\\,(x\\cdot w + b)$")
+    ax.plot(held, result.margins[result.support], "o", mfc="none", color=RICH, label="support vectors")
+    ax.axhline(1, color="0.5", lw=0.8, ls="--")
+    ax.set(xlabel="samples, by their margin", ylabel="margin")
+    ax.legend(loc="upper left")
+
+
+def multipliers_picture(dual: Float, title: str) -> Picture:
+    """The multipliers of the samples."""
+
+    def draw(ax: Any) -> None:
+        ax.axhline(0, color="k", lw=0.5)
+        ax.vlines(np.arange(len(dual)), 0, dual, color="0.6", lw=1.0)
+        ax.plot(dual, "o", ms=3.5, color=KERNEL)
+        ax.set(xlabel="sample, counted from 0", ylabel=r"multiplier $\nu$", title=title)
+
+    return Picture(draw, {"figsize": (4.6, 3.4)})
+
+
+def draw_coordinates(predictor: Float, names: Sequence[str], journey: Journey | None, ax: Any) -> None:
+    """The largest coordinates of a predictor as bars, with those of both ends if they are known."""
+    w = predictor.ravel()
     order = np.argsort(-np.abs(w))[:_SHOWN]
     place = np.arange(len(order))
-    ax.bar(place, w[order], color="0.8", width=0.75, label="limit")
+    ax.bar(place, w[order], color="0.8", width=0.75, label="predictor")
     if journey is not None:
         ax.plot(place, journey.rich[order], "D", ms=3.5, color=RICH, label=journey.rich_end)
         ax.plot(place, journey.kernel[order], "o", ms=3.5, color=KERNEL, label="kernel end")

@@ -74,9 +74,7 @@ def _run(options: argparse.Namespace) -> int:
         content = {**source(options, table), "features": table.features}
         write_json({**content, **result.to_dict()}, options.json)
     if options.plot is not None:
-        from tacit.portrait import draw_limit
-
-        path = draw_limit(result, table.features, options.plot)
+        path = result.plot(options.plot, names=table.features)
         if speak:
             print(f"  figure       {path}")
     if speak:

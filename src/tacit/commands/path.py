@@ -66,12 +66,13 @@ def add(commands: Any) -> Any:
 def _run(options: argparse.Namespace) -> int:
     from tacit.flows.sweeping import sweeping_path
     from tacit.limits import margin_path
+    from tacit.limits.margin_path import depth_of
     from tacit.outputs import write_json
 
     table = read_data(options, classes=True)
     claim_outputs(options)
     model = model_of(options, table.X)
-    depth, scale = getattr(model, "depth", 2), model.predictor_scale
+    depth, scale = depth_of(model.potential(table.X.shape[1]).base), model.predictor_scale
     if options.sweeping and (options.intercept or options.standardize):
         raise InputError(
             "--sweeping is the limit of flows, which have no --intercept, and it takes features as they are; "
@@ -97,9 +98,7 @@ def _run(options: argparse.Namespace) -> int:
         clock = {"predictor_scale": scale, "accuracy": (scale / found.mu).tolist()}
         write_json({**content, **found.to_dict(), **clock, **extra}, options.json)
     if options.plot is not None:
-        from tacit.path_portrait import draw_path
-
-        picture = draw_path(found, options.plot, names=table.features, sweeping=sweeping, model=model)
+        picture = found.plot(options.plot, names=table.features, sweeping=sweeping, clock=model.path_clock)
         if speak:
             print(f"  figure      {picture}")
     if speak:

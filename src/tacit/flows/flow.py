@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tacit.data import Float, as_floats, as_labels, check_squares, kept
+from tacit.data import Float, as_floats, as_labels, check_squares, feature_names, kept
 from tacit.errors import InputError, Interrupted, NoPotentialError
 from tacit.flows.assemble import as_given, assemble
 from tacit.flows.dual import DualSquare
@@ -71,7 +72,7 @@ def flow(
     a KeyboardInterrupt whose `trajectory` has what was computed. The trajectory has its own copy of X and y
     unless they are larger than 64 MB.
     """
-    begun = time.perf_counter()
+    begun, names = time.perf_counter(), feature_names(X)
     loss = as_loss(loss)
     X, y = _check_data(model, X, y, loss)
     _check_method(method, step, most_steps, linearized)
@@ -98,6 +99,7 @@ def flow(
     trajectory = assemble(recording, goal, form, fit, problem, linearized, begun)
     if not units.plain:
         trajectory = as_given(trajectory, units, *given)
+    trajectory = replace(trajectory, features=names)
     if recording.interrupted:
         raise Interrupted(trajectory)
     return trajectory

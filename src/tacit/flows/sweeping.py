@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from tacit.data import Float, Index
+from tacit.data import Float, Index, feature_names
 from tacit.flows.catching_up import Place, Step
 from tacit.flows.mirror import MirrorMap
 from tacit.flows.separating import DiagonalPath
@@ -30,6 +30,12 @@ from tacit.limits.margins import Margins
 from tacit.limits.newton import Separable
 from tacit.numbers import shown
 from tacit.potentials.arrays import quiet
+from tacit.results import Labelled, Result, numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tacit.figures import Picture
 
 _GROWTH = 1.15  # of g in one look ahead
 _FIRST = 0.1  # g of the first, in units of the predictor's scale
@@ -41,7 +47,7 @@ _CROWDED, _MOVES = 1e-4, 50  # relative growth of g, and the moves, and 4 a samp
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SweepingPath:
+class SweepingPath(Result):
     """The infinite-scale flow at each μ = α^D/γ̃.
 
     mu: in the order asked for. predictors: w/γ̃, so that the smallest margin is 1, (len(mu), d). duals: θ ≥ 0,
@@ -61,6 +67,7 @@ class SweepingPath:
     seconds: float
     X: Float
     y: Float
+    features: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
         state = "converged" if self.converged.all() else f"{int((~self.converged).sum())} NOT converged"
@@ -73,6 +80,26 @@ class SweepingPath:
         from tacit.report import sweeping_report
 
         return sweeping_report(self)
+
+    @property
+    def changes(self) -> list[Kink]:
+        """The events: where the support changes."""
+        return self.events
+
+    def picture(self, names: Sequence[str] | None = None) -> Picture:
+        """Directions against μ, and who has margin 1."""
+        from tacit.path_portrait import path_picture
+
+        return path_picture(self, numbered(names or self.features, self.predictors.shape[1]))
+
+    def _arrays(self) -> Labelled:
+        return {
+            "mu": (("mu",), self.mu),
+            "converged": (("mu",), self.converged),
+            "predictors": (("mu", "feature"), self.predictors),
+            "duals": (("mu", "sample"), self.duals),
+            "support": (("mu", "sample"), self.support),
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
@@ -121,7 +148,7 @@ def sweeping_path(X: Any, y: Any, mu: Any, *, depth: float = 2, model: Any = Non
     Where samples tie to the last digit it may be impossible to tell who pushes: then the process is known
     down to some μ only, and `converged` says for which of those asked for.
     """
-    begun = time.perf_counter()
+    begun, names = time.perf_counter(), feature_names(X)
     X, y, levels = check_path(X, y, mu)
     Z = y[:, None] * X
     geometry = geometry_of(depth, model, Z.shape[1])
@@ -148,6 +175,7 @@ def sweeping_path(X: Any, y: Any, mu: Any, *, depth: float = 2, model: Any = Non
         seconds=time.perf_counter() - begun,
         X=X,
         y=y,
+        features=names,
     )
 
 

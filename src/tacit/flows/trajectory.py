@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +17,13 @@ from tacit.losses import Loss, SeparatingLoss
 from tacit.models.parametrizations import Weights
 from tacit.outputs import MADE_BY, as_json
 from tacit.potentials.arrays import quiet
+from tacit.results import Result
 from tacit.units import Units
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from tacit.figures import Picture
 
 _MOST_WEIGHTS = 1 << 27  # numbers, 1 GiB of them
 _LABELLED_WEIGHTS = 1 << 20
@@ -30,6 +32,12 @@ _LABELLED_WEIGHTS = 1 << 20
 def _plain(name: str) -> str:
     """What weights of that name are called in files, whose format knows Latin letters only."""
     return f"weights_{name}".replace("₊", "_plus").replace("₋", "_minus")
+
+
+def _axes(name: str, weights: Float, features: tuple[int, ...]) -> tuple[str, ...]:
+    """Names of the axes of weights: of the features, where there is one for each, or their own."""
+    own = tuple(f"{_plain(name)}_{axis}" for axis in range(weights.ndim))
+    return ("feature",) if weights.shape == features else own
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class SeenWeights:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory:
+class Trajectory(Result):
     """Gradient flow at T recorded instants.
 
     time: (T,), infinite where it exceeds the largest float; log_time is its logarithm. accuracy: −log loss.
@@ -91,6 +99,7 @@ class Trajectory:
     _weights: SeenWeights = field(repr=False)
     _kernels: Callable[[slice], Float] = field(repr=False)
     units: Units | None = field(default=None, repr=False)
+    features: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         first, last = self.accuracy[[0, -1]]
@@ -202,7 +211,7 @@ class Trajectory:
         """The trajectory in a few lines; names: of the features, x0, x1, … if left out."""
         from tacit.report import flow_report
 
-        return flow_report(self, names)
+        return flow_report(self, names or self.features)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON; None for infinities, such as log_time at the start."""
@@ -262,6 +271,8 @@ class Trajectory:
             "log_time": (("instant",), self.log_time),
             "conserved": (("conserved",), list(self.drifts)),
         }
+        if self.features is not None and axes == ("feature",):
+            coordinates["feature"] = (("feature",), list(self.features))
         attributes = {
             "made_by": MADE_BY,
             "model": repr(self.model),
@@ -278,17 +289,17 @@ class Trajectory:
 
     def _labelled_weights(self) -> dict[str, Any]:
         """The weights with the names of their axes, unless there are too many."""
-        axes = {"U": ("row", "unit"), "V": ("column", "unit")}
+        axes, features = {"U": ("row", "unit"), "V": ("column", "unit")}, self.predictor.shape[1:]
         each = self.weights_at(0)
         if sum(w.size for w in each.values()) * len(self.accuracy) > _LABELLED_WEIGHTS:
             return {}
         return {
-            _plain(name): (("instant", *axes.get(name, ("feature",) * each[name].ndim)), weights)
+            _plain(name): (("instant", *(axes.get(name) or _axes(name, each[name], features))), weights)
             for name, weights in self.weights.items()
         }
 
-    def plot(self, path: str | Path, **options: Any) -> Path:
-        """Draw loss, predictor, margins and conserved quantities against the clock, into a file."""
-        from tacit.flow_portrait import draw_flow
+    def picture(self, clock: str | None = None, names: Sequence[str] | None = None) -> Picture:
+        """Loss, predictor, margins and conserved quantities against the clock, "time" or "accuracy"."""
+        from tacit.flow_portrait import flow_picture
 
-        return draw_flow(self, path, **options)
+        return flow_picture(self, clock=clock, names=names or self.features)

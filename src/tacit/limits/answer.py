@@ -15,14 +15,16 @@ from tacit.limits.equations import Equations, Samples
 from tacit.limits.families import family_of
 from tacit.limits.geometry import potential_of
 from tacit.limits.solution import NEAR
+from tacit.results import Labelled, Result, axes_of, numbered
 from tacit.units import Units
 
 if TYPE_CHECKING:
+    from tacit.figures import Picture
     from tacit.regimes import Regime
 
 
 @dataclass(frozen=True, eq=False)
-class Limit:
+class Limit(Result):
     """The solution that gradient flow picks, with its certificate.
 
     predictor: w. dual: ν with ∇Q(w) = Xᵀν. value: Q(w). feasibility: ‖Xw−y‖/‖y‖. stationarity:
@@ -64,6 +66,7 @@ class Limit:
     unfitted: float = 0.0
     intercept: Any = 0.0
     units: Units | None = field(default=None, repr=False)
+    features: tuple[str, ...] | None = field(default=None, repr=False)
     inside: Limit | None = field(default=None, repr=False)  # in these units
     _samples: Samples = field(repr=False, kw_only=True)  # as the equations were made of them
     _equations: Equations | None = field(default=None, repr=False)  # as they were solved, for the ends
@@ -101,7 +104,18 @@ class Limit:
         """The limit in a few lines; names: of the features, x0, x1, … if left out."""
         from tacit.report import limit_report
 
-        return limit_report(self, names)
+        return limit_report(self, names or self.features)
+
+    def picture(self, names: Sequence[str] | None = None) -> Picture:
+        """Largest coordinates of the limit and its ends, and distances to the ends against the scale."""
+        from tacit.portrait import limit_picture
+
+        return limit_picture(self, numbered(names or self.features, len(self.predictor)))
+
+    def _arrays(self) -> Labelled:
+        arrays: Labelled = {"predictor": (axes_of(self.predictor), self.predictor)}
+        arrays["dual"] = (("sample", "output")[: self.dual.ndim], self.dual)
+        return arrays
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float, check_problem, check_squares, check_tolerance, kept
+from tacit.data import Float, check_problem, check_squares, check_tolerance, feature_names, kept
 from tacit.errors import InconsistentDataError, InputError
 from tacit.limits.answer import Limit
 from tacit.limits.equations import Samples
@@ -58,13 +58,14 @@ def limit(
     if isinstance(model, Model) and model.input_ndim != 2:
         model.potential()  # which says why there is none
     check_tolerance(tol)
-    begun = time.perf_counter()
+    begun, names = time.perf_counter(), feature_names(X)
     if intercept or standardize:
-        return _limit_in_units(model, X, y, tol, intercept, standardize, least_squares)
+        found = _limit_in_units(model, X, y, tol, intercept, standardize, least_squares)
+        return replace(found, features=names)
     X, y = _checked(model, X, y)
     X, y = kept(X), kept(y)
     found = (_fitted_limit if least_squares else _limit)(model, X, y, Samples(X), tol)
-    return replace(found, seconds=time.perf_counter() - begun)
+    return replace(found, features=names, seconds=time.perf_counter() - begun)
 
 
 def _checked(model: Any, X: Any, y: Any) -> tuple[Float, Float]:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data import Float, as_floats, check_labelled, kept
+from tacit.data import Float, as_floats, check_labelled, feature_names, kept
 from tacit.errors import InputError
 from tacit.limits.geometry import as_separable
 from tacit.limits.kernel_margin import at_the_kernel_end, kernel_metric
@@ -31,8 +31,13 @@ from tacit.models import Diagonal
 from tacit.models.model import Model
 from tacit.numbers import shown
 from tacit.progress import progress
+from tacit.results import Labelled, Result, numbered
 from tacit.separation import check_separable
 from tacit.units import Units
+
+if TYPE_CHECKING:
+    from tacit.figures import Picture
+    from tacit.flows.sweeping import SweepingPath
 
 _LOCATED = 1e-9  # in the logarithm of μ, to which a kink is located
 _VOUCHED = 1e-9
@@ -48,7 +53,7 @@ class Kink:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarginPath:
+class MarginPath(Result):
     """argmin Q_μ(w) subject to y_n x_n·w ≥ 1, for each μ.
 
     mu: in the order asked for. predictors: (len(mu), d). duals: ν ≥ 0 with ∇Q_μ(w) = Σ ν_n y_n x_n,
@@ -74,6 +79,7 @@ class MarginPath:
     intercept: Float = field(repr=False)
     units: Units = field(repr=False)
     _margins: Margins = field(repr=False)  # in these units
+    features: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         state = "converged" if self.converged.all() else f"{int((~self.converged).sum())} NOT converged"
@@ -88,6 +94,11 @@ class MarginPath:
         for i, j in pairwise(order):
             found += _kinks_between(self._margins, self.geometry, self._held(i), self._held(j))
         return found
+
+    @property
+    def changes(self) -> list[Kink]:
+        """The kinks: where the support changes."""
+        return self.kinks
 
     @cached_property
     def excess(self) -> tuple[Float, Float]:
@@ -126,7 +137,29 @@ class MarginPath:
         """
         from tacit.report import path_report
 
-        return path_report(self, scale, names)
+        return path_report(self, scale, names or self.features)
+
+    def picture(
+        self,
+        names: Sequence[str] | None = None,
+        sweeping: SweepingPath | None = None,
+        clock: str | None = None,
+    ) -> Picture:
+        """Directions against μ, and who is in the support; sweeping: the flow to compare it with."""
+        from tacit.path_portrait import path_picture
+
+        names = numbered(names or self.features, self.predictors.shape[1])
+        return path_picture(self, names, sweeping=sweeping, clock=clock)
+
+    def _arrays(self) -> Labelled:
+        series = {name: (("mu",), getattr(self, name)) for name in ("mu", "kkt", "error", "intercept")}
+        return {
+            **series,
+            "converged": (("mu",), self.converged),
+            "predictors": (("mu", "feature"), self.predictors),
+            "duals": (("mu", "sample"), self.duals),
+            "support": (("mu", "sample"), self.support),
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
@@ -169,7 +202,7 @@ def margin_path(
     x_n·w + b, with b free and in no potential. standardize: Q_μ of the weights that belong to features
     divided by their standard deviation; predictors and intercepts are for the features as they came.
     """
-    begun = time.perf_counter()
+    begun, names = time.perf_counter(), feature_names(X)
     X, y, levels = check_levels(X, y, mu)
     units = Units.of(X, y, intercept, standardize)
     margins = Margins.of(units, X, y)
@@ -199,6 +232,7 @@ def margin_path(
         intercept=np.array([each.intercept for each in held]) - predictors @ units.center,
         units=units,
         _margins=margins,
+        features=names,
     )
 
 
@@ -251,9 +285,13 @@ def geometry_of(depth: Any, model: Any, features: int) -> Separable:
     return separable
 
 
-def depth_of(geometry: Separable) -> float:
-    """D of p = D/(D−2)."""
-    p = geometry.power
+def depth_of(geometry: Any) -> float:
+    """D of the power p = D/(D−2) of a potential."""
+    p = getattr(geometry, "power", None)
+    if p is None:
+        raise InputError(
+            f"{type(geometry).__name__} is not the potential of a diagonal network, and has no path"
+        )
     return 2.0 if p == math.inf else 2 * p / (p - 1)
 
 

@@ -6,12 +6,12 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data import Float, Index, as_floats, check_labelled, kept
+from tacit.data import Float, Index, as_floats, check_labelled, feature_names, kept
 from tacit.errors import InputError, NotConvergedError
 from tacit.limits.families import family_of, l1
 from tacit.limits.families.quadratic import widest_in
@@ -30,7 +30,11 @@ from tacit.limits.support import (
 )
 from tacit.potentials import L1, Potential
 from tacit.potentials.arrays import quiet
+from tacit.results import Labelled, Result, numbered
 from tacit.units import Units
+
+if TYPE_CHECKING:
+    from tacit.figures import Picture
 
 _VOUCHED = 1e-9
 _NORM = "norm"  # a family of which only margins are asked
@@ -38,7 +42,7 @@ _STRIDE, _SHORTEST = 0.5, 1e-4  # of log(p − 1), on the way from p = 2 to 1
 
 
 @dataclass(frozen=True, eq=False)
-class Margin:
+class Margin(Result):
     """argmin norm(w) subject to y_n x_n·w ≥ 1, with its certificate.
 
     predictor: w; its margin over its norm is the largest there is, 1/value. dual: ν ≥ 0 with Σ ν_n y_n x_n
@@ -74,12 +78,30 @@ class Margin:
     complete: bool = True
     intercept: float = 0.0
     units: Units | None = field(default=None, repr=False)
+    features: tuple[str, ...] | None = field(default=None, repr=False)
 
     def summary(self, names: Sequence[str] | None = None) -> str:
         """The margin in a few lines; names: of the features, x0, x1, … if left out."""
         from tacit.report import margin_report
 
-        return margin_report(self, names)
+        return margin_report(self, names or self.features)
+
+    @cached_property
+    def margins(self) -> Float:
+        """y_n(x_n·w + b) of every sample."""
+        return np.asarray(self.y * (self.X @ self.predictor + self.intercept))
+
+    def picture(self, names: Sequence[str] | None = None) -> Picture:
+        """Largest coordinates of the predictor, and the margins of all samples."""
+        from tacit.portrait import margin_picture
+
+        return margin_picture(self, numbered(names or self.features, len(self.predictor)))
+
+    def _arrays(self) -> Labelled:
+        arrays: Labelled = {"predictor": (("feature",), self.predictor), "dual": (("sample",), self.dual)}
+        arrays["margins"] = (("sample",), self.margins)
+        rows: dict[str, Any] = {"face": self.face, "stationary": self.stationary}
+        return arrays | {name: ((name, "feature"), each) for name, each in rows.items() if each is not None}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
@@ -113,6 +135,7 @@ def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardiz
     as they came.
     """
     begun = time.perf_counter()
+    names = feature_names(X)
     X, y = check_labelled(X, y)
     goal = _objective(norm, X.shape[1])
     X, y = kept(X), kept(y)
@@ -142,6 +165,7 @@ def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardiz
         y=y,
         intercept=float(found.intercept - units.center @ units.predictor(w)),
         units=units,
+        features=names,
         **lists,
     )
 

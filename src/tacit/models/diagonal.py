@@ -34,6 +34,7 @@ class Diagonal(Model):
     scale: float = 1.0
     profile: Any = None
     log_scale: float | None = None
+    path_clock = r"$\mu = \alpha^D / \tilde\gamma$"
 
     def __post_init__(self) -> None:
         depth = _number(self.depth, "depth")
@@ -144,6 +145,7 @@ class UntiedDiagonal(Model):
     scale: Any = 1.0
     shape: Any = 0.0
     _weights: tuple[Float, Float, Float, Float] | None = None
+    path_clock = r"$\mu = \sqrt{k} / (4\tilde\gamma)$"
 
     def __post_init__(self) -> None:
         if self._weights is not None:

@@ -59,6 +59,8 @@ class Model:
     outputs: Any = 1  # how many numbers the model gives for a sample
     input_ndim: int = 2  # axes of X: samples and features, or samples and the two of a matrix
 
+    path_clock: str | None = None  # what μ is for its flow, in symbols
+
     @property
     def parametrization(self) -> Any:
         """How weights make a predictor."""
