@@ -1,11 +1,79 @@
-"""Keys of theorems and figures, paper/name: choosing by them, and what a wrong one was meant for."""
+"""Keys of theorems and figures, paper/name: where they are defined, and what a wrong one was meant for.
+
+Every paper has a folder in `tacit.papers`, with its TITLE and a table FIGURES, and one in `tacit.theorems`,
+with a table THEOREMS. A table goes from the name in a key to the module of that folder that defines it ("" is
+the folder's own file). A module is imported when one of its keys is asked for.
+"""
 
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec, resolve_name
+from typing import Generic, TypeVar
 
+from tacit.errors import InputError
+
+PAPERS = ("woodworth2020", "moroshko2020", "azulay2021", "min2021")  # in the order in which they are listed
 _SUGGESTED = 3
+Item = TypeVar("Item")
+
+
+class Catalogue(Generic[Item]):
+    """What papers have of one kind, by key; others may register more from elsewhere.
+
+    kind: in words. package: has a folder for each paper. table: the name of the table in each of them.
+    """
+
+    def __init__(self, kind: str, package: str, table: str):
+        self.kind, self.package, self.table = kind, package, table
+        self.registered: dict[str, Item] = {}
+
+    def keys(self, papers: Iterable[str]) -> list[str]:
+        """Those of these papers, in the order of their tables; nothing else is imported."""
+        return [f"{paper}/{name}" for paper in papers for name in self._names(paper)]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.registered or self._home(key) is not None
+
+    def __getitem__(self, key: str) -> Item:
+        """What the key stands for; its module is imported if it was not before."""
+        if key not in self.registered:
+            home = self._home(key)
+            if home is None:
+                raise KeyError(key)
+            importlib.import_module(home)
+            if key not in self.registered:
+                raise InputError(f"{self._place(key)} has {key} in {home}, which defines no such {self.kind}")
+        return self.registered[key]
+
+    def register(self, key: str, item: Item, module: str) -> None:
+        """Keep what a module defines; one in a folder of the papers must be where the table says."""
+        home = self._home(key)
+        if module.startswith(f"{self.package}.") and module != home:
+            found = f"in {home}" if home else "nowhere"
+            raise InputError(f"{module} defines the {self.kind} {key}, but {self._place(key)} has it {found}")
+        if key in self.registered or (home is not None and module != home):
+            raise InputError(f"there is already a {self.kind} {key!r}; choose another key")
+        self.registered[key] = item
+
+    def _names(self, paper: str) -> dict[str, str]:
+        """The table of a paper; empty where it has no folder."""
+        folder = f"{self.package}.{paper}"
+        if paper not in PAPERS or find_spec(folder) is None:
+            return {}
+        table: dict[str, str] = getattr(importlib.import_module(folder), self.table)
+        return table
+
+    def _home(self, key: str) -> str | None:
+        """The module that the table names, if it has the key."""
+        paper, _, name = key.partition("/")
+        module = self._names(paper).get(name)
+        return None if module is None else resolve_name(f".{module}", f"{self.package}.{paper}")
+
+    def _place(self, key: str) -> str:
+        return f"{self.table} of {self.package}.{key.partition('/')[0]}"
 
 
 def chosen(keys: Iterable[str], selection: str) -> list[str]:

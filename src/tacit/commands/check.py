@@ -158,24 +158,28 @@ def _status(verdicts: list[Any], refused: dict[str, TacitError]) -> int:
 def _about_training() -> list[Any]:
     from tacit.theorems import theorems
 
-    return [each for each in theorems() if set(each.needs) == {"model", "X", "y"}]
+    return [each for each in theorems() if _is_about_training(each)]
+
+
+def _is_about_training(theorem: Any) -> bool:
+    return set(theorem.needs) == {"model", "X", "y"}
 
 
 def _chosen(only: str | None) -> list[Any]:
-    from tacit.keys import chosen, meant
-    from tacit.theorems import theorems
+    from tacit.keys import meant
+    from tacit.theorems.registry import selected
 
-    known = {each.key: each for each in _about_training()}
-    found = list(known) if only is None else chosen(known, only)
-    if found:
-        return [known[key] for key in found]
-    for other in theorems():
+    if only is None:
+        return _about_training()
+    asked = selected(only)
+    if found := [each for each in asked if _is_about_training(each)]:
+        return found
+    for other in asked:
         if other.key == only:
             needs = ", ".join(name if name == "model" else f"{name}=…" for name in other.needs)
             raise InputError(f"{only} is not about training; ask it in Python: check({only!r}, {needs})")
-    raise InputError(
-        f"no theorem or paper {only!r}; {meant(str(only), list(known))} 'tacit check --list' shows all"
-    )
+    known = [each.key for each in _about_training()]
+    raise InputError(f"no theorem or paper {only!r}; {meant(only, known)} 'tacit check --list' shows all")
 
 
 def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:

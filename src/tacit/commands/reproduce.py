@@ -76,11 +76,13 @@ def _list_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict
 def _listing(chosen: list[Entry]) -> str:
     """Keys and titles under their papers, a line each; two lines where the terminal is narrow."""
     from tacit.commands.terminal import columns, shortened, wrapped
-    from tacit.papers.registry import PAPERS
+    from tacit.papers.registry import titles
 
     parts = []
-    for paper, title in PAPERS.items():
+    for paper, title in titles().items():
         entries = [entry for entry in chosen if entry.key.startswith(f"{paper}/")]
+        if not entries:
+            continue
         lines = [wrapped(title)]
         width = max(len(entry.key) for entry in entries)
         room = columns() - width - 4

@@ -52,10 +52,10 @@ def _lacking(verdicts: list[Any], refused: dict[str, Any]) -> str:
 
 def listing(theorems: list[Any]) -> str:
     """Every theorem under its paper, with its statement and its parameters."""
-    from tacit.papers.registry import PAPERS
+    from tacit.papers.registry import titles
 
     parts = []
-    for paper, title in PAPERS.items():
+    for paper, title in titles().items():
         lines = [title]
         for each in theorems:
             if each.key.startswith(f"{paper}/"):

@@ -3,67 +3,20 @@
 from __future__ import annotations
 
 import importlib
-import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tacit import keys
 from tacit.errors import InputError
-from tacit.keys import chosen, meant
+from tacit.keys import Catalogue, chosen, meant
+from tacit.verdict import Claim
 
 T = TypeVar("T")
-PAPERS = {
-    "woodworth2020": "Woodworth et al. 2020, Kernel and Rich Regimes in Overparametrized Models",
-    "moroshko2020": "Moroshko et al. 2020, Implicit Bias in Deep Linear Classification",
-    "azulay2021": "Azulay et al. 2021, On the Implicit Bias of Initialization Shape",
-    "min2021": "Min et al. 2021, On the Explicit Role of Initialization",
-}
 PRESETS = ("quick", "paper")
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of a paper, the number that decides it, and its threshold."""
-
-    text: str
-    measured: float
-    at_most: float | None = None
-    at_least: float | None = None
-
-    @property
-    def holds(self) -> bool:
-        """Is the measured value on the right side of its threshold? (NaN and infinity never are.)"""
-        above = self.at_least is None or self.measured >= self.at_least
-        below = self.at_most is None or self.measured <= self.at_most
-        return bool(above and below and math.isfinite(self.measured))
-
-    @property
-    def threshold(self) -> str:
-        """The threshold in words."""
-        parts = []
-        if self.at_least is not None:
-            parts.append(f"at least {self.at_least:.4g}")
-        if self.at_most is not None:
-            parts.append(f"at most {self.at_most:.4g}")
-        return " and ".join(parts)
-
-    def summary(self) -> str:
-        """The verdict in a line."""
-        return f"{'holds' if self.holds else 'FAILS'}  {self.text}: {self.measured:.4g} ({self.threshold})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Text, measured value, threshold and verdict."""
-        return {
-            "text": self.text,
-            "measured": float(self.measured),
-            "at_least": self.at_least,
-            "at_most": self.at_most,
-            "threshold": self.threshold,
-            "verdict": "holds" if self.holds else "fails",
-        }
 
 
 @dataclass(frozen=True)
@@ -137,7 +90,7 @@ class Reproduction:
         }
 
 
-_FIGURES: dict[str, Entry] = {}
+_FIGURES = Catalogue[Entry]("figure", "tacit.papers", "FIGURES")
 
 
 def figure(
@@ -146,30 +99,41 @@ def figure(
     """Register a figure class under its key, with the sizes of its two presets and its layout."""
 
     def register(make: type[T]) -> type[T]:
-        _FIGURES[key] = Entry(key, make, {"quick": quick, "paper": paper}, layout)
+        entry = Entry(key, make, {"quick": quick, "paper": paper}, layout)
+        _FIGURES.register(key, entry, make.__module__)
         return make
 
     return register
 
 
+def titles() -> dict[str, str]:
+    """The papers and their titles."""
+    return {paper: importlib.import_module(f"tacit.papers.{paper}").TITLE for paper in keys.PAPERS}
+
+
 def figures(selection: str = "all") -> list[Entry]:
-    """The figures of a selection: "all", a paper's key, or one figure's key."""
-    for paper in PAPERS:
-        importlib.import_module(f"tacit.papers.{paper}")
-    keys = sorted(_FIGURES, key=_reading_order)
-    found = keys if selection in ("all", "list") else chosen(keys, selection)
+    """The figures of a selection: "all", a paper's key, or one figure's key; only these are imported."""
+    if selection in ("all", "list"):
+        found = _known(keys.PAPERS)
+    else:
+        found = chosen(_known([selection.partition("/")[0]]), selection)
     if not found:
-        raise InputError(
-            f"no figure or paper {selection!r}; {meant(selection, keys)} 'tacit reproduce list' shows all"
-        )
+        near = meant(selection, _known(keys.PAPERS))
+        raise InputError(f"no figure or paper {selection!r}; {near} 'tacit reproduce list' shows all")
     return [_FIGURES[key] for key in found]
 
 
+def _known(papers: Sequence[str]) -> list[str]:
+    """Keys of these papers, and of what was registered already, in reading order."""
+    return sorted({*_FIGURES.keys(papers), *_FIGURES.registered}, key=_reading_order)
+
+
 def _reading_order(key: str) -> tuple[int, list[tuple[int, str]]]:
-    """By paper, then fig1a, fig1b, fig2, …, fig10."""
+    """By paper, then fig1a, fig1b, fig2, …, fig10; those of no paper last."""
     paper, _, name = key.partition("/")
     parts = re.findall(r"(\d+)|([a-z]+)", name)
-    return list(PAPERS).index(paper), [(int(number or 0), letters) for number, letters in parts]
+    place = keys.PAPERS.index(paper) if paper in keys.PAPERS else len(keys.PAPERS)
+    return place, [(int(number or 0), letters) for number, letters in parts]
 
 
 def reproduce(

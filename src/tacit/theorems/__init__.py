@@ -2,33 +2,20 @@
 
     check("woodworth2020/theorem2-l1", tacit.Diagonal(log_scale=-50), X, y, epsilon=0.1).summary()
 
-One file per paper; `theorems()` lists every statement.
+A folder for each paper, whose table THEOREMS says which module has which statement; `theorems()` lists all.
 """
 
-from tacit.theorems import (
-    azulay2021,
-    min2021,
-    min2021_width,
-    moroshko2020,
-    moroshko2020_regimes,
-    woodworth2020,
-    woodworth2020_limits,
-)
+import importlib
+from types import ModuleType
+
+from tacit import keys
 from tacit.theorems.registry import Assumption, Bound, Theorem, Verdict, check, theorem, theorems
 
-__all__ = [
-    "Assumption",
-    "Bound",
-    "Theorem",
-    "Verdict",
-    "azulay2021",
-    "check",
-    "min2021",
-    "min2021_width",
-    "moroshko2020",
-    "moroshko2020_regimes",
-    "theorem",
-    "theorems",
-    "woodworth2020",
-    "woodworth2020_limits",
-]
+__all__ = ["Assumption", "Bound", "Theorem", "Verdict", "check", "theorem", "theorems"]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """The folders of papers, on first use."""
+    if name in keys.PAPERS:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

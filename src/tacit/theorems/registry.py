@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import math
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import tacit
-from tacit.keys import meant
+from tacit import keys
+from tacit.keys import Catalogue, chosen, meant
 from tacit.models.model import check_model
-
-_ROUNDING = 1e-9  # relative to the bound: being over by less is rounding, not a violation
+from tacit.verdict import Bound
 
 
 @dataclass(frozen=True)
@@ -21,50 +20,6 @@ class Assumption:
 
     text: str
     holds: bool
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A conclusion of a theorem: at_least ≤ measured ≤ at_most, either side left out at will."""
-
-    text: str
-    measured: float
-    at_most: float | None = None
-    at_least: float | None = None
-
-    @property
-    def holds(self) -> bool:
-        """Is the measured value within the bound, up to rounding (1e-9 of the bound)?"""
-        above = self.at_least is None or self.measured >= self.at_least - _ROUNDING * abs(self.at_least)
-        below = self.at_most is None or self.measured <= self.at_most + _ROUNDING * abs(self.at_most)
-        return bool(above and below)
-
-    @property
-    def looseness(self) -> float:
-        """How many times the measured value could grow (or shrink) before it meets the nearest bound.
-
-        1 where the bound is met exactly, below 1 where it is broken, ∞ where no factor reaches it (measured
-        0 under a positive bound, or an infinite bound).
-        """
-        room = []
-        if self.at_most is not None:
-            room.append(_ratio(self.at_most, self.measured))
-        if self.at_least is not None:
-            room.append(_ratio(self.measured, self.at_least))
-        return min(room, default=math.inf)
-
-
-def _ratio(larger: float, smaller: float) -> float:
-    """larger/smaller, read as the room in the claim smaller ≤ larger whatever their signs."""
-    if larger == smaller:
-        return 1.0
-    if min(larger, smaller) > 0:
-        return larger / smaller
-    if max(larger, smaller) < 0:
-        return smaller / larger
-    if math.isnan(larger) or math.isnan(smaller):
-        return math.nan
-    return math.inf if larger > smaller else 0.0
 
 
 @dataclass(frozen=True)
@@ -108,17 +63,8 @@ class Verdict:
             "applies": self.applies,
             "holds": self.holds,
             "assumptions": [{"text": a.text, "holds": bool(a.holds)} for a in self.assumptions],
-            "bounds": [
-                {name: _finite(value) for name, value in asdict(b).items()}
-                | {"holds": b.holds, "looseness": _finite(b.looseness)}
-                for b in self.bounds
-            ],
+            "bounds": [bound.to_dict() for bound in self.bounds],
         }
-
-
-def _finite(value: Any) -> Any:
-    """The value, or None where it is a number without a place in JSON."""
-    return value if isinstance(value, str) or (value is not None and math.isfinite(value)) else None
 
 
 def _interval(bound: Bound) -> str:
@@ -174,7 +120,7 @@ class Theorem:
         return Verdict(self.key, self.statement, assumptions, bounds)
 
 
-_THEOREMS: dict[str, Theorem] = {}
+_THEOREMS = Catalogue[Theorem]("theorem", "tacit.theorems", "THEOREMS")
 
 
 def theorem(key: str, statement: str, *, flows: int = 1) -> Callable[[_Parted], _Parted]:
@@ -184,17 +130,26 @@ def theorem(key: str, statement: str, *, flows: int = 1) -> Callable[[_Parted], 
     """
 
     def register(function: _Parted) -> _Parted:
-        if key in _THEOREMS:
-            raise tacit.InputError(f"there is already a theorem {key!r}; choose another key")
-        _THEOREMS[key] = Theorem(key, statement, function, flows)
+        _THEOREMS.register(key, Theorem(key, statement, function, flows), function.__module__)
         return function
 
     return register
 
 
 def theorems() -> tuple[Theorem, ...]:
-    """Every registered statement, in the order of registration."""
-    return tuple(_THEOREMS.values())
+    """Every statement: by paper, in the order of its table, and then those that were registered elsewhere."""
+    return tuple(_THEOREMS[key] for key in _known())
+
+
+def selected(selection: str) -> list[Theorem]:
+    """One theorem, or those of a paper; only these are imported."""
+    return [_THEOREMS[key] for key in chosen(_known([selection.partition("/")[0]]), selection)]
+
+
+def _known(papers: Iterable[str] | None = None) -> list[str]:
+    """Keys of these papers, of all if left out, and of what was registered already."""
+    listed = _THEOREMS.keys(sorted(keys.PAPERS) if papers is None else papers)
+    return list(dict.fromkeys([*listed, *_THEOREMS.registered]))
 
 
 def check(key: str, model: Any, X: Any = None, y: Any = None, **options: Any) -> Verdict:
@@ -204,7 +159,7 @@ def check(key: str, model: Any, X: Any = None, y: Any = None, **options: Any) ->
     they name instead, such as predictor= or features= (`theorems()` lists them all with what they need).
     """
     if key not in _THEOREMS:
-        raise tacit.InputError(f"no theorem {key!r}; {meant(key, list(_THEOREMS))} theorems() lists them all")
+        raise tacit.InputError(f"no theorem {key!r}; {meant(key, _known())} theorems() lists them all")
     check_model(f"check({key!r}, model, X, y)", model, X, y)
     found = _THEOREMS[key]
     data = {name: value for name, value in (("X", X), ("y", y)) if value is not None}

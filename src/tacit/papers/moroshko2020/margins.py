@@ -1,0 +1,191 @@
+"""Flows and margins that are checked before a figure shows them, and all local maxima of an ℓp margin.
+
+Shared by the figures of Moroshko et al. 2020. Rows are y_n x_n throughout: all labels are +1.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import PchipInterpolator
+from scipy.optimize import brentq, minimize_scalar
+
+import tacit
+from tacit.data import Float
+from tacit.papers.moroshko2020.instants import spread
+
+CLOSE = 0.05  # excess ℓ1 norm that counts as the rich regime
+EARLY = 1e-4  # of min(1, α^D): an accuracy at which the flow has not left its first direction
+
+
+def size(w: Float, p: float) -> Float:
+    """‖w‖_p of each row, p > 0."""
+    return np.asarray((np.abs(w) ** p).sum(axis=-1) ** (1 / p))
+
+
+def over_margin(w: Float, rows: Float) -> Float:
+    """Each predictor over its margin, the smallest of rows·w: its smallest margin becomes 1."""
+    return np.asarray(w / (w @ rows.T).min(axis=-1, keepdims=True))
+
+
+def followed(depth: float, scale: float, rows: Float, **targets: Any) -> tacit.Trajectory:
+    """Gradient flow on the exponential loss (rows y_n x_n) whose *predictor* starts at scale = α^D.
+
+    A figure shows no flow that did not get where it was sent: `NotConvergedError` says which.
+    """
+    model = tacit.Diagonal(depth=depth, log_scale=math.log(scale) / depth)
+    trajectory = tacit.flow(model, rows, np.ones(len(rows)), loss="exp", **targets)
+    if not trajectory.converged:
+        raise tacit.NotConvergedError(f"depth {depth:g}, α^D = {scale:g}: {trajectory.reason}")
+    return trajectory
+
+
+def margins_on_path(rows: Float, mu: Float, depth: float) -> Float:
+    """The Q_μ maximum-margin predictors, all of them certified."""
+    path = tacit.margin_path(rows, np.ones(len(rows)), mu, depth=depth)
+    if not path.converged.all():
+        raise tacit.NotConvergedError(f"no margin at μ = {path.mu[~path.converged][0]:g}, depth {depth:g}")
+    return path.predictors
+
+
+def best_margin(rows: Float, norm: Any) -> tacit.Margin:
+    """The largest margin in a norm, certified."""
+    found = tacit.max_margin(rows, np.ones(len(rows)), norm)
+    if not found.converged:
+        raise tacit.NotConvergedError(f"no largest margin in the norm {norm}: residual {found.kkt:.1g}")
+    return found
+
+
+def excess_l1(w: Float, rows: Float, smallest: float) -> Float:
+    """‖ŵ‖₁/‖w_ℓ1‖₁ − 1 of each predictor, ŵ its multiple of margin 1; smallest: ‖w_ℓ1‖₁."""
+    return np.asarray(size(over_margin(w, rows), 1) / smallest - 1)
+
+
+def reached_at(accuracy: Float, values: Float, level: float) -> float:
+    """The accuracy from which on values are at most this level, between instants as a power law; or NaN."""
+    above = np.flatnonzero(~(values <= level))
+    if not above.size or above[-1] + 1 == len(values):
+        return math.nan
+    pair = slice(above[-1], above[-1] + 2)
+    return float(np.exp(np.interp(-np.log(level), -np.log(values[pair]), np.log(accuracy[pair]))))
+
+
+def accuracy_needed(rows: Float, depth: float, scale: float, last: float) -> float:
+    """The accuracy from which on the excess ℓ1 norm stays below 5%, at predictor scale α^D = scale.
+
+    A flow to accuracy `last` brackets it; three instants of another, close about the first estimate, then
+    give it by inverse interpolation, to 1e-8 or so. NaN if the excess is not below at the end.
+    """
+    smallest = best_margin(rows, "l1").value
+    rough = followed(depth, scale, rows, until=last)
+    clock = np.log(rough.accuracy[1:])
+    excess = np.log(excess_l1(rough.predictor[1:], rows, smallest) / CLOSE)
+    above = np.flatnonzero(excess > 0)
+    if not above.size or above[-1] + 1 == len(excess):
+        return np.nan
+    bracket = slice(max(above[-1] - 2, 0), above[-1] + 4)
+    curve = PchipInterpolator(clock[bracket], excess[bracket])
+    estimate = brentq(lambda x: float(curve(x)), clock[above[-1]], clock[above[-1] + 1], xtol=1e-12)
+    close = followed(depth, scale, rows, at=np.exp(estimate + np.array([-1e-3, 0.0, 1e-3])))
+    excess = np.log(excess_l1(close.predictor, rows, smallest) / CLOSE)
+    return float(np.exp(np.polyfit(excess, np.log(close.accuracy), 2)[-1]))
+
+
+def level_of_path(rows: Float, depth: float) -> float:
+    """The μ at which the excess ℓ1 norm of the Q_μ margin is 5%: large scales need γ̃ = α^D/μ (Theorem 6)."""
+    smallest = best_margin(rows, "l1").value
+
+    def above(log_mu: float) -> float:
+        w = margins_on_path(rows, np.exp([log_mu]), depth)
+        return float(excess_l1(w, rows, smallest)[0]) - CLOSE
+
+    return float(np.exp(brentq(above, np.log(1e-8), np.log(1e3), xtol=1e-12)))
+
+
+def level_of_average(rows: Float, depth: float) -> float:
+    """lim γ̃/α^D for α → 0 at 5% excess, if the average sample z̄ alone leads there; NaN if it does not.
+
+    As long as γ̃ is small all samples pull alike, w = α^D h_D(s z̄) for a growing s, and γ̃ = z̄·w: nothing
+    depends on α but the scale of w and γ̃. h_D ends at s|z̄_j| = 1 for D > 2.
+    """
+    smallest, average = best_margin(rows, "l1").value, rows.mean(axis=0)
+    mirror = tacit.Diagonal(depth=depth, scale=1.0).potential(rows.shape[1]).mirror
+    longest = (30.0 if depth == 2 else 1 - 1e-12) / np.abs(average).max()
+
+    def above(s: float) -> float:
+        w = np.asarray(mirror(s * average))
+        return float(excess_l1(w, rows, smallest)) - CLOSE if (rows @ w).min() > 0 else np.inf
+
+    if above(longest) > 0:
+        return np.nan
+    s = brentq(above, 1e-3 * longest, longest, xtol=1e-14)
+    return float(average @ mirror(s * average))
+
+
+def along(depth: float, scale: float, rows: Float, last: float, count: int) -> tuple[Float, Float]:
+    """Accuracies and predictors over their margins at `count` instants of a flow that ends at γ̃ = last.
+
+    A first flow shows when the predictor moves; the instants of a second are spread evenly, half by that
+    length and half by the logarithm of the accuracy, so that no turn is cut short.
+    """
+    rough = followed(depth, scale, rows, until=last)
+    accuracy = np.concatenate([[min(EARLY * min(1.0, scale), rough.accuracy[1] / 2)], rough.accuracy[1:]])
+    w = over_margin(np.vstack([rows.mean(axis=0), rough.predictor[1:]]), rows)
+    smooth = followed(depth, scale, rows, at=np.exp(spread(np.log(accuracy), w, count)))
+    return smooth.accuracy, over_margin(smooth.predictor, rows)
+
+
+def off_path(rows: Float, w: Float, mu: Float, depth: float, lowest: float = 1e-10) -> float:
+    """The largest distance of predictors to the Q_μ margins at their μ, from 1 to the lowest; NaN if none."""
+    near = (mu >= lowest) & (mu <= 1)
+    if not near.any():
+        return math.nan
+    return float(np.linalg.norm(w[near] - margins_on_path(rows, mu[near], depth), axis=1).max())
+
+
+def points_of_edge(face: Float | None) -> dict[str, Float]:
+    """On the edge of all ℓ1 solutions: least and most ℓ2 norm, and largest entropy −Σ|w| log|w|."""
+    if face is None or len(face) != 2:
+        raise tacit.NotConvergedError("the ℓ1 solutions of this dataset are an edge, and no edge was found")
+    first, way = face[0], face[1] - face[0]
+    lowest = float(np.clip(-first @ way / (way @ way), 0, 1))
+
+    def order(t: float) -> float:
+        w = np.abs(first + t * way) + 1e-300
+        return float(w @ np.log(w))
+
+    mixed = float(minimize_scalar(order, bounds=(0, 1), method="bounded", options={"xatol": 1e-10}).x)
+    most = face[np.linalg.norm(face, axis=1).argmax()]
+    return {"least": first + lowest * way, "most": most, "entropic": first + mixed * way}
+
+
+def local_margins(rows: Float, p: float) -> Float:
+    """All local minima of ‖w‖_p, p < 1, subject to rows·w ≥ 1, best first.
+
+    Between its zeros the quasi-norm is concave, and off a zero it rises infinitely fast: a minimum with the
+    coordinates J is a vertex, w_J = A⁻¹1 for as many samples A, and the multipliers A⁻ᵀ(sign(w)|w|^{p−1}) are
+    not negative. All of the C(N + d, d) square blocks A are tried.
+    """
+    samples, features = rows.shape
+    found = []
+    for count in range(1, min(samples, features) + 1):
+        active = np.array(list(combinations(range(samples), count)))
+        for used in combinations(range(features), count):
+            blocks = rows[active[:, :, None], np.array(used)]
+            volume = np.linalg.norm(blocks, axis=2).prod(axis=1)
+            blocks = blocks[np.abs(np.linalg.det(blocks)) > 1e-13 * volume]
+            part = np.linalg.solve(blocks, np.ones((len(blocks), count, 1)))[:, :, 0]
+            able = ((part @ rows[:, used].T).min(axis=1) >= 1 - 1e-9) & (np.abs(part).min(axis=1) > 1e-9)
+            part, blocks = part[able], blocks[able]
+            pull = np.sign(part) * np.abs(part) ** (p - 1)
+            dual = np.linalg.solve(blocks.swapaxes(1, 2), pull[:, :, None])[:, :, 0]
+            for each in part[dual.min(axis=1) >= 0]:
+                w = np.zeros(features)
+                w[list(used)] = each
+                found.append(w)
+    ordered = np.array(found)[np.argsort(size(np.array(found), p), kind="stable")]
+    twice = [np.abs(ordered[:k] - w).max(axis=1, initial=0.0) < 1e-7 for k, w in enumerate(ordered)]
+    return np.asarray(ordered[[not any(each) for each in twice]])

@@ -1,0 +1,236 @@
+"""Flows, paths and margins of three samples in three dimensions, as directions on the sphere.
+
+What Figures 3, 4 and 6 of Moroshko et al. 2020 show is computed here, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import tacit
+from tacit.data import Float
+from tacit.papers.moroshko2020 import data as samples
+from tacit.papers.moroshko2020.instants import between, levels, refined, spread
+
+KERNEL_END = 1e2  # μ at which the Q_μ path begins: there it is within 1e-6 of the ℓ2 margin
+_EARLY = 1e-3  # of min(1, α^D): the accuracy at which the flow has not yet turned from its first direction
+_EVEN = 0.4  # of the instants, relative to those that lie where the flow turns: evenly in log γ̃
+_SEEN = 1e-4  # of the page, a step that the eye can see
+_LOOKS = 160  # evenly in log γ̃, at which a flow shows when it turns
+_TURNING = (1e-3, 1e3)  # values of α^D between which the ends of flows at fixed μ move most
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A dataset (rows y_n x_n), the depth, values of μ to mark, and the last μ to which all is followed."""
+
+    rows: Float
+    depth: int
+    marked: tuple[float, ...]
+    last: float
+
+
+ONE_SUPPORT = Setting(samples.SAME_SUPPORT, 2, (0.5, 0.1, 0.03, 0.01, 0.001), 1e-6)
+MANY_ENDS = Setting(samples.MANY_L1, 2, (0.5, 0.1, 0.03, 0.01, 0.001), 1e-6)
+LEAVING = Setting(samples.SUPPORT_LEAVES, 2, (0.04, 1e-3, 1e-5, 1e-8), 1e-14)
+DEEP = Setting(samples.DEEP_ONE_END, 3, (1.0, 0.1, 0.03), 1e-6)
+DEEP_LOCAL = Setting(samples.DEEP_LOCAL_END, 3, (2.0, 0.5, 0.3), 1e-6)
+
+
+def unit(predictors: Any) -> Float:
+    """Directions: each predictor over its length."""
+    w = np.asarray(predictors, dtype=float)
+    return np.asarray(w / np.linalg.norm(w, axis=-1, keepdims=True))
+
+
+def azimuth_pitch(directions: Any) -> tuple[Float, Float]:
+    """Coordinates on the sphere: the angle in the plane of the first two axes, and the one above it."""
+    w = np.asarray(directions, dtype=float)
+    return np.arctan2(w[..., 1], w[..., 0]), np.arcsin(np.clip(w[..., 2], -1, 1))
+
+
+def on_page(directions: Float) -> Float:
+    """Azimuth and pitch over their ranges, of curves side by side: (instant, 2 for each curve)."""
+    flat = np.stack(azimuth_pitch(directions), axis=-1)
+    return np.asarray((flat / np.maximum(np.ptp(flat, axis=0), 1e-300)).reshape(len(flat), -1))
+
+
+def apart(first: Any, second: Any) -> Float:
+    """How far directions are from each other, the length of their difference: 0 to 2."""
+    return np.asarray(np.linalg.norm(np.asarray(first) - np.asarray(second), axis=-1))
+
+
+def off_curve(directions: Float, curve: Float) -> Float:
+    """The distance of each direction to a curve, given by its vertices."""
+    start, step = curve[:-1], np.diff(curve, axis=0)
+    squared = np.maximum((step**2).sum(axis=-1), 1e-300)
+    along = np.clip(((directions[:, None] - start) * step).sum(axis=-1) / squared, 0, 1)
+    return np.asarray(apart(directions[:, None], start + along[..., None] * step).min(axis=1))
+
+
+def arc(ends: Float) -> Float:
+    """The edge from the first predictor to the last, as directions."""
+    share = np.linspace(0, 1, 60)[:, None]
+    return unit(ends[0] * (1 - share) + ends[-1] * share)
+
+
+def flow(setting: Setting, scale: float, at: Any) -> tuple[Float, bool]:
+    """Directions of gradient flow on the exponential loss at these accuracies; did it get to all of them?"""
+    trajectory = _run(setting, scale, at=at)
+    found = np.full((len(at), 3), np.nan)
+    found[: len(trajectory.accuracy)] = unit(trajectory.predictor)
+    return found, bool(trajectory.converged)
+
+
+def _run(setting: Setting, scale: float, **targets: Any) -> Any:
+    model = tacit.Diagonal(depth=setting.depth, scale=scale)
+    return tacit.flow(model, setting.rows, samples.LABELS, loss="exp", **targets)
+
+
+def trace(
+    setting: Setting, scale: float, ends: tuple[float, float], fixed: Any, count: int
+) -> tuple[Float, Float, bool]:
+    """`count` accuracies between these ends, the fixed ones among them; directions; did it get there?
+
+    A first flow shows when it turns; a second is followed to instants that lie where it does.
+    """
+    look = _run(setting, scale, at=np.geomspace(*ends, _LOOKS)[1:])
+    seen = unit(np.vstack([setting.rows.mean(axis=0), look.predictor]))
+    clock = np.log([ends[0], *look.accuracy])
+    shown = on_page(seen)
+    inner = between([*fixed, *np.exp(clock[_reversals(shown)])], ends)
+    more = np.exp(spread(clock, shown, count - len(inner), even=_EVEN)[1:-1])
+    accuracy = np.sort([*ends, *inner, *more])
+    return (accuracy, *flow(setting, scale, accuracy))
+
+
+def _reversals(curve: Float) -> Any:
+    """Points at which a curve turns back: no other vertex of a polygon need be close to them."""
+    before, after = curve[2:-2] - curve[:-4], curve[4:] - curve[2:-2]
+    seen = np.minimum(*(np.linalg.norm(each, axis=1) for each in (before, after))) > _SEEN
+    return 2 + np.flatnonzero(seen & ((before * after).sum(axis=1) < 0))
+
+
+def q_path(setting: Setting, mu: Any) -> Any:
+    """Maximum Q_μ margins."""
+    return tacit.margin_path(setting.rows, samples.LABELS, mu, depth=setting.depth)
+
+
+def sweeping(setting: Setting, mu: Any) -> Any:
+    """The flow at infinite scale."""
+    return tacit.sweeping_path(setting.rows, samples.LABELS, mu, depth=setting.depth)
+
+
+def scene(
+    setting: Setting, scales: list[float], instants: int, crossings: int, progress: Callable[..., Any]
+) -> xr.Dataset:
+    """Everything that one of the planes shows, as unit directions.
+
+    flow: for each scale at each instant, with its distances to the Q_μ path and to the flow at infinite scale
+    at the same μ = α^D/γ̃. crossing: where flows of many scales are when γ̃ = α^D/μ, for the marked μ.
+    """
+    size = np.array(scales)[:, None] ** setting.depth
+    paths = _paths(setting, instants)
+    changes = np.concatenate([paths[name][1] for name in ("kink_mu", "event_mu")])
+    runs = [
+        trace(setting, s, _ends(setting, s), s**setting.depth / changes, instants)
+        for s in progress(scales, "flows")
+    ]
+    accuracy, flows = (np.array([run[k] for run in runs]) for k in range(2))
+    many, ends, met = _crossings(setting, scales, crossings, progress)
+    same = (size / accuracy).ravel()
+    return xr.Dataset(
+        {
+            "flow": (("scale", "instant", "feature"), flows),
+            "accuracy": (("scale", "instant"), accuracy),
+            "off_path": (("scale", "instant"), apart(flows, _at(q_path(setting, same), flows))),
+            "off_sweeping": (("scale", "instant"), apart(flows, _at(sweeping(setting, same), flows))),
+            "crossing": (("cross_scale", "marked_mu", "feature"), ends),
+            "reached": (("run",), np.array([*(run[-1] for run in runs), *met], dtype=int)),
+            "start": (("feature",), unit(setting.rows.mean(axis=0))),
+            "rows": (("sample", "feature"), setting.rows),
+            **paths,
+            **margins(setting),
+        },
+        coords={"scale": scales, "cross_scale": many, "marked_mu": list(setting.marked)},
+        attrs={"depth": setting.depth},
+    )
+
+
+def _crossings(
+    setting: Setting, scales: list[float], count: int, progress: Callable[..., Any]
+) -> tuple[Float, Float, list[bool]]:
+    """So many scales more, all of them, and where flows are at the marked μ; did each get there?"""
+    marked = np.array(setting.marked)
+    reached: list[bool] = []
+
+    def ends(at: Float) -> Float:
+        found = [
+            flow(setting, s, s**setting.depth / marked) for s in progress(at.tolist(), "flows to fixed μ")
+        ]
+        reached.extend(good for _, good in found)
+        return np.array([directions for directions, _ in found])
+
+    rough = np.unique([*scales, *(np.geomspace(*_TURNING, count // 2) ** (1 / setting.depth))])
+    many, crossing = refined(ends, rough, len(scales) + count, on_page, looks=2)
+    return many, crossing, reached
+
+
+def _at(path: Any, like: Float) -> Float:
+    return unit(path.predictors).reshape(like.shape)
+
+
+def _ends(setting: Setting, scale: float) -> tuple[float, float]:
+    """The first accuracy, and the one at which μ has its last value (or where it would for a scale of 1)."""
+    size = scale**setting.depth
+    return _EARLY * min(1, size), max(1, size) / setting.last
+
+
+def _paths(setting: Setting, count: int) -> dict[str, Any]:
+    """The Q_μ path and the flow at infinite scale, and where their supports change."""
+    mu = levels(setting.rows, setting.depth, (KERNEL_END, setting.last), count, sweeping=True)
+    path, sweep = q_path(setting, mu), sweeping(setting, mu)
+    variables = {
+        "mu": (("mu",), mu),
+        "path": (("mu", "feature"), unit(path.predictors)),
+        "sweeping": (("mu", "feature"), unit(sweep.predictors)),
+        "marked": (("marked_mu", "feature"), unit(q_path(setting, setting.marked).predictors)),
+        "marked_sweeping": (("marked_mu", "feature"), unit(sweeping(setting, setting.marked).predictors)),
+    }
+    for name, verb, changes in (("kink", q_path, path.kinks), ("event", sweeping, sweep.events)):
+        at = np.array([change.mu for change in changes])
+        where = unit(verb(setting, at).predictors) if at.size else np.zeros((0, 3))
+        variables[f"{name}_mu"] = ((name,), at)
+        variables[f"{name}_sample"] = ((name,), np.array([change.sample for change in changes], dtype=int))
+        variables[f"{name}_enters"] = ((name,), np.array([change.enters for change in changes], dtype=int))
+        variables[name] = ((name, "feature"), where)
+    return variables
+
+
+def margins(setting: Setting) -> dict[str, Any]:
+    """Maximum margins in the ℓ2 and ℓ1 norm and in that of the rich end, and what supports them.
+
+    rich: minima of the ℓ_{2/D} norm under the margin constraints, the global one first; stationary: with
+    saddles.
+    """
+    rows, labels = setting.rows, samples.LABELS
+    kernel, l1 = (tacit.max_margin(rows, labels, norm) for norm in ("l2", "l1"))
+    stationary, minimum = l1.predictor[None], np.ones(1, dtype=bool)
+    if setting.depth > 2:
+        deep = tacit.max_margin(rows, labels, 2 / setting.depth)
+        stationary, minimum = np.asarray(deep.stationary), np.asarray(deep.minimum)
+    each = np.arange(len(rows))
+    return {
+        "l2": (("feature",), unit(kernel.predictor)),
+        "l1": (("feature",), unit(l1.predictor)),
+        "l1_face": (("vertex", "feature"), unit(l1.predictor[None] if l1.face is None else l1.face)),
+        "stationary": (("point", "feature"), unit(stationary)),
+        "rich": (("local", "feature"), unit(stationary[minimum])),
+        "l2_support": (("sample",), np.isin(each, kernel.support).astype(int)),
+        "l1_support": (("sample",), np.isin(each, l1.support).astype(int)),
+    }

@@ -1,0 +1,12 @@
+"""Figures of Woodworth et al. 2020, and the modules that define them."""
+
+TITLE = "Woodworth et al. 2020, Kernel and Rich Regimes in Overparametrized Models"
+FIGURES = {
+    "fig1a": "figure1_regression",
+    "fig1b": "figure1_regression",
+    "fig1c": "figure1_regression",
+    "fig2": "figure2_regularizers",
+    "fig3a": "figure3_potentials",
+    "fig3b": "figure3_potentials",
+    "fig3c": "figure3_recovery",
+}

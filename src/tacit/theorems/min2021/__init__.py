@@ -1,0 +1,9 @@
+"""Statements of Min et al. 2021 and about it, and the modules that define them."""
+
+THEOREMS = {
+    "theorem1": "theorem1",
+    "proposition1": "proposition1",
+    "distance": "proposition1",
+    "lemma1": "theorem2",
+    "theorem2": "theorem2",
+}

@@ -1,0 +1,112 @@
+"""What the statements of Moroshko et al. 2020 need to know of separable data and of flows on them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tacit
+from tacit.theorems.registry import Assumption
+from tacit.theorems.sharing import shared
+
+Float = NDArray[np.float64]
+_RICH = 1e-9  # of ‖w_ℓ2‖₂: the smallest μ looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """What the bounds need to know of the data.
+
+    margin: γ₂ = max over ‖w‖₂ = 1 of the smallest y_n x_n·w. predictor: w_ℓ2, of norm 1/γ₂ and smallest
+    margin 1. spread: x̄, the largest column sum of |X|. longest: x_max = maxₙ‖xₙ‖₂. samples: N. features: d.
+    """
+
+    margin: float
+    predictor: Float
+    spread: float
+    longest: float
+    samples: int
+    features: int
+
+    @property
+    def norm(self) -> float:
+        """‖w_ℓ2‖₂."""
+        return 1 / self.margin
+
+
+def separation(X: Any, y: Any) -> Separation:
+    """γ₂, w_ℓ2, x̄ and x_max of labelled data."""
+    best = settled_margin(X, y, "l2")
+    inputs = np.asarray(best.X)
+    return Separation(
+        margin=1 / best.value,
+        predictor=best.predictor,
+        spread=float(np.abs(inputs).sum(axis=0).max()),
+        longest=float(np.linalg.norm(inputs, axis=1).max()),
+        samples=len(inputs),
+        features=inputs.shape[1],
+    )
+
+
+def log_mirror(z: Any, depth: float) -> Float:
+    """log h_D(z) for z > 0; +∞ from z = 1 on where D > 2."""
+    z = np.asarray(z, dtype=np.float64)
+    if depth == 2:
+        return np.asarray(z + np.log(-np.expm1(-2 * z)))
+    power, inside = depth / (depth - 2), z < 1
+    z = np.where(inside, z, 0.5)
+    finite = np.log(-np.expm1(power * (np.log1p(-z) - np.log1p(z)))) - power * np.log1p(-z)
+    return np.where(inside, finite, np.inf)
+
+
+def mirror_argument(data: Separation, depth: float, log_scale: float, accuracy: Any) -> Float:
+    """z = x̄γ̃/(h_D′(0)γ₂²α^D) of Lemmas 11 and 13, with h_D′(0) = 2D/(D−2), or 2 for D = 2.
+
+    log_scale: of the predictor, log α^D.
+    """
+    slope = 2.0 if depth == 2 else 2 * depth / (depth - 2)
+    log_unit = math.log(data.spread / (slope * data.margin**2)) - log_scale
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(np.exp(log_unit + np.log(np.asarray(accuracy, dtype=np.float64))))
+
+
+def far_down(data: Separation) -> float:
+    """A μ so small that Q_μ is as good as ℓ1 (for D > 2)."""
+    return _RICH * data.norm
+
+
+def plain_diagonal(model: Any) -> Assumption:
+    """Is the model a diagonal network that starts from equal weights?"""
+    plain = isinstance(model, tacit.Diagonal)
+    plain = plain and (model.profile is None or bool(np.all(model.profile == 1)))
+    return Assumption("the model is Diagonal with equal initial weights", plain)
+
+
+@shared
+def settled_flow(model: Any, X: Any, y: Any, accuracies: Any, rtol: float = 1e-8) -> tacit.Trajectory:
+    """The flow of the exponential loss at these accuracies, all of them reached."""
+    flow = tacit.flow(model, X, y, loss="exp", at=accuracies, rtol=rtol)
+    if not flow.converged:
+        raise tacit.NotConvergedError(
+            f"the flow of {model!r} ended early ({flow.reason}); no bound can be checked"
+        )
+    return flow
+
+
+@shared
+def settled_margin(X: Any, y: Any, norm: str) -> tacit.Margin:
+    """The maximum margin in this norm, with its certificate met."""
+    margin = tacit.max_margin(X, y, norm)
+    if not margin.converged:
+        raise tacit.NotConvergedError(f"the {norm} margin did not converge; no bound can be checked with it")
+    return margin
+
+
+@shared
+def stability(X: Any, y: Any, depth: float, down_to: float) -> tacit.Stability:
+    """Which samples leave the support of the path down to this μ."""
+    return tacit.support_stability(X, y, depth=depth, down_to=down_to)

@@ -1,0 +1,26 @@
+"""Statements of Woodworth et al. 2020, and the modules that define them."""
+
+import importlib
+from typing import Any
+
+THEOREMS = {
+    "theorem2-l1": "theorem2",
+    "theorem2-l1-proved": "theorem2",
+    "theorem2-l1-sharp": "theorem2",
+    "theorem2-l2": "theorem2",
+    "theorem2-l2-proved": "theorem2",
+    "theorem2-l2-sharp": "theorem2",
+    "lemma5": "theorem2",
+    "lemma6": "theorem2",
+    "lemma7": "theorem2",
+    "theorem1": "theorems1_3",
+    "theorem3": "theorems1_3",
+}
+_SCALES = ("rich_log_scale", "kernel_log_scale")  # asked for without a theorem
+
+
+def __getattr__(name: str) -> Any:
+    """The scales of Theorem 2, on first use."""
+    if name in _SCALES:
+        return getattr(importlib.import_module(f"{__name__}.theorem2"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,108 @@
+"""A sentence and the number that decides it: what the claims of figures and the bounds of theorems are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True)
+class Measured:
+    """at_least ≤ measured ≤ at_most, either side left out at will; NaN is within no threshold."""
+
+    text: str
+    measured: float
+    at_most: float | None = None
+    at_least: float | None = None
+    rounding: ClassVar[float] = 0.0  # of the threshold: being over by less is rounding, not a violation
+
+    @property
+    def holds(self) -> bool:
+        """Is the measured value on the right side of its threshold?"""
+        above = self.at_least is None or self.measured >= self.at_least - self._slack(self.at_least)
+        below = self.at_most is None or self.measured <= self.at_most + self._slack(self.at_most)
+        return bool(above and below)
+
+    def _slack(self, threshold: float) -> float:
+        return self.rounding and self.rounding * abs(threshold)
+
+    @property
+    def threshold(self) -> str:
+        """The threshold in words."""
+        parts = []
+        if self.at_least is not None:
+            parts.append(f"at least {self.at_least:.4g}")
+        if self.at_most is not None:
+            parts.append(f"at most {self.at_most:.4g}")
+        return " and ".join(parts)
+
+    @property
+    def looseness(self) -> float:
+        """How many times the measured value could grow (or shrink) before it meets the nearest threshold.
+
+        1 where the threshold is met exactly, below 1 where it is broken, ∞ where no factor reaches it
+        (measured 0 under a positive threshold, or an infinite threshold).
+        """
+        room = []
+        if self.at_most is not None:
+            room.append(_ratio(self.at_most, self.measured))
+        if self.at_least is not None:
+            room.append(_ratio(self.measured, self.at_least))
+        return min(room, default=math.inf)
+
+    def summary(self) -> str:
+        """The verdict in a line."""
+        return f"{'holds' if self.holds else 'FAILS'}  {self.text}: {self.measured:.4g} ({self.threshold})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Text, measured value, threshold and verdict."""
+        return {
+            "text": self.text,
+            "measured": float(self.measured),
+            "at_least": self.at_least,
+            "at_most": self.at_most,
+            "threshold": self.threshold,
+            "verdict": "holds" if self.holds else "fails",
+        }
+
+
+def _ratio(larger: float, smaller: float) -> float:
+    """larger/smaller, read as the room in the claim smaller ≤ larger whatever their signs."""
+    if larger == smaller:
+        return 1.0
+    if min(larger, smaller) > 0:
+        return larger / smaller
+    if max(larger, smaller) < 0:
+        return smaller / larger
+    if math.isnan(larger) or math.isnan(smaller):
+        return math.nan
+    return math.inf if larger > smaller else 0.0
+
+
+@dataclass(frozen=True)
+class Claim(Measured):
+    """A sentence of a paper, the number that decides it, and its threshold."""
+
+    @property
+    def holds(self) -> bool:
+        """Is the measured value on the right side of its threshold? (NaN and infinity never are.)"""
+        return super().holds and math.isfinite(self.measured)
+
+
+@dataclass(frozen=True)
+class Bound(Measured):
+    """A conclusion of a theorem: at_least ≤ measured ≤ at_most, up to rounding (1e-9 of the bound)."""
+
+    rounding: ClassVar[float] = 1e-9
+
+    def to_dict(self) -> dict[str, Any]:
+        """Text, measured value, bounds and verdict; JSON has no ∞ and no NaN: None stands for both."""
+        numbers = {"measured": self.measured, "at_most": self.at_most, "at_least": self.at_least}
+        finite = {name: _finite(value) for name, value in numbers.items()}
+        return {"text": self.text, **finite, "holds": self.holds, "looseness": _finite(self.looseness)}
+
+
+def _finite(value: float | None) -> float | None:
+    """The number, or None where it has no place in JSON."""
+    return value if value is not None and math.isfinite(value) else None
