@@ -10,7 +10,6 @@ import xarray as xr
 
 import tacit
 from tacit.data import Float
-from tacit.errors import NoPotentialError
 from tacit.figures import MUTED, side_by_side
 from tacit.papers.azulay2021.neurons import far_from_kernel, to_ends
 from tacit.papers.azulay2021.training import Regression, draw_problem, exponent, follow
@@ -130,7 +129,7 @@ def _compare(
         model = tacit.Neuron.from_scale(scale, shape, direction, sign, rho)
         try:
             expected = tacit.limit(model, problem.X, problem.y).predictor
-        except NoPotentialError:
+        except tacit.NoPotentialError:
             continue
         found, reached = follow(model, problem)
         difference = float(np.linalg.norm(found - expected) / np.linalg.norm(expected))

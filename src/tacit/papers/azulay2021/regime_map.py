@@ -9,7 +9,6 @@ import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.errors import NotConvergedError
 from tacit.figures import level_line
 from tacit.papers.measures import largest_fall, least
 from tacit.papers.moroshko2020.data import LABELS, SAME_SUPPORT
@@ -51,7 +50,7 @@ class RegimeMap:
                 model = tacit.UntiedDiagonal(scale=scale[i], shape=1 - gap[j])
                 flow = tacit.flow(model, SAME_SUPPORT, LABELS, loss="exp", at=accuracies)
                 if not flow.converged:
-                    raise NotConvergedError(f"the flow of {model!r} stopped early: {flow.reason}")
+                    raise tacit.NotConvergedError(f"the flow of {model!r} stopped early: {flow.reason}")
                 norms = _l1(flow.predictor[-len(accuracies) :]) / flow.margin[-len(accuracies) :]
                 share[:, j, i] = (norms - ends[0]) / (ends[1] - ends[0])
                 root[j, i] = model.predictor_scale

@@ -10,7 +10,6 @@ from scipy.integrate import solve_ivp
 
 import tacit
 from tacit.data import Float
-from tacit.errors import NotConvergedError
 from tacit.papers.measures import slope
 
 RESIDUAL = 1e-10  # ‖Xw − y‖/‖y‖ at which training ends
@@ -87,6 +86,6 @@ def train_layers(inner: Float, outer: Float, problem: Regression) -> tuple[Float
     tolerances = {"rtol": 1e-12, "atol": 1e-14 * np.abs(start).max()}
     run = solve_ivp(rate, (0, _HORIZON), start, method="DOP853", events=excess, **tolerances)
     if run.status != 1:
-        raise NotConvergedError(f"the network did not fit its data within a time of {_HORIZON:g}")
+        raise tacit.NotConvergedError(f"the network did not fit its data within a time of {_HORIZON:g}")
     layers = run.y[:, -1].reshape(shape)
     return layers[:-1], layers[-1]

@@ -10,7 +10,6 @@ import numpy as np
 
 import tacit
 from tacit.data import Float
-from tacit.errors import NotConvergedError
 from tacit.potentials import Quadratic
 
 AVERAGED = tacit.losses.Square("mean")  # the loss of Section 4, ‖Y − XUVᵀ‖²/n
@@ -63,7 +62,7 @@ def follow(model: Any, problem: Regression, at: Any, rtol: float) -> Any:
     """Gradient flow on the averaged loss, at these accuracies; an error if it does not get there."""
     trajectory = tacit.flow(model, problem.X, problem.y, loss=AVERAGED, at=at, rtol=rtol)
     if not trajectory.converged:
-        raise NotConvergedError(f"the flow of {model!r} stopped early: {trajectory.reason}")
+        raise tacit.NotConvergedError(f"the flow of {model!r} stopped early: {trajectory.reason}")
     return trajectory
 
 

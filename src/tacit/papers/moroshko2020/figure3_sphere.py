@@ -15,7 +15,15 @@ from tacit.papers.measures import least, ratio
 from tacit.papers.moroshko2020 import data as samples
 from tacit.papers.moroshko2020.claims import common_claims
 from tacit.papers.moroshko2020.drawing import L1, colour_of, label_at, power_of_ten
-from tacit.papers.moroshko2020.trajectories import ONE_SUPPORT, Setting, azimuth_pitch, flow, scene, unit
+from tacit.papers.moroshko2020.trajectories import (
+    ONE_SUPPORT,
+    Setting,
+    azimuth_pitch,
+    flow,
+    margins,
+    traces,
+    unit,
+)
 from tacit.papers.registry import Claim, figure
 
 VIEW = np.radians([66.0, 28.0])  # azimuth and pitch from which the sphere is seen
@@ -72,16 +80,24 @@ class SeparatingDirections:
         self, scales: list[float], instants: int, *, seed: int, progress: Callable[..., Any]
     ) -> xr.Dataset:
         """The trajectories of Figure 3b, and the outlines of what separates the data and of that figure."""
-        seen = scene(ONE_SUPPORT, scales, instants, 0, progress)
+        seen = traces(ONE_SUPPORT, scales, instants, (), progress)
+        ends = margins(ONE_SUPPORT)
         grey = corners(ONE_SUPPORT.rows)
-        box = np.array([_range(angle) for angle in azimuth_pitch(seen.flow)])
+        box = np.array([_range(angle) for angle in azimuth_pitch(seen["flow"][1])])
         front = np.vstack([ONE_SUPPORT.rows, direction(*VIEW)])
         other, _ = flow(OTHER, 0.001, np.geomspace(1e-9, 10, instants))
-        return seen[["flow", "accuracy", "reached", "start", "l2", "l1", "rows"]].assign(
-            visible=(("boundary", "feature"), outline(corners(front))),
-            separating=((), area(grey)),
-            plane=(("axis", "side"), box + _SPARE * np.diff(box) * [-1, 1]),
-            other_margin=(("step",), (other @ OTHER.rows.T).min(axis=1)),
+        return xr.Dataset(
+            {
+                **seen,
+                "l2": ends["l2"],
+                "l1": ends["l1"],
+                "visible": (("boundary", "feature"), outline(corners(front))),
+                "separating": ((), area(grey)),
+                "plane": (("axis", "side"), box + _SPARE * np.diff(box) * [-1, 1]),
+                "other_margin": (("step",), (other @ OTHER.rows.T).min(axis=1)),
+            },
+            coords={"scale": scales},
+            attrs={"depth": ONE_SUPPORT.depth},
         )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:

@@ -126,6 +126,26 @@ def sweeping(setting: Setting, mu: Any) -> Any:
     return tacit.sweeping_path(setting.rows, samples.LABELS, mu, depth=setting.depth)
 
 
+def traces(
+    setting: Setting, scales: list[float], instants: int, changes: Any, progress: Callable[..., Any]
+) -> dict[str, Any]:
+    """Flows of these scales, as unit directions, and what they set out from.
+
+    changes: values of μ = α^D/γ̃ at which all are to be seen, since paths beside them have kinks there.
+    """
+    runs = [
+        trace(setting, s, _ends(setting, s), s**setting.depth / np.asarray(changes), instants)
+        for s in progress(scales, "flows")
+    ]
+    return {
+        "flow": (("scale", "instant", "feature"), np.array([flow for _, flow, _ in runs])),
+        "accuracy": (("scale", "instant"), np.array([accuracy for accuracy, _, _ in runs])),
+        "reached": (("run",), np.array([reached for _, _, reached in runs], dtype=int)),
+        "start": (("feature",), unit(setting.rows.mean(axis=0))),
+        "rows": (("sample", "feature"), setting.rows),
+    }
+
+
 def scene(
     setting: Setting, scales: list[float], instants: int, crossings: int, progress: Callable[..., Any]
 ) -> xr.Dataset:
@@ -134,26 +154,19 @@ def scene(
     flow: for each scale at each instant, with its distances to the Q_μ path and to the flow at infinite scale
     at the same μ = α^D/γ̃. crossing: where flows of many scales are when γ̃ = α^D/μ, for the marked μ.
     """
-    size = np.array(scales)[:, None] ** setting.depth
     paths = _paths(setting, instants)
     changes = np.concatenate([paths[name][1] for name in ("kink_mu", "event_mu")])
-    runs = [
-        trace(setting, s, _ends(setting, s), s**setting.depth / changes, instants)
-        for s in progress(scales, "flows")
-    ]
-    accuracy, flows = (np.array([run[k] for run in runs]) for k in range(2))
+    seen = traces(setting, scales, instants, changes, progress)
+    flows, accuracy, reached = (seen[name][1] for name in ("flow", "accuracy", "reached"))
     many, ends, met = _crossings(setting, scales, crossings, progress)
-    same = (size / accuracy).ravel()
+    same = (np.array(scales)[:, None] ** setting.depth / accuracy).ravel()
     return xr.Dataset(
         {
-            "flow": (("scale", "instant", "feature"), flows),
-            "accuracy": (("scale", "instant"), accuracy),
+            **seen,
             "off_path": (("scale", "instant"), apart(flows, _at(q_path(setting, same), flows))),
             "off_sweeping": (("scale", "instant"), apart(flows, _at(sweeping(setting, same), flows))),
             "crossing": (("cross_scale", "marked_mu", "feature"), ends),
-            "reached": (("run",), np.array([*(run[-1] for run in runs), *met], dtype=int)),
-            "start": (("feature",), unit(setting.rows.mean(axis=0))),
-            "rows": (("sample", "feature"), setting.rows),
+            "reached": (("run",), np.array([*reached, *met], dtype=int)),
             **paths,
             **margins(setting),
         },

@@ -12,12 +12,10 @@ from mpmath import mp
 from scipy.integrate import solve_ivp
 
 import tacit
-from tacit.papers import azulay2021_limits as limits
-from tacit.papers import azulay2021_networks as networks
-from tacit.papers import azulay2021_neuron as neuron
-from tacit.papers import azulay2021_training as training
-from tacit.papers import azulay2021_warp as warped
-from tacit.papers.registry import figures, reproduce
+from tacit.papers import figures, reproduce
+from tacit.papers.azulay2021 import figure7_2_neuron as neuron
+from tacit.papers.azulay2021 import neurons, proposition1, theorem3, training
+from tacit.papers.azulay2021 import warp as warped
 from tacit.potentials import NeuronPotential, Quadratic
 
 KEYS = ["fig7.2", "neuron-limits", "proposition1", "theorem3", "warp"]
@@ -85,7 +83,7 @@ def test_contours_are_those_of_theorem_2_in_many_digits(made):
 def test_B_is_the_inverse_of_the_tangent_metric(alpha, s):
     model = tacit.Neuron.from_scale(alpha, s, [0.6, 0.8])
     metric = model.output**2 * np.eye(2) + np.outer(model.weights, model.weights)
-    B = limits.kernel_metric(s, np.array([0.6, 0.8]))
+    B = neurons.kernel_metric(s, np.array([0.6, 0.8]))
     np.testing.assert_allclose(model.output**2 * np.linalg.inv(metric), B, rtol=1e-12)
     np.testing.assert_allclose(neuron.curvature(alpha, s), 1.5 * abs(model.output) * np.linalg.inv(metric))
 
@@ -95,9 +93,9 @@ def test_distances_are_to_the_ends_of_independent_formulas(seed):
     problem, rng = draw(seed)
     model = tacit.Neuron.from_scale(0.7, 0.3, unit(rng, 4))
     kernel = oracles.kernel_end(model.output, model.weights, problem.X, problem.y)
-    np.testing.assert_allclose(limits.kernel_end(model, problem), kernel, rtol=1e-10)
+    np.testing.assert_allclose(neurons.kernel_end(model, problem), kernel, rtol=1e-10)
     end = oracles.neuron_end(model.output, model.weights, problem.X, problem.y)
-    to_least, to_kernel = limits.to_ends(model, problem, end)
+    to_least, to_kernel = neurons.to_ends(model, problem, end)
     assert to_least == pytest.approx(np.linalg.norm(end - np.linalg.pinv(problem.X) @ problem.y))
     way = np.linalg.norm(end - model.output * model.weights)
     assert to_kernel == pytest.approx(np.linalg.norm(end - kernel) / way)
@@ -119,8 +117,8 @@ def test_large_neurons_stay_away_from_the_kernel_end_unless_the_data_do_not_see_
         return np.linalg.norm(end - kernel) / np.linalg.norm(end - model.output * model.weights)
 
     seen = np.sqrt(1 - hidden @ hidden)
-    assert distance(u) == pytest.approx(limits.far_from_kernel(s, seen), rel=1e-5)
-    assert limits.far_from_kernel(s, seen) > 1e-4
+    assert distance(u) == pytest.approx(neurons.far_from_kernel(s, seen), rel=1e-5)
+    assert neurons.far_from_kernel(s, seen) > 1e-4
     assert distance(hidden) < 1e-6
 
 
@@ -153,11 +151,11 @@ def test_training_that_does_not_end_says_so(monkeypatch):
 def test_networks_are_balanced_or_tipped_as_asked():
     rng = np.random.default_rng(0)
     theta = rng.standard_normal(5)
-    inner, outer = networks.balanced(theta, 9, rng)
+    inner, outer = proposition1.balanced(theta, 9, rng)
     np.testing.assert_allclose(inner.T @ inner, np.outer(outer, outer), atol=1e-12)
     np.testing.assert_allclose(inner @ outer, theta)
     assert (outer > 0).any() and (outer < 0).any()
-    tipped = networks.tipped(inner, outer, 0.5, rng)
+    tipped = proposition1.tipped(inner, outer, 0.5, rng)
     np.testing.assert_allclose(tipped @ outer, theta)
     assert np.linalg.norm(tipped - inner) == pytest.approx(0.5 * np.linalg.norm(inner))
 
@@ -170,7 +168,7 @@ def test_the_distance_of_small_networks_is_known_to_first_order(width):
     for size in (1e-3, 1e-4):
         run = oracles.network_flow(size * inner, size * outer[None], problem.X, problem.y)
         found = np.linalg.norm(run.predictor[:, 0] - problem.smallest)
-        ratios.append(found / (size * networks.first_order(problem, inner, outer)) - 1)
+        ratios.append(found / (size * theorem3.first_order(problem, inner, outer)) - 1)
     assert abs(ratios[1]) < 1e-2
     assert abs(ratios[1]) < 0.2 * abs(ratios[0])
 

@@ -19,7 +19,8 @@ from scipy.special import erfc
 
 import tacit
 from tacit.limits.wide import distance_bound
-from tacit.theorems import check, min2021, min2021_width
+from tacit.theorems import check
+from tacit.theorems.min2021 import network, theorem2
 
 
 def dense(model, X):
@@ -93,16 +94,16 @@ class TestImbalance:
     def test_spectrum_and_level_are_those_of_the_whole_matrix(self, seed):
         model, X, _ = problem(seed)
         rank, (outputs, width) = np.linalg.matrix_rank(X), model.outer.shape
-        found = min2021.imbalance(model, X)
+        found = network.imbalance(model, X)
         assert len(found) == min(width, rank + outputs)
         whole = np.sort(np.linalg.eigvalsh(dense(model, X).imbalance))[::-1]
         padded = np.sort(np.append(found, np.zeros(width - len(found))))[::-1]
         size = np.linalg.norm(model.inner) ** 2 + np.linalg.norm(model.outer) ** 2
         np.testing.assert_allclose(padded, whole, atol=1e-13 * size)
-        level = min2021.imbalance_level(model, X)
+        level = network.imbalance_level(model, X)
         assert level == pytest.approx(dense_level(model, X), abs=1e-12 * size)
         smallest = np.linalg.svd(X, compute_uv=False)[rank - 1]
-        assert min2021.guaranteed_rate(model, X) == pytest.approx(2 * smallest**2 * level, rel=1e-9)
+        assert network.guaranteed_rate(model, X) == pytest.approx(2 * smallest**2 * level, rel=1e-9)
         if width >= rank + outputs:  # "Moreover" of Theorem 1
             assert level == pytest.approx(whole[rank - 1] - whole[width - outputs], abs=1e-12 * size)
 
@@ -111,7 +112,7 @@ class TestImbalance:
         X = np.random.default_rng(0).standard_normal((10, 30))
         tracemalloc.start()
         try:
-            found = min2021.imbalance(model, X)
+            found = network.imbalance(model, X)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -121,16 +122,16 @@ class TestImbalance:
     def test_special_starts(self):
         X = np.random.default_rng(1).standard_normal((4, 7))
         balanced = tacit.LinearNetwork.balanced(np.arange(1.0, 8.0), X, 9)
-        assert min2021.imbalance_level(balanced, X) == min2021.guaranteed_rate(balanced, X) == 0
+        assert network.imbalance_level(balanced, X) == network.guaranteed_rate(balanced, X) == 0
         orthogonal = tacit.LinearNetwork.orthogonal(X, 20, outputs=2)
-        assert min2021.imbalance_level(orthogonal, X) == pytest.approx(2, rel=1e-12)
+        assert network.imbalance_level(orthogonal, X) == pytest.approx(2, rel=1e-12)
 
     def test_no_number_of_samples_divides_the_rate(self):
         """Three copies of every sample triple Σ_x, and the flow runs three times as fast."""
         model, X, Y = problem(3)
         thrice, again = np.vstack([X] * 3), np.vstack([Y] * 3)
-        rate = min2021.guaranteed_rate(model, X)
-        assert min2021.guaranteed_rate(model, thrice) == pytest.approx(3 * rate, rel=1e-9)
+        rate = network.guaranteed_rate(model, X)
+        assert network.guaranteed_rate(model, thrice) == pytest.approx(3 * rate, rel=1e-9)
         one, three = raw_flow(model, X, Y, 8.0), raw_flow(model, thrice, again, 8.0)
         assert one.time[-1] == pytest.approx(3 * three.time[-1], rel=1e-7)
 
@@ -147,7 +148,7 @@ class TestImbalance:
         )
         assert raw_flow(model, X, y, fall).time[-1] == pytest.approx(2 / 5 * step * steps, rel=1e-2)
 
-    @pytest.mark.parametrize("ask", [min2021.imbalance, min2021.imbalance_level, min2021.guaranteed_rate])
+    @pytest.mark.parametrize("ask", [network.imbalance, network.imbalance_level, network.guaranteed_rate])
     def test_other_models_and_empty_data_are_refused(self, ask):
         with pytest.raises(tacit.InputError, match="LinearNetwork"):
             ask(tacit.Neuron(1.0, np.ones(3)), np.ones((2, 3)))
@@ -165,7 +166,7 @@ class TestTheorem1:
         assert sum(len(X) > r for (_, X, _), r in zip(cases, ranks, strict=True)) >= 12
         assert sum(h < m + r for h, m, r in zip(widths, outputs, ranks, strict=True)) >= 5
         assert any(h < r for h, r in zip(widths, ranks, strict=True))
-        assert sum(min2021.imbalance_level(model, X) > 0 for model, X, _ in cases) >= 16
+        assert sum(network.imbalance_level(model, X) > 0 for model, X, _ in cases) >= 16
 
     @pytest.mark.parametrize("seed", SEEDS)
     def test_the_loss_falls_at_least_as_promised(self, seed):
@@ -174,7 +175,7 @@ class TestTheorem1:
         assert verdict.holds is True
         share, *rate = verdict.bounds
         assert 0 <= share.measured <= 1 + 1e-9
-        promised = pytest.approx(min2021.guaranteed_rate(model, X), rel=1e-5)
+        promised = pytest.approx(network.guaranteed_rate(model, X), rel=1e-5)
         assert all(bound.at_least == promised for bound in rate)
         assert json.loads(json.dumps(verdict.to_dict(), allow_nan=False))["holds"] is True
 
@@ -268,7 +269,7 @@ class TestProposition1:
         np.testing.assert_array_equal(X @ other, Y)
         assert np.linalg.norm(other, 2) == np.linalg.norm(least, 2) == 1
         assert np.linalg.norm(other) > 1.1 * np.linalg.norm(least)
-        found = min2021.split(tacit.LinearNetwork.gaussian(3, 4, 2), X, Y).solution
+        found = network.split(tacit.LinearNetwork.gaussian(3, 4, 2), X, Y).solution
         np.testing.assert_allclose(found, least, atol=1e-15)
 
 
@@ -370,7 +371,7 @@ class TestWideNetworks:
             np.random.default_rng(0).standard_normal((3, 5)),
             math.sqrt(6) + math.sqrt(2 * math.log(20 / 3)),
         )
-        assert min2021_width.lemma1_width(5, 1, 0.3) == pytest.approx(16 * spread**2)
+        assert theorem2.lemma1_width(5, 1, 0.3) == pytest.approx(16 * spread**2)
         width = math.ceil(16 * spread**2)
         for alpha in (0.3, 0.5):
             unit = 2 * spread / width ** (2 * alpha - 0.5)
@@ -405,7 +406,7 @@ class TestWideNetworks:
         beyond = erfc((2 + 8) / math.sqrt(2))  # P(|g| > √1 + √1 + t)
         assert 2 * math.exp(-(8**2)) < beyond < 2 * math.exp(-(8**2) / 2)
         for delta in np.geomspace(1e-30, 0.99, 200):
-            tau = min2021_width.tail(delta)
+            tau = theorem2.tail(delta)
             assert 2 * math.exp(-(tau**2) / 2) == pytest.approx(delta, rel=1e-9)
             assert (tau > math.log(2 / delta) / 2) == (delta > 2 * math.exp(-8))
         assert (
@@ -430,7 +431,7 @@ class TestWideNetworks:
         X, y = isotropic(2, 4), np.array([0.8, -0.6])
         spread, width = math.sqrt(5) + math.sqrt(2 * math.log(4)), 260
         model = tacit.LinearNetwork.gaussian(4, width, seed=3)
-        needed = min2021_width.theorem2_log_width(model, X, delta=0.5)
+        needed = theorem2.theorem2_log_width(model, X, delta=0.5)
         assert needed == pytest.approx(math.log(16 * spread**2))
         verdict = check("min2021/theorem2", model, X, y, delta=0.5)
         stated, proved = verdict.bounds
@@ -459,7 +460,7 @@ class TestWideNetworks:
         """λ₁/λ_r³, as printed, does; and the λ₁ of Σ^{1/2}U₁Vᵀ is what the error at the start has."""
         X = np.random.default_rng(4).standard_normal((3, 6))
         model = tacit.LinearNetwork.gaussian(6, 5, 2)
-        widths = [min2021_width.theorem2_log_width(model, unit * X, alpha=0.4) for unit in (1e-3, 1.0, 1e3)]
+        widths = [theorem2.theorem2_log_width(model, unit * X, alpha=0.4) for unit in (1e-3, 1.0, 1e3)]
         s = np.linalg.svd(X, compute_uv=False)
         spread = math.sqrt(8) + math.sqrt(2 * math.log(20))
         expected = math.log(8 * (s[0] / s[-1]) ** 4 * spread**2) / 0.6
@@ -468,7 +469,7 @@ class TestWideNetworks:
     def test_the_error_at_the_start_grows_with_the_data(self):
         """Appendix E prints ‖E(0)‖ ≤ ‖Y‖ + λ_r^{−1/2}‖U₁Vᵀ‖; it is λ₁^{1/2}."""
         X, Y, model = 10 * np.eye(2, 3), np.zeros((2, 1)), tacit.LinearNetwork.gaussian(3, 4, seed=0)
-        error = np.linalg.norm(min2021.split(model, X, Y).error)
+        error = np.linalg.norm(network.split(model, X, Y).error)
         product = np.linalg.norm(dense(model, X).U1 @ model.outer.T)
         assert error == pytest.approx(np.linalg.norm(X @ model.predictor()))
         assert error > 50 * product / 10 and error <= 10 * product * (1 + 1e-12)

@@ -8,8 +8,8 @@ from figure_claims import judged
 from scipy.integrate import solve_ivp
 
 import tacit
-from tacit.papers import min2021, min2021_rates, min2021_training
-from tacit.papers.registry import _FIGURES
+from tacit.papers import figures
+from tacit.papers.min2021 import figure3_descent, imbalance, training, widths
 
 SMALL = {
     "fig1": {"samples": 20, "features": 80, "widths": [100, 250, 700, 2000], "runs": 6},
@@ -26,12 +26,17 @@ TINY = {
 REAL = tacit.flow
 
 
+def entry_of(name):
+    (entry,) = figures(f"min2021/{name}")
+    return entry
+
+
 def data_of(name, sizes, seed=0):
-    return judged(_FIGURES[f"min2021/{name}"], seed, sizes[name]).data
+    return judged(entry_of(name), seed, sizes[name]).data
 
 
 def claims_of(name, sizes, seed=0):
-    return judged(_FIGURES[f"min2021/{name}"], seed, sizes[name]).claims
+    return judged(entry_of(name), seed, sizes[name]).claims
 
 
 def failing(claims):
@@ -101,17 +106,17 @@ def dense_level(model, X):
 
 
 def test_the_four_figures_are_registered_at_the_sizes_of_the_paper():
-    keys = sorted(key for key in _FIGURES if key.startswith("min2021/"))
-    assert keys == [f"min2021/fig{number}" for number in (1, 2, 3, 4)]
-    for key in keys:
-        paper = _FIGURES[key].presets["paper"]
+    entries = figures("min2021")
+    assert [entry.key for entry in entries] == [f"min2021/fig{number}" for number in (1, 2, 3, 4)]
+    for entry in entries:
+        paper = entry.presets["paper"]
         assert (paper["features"], paper["samples"]) == (400, 100)
         if "widths" in paper:
             assert (min(paper["widths"]), max(paper["widths"]), paper["runs"]) == (500, 10_000, 5)
         else:
             assert paper["width"] == 500
-    assert (min2021.STEP, min2021.STOP, min2021_rates.STEP) == (5e-3, 1e-8, 5e-4)
-    assert list(min2021_rates.CASES.values()) == [(0.1, 0.1), (0.5, 0.02), (0.05, 0.2)]
+    assert (widths.STEP, widths.STOP, figure3_descent.STEP) == (5e-3, 1e-8, 5e-4)
+    assert list(imbalance.CASES.values()) == [(0.1, 0.1), (0.5, 0.02), (0.05, 0.2)]
 
 
 @pytest.mark.parametrize(("name", "seed"), [("fig1", 5), ("fig2", 5), ("fig3", 5)])
@@ -128,14 +133,14 @@ def test_a_seed_decides_everything_and_may_be_any_number(name):
 
 def test_inputs_of_appendix_a1_are_white_and_those_of_a2_have_variance_1_over_d():
     rng = np.random.default_rng(3)
-    white = min2021_training.white_inputs(30, 90, rng)
+    white = training.white_inputs(30, 90, rng)
     np.testing.assert_allclose(white.X @ white.X.T, np.eye(30), atol=1e-13)
-    gaussian = min2021_training.gaussian_inputs(300, 400, rng)
+    gaussian = training.gaussian_inputs(300, 400, rng)
     assert 400 * gaussian.X.var() == pytest.approx(1, rel=0.02)
 
 
 def test_responses_are_linear_with_noise_of_a_hundredth():
-    problem = min2021_training.gaussian_inputs(20_000, 50, np.random.default_rng(4))
+    problem = training.gaussian_inputs(20_000, 50, np.random.default_rng(4))
     truth, (residual,), *_ = np.linalg.lstsq(problem.X, problem.y, rcond=None)
     assert np.sqrt(residual / 20_000) == pytest.approx(0.01, rel=0.03)
     assert 50 * truth.var() == pytest.approx(1, rel=0.5)
@@ -144,13 +149,13 @@ def test_responses_are_linear_with_noise_of_a_hundredth():
 @pytest.mark.parametrize("start", ["narrow", "wide", "balanced"])
 def test_descent_of_few_units_is_descent_of_all_of_them(start):
     rng = np.random.default_rng(5)
-    problem = min2021_training.gaussian_inputs(5, 11, rng)
+    problem = training.gaussian_inputs(5, 11, rng)
     model = {
         "narrow": tacit.LinearNetwork.gaussian(11, 3, seed=1),
         "wide": tacit.LinearNetwork.gaussian(11, 40, seed=2),
         "balanced": tacit.LinearNetwork.balanced(rng.standard_normal(11), problem.X, 40, seed=3),
     }[start]
-    found = min2021_training.descend(model, problem, step=0.3, loss=0.0, most=60)
+    found = training.descend(model, problem, step=0.3, loss=0.0, most=60)
     losses, U, V = plain_descent(model, problem.X, problem.y, 0.3, 60)
     assert found.iterations == 60
     np.testing.assert_allclose(np.exp(-found.accuracy), losses, rtol=1e-10)
@@ -159,13 +164,13 @@ def test_descent_of_few_units_is_descent_of_all_of_them(start):
 
 
 def test_descent_ends_with_the_first_iterate_below_the_loss():
-    problem = min2021_training.gaussian_inputs(5, 11, np.random.default_rng(6))
+    problem = training.gaussian_inputs(5, 11, np.random.default_rng(6))
     model = tacit.LinearNetwork.gaussian(11, 20, seed=1)
     losses, _, _ = plain_descent(model, problem.X, problem.y, 0.3, 400)
     goal = losses[60] * 1.0001
-    found = min2021_training.descend(model, problem, step=0.3, loss=goal, most=10_000)
+    found = training.descend(model, problem, step=0.3, loss=goal, most=10_000)
     assert found.iterations == np.flatnonzero(losses < goal)[0]
-    already = min2021_training.descend(model, problem, step=0.3, loss=2 * losses[0], most=10)
+    already = training.descend(model, problem, step=0.3, loss=2 * losses[0], most=10)
     assert already.iterations == 0
 
 
@@ -204,13 +209,13 @@ def test_figure_4_runs_descent_from_the_starts_of_the_flows(watched):
 
 def test_the_limit_of_wide_networks_is_exact_where_hidden_weights_are_orthonormal():
     """Infinite width makes the rows of U₁ and V orthonormal; `orthogonal` does so at any width."""
-    problem = min2021_training.gaussian_inputs(4, 9, np.random.default_rng(7))
+    problem = training.gaussian_inputs(4, 9, np.random.default_rng(7))
     y = 3 * problem.y / np.linalg.norm(problem.y)  # far to go, so that V grows by much
     model = tacit.LinearNetwork.orthogonal(problem.X, 12, seed=1)
     _, _, V = raw_flow(model, problem.X, y, 1e-20)
     growth = np.linalg.norm(V) / np.linalg.norm(model.outer)
     assert growth > 1.3
-    wide = min2021._wide(replace(problem, y=y), [100, 400])
+    wide = widths._wide(replace(problem, y=y), [100, 400])
     np.testing.assert_allclose(wide["wide_initial"][1], np.sqrt(5 / np.array([100, 400])))
     np.testing.assert_allclose(wide["wide_final"][1] / wide["wide_initial"][1], growth, rtol=1e-8)
 
@@ -218,7 +223,7 @@ def test_the_limit_of_wide_networks_is_exact_where_hidden_weights_are_orthonorma
 def test_figure_2_has_the_times_of_the_raw_flow_and_the_rates_of_dense_eigenvalues(watched):
     data = data_of("fig2", TINY)
     first = watched[0][0].predictor()
-    for (model, X, y, at), name in zip(watched, [*min2021_rates.CASES, "balanced"], strict=True):
+    for (model, X, y, at), name in zip(watched, [*imbalance.CASES, "balanced"], strict=True):
         np.testing.assert_allclose(model.predictor(), first, atol=1e-14)
         level = dense_level(model, X)
         assert float(data.level.sel(start=name)) == pytest.approx(level, abs=1e-12)
@@ -235,7 +240,7 @@ def test_figure_2_has_the_times_of_the_raw_flow_and_the_rates_of_dense_eigenvalu
 def test_the_cases_are_one_draw_at_the_deviations_of_the_paper(watched):
     data_of("fig2", SMALL)
     models = [model for model, *_ in watched[:3]]
-    for model, (inner, outer) in zip(models, min2021_rates.CASES.values(), strict=True):
+    for model, (inner, outer) in zip(models, imbalance.CASES.values(), strict=True):
         assert model.inner.std() == pytest.approx(inner, rel=0.05)
         assert model.outer.std() == pytest.approx(outer, rel=0.25)
         np.testing.assert_allclose(model.inner / inner, models[0].inner / 0.1, rtol=1e-12)
@@ -243,7 +248,7 @@ def test_the_cases_are_one_draw_at_the_deviations_of_the_paper(watched):
 
 def test_figure_3_is_plain_descent_beside_the_flow(watched):
     data = data_of("fig3", TINY)
-    for (model, X, y, _), name in zip(watched, [*min2021_rates.CASES, "balanced"], strict=True):
+    for (model, X, y, _), name in zip(watched, [*imbalance.CASES, "balanced"], strict=True):
         run = data.sel(start=name)
         iteration = run.iteration.values.astype(int)
         losses, _, _ = plain_descent(model, X, y, 5e-4, 300)

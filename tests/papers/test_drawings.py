@@ -10,7 +10,8 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 
-from tacit.papers import azulay2021_limits, azulay2021_warp, figures
+from tacit.papers import figures
+from tacit.papers.azulay2021 import neuron_limits, warp
 
 PLANES, NORMS = ("3a", "3b", "3c", "3d", "4a", "4b"), ("7", "8a", "8b", "8c")
 MARKED = {"3b": 5, "3c": 5, "3d": 4, "4a": 3, "4b": 3}  # values of μ
@@ -158,7 +159,7 @@ def test_neurons_with_the_same_difference_are_seen_side_by_side():
     scales, shapes, slopes = np.meshgrid([0.01, 10.0], [-0.3, 0.9], [1.0, 0.1])
     columns = {"scale": scales, "shape": shapes, "slope": slopes, "difference": np.full(8, 2e-10)}
     axes = Figure(figsize=(3.8, 2.8)).subplots()
-    azulay2021_limits._draw_differences(
+    neuron_limits._draw_differences(
         xr.Dataset({name: ("run", np.ravel(column)) for name, column in columns.items()}), axes
     )
     assert hidden(axes) == []
@@ -188,7 +189,7 @@ def test_two_clocks_that_show_the_same_instants_are_both_seen():
             for name, along in same.items()
         }
     )
-    azulay2021_warp._draw_curve(data, axes)
+    warp._draw_curve(data, axes)
     assert hidden(axes) == []
     lines = [line.get_xydata() for line in axes.lines if len(line.get_xdata()) == 2]
     tips = np.array([line[1] for line in lines]).reshape(2, -1, 2)  # of each clock, at the same instants

@@ -15,8 +15,9 @@ from properties import examples
 from scipy.optimize import brentq, linprog, minimize
 
 import tacit
-from tacit.theorems import check, moroshko2020, theorems
-from tacit.theorems import moroshko2020_regimes as regimes
+from tacit.theorems import check, theorems
+from tacit.theorems.moroshko2020 import lemmas, separation
+from tacit.theorems.moroshko2020 import theorems4_6_7 as regimes
 
 ONE = np.array([[0.9, 0.5, -0.2], [1.5, 0.8, 0.1], [1.2, 0.8, 0.2]])
 TWO = np.array([[1, 1.5, -0.5], [1.1, -0.1, 0.1], [-0.5, 1.5, 0.6]])
@@ -117,9 +118,9 @@ class TestSizes:
         for z in points:
             with mp.workdps(450):
                 exact = float(mp.log(h(mpf(z), depth)))
-            assert float(moroshko2020.log_mirror(z, depth)) == pytest.approx(exact, rel=1e-13, abs=1e-13)
+            assert float(separation.log_mirror(z, depth)) == pytest.approx(exact, rel=1e-13, abs=1e-13)
         if depth > 2:
-            assert moroshko2020.log_mirror([1.0, 1.5], depth).tolist() == [math.inf] * 2
+            assert separation.log_mirror([1.0, 1.5], depth).tolist() == [math.inf] * 2
 
     @pytest.mark.parametrize(("depth", "alpha"), [(2, 0.7), (3, 0.9), (4, 1.5)])
     @pytest.mark.parametrize("Z", [TWO, LEAVES], ids=["two", "leaves"])
@@ -164,13 +165,13 @@ class TestSizes:
     @pytest.mark.parametrize(("name", "depth"), [("lemma11", 2), ("lemma13", 3)])
     def test_the_largest_entry_may_stand_in_for_the_sum(self, name, depth, monkeypatch):
         """|Σ rₙxₙᵢ| ≤ maxₙ|xₙᵢ|·‖r‖₁, so that the lemmas hold with N times less, where they can be tight."""
-        plain = moroshko2020.separation
+        plain = separation.separation
 
         def sharper(X, y):
             data = plain(X, y)
-            return moroshko2020.Separation(**(vars(data) | {"spread": float(np.abs(X).max())}))
+            return separation.Separation(**(vars(data) | {"spread": float(np.abs(X).max())}))
 
-        monkeypatch.setattr(moroshko2020, "separation", sharper)
+        monkeypatch.setattr(lemmas, "separation", sharper)
         for Z in (ONE, LEAVES):
             assert ask(name, network(depth, 5.0), Z).holds
         equal = np.full((4, 1), 1.3)
@@ -182,14 +183,14 @@ class TestSizes:
 @pytest.mark.parametrize(("name", "depth"), [("lemma3", 2), ("lemma3", 3), ("lemma11", 2), ("lemma13", 4)])
 def test_a_margin_too_large_by_a_thousandth_is_noticed(name, depth, monkeypatch):
     """Where a lemma is tight no other constant will do."""
-    plain, Z = moroshko2020.separation, np.array([[1.7]])
+    plain, Z = separation.separation, np.array([[1.7]])
     assert ask(name, network(depth, 1e6), Z, until=1.0).holds
 
     def wrong(X, y):
         data = plain(X, y)
-        return moroshko2020.Separation(**(vars(data) | {"margin": 1.001 * data.margin}))
+        return separation.Separation(**(vars(data) | {"margin": 1.001 * data.margin}))
 
-    monkeypatch.setattr(moroshko2020, "separation", wrong)
+    monkeypatch.setattr(lemmas, "separation", wrong)
     assert ask(name, network(depth, 1e6), Z, until=1.0).holds is False
 
 
@@ -264,7 +265,7 @@ class TestTheorem4:
         w, N = shortest(LEAVES), 3
         gamma, spread = 1 / np.linalg.norm(w), np.abs(LEAVES).sum(axis=0).max()
         longest = np.linalg.norm(LEAVES, axis=1).max()
-        data = moroshko2020.separation(LEAVES, np.ones(3))
+        data = separation.separation(LEAVES, np.ones(3))
         for scale, accuracy in [(30.0, 9.0), (1e4, 100.0), (1e5, 400.0), (1e15, 1e4), (1e9, 1e8)]:
             with mp.workdps(60):
                 M, g, c = mpf(scale), mpf(accuracy), mpf(gamma)

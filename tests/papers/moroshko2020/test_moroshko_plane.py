@@ -9,16 +9,11 @@ from figure_claims import failing, judged
 from scipy.optimize import linprog, minimize
 
 import tacit
-from tacit.papers import (
-    figures,
-    moroshko2020_plane,  # noqa: F401  (registers its figures)
-    reproduce,
-)
-from tacit.papers import moroshko2020_data as datasets
-from tacit.papers import moroshko2020_instants as instants
-from tacit.papers import moroshko2020_question as question
-from tacit.papers import moroshko2020_sphere as sphere
-from tacit.papers import moroshko2020_trajectories as trajectories
+from tacit.papers import figures, reproduce
+from tacit.papers.moroshko2020 import data as datasets
+from tacit.papers.moroshko2020 import figure3_sphere as sphere
+from tacit.papers.moroshko2020 import instants, trajectories
+from tacit.papers.moroshko2020 import open_question as question
 
 SHALLOW = {"scales": [0.001, 1.0, 100.0, 1e4], "instants": 30, "crossings": 2}
 SIZES = {  # smaller than the presets

@@ -10,9 +10,9 @@ from margin_oracles import exact_l1, local_minima
 from scipy.optimize import brentq, linprog, minimize
 
 import tacit
-from tacit.papers import moroshko2020, registry
-from tacit.papers.moroshko2020_data import MANY_L1, SAME_SUPPORT, TWO_SUPPORT_VECTORS
-from tacit.papers.moroshko2020_margins import (
+from tacit.papers import figures, moroshko2020
+from tacit.papers.moroshko2020.data import MANY_L1, SAME_SUPPORT, TWO_SUPPORT_VECTORS
+from tacit.papers.moroshko2020.margins import (
     accuracy_needed,
     along,
     best_margin,
@@ -32,7 +32,8 @@ DEPTHS = [2.0, 3.0, 10.0]
 
 
 def figure(key):
-    return registry._FIGURES[key]
+    (entry,) = figures(key)
+    return entry
 
 
 def computed(key, **parameters):
@@ -293,6 +294,6 @@ def test_a_wrong_flow_fails_claims(monkeypatch, name, wrong):
 
 
 def test_these_figures_are_registered_with_the_paper():
-    assert {*KEYS} <= {*registry._FIGURES} and moroshko2020.__doc__
+    assert {*KEYS} <= {entry.key for entry in figures("moroshko2020")} and moroshko2020.__doc__
     for key in KEYS:
         assert f"(Figure {key.removeprefix('moroshko2020/fig')})" in figure(key).caption
