@@ -19,11 +19,13 @@ _NOT_NUMERICAL = {
     "test_data",
     "test_cli_tables",
     "test_inputs",
+    "test_keys",
     "test_labels",
     "test_letters",
     "test_papers",
     "test_path_portrait",
     "test_tables",
+    "test_verdict",
     "test_waiting",
 }
 _WRONG_SOFTWARE = {

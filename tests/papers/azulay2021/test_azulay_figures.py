@@ -1,7 +1,6 @@
 """Figures on neurons and networks of Azulay et al. 2021: their numbers, and claims that can fail."""
 
 from dataclasses import replace
-from functools import cache
 from types import SimpleNamespace
 
 import connected_oracles as oracles
@@ -28,15 +27,9 @@ SMALL = {
 }
 
 
-def entry_of(name, small=True):
+def entry_of(name):
     (entry,) = figures(f"azulay2021/{name}")
-    return replace(entry, presets=dict.fromkeys(("quick", "paper"), SMALL[name])) if small else entry
-
-
-@pytest.fixture(scope="module")
-def made():
-    """Each figure at its quick preset, computed when first asked for and then kept."""
-    return cache(lambda name: judged(entry_of(name, small=False)))
+    return replace(entry, presets=dict.fromkeys(("quick", "paper"), SMALL[name]))
 
 
 def draw(seed, samples=2, features=4):
@@ -57,14 +50,14 @@ def test_claims_hold_of_other_draws_too(name):
 
 
 def test_figure_7_2_draws_the_settings_of_the_paper(made):
-    data = made("fig7.2").data
+    data = made("azulay2021/fig7.2").data
     assert list(zip(data.scale.values, data["shape"].values, strict=True)) == [
         (2, 0), (2, 0.2), (2, 0.8), (0.01, 0.1), (1, 0.1), (2.5, 0.1),
     ]  # fmt: skip
 
 
 def test_contours_are_those_of_theorem_2_in_many_digits(made):
-    data = made("fig7.2").data
+    data = made("azulay2021/fig7.2").data
     for k, (alpha, s) in enumerate(neuron.PANELS):
         delta = 4 * alpha * s / (1 - s**2)
         z = -1.5 * oracles.inner_size(alpha, delta)
@@ -189,7 +182,7 @@ def test_the_warped_flow_is_that_of_the_weights_in_a_faster_clock():
 
 
 def test_the_samples_of_the_two_clocks_make_a_curve_that_bends(made):
-    w = made("warp").data.predictor.values
+    w = made("azulay2021/warp").data.predictor.values
     way = np.diff(w, axis=0)
     assert np.linalg.norm(way, axis=1).sum() > 1.1 * np.linalg.norm(w[-1] - w[0])
 

@@ -154,6 +154,17 @@ def test_what_planes_show_is_sound(name):
         assert trajectories.apart(data.l1, trajectories.unit(best_l1(rows)[0])) < 1e-8
 
 
+def test_figure_3a_computes_nothing_that_it_does_not_show(monkeypatch):
+    """No paths, and no flows to marked values of μ: those drawn, after a look each, and one on other data."""
+    flows, plain = [], tacit.flow
+    monkeypatch.setattr(tacit, "flow", lambda *given, **options: flows.append(1) or plain(*given, **options))
+    for verb in ("margin_path", "sweeping_path"):
+        monkeypatch.setattr(tacit, verb, lambda *given, **options: pytest.fail("no path is shown"))
+    result = judged(entry_of("fig3a"))
+    assert len(flows) == 2 * len(SIZES["fig3a"]["scales"]) + 1
+    assert result.data.reached.values.tolist() == [1, 1] and failing(result) == []
+
+
 REAL = {verb: getattr(tacit, verb) for verb in ("flow", "sweeping_path", "margin_path", "max_margin")}
 
 
