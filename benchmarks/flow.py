@@ -24,7 +24,7 @@ from scipy.integrate import BDF, DOP853, LSODA, Radau
 from scipy.optimize import brentq
 
 import tacit
-from tacit.problems import sparse_regression
+from tacit.data.problems import sparse_regression
 
 Float = NDArray[np.float64]
 Point = tuple[Float, Callable[[], Callable[[float], Float]] | None, float]  # β, β in the last step, clock

@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 
 import tacit
-from tacit.progress import progress
+from tacit.show.progress import progress
 
 Problem = tuple[str, Callable[[], np.ndarray]]
 

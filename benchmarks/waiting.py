@@ -65,7 +65,7 @@ def commands(source: str) -> list[list[str]]:
 
 
 def _has_classes(path: str, target: str | None) -> bool:
-    from tacit.tables import read_table
+    from tacit.data.tables import read_table
 
     return len(set(read_table(path, target).y.tolist())) == 2
 

@@ -237,7 +237,7 @@ def test_networks_without_a_limit_are_refused_with_what_is_known(regression, cap
 
 
 def test_what_takes_minutes_on_large_data_is_asked_by_name_only(classification, monkeypatch, capsys):
-    monkeypatch.setattr("tacit.commands.check._LONG", 9 * 5 - 1)  # of nine numbers
+    monkeypatch.setattr("tacit.cli.check._LONG", 9 * 5 - 1)  # of nine numbers
     assert run("check data.npz --scale 10 --json found.json") == 0
     slow = [f"moroshko2020/theorem{number}" for number in (4, 6, 7)]
     assert f"not asked, for they take minutes on data of this size: {', '.join(slow)}" in folded_back(capsys)

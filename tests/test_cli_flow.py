@@ -147,13 +147,13 @@ def test_an_interrupted_flow_leaves_an_earlier_one_alone(flow, monkeypatch):
     line = "cells.csv --target label --loss exp --until 5 --json run.json --save run.nc --plot run.png"
     assert flow(line)[0] == 0
     before = {name: Path(name).read_bytes() for name in ("run.json", "run.nc", "run.png")}
-    finished = tacit.flows.flow
+    finished = tacit.flow
 
     def interrupted(*arguments, **options):
         run = finished(*arguments, **options)
         raise tacit.Interrupted(replace(run, converged=False, reason="interrupted"))
 
-    monkeypatch.setattr("tacit.flows.flow", interrupted)
+    monkeypatch.setattr("tacit.verbs.flow.flow", interrupted)
     status, _, err = flow(line)
     assert status == 130 and "run.json is kept; what there is goes to run-interrupted.json" in err
     assert {name: Path(name).read_bytes() for name in before} == before

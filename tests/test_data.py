@@ -13,8 +13,8 @@ import pytest
 import xarray as xr
 
 import tacit
-from tacit.outputs import netcdf_file, write_json
-from tacit.tables import read_table
+from tacit.data.tables import read_table
+from tacit.show.outputs import netcdf_file, write_json
 
 NAMES = ("height", "weight", "größe, cm", "x 4")
 FRAME = pd.DataFrame(np.random.default_rng(0).standard_normal((5, 4)) * 1e3, columns=NAMES)

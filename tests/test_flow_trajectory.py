@@ -173,7 +173,7 @@ def test_thousands_of_steps_without_any_gain_are_a_stall(monkeypatch):
 
 
 def test_progress_is_shown_only_at_a_terminal(monkeypatch, capsys):
-    monkeypatch.setattr("tacit.progress._PATIENCE", 0.0)
+    monkeypatch.setattr("tacit.show.progress._PATIENCE", 0.0)
     tacit.flow(tacit.Diagonal(), X, Y)
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)

@@ -12,7 +12,7 @@ import tacit
 from tacit.cli import main
 
 STUBBORN = """
-import signal, sys, threading, time, tacit.commands.limit as command
+import signal, sys, threading, time, tacit.cli.limit as command
 from tacit.cli import main
 signal.signal(signal.SIGINT, {handler})
 def busy(options):
@@ -41,8 +41,8 @@ def data(tmp_path, monkeypatch):
 
 
 COMMANDS = [
-    ("limit data.npz --json out.json", "tacit.limits.limit"),
-    ("path data.npz --mu 1:1e-3:5 --json out.json", "tacit.limits.margin_path"),
+    ("limit data.npz --json out.json", "tacit.verbs.limit.limit"),
+    ("path data.npz --mu 1:1e-3:5 --json out.json", "tacit.verbs.margin_path.margin_path"),
     ("check data.npz --json out.json", "tacit.flow"),
     ("reproduce woodworth2020/fig1a --out out --json out.json", "tacit.limit"),
     ("reproduce moroshko2020/fig3a --out out --json out.json", "tacit.flow"),
@@ -62,7 +62,7 @@ def test_the_files_of_a_figure_change_together_or_not_at_all(tmp_path, monkeypat
     assert main(line) == 0
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
     assert len(before) == 4
-    monkeypatch.setattr("tacit.outputs.json_file", interrupt)
+    monkeypatch.setattr("tacit.show.outputs.json_file", interrupt)
     assert main([*line, "--seed", "1"]) == 130
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit.commands.letters import plain
-from tacit.numbers import shown
-from tacit.report import top_features
+from tacit.cli.letters import plain
+from tacit.data.numbers import shown
+from tacit.show.text import top_features
 
 
 @pytest.mark.parametrize(

@@ -364,7 +364,7 @@ class TestChangeOfSign:
         w = 10 * (hidden - seen) + seen / np.linalg.norm(seen)
         model, y = tacit.Neuron(-1.1, w, slope), 30 * np.sign(X @ w)
         assert model.delta < 0 and above_the_saddle(model, X, y)
-        monkeypatch.setattr("tacit.flows.flow", None)
+        monkeypatch.setattr("tacit.verbs.limit.flow", None)
         assert gap(tacit.limit(model, X, y).predictor, end_of(model, X, y, -1)) < 1e-10
 
     @pytest.mark.parametrize("unit", [1e-100, 1e-30, 1e30, 1e100, 1e180])

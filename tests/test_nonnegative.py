@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from margin_oracles import exact_l2
 from properties import examples
 
-from tacit import nonnegative
-from tacit.nonnegative import nearest_combination, nonnegative_least_squares
+from tacit.numerics import nonnegative
+from tacit.numerics.nonnegative import nearest_combination, nonnegative_least_squares
 
 
 def least_residual(A, b):

@@ -9,8 +9,8 @@ from margin_problems import check, close, separable, solve
 from properties import examples
 
 import tacit
-from tacit import separation
-from tacit.separation import check_separable
+from tacit.numerics import separation
+from tacit.numerics.separation import check_separable
 
 
 def separates(Z):

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import tacit
-from tacit import texts
-from tacit.tables import read_table
+from tacit.data import texts
+from tacit.data.tables import read_table
 
 ROWS = [[1.5, -2.25e-3, 3.0], [4.0, 0.1, -6.125]]
 

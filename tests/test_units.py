@@ -6,7 +6,7 @@ import pytest
 
 import tacit
 from tacit.cli import main
-from tacit.regimes import Regime
+from tacit.verbs.regime import Regime
 
 X = np.random.default_rng(0).standard_normal((4, 8))
 Y = X[:, 0] + X[:, 1]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from oracles import gaussian_problem
 
-from tacit import progress
 from tacit.cli import main
-from tacit.commands.stopwatch import in_words
+from tacit.cli.stopwatch import in_words
+from tacit.show import progress
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import importlib
 
 from tacit import losses, potentials
-from tacit.certify import Certificate, certify
 from tacit.errors import (
     InconsistentDataError,
     InputError,
@@ -13,10 +12,17 @@ from tacit.errors import (
     NotSeparableError,
     TacitError,
 )
-from tacit.flows import Stability, SweepingPath, Trajectory, flow, support_stability, sweeping_path
-from tacit.limits import Limit, Margin, MarginPath, limit, margin_path, max_margin
 from tacit.models import Diagonal, Factorization, LinearNetwork, Model, Neuron, UntiedDiagonal, model
-from tacit.regimes import Regime, regime
+from tacit.verbs.answer import Limit
+from tacit.verbs.certify import Certificate, certify
+from tacit.verbs.flow import flow
+from tacit.verbs.limit import limit
+from tacit.verbs.margin_path import MarginPath, margin_path
+from tacit.verbs.max_margin import Margin, max_margin
+from tacit.verbs.regime import Regime, regime
+from tacit.verbs.stability import Stability, support_stability
+from tacit.verbs.sweeping_path import SweepingPath, sweeping_path
+from tacit.verbs.trajectory import Trajectory
 
 __version__ = "0.1.0"
 

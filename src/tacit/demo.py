@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float
-from tacit.figures import KERNEL, MUTED, RICH, TRUTH, save_figure
-from tacit.flows import Trajectory, flow
-from tacit.limits import Limit, limit
+from tacit.data.arrays import Float
+from tacit.data.problems import SparseRegression, sparse_regression
 from tacit.models import Diagonal
-from tacit.outputs import claim_path, make_folder
 from tacit.potentials import L1, Quadratic
-from tacit.problems import SparseRegression, sparse_regression
-from tacit.progress import progress
-from tacit.regimes import relative_distance
+from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, save_figure
+from tacit.show.outputs import claim_path, make_folder
+from tacit.show.progress import progress
+from tacit.verbs.answer import Limit
+from tacit.verbs.flow import flow
+from tacit.verbs.limit import limit
+from tacit.verbs.regime import relative_distance
+from tacit.verbs.trajectory import Trajectory
 
 _RUN = 1e-3  # scale of the one flow that is run
 _COLUMNS = (

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from scipy.integrate import cumulative_simpson
 
-from tacit.data import Float, as_floats
+from tacit.data.arrays import Float, as_floats
 from tacit.errors import InputError
-from tacit.flows import Trajectory
 from tacit.models import Neuron
 from tacit.potentials import NeuronPotential
 from tacit.potentials.arrays import quiet
+from tacit.verbs.trajectory import Trajectory
 
 
 def warp(delta: float, predictor: Any) -> Float:

@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tacit.data import Float, Index
+from tacit.data.arrays import Float, Index
 from tacit.flows.mirror import MirrorMap
 from tacit.flows.separating import DiagonalPath
-from tacit.limits.normal import newton_direction
-from tacit.limits.support import least_norm_support
+from tacit.numerics.nonnegative import least_norm_support
+from tacit.numerics.normal import newton_direction
 
 _NEWTON = 60
 _SETTLED = 1e-12  # relative change of the rapidities in the last Newton step

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import wrightomega
 
-from tacit.data import Float, Index
+from tacit.data.arrays import Float, Index
 from tacit.flows.radau import LAGRANGE, ORDER, POWERS, STAGES, A, C
 from tacit.potentials.arrays import quiet
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit.autodiff import jax, jnp
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.errors import InputError
 from tacit.flows.parameters import velocity
 from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall

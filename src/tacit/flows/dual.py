@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.flows.mirror import MirrorMap
 from tacit.flows.radau import ROUNDING
 from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.flows.segments import Problem
 from tacit.losses import Square
 

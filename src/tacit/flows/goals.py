@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float, as_floats
+from tacit.data.arrays import Float, as_floats
 from tacit.errors import InputError
 from tacit.flows.fitting import Fitting
 

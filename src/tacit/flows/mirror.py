@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.potentials import rapidity
 
 _LEAST = float(np.finfo(np.float64).eps)  # of a/b, below which it is nothing beside 1

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacit.autodiff import jax
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.errors import InputError
 from tacit.flows.segments import Problem
 from tacit.flows.weights import Layout, WeightFlow

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.flows.fitting import Fitting
 from tacit.flows.goals import Goal
 from tacit.flows.segments import Form, Rest, Segment, Stall
-from tacit.progress import Meter
 
 _POINTS = 200  # at most
 _FILLED, _FEW = 160, 40  # states added within the first segments, of which no more are held
@@ -42,11 +41,30 @@ class Recording:
     interrupted: bool = False
 
 
-def record(form: Form, level: Callable[[Any], float], goal: Goal, fit: Fitting) -> Recording:
+class Silence:
+    """A meter that shows nothing; how far a flow is can be told by one with the same methods."""
+
+    def __init__(self, label: str, first: float, goal: float):
+        pass
+
+    def __enter__(self) -> Silence:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def update(self, value: float) -> None:
+        """The number reached."""
+
+
+def record(
+    form: Form, level: Callable[[Any], float], goal: Goal, fit: Fitting, meter: Any = Silence
+) -> Recording:
     """Follow the flow to the end of the goal, and keep the states at its marks.
 
     Without marks, some 200 states between its start and its end. A flow that stalls, or is interrupted
-    with Ctrl-C, keeps what it has; one that comes to rest stays there at all later times.
+    with Ctrl-C, keeps what it has; one that comes to rest stays there at all later times. meter: makes what
+    is told how far the flow is.
     """
     gauge = form.log_time if goal.timed else level
     state = form.begin()
@@ -57,7 +75,7 @@ def record(form: Form, level: Callable[[Any], float], goal: Goal, fit: Fitting) 
         else _Targets(last, list(goal.marks))
     )
     watch, steps, converged, interrupted = _Watch(level(state), fit), 0, False, False
-    with Meter("gradient flow", 0.0 if goal.timed else last[1], goal.end) as meter:
+    with meter("gradient flow", 0.0 if goal.timed else last[1], goal.end) as told:
         try:
             for segment in form.segments() if last[1] < goal.end else ():
                 reader = _Reader(segment, gauge)
@@ -68,7 +86,7 @@ def record(form: Form, level: Callable[[Any], float], goal: Goal, fit: Fitting) 
                     last, reader = reader.locate(goal.end)
                 steps += int(reader.segment.end - segment.start) if segment.discrete else 1
                 keeper.follow(reader, last)
-                meter.update(last[1])
+                told.update(last[1])
                 if last[1] >= goal.end:
                     break
             converged, reason = goal.beyond is None, _reached(goal, fit)

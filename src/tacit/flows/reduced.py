@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.flows.segments import Problem
 from tacit.flows.two_layers import TwoLayers
 from tacit.flows.weights import WeightFlow

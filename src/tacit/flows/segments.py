@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.losses import Loss
 from tacit.models.model import Model
 from tacit.models.reduction import Weights

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float, Index
+from tacit.data.arrays import Float, Index
 from tacit.flows import collocation
 from tacit.flows.collocation import Step
 from tacit.flows.mirror import MirrorMap

@@ -22,13 +22,12 @@ from numpy.typing import NDArray
 from scipy.integrate import LSODA, Radau
 from scipy.optimize import brentq
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.flows.segments import Problem, Rest, Segment, Stall, solver_segments
 from tacit.flows.two_layers import TwoLayers
 from tacit.flows.weights import WeightFlow, WeightState
-from tacit.limits.imbalance import visible
 from tacit.models.parametrizations import Weights
-from tacit.numerics.subspaces import row_space
+from tacit.numerics.subspaces import row_space, visible
 
 _LOOK = np.linspace(0, 1, 9)  # where in a step the kink is looked for
 _SWITCHES = 10_000

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.flows.radau import LAGRANGE, ORDER, POWERS, STAGES, TOP, A, C
 from tacit.potentials.arrays import quiet
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import LSODA
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.errors import NotSeparableError
 from tacit.flows.segments import Observation, Problem, Rest, Segment, solver_segments
 from tacit.flows.separating import MirrorState, SeparatingFlow, TangentPath
 from tacit.models.reduction import same
+from tacit.numerics.separation import check_separable
 from tacit.potentials.arrays import quiet
-from tacit.separation import check_separable
 
 _NULL = 1e-13  # eigenvalues of the kernel below this part of the largest are zero
 _ROUNDING = 1e-15

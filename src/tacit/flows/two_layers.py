@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.flows.radau import LAGRANGE, ORDER, POWERS, ROUNDING, STAGES, TOP, A, C
 from tacit.potentials.arrays import quiet
 

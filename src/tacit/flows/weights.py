@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import DOP853, LSODA
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.flows.segments import Observation, Problem, Rest, Restore, Segment, Stall, solver_segments
 from tacit.models.parametrizations import Weights
 from tacit.models.reduction import same

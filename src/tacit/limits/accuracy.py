@@ -15,9 +15,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.limits.equations import Equations
-from tacit.limits.normal import factorize
+from tacit.numerics.normal import factorize
 from tacit.numerics.pairs import Pair
 from tacit.potentials.arrays import quiet
 

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.limits.equations import Equations
 from tacit.limits.newton import Separable, residual
-from tacit.limits.normal import factorize_roughly
+from tacit.numerics.normal import factorize_roughly
 
 _SIGNS = np.array([[1.0], [-1.0]])
 _FRACTION = 0.99  # of the way to the boundary

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.limits.equations import ANY, Equations, prepare
-from tacit.limits.normal import factorize
+from tacit.numerics.normal import factorize
 from tacit.potentials.arrays import quiet
 
 _SHOWN = 4

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import linprog
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.errors import NotConvergedError
 from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.limits.equations import Equations
 from tacit.limits.newton import Separable
-from tacit.limits.normal import newton_direction
 from tacit.limits.separable import minimize_separable
 from tacit.limits.solution import Solution, none
+from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
 from tacit.potentials.radial import length
 

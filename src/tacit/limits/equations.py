@@ -7,10 +7,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tacit.data import Float, Index
+from tacit.data.arrays import Float, Index
 from tacit.errors import InconsistentDataError
 from tacit.limits.independence import combine
-from tacit.limits.normal import condition
+from tacit.numerics.normal import condition
 from tacit.numerics.pairs import Pair, product
 from tacit.potentials.arrays import quiet
 

@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.limits.accuracy import diagonal_move, forward_error
 from tacit.limits.equations import Equations
 from tacit.limits.newton import Separable, State, polish, rapidity_at
-from tacit.limits.normal import newton_direction
 from tacit.limits.solution import Assess
+from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
 from tacit.potentials import rapidity
 

@@ -8,19 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.data import Float
-from tacit.errors import InputError
+from tacit.data.arrays import Float
+from tacit.numerics.subspaces import visible
 
 _EPS = float(np.finfo(np.float64).eps)
-
-
-def visible(X: Float) -> tuple[Float, Float, Float]:
-    """W, the diagonal of Σ_x^{1/2}, and Φ₁, of equation 4."""
-    left, sizes, right = np.linalg.svd(X, full_matrices=False)
-    kept = sizes > max(X.shape) * _EPS * sizes.max(initial=0.0)
-    if not kept.any():
-        raise InputError("X must not be zero; from such data nothing is learned")
-    return left[:, kept], sizes[kept], right[kept].T
 
 
 def imbalance_spectrum(inner: Float, outer: Float, X: Float) -> tuple[Float, int, float]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.numerics.pairs import ROUNDING, Pair, product
 
 _ROUNDOFF = float(np.finfo(np.float64).eps) / 2

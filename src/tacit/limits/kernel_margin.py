@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.limits.equations import ANY
 from tacit.limits.margins import Margins
 from tacit.limits.newton import Separable
 from tacit.limits.solution import unknown
-from tacit.limits.support import Held, hold, least_norm_support, minimizer_of
+from tacit.limits.support import Held, hold, minimizer_of
+from tacit.numerics.nonnegative import least_norm_support
 
 _KERNEL = 1e4  # scale, relative to the predictor, at which the support is that of the ℓ2 margin
 

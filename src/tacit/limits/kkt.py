@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.potentials.arrays import quiet
 
 _CANCELLED = 1e-4  # of two slopes: their difference, if smaller, is measured against this part of them

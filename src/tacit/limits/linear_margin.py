@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from tacit.data import Float, Index
+from tacit.data.arrays import Float, Index
 from tacit.errors import NotConvergedError
 from tacit.limits.margins import Margins
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float, Index
+from tacit.data.arrays import Float, Index
+from tacit.data.units import Units
 from tacit.errors import InputError
 from tacit.limits.equations import Equations, Samples, prepare
 from tacit.numerics.pairs import Pair
-from tacit.separation import check_separable
-from tacit.units import Units
+from tacit.numerics.separation import check_separable
 
 _FREE = 1e4  # size of a column, beside the others, at which its coordinate is as good as free
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.limits.accuracy import Move, forward_error
 from tacit.limits.equations import Equations
 from tacit.limits.solution import Solution, none

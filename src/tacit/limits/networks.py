@@ -13,9 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from tacit.data import Float, as_floats
+from tacit.data.arrays import Float, as_floats
 from tacit.errors import InputError, NoPotentialError
 from tacit.limits.equations import Samples
+from tacit.limits.follow import Follow
 from tacit.limits.imbalance import imbalance_level
 from tacit.limits.neuron import units
 from tacit.limits.radial import smallest
@@ -43,7 +44,7 @@ def check_network(model: LinearNetwork, X: Float, y: object) -> tuple[Float, Flo
 
 
 def least_norm(
-    model: LinearNetwork, X: Float, Y: Float, samples: Samples, tol: float
+    model: LinearNetwork, X: Float, Y: Float, samples: Samples, tol: float, follow: Follow
 ) -> tuple[Solution, float]:
     """The solution of least norm, where the flow ends there, and how far from it at the most (spectral norm).
 
@@ -54,7 +55,7 @@ def least_norm(
     rounding = _ROUNDED * float(np.abs(model.inner).max()) * float(np.abs(model.outer).max())
     if not bound <= (tol * size if size > 0 else rounding):
         raise NoPotentialError(_unknown(bound, size))
-    _check_fit(model, X, Y)
+    _check_fit(model, X, Y, follow)
     return solution, bound if bound > _ROUNDED * size else 0.0
 
 
@@ -75,7 +76,7 @@ def _unknown(bound: float, size: float) -> str:
     )
 
 
-def _check_fit(model: LinearNetwork, X: Float, Y: Float) -> None:
+def _check_fit(model: LinearNetwork, X: Float, Y: Float, follow: Follow) -> None:
     """Return if the flow fits the data: a positive level of imbalance grants it, of others the flow tells."""
     if not Y.any():
         return
@@ -84,13 +85,11 @@ def _check_fit(model: LinearNetwork, X: Float, Y: Float) -> None:
     start, X, Y = LinearNetwork(model.inner / unit, model.outer / unit), X / xi, Y / xi / target / target
     if imbalance_level(start.inner, start.outer, X) > 0:
         return
-    from tacit.flows import flow  # it is only needed for these starts
-
     level, first = (
         -math.log(float(np.sum(E**2)) / (2 * len(Y)) or 1e-300) for E in (Y, X @ start.predictor() - Y)
     )
     until = max(level - 2 * math.log(_FITTED), first)
-    run = flow(start, X, Y if model.outputs > 1 else Y[:, 0], until=until)
+    run = follow(start, X, Y if model.outputs > 1 else Y[:, 0], until=until)
     if not run.converged:
         raise NoPotentialError(
             "this linear network does not fit the data: its flow comes to rest before "

@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.errors import NoPotentialError
-from tacit.limits.imbalance import visible
+from tacit.limits.follow import Follow
 from tacit.models import Neuron
 from tacit.models.model import neuron_of
+from tacit.numerics.subspaces import visible
 from tacit.potentials.arrays import quiet
 
 _BALANCED = 1e-12  # a shape this small, and a loss this close to another, may be rounding
@@ -43,7 +44,7 @@ def neuron_targets(model: Neuron, y: Float) -> Float:
     return np.where(steep, y / model.slope, y)
 
 
-def as_it_ends(model: Any, X: Float, y: Float) -> Any:
+def as_it_ends(model: Any, X: Float, y: Float, follow: Follow) -> Any:
     """The start whose potential the flow minimizes: the model, or the neuron with −a(0) if a changes sign.
 
     `NoPotentialError` where it is not known with which sign a neuron, or the network that is one, ends.
@@ -51,14 +52,14 @@ def as_it_ends(model: Any, X: Float, y: Float) -> Any:
     neuron = neuron_of(model)
     if neuron is None:
         return model
-    sign = final_sign(neuron, X, y)
+    sign = final_sign(neuron, X, y, follow)
     if sign * neuron.output > 0 or sign == 0:
         return model
     size = abs(neuron.output) or _NOTHING * math.hypot(*neuron.weights)
     return replace(neuron, output=math.copysign(size, sign))
 
 
-def final_sign(model: Neuron, X: Float, y: Float) -> int:
+def final_sign(model: Neuron, X: Float, y: Float, follow: Follow) -> int:
     """Of the output weight at the end; 0 if it stays at 0."""
     if model.shape > _BALANCED or not y.any() or not X.any():
         return int(np.sign(model.output))
@@ -66,7 +67,7 @@ def final_sign(model: Neuron, X: Float, y: Float) -> int:
         return _leaves(model, X, y)
     if _below_zero(model, X, y) or _kept_away(model, X):
         return int(np.sign(model.output))
-    return _followed(model, X, y)
+    return _followed(model, X, y, follow)
 
 
 @quiet
@@ -98,11 +99,12 @@ def _kept_away(model: Neuron, X: Float) -> bool:
     return abs(model.output) / unit - seen > _SEEN
 
 
-def _followed(model: Neuron, X: Float, y: Float) -> int:
+def _followed(model: Neuron, X: Float, y: Float, follow: Follow) -> int:
     """Run the flow from a little below and above a(0) until its loss is below that of the predictor 0."""
     start, X, y = _in_range(model, X, y)
     aside = _AWAY * max(abs(start.output), float(np.abs(start.weights).max()))
-    below, above = (_sign_below_zero(replace(start, output=start.output + h), X, y) for h in (-aside, aside))
+    either = (replace(start, output=start.output + h) for h in (-aside, aside))
+    below, above = (_sign_below_zero(each, X, y, follow) for each in either)
     if below != above:
         raise NoPotentialError(
             "the flow of this neuron comes so close to the saddle at the predictor 0 that rounding decides "
@@ -111,14 +113,12 @@ def _followed(model: Neuron, X: Float, y: Float) -> int:
     return below
 
 
-def _sign_below_zero(start: Neuron, X: Float, y: Float) -> int:
+def _sign_below_zero(start: Neuron, X: Float, y: Float, follow: Follow) -> int:
     """The sign of a once the loss is below that of the predictor 0."""
     if _below_zero(start, X, y):
         return int(np.sign(start.output))
-    from tacit.flows import flow  # it is only needed for these starts
-
     level = -math.log(float(y @ y) / (2 * len(y)))
-    run = flow(*_with_a_witness(start, X), y, at=[level + 1e-3 * max(1.0, abs(level))])
+    run = follow(*_with_a_witness(start, X), y, at=[level + 1e-3 * max(1.0, abs(level))])
     if not run.converged:
         raise NoPotentialError(
             "the flow of this neuron does not come below the loss of the predictor 0, where it has a saddle "

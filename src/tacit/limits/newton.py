@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.limits.equations import Equations
-from tacit.limits.normal import newton_direction
+from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
 from tacit.potentials import Potential, rapidity
 

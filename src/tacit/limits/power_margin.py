@@ -13,11 +13,11 @@ import math
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.limits.equations import Equations
-from tacit.limits.normal import newton_direction
 from tacit.limits.solution import Solution, none
+from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
 
 _GROWTH = 1.5  # of q − 1 in one step

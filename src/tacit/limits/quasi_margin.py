@@ -10,19 +10,18 @@ saddle.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 import numpy as np
 from scipy.optimize import brentq, linprog
 
-from tacit.data import Float, Index
+from tacit.data.arrays import Float, Index
 from tacit.limits.linear_margin import least_l1_margin
 from tacit.limits.margins import Margins
-from tacit.nonnegative import nonnegative_least_squares
+from tacit.numerics.nonnegative import nonnegative_least_squares
 from tacit.potentials.arrays import quiet
-from tacit.progress import progress
 
 _ENUMERATED = 3  # features, and
 _SUPPORTING = 60  # samples that no other implies, up to which all stationary points are found
@@ -30,6 +29,13 @@ _STARTS = 24
 _LARGE, _FEW = 100_000, 4  # entries of X from which on there are fewer starts
 _ROUNDS = 60
 _SHORT = 1e-10
+
+
+Progress = Callable[[Sequence[int], str], Iterable[int]]
+
+
+def _in_silence(items: Sequence[int], label: str) -> Iterable[int]:
+    return items
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +171,9 @@ def _known(point: Stationary, found: list[Stationary]) -> bool:
 
 
 @quiet
-def local_minima(margins: Margins, p: float, seed: int = 0, starts: int | None = None) -> list[Stationary]:
+def local_minima(
+    margins: Margins, p: float, seed: int = 0, starts: int | None = None, progress: Progress = _in_silence
+) -> list[Stationary]:
     """Local minima by iterated ℓ1 margins with weights |w|^{p−1}, from several starts, best first.
 
     Each step lowers Σ|w|^p, which is concave between zeros, so that a fixed point comes after finitely many.

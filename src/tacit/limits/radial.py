@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.limits.accuracy import ROUNDOFF
 from tacit.limits.ends import least_quadratic
 from tacit.limits.equations import Equations

@@ -15,19 +15,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.errors import NoPotentialError
-from tacit.limits.imbalance import visible
+from tacit.limits.follow import Follow
 from tacit.limits.wide import distance_bound
 from tacit.models import LinearNetwork, Neuron
+from tacit.numerics.subspaces import visible
 from tacit.potentials.radial import length
-
-if TYPE_CHECKING:
-    from tacit.limits.answer import Limit
 
 _EPS = float(np.finfo(np.float64).eps)
 _ROUNDED = 16 * _EPS
@@ -35,19 +33,21 @@ _ENLARGED = 1e-12  # relative change of the weights, thousands of times their ro
 _SAME = 1e-6  # a flow must end at the same predictor, to this relative difference
 
 
-def checked_rank_one(found: Limit, model: LinearNetwork, neuron: Neuron, tol: float) -> float:
-    """A bound on how far from the neuron's limit the network ends; 0 where that is rounding of the limit.
+def checked_rank_one(
+    X: Float, y: Float, w: Float, model: LinearNetwork, neuron: Neuron, tol: float, follow: Follow
+) -> float:
+    """A bound on how far from the neuron's limit w the network ends; 0 where that is rounding of the limit.
 
     `NoPotentialError` where it may be more than the tolerance, relative to the limit.
     """
-    if _one_unit(model) or not found.X.any():
+    if _one_unit(model) or not X.any():
         return 0.0
-    size = float(length(np, found.predictor))
-    bound = drift_bound(model, neuron, found.X, found.y, found.predictor)
+    size = float(length(np, w))
+    bound = drift_bound(model, neuron, X, y, w)
     rounding = _ROUNDED * max(size, neuron.scale)
     if bound <= max(tol * size, rounding):
         return bound if bound > rounding else 0.0
-    if not _same_after_a_change(found, model):
+    if not _same_after_a_change(X, y, w, model, follow):
         raise NoPotentialError(
             "the hidden layer of this linear network has rank one only up to rounding, and on these data "
             "what rounding has left may grow until the predictor is another one; tacit.Neuron(v, u) is the "
@@ -96,12 +96,9 @@ def _end_square(delta: float, p: float) -> float:
     return (root + delta) / 2 if delta >= 0 else 2 * p * (p / (root - delta))
 
 
-def _same_after_a_change(found: Limit, model: LinearNetwork) -> bool:
+def _same_after_a_change(X: Float, y: Float, w: Float, model: LinearNetwork, follow: Follow) -> bool:
     """Does the flow end at this limit if its weights change by 1e-12 of themselves, each on its own?"""
-    from tacit.flows import flow  # it is only needed for these starts
-
     signs = np.random.default_rng(0).choice([-_ENLARGED, _ENLARGED], model.inner.shape)
-    run = flow(replace(model, inner=model.inner * (1 + signs)), found.X, found.y)
+    run = follow(replace(model, inner=model.inner * (1 + signs)), X, y)
     end: Any = run.predictor[-1].ravel()
-    apart = float(length(np, end - found.predictor.ravel()))
-    return apart <= _SAME * float(length(np, found.predictor))
+    return float(length(np, end - w)) <= _SAME * float(length(np, w))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lstsq
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.limits import barrier
 from tacit.limits.accuracy import diagonal_move, diagonal_step, forward_error, slope_rounding
 from tacit.limits.equations import Equations
@@ -31,8 +31,8 @@ from tacit.limits.newton import (
     rapidity_at,
     residual,
 )
-from tacit.limits.normal import factorize, newton_direction
 from tacit.limits.solution import Assess
+from tacit.numerics.normal import factorize, newton_direction
 from tacit.numerics.pairs import ROUNDING, Pair
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet

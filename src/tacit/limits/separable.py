@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.limits.equations import Equations
 from tacit.limits.newton import Separable, solve_at_scale
-from tacit.limits.normal import newton_direction
 from tacit.limits.rich import End, finished, rich
 from tacit.limits.solution import Solution, none, unknown
+from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.numerics.pairs import Pair
 
 NEAR = 1e-7  # relative forward error from which on a predictor is doubted

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float, Index
+from tacit.data.arrays import Float, Index
 from tacit.errors import InconsistentDataError, NotConvergedError
 from tacit.limits.ends import vertex_error
 from tacit.limits.equations import Equations
@@ -25,7 +25,6 @@ from tacit.limits.margins import Margins
 from tacit.limits.newton import Separable
 from tacit.limits.separable import minimize_separable
 from tacit.limits.solution import Assess, Assessed, Found, Solution
-from tacit.nonnegative import nearest_combination
 from tacit.potentials.arrays import quiet
 
 _EXCHANGES = 60
@@ -46,12 +45,6 @@ class Held(Assessed):
     support: Index
     settled: bool
     assess: Assess
-
-
-def least_norm_support(Z: Float, targets: Float | float = 1.0) -> Index:
-    """The samples that hold argmin ‖w‖₂ subject to Z w ≥ targets: those whose pull is no rounding."""
-    pull = nearest_combination(Z, targets) * np.abs(Z).max(axis=1)  # in any units of the samples
-    return np.flatnonzero(pull > 1e-12 * pull.max())
 
 
 @quiet

@@ -19,8 +19,8 @@ import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.optimize import minimize_scalar
 
-from tacit.data import Float
-from tacit.limits.imbalance import visible
+from tacit.data.arrays import Float
+from tacit.numerics.subspaces import visible
 
 _EPS = float(np.finfo(np.float64).eps)
 _REACH = 7.0  # how far log μ is searched on either side of the first guess

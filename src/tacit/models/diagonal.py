@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float, as_floats
+from tacit.data.arrays import Float, as_floats
+from tacit.data.numbers import shown
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import MirrorForm, Model
 from tacit.models.parametrizations import Powers, Products, Weights
-from tacit.numbers import shown
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
 from tacit.potentials.arrays import quiet
 

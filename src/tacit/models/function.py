@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import as_floats
+from tacit.data.arrays import as_floats
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import Model
 from tacit.models.parametrizations import Parametrization

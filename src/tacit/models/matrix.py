@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tacit.data import Float, as_floats
+from tacit.data.arrays import Float, as_floats
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.linear import as_deviation, as_generator, as_layers, as_size, size_of
 from tacit.models.model import Model

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data import Float, as_floats
+from tacit.data.arrays import Float, as_floats
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.parametrizations import Weights
 from tacit.potentials import Potential
@@ -147,3 +147,12 @@ def is_connected(model: object) -> bool:
 def is_network(model: object) -> bool:
     """Is it such a model, and not written as a neuron?"""
     return is_connected(model) and neuron_of(model) is not model
+
+
+def check_intercept(model: Any, intercept: bool) -> None:
+    """Refuse an intercept where centring is no way to have one."""
+    if intercept and isinstance(model, Model) and not model.parametrization.linear:
+        raise InputError(
+            "a leaky neuron bends at 0, so that centred features give another model and not an intercept: "
+            "leave intercept out, or add a column of ones, which then is a feature like any other"
+        )

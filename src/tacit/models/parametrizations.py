@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.models.reduction import Reduction, Weights, reduced_factors, reduced_layers, reduced_neuron
 from tacit.potentials.arrays import array_namespace
 

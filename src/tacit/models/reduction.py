@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.numerics.subspaces import row_space
 
 Weights = dict[str, Any]

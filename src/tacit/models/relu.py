@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float, as_floats
+from tacit.data.arrays import Float, as_floats
+from tacit.data.numbers import shown
 from tacit.errors import InputError
 from tacit.models.model import Model
 from tacit.models.parametrizations import Perceptron, Weights
-from tacit.numbers import shown
 from tacit.potentials import Bregman, NeuronPotential
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import rankdata
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 
 
 def first(values: Float) -> float:

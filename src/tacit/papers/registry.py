@@ -147,9 +147,9 @@ def reproduce(
     """Compute a figure, draw it as PNG and PDF, save its data and the verdict on its claims."""
     import numpy as np
 
-    from tacit.figures import render
-    from tacit.outputs import MADE_BY, claim_all, json_file, make_folder, netcdf_file, write_together
-    from tacit.progress import progress as bar
+    from tacit.show.figures import render
+    from tacit.show.outputs import MADE_BY, claim_all, json_file, make_folder, netcdf_file, write_together
+    from tacit.show.progress import progress as bar
 
     if preset not in PRESETS:
         raise InputError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}")

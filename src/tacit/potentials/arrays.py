@@ -8,7 +8,7 @@ import array_api_compat
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from tacit.data import as_floats
+from tacit.data.arrays import as_floats
 from tacit.errors import InputError
 
 # Under- and overflow are answers here (0 and ∞), not accidents.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from tacit.data import as_floats
+from tacit.data.arrays import as_floats
 from tacit.errors import InputError
 from tacit.potentials.arrays import as_array, quiet
 from tacit.potentials.base import Potential

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import as_floats
+from tacit.data.arrays import as_floats
 from tacit.errors import InputError
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import as_array, parameter, quiet

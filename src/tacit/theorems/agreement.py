@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import tacit
-from tacit.data import Float, check_problem
+from tacit.data.arrays import Float, check_problem
 from tacit.theorems.registry import Assumption, Bound, Parts
 from tacit.theorems.sharing import shared
 

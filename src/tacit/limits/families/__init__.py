@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Protocol
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.errors import NoPotentialError
 from tacit.limits.equations import Equations
 from tacit.limits.families import l1, quadratic, radial, separable, smooth
@@ -18,7 +18,9 @@ from tacit.potentials import Potential
 
 
 class Family(Protocol):
-    """What a module of this folder has; w is a predictor, however it was found."""
+    """What a module of this folder has; w is a predictor, however it was found. METHOD: how `least` works."""
+
+    METHOD: str
 
     def least(self, potential: Potential, equations: Equations) -> Solution:
         """argmin Q(w) subject to X w = y."""

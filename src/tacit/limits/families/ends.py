@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.errors import NotConvergedError
 from tacit.limits.ends import least_l1, least_quadratic, vertex_error
 from tacit.limits.equations import Equations
@@ -16,6 +16,8 @@ from tacit.limits.margins import Margins
 from tacit.limits.solution import Found, Solution
 from tacit.limits.support import error_on_support
 from tacit.potentials import Potential
+
+METHOD = "a vertex, and multipliers that prove it"
 
 
 def least(potential: Potential, equations: Equations) -> Solution:

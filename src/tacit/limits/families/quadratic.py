@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.limits.ends import least_l1, least_quadratic
 from tacit.limits.equations import Equations
@@ -15,7 +15,10 @@ from tacit.limits.kkt import best_multipliers
 from tacit.limits.margins import Margins
 from tacit.limits.metric import least_in_metric, metric_move
 from tacit.limits.solution import Found, Solution
-from tacit.limits.support import found_by, hold, least_norm_support
+from tacit.limits.support import found_by, hold
+from tacit.numerics.nonnegative import least_norm_support
+
+METHOD = "linear equations"
 
 
 def least(potential: Any, equations: Equations) -> Solution:

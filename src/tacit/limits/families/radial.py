@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.errors import NoPotentialError
 from tacit.limits.equations import Equations
 from tacit.limits.families.quadratic import diagonal_nearness, widest_in
@@ -15,6 +15,8 @@ from tacit.limits.margins import Margins
 from tacit.limits.radial import least_radial
 from tacit.limits.solution import Found, Solution
 from tacit.potentials.radial import length
+
+METHOD = "closed form"
 
 
 def least(potential: Any, equations: Equations) -> Solution:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.limits.ends import least_l1
 from tacit.limits.equations import Equations
 from tacit.limits.families.ends import Ends
@@ -18,6 +18,8 @@ from tacit.limits.solution import Found, Solution
 from tacit.limits.support import found_by, hold_from
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
+
+METHOD = "interior path and Newton's method"
 
 
 def least(potential: Potential, equations: Equations) -> Solution:

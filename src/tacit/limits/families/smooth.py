@@ -12,18 +12,20 @@ from functools import partial
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.limits.equations import Equations
 from tacit.limits.kkt import best_multipliers
 from tacit.limits.margins import Margins
 from tacit.limits.metric import metric_move
 from tacit.limits.solution import Found, Solution
-from tacit.limits.support import found_by, hold, least_norm_support
+from tacit.limits.support import found_by, hold
+from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.pairs import Pair
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 
+METHOD = "Newton's method on the multipliers"
 _STEPS, _HALVINGS = 200, 60
 _DESCENT = 1e-4  # of what a step of Newton promises (Armijo)
 _SETTLED = 1e-9  # relative size of the last step

@@ -9,11 +9,11 @@ import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.figures import level_line
+from tacit.data.problems import sparse_regression
 from tacit.papers.measures import largest_fall
 from tacit.papers.registry import Claim, figure
 from tacit.potentials import L1, Quadratic
-from tacit.problems import sparse_regression
+from tacit.show.figures import level_line
 
 
 @figure(

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.papers.azulay2021.neurons import kernel_metric
 from tacit.papers.azulay2021.training import exponent
 from tacit.papers.measures import least

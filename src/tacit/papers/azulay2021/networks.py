@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.data import Float
-from tacit.figures import KERNEL, RICH, TRUTH
+from tacit.data.arrays import Float
+from tacit.show.figures import KERNEL, RICH, TRUTH
 
 COLOURS = (KERNEL, RICH, TRUTH, "#CC79A7", "#E69F00", "#56B4E9")
 MARKS = ("o", "s", "^", "D", "v", "P")

@@ -9,12 +9,12 @@ import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.data import Float
-from tacit.figures import MUTED, side_by_side
+from tacit.data.arrays import Float
 from tacit.papers.azulay2021.neurons import far_from_kernel, to_ends
 from tacit.papers.azulay2021.training import Regression, draw_problem, exponent, follow
 from tacit.papers.measures import ratio, share
 from tacit.papers.registry import Claim, figure
+from tacit.show.figures import MUTED, side_by_side
 
 ORIENTATIONS = ("unseen", "generic")
 NEAR_SCALES = (0.01, 1.0, 100.0)  # at which s → 1 is followed
@@ -230,7 +230,8 @@ def _draw_differences(data: xr.Dataset, ax: Any) -> None:
         style = {"color": _SHADES[k], "mfc": "none", "ms": 3.2, "mew": 0.9, "label": name}
         ax.plot(x, data.difference.values[of], _MARKS[k], **style)
     ax.axhline(1e-8, color=MUTED, lw=0.8, ls="--")
-    ax.set(xscale="log", yscale="log", xlim=(data.scale.min() / 4, data.scale.max() * 4), ylim=(1e-13, 1e-7))
+    scale = data.scale.values
+    ax.set(xscale="log", yscale="log", xlim=(scale.min() / 4, scale.max() * 4), ylim=(1e-13, 1e-7))
     ax.set_ylabel("relative difference")
     ax.set_xlabel(r"scale $\alpha$; side by side: shapes $s$")
     ax.legend(loc="lower left")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import tacit
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.papers.azulay2021.training import Regression
 from tacit.potentials import Quadratic
 

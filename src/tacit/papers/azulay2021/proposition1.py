@@ -9,12 +9,12 @@ import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.data import Float
-from tacit.figures import MUTED, RICH
+from tacit.data.arrays import Float
 from tacit.papers.azulay2021.networks import COLOURS, MARKS, around, gap
 from tacit.papers.azulay2021.training import Regression, draw_problem, exponent, follow, train_layers
 from tacit.papers.registry import Claim, figure
 from tacit.potentials import Bregman, Power
+from tacit.show.figures import MUTED, RICH
 
 
 def balanced(theta: Float, width: int, rng: np.random.Generator) -> tuple[Float, Float]:

@@ -9,10 +9,10 @@ import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.figures import level_line
 from tacit.papers.measures import largest_fall, least
 from tacit.papers.moroshko2020.data import LABELS, SAME_SUPPORT
 from tacit.papers.registry import Claim, figure
+from tacit.show.figures import level_line
 
 
 @figure(

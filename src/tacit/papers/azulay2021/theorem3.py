@@ -9,12 +9,12 @@ import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.data import Float
-from tacit.figures import MUTED, side_by_side
+from tacit.data.arrays import Float
 from tacit.papers.azulay2021.networks import COLOURS, MARKS, around, gap
 from tacit.papers.azulay2021.training import Regression, draw_problem, exponent, follow, train_layers
 from tacit.papers.measures import ratio
 from tacit.papers.registry import Claim, figure
+from tacit.show.figures import MUTED, side_by_side
 
 SHRUNK = ("both layers", "the inner layer", "the output layer")  # what goes to 0 with ‖w̃_i(0)‖
 

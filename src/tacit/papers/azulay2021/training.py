@@ -9,7 +9,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import tacit
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.papers.measures import slope
 
 RESIDUAL = 1e-10  # ‖Xw − y‖/‖y‖ at which training ends

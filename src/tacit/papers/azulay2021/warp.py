@@ -11,11 +11,11 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import tacit
-from tacit.data import Float
-from tacit.figures import KERNEL, MUTED, RICH
+from tacit.data.arrays import Float
 from tacit.papers.measures import least, ratio
 from tacit.papers.registry import Claim, figure
 from tacit.potentials import Bregman
+from tacit.show.figures import KERNEL, MUTED, RICH
 from tacit.warping import hessian_violation, metric, warp, warped_clock
 
 SAMPLES = np.array([[1.0, 0.2, 0.6], [0.1, 0.5, -0.3]])  # of unequal size, so that the curve bends

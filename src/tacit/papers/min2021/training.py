@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import tacit
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.potentials import Quadratic
 
 AVERAGED = tacit.losses.Square("mean")  # the loss of Section 4, ‖Y − XUVᵀ‖²/n

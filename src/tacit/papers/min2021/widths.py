@@ -9,10 +9,10 @@ import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.figures import KERNEL, RICH
 from tacit.papers.measures import largest_fall, slope
 from tacit.papers.min2021.training import Regression, descend, follow, gaussian_inputs
 from tacit.papers.registry import Claim
+from tacit.show.figures import KERNEL, RICH
 
 STOP = 1e-8  # the averaged loss at which training ends (Appendix A.2)
 STEP = 5e-3  # of gradient descent in Appendix A.2

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.papers.measures import share, slope
 from tacit.papers.moroshko2020.trajectories import apart
 from tacit.papers.registry import Claim

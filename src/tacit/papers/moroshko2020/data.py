@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 
 SAME_SUPPORT: Float = np.array([[0.9, 0.5, -0.2], [1.5, 0.8, 0.1], [1.2, 0.8, 0.2]])
 """Figure 3b: sample 0 alone supports the ℓ2 margin, the ℓ1 margin, and every Q_μ margin between them."""

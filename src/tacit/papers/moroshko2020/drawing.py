@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from tacit.figures import RICH, TRUTH
 from tacit.papers.moroshko2020.trajectories import arc, azimuth_pitch
+from tacit.show.figures import RICH, TRUTH
 
 L1, SQUARE, CROSSING = "#E69F00", "#CC79A7", "0.45"
 _SHADES = np.array(  # scales, and from light to dark: more apart where figures have many of them

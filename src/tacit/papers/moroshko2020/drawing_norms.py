@@ -6,8 +6,8 @@ from typing import Any
 
 import xarray as xr
 
-from tacit.figures import TRUTH
 from tacit.papers.moroshko2020.drawing import colour_of, power_of_ten
+from tacit.show.figures import TRUTH
 
 MARK: dict[str, Any] = {"mec": "k", "mew": 0.7, "ls": "none", "clip_on": False, "zorder": 5}
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from tacit.data import Float
-from tacit.figures import TRUTH
+from tacit.data.arrays import Float
 from tacit.papers.measures import least, ratio
 from tacit.papers.moroshko2020 import data as samples
 from tacit.papers.moroshko2020.claims import common_claims
@@ -25,6 +24,7 @@ from tacit.papers.moroshko2020.trajectories import (
     unit,
 )
 from tacit.papers.registry import Claim, figure
+from tacit.show.figures import TRUTH
 
 VIEW = np.radians([66.0, 28.0])  # azimuth and pitch from which the sphere is seen
 OTHER = Setting(samples.TWO_SUPPORT_VECTORS, 2, (0.1,), 1e-6)

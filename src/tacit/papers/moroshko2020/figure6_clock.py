@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.papers.measures import ratio, share
 from tacit.papers.moroshko2020.claims import accuracy_at
 from tacit.papers.moroshko2020.drawing import (

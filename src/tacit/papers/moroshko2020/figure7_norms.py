@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.papers.measures import largest_fall
 from tacit.papers.moroshko2020.data import MANY_L1
 from tacit.papers.moroshko2020.drawing import L1, drawn_as, legend_beside

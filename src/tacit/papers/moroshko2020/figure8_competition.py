@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from tacit.data import Float
-from tacit.figures import MUTED, RICH
+from tacit.data.arrays import Float
 from tacit.papers.measures import least, ratio, share
 from tacit.papers.moroshko2020.drawing import L1, colour_of, legend_beside, power_of_ten
 from tacit.papers.moroshko2020.drawing_norms import MARK, draw_flows, draw_path
@@ -25,6 +24,7 @@ from tacit.papers.moroshko2020.margins import (
     size,
 )
 from tacit.papers.registry import Claim, figure
+from tacit.show.figures import MUTED, RICH
 
 DEPTH = 3  # of the networks of Figure 8
 P = 2 / DEPTH  # the quasi-norm of their rich end

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from tacit.kernels import turned
+from tacit.numerics.angles import turned
 from tacit.papers.measures import least
 from tacit.papers.moroshko2020.data import SAME_SUPPORT
 from tacit.papers.moroshko2020.drawing import against_accuracy

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import tacit
-from tacit.data import Float
+from tacit.data.arrays import Float
 
 _EVEN = 0.1  # weight of the clock where it has been covered already
 _ROUGH = 40  # points of a path that tell where it moves

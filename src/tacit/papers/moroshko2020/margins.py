@@ -14,7 +14,7 @@ from scipy.interpolate import PchipInterpolator
 from scipy.optimize import brentq, minimize_scalar
 
 import tacit
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.papers.moroshko2020.instants import spread
 
 CLOSE = 0.05  # excess ℓ1 norm that counts as the rich regime

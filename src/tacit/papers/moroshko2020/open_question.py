@@ -14,8 +14,7 @@ import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.data import Float
-from tacit.figures import RICH
+from tacit.data.arrays import Float
 from tacit.papers.measures import first, share
 from tacit.papers.moroshko2020 import data as samples
 from tacit.papers.moroshko2020.claims import rate, worst
@@ -23,6 +22,7 @@ from tacit.papers.moroshko2020.drawing import shade
 from tacit.papers.moroshko2020.instants import between
 from tacit.papers.moroshko2020.trajectories import apart, unit
 from tacit.papers.registry import Claim, figure
+from tacit.show.figures import RICH
 
 DEPTHS = (2, 3)
 _EXACT = 1e-10  # relative accuracy of the flows: their distance to their limit is to be seen
@@ -203,7 +203,7 @@ def _draw_along(data: xr.Dataset, ax: Any) -> None:
     ax.set(
         xscale="log",
         yscale="log",
-        xlim=(data.mu.max(), data.mu.min()),
+        xlim=(data.mu.values.max(), data.mu.values.min()),
         ylim=_limits(data.distance.sel(depth=2)),
     )
     ax.set(xlabel=r"$\mu=\lambda/\tilde\gamma$", ylabel="distance of directions at the same $\\mu$")

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.papers.moroshko2020 import data as samples
 from tacit.papers.moroshko2020.instants import between, levels, refined, spread
 

@@ -9,12 +9,12 @@ import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.figures import KERNEL, RICH
+from tacit.data.problems import SparseRegression, sparse_regression
 from tacit.papers.measures import first, largest_fall, rank_correlation, share, slope
 from tacit.papers.registry import Claim, figure
 from tacit.papers.woodworth2020.recovery import ACCURATE, draw_recovery, median, recovery, samples_for_l1
 from tacit.potentials import L1, Quadratic
-from tacit.problems import SparseRegression, sparse_regression
+from tacit.show.figures import KERNEL, RICH
 
 # At the rich end the solutions fit the noise, and a slightly larger scale may do so slightly less: the error
 # falls by up to 1e-4 of that of ℓ2 there (60 draws).

@@ -9,9 +9,9 @@ import numpy as np
 import xarray as xr
 
 import tacit
+from tacit.data.problems import SparseRegression, sparse_regression
 from tacit.papers.measures import least
 from tacit.potentials import L1
-from tacit.problems import SparseRegression, sparse_regression
 
 ACCURATE = 0.025  # population error that counts as recovery
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 import tacit
-from tacit.data import check_problem
-from tacit.limits.imbalance import visible
+from tacit.data.arrays import check_problem
 from tacit.limits.wide import distance_bound
+from tacit.numerics.subspaces import visible
 from tacit.theorems.agreement import AGREE, compared, ended
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 import tacit
-from tacit.data import Float, as_floats
-from tacit.limits import imbalance as limits
-from tacit.limits.imbalance import imbalance_spectrum, visible
+import tacit.limits.imbalance as limits
+from tacit.data.arrays import Float, as_floats
+from tacit.limits.imbalance import imbalance_spectrum
+from tacit.numerics.subspaces import visible
 from tacit.theorems.registry import Assumption
 from tacit.theorems.sharing import shared
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import tacit
-from tacit.data import Float
+from tacit.data.arrays import Float
 from tacit.theorems.min2021.network import (
     LOSS,
     RTOL,

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 import tacit
-from tacit.nonnegative import nonnegative_least_squares
+from tacit.numerics.nonnegative import nonnegative_least_squares
 from tacit.theorems.arguments import positive
 from tacit.theorems.moroshko2020.separation import (
     Float,

@@ -1,0 +1,116 @@
+"""The command line: parsing and printing only."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from tacit import __version__
+from tacit.cli import check, demo, flow, limit, path, reproduce
+from tacit.cli.interrupts import ending_at_once, say_interrupted
+from tacit.cli.letters import write_anything
+from tacit.cli.options import BAD_INPUT, DONE, FAILED, INTERRUPTED
+from tacit.cli.stopwatch import begun
+from tacit.errors import NotConvergedError, TacitError
+from tacit.show.progress import announcing
+
+_COMMANDS = (limit, flow, path, check, reproduce, demo)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors in one line, with the next thing to type."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"tacit: {_in_one_line(message)} (try '{self.prog} --help')\n")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        _flush()
+        super().exit(status, message)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the return value is the exit status."""
+    arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    write_anything()
+    try:
+        with ending_at_once():
+            started = begun()
+            options = _parse(arguments)
+            options.begun = started
+            with announcing():
+                status = options.run(options)
+            _flush()
+            return int(status)
+    except KeyboardInterrupt:
+        say_interrupted()
+        _give_up_output()
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        _give_up_output()
+        return DONE
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        print(f"tacit: {_in_one_line(_explanation(error))}", file=sys.stderr)
+        _give_up_output()
+        refused = isinstance(error, TacitError | OSError) and not isinstance(error, NotConvergedError)
+        return BAD_INPUT if refused else FAILED
+
+
+def _explanation(error: Exception) -> str:
+    if isinstance(error, TacitError):
+        return str(error)
+    if isinstance(error, OSError):
+        return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
+    return f"unexpected {type(error).__name__}: {error} (--debug shows where it arose)"
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _flush() -> None:
+    print(end="", flush=True)
+
+
+def _give_up_output() -> None:
+    """Send what standard output will not take nowhere, so that it fails no second time at exit."""
+    try:
+        _flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    options, unknown = _parser().parse_known_args(_with_negative_numbers(arguments))
+    if unknown:
+        options.command.error(f"unrecognized arguments: {' '.join(unknown)}")
+    return options
+
+
+def _with_negative_numbers(arguments: Sequence[str]) -> list[str]:
+    """`--log-scale -1e3` as `--log-scale=-1e3`: argparse takes what begins with a minus for a flag."""
+    joined: list[str] = []
+    for argument in arguments:
+        if re.match(r"-(\.?\d|inf|nan)", argument) and joined and re.fullmatch(r"--[a-z-]+", joined[-1]):
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="tacit",
+        description="Of all the solutions that fit the data, which one does gradient descent pick, and why?",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"tacit {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for each in (parser, *(command.add(commands) for command in _COMMANDS)):
+        each.add_argument("--debug", action="store_true", help="show the full traceback of an error")
+    return parser

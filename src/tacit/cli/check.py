@@ -1,0 +1,213 @@
+"""tacit check: every theorem that applies to a model and data."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from tacit.cli.models import add_model, model_of
+from tacit.cli.options import (
+    BAD_INPUT,
+    DONE,
+    FAILED,
+    add_command,
+    add_data,
+    add_units,
+    json_file,
+    read_data,
+    source,
+)
+from tacit.cli.stopwatch import waited
+from tacit.errors import InconsistentDataError, InputError, NotConvergedError, TacitError
+
+_LONG = 1_500_000  # entries of X times flows, from which on a theorem takes minutes
+
+_PARAMETERS = """parameters for --with:
+  epsilon        woodworth2020/theorem2: by what share a norm may exceed the least
+  method         woodworth2020/theorem1, theorem3: auto, or parameters to follow
+                 the flow on the raw weights (slower, and it assumes nothing)
+  until          moroshko2020/lemma3, lemma11, lemma13: the last accuracy looked at
+  mu             moroshko2020/condition5, theorem6: scale over accuracy
+  power, scales  moroshko2020/theorem4, theorem7: the flow stops at accuracy s^power
+                 for scales s, in units of ‖w_ℓ2‖₂; theorem6: scales
+  down_to        moroshko2020/condition5: the least μ looked at; min2021/theorem1:
+                 the share of the loss at which the flow stops
+  alpha, delta   min2021/theorem2: weights drawn from N(0, width^(-2·alpha)), and
+                 the bound holds with probability 1 - delta"""
+
+
+def add(commands: Any) -> Any:
+    """The command and its options."""
+    command = add_command(
+        commands,
+        "check",
+        _run,
+        help="which theorems apply to your model and data, and whether they hold",
+        description="Every theorem about training that applies to the model on these data: its assumptions,\n"
+        "its bound, what is measured, and how loose the bound is. Statements about classification\n"
+        "ask for two classes: -1 and +1, or any other two (the first in order is -1).",
+        epilog="examples:\n"
+        "  tacit check genes.csv --target response --depth 2 --scale 1e-3\n"
+        "  tacit check genes.csv --target response --log-scale -100 --with epsilon=0.05\n"
+        "  tacit check cells.csv --target label --scale 10 --only moroshko2020\n"
+        "  tacit check data.npz --model linear --width 500 --json -\n"
+        "  tacit check --list\n\n" + _PARAMETERS,
+    )
+    add_data(command)
+    add_model(command, ("diagonal", "untied", "neuron", "linear"))
+    add_units(
+        command,
+        "ask about centred features and targets, which is regression with a free intercept; theorems about "
+        "classification have none",
+        "ask about features divided by their standard deviation",
+    )
+    command.add_argument("--only", metavar="KEY", help="a paper, or one theorem of it (default: all)")
+    command.add_argument(
+        "--with",
+        dest="parameters",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a parameter of theorems, such as epsilon=0.01 or scales=1e3,1e4,1e5; those that have no such "
+        "parameter do without (repeat it for several; --list shows which theorem takes what)",
+    )
+    command.add_argument(
+        "--all",
+        action="store_true",
+        help="also show theorems that do not apply, why, and how their bounds fare all the same",
+    )
+    command.add_argument("--list", action=_List, help="list the theorems and their parameters, and exit")
+    command.add_argument("--json", metavar="FILE", help="write the verdicts as JSON; - for standard output")
+    return command
+
+
+class _List(argparse.Action):
+    """--list asks for no data, like --help."""
+
+    def __init__(self, option_strings: list[str], dest: str, **texts: Any):
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, **texts)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from tacit.cli.verdicts import listing
+
+        print(listing(_about_training()))
+        parser.exit()
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tacit.cli.terminal import wrapped
+    from tacit.cli.verdicts import report
+    from tacit.data.units import in_units
+    from tacit.models.model import check_intercept
+    from tacit.show.outputs import claim_all, write_json
+    from tacit.show.progress import progress
+    from tacit.theorems.sharing import sharing
+
+    chosen = _chosen(options.only)
+    parameters = _parameters(options.parameters, chosen)
+    table = read_data(options, classes=True)
+    X, y = in_units(table.X, table.y, options.intercept, options.standardize)
+    model = model_of(options, X)
+    check_intercept(model, options.intercept)
+    claim_all(json_file(options))
+    verdicts: list[Any] = []
+    refused: dict[str, TacitError] = {}
+    put_off = [each for each in chosen if options.only is None and each.flows * X.size > _LONG]
+    anyway = options.all or options.only is not None
+    with sharing():
+        for each in progress([each for each in chosen if each not in put_off], "theorems"):
+            taken = {name: value for name, value in parameters.items() if name in each.options}
+            try:
+                verdicts.append(each.ask(anyway, model=model, X=X, y=y, **taken))
+            except TacitError as error:
+                if any(str(error).startswith(f"{name} ") for name in taken):
+                    raise  # a value that was asked for is what is wrong, not the data
+                refused[each.key] = error
+    if options.json != "-":
+        print(report(repr(model), verdicts, refused, everything=options.all))
+        if put_off:
+            keys = ", ".join(each.key for each in put_off)
+            print(
+                wrapped(f"not asked, for they take minutes on data of this size: {keys}; --only KEY asks one")
+            )
+        print(wrapped(f"({waited(options)})"))
+    if options.json is not None:
+        asked = {"intercept": options.intercept, "standardize": options.standardize}
+        content = {**source(options, table), "model": repr(model), **asked}
+        found = {
+            "parameters": parameters,
+            "verdicts": [verdict.to_dict() for verdict in verdicts],
+            "refused": {key: str(error) for key, error in refused.items()},
+            "not_asked": [each.key for each in put_off],
+        }
+        write_json({**content, **found}, options.json)
+    return _status(verdicts, refused)
+
+
+def _status(verdicts: list[Any], refused: dict[str, TacitError]) -> int:
+    """Bad input where the data kept every theorem about this model from being asked."""
+    if any(verdict.holds is False for verdict in verdicts):
+        return FAILED
+    asked = [verdict for verdict in verdicts if all(a.holds for a in verdict.assumptions[:1])]
+    applies = any(verdict.applies for verdict in asked)
+    unfit = any(isinstance(error, InconsistentDataError) for error in refused.values())
+    if not refused or applies or (asked and not unfit):
+        return DONE
+    return FAILED if all(isinstance(error, NotConvergedError) for error in refused.values()) else BAD_INPUT
+
+
+def _about_training() -> list[Any]:
+    from tacit.theorems import theorems
+
+    return [each for each in theorems() if _is_about_training(each)]
+
+
+def _is_about_training(theorem: Any) -> bool:
+    return set(theorem.needs) == {"model", "X", "y"}
+
+
+def _chosen(only: str | None) -> list[Any]:
+    from tacit.keys import meant
+    from tacit.theorems.registry import selected
+
+    if only is None:
+        return _about_training()
+    asked = selected(only)
+    if found := [each for each in asked if _is_about_training(each)]:
+        return found
+    for other in asked:
+        if other.key == only:
+            needs = ", ".join(name if name == "model" else f"{name}=…" for name in other.needs)
+            raise InputError(f"{only} is not about training; ask it in Python: check({only!r}, {needs})")
+    known = [each.key for each in _about_training()]
+    raise InputError(f"no theorem or paper {only!r}; {meant(only, known)} 'tacit check --list' shows all")
+
+
+def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
+    """Names and values of --with."""
+    from tacit.keys import nearest
+
+    defaults = {name: value for each in chosen for name, value in each.defaults.items()}
+    parameters: dict[str, Any] = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        if not name or not value:
+            raise InputError(f"--with takes NAME=VALUE, such as epsilon=0.01, got {text!r}")
+        if name not in defaults:
+            known = nearest(name, sorted(defaults)) or sorted(defaults)
+            there = f"they have {', '.join(known)}" if known else "they have none"
+            raise InputError(f"no theorem that is asked has a parameter {name!r}; {there} (see --list)")
+        if name in parameters:
+            raise InputError(f"--with {name} is given twice")
+        parameters[name] = value if isinstance(defaults[name], str) else _numbers(name, value)
+    return parameters
+
+
+def _numbers(name: str, text: str) -> float | tuple[float, ...]:
+    try:
+        numbers = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(
+            f"--with {name} takes a number, or several with commas between them, got {text!r}"
+        ) from None
+    return numbers[0] if len(numbers) == 1 else numbers

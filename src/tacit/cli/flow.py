@@ -1,0 +1,167 @@
+"""tacit flow: gradient flow itself, step by step."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from tacit.cli.interrupts import take_time
+from tacit.cli.models import add_model, model_of
+from tacit.cli.options import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    add_command,
+    add_data,
+    add_units,
+    claim_outputs,
+    inputs_of,
+    numbers,
+    read_data,
+    source,
+)
+from tacit.cli.stopwatch import waited
+from tacit.errors import InputError, Interrupted
+
+
+def add(commands: Any) -> Any:
+    """The command and its options."""
+    command = add_command(
+        commands,
+        "flow",
+        _run,
+        help="run gradient flow on your data: how the predictor moves, to any accuracy",
+        description="Integrate gradient flow from the model's initialization. Accuracy is −log of the\n"
+        "training loss: --until 1e4 goes on to a loss of exp(-10000). Data that cannot be fitted end at\n"
+        "least squares. Ctrl-C stops it and keeps what is there.",
+        epilog="examples:\n"
+        "  tacit flow genes.csv --target response --depth 2 --scale 1e-3 --plot flow.png\n"
+        "  tacit flow cells.csv --target label --loss exp --until 1e4 --json -\n"
+        "  tacit flow cells.csv --target label --loss logistic --at 1,10,100 --save flow.nc\n"
+        "  tacit flow genes.csv --target response --times 0.01:100:50 --save flow.nc\n"
+        "  tacit flow data.npz --model linear --width 10000 --plot flow.pdf",
+    )
+    add_data(command)
+    add_model(command, ("diagonal", "untied", "neuron", "linear"))
+    add_units(command, "f(x) = w·x + b, with b at its best at every moment (square loss)")
+    _add_instants(command)
+    _add_ways(command)
+    _add_outputs(command)
+    return command
+
+
+def _add_instants(command: Any) -> None:
+    """The loss, how far to go, and what to record."""
+    command.add_argument(
+        "--loss",
+        choices=("square", "exp", "logistic"),
+        default="square",
+        help="training loss; exp and logistic take two classes, -1 and +1 or any other two "
+        "(default: %(default)s)",
+    )
+    command.add_argument(
+        "--until", type=float, help="accuracy to stop at (default: a relative residual of rtol/100, or 30)"
+    )
+    command.add_argument(
+        "--at", type=numbers, metavar="A,B,…", help="record at exactly these accuracies, or FROM:TO:COUNT"
+    )
+    command.add_argument(
+        "--times",
+        type=numbers,
+        metavar="A,B,…",
+        help="record at exactly these training times instead, or FROM:TO:COUNT, geometrically spaced",
+    )
+
+
+def _add_ways(command: Any) -> None:
+    """How to integrate."""
+    command.add_argument("--rtol", type=float, default=1e-8, help="relative accuracy (default: %(default)s)")
+    command.add_argument("--linearized", action="store_true", help="follow the tangent model (kernel regime)")
+    command.add_argument(
+        "--method",
+        choices=("auto", "parameters", "descent", "normalized"),
+        default="auto",
+        help="parameters: the raw weights; descent, normalized: gradient descent (default: %(default)s)",
+    )
+    command.add_argument("--step", type=float, help="step size of descent (default: 0.001)")
+
+
+def _add_outputs(command: Any) -> None:
+    """Where to write what."""
+    command.add_argument("--json", metavar="FILE", help="write the trajectory as JSON; - for standard output")
+    command.add_argument("--save", metavar="FILE", help="write the trajectory as netCDF (.nc)")
+    command.add_argument("--plot", metavar="FILE", help="draw the trajectory (png, pdf, svg)")
+    command.add_argument(
+        "--clock",
+        choices=("time", "accuracy"),
+        help="of the plot (default: time, or accuracy for exp, logistic)",
+    )
+
+
+def _run(options: argparse.Namespace) -> int:
+    table = read_data(options, classes=options.loss != "square")
+    model = model_of(options, inputs_of(options, table.X))
+    if options.save is not None and not options.save.lower().endswith(".nc"):
+        raise InputError(f"--save writes netCDF; name its file .nc, not {options.save}")
+    claim_outputs(options, [] if options.save is None else [(options.save, "nc")])
+    take_time()  # an interrupted flow keeps what it has
+    try:
+        result, status = _flow(options, model, table), None
+    except Interrupted as stop:
+        result, status = stop.trajectory, INTERRUPTED
+        _spare_earlier(options)
+    _report(options, table, result)
+    return status or (DONE if result.converged else FAILED)
+
+
+def _flow(options: argparse.Namespace, model: Any, table: Any) -> Any:
+    from tacit.verbs.flow import flow
+
+    return flow(
+        model,
+        table.X,
+        table.y,
+        loss=options.loss,
+        until=options.until,
+        at=options.at,
+        times=options.times,
+        rtol=options.rtol,
+        linearized=options.linearized,
+        method=options.method,
+        step=options.step,
+        intercept=options.intercept,
+        standardize=options.standardize,
+    )
+
+
+def _spare_earlier(options: argparse.Namespace) -> None:
+    """Half a flow does not take the place of an earlier one: it gets a name of its own."""
+    for name in ("json", "save", "plot"):
+        path = getattr(options, name)
+        if path not in (None, "-") and os.path.exists(path):
+            stem, kind = os.path.splitext(path)
+            setattr(options, name, f"{stem}-interrupted{kind}")
+            print(f"tacit: {path} is kept; what there is goes to {stem}-interrupted{kind}", file=sys.stderr)
+
+
+def _report(options: argparse.Namespace, table: Any, result: Any) -> None:
+    from tacit.show.outputs import netcdf_file, write_file, write_json
+
+    speak = options.json != "-"
+    if speak:
+        print(result.summary(table.features))
+    if options.json is not None:
+        content = {**source(options, table), "features": table.features}
+        write_json({**content, **result.to_dict()}, options.json)
+    if options.save is not None:
+        write_file(netcdf_file(result.to_xarray()), options.save, "nc")
+        if speak:
+            print(f"  data       {options.save}")
+    if options.plot is not None:
+        path = result.plot(options.plot, clock=options.clock, names=table.features)
+        if speak:
+            print(f"  figure     {path}")
+    if speak:
+        print(f"  waited     {waited(options)}")

@@ -1,0 +1,169 @@
+"""Models, as options name them."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import Any
+
+from tacit.cli.guests import guest_model, is_guest
+from tacit.cli.options import seed_number
+from tacit.errors import InputError
+
+_ALSO = {
+    "Diagonal": "diagonal",
+    "UntiedDiagonal": "untied",
+    "untied-diagonal": "untied",
+    "Neuron": "neuron",
+    "LinearNetwork": "linear",
+    "linear-network": "linear",
+}
+_HELP = {
+    "diagonal": "β = w₊^D − w₋^D",
+    "untied": "w = u₊v₊ − u₋v₋",
+    "neuron": "f = a·σ(w·x)",
+    "linear": "f = V Uᵀx, of one hidden layer",
+}
+_TAKES = {  # which options belong to which model; the rest would do nothing
+    "diagonal": ("depth", "scale", "log_scale"),
+    "untied": ("scale", "shape"),
+    "neuron": ("scale", "shape", "slope", "sign", "seed"),
+    "linear": ("width", "start", "std", "seed"),
+}
+_INSTEAD = {  # what to give where an option of another model was given
+    ("untied", "depth"): "it has two layers",
+    ("untied", "log_scale"): "give --scale",
+    ("diagonal", "shape"): "its layers are tied and have no shape; --model untied has one",
+    ("neuron", "depth"): "it has two layers",
+    ("neuron", "log_scale"): "give --scale",
+    ("neuron", "std"): "give --scale, the size of |a|·‖w‖",
+    ("linear", "scale"): "give --std, the standard deviation of its weights",
+    ("linear", "log_scale"): "give --std, the standard deviation of its weights",
+    ("linear", "depth"): "it has two layers",
+}
+
+
+def add_model(command: Any, names: tuple[str, ...]) -> None:
+    """--model and the options of its initialization."""
+    listed = "; ".join(f"{name}: {_HELP[name]}" for name in names)
+    command.add_argument(
+        "--model",
+        type=lambda text: _name(text, names),
+        metavar="NAME",
+        default="diagonal",
+        help=f"{listed}; or FILE.py:NAME, a tacit.Model of your own, or a function of the number of features "
+        "that makes one (default: %(default)s)",
+    )
+    command.add_argument("--depth", type=float, help="depth D of a diagonal model, 2 or more (default: 2)")
+    products = "of the product u·v (untied)" + (" or |a|·‖w‖ (neuron)" if "neuron" in names else "")
+    command.add_argument(
+        "--scale", type=float, help=f"size at the start: of the weights (diagonal), {products}; default 1"
+    )
+    command.add_argument(
+        "--log-scale", type=float, help="natural logarithm of the scale, where it leaves the float range"
+    )
+    layered = "an untied model" + (" or a neuron" if "neuron" in names else "")
+    command.add_argument("--shape", type=float, help=f"how the two layers of {layered} compare, -1 to 1")
+    if "neuron" in names:
+        command.add_argument("--slope", type=float, help="of a leaky neuron, 0 to 1 (default: 1, linear)")
+        command.add_argument(
+            "--sign", type=int, choices=(-1, 1), help="of a neuron's output weight (default: 1)"
+        )
+    if "linear" in names:
+        command.add_argument("--width", type=int, help="of a linear network (default: 100)")
+        command.add_argument(
+            "--start",
+            choices=("gaussian", "balanced", "orthogonal"),
+            help="of a linear network: independent weights; layers that balance, of a predictor drawn with "
+            "--std; or orthogonal ones, which end at the solution of least norm (default: gaussian)",
+        )
+        command.add_argument("--std", type=float, help="of a linear network's start (default: width^-½)")
+        command.add_argument("--seed", type=seed_number, help="of random weights or directions (default: 0)")
+
+
+def _name(text: str, names: tuple[str, ...]) -> str:
+    """One of the names, or that of a guest."""
+    name = _ALSO.get(text, text)
+    if name not in names and not is_guest(name):
+        listed = ", ".join(map(repr, names))
+        raise argparse.ArgumentTypeError(f"invalid choice: {text!r} (choose from {listed}, or FILE.py:NAME)")
+    return name
+
+
+def model_of(options: argparse.Namespace, X: Any) -> Any:
+    """The model that the options describe, for these inputs."""
+    _check_options(options)
+    if is_guest(options.model):
+        return guest_model(options.model, X.shape[1])
+    return {"diagonal": _diagonal, "untied": _untied, "neuron": _neuron, "linear": _linear}[options.model](
+        options, X
+    )
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    name = options.model
+    for option in sorted({option for taken in _TAKES.values() for option in taken}):
+        if getattr(options, option, None) is None or option in _TAKES.get(name, ()):
+            continue
+        instead = "a model of your own has its start in its file" if is_guest(name) else None
+        instead = instead or _INSTEAD.get((name, option))
+        if instead is None:
+            owners = " or ".join(model for model, taken in _TAKES.items() if option in taken)
+            instead = f"it goes with --model {owners}"
+        raise InputError(f"--{option.replace('_', '-')} does not go with --model {name}: {instead}")
+
+
+def _given(options: argparse.Namespace, name: str, default: Any) -> Any:
+    value = getattr(options, name)
+    return default if value is None else value
+
+
+def _diagonal(options: argparse.Namespace, X: Any) -> Any:
+    from tacit.models import Diagonal
+
+    if options.log_scale is not None and options.scale is not None:
+        raise InputError("give --scale or --log-scale, not both")
+    scale = _given(options, "scale", 1.0)
+    if not 0 < scale < math.inf:
+        raise InputError(
+            f"--scale must be positive and finite, got {scale:g}; beyond 1e-308 or 1e308 give its natural "
+            "logarithm, with --log-scale"
+        )
+    return Diagonal(depth=_given(options, "depth", 2.0), scale=scale, log_scale=options.log_scale)
+
+
+def _untied(options: argparse.Namespace, X: Any) -> Any:
+    from tacit.models import UntiedDiagonal
+
+    return UntiedDiagonal(scale=_given(options, "scale", 1.0), shape=_given(options, "shape", 0.0))
+
+
+def _neuron(options: argparse.Namespace, X: Any) -> Any:
+    """A neuron whose weights point in a random direction."""
+    from tacit.models import Neuron
+    from tacit.models.linear import as_generator
+
+    direction = as_generator(_given(options, "seed", 0)).standard_normal(X.shape[1])
+    return Neuron.from_scale(
+        _given(options, "scale", 1.0),
+        _given(options, "shape", 0.0),
+        direction,
+        sign=_given(options, "sign", 1),
+        slope=_given(options, "slope", 1.0),
+    )
+
+
+def _linear(options: argparse.Namespace, X: Any) -> Any:
+    from tacit.models import LinearNetwork
+    from tacit.models.linear import as_deviation, as_generator, as_size
+
+    width, start = as_size(_given(options, "width", 100), "--width"), _given(options, "start", "gaussian")
+    rng = as_generator(_given(options, "seed", 0))
+    if start == "gaussian":
+        return LinearNetwork.gaussian(X.shape[1], width, std=options.std, seed=rng)
+    if start == "orthogonal":
+        if options.std is not None:
+            raise InputError("--std does not go with --start orthogonal, whose layers are orthonormal")
+        return LinearNetwork.orthogonal(X, width, seed=rng)
+    deviation = as_deviation(_given(options, "std", width**-0.5), "--std")
+    return LinearNetwork.balanced(deviation * rng.standard_normal(X.shape[1]), X, width, seed=rng)

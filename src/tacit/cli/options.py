@@ -1,0 +1,130 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tacit.errors import InputError
+
+if TYPE_CHECKING:
+    from tacit.data.tables import Table
+
+DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+_MOST_NUMBERS = 100_000
+
+
+def add_command(commands: Any, name: str, run: Callable[..., int], help: str, **texts: str) -> Any:
+    """A command with its help; the texts may have lines of their own."""
+    command = commands.add_parser(
+        name,
+        help=help,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        **texts,
+    )
+    command.set_defaults(run=run, command=command)
+    return command
+
+
+def seed_number(text: str) -> int:
+    """A whole number, 0 or more."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a whole number, 0 or more, got {text!r}")
+    return int(text)
+
+
+def numbers(text: str) -> list[float]:
+    """FROM:TO:COUNT, geometrically spaced, or numbers with commas between them."""
+    try:
+        if ":" not in text:
+            return [float(part) for part in text.split(",")]
+        start, end, many = text.split(":")
+        first, last, count = float(start), float(end), int(many)
+        good = 0 < first < math.inf and 0 < last < math.inf and count > 0
+    except ValueError:
+        good = False
+    if not good:
+        raise argparse.ArgumentTypeError(
+            f"must be FROM:TO:COUNT with positive ends, or numbers with commas, got {text!r}"
+        )
+    if count > _MOST_NUMBERS:
+        raise argparse.ArgumentTypeError(
+            f"asks for {count:,} values; at most {_MOST_NUMBERS:,} are computed at once"
+        )
+    import numpy as np
+
+    return [float(number) for number in np.geomspace(first, last, count)]
+
+
+def add_data(command: Any) -> None:
+    """DATA and --target."""
+    command.add_argument(
+        "data",
+        metavar="DATA",
+        help="CSV, TSV or other text with a line of names (also .gz, .bz2, .xz; - for standard input), "
+        "Parquet, Excel (.xlsx), or NPZ with arrays X and y",
+    )
+    command.add_argument("--target", metavar="COL", help="the column to predict (all others are features)")
+
+
+def add_units(command: Any, intercept: str, standardize: str = "") -> None:
+    """--intercept and --standardize; the texts say what they mean here."""
+    command.add_argument("--intercept", action="store_true", help=intercept)
+    command.add_argument(
+        "--standardize",
+        action="store_true",
+        help=standardize
+        or "start the weights of features divided by their standard deviation; the result is for your units",
+    )
+
+
+def read_data(options: argparse.Namespace, classes: bool = False) -> Table:
+    """The table that DATA and --target name; what had to be assumed to read it is told."""
+    from tacit.data.tables import read_table
+
+    begun = time.perf_counter()
+    table = read_table(options.data, options.target, classes=classes)
+    options.reading = time.perf_counter() - begun
+    if table.assumed:
+        where = "standard input" if options.data == "-" else options.data
+        print(f"tacit: assumed of {where}: {'; '.join(table.assumed)}", file=sys.stderr)
+    return table
+
+
+def inputs_of(options: argparse.Namespace, X: Any) -> Any:
+    """The features as --intercept and --standardize make them: starts that depend on data are for these."""
+    from tacit.data.units import Units
+
+    return Units.of(X, X[:, 0], options.intercept, options.standardize).features(X)
+
+
+def source(options: argparse.Namespace, table: Table) -> dict[str, Any]:
+    """Where the numbers of a result come from, for JSON."""
+    return {"data": options.data, "target": table.target, "assumed": table.assumed}
+
+
+def claim_outputs(options: argparse.Namespace, others: Sequence[tuple[str, str]] = ()) -> None:
+    """Everything that could keep the results from being written, said before they are computed."""
+    from tacit.show.figures import figure_kind
+    from tacit.show.outputs import claim_all
+
+    for path in (options.json, options.plot, *(path for path, _ in others)):
+        if path and os.path.exists(path) and _same_file(path, options.data):
+            raise InputError(f"{path} is the data itself; write the result elsewhere")
+    picture = [] if options.plot is None else [(options.plot, figure_kind(options.plot))]
+    claim_all([*json_file(options), *picture, *others])
+
+
+def _same_file(path: str, data: str) -> bool:
+    return data != "-" and os.path.samefile(path, data)
+
+
+def json_file(options: argparse.Namespace) -> list[tuple[str, str]]:
+    """The file that --json names, if any."""
+    return [] if options.json in (None, "-") else [(options.json, "json")]

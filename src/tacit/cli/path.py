@@ -1,0 +1,105 @@
+"""tacit path: maximum margins from the kernel to the rich end."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from tacit.cli.models import add_model, model_of
+from tacit.cli.options import (
+    DONE,
+    FAILED,
+    add_command,
+    add_data,
+    add_units,
+    claim_outputs,
+    numbers,
+    read_data,
+    source,
+)
+from tacit.cli.stopwatch import waited
+from tacit.errors import InputError
+
+
+def add(commands: Any) -> Any:
+    """The command and its options."""
+    command = add_command(
+        commands,
+        "path",
+        _run,
+        help="maximum margins from the kernel to the rich end, for classification",
+        description="The predictors of largest margin in the geometry of a diagonal network, for each\n"
+        "μ = (scale of the predictor) / accuracy: what the flow of the exponential loss tends to.\n"
+        "The scale of the predictor is scale^depth for a diagonal model and √k/4 for an untied one,\n"
+        "scale·(1+s²)/(1-s²) at shape s; the path does not depend on it, the accuracies do.\n"
+        "The target holds two classes: -1 and +1, or any other two (the first in order is -1).",
+        epilog="examples:\n"
+        "  tacit path cells.csv --target label --mu 10:1e-6:50\n"
+        "  tacit path cells.csv --target label --depth 3 --sweeping --plot path.png\n"
+        "  tacit path cells.csv --target label --intercept --standardize\n"
+        "  tacit path cells.csv --target label --model untied --scale 0.1 --shape 0.9\n"
+        "  tacit path cells.csv --target label --mu 1,0.1,0.01 --json -",
+    )
+    add_data(command)
+    add_model(command, ("diagonal", "untied"))
+    add_units(
+        command,
+        "margins of w·x + b: b is free, and no part of what is kept small",
+        "measure w by the weights of features divided by their standard deviation; the result is for your "
+        "units",
+    )
+    command.add_argument(
+        "--mu",
+        type=numbers,
+        default="10:1e-6:50",
+        metavar="FROM:TO:COUNT",
+        help="geometrically spaced, or numbers with commas between them (default: %(default)s)",
+    )
+    command.add_argument(
+        "--sweeping", action="store_true", help="also the flow at infinite scale, which may leave the path"
+    )
+    command.add_argument("--json", metavar="FILE", help="write the path as JSON; - for standard output")
+    command.add_argument("--plot", metavar="FILE", help="draw the path (png, pdf, svg)")
+    return command
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tacit.show.outputs import write_json
+    from tacit.verbs.margin_path import depth_of, margin_path
+    from tacit.verbs.sweeping_path import sweeping_path
+
+    table = read_data(options, classes=True)
+    claim_outputs(options)
+    model = model_of(options, table.X)
+    depth, scale = depth_of(model.potential(table.X.shape[1]).base), model.predictor_scale
+    if options.sweeping and (options.intercept or options.standardize):
+        raise InputError(
+            "--sweeping is the limit of flows, which have no --intercept, and it takes features as they are; "
+            "leave it out, or leave out --intercept and --standardize"
+        )
+    found = margin_path(
+        table.X,
+        table.y,
+        options.mu,
+        depth=depth,
+        intercept=options.intercept,
+        standardize=options.standardize,
+    )
+    sweeping = sweeping_path(table.X, table.y, options.mu, depth=depth) if options.sweeping else None
+    speak = options.json != "-"
+    if speak:
+        print(found.summary(scale, table.features))
+        if sweeping is not None:
+            print(sweeping.summary())
+    if options.json is not None:
+        content = {**source(options, table), "features": table.features}
+        extra = {} if sweeping is None else {"sweeping": sweeping.to_dict()}
+        clock = {"predictor_scale": scale, "accuracy": (scale / found.mu).tolist()}
+        write_json({**content, **found.to_dict(), **clock, **extra}, options.json)
+    if options.plot is not None:
+        picture = found.plot(options.plot, names=table.features, sweeping=sweeping, clock=model.path_clock)
+        if speak:
+            print(f"  figure      {picture}")
+    if speak:
+        print(f"  waited      {waited(options)}")
+    return DONE if found.converged.all() else FAILED

@@ -1,0 +1,109 @@
+"""tacit reproduce: figures of the papers."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from tacit.cli.options import DONE, FAILED, add_command, json_file, seed_number
+
+if TYPE_CHECKING:
+    from tacit.papers import Entry
+
+_READABLE = 30  # columns that a title needs
+
+
+def add(commands: Any) -> Any:
+    """The command and its options."""
+    command = add_command(
+        commands,
+        "reproduce",
+        _run,
+        help="figures of the papers, with a verdict on every claim",
+        description="Make figures of the papers again: picture (PNG, PDF), data (netCDF) and a JSON with\n"
+        "every claim, its measured value, its threshold and the verdict. Exit status 1 if one fails.",
+        epilog="examples:\n"
+        "  tacit reproduce list\n"
+        "  tacit reproduce woodworth2020/fig1a\n"
+        "  tacit reproduce all --preset paper --out figures",
+    )
+    command.add_argument(
+        "selection",
+        nargs="?",
+        default="list",
+        metavar="list | PAPER | PAPER/FIGURE | all",
+        help="what to make (default: list)",
+    )
+    command.add_argument(
+        "--preset",
+        choices=("quick", "paper"),
+        default="quick",
+        help="quick: seconds; paper: the paper's sizes (default: %(default)s)",
+    )
+    command.add_argument(
+        "--seed", type=seed_number, default=0, help="of the random data (default: %(default)s)"
+    )
+    command.add_argument("--out", default="tacit-output", metavar="DIR", help="folder (default: %(default)s)")
+    command.add_argument("--json", metavar="FILE", help="all verdicts as JSON; - for standard output")
+    return command
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tacit.papers import figures
+    from tacit.show.outputs import claim_all, make_folder, write_json
+
+    chosen = figures(options.selection)
+    listing = options.selection == "list"
+    files = [] if listing else [item for entry in chosen for item in entry.files(options.out).items()]
+    claim_all(json_file(options))
+    for folder in {os.path.dirname(path) for _, path in files}:
+        make_folder(folder)
+    claim_all([*((path, kind) for kind, path in files), *json_file(options)])
+    content = _list_figures(chosen, options) if listing else _make_figures(chosen, options)
+    holds = all(entry.get("holds", True) for entry in content)
+    if options.json is not None:
+        write_json({"figures": content, "holds": holds}, options.json)
+    return DONE if holds else FAILED
+
+
+def _list_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict[str, Any]]:
+    if options.json != "-":
+        print(_listing(chosen))
+    return [{"figure": entry.key, "caption": entry.caption} for entry in chosen]
+
+
+def _listing(chosen: list[Entry]) -> str:
+    """Keys and titles under their papers, a line each; two lines where the terminal is narrow."""
+    from tacit.cli.terminal import columns, shortened, wrapped
+    from tacit.papers.registry import titles
+
+    parts = []
+    for paper, title in titles().items():
+        entries = [entry for entry in chosen if entry.key.startswith(f"{paper}/")]
+        if not entries:
+            continue
+        lines = [wrapped(title)]
+        width = max(len(entry.key) for entry in entries)
+        room = columns() - width - 4
+        for entry in entries:
+            if room < _READABLE:
+                lines += [f"  {entry.key}", f"    {shortened(entry.title, columns() - 4)}"]
+            else:
+                lines.append(f"  {entry.key:<{width}}  {shortened(entry.title, room)}")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _make_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict[str, Any]]:
+    from tacit.cli.terminal import wrapped
+    from tacit.papers import reproduce
+
+    made = []
+    for entry in chosen:
+        result = reproduce(entry, preset=options.preset, seed=options.seed, out=options.out)
+        made.append(result.to_dict())
+        if options.json != "-":
+            verdicts, _, picture = result.summary().rpartition("\n")  # a path is not folded
+            print(f"{wrapped(verdicts)}\n{picture}", flush=True)
+    return made

@@ -1,0 +1,1 @@
+"""What comes in: arrays, tables, units."""

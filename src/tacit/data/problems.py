@@ -1,0 +1,44 @@
+"""Problems with a known truth, as the papers draw them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.data.arrays import Float
+from tacit.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class SparseRegression:
+    """Gaussian features and a response that only a few of them make."""
+
+    X: Float
+    y: Float
+    truth: Float
+
+    def population_error(self, predictor: Float) -> float:
+        """E⟨w − β*, x⟩² = ‖w − β*‖² for x ~ N(0, I): the test error above the noise."""
+        return float(np.sum((predictor - self.truth) ** 2))
+
+
+def sparse_regression(
+    samples: int,
+    features: int,
+    *,
+    nonzero: int = 5,
+    noise: float = 0.1,
+    seed: int | np.random.Generator = 0,
+) -> SparseRegression:
+    """x ~ N(0, I), y ~ N(⟨β*, x⟩, noise²), β* with `nonzero` entries 1/√nonzero.
+
+    The problem of Woodworth et al. 2020, Section 4, and Azulay et al. 2021, Section 9.
+    """
+    if not 0 < nonzero <= features:
+        raise InputError(f"nonzero must lie between 1 and features = {features}, got {nonzero}")
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((samples, features))
+    truth = np.zeros(features)
+    truth[:nonzero] = 1 / np.sqrt(nonzero)
+    return SparseRegression(X, X @ truth + noise * rng.standard_normal(samples), truth)

@@ -1,0 +1,281 @@
+"""A data set in a file: features, target and their names, out of text, Parquet, Excel or NPZ."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.data.arrays import Float, as_labels, check_problem, class_names, is_number, shortened
+from tacit.data.texts import NAMED, PACKED, parsed, text_table
+from tacit.errors import InputError
+
+_FILES = "a CSV, TSV, text, Parquet, Excel or NPZ file"
+_LOOKED_AT = 10_000  # names among which the one that was meant is looked for
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A data set: features, target, what they are called, and what was assumed to read them."""
+
+    X: Float
+    y: Float
+    features: tuple[str, ...]
+    target: str
+    assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """What a file holds: the features, as an array of numbers or a list of columns, and the target."""
+
+    names: list[str]
+    features: Any
+    target: Any
+    assumed: tuple[str, ...] = ()
+
+
+def read_table(path: str | Path, target: str | None = None, *, classes: bool = False) -> Table:
+    """Read text (CSV, TSV, .txt, also packed), Parquet, Excel, or NPZ with arrays X and y; "-": stdin.
+
+    target names the column to predict. classes: where it holds two words, the first in the alphabet becomes
+    −1 and the other +1. Numbers are read to the last bit; `assumed` tells what the file does not say itself.
+    """
+    path = Path(path)
+    kind = _kind(path)
+    if kind == ".npz":
+        return _read_npz(path, target, classes)
+    name = "standard input" if str(path) == "-" else path.name
+    try:
+        found = _READERS.get(kind, _read_text)(path, kind, target)
+    except InputError:
+        raise
+    except Exception as error:
+        what = "standard input" if str(path) == "-" else str(path)
+        raise InputError(f"{what} is not a readable {kind[1:].upper()} file: {_reason(error)}") from error
+    assert target is not None
+    if not found.names:
+        raise InputError(f"{name} has no feature: its only column is the target {target!r}")
+    if len(found.target) == 0:
+        raise InputError(f"{name} has no rows; a data set needs at least one sample")
+    X = _as_matrix(found, name)
+    y, assumed = _as_target(found.target, target, name, classes)
+    X, y = check_problem(X, y)
+    return Table(X, y, tuple(found.names), target, (*found.assumed, *assumed))
+
+
+def _kind(path: Path) -> str:
+    """The kind of a file by its name; what cannot be read is refused."""
+    if str(path) == "-":
+        return ".txt"
+    if not os.path.isfile(path):
+        if os.path.exists(path):
+            raise InputError(f"{path} is a folder, a pipe or a device; DATA must be {_FILES}")
+        raise InputError(f"no file at {shortened(str(path), 120)}; DATA must be {_FILES}")
+    kind = path.suffix.lower()
+    if kind in PACKED:
+        kind = Path(path.stem).suffix.lower()
+        kind = kind if kind in NAMED else ""
+    if kind not in (".npz", *_READERS, *NAMED):
+        raise InputError(
+            f"cannot tell what {path.name} is; name it .csv, .tsv, .txt, .parquet, .xlsx or .npz"
+        )
+    return kind
+
+
+def _read_text(path: Path, kind: str, target: str | None) -> _Columns:
+    text = text_table(sys.stdin.buffer.read() if str(path) == "-" else path, kind)
+    name = "standard input" if str(path) == "-" else path.name
+    place = _place_of(target, text.names, name)
+    features, column = parsed(text, place, name)
+    return _Columns(_without(text.names, place), features, column, text.assumed)
+
+
+def _read_parquet(path: Path, kind: str, target: str | None) -> _Columns:
+    """Straight from Arrow: a frame of many columns takes pandas longer than reading them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    most = (
+        2**31 - 1
+    )  # bytes, and entries, of the list of columns; a million of them are more than the default
+    with pq.ParquetFile(path, thrift_string_size_limit=most, thrift_container_size_limit=most) as file:
+        table = file.read()
+    indices = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    table = table.drop_columns([each for each in indices if isinstance(each, str)])
+    place = _place_of(target, table.column_names, path.name)
+
+    def column(each: Any) -> Any:
+        plain = pa.types.is_integer(each.type) or pa.types.is_floating(each.type)
+        return each.to_numpy() if plain else each.to_pandas()
+
+    columns = [column(each) for each in table.itercolumns()]
+    return _Columns(_without(table.column_names, place), columns, columns.pop(place))
+
+
+def _read_excel(path: Path, kind: str, target: str | None) -> _Columns:
+    """The first sheet, whose first row names the columns."""
+    import pandas as pd
+
+    try:
+        frame = pd.read_excel(path, engine="openpyxl", header=None)
+    except ImportError as error:
+        raise InputError(
+            f"reading {path.name} needs openpyxl: pip install 'tacit[excel]', or save the sheet as CSV"
+        ) from error
+    if frame.empty:
+        raise InputError(f"{path.name} is empty; the first row must name the columns")
+    names = ["" if pd.isna(name) else str(name) for name in frame.iloc[0]]
+    place = _place_of(target, names, path.name)
+    columns = [frame[i].iloc[1:].infer_objects().reset_index(drop=True) for i in frame.columns]
+    return _Columns(_without(names, place), columns, columns.pop(place))
+
+
+_READERS = {".parquet": _read_parquet, ".pq": _read_parquet, ".xlsx": _read_excel}
+
+
+def _read_npz(path: Path, target: str | None, classes: bool) -> Table:
+    with path.open("rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in ("X", "y") if name in archive.files}
+        except Exception as error:
+            raise InputError(
+                f"{path} is not a readable NPZ file; numpy.savez(path, X=X, y=y) makes one, from numbers"
+            ) from error
+    if missing := {"X", "y"} - arrays.keys():
+        raise InputError(f"{path.name} must hold arrays X and y; {' and '.join(sorted(missing))} missing")
+    if target not in (None, "y"):
+        raise InputError(f"--target {target!r}: {path.name} holds X and y, and y is the target; leave it out")
+    words = classes and arrays["y"].dtype.kind in "US"
+    y = as_labels(arrays["y"], "y") if words else arrays["y"]
+    X, y = check_problem(arrays["X"], y)
+    assumed = _in_words(arrays["y"], "y") if classes else ()
+    return Table(X, y, tuple(f"x{i}" for i in range(X.shape[1])), "y", assumed)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text; save it as UTF-8"
+    if type(error).__name__ == "EmptyDataError":
+        return "it is empty; the first line must name the columns"
+    reason = getattr(error, "strerror", None) or str(error).strip() or type(error).__name__
+    return shortened(reason.splitlines()[0], 120)
+
+
+def _place_of(target: str | None, names: Sequence[str], where: str) -> int:
+    """Which column the target is, once every column has a name of its own."""
+    _check_names(names, where)
+    if target is None:
+        raise InputError(f"say which column of {where} is the target, with --target: {_listed(names)}")
+    if target not in names:
+        near = difflib.get_close_matches(target, names[:_LOOKED_AT], n=3)
+        raise InputError(
+            f"--target {target!r} is not a column of {where}, which has {_listed(near or names)}"
+        )
+    return names.index(target)
+
+
+def _check_names(names: Sequence[str], where: str) -> None:
+    for name, count in Counter(names).items():
+        if not name.strip() or (name.startswith("Unnamed: ") and name[9:].isdecimal()):
+            place = names.index(name)
+            what = "has no name" if place else "looks like a row index"
+            raise InputError(
+                f"{where}: column {place + 1}, {name!r}, {what}; "
+                "drop it (pandas: to_csv(…, index=False)) or give it a name"
+            )
+        if count > 1:
+            raise InputError(f"{where} has {count} columns named {name!r}; rename or drop all but one")
+
+
+def _without(names: Sequence[str], place: int) -> list[str]:
+    return [*names[:place], *names[place + 1 :]]
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(shortened(repr(name), 24) for name in names[:8])
+    return shown if len(names) <= 8 else f"{shown}, … ({len(names)} columns)"
+
+
+def _as_matrix(found: _Columns, where: str) -> Float:
+    """The features as floats; `InputError` names the first entry that is not a finite number."""
+    hint = "drop the column or the row, or encode it"
+    if isinstance(found.features, np.ndarray):
+        X = found.features
+    else:
+        X = np.empty((len(found.target), len(found.names)))
+        for i, column in enumerate(found.features):
+            X[:, i] = column if isinstance(column, np.ndarray) else _as_numbers(column)
+            if not isinstance(column, np.ndarray) and not np.isfinite(X[:, i]).all():
+                raise _refusal(column, X[:, i], found.names[i], where, hint)
+    bad = ~np.isfinite(X).all(axis=0)
+    if bad.any():
+        i = int(bad.argmax())
+        raise _refusal(X[:, i], X[:, i], found.names[i], where, hint)
+    return X
+
+
+def _as_target(column: Any, name: str, where: str, classes: bool) -> tuple[Float, tuple[str, ...]]:
+    """The target as floats, and what its classes were taken for."""
+    numbers = column if isinstance(column, np.ndarray) else _as_numbers(column)
+    if np.isfinite(numbers).all():
+        return np.asarray(numbers, dtype=np.float64), _in_words(numbers, name) if classes else ()
+    entries = np.asarray(column).tolist()
+    missing = np.array([entry is None or entry != entry for entry in entries])
+    words = not missing.any() and all(isinstance(each, str) and not is_number(each) for each in entries)
+    if words and classes:
+        return as_labels(entries, f"--target {name!r}"), _in_words(entries, name)
+    hint = "drop the row, or encode it"
+    if words:
+        hint = "classes go with 'tacit path' and with 'tacit flow --loss exp' or 'logistic'"
+    numbers = np.where(missing, np.nan, 0.0) if missing.any() else numbers
+    raise _refusal(column, numbers, name, where, hint)
+
+
+def _in_words(y: Any, name: str) -> tuple[str, ...]:
+    """Which class is −1 and which +1, where that has to be said."""
+    found = class_names(y)
+    return () if found is None else (f"classes of {name!r}: {found[0]} is −1 and {found[1]} is +1",)
+
+
+def _refusal(column: Any, numbers: Float, name: str, where: str, hint: str) -> InputError:
+    """What is wrong with the first entry that is not a finite number."""
+    row = int((~np.isfinite(numbers)).argmax())
+    entry = column[row] if isinstance(column, np.ndarray) else column.iloc[row]
+    return InputError(
+        f"{where}: column {shortened(name, 40)!r}, row {row + 1} {_what_is_wrong(entry)}; {hint}"
+    )
+
+
+def _as_numbers(column: Any) -> Float:
+    """The column as floats, NaN where an entry is missing or is neither a number nor the text of one."""
+    import pandas as pd
+
+    if not pd.api.types.is_numeric_dtype(column):
+        if column.dtype.kind != "O":  # dates and durations, which pandas would count in nanoseconds
+            return np.full(len(column), np.nan)
+        entries = column.astype(object)
+        numeric = pd.to_numeric(entries, errors="coerce").notna()  # its own numbers may be a digit off
+        return np.array([float(v) if good else np.nan for v, good in zip(entries, numeric, strict=True)])
+    return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _what_is_wrong(entry: Any) -> str:
+    import pandas as pd
+
+    if pd.api.types.is_scalar(entry) and pd.isna(entry):
+        return "is missing"
+    # a number that floats cannot hold is left as text by pandas
+    if isinstance(entry, str) and is_number(entry) and not np.isfinite(float(entry)):
+        entry = float(entry)
+    if isinstance(entry, float | np.floating):
+        return f"is {entry}, not a finite number"
+    return f"is {shortened(repr(entry), 60)}, not a number"

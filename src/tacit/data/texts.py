@@ -1,0 +1,223 @@
+"""Tables in text: what separates their fields, how numbers are written, and the numbers, to the last bit."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import warnings
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.data.arrays import is_number
+from tacit.errors import InputError
+
+NAMED = {".csv": ",", ".tsv": "\t", ".txt": ""}  # what a name says of the separator
+PACKED = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}
+_MARKS = "\t;,|"
+_SPACES = " "  # any number of them
+_WIDE = 20_000  # columns from which on pandas takes longer to make them than to read them
+_COMMENT = re.compile(rb"(?m)^#.*(?:\n|\Z)")
+_COMMENTS = re.compile(rb"(?:#.*\n)*#(.*)\n")  # those above the table, the last of them as a group
+
+
+@dataclass(frozen=True, eq=False)
+class TextTable:
+    """A table in text, not yet parsed: its rows stand below the first `header` lines of the content."""
+
+    content: bytes
+    header: int
+    names: list[str]
+    separator: str
+    decimal_comma: bool
+    spaced: bool  # blanks behind a separator mean nothing
+    assumed: tuple[str, ...]
+
+
+def text_table(source: Path | bytes, kind: str) -> TextTable:
+    """What a text says itself of its separator, decimals, comments and names."""
+    content = (source if isinstance(source, bytes) else _unpacked(source)).removeprefix(b"\xef\xbb\xbf")
+    content, title, comments = _without_comments(content)
+    first, second = _first_lines(content)
+    named = NAMED[kind]
+    separator = _separator(first, second, named)
+    spaced = separator != named
+    names, header = _header(content, separator, spaced)
+    if not names:
+        raise ValueError("it is empty; the first line must name the columns")
+    assumed = []
+    if named not in ("", separator):
+        assumed.append(f"fields separated by {'spaces' if separator == _SPACES else repr(separator)}")
+    comma = separator != "," and _has_decimal_comma(content, separator, len(first))
+    if comma:
+        assumed.append("commas in numbers are decimal points")
+    if title and _is_header(title, first, second, separator):
+        names, header = _fields(title, separator), 0
+        assumed.append("names of the columns from the comment above them")
+    if skipped := comments - (header == 0):
+        assumed.append(f"{skipped} comment line{'s' * (skipped > 1)} skipped")
+    return TextTable(content, header, names, separator, comma, spaced, tuple(assumed))
+
+
+def _unpacked(path: Path) -> bytes:
+    if path.suffix.lower() not in PACKED:
+        return path.read_bytes()
+    with import_module(PACKED[path.suffix.lower()]).open(path) as file:
+        return bytes(file.read())
+
+
+def _without_comments(content: bytes) -> tuple[bytes, str, int]:
+    """The content without the lines that begin with #, the last of them above it, and their number."""
+    if b"#" not in content:
+        return content, "", 0
+    above = _COMMENTS.match(content)
+    rest, count = _COMMENT.subn(b"", content)
+    return rest, above[1].decode().strip("# \t\r") if above else "", count
+
+
+def _lines(content: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
+
+
+def _first_lines(content: bytes) -> tuple[str, str]:
+    """The first two lines that are not blank."""
+    with _lines(content) as lines:
+        found = (line.rstrip("\r\n") for line in lines if line.strip())
+        return next(found, ""), next(found, "")
+
+
+def _separator(first: str, second: str, named: str) -> str:
+    """The mark that is in the first line; of several, the one that leaves most numbers in the second.
+
+    Spaces, where there is no mark and both lines have as many words.
+    """
+    marks = [mark for mark in dict.fromkeys((*named, *_MARKS)) if mark in first.strip()]
+    if not marks:
+        words = len(first.split())
+        return _SPACES if words > 1 and (words == len(second.split()) or not named) else named or ","
+    if len(marks) == 1:
+        return marks[0]
+
+    def numbers(mark: str) -> int:
+        names, entries = _fields(first, mark), _fields(second, mark)
+        return sum(_kinds(entries, mark)) if len(names) == len(entries) else -1
+
+    return max(marks, key=numbers)
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    line = line.strip() if separator == _SPACES else line
+    return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
+
+
+def _kinds(entries: list[str], separator: str) -> list[bool]:
+    """Which entries are numbers."""
+    return [is_number(each if separator == "," else each.replace(",", ".", 1)) for each in entries]
+
+
+def _header(content: bytes, separator: str, spaced: bool) -> tuple[list[str], int]:
+    """The names in the first record, and the number of lines down to its end."""
+    with _lines(content) as lines:
+        text = (line.strip() + "\n" for line in lines) if separator == _SPACES else lines
+        reader = csv.reader(text, delimiter=separator, skipinitialspace=spaced)
+        names = next((record for record in reader if any(each.strip() for each in record)), [])
+        return names, reader.line_num
+
+
+def _is_header(title: str, first: str, second: str, separator: str) -> bool:
+    """Are the names in the comment above the data? Then the first two rows hold the same kinds of entries."""
+    names, rows = _fields(title, separator), [_fields(line, separator) for line in (first, second)]
+    if not len(names) == len(rows[0]) == len(rows[1]) > 1:
+        return False
+    kinds, below = (_kinds(row, separator) for row in rows)
+    return any(kinds) and kinds == below and not all(_kinds(names, separator))
+
+
+def _has_decimal_comma(content: bytes, separator: str, begin: int) -> bool:
+    """Is some entry below the first line a number with a comma, such as 1,5 or -0,25e3?"""
+    if content.find(b",", begin) < 0:
+        return False
+    edge = rb"\s" if separator == _SPACES else re.escape(separator.encode())
+    number = rb"[ ]*[+-]?\d*,\d+(?:[eE][+-]?\d+)?[ ]*"
+    return (
+        re.compile(rb'(?m)(?:^|"|%b)%b(?:"|%b|\r|$)' % (edge, number, edge)).search(content, begin)
+        is not None
+    )
+
+
+def parsed(text: TextTable, target: int, where: str) -> tuple[Any, Any]:
+    """The features, as an array where all are numbers and as columns otherwise, and the target's column."""
+    if len(text.names) >= _WIDE and not text.decimal_comma and text.separator != _SPACES:
+        try:
+            return _wide(text, target)
+        except ValueError:  # something is not a number, or rows differ in length: pandas tells what
+            pass
+    frame = _frame(text, where)
+    if text.decimal_comma:
+        _check_points(frame, text.names, where)
+    column = frame.pop(target)
+    plain = [isinstance(kind, np.dtype) and kind.kind in "biuf" for kind in frame.dtypes]
+    numbers = frame.loc[:, plain].to_numpy(dtype=np.float64)
+    if all(plain):
+        return numbers, column
+    each = iter(numbers.T)
+    return [next(each) if good else frame[i] for i, good in zip(frame.columns, plain, strict=True)], column
+
+
+def _wide(text: TextTable, target: int) -> tuple[Any, Any]:
+    """All numbers at once; the target may be words. NumPy reads every number as Python does, exactly."""
+    import pandas as pd
+
+    mark, last = text.separator.encode(), len(text.names) - 1
+    rows = [row for row in text.content.split(b"\n")[text.header :] if row.strip()]
+    if not rows or b'"' in text.content or any(row.count(mark) != last for row in rows):
+        raise ValueError("not as simple as that")
+    words = [row.split(mark, target + 1)[target].decode().strip() for row in rows]
+    features = [i for i in range(last + 1) if i != target]
+    lines = (row.decode() for row in rows)
+    X = np.loadtxt(lines, delimiter=text.separator, comments=None, usecols=features, ndmin=2)
+    return X, pd.Series(words, dtype=object)
+
+
+def _frame(text: TextTable, where: str) -> Any:
+    """By pandas; rows must not have more fields than there are names."""
+    import pandas as pd
+
+    options: dict[str, Any] = {"sep": r"\s+" if text.separator == _SPACES else text.separator}
+    options |= {"skipinitialspace": text.spaced, "decimal": "," if text.decimal_comma else "."}
+    options |= _exact_floats(pd.__version__)
+    options |= {"header": 0} if text.header else {"header": None, "names": range(len(text.names))}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            frame = pd.read_csv(
+                io.BytesIO(text.content), index_col=False, engine="c", low_memory=False, **options
+            )
+        except pd.errors.ParserWarning as warning:
+            raise InputError(
+                f"{where}: rows have more fields than the header has names; give every column a name "
+                "(a row index too), or drop it"
+            ) from warning
+    frame.columns = pd.RangeIndex(len(text.names))
+    return frame
+
+
+def _exact_floats(version: str) -> dict[str, Any]:
+    """What makes this pandas read back the float that was written: nothing from 3.1 on, where all ways do."""
+    major, minor = version.split(".")[:2]
+    return {} if (int(major), int(minor)) >= (3, 1) else {"float_precision": "round_trip"}
+
+
+def _check_points(frame: Any, names: list[str], where: str) -> None:
+    """A point among decimal commas may stand for thousands or for decimals: refused."""
+    for i in frame.columns[[kind.kind not in "biuf" for kind in frame.dtypes]]:
+        for row, entry in enumerate(frame[i]):
+            if isinstance(entry, str) and "." in entry and is_number(entry.replace(",", "")):
+                raise InputError(
+                    f"{where}: column {names[i]!r}, row {row + 1} is {entry!r}, with a point, where other "
+                    "numbers have decimal commas; write all numbers one way"
+                )

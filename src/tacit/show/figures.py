@@ -1,0 +1,111 @@
+"""How every figure is drawn and saved."""
+
+from __future__ import annotations
+
+import io
+import logging
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tacit.errors import InputError
+from tacit.show.outputs import MADE_BY, write_file
+
+STYLE = Path(__file__).with_name("tacit.mplstyle")
+KERNEL, RICH, TRUTH, MUTED = "#0072B2", "#D55E00", "#009E73", "#999999"
+_METADATA = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
+_STRANGE_LETTERS = "Glyph .* missing from|Matplotlib currently does not support"  # drawn as empty boxes
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing that is not yet on any axes. layout: arguments of `plt.subplots`."""
+
+    draw: Callable[[Any], None]
+    layout: dict[str, Any]
+
+    def to(self, file: str | Path | None = None) -> Any:
+        """The path of the file that it was saved in, or a figure of Matplotlib."""
+        if file is not None:
+            return save_figure(self.draw, [file], **self.layout)[0]
+        from matplotlib.style import context
+
+        with context(str(STYLE)), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=_STRANGE_LETTERS)
+            return _drawn(self.draw, **self.layout)
+
+
+def save_figure(draw: Callable[[Any], None], paths: Iterable[str | Path], **layout: Any) -> list[Path]:
+    """Draw on fresh axes (arguments of `plt.subplots` in layout) and save under every name given."""
+    targets = [(path, figure_kind(path)) for path in paths]
+    pictures = render(draw, [kind for _, kind in targets], **layout)
+    return [write_file(picture, path, kind) for picture, (path, kind) in zip(pictures, targets, strict=True)]
+
+
+def figure_kind(path: str | Path) -> str:
+    """What kind of picture a file of this name is."""
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in _METADATA:
+        raise InputError(f"a figure must be named .png, .pdf or .svg, not {str(path)!r}")
+    return kind
+
+
+def render(
+    draw: Callable[[Any], None], kinds: list[str], *, figsize: Any = None, **layout: Any
+) -> list[bytes]:
+    """The picture as each of the kinds, drawn on fresh axes (arguments of `plt.subplots` in layout)."""
+    for name in ("matplotlib", "fontTools"):  # they remark on caches, fonts, and dates inside fonts
+        logging.getLogger(name).setLevel(logging.ERROR)
+    from matplotlib.style import context
+
+    pictures = []
+    with context(str(STYLE)), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=_STRANGE_LETTERS)
+        figure = _drawn(draw, figsize=figsize, **layout)
+        for kind in kinds:
+            file = io.BytesIO()
+            figure.savefig(file, format=kind, metadata={_METADATA[kind]: MADE_BY})
+            pictures.append(file.getvalue())
+    return pictures
+
+
+def _drawn(draw: Callable[[Any], None], *, figsize: Any = None, **layout: Any) -> Any:
+    """A figure of Matplotlib, drawn and laid out."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=figsize)
+    FigureCanvasAgg(figure)
+    draw(figure.subplots(**layout))
+    _lay_out(figure)
+    return figure
+
+
+def level_line(ax: Any, x: Any, y: Any, name: str, at: int | None) -> None:
+    """A level set on a map, white with a dark edge, and its name on a white ground: seen on every colour.
+
+    at: the point of the line where its name stands; None for a line without.
+    """
+    from matplotlib import patheffects
+
+    edge = [patheffects.withStroke(linewidth=1.7, foreground="0.25")]
+    ax.plot(x, y, color="w", lw=0.7, path_effects=edge)
+    if at is not None:
+        ground = {"boxstyle": "round,pad=0.15", "fc": "w", "ec": "none", "alpha": 0.85}
+        ax.text(x[at], y[at], name, color="k", fontsize=7, ha="center", va="center", bbox=ground)
+
+
+def side_by_side(x: Any, place: int, count: int, width: float = 0.2) -> Any:
+    """Where on a logarithmic axis the marks of one of several series stand, so that none hides another.
+
+    width: in decades, from the first series to the last.
+    """
+    return x * 10 ** (width * (place - (count - 1) / 2) / max(count - 1, 1))
+
+
+def _lay_out(figure: Any) -> None:
+    """Once, and not anew for every kind of picture: it costs as much as drawing."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")

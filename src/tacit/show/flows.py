@@ -1,0 +1,205 @@
+"""A trajectory as a picture: loss, predictor, margins and conserved quantities against the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.data.arrays import Float, shortened
+from tacit.errors import InputError
+from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, Picture
+
+if TYPE_CHECKING:
+    from tacit.verbs.trajectory import Trajectory
+
+_SHOWN = 6  # coordinates with a colour and a name
+_FAINT = 400  # coordinates drawn at all
+_SAMPLES = 60
+_FEW = 20  # instants that are drawn as points
+_STILL = 1e-4  # a change of accuracy; what comes before it is not drawn on a logarithmic axis
+_FAR = 1e3  # accuracy, from where on its axis is logarithmic
+_KERNEL_WORK = 2e10  # multiplications that the turning of the kernel is worth
+
+
+@dataclass(frozen=True, eq=False)
+class FlowPortrait:
+    """What the picture shows."""
+
+    trajectory: Trajectory
+    names: Sequence[str]  # as labels
+    clock: Float
+    clock_label: str
+    paths: Float  # (T, coordinates)
+    end: Float | None  # the predicted limit
+    fit: Float  # (T, samples)
+    turning: Float | None
+
+
+def flow_picture(
+    trajectory: Trajectory, end: Float | None, *, clock: str | None = None, names: Sequence[str] | None = None
+) -> Picture:
+    """Four panels: the loss in time, and predictor, samples and conserved quantities against the clock.
+
+    clock: "time" or "accuracy"; left out, time for the square loss and accuracy for the others. end: the
+    predicted limit, marked at the end where it is known.
+    """
+    portrait = _portrait(trajectory, end, clock, names)
+    return Picture(lambda axes: _draw(portrait, axes), {"figsize": (8.6, 6.0), "nrows": 2, "ncols": 2})
+
+
+def _portrait(
+    trajectory: Trajectory, end: Float | None, clock: str | None, names: Sequence[str] | None
+) -> FlowPortrait:
+    flat = trajectory.predictor.reshape(len(trajectory.accuracy), -1)
+    times, label = _clock(trajectory, clock)
+    separating = trajectory.loss_function.separating
+    sizes = np.linalg.norm(flat, axis=1, keepdims=True)
+    unit = np.where(sizes > 0, sizes, 1.0)
+    samples = trajectory.margins.reshape(len(flat), -1)
+    target = np.linalg.norm(trajectory.y) or 1.0
+    residuals = np.abs(trajectory.y - trajectory.outputs).reshape(len(flat), -1) / target
+    return FlowPortrait(
+        trajectory,
+        _names(trajectory.predictor) if names is None else [_plain(name) for name in names],
+        times,
+        label,
+        flat / unit if separating else flat,
+        end,
+        samples / unit if separating else residuals,
+        _turning(trajectory),
+    )
+
+
+def _clock(trajectory: Trajectory, clock: str | None) -> tuple[Float, str]:
+    """The clock at every instant, and what it is called."""
+    separating = trajectory.loss_function.separating
+    clock = clock or ("accuracy" if separating else "time")
+    if clock == "accuracy":
+        return trajectory.accuracy, r"accuracy $\tilde\gamma = -\log$ loss"
+    if clock != "time":
+        raise InputError(f"clock must be 'time' or 'accuracy', got {clock!r}")
+    return _time(trajectory)
+
+
+def _time(trajectory: Trajectory) -> tuple[Float, str]:
+    if np.isfinite(trajectory.time).all():
+        return trajectory.time, r"time $t$"
+    return trajectory.log_time, r"logarithm of time, $\log t$"
+
+
+def _names(predictor: Float) -> list[str]:
+    if predictor.ndim == 2:
+        return [f"$w_{{{i + 1}}}$" for i in range(predictor.shape[1])]
+    _, rows, columns = predictor.shape
+    return [f"$W_{{{i + 1},{j + 1}}}$" for i in range(rows) for j in range(columns)]
+
+
+def _turning(trajectory: Trajectory) -> Float | None:
+    work = len(trajectory.accuracy) * trajectory.X.size * len(trajectory.X)
+    return None if trajectory.linearized or work > _KERNEL_WORK else trajectory.kernel_distance
+
+
+def _draw(portrait: FlowPortrait, axes: Any) -> None:
+    (loss, predictor), (fit, kept) = axes
+    _draw_loss(portrait, loss)
+    _draw_predictor(portrait, predictor)
+    _draw_fit(portrait, fit)
+    _draw_kept(portrait, kept)
+    for axis in (predictor, fit, kept):
+        axis.set_xlabel(portrait.clock_label)
+        _set_scale(axis, portrait.clock, portrait.trajectory.accuracy)
+
+
+def _set_scale(axis: Any, values: Float, accuracy: Float) -> None:
+    """Logarithmic, where the values span decades, from where the accuracy begins to change."""
+    if values is accuracy and accuracy[-1] < 100:
+        return
+    finite = np.isfinite(values)
+    moved = (accuracy > accuracy[0] + _STILL) | (len(values) < _FEW)
+    positive = values[finite & moved & (values > 0)]
+    spans = len(positive) > 1 and positive[-1] > 100 * positive[0]
+    if spans and values[finite].min() > -positive[-1] / 100:
+        axis.set_xscale("log")
+        axis.set_xlim(positive[0] / 1.3, positive[-1] * 1.3)
+
+
+def _style(trajectory: Trajectory) -> dict[str, Any]:
+    """Few instants are points of the trajectory; what lies between them is not known."""
+    return {"marker": "o", "ms": 3, "ls": ":"} if len(trajectory.accuracy) < _FEW else {}
+
+
+def _draw_loss(portrait: FlowPortrait, axis: Any) -> None:
+    trajectory = portrait.trajectory
+    times, label = _time(trajectory)
+    if (trajectory.loss > 0).all():
+        axis.semilogy(times, trajectory.loss, color="k", **_style(trajectory))
+        axis.set_ylabel("training loss")
+    else:
+        axis.plot(times, trajectory.accuracy, color="k", **_style(trajectory))
+        axis.set_ylabel(r"accuracy $\tilde\gamma = -\log$ loss")
+        axis.set_yscale("log" if trajectory.accuracy[-1] > _FAR else "linear")
+    axis.set_xlabel(label)
+    _set_scale(axis, times, trajectory.accuracy)
+    axis.set_title(trajectory.loss_function.name, loc="left")
+
+
+def _draw_predictor(portrait: FlowPortrait, axis: Any) -> None:
+    paths, style = portrait.paths, _style(portrait.trajectory)
+    order = np.argsort(-np.abs(paths[-1]))
+    faint = order[_SHOWN:_FAINT]
+    axis.plot(portrait.clock, paths[:, faint], color=MUTED, lw=0.4, alpha=0.6, **style)
+    for place, i in enumerate(order[:_SHOWN]):
+        axis.plot(portrait.clock, paths[:, i], color=f"C{place}", label=portrait.names[i], **style)
+        if portrait.end is not None:
+            axis.plot(portrait.clock[-1], portrait.end[i], "o", mfc="none", color=f"C{place}", clip_on=False)
+    if portrait.end is not None:
+        axis.plot([], [], "o", mfc="none", color="k", label="predicted limit")
+    separating = portrait.trajectory.loss_function.separating
+    axis.set_ylabel(r"direction $w/\|w\|$" if separating else r"predictor $w$")
+    title = "all coordinates" if len(order) <= _FAINT else f"the {_FAINT} largest of {len(order):,}"
+    axis.set_title(title, loc="left")
+    low, high = axis.get_ylim()
+    axis.set_ylim(low, high + 0.3 * (high - low))  # room for the legend
+    axis.legend(loc="upper left", ncols=3)
+
+
+def _plain(name: str) -> str:
+    """A name of the user's: short, and without mathematics."""
+    return shortened(" ".join(name.split()), 18).replace("$", r"\$")
+
+
+def _draw_fit(portrait: FlowPortrait, axis: Any) -> None:
+    order = np.argsort(portrait.fit[-1])[:_SAMPLES]
+    style = _style(portrait.trajectory)
+    axis.plot(portrait.clock, portrait.fit[:, order], color=KERNEL, lw=0.7, alpha=0.7, **style)
+    if not portrait.trajectory.loss_function.separating:
+        axis.set_yscale("log")
+        axis.set_ylabel(r"residuals $|f(x_n) - y_n| / \|y\|$")
+    else:
+        least = portrait.fit.min(axis=1)
+        axis.plot(portrait.clock, least, color=RICH, lw=1.6, label="the smallest", **style)
+        axis.axhline(0, color="k", lw=0.5)
+        axis.set_ylabel(r"margins $y_n f(x_n) / \|w\|$")
+        axis.legend(loc="best")
+    axis.set_title("samples", loc="left")
+
+
+def _draw_kept(portrait: FlowPortrait, axis: Any) -> None:
+    style = _style(portrait.trajectory)
+    smallest = 1e-16  # a change of nothing at all still has its place on a logarithmic axis
+    for place, (name, drift) in enumerate(portrait.trajectory.drifts.items()):
+        axis.plot(portrait.clock, np.maximum(drift, smallest), color=f"C{place}", label=name, **style)
+    if portrait.turning is not None:
+        turning = np.where(portrait.turning > smallest, portrait.turning, np.nan)
+        style = style or {"ls": "--"}
+        axis.plot(portrait.clock, turning, color=TRUTH, label="turning of the tangent kernel", **style)
+    axis.set_yscale("log")
+    axis.set_ylim(1e-17, 3)
+    axis.set_ylabel("relative change")
+    turns = portrait.turning is not None
+    axis.set_title("conserved quantities" + (", and the kernel" if turns else ""), loc="left")
+    if portrait.trajectory.drifts or turns:
+        axis.legend(loc="best")

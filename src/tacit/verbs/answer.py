@@ -1,0 +1,146 @@
+"""What `tacit.limit` answers: the solution that gradient flow picks, with its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.data.arrays import Float
+from tacit.data.units import Units
+from tacit.limits.doubt import doubt_in_words
+from tacit.limits.equations import Equations, Samples
+from tacit.limits.families import family_of
+from tacit.limits.geometry import potential_of
+from tacit.limits.solution import NEAR
+from tacit.verbs.results import Labelled, Result, axes_of, numbered
+
+if TYPE_CHECKING:
+    from tacit.show.figures import Picture
+    from tacit.verbs.regime import Regime
+
+
+@dataclass(frozen=True, eq=False)
+class Limit(Result):
+    """The solution that gradient flow picks, with its certificate.
+
+    predictor: w. dual: ν with ∇Q(w) = Xᵀν. value: Q(w). feasibility: ‖Xw−y‖/‖y‖. stationarity:
+    ‖∇Q(w)−Xᵀν‖∞/‖∇Q(w)‖∞, with ν as it was computed: where samples nearly coincide, multipliers are large
+    and of opposite sign, and rounding them to floats, as dual must, leaves more. error: an estimate of the
+    relative forward error ‖w − w*‖₂/‖w*‖₂, from both residuals and the conditioning of data and potential;
+    what the last bits of X and y decide is part of it.
+
+    converged: both residuals within the tolerance, error 1e-7 or less, and the solver settled. Where the
+    terms of Xw are larger than y and cancel, rounding of w alone may leave a larger feasibility; that passes
+    up to 1e-6, unless the tolerance is below 1e-12. Where it is False, reason says why. iterations: matrix
+    factorizations (simplex steps for L1). rank: of X; samples that are combinations of others up to rounding
+    do not count. distance: a bound on how far from here the flow ends, 0 but for linear networks that start
+    small. sign: that of the output weight of a neuron at the end (if it has changed, Q is the divergence from
+    −w̃(0)), 0 for models without one. unfitted: what least squares leaves of y, relative to it, where that was
+    asked for; y is then what they fit. regime: kernel, rich or intermediate, computed when first asked for.
+
+    intercept: b of f(x) = w·x + b, where one was asked for; dual then adds up to 0. units: what the features
+    were divided by, where they were standardized; Q, its gradient and the certificate are those of scale·w.
+    method: how it was found, and whether flows had to be run to decide something.
+    """
+
+    predictor: Float
+    dual: Float
+    value: float
+    feasibility: float
+    stationarity: float
+    error: float
+    converged: bool
+    iterations: int
+    rank: int
+    seconds: float
+    model: Any = field(repr=False)
+    X: Float = field(repr=False)
+    y: Float = field(repr=False)
+    tol: float
+    settled: bool
+    method: str
+    distance: float = 0.0
+    sign: int = 0
+    unfitted: float = 0.0
+    intercept: Any = 0.0
+    units: Units | None = field(default=None, repr=False)
+    features: tuple[str, ...] | None = field(default=None, repr=False)
+    inside: Limit | None = field(default=None, repr=False)  # in these units
+    _samples: Samples = field(repr=False, kw_only=True)  # as the equations were made of them
+    _equations: Equations | None = field(default=None, repr=False)  # as they were solved, for the ends
+
+    @cached_property
+    def regime(self) -> Regime:
+        """How far this limit is from those at infinite and at zero scale."""
+        from tacit.verbs.regime import regime_of
+
+        return regime_of(self.inside or self)
+
+    @cached_property
+    def reason(self) -> str:
+        """Why the limit is not vouched for; empty if it is."""
+        if self.converged:
+            return ""
+        if self.inside is not None:
+            return self.inside.reason
+        residuals = {"stationarity": self.stationarity, "feasibility": self.feasibility}
+        above = [f"{name} {value:.0e}" for name, value in residuals.items() if not value <= self.tol]
+        reasons = [] if self.settled else ["the solver did not settle"]
+        if above:
+            reasons.append(f"{' and '.join(above)} above the tolerance {self.tol:.0e}")
+        if not self.error <= NEAR:
+            reasons.append(self._doubt())
+        return "; ".join(reasons)
+
+    def _doubt(self) -> str:
+        w = self.predictor.ravel()
+        potential = potential_of(self.model, len(w))
+        W = family_of(potential).looseness(potential, w)
+        return doubt_in_words(self.X, self.y.reshape(len(self.X), -1)[:, 0], W, w, self.error)
+
+    def summary(self, names: Sequence[str] | None = None) -> str:
+        """The limit in a few lines; names: of the features, x0, x1, … if left out."""
+        from tacit.show.text import limit_report
+
+        return limit_report(self, names or self.features)
+
+    def picture(self, names: Sequence[str] | None = None) -> Picture:
+        """Largest coordinates of the limit and its ends, and distances to the ends against the scale."""
+        from tacit.show.limits import limit_picture
+        from tacit.verbs.journey import journey
+
+        names = numbered(names or self.features, len(self.predictor))
+        return limit_picture(self.predictor, names, journey(self))
+
+    def _arrays(self) -> Labelled:
+        arrays: Labelled = {"predictor": (axes_of(self.predictor), self.predictor)}
+        arrays["dual"] = (("sample", "output")[: self.dual.ndim], self.dual)
+        return arrays
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, ready for JSON."""
+        return {
+            "model": repr(self.model),
+            "predictor": self.predictor.tolist(),
+            "dual": self.dual.tolist(),
+            "value": self.value,
+            "feasibility": self.feasibility,
+            "stationarity": self.stationarity,
+            "error": self.error,
+            "converged": self.converged,
+            "reason": self.reason,
+            "iterations": self.iterations,
+            "rank": self.rank,
+            "method": self.method,
+            "distance": self.distance,
+            "sign": self.sign,
+            "unfitted": self.unfitted,
+            "intercept": np.asarray(self.intercept).tolist(),
+            "scale": None if self.units is None else self.units.scale.tolist(),
+            "seconds": self.seconds,
+            "regime": self.regime.to_dict(),
+        }

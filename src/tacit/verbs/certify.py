@@ -1,0 +1,158 @@
+"""Does a predictor satisfy the optimality conditions? Asked of any predictor, however it was found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.data.arrays import Float, as_floats, as_labels, check_problem, check_tolerance
+from tacit.errors import InconsistentDataError, InputError
+from tacit.limits.equations import ANY, prepare
+from tacit.limits.families import nearness
+from tacit.limits.geometry import potential_of
+from tacit.limits.kkt import (
+    best_multipliers,
+    relative_residual,
+    stationarity,
+    stationarity_at,
+)
+from tacit.limits.neuron import as_it_ends, neuron_targets
+from tacit.models.model import Model, check_model, is_network, neuron_of
+from tacit.numerics.nonnegative import nonnegative_least_squares
+from tacit.numerics.pairs import Pair
+from tacit.verbs.flow import flow
+from tacit.verbs.results import Labelled, Result
+
+if TYPE_CHECKING:
+    from tacit.show.figures import Picture
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate(Result):
+    """How well a predictor satisfies the KKT conditions of a problem.
+
+    stationarity: ‖∇Q(w) − Zᵀν‖∞/‖∇Q(w)‖∞ for the best multipliers ν found (Z = X for regression, the rows
+    y_n x_n for margins). feasibility: ‖Xw−y‖/‖y‖, or the largest shortfall of a margin below 1.
+    complementarity: largest ν_n·(margin_n − 1) relative to the largest ν (0 for regression). error: an
+    estimate of the relative distance from the predictor to the solution. Small residuals do not make that
+    small where samples or features nearly coincide: the step that Newton's method would take from here does.
+    """
+
+    problem: str
+    stationarity: float
+    feasibility: float
+    complementarity: float
+    error: float
+    dual: Float
+    tol: float
+
+    @property
+    def holds(self) -> bool:
+        """All residuals within the tolerance, and the error within its root: half of the digits."""
+        residuals = (self.stationarity, self.feasibility, self.complementarity)
+        return all(x <= self.tol for x in residuals) and self.error <= math.sqrt(self.tol)
+
+    def summary(self) -> str:
+        """The certificate in a line."""
+        verdict = "holds" if self.holds else "FAILS"
+        line = f"KKT {verdict} (tolerance {self.tol:.0e}): stationarity {self.stationarity:.1e}"
+        line += f", feasibility {self.feasibility:.1e}"
+        if self.problem == "margin":
+            line += f", complementarity {self.complementarity:.1e}"
+        return f"{line}; distance to the solution about {self.error:.1e}"
+
+    def picture(self) -> Picture:
+        """The multipliers of the samples."""
+        from tacit.show.limits import multipliers_picture
+
+        return multipliers_picture(self.dual, f"KKT {'holds' if self.holds else 'FAILS'}")
+
+    def _arrays(self) -> Labelled:
+        return {"dual": (("sample",), self.dual)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, ready for JSON."""
+        return {
+            "problem": self.problem,
+            "holds": self.holds,
+            "stationarity": self.stationarity,
+            "feasibility": self.feasibility,
+            "complementarity": self.complementarity,
+            "error": self.error if math.isfinite(self.error) else None,
+            "dual": self.dual.tolist(),
+            "tol": self.tol,
+        }
+
+
+def certify(
+    potential: Any, X: Any, y: Any, predictor: Any, *, problem: str = "regression", tol: float = 1e-6
+) -> Certificate:
+    """Check ∇Q(w) = Xᵀν, Xw = y (regression) or ∇Q(w) = Σ ν_n y_n x_n, ν ≥ 0, margins ≥ 1 (margin).
+
+    potential: a potential, or a model that has one. predictor: (d,); for a linear network also (d, 1), as
+    its limit has it. For a leaky neuron the equations are Xw = σ⁻¹(y), or −σ⁻¹(−y) where a < 0 (Azulay et al.
+    2021, Theorem 4), with the sign of a at the end; if that is not the sign at the start, Q is the divergence
+    from −w̃(0). The multipliers are found here, by least squares or linear programming; the predictor
+    is all that is taken on trust.
+    """
+    check_model("certify(model, X, y, predictor)", potential, X, y)
+    if isinstance(potential, Model) and potential.input_ndim != 2:
+        potential.potential()  # which says why there is none
+    X, y = check_problem(X, as_labels(y, "problem='margin'") if problem == "margin" else y)
+    check_tolerance(tol)
+    Q = potential_of(potential, X.shape[1])
+    w = _as_predictor(predictor, potential, X.shape[1])
+    if problem == "regression":
+        start = as_it_ends(potential, X, y, flow)
+        Q = Q if start is potential else start.potential()
+        neuron = neuron_of(start)
+        targets = y if neuron is None else neuron_targets(neuron, y)
+        return _certify_regression(Q, X, targets, w, tol)
+    if problem == "margin":
+        return _certify_margin(Q, X, y, w, tol)
+    raise InputError(f'problem must be "regression" or "margin", got {problem!r}')
+
+
+def _certify_regression(potential: Any, X: Float, y: Float, w: Float, tol: float) -> Certificate:
+    """In independent equations, so that multipliers exist in floats also where samples nearly coincide."""
+    residual = relative_residual(X, y, w)
+    try:
+        equations = prepare(X, y, ANY)
+    except InconsistentDataError:
+        nu = best_multipliers(potential, X, w)
+        return Certificate("regression", stationarity(potential, X, w, nu), residual, 0.0, math.inf, nu, tol)
+    found = Pair.of(best_multipliers(potential, equations.X, w))
+    kkt = stationarity_at(potential, w, equations.rounded_slopes(found))
+    error = nearness(potential, equations, w)
+    return Certificate("regression", kkt, residual, 0.0, error, equations.dual(found), tol)
+
+
+def _as_predictor(predictor: Any, model: Any, features: int) -> Float:
+    """One number for each feature."""
+    column = is_network(model)
+    w = as_floats(predictor, "predictor", ndim=(1, 2) if column else (1,))
+    if w.shape not in {(features,), (features, 1)}:
+        shape = f"{len(w)} entries" if w.ndim == 1 else f"shape {w.shape}"
+        raise InputError(f"predictor has {shape} but X has {features} features")
+    return w.ravel()
+
+
+def _certify_margin(potential: Any, X: Float, y: Float, w: Float, tol: float) -> Certificate:
+    Z = y[:, None] * X
+    margins = Z @ w
+    lower, upper = potential.subdifferential(w)
+    target = np.where(lower == upper, lower, 0.0)
+    active = margins <= 1 + max(tol, 1e-9)
+    nu = np.zeros(len(y))
+    if active.any():
+        nu[active], _ = nonnegative_least_squares(Z[active][:, lower == upper].T, target[lower == upper])
+    complementarity = float((nu * np.abs(margins - 1)).max() / (nu.max() or 1.0))
+    shortfall = float(np.maximum(1 - margins, 0).max())
+    kkt, held = stationarity(potential, Z, w, nu), nu > 0
+    error = math.inf
+    if held.any():
+        error = nearness(potential, prepare(Z[held], np.ones(int(held.sum())), ANY), w)
+    return Certificate("margin", kkt, shortfall, complementarity, error, nu, tol)

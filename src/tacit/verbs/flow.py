@@ -1,0 +1,193 @@
+"""Gradient flow, integrated: the verb, and which form of the flow serves which model and loss."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tacit.data.arrays import Float, as_floats, as_labels, check_squares, feature_names, kept
+from tacit.data.units import Units
+from tacit.errors import InputError, Interrupted, NoPotentialError
+from tacit.flows.dual import DualSquare
+from tacit.flows.fitting import fitting
+from tacit.flows.goals import goal_of
+from tacit.flows.record import record
+from tacit.flows.reduced import Reduced
+from tacit.flows.segments import Form, Problem
+from tacit.flows.separating import DualSeparating
+from tacit.flows.sliding import Sliding
+from tacit.flows.tangent import TangentSeparating, TangentSmooth, TangentSquare
+from tacit.losses import Loss, as_loss
+from tacit.models.model import MirrorForm, Model, check_intercept, check_model
+from tacit.numerics.separation import check_separable
+from tacit.show.progress import Meter
+from tacit.verbs.assemble import as_given, assemble
+from tacit.verbs.trajectory import Trajectory
+
+_METHODS = ("auto", "parameters", "descent", "normalized")
+
+
+def flow(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    loss: Any = "square",
+    until: float | None = None,
+    at: Any = None,
+    times: Any = None,
+    rtol: float = 1e-8,
+    linearized: bool = False,
+    method: str = "auto",
+    step: float | None = None,
+    most_steps: int = 1_000_000,
+    intercept: bool = False,
+    standardize: bool = False,
+) -> Trajectory:
+    r"""θ' = −∇L(θ) from the model's initialization: gradient flow on the training loss.
+
+    loss: "square", "exp", "logistic", or one of `tacit.losses`. until: the accuracy γ̃ = −log L at which to
+    stop; if left out, a relative residual of rtol/100 (square loss) or γ̃ = 30. at: increasing accuracies to
+    record, exactly these; times: increasing training times to record instead, exactly these, 0 allowed;
+    otherwise some 200 instants, start and end included. rtol: relative accuracy of the predictor.
+    linearized: follow the model's tangent at initialization (the kernel regime). exp and logistic take two
+    classes as y: −1 and +1, or any two names or whole numbers, of which the first in order becomes −1.
+
+    method: "auto" takes the form of the flow that suits model and loss best; "parameters" integrates the raw
+    weights, whatever the model (slow, and independent of all other forms); "descent" and "normalized" run
+    gradient descent and normalized gradient descent (Moroshko et al. 2020, Appendix H.5) with step size
+    `step`, for at most most_steps steps, and record the first iterate at or beyond each accuracy or time
+    (k steps take the time k·step; normalized ones, step/L each).
+
+    intercept (square loss): f(x) = w·x + b with b at its best at every moment, which is the flow on centred X
+    and y. standardize: the flow of the weights that belong to features divided by their standard deviation.
+    Either way predictor and intercept of the trajectory are for the data as they came.
+
+    Data that no predictor fits (square loss): the flow ends at least squares, of several solutions at the one
+    that the model's potential prefers, and is `converged` there, at rest; its summary tells the residual that
+    remains. A flow that cannot reach `until` or `at` ends where it stalls, with converged=False and the
+    reason; one that rests before the last of `times` stays where it is. Ctrl-C raises `tacit.Interrupted`,
+    a KeyboardInterrupt whose `trajectory` has what was computed. The trajectory has its own copy of X and y
+    unless they are larger than 64 MB.
+    """
+    begun, names = time.perf_counter(), feature_names(X)
+    loss = as_loss(loss)
+    X, y = _check_data(model, X, y, loss)
+    _check_method(method, step, most_steps, linearized)
+    _check_intercept(model, loss, intercept)
+    given, units = (X, y), Units.of(X, y, intercept, standardize)
+    if not units.plain:
+        X, y = kept(units.features(X)), kept(units.targets(y))
+    problem = Problem(model, X, y, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
+    if loss.separating:
+        check_separable(X.reshape(len(X), -1), y)
+    fit = fitting(problem)
+    if method in ("descent", "normalized"):
+        from tacit.flows.descent import Descent
+
+        form: Form = Descent(fit.problem, method == "normalized", step, most_steps, linearized)
+    else:
+        form = _form(fit.problem, method, linearized)
+
+    def level(state: Any) -> float:
+        return float(fit.problem.loss.accuracy(form.outputs(state), fit.problem.y))
+
+    goal = goal_of(until, at, times, level(form.begin()), fit)
+    recording = record(form, level, goal, fit, Meter)
+    trajectory = assemble(recording, goal, form, fit, problem, linearized, begun)
+    if not units.plain:
+        trajectory = as_given(trajectory, units, *given)
+    trajectory = replace(trajectory, features=names)
+    if recording.interrupted:
+        raise Interrupted(trajectory)
+    return trajectory
+
+
+def _form(problem: Problem, method: str, linearized: bool) -> Form:
+    """The form of the flow that serves this model and loss."""
+    parametrization, loss = problem.model.parametrization, problem.loss
+    known = loss.separating or loss.quadratic
+    if linearized:
+        tangent = TangentSeparating if loss.separating else TangentSquare if loss.quadratic else TangentSmooth
+        return tangent(problem)
+    mirror = _mirror_form(problem) if method == "auto" and known else None
+    if mirror is not None:
+        return (DualSeparating if loss.separating else DualSquare)(problem, mirror)
+    if method == "parameters" or not parametrization.written_out or (parametrization.kinked and not known):
+        return _parameters(problem)
+    return Sliding(problem) if parametrization.kinked else Reduced(problem)
+
+
+def _mirror_form(problem: Problem) -> MirrorForm | None:
+    """That of the model, unless some coordinate can never change its sign: then follow the weights."""
+    try:
+        return problem.model.mirror_form(problem.X.shape[1])
+    except NoPotentialError:
+        return None
+
+
+def _parameters(problem: Problem) -> Form:
+    from tacit.flows.parameters import Parameters
+
+    return Parameters(problem)
+
+
+def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Float, Float]:
+    """X and y as the model and the loss take them."""
+    check_model("flow(model, X, y)", model, X, y)
+    if not isinstance(model, Model):
+        what = (
+            f"the class {model.__name__}: write {model.__name__}(…)"
+            if isinstance(model, type)
+            else repr(model)
+        )
+        raise InputError(f"model must be a Tacit model with its initialization, got {what}")
+    X = model.as_inputs(X)
+    outputs = int(model.outputs)
+    if loss.separating and outputs > 1:
+        raise InputError(f"the {loss.name} takes one output, with two classes; the model has {outputs}")
+    y = as_labels(y, f"the {loss.name}") if loss.separating else as_floats(y, "y", ndim=(1, 2))
+    if X.size == 0:
+        raise InputError(f"X must have at least one sample and one feature, got {X.shape}")
+    if y.ndim == 2 and y.shape[1] == 1 == outputs:
+        y = y[:, 0]
+    if y.shape != ((len(X),) if outputs == 1 else (len(X), outputs)):
+        wanted = "one number" if outputs == 1 else f"{outputs} numbers"
+        raise InputError(f"y must hold {wanted} for each of the {len(X)} samples of X, got shape {y.shape}")
+    check_squares(X, y)
+    return kept(X), kept(y)
+
+
+def _check_intercept(model: Any, loss: Loss, intercept: bool) -> None:
+    if intercept and loss.separating:
+        raise InputError(
+            f"under the {loss.name} the best intercept for given weights has no closed form, and its own "
+            "flow would depend on where it starts and how fast it moves: leave intercept out, or ask "
+            "tacit.margin_path or tacit.max_margin with intercept=True, which say where such flows end"
+        )
+    check_intercept(model, intercept)
+
+
+def _number_between(value: Any, name: str, low: float, high: float) -> float:
+    number = float(as_floats(value, name, ndim=(0,)))
+    if not low <= number <= high:
+        raise InputError(f"{name} must lie between {low:g} and {high:g}, got {value!r}")
+    return number
+
+
+def _check_method(method: str, step: float | None, most_steps: int, linearized: bool) -> None:
+    if method not in _METHODS:
+        raise InputError(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}")
+    if step is not None and method not in ("descent", "normalized"):
+        raise InputError(
+            f"step belongs to 'descent' and 'normalized'; method {method!r} chooses its own steps"
+        )
+    if step is not None and not float(as_floats(step, "step", ndim=(0,))) > 0:
+        raise InputError(f"step must be positive, got {step!r}")
+    if not (isinstance(most_steps, int | np.integer) and most_steps > 0):
+        raise InputError(f"most_steps must be a positive whole number, got {most_steps!r}")
+    if linearized and method == "parameters":
+        raise InputError("the linearized flow has a form of its own; leave method out")

@@ -1,0 +1,234 @@
+"""Where gradient flow on the square loss ends."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tacit.data.arrays import Float, check_problem, check_squares, check_tolerance, feature_names, kept
+from tacit.data.units import Units
+from tacit.errors import InconsistentDataError, InputError
+from tacit.limits.equations import Samples
+from tacit.limits.families import family_of
+from tacit.limits.geometry import potential_of
+from tacit.limits.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
+from tacit.limits.networks import check_network, least_norm
+from tacit.limits.neuron import as_it_ends, neuron_targets
+from tacit.limits.rank_one import checked_rank_one
+from tacit.limits.solution import NEAR
+from tacit.models import LinearNetwork
+from tacit.models.model import Model, check_intercept, check_model, is_network, neuron_of
+from tacit.numerics.pairs import Pair
+from tacit.potentials import Quadratic
+from tacit.potentials.arrays import quiet
+from tacit.verbs.answer import Limit
+from tacit.verbs.flow import flow
+from tacit.verbs.trajectory import Trajectory
+
+_EPS = float(np.finfo(np.float64).eps)
+_ROUGH = 1e-6  # residual that rounding does not excuse
+_LITERAL = 1e-12  # a tolerance below this is meant
+_SEARCHED = 2_000_000  # entries of X up to which other multipliers are looked for
+
+
+def limit(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    tol: float = 1e-10,
+    intercept: bool = False,
+    standardize: bool = False,
+    least_squares: bool = False,
+) -> Limit:
+    """argmin Q(w) subject to X w = y: where gradient flow on the square loss ends, without running it.
+
+    model: a model with its initialization (or a potential). X: (N, d), y: (N,). tol: what feasibility and
+    stationarity must reach for the result to be called converged; its error must be 1e-7 or less too.
+    Samples or features that nearly coincide are solved for in twice the digits of floats, and doubted where
+    their last bits decide. intercept: X w + b = y, with b free and not in Q. standardize: Q of the weights
+    that belong to features divided by their standard deviation (those that are constant stay as they are);
+    the predictor is that of the features as they came. least_squares: where X w = y has no solution, the w of
+    least Q among those of least squares, where the flow ends then; y of the result is what they fit. The
+    result keeps its own copy of X and y, for its regime, unless they are larger than 64 MB: then do not
+    change them while it is in use.
+    """
+    check_model("limit(model, X, y)", model, X, y)
+    if isinstance(model, Model) and model.input_ndim != 2:
+        model.potential()  # which says why there is none
+    check_tolerance(tol)
+    begun, names = time.perf_counter(), feature_names(X)
+    if intercept or standardize:
+        found = _limit_in_units(model, X, y, tol, intercept, standardize, least_squares)
+        return replace(found, features=names)
+    X, y = _checked(model, X, y)
+    X, y = kept(X), kept(y)
+    found = (_fitted_limit if least_squares else _limit)(model, X, y, Samples(X), tol)
+    return replace(found, features=names, seconds=time.perf_counter() - begun)
+
+
+def _checked(model: Any, X: Any, y: Any) -> tuple[Float, Float]:
+    """X and y as the model takes them, y as (N,) where there is one output."""
+    X, Y = check_network(model, X, y) if is_network(model) else check_problem(X, y)
+    return X, Y[:, 0] if Y.ndim == 2 and Y.shape[1] == 1 else Y
+
+
+def _limit_in_units(
+    model: Any, X: Any, y: Any, tol: float, intercept: bool, standardize: bool, least_squares: bool
+) -> Limit:
+    """The limit for centred or standardized data, told for the data as they came."""
+    begun = time.perf_counter()
+    check_intercept(model, intercept)
+    X, y = _checked(model, X, y)
+    check_squares(X, y)
+    units = Units.of(X, y, intercept, standardize)
+    samples = Samples(units.divided(X), intercept, 1 + standardize)
+    inputs, targets = kept(units.features(X)), kept(units.targets(y))
+    found = (_fitted_limit if least_squares else _limit)(model, inputs, targets, samples, tol)
+    w = units.predictor(found.predictor)
+    b = units.shift(w)
+    return replace(
+        found,
+        predictor=w,
+        intercept=b if b.ndim else float(b),
+        X=kept(X),
+        y=kept(found.y + units.target),
+        seconds=time.perf_counter() - begun,
+        units=units,
+        inside=found,
+    )
+
+
+def _fitted_limit(model: Any, X: Float, y: Float, samples: Samples, tol: float) -> Limit:
+    """The limit for the part of y that X can fit: the flow does not notice the rest."""
+    if isinstance(model, Model) and not model.parametrization.linear:
+        raise InputError(
+            "a leaky neuron is no linear model, and where it rests if it cannot fit the data no potential "
+            "tells: leave least_squares out, or ask tacit.flow"
+        )
+    check_squares(X, y)
+    try:
+        return _limit(model, X, y, samples, tol)
+    except InconsistentDataError:
+        fitted = samples.fittable(y)
+        share = float(np.linalg.norm(y - fitted) / np.linalg.norm(y))
+        return replace(_limit(model, X, fitted, samples, tol), unfitted=share)
+
+
+class _Decider:
+    """Runs the flows without which a limit is not known, and counts them."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+
+    def __call__(self, *arguments: Any, **options: Any) -> Trajectory:
+        """The flow."""
+        self.runs += 1
+        return flow(*arguments, **options)
+
+    def told(self, method: str, what: str) -> str:
+        """The method, and what flows have told."""
+        flows = "a flow" if self.runs == 1 else f"{self.runs} flows"
+        return f"{method}; {flows} told {what}" if self.runs else method
+
+
+def _limit(model: Any, X: Float, y: Float, samples: Samples, tol: float) -> Limit:
+    """The limit, by equations of these samples; X and y: as a flow would see them."""
+    if is_network(model):
+        return _network_limit(model, X, y, samples, tol)
+    begun, decider = time.perf_counter(), _Decider()
+    potential, targets, sign = potential_of(model, X.shape[1]), y, 0
+    if neuron_of(model) is not None:
+        start = as_it_ends(model, X, y, decider)
+        potential, targets, sign = start.potential(), neuron_targets(start, y), int(np.sign(start.output))
+    equations = samples.equations(targets, tol)
+    solution = family_of(potential).least(potential, equations)
+    w, nu = solution.predictor, solution.nu
+    kkt = stationarity_at(potential, w, equations.rounded_slopes(nu))
+    if not kkt <= tol and X.size <= _SEARCHED:  # any multipliers that certify w will do
+        other = Pair.of(best_multipliers(potential, equations.X, w))
+        found = stationarity_at(potential, w, equations.rounded_slopes(other))
+        nu, kkt = (other, found) if found < kkt else (nu, kkt)
+    feasibility = relative_residual(X, targets, w)
+    fits, stationary = _within(tol, potential, X, targets, w, feasibility, kkt)
+    return Limit(
+        predictor=w,
+        dual=equations.dual(nu),
+        value=float(potential.value(w)),
+        feasibility=feasibility,
+        stationarity=kkt,
+        error=solution.error,
+        converged=bool(solution.settled and fits and stationary and solution.error <= NEAR),
+        iterations=solution.iterations,
+        rank=len(equations.y),
+        seconds=time.perf_counter() - begun,
+        model=model,
+        X=X,
+        y=y,
+        tol=float(tol),
+        settled=solution.settled,
+        method=decider.told(family_of(potential).METHOD, "with which sign the output weight ends"),
+        sign=sign,
+        _samples=samples,
+        _equations=equations if targets is y else None,
+    )
+
+
+def _network_limit(model: LinearNetwork, X: Float, y: Float, samples: Samples, tol: float) -> Limit:
+    """Of a neuron, where the network is one; otherwise the solution of least norm, where it ends there."""
+    begun, decider = time.perf_counter(), _Decider()
+    neuron = model.as_neuron()
+    if neuron is not None:
+        found = _limit(neuron, X, y, samples, tol)
+        w = found.predictor
+        distance = checked_rank_one(X, y, w, model, neuron, tol, decider)
+        method = decider.told(found.method, "that rounding of its weights does not grow")
+        return replace(found, predictor=w[:, None], model=model, distance=distance, method=method)
+    Y = y.reshape(len(X), -1)
+    solution, distance = least_norm(model, X, Y, samples, tol, decider)
+    theta, nu = solution.predictor, solution.nu.value
+    feasibility = relative_residual(X, Y, theta)
+    kkt = stationarity(Quadratic(), X, theta, nu)
+    return Limit(
+        predictor=theta,
+        dual=nu if model.outputs > 1 else nu[:, 0],
+        value=float(Quadratic().value(theta)),
+        feasibility=feasibility,
+        stationarity=kkt,
+        error=solution.error,
+        converged=bool(feasibility <= tol and kkt <= tol and solution.error <= NEAR),
+        iterations=solution.iterations,
+        rank=len(samples.equations(Y[:, 0], tol).y),
+        seconds=time.perf_counter() - begun,
+        model=model,
+        X=X,
+        y=y,
+        tol=float(tol),
+        settled=solution.settled,
+        method=decider.told("the solution of least norm", "that the network fits the data"),
+        distance=distance,
+        _samples=samples,
+    )
+
+
+@quiet
+def _within(
+    tol: float, potential: Any, X: Float, y: Float, w: Float, feasibility: float, stationarity: float
+) -> tuple[bool, bool]:
+    """Is each residual within the tolerance, or what the rounding of w to floats leaves?
+
+    That much is let pass where the terms of Xw (or of a metric's Bw) are larger than their sums and cancel,
+    and where the tolerance does not ask for all digits that floats have.
+    """
+    allowed = [tol, tol]
+    if tol >= _LITERAL and max(feasibility, stationarity) > tol:
+        terms = float((np.abs(X) @ np.abs(w)).max() / (np.abs(y).max() or 1.0))
+        allowed[0] = max(tol, min(16 * _EPS * terms, _ROUGH))
+        if np.ndim(getattr(potential, "metric", 0.0)) == 2:
+            sums = np.abs(potential.metric) @ np.abs(w)
+            terms = float(sums.max() / (np.abs(potential.gradient(w)).max() or 1.0))
+            allowed[1] = max(tol, min(4 * _EPS * terms, _ROUGH))
+    return feasibility <= allowed[0], stationarity <= allowed[1]

@@ -1,0 +1,343 @@
+"""The path of maximum-margin predictors from the kernel to the rich end."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data.arrays import Float, as_floats, check_labelled, feature_names, kept
+from tacit.data.numbers import shown
+from tacit.data.units import Units
+from tacit.errors import InputError
+from tacit.limits.geometry import as_separable
+from tacit.limits.kernel_margin import at_the_kernel_end, kernel_metric
+from tacit.limits.linear_margin import least_l1_margin
+from tacit.limits.margins import Margins
+from tacit.limits.newton import Separable
+from tacit.limits.solution import NEAR, unknown
+from tacit.limits.support import (
+    Held,
+    hold_from,
+    margin_residual,
+)
+from tacit.models import Diagonal
+from tacit.models.model import Model
+from tacit.numerics.separation import check_separable
+from tacit.show.progress import progress
+from tacit.verbs.results import Labelled, Result, numbered
+
+if TYPE_CHECKING:
+    from tacit.show.figures import Picture
+    from tacit.verbs.sweeping_path import SweepingPath
+
+_LOCATED = 1e-9  # in the logarithm of μ, to which a kink is located
+_VOUCHED = 1e-9
+
+
+@dataclass(frozen=True)
+class Kink:
+    """A sample that enters the support as μ falls through this value, or leaves it."""
+
+    mu: float
+    sample: int
+    enters: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MarginPath(Result):
+    """argmin Q_μ(w) subject to y_n x_n·w ≥ 1, for each μ.
+
+    mu: in the order asked for. predictors: (len(mu), d). duals: ν ≥ 0 with ∇Q_μ(w) = Σ ν_n y_n x_n,
+    (len(mu), N). support: which samples have a positive multiplier, (len(mu), N). kkt: the largest residual
+    of the optimality conditions at each point. error: an estimate of the relative forward error of each
+    predictor, conditioning included. converged: where kkt is 1e-9 or less, error 1e-7 or less, and the solver
+    settled. intercept: b of y_n(x_n·w + b) ≥ 1 at each point, 0 where none was asked for. units: what the
+    features were divided by, where they were standardized: Q_μ is that of scale·w.
+    """
+
+    mu: Float
+    predictors: Float
+    duals: Float
+    kkt: Float
+    error: Float
+    support: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
+    depth: float
+    seconds: float
+    geometry: Separable = field(repr=False)
+    X: Float = field(repr=False)
+    y: Float = field(repr=False)
+    intercept: Float = field(repr=False)
+    units: Units = field(repr=False)
+    _margins: Margins = field(repr=False)  # in these units
+    features: tuple[str, ...] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        state = "converged" if self.converged.all() else f"{int((~self.converged).sum())} NOT converged"
+        ends = f"μ {self.mu.max():.4g} to {self.mu.min():.4g}"
+        return f"MarginPath(depth {shown(self.depth)}, {len(self.mu)} points, {ends}, {state})"
+
+    @cached_property
+    def kinks(self) -> list[Kink]:
+        """Where the support changes between the points of the path, from large μ to small."""
+        order = np.argsort(-self.mu)
+        found: list[Kink] = []
+        for i, j in pairwise(order):
+            found += _kinks_between(self._margins, self.geometry, self._held(i), self._held(j))
+        return found
+
+    @property
+    def changes(self) -> list[Kink]:
+        """The kinks: where the support changes."""
+        return self.kinks
+
+    @cached_property
+    def excess(self) -> tuple[Float, Float]:
+        """‖w‖/‖w_end‖ − 1 at every μ: in the kernel's norm over the ℓ2 end, in the (weighted) ℓ1 norm over
+        that end. With equal scales the kernel's norm is ℓ2.
+        """
+        metric = kernel_metric(self.geometry)
+        least = at_the_kernel_end(self._margins, self.geometry)[0].predictor
+        weight = self.geometry.weight
+        richest = weight @ np.abs(least_l1_margin(self._margins, weight).predictor)
+        inside = self.predictors * self.units.scale
+        size = np.linalg.norm(inside / np.sqrt(metric), axis=1)
+        kernel = size / np.linalg.norm(least / np.sqrt(metric)) - 1
+        return kernel, np.abs(inside) @ weight / richest - 1
+
+    def near(self, share: float = 0.05) -> tuple[float | None, float | None]:
+        """μ down to which the ℓ2 norm is within this share of the least, and from which on the ℓ1 norm is.
+
+        By interpolation in log μ between the points of the path; None where the path does not go that far.
+        """
+        order = np.argsort(-self.mu)
+        logs = np.log(self.mu[order])
+        kernel, rich = (each[order] for each in self.excess)
+        return _crossing(logs, kernel, share), _crossing(logs[::-1], rich[::-1], share)
+
+    def _held(self, i: Any) -> tuple[float, Held]:
+        support = np.flatnonzero(self.support[i])
+        return math.log(self.mu[i]), Held(
+            self.predictors[i], 0.0, self.duals[i], support, True, lambda: float(self.error[i])
+        )
+
+    def summary(self, scale: float = 1.0, names: Sequence[str] | None = None) -> str:
+        """The path in a few lines; accuracies are those of a flow with μ = scale/accuracy.
+
+        names: of the features, x0, x1, … if left out.
+        """
+        from tacit.show.text import path_report
+
+        return path_report(self, scale, names or self.features)
+
+    def picture(
+        self,
+        names: Sequence[str] | None = None,
+        sweeping: SweepingPath | None = None,
+        clock: str | None = None,
+    ) -> Picture:
+        """Directions against μ, and who is in the support; sweeping: the flow to compare it with."""
+        from tacit.show.paths import path_picture
+
+        names = numbered(names or self.features, self.predictors.shape[1])
+        return path_picture(self, names, sweeping=sweeping, clock=clock)
+
+    def _arrays(self) -> Labelled:
+        series = {name: (("mu",), getattr(self, name)) for name in ("mu", "kkt", "error", "intercept")}
+        return {
+            **series,
+            "converged": (("mu",), self.converged),
+            "predictors": (("mu", "feature"), self.predictors),
+            "duals": (("mu", "sample"), self.duals),
+            "support": (("mu", "sample"), self.support),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, ready for JSON."""
+        return {
+            "depth": self.depth,
+            "mu": self.mu.tolist(),
+            "predictors": self.predictors.tolist(),
+            "intercept": self.intercept.tolist(),
+            "scale": self.units.scale.tolist() if self.units.standardized else None,
+            "duals": self.duals.tolist(),
+            "support": [np.flatnonzero(row).tolist() for row in self.support],
+            "kkt": self.kkt.tolist(),
+            "error": self.error.tolist(),
+            "converged": self.converged.tolist(),
+            "kinks": [{"mu": k.mu, "sample": k.sample, "enters": k.enters} for k in self.kinks],
+            "seconds": self.seconds,
+        }
+
+
+def margin_path(
+    X: Any,
+    y: Any,
+    mu: Any,
+    *,
+    depth: float = 2,
+    model: Any = None,
+    intercept: bool = False,
+    standardize: bool = False,
+) -> MarginPath:
+    """Minimizers of Q_μ^D under the margin constraints, for every μ (Moroshko et al. 2020, Section 4).
+
+    Gradient flow of the exponential loss on a diagonal network of depth D whose weights start at α is near
+    the one with μ = α^D/γ̃ when its accuracy is γ̃, as long as no sample leaves the support.
+
+    y: two classes, as for `max_margin`.
+    mu: positive numbers in any order. At large μ the predictor is that of the ℓ2 margin, at small μ of ℓ1.
+    model: a `Diagonal` or `UntiedDiagonal` that starts at the predictor 0, in place of depth. Its potential
+    is taken with all predictor scales multiplied by μ, so that its own flow is near μ = 1/γ̃; `Diagonal()` and
+    `UntiedDiagonal()` give the path of depth 2, other shapes and profiles their own. intercept: margins of
+    x_n·w + b, with b free and in no potential. standardize: Q_μ of the weights that belong to features
+    divided by their standard deviation; predictors and intercepts are for the features as they came.
+    """
+    begun, names = time.perf_counter(), feature_names(X)
+    X, y, levels = check_levels(X, y, mu)
+    units = Units.of(X, y, intercept, standardize)
+    margins = Margins.of(units, X, y)
+    geometry = geometry_of(depth, model, X.shape[1])
+    held = _follow(margins, geometry, levels)
+    kkt = np.array(
+        [
+            margin_residual(geometry.shifted(math.log(m)), margins, each.predictor, each.intercept, each.dual)
+            for m, each in zip(levels, held, strict=True)
+        ]
+    )
+    predictors = np.array([units.predictor(each.predictor) for each in held])
+    error = np.array([each.error for each in held])
+    return MarginPath(
+        mu=levels,
+        predictors=predictors,
+        duals=np.array([each.dual for each in held]),
+        kkt=kkt,
+        error=error,
+        support=np.array([np.isin(np.arange(len(X)), each.support) for each in held]),
+        converged=np.array([each.settled for each in held]) & (kkt <= _VOUCHED) & (error <= NEAR),
+        depth=depth_of(geometry),
+        seconds=time.perf_counter() - begun,
+        geometry=geometry,
+        X=X,
+        y=y,
+        intercept=np.array([each.intercept for each in held]) - predictors @ units.center,
+        units=units,
+        _margins=margins,
+        features=names,
+    )
+
+
+def check_path(X: Any, y: Any, mu: Any) -> tuple[Float, Float, Float]:
+    """Separable data of our own and the values of μ; an error by name if anything is out of range."""
+    X, y, levels = check_levels(X, y, mu)
+    check_separable(X, y)
+    return X, y, levels
+
+
+def check_levels(X: Any, y: Any, mu: Any) -> tuple[Float, Float, Float]:
+    """The same, of data that may need an intercept to be separable."""
+    X, y = check_labelled(X, y)
+    levels = np.atleast_1d(as_floats(mu, "mu", ndim=(0, 1))).copy()
+    if levels.size == 0 or not (levels > 0).all():
+        raise InputError("mu must hold positive numbers, at least one")
+    samples, features = X.shape
+    _check_memory(len(levels) * (features + 2 * samples), f"a path of {len(levels):,} values of μ")
+    return kept(X), kept(y), levels
+
+
+def _check_memory(numbers: int, what: str) -> None:
+    """Refuse what takes more numbers than the memory of this machine holds; the message says how much."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return
+    if 8 * numbers > memory:
+        need, has = (f"{size / 2**30:,.0f} GiB" for size in (8 * numbers, memory))
+        raise InputError(f"{what} would take {need} of memory, and this machine has {has}; ask for fewer")
+
+
+def geometry_of(depth: Any, model: Any, features: int) -> Separable:
+    """The potential at μ = 1: of a depth alone, or of a model's initialization."""
+    if model is None:
+        return as_separable(Diagonal(depth=depth).potential(), features)
+    potential = model.potential(features) if isinstance(model, Model) else None
+    if potential is None or potential.family != "separable":
+        raise InputError(
+            "model must be one whose potential is that of a diagonal network, such as Diagonal or "
+            f"UntiedDiagonal, got {type(model).__name__}"
+        )
+    if depth != 2 and depth != getattr(model, "depth", 2):
+        raise InputError(f"give depth or model, not both: {model!r} has its own depth")
+    separable = as_separable(potential, features)
+    if separable.origin is not None:
+        raise InputError(
+            "the model must start at the predictor 0; from another start there is a flow, but no path"
+        )
+    return separable
+
+
+def depth_of(geometry: Any) -> float:
+    """D of the power p = D/(D−2) of a potential."""
+    p = getattr(geometry, "power", None)
+    if p is None:
+        raise InputError(
+            f"{type(geometry).__name__} is not the potential of a diagonal network, and has no path"
+        )
+    return 2.0 if p == math.inf else 2 * p / (p - 1)
+
+
+def _follow(margins: Margins, geometry: Separable, levels: Float) -> list[Held]:
+    """The predictor at every μ, from large ones down."""
+    held: list[Held] = [Held(np.zeros(0), 0.0, np.zeros(0), np.zeros(0, int), False, unknown)] * len(levels)
+    here, log_here = at_the_kernel_end(margins, geometry, float(levels.max()))
+    for i in progress(np.argsort(-levels).tolist(), "maximum margins"):
+        log_mu = math.log(levels[i])
+        found = hold_from(margins, geometry.shifted(log_mu), here, log_mu - log_here)
+        if found is None:
+            found = replace(here, settled=False, assess=unknown)
+        else:
+            here, log_here = found, log_mu
+        held[i] = found
+    return held
+
+
+def _crossing(logs: Float, excess: Float, share: float) -> float | None:
+    """Where the excess, small at first, comes to exceed the share; None if it starts or stays on one side."""
+    beyond = np.flatnonzero(excess > share)
+    if not len(beyond) or beyond[0] == 0:
+        return None
+    i = beyond[0]
+    low, high = (math.log(max(e, 1e-300)) for e in (excess[i - 1], excess[i]))
+    part = (math.log(share) - low) / (high - low) if high > low else 1.0
+    return math.exp(logs[i - 1] + max(part, 0.0) * (logs[i] - logs[i - 1]))
+
+
+def _kinks_between(
+    margins: Margins, geometry: Separable, above: tuple[float, Held], below: tuple[float, Held]
+) -> list[Kink]:
+    """Kinks between two points of the path, by bisection in the logarithm of μ."""
+    (top, first), (bottom, last) = above, below
+    changed = np.setxor1d(first.support, last.support)
+    if not len(changed):
+        return []
+    if top - bottom < _LOCATED:
+        mu = math.exp((top + bottom) / 2)
+        return [Kink(mu, int(n), bool(n in last.support)) for n in changed]
+    middle = (top + bottom) / 2
+    found = hold_from(margins, geometry.shifted(middle), first, middle - top)
+    if found is None:
+        return []
+    between = (middle, found)
+    return [
+        *_kinks_between(margins, geometry, above, between),
+        *_kinks_between(margins, geometry, between, below),
+    ]

@@ -1,0 +1,273 @@
+"""The largest margin in a norm or a potential."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.data.arrays import Float, Index, as_floats, check_labelled, feature_names, kept
+from tacit.data.units import Units
+from tacit.errors import InputError, NotConvergedError
+from tacit.limits.families import family_of, l1
+from tacit.limits.families.quadratic import widest_in
+from tacit.limits.geometry import potential_of
+from tacit.limits.margins import Margins
+from tacit.limits.power_margin import minimize_power
+from tacit.limits.quasi_margin import Stationary, all_stationary, local_minima
+from tacit.limits.solution import NEAR, Found
+from tacit.limits.support import NO_PULL, error_on_support, found_by, hold, margin_residual
+from tacit.numerics.nonnegative import least_norm_support
+from tacit.potentials import L1, Potential
+from tacit.potentials.arrays import quiet
+from tacit.show.progress import progress
+from tacit.verbs.results import Labelled, Result, numbered
+
+if TYPE_CHECKING:
+    from tacit.show.figures import Picture
+
+_VOUCHED = 1e-9
+_NORM = "norm"  # a family of which only margins are asked
+_STRIDE, _SHORTEST = 0.5, 1e-4  # of log(p − 1), on the way from p = 2 to 1
+
+
+@dataclass(frozen=True, eq=False)
+class Margin(Result):
+    """argmin norm(w) subject to y_n x_n·w ≥ 1, with its certificate.
+
+    predictor: w; its margin over its norm is the largest there is, 1/value. dual: ν ≥ 0 with Σ ν_n y_n x_n
+    in the subdifferential of the norm (or potential) at w. value: norm(w). support: samples with ν_n > 0.
+    kkt: the largest relative residual of the optimality conditions. error: an estimate of the relative
+    forward error of w, conditioning included (to the nearest solution, where there are several). unique: is
+    w the only solution (None: not known)? converged: kkt is 1e-9 or less, and error 1e-7 or less.
+
+    face: where an ℓ1 solution is not unique, the vertices of all solutions, as rows (extreme points of them,
+    for faces of more than five dimensions). stationary: for p < 1, all stationary points for up to three
+    features, otherwise the local minima found, as rows, best first; minimum: which of them are local minima.
+    complete: is that list all there is?
+
+    intercept: b of y_n(x_n·w + b) ≥ 1, 0 where none was asked for; Σ ν_n y_n is then 0. units: what the
+    features were divided by, where they were standardized: the norm is that of scale·w.
+    """
+
+    predictor: Float
+    dual: Float
+    value: float
+    support: Index
+    kkt: float
+    error: float
+    unique: bool | None
+    converged: bool
+    norm: str
+    seconds: float
+    X: Float = field(repr=False)
+    y: Float = field(repr=False)
+    face: Float | None = field(default=None, repr=False)
+    stationary: Float | None = field(default=None, repr=False)
+    minimum: Any = field(default=None, repr=False)
+    complete: bool = True
+    intercept: float = 0.0
+    units: Units | None = field(default=None, repr=False)
+    features: tuple[str, ...] | None = field(default=None, repr=False)
+
+    def summary(self, names: Sequence[str] | None = None) -> str:
+        """The margin in a few lines; names: of the features, x0, x1, … if left out."""
+        from tacit.show.text import margin_report
+
+        return margin_report(self, names or self.features)
+
+    @cached_property
+    def margins(self) -> Float:
+        """y_n(x_n·w + b) of every sample."""
+        return np.asarray(self.y * (self.X @ self.predictor + self.intercept))
+
+    def picture(self, names: Sequence[str] | None = None) -> Picture:
+        """Largest coordinates of the predictor, and the margins of all samples."""
+        from tacit.show.limits import margin_picture
+
+        names = numbered(names or self.features, len(self.predictor))
+        return margin_picture(self.predictor, self.margins, self.support, names)
+
+    def _arrays(self) -> Labelled:
+        arrays: Labelled = {"predictor": (("feature",), self.predictor), "dual": (("sample",), self.dual)}
+        arrays["margins"] = (("sample",), self.margins)
+        rows: dict[str, Any] = {"face": self.face, "stationary": self.stationary}
+        return arrays | {name: ((name, "feature"), each) for name, each in rows.items() if each is not None}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, ready for JSON."""
+        lists = {name: getattr(self, name) for name in ("face", "stationary", "minimum")}
+        return {
+            "norm": self.norm,
+            "predictor": self.predictor.tolist(),
+            "dual": self.dual.tolist(),
+            "value": self.value,
+            "support": self.support.tolist(),
+            "kkt": self.kkt,
+            "error": self.error,
+            "unique": self.unique,
+            "converged": self.converged,
+            "complete": self.complete,
+            "intercept": self.intercept,
+            "seconds": self.seconds,
+        } | {name: each.tolist() for name, each in lists.items() if each is not None}
+
+
+def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardize: bool = False) -> Margin:
+    """argmin norm(w) subject to y_n x_n·w ≥ 1: the predictor of largest margin.
+
+    y: two classes, −1 and +1, or any two names or whole numbers, of which the first in order becomes −1.
+    norm: "l1", "l2", a number p with 0 < p ≤ 2 for ‖w‖_p, or a potential (or a model that has one). Below
+    p = 1 the problem is not convex: with up to three features all stationary points are found, otherwise the
+    best local one from several starts (beside an intercept always).
+
+    intercept: margins of x_n·w + b, with b free and not in the norm. standardize: the norm of the weights
+    that belong to features divided by their standard deviation; predictor and intercept are for the features
+    as they came.
+    """
+    begun = time.perf_counter()
+    names = feature_names(X)
+    X, y = check_labelled(X, y)
+    goal = _objective(norm, X.shape[1])
+    X, y = kept(X), kept(y)
+    units = Units.of(X, y, intercept, standardize)
+    margins = Margins.of(units, X, y)
+    found = _widest(goal, margins)
+    w, dual = found.predictor, found.dual
+    pull = dual * np.abs(margins.rows).max(axis=1)
+    dual = np.where(pull > NO_PULL * pull.max(), dual, 0.0)
+    kkt = margin_residual(goal, margins, w, found.intercept, dual)
+    lists: dict[str, Any] = {
+        name: units.predictor(each.T).T if name in ("face", "stationary") else each
+        for name, each in found.lists.items()
+    }
+    return Margin(
+        predictor=units.predictor(w),
+        dual=dual,
+        value=float(goal.value(w)),
+        support=np.flatnonzero(dual),
+        kkt=kkt,
+        error=found.error,
+        unique=found.unique,
+        converged=bool(found.settled and kkt <= _VOUCHED and found.error <= NEAR),
+        norm=getattr(goal, "name", type(goal).__name__),
+        seconds=time.perf_counter() - begun,
+        X=X,
+        y=y,
+        intercept=float(found.intercept - units.center @ units.predictor(w)),
+        units=units,
+        features=names,
+        **lists,
+    )
+
+
+@dataclass(frozen=True)
+class _Power(Potential):
+    """The norm ‖w‖_p, or quasi-norm where p < 1."""
+
+    p: float
+    family = _NORM
+
+    @property
+    def name(self) -> str:
+        return f"l{self.p:.6g}"
+
+    def value(self, w: Float) -> float:
+        size = np.abs(w).max()
+        return float(size * ((np.abs(w) / size) ** self.p).sum() ** (1 / self.p)) if size > 0 else 0.0
+
+    def gradient(self, w: Float) -> Float:
+        """Where w is not zero."""
+        return np.sign(w) * (np.abs(w) / self.value(w)) ** (self.p - 1)
+
+    @quiet
+    def subdifferential(self, w: Float) -> tuple[Float, Float]:
+        """An interval at the zeros of w: of slopes up to 1 for ℓ1, of all slopes for a quasi-norm.
+
+        For p > 1 it is that of the numbers too small for a float, which is not small for p near 1.
+        """
+        smooth = np.where(w == 0, 0.0, self.gradient(w))
+        smallest = np.finfo(float).tiny / (self.value(w) or 1.0)
+        edge = math.inf if self.p < 1 else smallest ** (self.p - 1)
+        return np.where(w == 0, -edge, smooth), np.where(w == 0, edge, smooth)
+
+
+def _objective(norm: Any, features: int) -> Any:
+    """The norm or potential, checked."""
+    if isinstance(norm, str):
+        if norm not in ("l1", "l2"):
+            raise InputError(
+                f'norm must be "l1", "l2", a number p with 0 < p ≤ 2, or a potential, got {norm!r}'
+            )
+        return _Power(1.0 if norm == "l1" else 2.0)
+    if isinstance(norm, bool) or norm is None:
+        raise InputError(f'norm must be "l1", "l2", a number p with 0 < p ≤ 2, or a potential, got {norm!r}')
+    if isinstance(norm, int | float | np.number):
+        p = float(as_floats(norm, "norm", ndim=(0,)))
+        if not 1e-3 <= p <= 2:
+            raise InputError(f"the p of an ℓp norm must lie between 0.001 and 2, got {p:g}")
+        return _Power(p)
+    return potential_of(norm, features)
+
+
+def _widest(goal: Any, margins: Margins) -> Found:
+    """By the norm's own method, or that of the potential's family."""
+    return _of_norm(goal, margins) if goal.family == _NORM else family_of(goal).widest(goal, margins)
+
+
+def _of_norm(goal: _Power, margins: Margins) -> Found:
+    features = margins.Z.shape[1]
+    if goal.p < 1:
+        return _quasi(margins, goal)
+    if goal.p == 1:
+        return l1.widest(L1(), margins)
+    if goal.p == 2:
+        return _scaled(goal, widest_in(np.ones(features), margins))
+    return _scaled(goal, _power(margins, goal.p))
+
+
+def _power(margins: Margins, p: float) -> Found:
+    """From p = 2 down in steps of log(p − 1), halved where the support cannot be found from the last one."""
+    held = hold(margins, partial(minimize_power, p=2.0), least_norm_support(margins.nearly_free()))
+    goal, here, step = math.log(p - 1), 0.0, _STRIDE
+    while held is not None and here > goal:
+        ahead = max(here - step, goal)
+        closer = partial(minimize_power, p=p if ahead == goal else 1 + math.exp(ahead))
+        found = hold(margins, closer, held.support)
+        if found is not None:
+            held, here, step = found, ahead, min(2 * step, _STRIDE)
+            continue
+        step /= 2
+        if step < _SHORTEST:
+            return found_by(None)
+    return found_by(held)
+
+
+def _scaled(goal: _Power, found: Found) -> Found:
+    """Multipliers of ‖w‖_p instead of Σ|w|^p/p."""
+    share = goal.value(found.predictor) ** (goal.p - 1)
+    return replace(found, dual=found.dual / share)
+
+
+def _quasi(margins: Margins, goal: _Power) -> Found:
+    points = all_stationary(margins, goal.p)
+    complete = points is not None
+    points = local_minima(margins, goal.p, progress=progress) if points is None else points
+    if not points:
+        raise NotConvergedError(f"no stationary point of the ℓ{goal.p:g} margin was found")
+    best: Stationary = points[0]
+    ahead = [point for point in points if point.size(goal.p) <= best.size(goal.p) * (1 + 1e-9)]
+    share = goal.p * goal.value(best.predictor) ** (goal.p - 1)
+    lists = {
+        "stationary": np.array([point.predictor for point in points]),
+        "minimum": np.array([point.minimum for point in points]),
+        "complete": complete,
+    }
+    error = error_on_support(margins, best.predictor, best.dual)
+    unique = len(ahead) == 1 if complete else None
+    return Found(best.predictor, best.intercept, best.dual / share, unique, error, lists=lists)

@@ -1,0 +1,125 @@
+"""Condition 5 of Moroshko et al. 2020: do support vectors, once left behind, stay behind?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tacit.data.arrays import as_floats
+from tacit.errors import InputError, NotConvergedError
+from tacit.verbs.margin_path import geometry_of
+from tacit.verbs.max_margin import max_margin
+from tacit.verbs.sweeping_path import SweepingPath, sweeping_path
+
+_TIE = 1e-9  # relative difference of two μ that are one
+_RICH = 1e-9  # scale, in units of the predictor, that is as good as 0
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A support vector that leaves as μ falls through `leaves`, and is one again from `returns` on.
+
+    returns is 0 if it had not come back by the smallest μ looked at.
+    """
+
+    sample: int
+    leaves: float
+    returns: float
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """For which μ Condition 5 holds, on the flow at infinite scale.
+
+    holds: for every μ from ∞ to down_to ("uniformly"). breaches: which samples break it, where. While none
+    is open the flow is on the path of Q_μ margins (Theorem 6), otherwise off it. converged: is down_to as
+    small as was asked for? If not, the flow could not be followed further, and nothing is known below.
+    """
+
+    holds: bool
+    breaches: tuple[Breach, ...]
+    down_to: float
+    converged: bool
+    sweeping: SweepingPath = field(repr=False)
+
+    def holds_at(self, mu: float) -> bool:
+        """Does the condition hold for accuracies α^D/μ?"""
+        level = float(as_floats(mu, "mu", ndim=(0,)))
+        if not self.converged and level < self.down_to:
+            raise NotConvergedError(f"mu = {level:g} is not decided: {self._open()}")
+        if not level >= self.down_to:
+            raise InputError(
+                f"mu must be at least down_to = {self.down_to:g}, got {mu!r}; ask for a smaller one"
+            )
+        return not any(breach.returns < level < breach.leaves for breach in self.breaches)
+
+    def summary(self) -> str:
+        """The verdict, and which sample breaks it where."""
+        unknown = "" if self.converged else f"; {self._open()}"
+        if self.holds:
+            return f"the support is stable (Condition 5) for every μ down to {self.down_to:g}{unknown}"
+        parts = [
+            f"sample {b.sample} leaves at μ = {b.leaves:.4g}"
+            + (f" and returns at {b.returns:.4g}" if b.returns else "")
+            for b in self.breaches[:6]
+        ]
+        more = f", and {len(self.breaches) - 6} more" if len(self.breaches) > 6 else ""
+        return f"the support is not stable (Condition 5 fails): {', '.join(parts)}{more}{unknown}"
+
+    def _open(self) -> str:
+        return f"the flow at infinite scale could not be followed below μ = {self.down_to:.4g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "holds": self.holds,
+            "down_to": self.down_to,
+            "converged": self.converged,
+            "breaches": [
+                {"sample": b.sample, "leaves": b.leaves, "returns": b.returns} for b in self.breaches
+            ],
+        }
+
+
+def support_stability(
+    X: Any, y: Any, *, depth: float = 2, model: Any = None, down_to: float | None = None
+) -> Stability:
+    """Does Condition 5 hold on these data, for which μ, and which sample breaks it?
+
+    The condition asks of every sample whose margin is above the smallest at the end that it has stayed above
+    all along, from accuracies small against α^D on. As α grows the flow tends to the sweeping process of
+    `sweeping_path`, on which this says: no support vector has left without coming back.
+
+    down_to: the smallest μ looked at; if left out, that at which the scale μ·α^D, α = 1 unless a model says
+    otherwise, is 1e-9 of ‖w_ℓ2‖₂, in any units of the data. depth, model: as for `margin_path`.
+    """
+    if down_to is None:
+        down_to = _far_down(X, y, depth, model)
+    elif not float(as_floats(down_to, "down_to", ndim=(0,))) > 0:
+        raise InputError(f"down_to must be positive, got {down_to!r}")
+    return stability_of(sweeping_path(X, y, down_to, depth=depth, model=model))
+
+
+def _far_down(X: Any, y: Any, depth: float, model: Any) -> float:
+    """A μ so small that Q_μ is as good as ℓ1 (for D > 2)."""
+    size = max_margin(X, y, "l2").value
+    scale = geometry_of(depth, model, np.shape(X)[1]).log_scale.max()
+    return float(_RICH * size * np.exp(-scale))
+
+
+def stability_of(sweeping: SweepingPath) -> Stability:
+    """The same, from a sweeping path that is already known."""
+    left: dict[int, float] = {}
+    breaches: list[Breach] = []
+    for event in sweeping.events:
+        if not event.enters:
+            left[event.sample] = event.mu
+        elif event.sample in left:
+            breaches.append(Breach(event.sample, left.pop(event.sample), event.mu))
+    breaches = [breach for breach in breaches if breach.leaves > breach.returns * (1 + _TIE)]
+    breaches += [Breach(sample, mu, 0.0) for sample, mu in left.items()]
+    breaches.sort(key=lambda breach: -breach.leaves)
+    decided = bool(sweeping.converged.all())
+    return Stability(not breaches, tuple(breaches), sweeping.down_to, decided, sweeping)

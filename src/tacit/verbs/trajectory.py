@@ -1,0 +1,306 @@
+"""What gradient flow did: the trajectory, as numbers, text, table and picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data.arrays import Float
+from tacit.data.units import Units
+from tacit.errors import InputError
+from tacit.flows.segments import Restore
+from tacit.losses import Loss, SeparatingLoss
+from tacit.models.parametrizations import Weights
+from tacit.potentials.arrays import quiet
+from tacit.show.outputs import MADE_BY, as_json
+from tacit.verbs.results import Result
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from tacit.show.figures import Picture
+
+_MOST_WEIGHTS = 1 << 27  # numbers, 1 GiB of them
+_LABELLED_WEIGHTS = 1 << 20
+
+
+def _plain(name: str) -> str:
+    """What weights of that name are called in files, whose format knows Latin letters only."""
+    return f"weights_{name}".replace("₊", "_plus").replace("₋", "_minus")
+
+
+def _axes(name: str, weights: Float, features: tuple[int, ...]) -> tuple[str, ...]:
+    """Names of the axes of weights: of the features, where there is one for each, or their own."""
+    own = tuple(f"{_plain(name)}_{axis}" for axis in range(weights.ndim))
+    return ("feature",) if weights.shape == features else own
+
+
+@dataclass(frozen=True)
+class Known:
+    """Values that need not be computed any more."""
+
+    values: Any
+
+    def __call__(self, which: slice = slice(None)) -> Any:
+        return self.values[which]
+
+
+@dataclass(frozen=True)
+class SeenWeights:
+    """The weights that were followed, at each instant, and how they make those of the model."""
+
+    seen: list[Weights]
+    restore: Restore
+
+    def at(self, instant: int) -> dict[str, Float]:
+        """The weights of the model at one instant."""
+        return {name: np.asarray(w) for name, w in self.restore(self.seen[instant]).items()}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory(Result):
+    """Gradient flow at T recorded instants.
+
+    time: (T,), infinite where it exceeds the largest float; log_time is its logarithm. accuracy: −log loss.
+    predictor: (T, …). outputs: f(x_n), (T, N) or (T, N, outputs). weights: by name, (T, …) each. drifts: by
+    how much each conserved quantity has changed, relative to the size of the terms that make it. intercept:
+    (T,) or (T, outputs), 0 where none was asked for. units: what was done to the features, if anything; the
+    weights are those of features in these units, everything else is for the data as they came.
+
+    converged: what was asked for was reached; where nothing was asked for, the flow has arrived: the data are
+    fitted or, if they cannot be, it is at rest where they are fitted best. unfitted: the residual, relative
+    to ‖y‖, that no predictor can fit, where this is known beforehand, else 0. reason: where the flow ended,
+    and why no later. method: how it was computed, in steps steps.
+    """
+
+    accuracy: Float
+    predictor: Float
+    outputs: Float
+    drifts: dict[str, Float]
+    converged: bool
+    reason: str
+    intercept: Float
+    unfitted: float
+    method: str
+    steps: int
+    seconds: float
+    linearized: bool
+    loss_function: Loss
+    model: Any = field(repr=False)
+    X: Float = field(repr=False)
+    y: Float = field(repr=False)
+    _times: Callable[[], tuple[Float, Float]] = field(repr=False)
+    _shares: Float | None = field(repr=False)
+    _weights: SeenWeights = field(repr=False)
+    _kernels: Callable[[slice], Float] = field(repr=False)
+    units: Units | None = field(default=None, repr=False)
+    features: tuple[str, ...] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        first, last = self.accuracy[[0, -1]]
+        state = "converged" if self.converged else "NOT converged"
+        return (
+            f"Trajectory({self.model!r}, {self.loss_function.name}, accuracy {first + 0.0:.4g} → {last:.6g}, "
+            f"{len(self.accuracy)} instants, {state})"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled and copied: what would be computed on demand is computed."""
+        told = Known((self.time, self.log_time))
+        return {**vars(self), "_times": told, "_kernels": Known(self.kernel_distance)}
+
+    @cached_property
+    def _clock(self) -> tuple[Float, Float]:
+        return self._times()
+
+    @property
+    def log_time(self) -> Float:
+        """The natural logarithm of training time at each instant; −∞ at the start."""
+        return self._clock[1]
+
+    @property
+    def time(self) -> Float:
+        """Training time at each instant."""
+        return self._clock[0]
+
+    @cached_property
+    def weights(self) -> dict[str, Float]:
+        """The weights of the model at each instant, by name, (T, …) each, computed when first asked for.
+
+        `Diagonal`: w₊, w₋. `UntiedDiagonal`: u₊, v₊, u₋, v₋. `Neuron`: a, w. `LinearNetwork` and
+        `Factorization`: U, V. Of a linearized flow, those that move along the tangent, θ(0) + Jᵀν.
+        """
+        size = sum(w.size for w in self.weights_at(0).values()) * len(self.accuracy)
+        if size > _MOST_WEIGHTS:
+            raise InputError(
+                f"the weights at {len(self.accuracy)} instants are {size:.2g} numbers; weights_at(i) gives "
+                "those of one instant"
+            )
+        each = [self.weights_at(i) for i in range(len(self.accuracy))]
+        return {name: np.array([weights[name] for weights in each]) for name in each[0]}
+
+    def weights_at(self, instant: int) -> dict[str, Float]:
+        """The weights of the model at one of the recorded instants, by name."""
+        return self._weights.at(instant)
+
+    @cached_property
+    @quiet
+    def loss(self) -> Float:
+        """The training loss, exp(−accuracy): 0 where that is below the smallest float."""
+        return np.exp(-self.accuracy)
+
+    @cached_property
+    def margins(self) -> Float:
+        """y_n f(x_n), (T, N): meaningful for labels −1 and +1."""
+        return self.y * self.outputs
+
+    @cached_property
+    def margin(self) -> Float:
+        """The smallest of the margins at each instant."""
+        return self.margins.reshape(len(self.accuracy), -1).min(axis=1)
+
+    @cached_property
+    @quiet
+    def shares(self) -> Float:
+        """Each sample's share of the pull −ℓ'(m_n) on the predictor, (T, N): who is in the support.
+
+        For losses of margins only.
+        """
+        loss = self.loss_function
+        if not isinstance(loss, SeparatingLoss):
+            raise InputError("shares belong to losses of margins, such as the exponential and the logistic")
+        if self._shares is not None:
+            return self._shares
+        pull = loss.log_slope(self.margins.reshape(len(self.accuracy), -1))
+        weights = np.exp(pull - pull.max(axis=1, keepdims=True))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def support(self) -> NDArray[np.bool_]:
+        """The fewest samples that make up 99% of the pull at each instant, (T, N)."""
+        order = np.argsort(-self.shares, axis=1)
+        before = np.cumsum(np.take_along_axis(self.shares, order, axis=1), axis=1)
+        needed = np.roll(before, 1, axis=1) < 0.99
+        needed[:, 0] = True
+        support = np.zeros(needed.shape, dtype=bool)
+        np.put_along_axis(support, order, needed, axis=1)
+        return support
+
+    @property
+    def drift(self) -> float:
+        """The worst relative change of a conserved quantity anywhere on the way."""
+        worst = [float(np.max(drift)) for drift in self.drifts.values()]
+        return max(worst, default=0.0)
+
+    @cached_property
+    def kernel_distance(self) -> Float:
+        """1 − cos of the angle from the first tangent kernel to each (Moroshko et al. 2020, Appendix H.4)."""
+        return self._kernels(slice(None))
+
+    @cached_property
+    def final_kernel_distance(self) -> float:
+        """The last of the kernel distances, without all the others."""
+        return float(self._kernels(slice(-1, None))[0])
+
+    def summary(self, names: Sequence[str] | None = None) -> str:
+        """The trajectory in a few lines; names: of the features, x0, x1, … if left out."""
+        from tacit.show.text import flow_report
+
+        return flow_report(self, names or self.features)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, ready for JSON; None for infinities, such as log_time at the start."""
+        content = {
+            "model": repr(self.model),
+            "loss": self.loss_function.name,
+            "method": self.method,
+            "linearized": self.linearized,
+            "converged": self.converged,
+            "reason": self.reason,
+            "unfitted": self.unfitted,
+            "steps": self.steps,
+            "seconds": self.seconds,
+            "drift": self.drift,
+            "accuracy": self.accuracy.tolist(),
+            "log_time": self.log_time.tolist(),
+            "time": self.time.tolist(),
+            "margin": self.margin.tolist(),
+            "kernel_distance": self.kernel_distance.tolist(),
+            "predictor": self.predictor.tolist(),
+            "intercept": self.intercept.tolist(),
+            **self._held(),
+        }
+        return {key: as_json(value) for key, value in content.items()}
+
+    def _held(self) -> dict[str, Any]:
+        """Margins and supports, for losses of margins."""
+        if not self.loss_function.separating:
+            return {}
+        support = [np.flatnonzero(row).tolist() for row in self.support]
+        return {"margins": self.margins.tolist(), "support": support}
+
+    def to_xarray(self) -> xr.Dataset:
+        """A labelled data set over the recorded instants, which netCDF keeps as it is.
+
+        The weights are weights_w_plus, weights_U and so on, left out where they are over a million numbers.
+        """
+        import xarray as xr
+
+        axes = ("feature",) if self.predictor.ndim == 2 else ("row", "column")
+        samples = ("sample",) if self.outputs.ndim == 2 else ("sample", "output")
+        series = {
+            "loss": self.loss,
+            "margin": self.margin,
+            "kernel_distance": self.kernel_distance,
+        }
+        variables: dict[str, Any] = {name: (("instant",), values) for name, values in series.items()}
+        variables["predictor"] = (("instant", *axes), self.predictor)
+        variables["outputs"] = (("instant", *samples), self.outputs)
+        variables["intercept"] = (("instant", *samples[1:]), self.intercept)
+        variables |= self._labelled_weights()
+        drifts = np.array(list(self.drifts.values())).reshape(len(self.drifts), len(self.accuracy))
+        variables["drift"] = (("conserved", "instant"), drifts)
+        coordinates = {
+            "accuracy": (("instant",), self.accuracy),
+            "time": (("instant",), self.time),
+            "log_time": (("instant",), self.log_time),
+            "conserved": (("conserved",), list(self.drifts)),
+        }
+        if self.features is not None and axes == ("feature",):
+            coordinates["feature"] = (("feature",), list(self.features))
+        attributes = {
+            "made_by": MADE_BY,
+            "model": repr(self.model),
+            "loss_function": self.loss_function.name,
+            "method": self.method,
+            "linearized": int(self.linearized),
+            "converged": int(self.converged),
+            "reason": self.reason,
+            "unfitted": self.unfitted,
+            "steps": self.steps,
+            "seconds": self.seconds,
+        }
+        return xr.Dataset(variables, coordinates, attributes)
+
+    def _labelled_weights(self) -> dict[str, Any]:
+        """The weights with the names of their axes, unless there are too many."""
+        axes, features = {"U": ("row", "unit"), "V": ("column", "unit")}, self.predictor.shape[1:]
+        each = self.weights_at(0)
+        if sum(w.size for w in each.values()) * len(self.accuracy) > _LABELLED_WEIGHTS:
+            return {}
+        return {
+            _plain(name): (("instant", *(axes.get(name) or _axes(name, each[name], features))), weights)
+            for name, weights in self.weights.items()
+        }
+
+    def picture(self, clock: str | None = None, names: Sequence[str] | None = None) -> Picture:
+        """Loss, predictor, margins and conserved quantities against the clock, "time" or "accuracy"."""
+        from tacit.show.flows import flow_picture
+        from tacit.verbs.journey import predicted_end
+
+        return flow_picture(self, predicted_end(self), clock=clock, names=names or self.features)

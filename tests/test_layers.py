@@ -1,0 +1,106 @@
+"""Arrows point one way: the import graph, read from the source, function-level imports included."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import tacit
+
+ROOT = Path(tacit.__file__).parent
+ORDER = [  # each may import what stands before it; what shares a line, only itself
+    {"errors"},
+    {"data", "autodiff"},
+    {"numerics"},
+    {"potentials"},
+    {"losses"},
+    {"models"},
+    {"limits", "flows"},
+    {"show"},
+    {"verbs"},
+    {"warping", "keys", "verdict"},
+    {"theorems"},
+    {"papers"},
+    {"demo"},
+    {"cli"},
+]
+HEIGHT = {name: height for height, names in enumerate(ORDER) for name in names}
+
+
+def module_name(path):
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in ROOT.rglob("*.py")}
+
+
+def imports(tree):
+    """Modules that are imported anywhere, but for types only."""
+    nodes = [tree]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            nodes += node.orelse
+            continue
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+        nodes += ast.iter_child_nodes(node)
+
+
+def wrong_arrows(sources):
+    """Of {module: source}: who imports what stands above it, or beside it."""
+    for name, source in sources.items():
+        layer = name.split(".")[1] if "." in name else None
+        for other in imports(ast.parse(source)):
+            below = other.split(".")[1] if other.startswith("tacit.") else None
+            if None in (layer, below) or below == layer or below not in HEIGHT or layer == "__main__":
+                continue
+            if HEIGHT[below] >= HEIGHT[layer]:
+                yield f"{name} imports {other}"
+
+
+def test_arrows_point_one_way():
+    assert not sorted(wrong_arrows({name: path.read_text() for name, path in MODULES.items()}))
+
+
+def test_every_layer_is_known():
+    top = {name.split(".")[1] for name in MODULES if "." in name}
+    assert top - {"__main__"} == set(HEIGHT)
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("tacit.limits.newton", "from tacit.flows.dual import DualSquare"),
+        ("tacit.flows.dual", "def f():\n    from tacit.limits import newton"),
+        ("tacit.flows.record", "import tacit.show.progress"),
+        ("tacit.models.model", "from tacit import verbs"),
+    ],
+)
+def test_a_wrong_arrow_is_found(name, source):
+    assert len(set(wrong_arrows({name: source}))) >= 1
+    typed = f"if TYPE_CHECKING:\n    {source}" if "\n" not in source else "pass"
+    assert not list(wrong_arrows({name: typed}))
+
+
+def test_figures_and_theorems_use_what_users_use():
+    """Beyond it only constants and pieces of theory that a theorem itself names."""
+    own = {"tacit", "papers", "theorems", "keys", "verdict", "show", "data", "numerics", "errors"}
+    named = {
+        "tacit.limits.imbalance",
+        "tacit.limits.wide",
+        "tacit.models.model",
+        "tacit.models.linear",
+        "tacit.potentials",
+        "tacit.warping",
+    }
+    for name, path in MODULES.items():
+        if name.split(".")[1:2] not in (["papers"], ["theorems"]):
+            continue
+        for other in imports(ast.parse(path.read_text())):
+            if other.startswith("tacit.") and other.split(".")[1] not in own:
+                assert any(other == each or other.startswith(f"{each}.") for each in named), (name, other)
