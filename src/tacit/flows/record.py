@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from tacit.data.arrays import Float
 from tacit.flows.fitting import Fitting
 from tacit.flows.goals import Goal
-from tacit.flows.segments import Form, Rest, Segment, Stall
+from tacit.flows.reading import Reader, Seen, gain
+from tacit.flows.segments import Form, Rest, Stall
 
 _POINTS = 200  # at most
 _FILLED, _FEW = 160, 40  # states added within the first segments, of which no more are held
 _LARGE = 300_000  # entries of X from which on they are few
 _PATIENCE = 5000
 
-_NEARLY = 1e-10  # to which the clock of a mark is found from rough states
-_ASIDE = 1e-3  # of a segment, for the slope there
-_SECANTS = 6
-_SPREAD, _GRID = 3, 17  # states within a segment from which on they are spread, by looks at it
 _RISE = 1e-3  # of a residual, that its rounding and that of the clock may explain
-
-Seen = tuple[Any, float]  # a state and what the gauge says of it
 
 
 @dataclass(frozen=True)
@@ -78,7 +72,7 @@ def record(
     with meter("gradient flow", 0.0 if goal.timed else last[1], goal.end) as told:
         try:
             for segment in form.segments() if last[1] < goal.end else ():
-                reader = _Reader(segment, gauge)
+                reader = Reader(segment, gauge)
                 seen = reader(segment.end)
                 watch.check(level(seen[0]) if goal.timed else seen[1], segment.discrete)
                 last = seen
@@ -165,110 +159,6 @@ class _Watch:
         return now <= (1 + _RISE) * best + self.rtol
 
 
-@dataclass
-class _Reader:
-    """The states of a segment with what the gauge says of them."""
-
-    segment: Segment
-    gauge: Callable[[Any], float]
-    last: tuple[float, Seen] | None = None  # what was read last, which is likely to be asked for again
-
-    def __call__(self, clock: float) -> Seen:
-        if self.last is None or self.last[0] != clock:
-            state = self.segment.state(clock)
-            self.last = clock, (state, self.gauge(state))
-        return self.last[1]
-
-    def locate(self, target: float) -> tuple[Seen, _Reader]:
-        """The state at which the gauge reaches the target, and a reader of the segment up to there."""
-        discrete = self.segment.discrete
-        clock = float(self._first_step(target) if discrete else self._root(target))
-        seen = self(clock) if discrete else (self(clock)[0], target)
-        return seen, _Reader(replace(self.segment, end=min(clock, self.segment.end)), self.gauge)
-
-    def _root(self, target: float) -> float:
-        start, end = self.segment.start, self.segment.end
-        if self(start)[1] >= target:  # by rounding only
-            return start
-        if self(end)[1] <= target:
-            return end
-        tight = 4 * float(np.finfo(float).eps)
-
-        endless = math.isinf(self(start)[1])
-
-        def excess(clock: float) -> float:
-            far = self(clock)[1] - target
-            return _bounded(far) if endless else far
-
-        near = self._near(target) if self.segment.rough is not None and not endless else None
-        if near is not None:
-            noise = 2 * tight * max(1.0, abs(target))
-            clock = _polished(excess, *near, noise, self.segment)
-            if clock is not None:
-                return clock
-        return float(brentq(excess, start, end, xtol=1e-300, rtol=tight))
-
-    def _near(self, target: float) -> tuple[float, float] | None:
-        """Where rough states reach the target, and how fast the gauge rises there."""
-        start, end, rough = self.segment.start, self.segment.end, self.segment.rough
-
-        def excess(clock: float) -> float:
-            assert rough is not None
-            return self.gauge(rough(clock)) - target
-
-        if not excess(start) < 0 < excess(end):
-            return None
-        clock = float(brentq(excess, start, end, rtol=_NEARLY))
-        aside = clock + (_ASIDE if clock < (start + end) / 2 else -_ASIDE) * (end - start)
-        return clock, (excess(aside) - excess(clock)) / (aside - clock)
-
-    def inside(self, count: int, first: float) -> Float:
-        """Instants strictly inside the segment: half spread by the clock, half by the gain since a level."""
-        start, end = self.segment.start, self.segment.end
-        clocks = np.linspace(start, end, count + 2)
-        if self.segment.discrete:
-            return np.setdiff1d(np.round(clocks[1:-1]), [start, end])
-        if count < _SPREAD:
-            return clocks[1:-1]
-        grid = np.linspace(start, end, _GRID)
-        read = self.segment.rough or self.segment.state
-        gained = np.maximum.accumulate(_gain([self.gauge(read(each)) for each in grid], first))
-        ways = (gained - gained[0]) / max(gained[-1] - gained[0], 1e-300), np.linspace(0, 1, _GRID)
-        return np.interp(np.linspace(0, 2, count + 2)[1:-1], ways[0] + ways[1], grid)
-
-    def _first_step(self, target: float) -> int:
-        """The first of the steps at or beyond the target, by bisection; the last one is."""
-        low, high = int(self.segment.start), int(self.segment.end)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self(middle)[1] >= target else (middle, high)
-        return high
-
-
-def _polished(
-    excess: Callable[[float], float], clock: float, slope: float, noise: float, segment: Segment
-) -> float | None:
-    """The root near a clock, by secants of which the first has the slope given; None if they lead away."""
-    here = excess(clock)
-    for _ in range(_SECANTS):
-        if abs(here) <= noise:
-            return clock
-        following = clock - here / slope if slope > 0 else math.nan
-        if not segment.start <= following <= segment.end:
-            return None
-        there = excess(following)
-        if not abs(there) < abs(here) / 2:
-            return None
-        slope = (there - here) / (following - clock)
-        clock, here = following, there
-    return None
-
-
-def _bounded(excess: float) -> float:
-    """Between −1 and 1, of the same sign and rising with it: the logarithm of time 0 is −∞."""
-    return math.copysign(1.0, excess) if math.isinf(excess) else excess / (1 + abs(excess))
-
-
 class _Targets:
     """Keeps the states at given marks."""
 
@@ -278,7 +168,7 @@ class _Targets:
             self.targets.pop(0)
             self.kept = [first]
 
-    def follow(self, reader: _Reader, last: Seen) -> None:
+    def follow(self, reader: Reader, last: Seen) -> None:
         """Keep what falls into this segment."""
         while self.targets and self.targets[0] <= last[1]:
             target = self.targets.pop(0)
@@ -310,9 +200,9 @@ class _Overview:
     def __init__(self, first: Seen, filled: int):
         self.filled = filled
         self.kept = [(first, 0.0)]  # with the number of steps after which each was seen, or a part of them
-        self.readers, self.count = [], 0  # type: list[_Reader] | None, int
+        self.readers, self.count = [], 0  # type: list[Reader] | None, int
 
-    def follow(self, reader: _Reader, last: Seen) -> None:
+    def follow(self, reader: Reader, last: Seen) -> None:
         """Keep the end of a segment; fill in the first segments once, before their readers are too many."""
         self.count += 1
         self.kept.append((last, float(self.count)))
@@ -336,7 +226,7 @@ class _Overview:
     def _progress(self) -> Float:
         """How far each state is, from 0 to 1: half by the steps taken, half by what the accuracy gained."""
         levels, steps = (np.array(part) for part in zip(*((m, at) for (_, m), at in self.kept), strict=True))
-        gained = np.abs(np.diff(_gain(levels, levels[0]), prepend=0.0)).cumsum()
+        gained = np.abs(np.diff(gain(levels, levels[0]), prepend=0.0)).cumsum()
         return np.asarray(sum(way / max(way[-1], 1e-300) for way in (steps, gained)) / 2)
 
     def _fill(self) -> None:
@@ -361,8 +251,3 @@ class _Overview:
                 each[spare:-1] = each[spare + 1 :]
             left, place = left[:-1], place[:-1]
         self.kept = [self.kept[i] for i in left]
-
-
-def _gain(levels: Any, first: float) -> Float:
-    """What the accuracy gained: its logarithm counts e-folds of the loss at first, and later decades."""
-    return np.asarray(np.log1p(np.abs(np.asarray(levels) - first)))

@@ -1,0 +1,129 @@
+"""Instants within the steps of a flow: states there, and where a gauge of them reaches a target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from tacit.data.arrays import Float
+from tacit.flows.segments import Segment
+
+Seen = tuple[Any, float]  # a state, and what its gauge says
+_NEARLY = 1e-10  # to which the clock of a mark is found from rough states
+_ASIDE = 1e-3  # of a segment, for the slope there
+_SECANTS = 6
+_SPREAD, _GRID = 3, 17  # states within a segment from which on they are spread, by looks at it
+
+
+@dataclass
+class Reader:
+    """The states of a segment with what the gauge says of them."""
+
+    segment: Segment
+    gauge: Callable[[Any], float]
+    last: tuple[float, Seen] | None = None  # what was read last, which is likely to be asked for again
+
+    def __call__(self, clock: float) -> Seen:
+        if self.last is None or self.last[0] != clock:
+            state = self.segment.state(clock)
+            self.last = clock, (state, self.gauge(state))
+        return self.last[1]
+
+    def locate(self, target: float) -> tuple[Seen, Reader]:
+        """The state at which the gauge reaches the target, and a reader of the segment up to there."""
+        discrete = self.segment.discrete
+        clock = float(self._first_step(target) if discrete else self._root(target))
+        seen = self(clock) if discrete else (self(clock)[0], target)
+        return seen, Reader(replace(self.segment, end=min(clock, self.segment.end)), self.gauge)
+
+    def _root(self, target: float) -> float:
+        start, end = self.segment.start, self.segment.end
+        if self(start)[1] >= target:  # by rounding only
+            return start
+        if self(end)[1] <= target:
+            return end
+        tight = 4 * float(np.finfo(float).eps)
+
+        endless = math.isinf(self(start)[1])
+
+        def excess(clock: float) -> float:
+            far = self(clock)[1] - target
+            return _bounded(far) if endless else far
+
+        near = self._near(target) if self.segment.rough is not None and not endless else None
+        if near is not None:
+            noise = 2 * tight * max(1.0, abs(target))
+            clock = _polished(excess, *near, noise, self.segment)
+            if clock is not None:
+                return clock
+        return float(brentq(excess, start, end, xtol=1e-300, rtol=tight))
+
+    def _near(self, target: float) -> tuple[float, float] | None:
+        """Where rough states reach the target, and how fast the gauge rises there."""
+        start, end, rough = self.segment.start, self.segment.end, self.segment.rough
+
+        def excess(clock: float) -> float:
+            assert rough is not None
+            return self.gauge(rough(clock)) - target
+
+        if not excess(start) < 0 < excess(end):
+            return None
+        clock = float(brentq(excess, start, end, rtol=_NEARLY))
+        aside = clock + (_ASIDE if clock < (start + end) / 2 else -_ASIDE) * (end - start)
+        return clock, (excess(aside) - excess(clock)) / (aside - clock)
+
+    def inside(self, count: int, first: float) -> Float:
+        """Instants strictly inside the segment: half spread by the clock, half by the gain since a level."""
+        start, end = self.segment.start, self.segment.end
+        clocks = np.linspace(start, end, count + 2)
+        if self.segment.discrete:
+            return np.setdiff1d(np.round(clocks[1:-1]), [start, end])
+        if count < _SPREAD:
+            return clocks[1:-1]
+        grid = np.linspace(start, end, _GRID)
+        read = self.segment.rough or self.segment.state
+        gained = np.maximum.accumulate(gain([self.gauge(read(each)) for each in grid], first))
+        ways = (gained - gained[0]) / max(gained[-1] - gained[0], 1e-300), np.linspace(0, 1, _GRID)
+        return np.interp(np.linspace(0, 2, count + 2)[1:-1], ways[0] + ways[1], grid)
+
+    def _first_step(self, target: float) -> int:
+        """The first of the steps at or beyond the target, by bisection; the last one is."""
+        low, high = int(self.segment.start), int(self.segment.end)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self(middle)[1] >= target else (middle, high)
+        return high
+
+
+def _polished(
+    excess: Callable[[float], float], clock: float, slope: float, noise: float, segment: Segment
+) -> float | None:
+    """The root near a clock, by secants of which the first has the slope given; None if they lead away."""
+    here = excess(clock)
+    for _ in range(_SECANTS):
+        if abs(here) <= noise:
+            return clock
+        following = clock - here / slope if slope > 0 else math.nan
+        if not segment.start <= following <= segment.end:
+            return None
+        there = excess(following)
+        if not abs(there) < abs(here) / 2:
+            return None
+        slope = (there - here) / (following - clock)
+        clock, here = following, there
+    return None
+
+
+def _bounded(excess: float) -> float:
+    """Between −1 and 1, of the same sign and rising with it: the logarithm of time 0 is −∞."""
+    return math.copysign(1.0, excess) if math.isinf(excess) else excess / (1 + abs(excess))
+
+
+def gain(levels: Any, first: float) -> Float:
+    """What the accuracy gained: its logarithm counts e-folds of the loss at first, and later decades."""
+    return np.asarray(np.log1p(np.abs(np.asarray(levels) - first)))
