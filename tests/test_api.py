@@ -20,12 +20,14 @@ VERBS = [
     "limit",
     "margin_path",
     "max_margin",
+    "prepare",
     "regime",
     "support_stability",
     "sweeping_path",
 ]
 CLASSES = ["Certificate", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
-CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Stability", "SweepingPath"]
+CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Prepared", "Stability"]
+CLASSES += ["SweepingPath"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]
 ERRORS = [*REFUSALS, "NotConvergedError", "TacitError"]
 PUBLIC = sorted([*VERBS, *CLASSES, *ERRORS, "Interrupted", "Model", "losses", "model", "potentials"])

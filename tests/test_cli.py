@@ -128,7 +128,7 @@ def test_with_json_on_standard_output_nothing_else_is_printed_anywhere(limit):
 
 def test_a_limit_that_did_not_converge_is_status_1_says_so_and_is_still_json(limit, monkeypatch):
     found = replace(tacit.limit(tacit.Diagonal(), X, Y), converged=False, stationarity=np.nan)
-    monkeypatch.setattr("tacit.limits.limit", lambda *arguments, **options: found)
+    monkeypatch.setattr("tacit.verbs.limit.limit", lambda *arguments, **options: found)
     status, out, err = limit()
     assert (status, err) == (1, "")
     assert "NOT CONVERGED" in out
@@ -152,7 +152,7 @@ def test_a_failure_is_one_line_unless_debug_is_asked_for(limit, monkeypatch, err
     def fail(*arguments, **options):
         raise error
 
-    monkeypatch.setattr("tacit.limits.limit", fail)
+    monkeypatch.setattr("tacit.verbs.limit.limit", fail)
     refused(limit(), "one two", status=status)
     with pytest.raises(type(error)):
         limit("--debug")
@@ -285,7 +285,7 @@ def test_debug_may_stand_before_the_command(run):
 
 
 def test_what_nobody_expected_is_one_line_too(limit, monkeypatch):
-    monkeypatch.setattr("tacit.limits.limit", lambda *arguments, **options: 1 / 0)
+    monkeypatch.setattr("tacit.verbs.limit.limit", lambda *arguments, **options: 1 / 0)
     refused(limit(), "ZeroDivisionError", status=1)
 
 

@@ -19,6 +19,7 @@ from tacit.verbs.flow import flow
 from tacit.verbs.limit import limit
 from tacit.verbs.margin_path import MarginPath, margin_path
 from tacit.verbs.max_margin import Margin, max_margin
+from tacit.verbs.prepare import Prepared, prepare
 from tacit.verbs.regime import Regime, regime
 from tacit.verbs.stability import Stability, support_stability
 from tacit.verbs.sweeping_path import SweepingPath, sweeping_path
@@ -55,6 +56,7 @@ __all__ = [
     "NoPotentialError",
     "NotConvergedError",
     "NotSeparableError",
+    "Prepared",
     "Regime",
     "Stability",
     "SweepingPath",
@@ -69,6 +71,7 @@ __all__ = [
     "max_margin",
     "model",
     "potentials",
+    "prepare",
     "regime",
     "support_stability",
     "sweeping_path",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from tacit.data.arrays import Float, Index
 from tacit.errors import InconsistentDataError
 from tacit.limits.independence import combine
+from tacit.limits.memory import Memory
 from tacit.numerics.normal import condition
 from tacit.numerics.pairs import Pair, product
 from tacit.potentials.arrays import quiet
@@ -102,9 +103,13 @@ class Samples:
     X: Float
     intercept: bool = False
     roundings: int = 1
+    memory: Memory = field(default_factory=Memory, repr=False)
 
     def equations(self, y: Float, tol: float) -> Equations:
         """Made fit for a Newton method; `InconsistentDataError` where they have no solution."""
+        return self.memory.once(("equations", y.tobytes(), tol), lambda: self._made(y, tol))
+
+    def _made(self, y: Float, tol: float) -> Equations:
         if self.intercept:
             return _differences(self.X, y, tol, self.roundings)
         return prepare(self.X, y, tol)

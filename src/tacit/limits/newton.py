@@ -181,11 +181,16 @@ def rapidity_at(potential: Separable, slopes: Pair) -> Float:
 
 
 def polish(
-    equations: Equations, potential: Separable, state: State, steps: int = 60, exact: bool = False
+    equations: Equations,
+    potential: Separable,
+    state: State,
+    steps: int = 60,
+    exact: bool = False,
+    small: float = _SETTLED,
 ) -> tuple[State, int, bool]:
     """Newton to the end at one scale: the state, the steps taken, and whether it settled.
 
-    exact: compute the gap anew in each step, in pairs of floats.
+    exact: compute the gap anew in each step, in pairs of floats. small: relative size of the last step.
     """
     smallest, idle = math.inf, 0
     for step in range(1, steps + 1):
@@ -197,7 +202,7 @@ def polish(
         idle = idle + 1 if size > 0.9 * smallest else 0
         smallest = min(smallest, size)
         stalled = size < _STALLED and idle > _PATIENCE
-        if size < _SETTLED or stalled:
+        if size < small or stalled:
             closed = close_gaps(potential, state)
             settled = gaps_closed(potential, closed)
             if settled or stalled:

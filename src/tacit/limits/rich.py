@@ -44,6 +44,7 @@ _NEGLIGIBLE = 1e-15  # the same where the scale is lowered in the end
 _DEPENDENT = 1e-12  # relative size of what large coordinates do not determine
 _RESOLVED, _ON_FACE, _LAST = -26.0, -40.0, -52.0  # log slacks: of the path, on a face, and in pairs of floats
 _SHARP, _BLUNT = 1e-13, 1e-6  # relative size of a last step that is worth taking, and that is none
+_SQUARED = 1e-8  # relative size of a step of Newton after which the next one would be rounding
 _REFINED = 3  # passes in which multipliers are fitted to given slopes
 _STRIDE, _SHORTEST, _TRIED = 14.0, 0.1, 30  # steps in the log slack, and steps of Newton in each
 
@@ -63,6 +64,19 @@ def rich(equations: Equations, potential: Separable, kernel: Float) -> End:
     """The minimizer at small scales, from the kernel solution."""
     solve = _depth_two if potential.power == np.inf else _deep
     return solve(equations, potential, kernel)
+
+
+def warm(equations: Equations, potential: Separable, near: Float) -> End | None:
+    """The minimizer of depth 2 from rapidities close by; None where Newton does not lead there at once."""
+    if potential.power != np.inf:  # most of whose time goes into the last digits, wherever one begins
+        return None
+    slopes = potential.weight * rapidity.slope(np, near, potential.power)
+    begun = State(near, Pair.of(np.zeros_like(equations.y)), potential.offset - slopes)
+    state, taken, settled = polish(equations, potential, begun, small=_SQUARED)
+    w = potential.predictor(state.u)
+    if not (settled and _misfit(equations, w) < _UNRESOLVED):
+        return None
+    return finished(equations, potential, w, state.nu, taken, True)
 
 
 def _depth_two(equations: Equations, potential: Separable, kernel: Float) -> End:

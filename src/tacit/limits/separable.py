@@ -9,7 +9,7 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.limits.equations import Equations
 from tacit.limits.newton import Separable, solve_at_scale
-from tacit.limits.rich import End, finished, rich
+from tacit.limits.rich import End, finished, rich, warm
 from tacit.limits.solution import Solution, none, unknown
 from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
@@ -21,10 +21,16 @@ _NEAR = 4.0  # log of w/m up to which Newton needs no path
 
 
 @quiet
-def minimize_separable(equations: Equations, potential: Separable) -> Solution:
-    """argmin Q(w) subject to X w = y for the potential of a diagonal network."""
+def minimize_separable(equations: Equations, potential: Separable, near: Float | None = None) -> Solution:
+    """argmin Q(w) subject to X w = y for the potential of a diagonal network.
+
+    near: rapidities close to those of the solution, which save most of the way.
+    """
     equations, potential, columns = balanced(equations, potential)
     start = np.zeros_like(columns) if potential.origin is None else potential.origin
+    close = None if near is None else _from_near(equations, potential, near, columns)
+    if close is not None:
+        return close
     kernel = kernel_solution(equations, potential)
     largest = float(np.maximum(np.abs(kernel), np.abs(start)).max())
     if largest == 0 or len(equations.y) == 0:
@@ -39,10 +45,21 @@ def minimize_separable(equations: Equations, potential: Separable) -> Solution:
     height = float(np.max(rapidity.log_abs(np, np.maximum(np.abs(kernel), start)) - potential.log_scale))
     excess = max(_KERNEL - height, 0.0)
     potential = potential.shifted(-excess)
-    solve = _kernel if height <= _NEAR else rich
-    end = solve(equations, potential, kernel)
+    end = (_kernel if height <= _NEAR else rich)(equations, potential, kernel)
     nu = end.nu if excess == 0 else Pair.of(end.nu.value * np.exp(-excess))
     return Solution(end.w * unit / columns, nu, end.steps + 2, end.settled, end.assess)
+
+
+def _from_near(equations: Equations, potential: Separable, near: Float, columns: Float) -> Solution | None:
+    """The solution from rapidities close to its own, in balanced variables; None if they are not."""
+    largest = float(np.abs(potential.predictor(near)).max())
+    if not (0 < largest < math.inf and len(equations.y)):
+        return None
+    unit = 2.0 ** math.frexp(largest)[1]
+    end = warm(equations.in_units_of(unit), potential.in_units_of(unit), near)
+    if end is None:
+        return None
+    return Solution(end.w * unit / columns, end.nu, end.steps + 1, end.settled, end.assess)
 
 
 def _kernel(equations: Equations, potential: Separable, kernel: Float) -> End:

@@ -11,6 +11,7 @@ from tacit.show.limits import Journey
 from tacit.show.progress import progress
 from tacit.verbs.answer import Limit
 from tacit.verbs.limit import limit
+from tacit.verbs.prepare import prepare
 from tacit.verbs.regime import both_ends, relative_distance
 from tacit.verbs.trajectory import Trajectory
 
@@ -23,13 +24,14 @@ def journey(result: Limit) -> Journey | None:
     here = both_ends(solved)
     if here is None:
         return None
+    inputs = prepare(solved.X)
     scaled = solved.model.rescaled(0.0, solved.X.shape[1]) is not None
     decades = np.linspace(-_DECADES, _DECADES, 33 if scaled else 0)
     distances = np.full((2, len(decades)), np.nan)
     for i in progress(range(len(decades)), "limits at other scales"):
         try:
             model = solved.model.rescaled(decades[i] * np.log(10), solved.X.shape[1])
-            other = limit(model, solved.X, solved.y)
+            other = limit(model, inputs, solved.y)
         except NoPotentialError:  # a neuron that would flip, a network that is not small enough
             continue
         ends = both_ends(other) if is_connected(solved.model) else here  # the ends may move with the start

@@ -26,6 +26,7 @@ from tacit.potentials import Quadratic
 from tacit.potentials.arrays import quiet
 from tacit.verbs.answer import Limit
 from tacit.verbs.flow import flow
+from tacit.verbs.prepare import samples_of
 from tacit.verbs.trajectory import Trajectory
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -46,8 +47,8 @@ def limit(
 ) -> Limit:
     """argmin Q(w) subject to X w = y: where gradient flow on the square loss ends, without running it.
 
-    model: a model with its initialization (or a potential). X: (N, d), y: (N,). tol: what feasibility and
-    stationarity must reach for the result to be called converged; its error must be 1e-7 or less too.
+    model: a model with its initialization (or a potential). X: (N, d), or `prepare(X)`; y: (N,). tol: what
+    feasibility and stationarity must reach for the result to be called converged, with an error below 1e-7.
     Samples or features that nearly coincide are solved for in twice the digits of floats, and doubted where
     their last bits decide. intercept: X w + b = y, with b free and not in Q. standardize: Q of the weights
     that belong to features divided by their standard deviation (those that are constant stay as they are);
@@ -64,9 +65,10 @@ def limit(
     if intercept or standardize:
         found = _limit_in_units(model, X, y, tol, intercept, standardize, least_squares)
         return replace(found, features=names)
+    samples = samples_of(X)
     X, y = _checked(model, X, y)
     X, y = kept(X), kept(y)
-    found = (_fitted_limit if least_squares else _limit)(model, X, y, Samples(X), tol)
+    found = (_fitted_limit if least_squares else _limit)(model, X, y, samples or Samples(X), tol)
     return replace(found, features=names, seconds=time.perf_counter() - begun)
 
 
@@ -145,7 +147,7 @@ def _limit(model: Any, X: Float, y: Float, samples: Samples, tol: float) -> Limi
         start = as_it_ends(model, X, y, decider)
         potential, targets, sign = start.potential(), neuron_targets(start, y), int(np.sign(start.output))
     equations = samples.equations(targets, tol)
-    solution = family_of(potential).least(potential, equations)
+    solution = family_of(potential).least(potential, equations, samples.memory)
     w, nu = solution.predictor, solution.nu
     kkt = stationarity_at(potential, w, equations.rounded_slopes(nu))
     if not kkt <= tol and X.size <= _SEARCHED:  # any multipliers that certify w will do

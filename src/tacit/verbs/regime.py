@@ -150,7 +150,9 @@ def ends_of(result: Limit) -> Ends | None:
     if ends is None:
         return None
     equations = result._equations or result._samples.equations(result.y, 1e-8)
-    return ends(potential_of(result.model, result.X.shape[1]), equations, result.predictor)
+    potential = potential_of(result.model, result.X.shape[1])
+    found: Ends = ends(potential, equations, result.predictor, result._samples.memory)
+    return found
 
 
 def _ends(result: Limit) -> Any:

@@ -13,6 +13,7 @@ from tacit.limits.equations import Equations
 from tacit.limits.families import l1, quadratic, radial, separable, smooth
 from tacit.limits.families.ends import Ends
 from tacit.limits.margins import Margins
+from tacit.limits.memory import Memory
 from tacit.limits.solution import Found, Solution
 from tacit.potentials import Potential
 
@@ -22,8 +23,8 @@ class Family(Protocol):
 
     METHOD: str
 
-    def least(self, potential: Potential, equations: Equations) -> Solution:
-        """argmin Q(w) subject to X w = y."""
+    def least(self, potential: Potential, equations: Equations, memory: Memory) -> Solution:
+        """argmin Q(w) subject to X w = y; memory: of earlier problems on the same samples."""
         ...
 
     def widest(self, potential: Potential, margins: Margins) -> Found:
@@ -39,7 +40,7 @@ class Family(Protocol):
         ...
 
     @property
-    def ends(self) -> Callable[[Potential, Equations, Float], Ends] | None:
+    def ends(self) -> Callable[[Potential, Equations, Float, Memory], Ends] | None:
         """The limits at infinite and at zero scale, if there is a scale."""
         ...
 

@@ -13,6 +13,7 @@ from tacit.limits.equations import Equations
 from tacit.limits.families.ends import Ends
 from tacit.limits.linear_margin import least_l1_margin, solutions
 from tacit.limits.margins import Margins
+from tacit.limits.memory import Memory
 from tacit.limits.solution import Found, Solution
 from tacit.limits.support import error_on_support
 from tacit.potentials import Potential
@@ -20,7 +21,7 @@ from tacit.potentials import Potential
 METHOD = "a vertex, and multipliers that prove it"
 
 
-def least(potential: Potential, equations: Equations) -> Solution:
+def least(potential: Potential, equations: Equations, memory: Memory) -> Solution:
     """A vertex of the solutions of least norm."""
     return least_l1(equations, _weight(potential, equations.X.shape[1]))
 
@@ -48,11 +49,11 @@ def looseness(potential: Potential, w: Float) -> Float:
     return np.ones_like(w)
 
 
-def ends(potential: Potential, equations: Equations, w: Float) -> Ends:
+def ends(potential: Potential, equations: Equations, w: Float, memory: Memory) -> Ends:
     """It is the rich end itself; the other one is the ℓ2 norm."""
     flat = np.ones(len(w))
     kernel = least_quadratic(equations, flat).predictor
-    return Ends(kernel, least(potential, equations).predictor, (flat, np.abs(w)))
+    return Ends(kernel, least_l1(equations, _weight(potential, len(w))).predictor, (flat, np.abs(w)))
 
 
 def _weight(potential: Any, features: int) -> Float:

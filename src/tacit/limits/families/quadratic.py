@@ -13,6 +13,7 @@ from tacit.limits.equations import Equations
 from tacit.limits.families.ends import Ends
 from tacit.limits.kkt import best_multipliers
 from tacit.limits.margins import Margins
+from tacit.limits.memory import Memory
 from tacit.limits.metric import least_in_metric, metric_move
 from tacit.limits.solution import Found, Solution
 from tacit.limits.support import found_by, hold
@@ -21,7 +22,7 @@ from tacit.numerics.nonnegative import least_norm_support
 METHOD = "linear equations"
 
 
-def least(potential: Any, equations: Equations) -> Solution:
+def least(potential: Any, equations: Equations, memory: Memory) -> Solution:
     """argmin ½ wᵀBw subject to X w = y."""
     if np.ndim(potential.metric) == 2:
         return least_in_metric(equations, potential.metric)
@@ -64,7 +65,8 @@ def looseness(potential: Any, w: Float) -> Float:
     return np.ones_like(w) if metric.ndim == 2 else np.broadcast_to(1 / metric, w.shape)
 
 
-def ends(potential: Any, equations: Equations, w: Float) -> Ends:
+def ends(potential: Any, equations: Equations, w: Float, memory: Memory) -> Ends:
     """It is the kernel end itself; the other one is the ℓ1 norm."""
     flat = np.ones(len(w))
-    return Ends(least(potential, equations).predictor, least_l1(equations, flat).predictor, (flat, flat))
+    kernel = least(potential, equations, memory).predictor
+    return Ends(kernel, least_l1(equations, flat).predictor, (flat, flat))

@@ -12,6 +12,7 @@ from tacit.errors import NoPotentialError
 from tacit.limits.equations import Equations
 from tacit.limits.families.quadratic import diagonal_nearness, widest_in
 from tacit.limits.margins import Margins
+from tacit.limits.memory import Memory
 from tacit.limits.radial import least_radial
 from tacit.limits.solution import Found, Solution
 from tacit.potentials.radial import length
@@ -19,7 +20,7 @@ from tacit.potentials.radial import length
 METHOD = "closed form"
 
 
-def least(potential: Any, equations: Equations) -> Solution:
+def least(potential: Any, equations: Equations, memory: Memory) -> Solution:
     """In closed form."""
     return least_radial(equations, potential)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tacit.data.arrays import Float
@@ -11,6 +13,7 @@ from tacit.limits.families.ends import Ends
 from tacit.limits.geometry import as_separable
 from tacit.limits.kernel_margin import at_the_kernel_end
 from tacit.limits.margins import Margins
+from tacit.limits.memory import Memory, name_of
 from tacit.limits.newton import Separable
 from tacit.limits.rich import multipliers_at
 from tacit.limits.separable import balanced, kernel_solution, minimize_separable
@@ -22,9 +25,14 @@ from tacit.potentials.arrays import quiet
 METHOD = "interior path and Newton's method"
 
 
-def least(potential: Potential, equations: Equations) -> Solution:
-    """argmin Q(w) subject to X w = y."""
-    return minimize_separable(equations, as_separable(potential, equations.X.shape[1]))
+def least(potential: Potential, equations: Equations, memory: Memory) -> Solution:
+    """argmin Q(w) subject to X w = y, from a solution at a scale close by where one is remembered."""
+    geometry = as_separable(potential, equations.X.shape[1])
+    level, key = float(geometry.log_scale.max()), _key(geometry, equations)
+    found = minimize_separable(equations, geometry, _guess(level, memory.near(key, level)))
+    if found.settled:
+        memory.keep(key, level, geometry.rapidity(found.predictor))
+    return found
 
 
 def widest(potential: Potential, margins: Margins) -> Found:
@@ -49,15 +57,31 @@ def looseness(potential: Potential, w: Float) -> Float:
     return _metric(as_separable(potential, len(w)), w)
 
 
-def ends(potential: Potential, equations: Equations, w: Float) -> Ends:
+def ends(potential: Potential, equations: Equations, w: Float, memory: Memory) -> Ends:
     """A weighted ℓ2 norm around the origin, and the weighted ℓ1 norm."""
     separable = as_separable(potential, len(w))
     first, last = (_metric(separable, at) for at in (potential.start(len(w)), w))
-    return Ends(
-        kernel_solution(equations, separable),
-        least_l1(equations, separable.weight).predictor,
-        (first / first.max(), last / last.max()),
-    )
+    key = _key(separable, equations)
+    kernel = memory.once(("kernel", key), lambda: kernel_solution(equations, separable))
+    weight = name_of(equations.y, separable.weight)
+    rich = memory.once(("rich", weight), lambda: least_l1(equations, separable.weight).predictor)
+    return Ends(kernel, rich, (first / first.max(), last / last.max()))
+
+
+def _guess(level: float, known: list[tuple[float, Float]]) -> Float | None:
+    """Rapidities at a level between or beyond those that are known: they are smooth in it."""
+    if not known:
+        return None
+    powers = np.vander([at - level for at, _ in known], increasing=True)
+    weights = np.linalg.inv(powers)[0]  # of the polynomial through them
+    return np.asarray(weights @ np.array([u for _, u in known]))
+
+
+def _key(geometry: Separable, equations: Equations) -> tuple[Any, ...]:
+    """What stays the same as the scale changes."""
+    shape = geometry.log_scale - geometry.log_scale.max()
+    origin = 0.0 if geometry.origin is None else geometry.origin
+    return name_of(equations.y, geometry.power, shape, geometry.weight, origin)
 
 
 def _metric(separable: Separable, w: Float) -> Float:

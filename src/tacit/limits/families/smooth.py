@@ -17,6 +17,7 @@ from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.limits.equations import Equations
 from tacit.limits.kkt import best_multipliers
 from tacit.limits.margins import Margins
+from tacit.limits.memory import Memory
 from tacit.limits.metric import metric_move
 from tacit.limits.solution import Found, Solution
 from tacit.limits.support import found_by, hold
@@ -47,9 +48,14 @@ class _Place:
         return cls(nu, w, float(slope @ w - potential.value(w) - equations.y @ nu))
 
 
-@quiet
-def least(potential: Potential, equations: Equations) -> Solution:
+def least(potential: Potential, equations: Equations, memory: Memory) -> Solution:
     """argmin Q(w) subject to X w = y."""
+    return minimize(potential, equations)
+
+
+@quiet
+def minimize(potential: Potential, equations: Equations) -> Solution:
+    """The same, by Newton's method with a search along every step."""
     X, y = equations.X, equations.y
     here = _Place.at(potential, equations, np.zeros(len(y)))
     moved, steps = np.inf, 0
@@ -94,7 +100,7 @@ def _searched(
 def widest(potential: Potential, margins: Margins) -> Found:
     """By exchanges, from the support of the ℓ2 margin."""
     guess = least_norm_support(margins.nearly_free())
-    return found_by(hold(margins, partial(least, potential), guess))
+    return found_by(hold(margins, partial(minimize, potential), guess))
 
 
 @quiet
