@@ -1,6 +1,7 @@
 """A prepared data set: the same answers, from what is known already."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ from oracles import gaussian_problem
 
 import tacit
 from tacit.limits import memory
+from tacit.limits.equations import Samples
 
 X, Y = gaussian_problem(12, 60, nonzero=4, seed=2)
 LABELS = np.where(X[:, 0] > 0, 1.0, -1.0)
@@ -105,3 +107,11 @@ def test_it_is_a_copy_that_can_be_pickled():
 def test_bad_input_is_named(given, words):
     with pytest.raises(tacit.InputError, match=words):
         tacit.prepare(given)
+
+
+def test_samples_with_other_rows_know_nothing_of_each_other():
+    """Margins with an intercept take many subsets of the samples, with the same targets."""
+    samples = Samples(X)
+    samples.equations(Y, 1e-10)
+    fewer = replace(samples, X=X[:3])
+    assert fewer.memory is not samples.memory and not fewer.memory.known

@@ -103,7 +103,9 @@ class Samples:
     X: Float
     intercept: bool = False
     roundings: int = 1
-    memory: Memory = field(default_factory=Memory, repr=False)
+    memory: Memory = field(
+        default_factory=Memory, init=False, repr=False
+    )  # of this X: replace() gives a new one
 
     def equations(self, y: Float, tol: float) -> Equations:
         """Made fit for a Newton method; `InconsistentDataError` where they have no solution."""
