@@ -5,6 +5,7 @@ import pytest
 from mpmath import mp, mpf
 
 from tacit.flows.mirror import MirrorMap
+from tacit.potentials.arrays import quiet
 
 
 def exact(here, change, i):
@@ -40,3 +41,13 @@ def test_the_map_is_that_of_the_definition(power, log_scale):
         for one, other in zip(found, known.T, strict=True):
             np.testing.assert_allclose(one * np.ones(60), other, rtol=room)
         assert there.farthest() == pytest.approx(np.abs(known[:, 2]).max(), rel=room)
+
+
+@pytest.mark.parametrize("power", [3.0, 2.0, 1.25])
+@quiet
+def test_beyond_the_domain_there_is_no_predictor(power):
+    here = MirrorMap.at(power, np.zeros(3), np.array([0.3, -1.0, 2.0]))
+    for change in (3.0, -3.0):
+        there = here.moved(np.full(3, change))
+        assert np.isnan(there.predictor).all() and np.isnan(there.stiffness).all() and not there.inside()
+    assert np.isfinite(here.moved(np.full(3, 3.0), floor=1e-8).predictor).all()

@@ -19,6 +19,8 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.potentials import rapidity
 
+_WHOLE = (2.0, 3.0)  # powers of depths 4 and 3
+_TAME = 200.0  # logarithms of scales whose fourth powers are floats, and those of slopes that belong to them
 _LEAST = float(np.finfo(np.float64).eps)  # of a/b, below which it is nothing beside 1
 
 
@@ -45,6 +47,12 @@ class MirrorMap:
     def _plain(self) -> bool:
         """Does nothing leave the range of floats before the predictor itself does?"""
         return self.power == math.inf and bool((np.abs(self.log_scale) < 300).all())
+
+    @cached_property
+    def _whole(self) -> int:
+        """p, where it is a whole number and m of a size that products do not lose; else 0."""
+        tame = self.power in _WHOLE and bool((np.abs(self.log_scale) < _TAME).all())
+        return int(self.power) if tame else 0
 
     def moved(self, change: Float, floor: float = 0.0) -> MirrorMap:
         """The map after the slopes changed by this much, which may have more axes in front.
@@ -105,6 +113,9 @@ class MirrorMap:
         if self.power == math.inf:
             size = rapidity.log_predictor(np, np.abs(self.slope), self.power) + self.log_scale
             return np.copysign(np.exp(size), self.slope)
+        if self._whole:
+            scale = 2 * np.exp(self.log_scale) * self._sum(self._whole)
+            return scale * self.slope / self._product**self._whole
         size = np.exp(self.log_scale - self.power * self._log_distance)
         return np.copysign(size * -self._shrunk, self.slope)
 
@@ -115,13 +126,25 @@ class MirrorMap:
             return np.hypot(2 * np.exp(self.log_scale), self.predictor)
         if self.power == math.inf:
             return np.exp(rapidity.log_stiffness(np, self.slope, self.power) + self.log_scale)
+        if self._whole:
+            p, (a, b) = self._whole, (self.below, self.above)
+            return p * np.exp(self.log_scale) * (a ** (p + 1) + b ** (p + 1)) / self._product ** (p + 1)
         size = np.exp(self.log_scale - (self.power + 1) * self._log_distance)
         return self.power * size * (1 + (1 + self._shrunk) * (1 + self._ratio))
 
     @cached_property
+    def _product(self) -> Float:
+        """(1 − s)(1 + s), NaN beyond the domain."""
+        return np.where(self.distance > 0, self.below * self.above, np.nan)
+
+    def _sum(self, power: int) -> Float:
+        """(b^p − a^p)/(b − a) for a = 1 − s and b = 1 + s, whose sum is 2: 2, or 4 − ab."""
+        return np.asarray(2.0) if power == 2 else 4 - self._product
+
+    @cached_property
     def rapidity_rate(self) -> Float:
         """du/ds."""
-        return np.ones_like(self.slope) if self.power == math.inf else self.power / (self.below * self.above)
+        return np.ones_like(self.slope) if self.power == math.inf else self.power / self._product
 
     def farthest(self) -> float:
         """The largest |u|."""
