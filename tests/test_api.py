@@ -54,10 +54,11 @@ def result(request, problem):
 def test_public_names_are_these():
     assert tacit.__all__ == PUBLIC
     assert potentials.__all__ == POTENTIALS
-    visible = {
-        key for key, item in vars(tacit).items() if not (key.startswith("_") or inspect.ismodule(item))
-    }
-    assert visible == set(PUBLIC) - {"losses", "potentials"}
+    assert set(dir(tacit)) == {*PUBLIC, "theorems", "warping", "__version__"}
+    for name in PUBLIC:
+        assert getattr(tacit, name) is not None
+    with pytest.raises(AttributeError, match="module 'tacit' has no attribute 'nothing'"):
+        tacit.nothing  # noqa: B018
 
 
 @pytest.mark.parametrize(

@@ -420,3 +420,19 @@ def test_a_random_neuron_does_not_point_along_data_of_the_same_seed(run):
     np.savez("drawn.npz", X=drawn, y=drawn[:, 0])
     out = run("limit drawn.npz --model neuron --scale 0.5 --json -")[1]
     assert strict_json(out)["regime"]["distance_to_rich"] > 1e-3
+
+
+def test_commands_take_few_threads_unless_told_otherwise():
+    """NumPy reads it when it is loaded; where it is loaded already nothing is changed."""
+    code = "import os, sys, tacit.cli; print(os.environ['OPENBLAS_NUM_THREADS'], 'numpy' in sys.modules)"
+    plain = {name: value for name, value in os.environ.items() if not name.endswith("NUM_THREADS")}
+    for given, expected in (
+        ({}, str(max(1, min(4, os.cpu_count() // 2)))),
+        ({"OPENBLAS_NUM_THREADS": "7"}, "7"),
+    ):
+        out = subprocess.run(
+            [sys.executable, "-c", code], env={**plain, **given}, capture_output=True, text=True, check=True
+        )
+        assert out.stdout.split() == [expected, "False"]
+    code = "import os, numpy, tacit.cli; assert 'OPENBLAS_NUM_THREADS' not in os.environ"
+    subprocess.run([sys.executable, "-c", code], env=plain, check=True)

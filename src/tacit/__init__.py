@@ -1,78 +1,88 @@
 """Tacit: of all the solutions that fit the data, which one does gradient descent pick, and why?"""
 
-import importlib
+from __future__ import annotations
 
-from tacit import losses, potentials
-from tacit.errors import (
-    InconsistentDataError,
-    InputError,
-    Interrupted,
-    NoPotentialError,
-    NotConvergedError,
-    NotSeparableError,
-    TacitError,
-)
-from tacit.models import Diagonal, Factorization, LinearNetwork, Model, Neuron, UntiedDiagonal, model
-from tacit.verbs.answer import Limit
-from tacit.verbs.certify import Certificate, certify
-from tacit.verbs.flow import flow
-from tacit.verbs.limit import limit
-from tacit.verbs.margin_path import MarginPath, margin_path
-from tacit.verbs.max_margin import Margin, max_margin
-from tacit.verbs.prepare import Prepared, prepare
-from tacit.verbs.regime import Regime, regime
-from tacit.verbs.stability import Stability, support_stability
-from tacit.verbs.sweeping_path import SweepingPath, sweeping_path
-from tacit.verbs.trajectory import Trajectory
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tacit import losses as losses
+    from tacit import potentials as potentials
+    from tacit import theorems as theorems
+    from tacit import warping as warping
+    from tacit.errors import InconsistentDataError as InconsistentDataError
+    from tacit.errors import InputError as InputError
+    from tacit.errors import Interrupted as Interrupted
+    from tacit.errors import NoPotentialError as NoPotentialError
+    from tacit.errors import NotConvergedError as NotConvergedError
+    from tacit.errors import NotSeparableError as NotSeparableError
+    from tacit.errors import TacitError as TacitError
+    from tacit.models import Diagonal as Diagonal
+    from tacit.models import Factorization as Factorization
+    from tacit.models import LinearNetwork as LinearNetwork
+    from tacit.models import Model as Model
+    from tacit.models import Neuron as Neuron
+    from tacit.models import UntiedDiagonal as UntiedDiagonal
+    from tacit.models import model as model
+    from tacit.verbs.answer import Limit as Limit
+    from tacit.verbs.certify import Certificate as Certificate
+    from tacit.verbs.certify import certify as certify
+    from tacit.verbs.flow import flow as flow
+    from tacit.verbs.limit import limit as limit
+    from tacit.verbs.margin_path import MarginPath as MarginPath
+    from tacit.verbs.margin_path import margin_path as margin_path
+    from tacit.verbs.max_margin import Margin as Margin
+    from tacit.verbs.max_margin import max_margin as max_margin
+    from tacit.verbs.prepare import Prepared as Prepared
+    from tacit.verbs.prepare import prepare as prepare
+    from tacit.verbs.regime import Regime as Regime
+    from tacit.verbs.regime import regime as regime
+    from tacit.verbs.stability import Stability as Stability
+    from tacit.verbs.stability import support_stability as support_stability
+    from tacit.verbs.sweeping_path import SweepingPath as SweepingPath
+    from tacit.verbs.sweeping_path import sweeping_path as sweeping_path
+    from tacit.verbs.trajectory import Trajectory as Trajectory
 
 __version__ = "0.1.0"
 
-_ON_FIRST_USE = ("theorems", "warping")  # modules that most users never need
+_HOMES = {  # where each public name is, which is loaded when it is first used
+    "errors": [
+        "InconsistentDataError",
+        "InputError",
+        "Interrupted",
+        "NoPotentialError",
+        "NotConvergedError",
+        "NotSeparableError",
+        "TacitError",
+    ],
+    "models": ["Diagonal", "Factorization", "LinearNetwork", "Model", "Neuron", "UntiedDiagonal", "model"],
+    "verbs.answer": ["Limit"],
+    "verbs.certify": ["Certificate", "certify"],
+    "verbs.flow": ["flow"],
+    "verbs.limit": ["limit"],
+    "verbs.margin_path": ["MarginPath", "margin_path"],
+    "verbs.max_margin": ["Margin", "max_margin"],
+    "verbs.prepare": ["Prepared", "prepare"],
+    "verbs.regime": ["Regime", "regime"],
+    "verbs.stability": ["Stability", "support_stability"],
+    "verbs.sweeping_path": ["SweepingPath", "sweeping_path"],
+    "verbs.trajectory": ["Trajectory"],
+}
+_HOME = {name: f"tacit.{module}" for module, names in _HOMES.items() for name in names}
+_MODULES = ("losses", "potentials", "theorems", "warping")
+
+__all__ = sorted([*_HOME, "losses", "potentials"])
 
 
 def __getattr__(name: str) -> object:
-    if name in _ON_FIRST_USE:
+    if name in _MODULES:
         return importlib.import_module(f"tacit.{name}")
-    raise AttributeError(f"module 'tacit' has no attribute {name!r}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'tacit' has no attribute {name!r}")
+    found = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_ON_FIRST_USE, "__version__"])
-
-
-__all__ = [
-    "Certificate",
-    "Diagonal",
-    "Factorization",
-    "InconsistentDataError",
-    "InputError",
-    "Interrupted",
-    "Limit",
-    "LinearNetwork",
-    "Margin",
-    "MarginPath",
-    "Model",
-    "Neuron",
-    "NoPotentialError",
-    "NotConvergedError",
-    "NotSeparableError",
-    "Prepared",
-    "Regime",
-    "Stability",
-    "SweepingPath",
-    "TacitError",
-    "Trajectory",
-    "UntiedDiagonal",
-    "certify",
-    "flow",
-    "limit",
-    "losses",
-    "margin_path",
-    "max_margin",
-    "model",
-    "potentials",
-    "prepare",
-    "regime",
-    "support_stability",
-    "sweeping_path",
-]
+    return sorted([*__all__, "theorems", "warping", "__version__"])

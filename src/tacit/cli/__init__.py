@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tacit import __version__
-from tacit.cli import check, demo, flow, limit, path, reproduce
+from tacit.cli import (
+    check,
+    demo,
+    flow,
+    limit,
+    path,
+    reproduce,
+    threads,
+)
 from tacit.cli.interrupts import ending_at_once, say_interrupted
 from tacit.cli.letters import write_anything
 from tacit.cli.options import BAD_INPUT, DONE, FAILED, INTERRUPTED
@@ -18,6 +26,7 @@ from tacit.cli.stopwatch import begun
 from tacit.errors import NotConvergedError, TacitError
 from tacit.show.progress import announcing
 
+threads.few()  # before NumPy is loaded
 _COMMANDS = (limit, flow, path, check, reproduce, demo)
 
 
