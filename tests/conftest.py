@@ -15,6 +15,8 @@ _NOT_NUMERICAL = {
     "test_api",
     "test_cli",
     "test_cli_check",
+    "test_conformance",
+    "test_layers",
     "test_cli_units",
     "test_data",
     "test_cli_tables",
@@ -73,6 +75,9 @@ _MANY_CASES = {  # of which each second, or third, is enough
     "test_theorems_min.py::test_the_loss_falls_at_least_as_promised": 3,
     "test_max_margin.py::test_potentials_of_networks_agree_with_sixty_digits_and_the_path": 3,
     "test_max_margin.py::test_below_one_a_search_by_brute_force_finds_no_other": 3,
+    "test_conformance.py::test_models": 3,
+    "test_conformance.py::test_potentials": 2,
+    "test_conformance.py::test_losses": 3,
     "test_intercept_margins.py::test_below_one_what_is_found_are_local_minima": 3,
 }
 _LONG_FIGURES = re.compile(

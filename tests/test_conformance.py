@@ -102,6 +102,10 @@ def check_result(result, tmp_path):
     assert json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert type(result).__name__ in repr(result) or repr(result).startswith(type(result).__name__)
     assert same(pickle.loads(pickle.dumps(result)), result)
+    if hasattr(result, "status"):
+        good = getattr(result, "holds", np.all(getattr(result, "converged", True)))
+        assert isinstance(result.status, tacit.Status) and (result.status == "reached") == bool(good)
+        assert result.to_dict()["status"] == result.status.value and isinstance(result.reason, str)
     if not hasattr(result, "plot"):
         assert not any(isinstance(each, np.ndarray) for each in vars(result).values())
         return

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tacit import potentials as potentials
     from tacit import theorems as theorems
     from tacit import warping as warping
+    from tacit.data.status import Status as Status
     from tacit.errors import InconsistentDataError as InconsistentDataError
     from tacit.errors import InputError as InputError
     from tacit.errors import Interrupted as Interrupted
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {  # where each public name is, which is loaded when it is first used
+    "data.status": ["Status"],
     "errors": [
         "InconsistentDataError",
         "InputError",

@@ -11,7 +11,7 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.flows.mirror import MirrorMap
 from tacit.flows.radau import ROUNDING
-from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall
+from tacit.flows.segments import Observation, Problem, Rounded, Segment, Stall
 from tacit.flows.stiff import Field, Step
 from tacit.models.model import MirrorForm
 from tacit.models.reduction import same
@@ -147,7 +147,7 @@ class DualSquare:
         size = float(np.linalg.norm(residual))
         rounding = 2 * _EPS * float(np.linalg.norm(np.abs(self.rows) @ np.abs(w) + np.abs(self.y)))
         if size <= rounding:
-            raise Rest("the residual has reached the rounding of the data; ask for a smaller accuracy")
+            raise Rounded
 
     @quiet
     def outputs(self, state: _State) -> Float:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.status import Status
 from tacit.flows.fitting import Fitting
 from tacit.flows.goals import Goal
 from tacit.flows.reading import Reader, Seen, gain
@@ -31,8 +32,8 @@ class Recording:
     marks: list[float]
     converged: bool
     reason: str
+    status: Status
     steps: int
-    interrupted: bool = False
 
 
 class Silence:
@@ -68,7 +69,7 @@ def record(
         if goal.marks is None
         else _Targets(last, list(goal.marks))
     )
-    watch, steps, converged, interrupted = _Watch(level(state), fit), 0, False, False
+    watch, steps, converged = _Watch(level(state), fit), 0, False
     with meter("gradient flow", 0.0 if goal.timed else last[1], goal.end) as told:
         try:
             for segment in form.segments() if last[1] < goal.end else ():
@@ -84,20 +85,22 @@ def record(
                 if last[1] >= goal.end:
                     break
             converged, reason = goal.beyond is None, _reached(goal, fit)
+            status = Status.REACHED if converged else Status.STATIONARY
         except Rest as rest:
             converged, reason = (
                 goal.timed or (goal.free and rest.minimum),
                 _at_rest(rest, goal, last, watch, fit),
             )
+            status = Status.REACHED if goal.timed else rest.status
             if isinstance(keeper, _Targets) and goal.timed:
                 keeper.stay(last)
         except Stall as stall:
-            reason = str(stall)
+            reason, status = str(stall), stall.status
         except KeyboardInterrupt:
-            interrupted, reason = True, "interrupted"
+            reason, status = "interrupted", Status.INTERRUPTED
     kept = keeper.finish(last, converged)
     states, marks = [each for each, _ in kept], [mark for _, mark in kept]
-    return Recording(states, marks, converged, reason, steps, interrupted)
+    return Recording(states, marks, converged, reason, status, steps)
 
 
 def _reached(goal: Goal, fit: Fitting) -> str:

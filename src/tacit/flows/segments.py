@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tacit.data.arrays import Float
+from tacit.data.status import Status
 from tacit.losses import Loss
 from tacit.models.model import Model
 from tacit.models.reduction import Weights
@@ -27,13 +28,26 @@ class Problem:
 class Stall(Exception):  # noqa: N818 (not an error: the flow says how it ends)
     """The flow cannot go on; the message says why."""
 
+    status = Status.STALLED
+
 
 class Rest(Stall):
     """Nothing moves any more. minimum: where the loss, as far as it can be told, is a (local) minimum."""
 
+    status = Status.STATIONARY
+
     def __init__(self, message: str, minimum: bool = False):
         super().__init__(message)
         self.minimum = minimum
+
+
+class Rounded(Rest):
+    """What is left to do is rounding."""
+
+    status = Status.ROUNDING
+
+    def __init__(self) -> None:
+        super().__init__("the residual has reached the rounding of the data; ask for a smaller accuracy")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from scipy.integrate import LSODA
 
 from tacit.data.arrays import Float
 from tacit.errors import NotSeparableError
-from tacit.flows.segments import Observation, Problem, Rest, Segment, solver_segments
+from tacit.flows.segments import Observation, Problem, Rest, Rounded, Segment, solver_segments
 from tacit.flows.separating import MirrorState, SeparatingFlow, TangentPath
 from tacit.models.reduction import same
 from tacit.numerics.separation import check_separable
@@ -86,7 +86,7 @@ class TangentSquare(_Tangent):
     def _rest(self, fixed: float) -> None:
         """Nothing moves any more; fixed: the largest residual that never does, relative."""
         if fixed <= _NULL:
-            raise Rest("the residual has reached the rounding of the data; ask for a smaller accuracy")
+            raise Rounded
         raise Rest(
             "at rest with nonzero loss: the tangent kernel is singular, and the linearized model cannot fit "
             "these data",

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.integrate import DOP853, LSODA
 
 from tacit.data.arrays import Float
-from tacit.flows.segments import Observation, Problem, Rest, Restore, Segment, Stall, solver_segments
+from tacit.flows.segments import Observation, Problem, Rest, Restore, Rounded, Segment, Stall, solver_segments
 from tacit.models.parametrizations import Weights
 from tacit.models.reduction import same
 from tacit.potentials.arrays import quiet
@@ -204,7 +204,7 @@ class WeightFlow:
             raise Stall("the weights left the range of floats")
         outputs = self.outputs(state)
         if not self.relative and self._is_rounding(state, outputs):
-            raise Rest("the residual has reached the rounding of the data; ask for a smaller accuracy")
+            raise Rounded
         velocity = self.velocity(theta)
         moving = np.abs(velocity) * state.clock
         moved = np.abs(theta - self.start)

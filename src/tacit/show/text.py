@@ -45,7 +45,7 @@ def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
     neuron = neuron_of(result.model)
     if neuron is not None and result.sign * neuron.output < 0:
         lines["sign"] = "the output weight changes sign on the way: it ends where the start with −a(0) does"
-    if "flow" in result.method:
+    if result.flows:
         lines["method"] = result.method
     if result.unfitted > 0:
         lines["fit"] = f"these data cannot be fitted: least squares leaves {result.unfitted:.3g} of ‖y‖"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.limits.doubt import doubt_in_words
 from tacit.limits.equations import Equations, Samples
@@ -44,7 +45,7 @@ class Limit(Result):
 
     intercept: b of f(x) = w·x + b, where one was asked for; dual then adds up to 0. units: what the features
     were divided by, where they were standardized; Q, its gradient and the certificate are those of scale·w.
-    method: how it was found, and whether flows had to be run to decide something.
+    method: how it was found; flows: how many were run to decide something.
     """
 
     predictor: Float
@@ -63,6 +64,7 @@ class Limit(Result):
     tol: float
     settled: bool
     method: str
+    flows: int = 0
     distance: float = 0.0
     sign: int = 0
     unfitted: float = 0.0
@@ -79,6 +81,13 @@ class Limit(Result):
         from tacit.verbs.regime import regime_of
 
         return regime_of(self.inside or self)
+
+    @property
+    def status(self) -> Status:
+        """How it ended, in a word."""
+        if self.converged:
+            return Status.REACHED
+        return Status.ROUNDING if self.settled else Status.STALLED
 
     @cached_property
     def reason(self) -> str:
@@ -132,6 +141,7 @@ class Limit(Result):
             "stationarity": self.stationarity,
             "error": self.error,
             "converged": self.converged,
+            "status": self.status.value,
             "reason": self.reason,
             "iterations": self.iterations,
             "rank": self.rank,

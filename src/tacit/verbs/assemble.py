@@ -41,6 +41,7 @@ def assemble(
         drifts={} if linearized else _drifts(form.parametrization, start, seen),
         converged=recording.converged,
         reason=recording.reason,
+        status=recording.status,
         intercept=np.zeros((len(seen), *problem.y.shape[1:])),
         unfitted=fit.unfitted,
         method=form.name,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.arrays import Float, as_floats, as_labels, check_problem, check_tolerance
+from tacit.data.status import Status
 from tacit.errors import InconsistentDataError, InputError
 from tacit.limits.equations import ANY, prepare
 from tacit.limits.families import nearness
@@ -55,6 +56,16 @@ class Certificate(Result):
         residuals = (self.stationarity, self.feasibility, self.complementarity)
         return all(x <= self.tol for x in residuals) and self.error <= math.sqrt(self.tol)
 
+    @property
+    def status(self) -> Status:
+        """The verdict in a word."""
+        return Status.REACHED if self.holds else Status.REFUSED
+
+    @property
+    def reason(self) -> str:
+        """Why it does not hold; empty if it does."""
+        return "" if self.holds else self.summary()
+
     def summary(self) -> str:
         """The certificate in a line."""
         verdict = "holds" if self.holds else "FAILS"
@@ -78,6 +89,8 @@ class Certificate(Result):
         return {
             "problem": self.problem,
             "holds": self.holds,
+            "status": self.status.value,
+            "reason": self.reason,
             "stationarity": self.stationarity,
             "feasibility": self.feasibility,
             "complementarity": self.complementarity,

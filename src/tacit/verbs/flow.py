@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, as_floats, as_labels, check_squares, feature_names, kept
+from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError, Interrupted, NoPotentialError
 from tacit.flows.dual import DualSquare
@@ -101,7 +102,7 @@ def flow(
     if not units.plain:
         trajectory = as_given(trajectory, units, *given)
     trajectory = replace(trajectory, features=names)
-    if recording.interrupted:
+    if recording.status == Status.INTERRUPTED:
         raise Interrupted(trajectory)
     return trajectory
 

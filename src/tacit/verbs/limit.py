@@ -173,6 +173,7 @@ def _limit(model: Any, X: Float, y: Float, samples: Samples, tol: float) -> Limi
         tol=float(tol),
         settled=solution.settled,
         method=decider.told(family_of(potential).METHOD, "with which sign the output weight ends"),
+        flows=decider.runs,
         sign=sign,
         _samples=samples,
         _equations=equations if targets is y else None,
@@ -188,7 +189,8 @@ def _network_limit(model: LinearNetwork, X: Float, y: Float, samples: Samples, t
         w = found.predictor
         distance = checked_rank_one(X, y, w, model, neuron, tol, decider)
         method = decider.told(found.method, "that rounding of its weights does not grow")
-        return replace(found, predictor=w[:, None], model=model, distance=distance, method=method)
+        runs = found.flows + decider.runs
+        return replace(found, predictor=w[:, None], model=model, distance=distance, method=method, flows=runs)
     Y = y.reshape(len(X), -1)
     solution, distance = least_norm(model, X, Y, samples, tol, decider)
     theta, nu = solution.predictor, solution.nu.value
@@ -211,6 +213,7 @@ def _network_limit(model: LinearNetwork, X: Float, y: Float, samples: Samples, t
         tol=float(tol),
         settled=solution.settled,
         method=decider.told("the solution of least norm", "that the network fits the data"),
+        flows=decider.runs,
         distance=distance,
         _samples=samples,
     )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tacit.data.arrays import Float, as_floats, check_labelled, feature_names, kept
 from tacit.data.numbers import shown
+from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError
 from tacit.limits.geometry import as_separable
@@ -96,6 +97,21 @@ class MarginPath(Result):
         return found
 
     @property
+    def status(self) -> Status:
+        """How it ended, in a word."""
+        return Status.REACHED if self.converged.all() else Status.STALLED
+
+    @property
+    def reason(self) -> str:
+        """Why not all of it is vouched for; empty if it is."""
+        lost = int((~self.converged).sum())
+        return (
+            f"{lost} of {len(self.mu)} values of μ whose support was not found, or which rounding decides"
+            if lost
+            else ""
+        )
+
+    @property
     def changes(self) -> list[Kink]:
         """The kinks: where the support changes."""
         return self.kinks
@@ -174,6 +190,8 @@ class MarginPath(Result):
             "kkt": self.kkt.tolist(),
             "error": self.error.tolist(),
             "converged": self.converged.tolist(),
+            "status": self.status.value,
+            "reason": self.reason,
             "kinks": [{"mu": k.mu, "sample": k.sample, "enters": k.enters} for k in self.kinks],
             "seconds": self.seconds,
         }

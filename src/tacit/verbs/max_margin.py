@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.arrays import Float, Index, as_floats, check_labelled, feature_names, kept
+from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError, NotConvergedError
 from tacit.limits.families import family_of, l1
@@ -81,6 +82,20 @@ class Margin(Result):
 
         return margin_report(self, names or self.features)
 
+    @property
+    def status(self) -> Status:
+        """How it ended, in a word."""
+        if self.converged:
+            return Status.REACHED
+        return Status.ROUNDING if self.kkt <= _VOUCHED else Status.STALLED
+
+    @property
+    def reason(self) -> str:
+        """Why the margin is not vouched for; empty if it is."""
+        if self.converged:
+            return ""
+        return f"residual {self.kkt:.1e} of the optimality conditions, error about {self.error:.1e}"
+
     @cached_property
     def margins(self) -> Float:
         """y_n(x_n·w + b) of every sample."""
@@ -112,6 +127,8 @@ class Margin(Result):
             "error": self.error,
             "unique": self.unique,
             "converged": self.converged,
+            "status": self.status.value,
+            "reason": self.reason,
             "complete": self.complete,
             "intercept": self.intercept,
             "seconds": self.seconds,

@@ -22,6 +22,7 @@ from scipy.optimize import brentq
 
 from tacit.data.arrays import Float, Index, feature_names
 from tacit.data.numbers import shown
+from tacit.data.status import Status
 from tacit.flows.catching_up import Place, Step
 from tacit.flows.mirror import MirrorMap
 from tacit.flows.separating import DiagonalPath
@@ -81,6 +82,17 @@ class SweepingPath(Result):
         return sweeping_report(self)
 
     @property
+    def status(self) -> Status:
+        """How it ended, in a word."""
+        return Status.REACHED if self.converged.all() else Status.STALLED
+
+    @property
+    def reason(self) -> str:
+        """Why not all of it is vouched for; empty if it is."""
+        lost = int((~self.converged).sum())
+        return f"{lost} of {len(self.mu)} values of μ at which who pushes could not be found" if lost else ""
+
+    @property
     def changes(self) -> list[Kink]:
         """The events: where the support changes."""
         return self.events
@@ -108,6 +120,8 @@ class SweepingPath(Result):
             "duals": self.duals.tolist(),
             "support": [np.flatnonzero(row).tolist() for row in self.support],
             "converged": self.converged.tolist(),
+            "status": self.status.value,
+            "reason": self.reason,
             "events": [{"mu": e.mu, "sample": e.sample, "enters": e.enters} for e in self.events],
             "down_to": self.down_to,
             "seconds": self.seconds,

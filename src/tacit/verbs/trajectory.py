@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float
+from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError
 from tacit.flows.segments import Restore
@@ -84,6 +85,7 @@ class Trajectory(Result):
     drifts: dict[str, Float]
     converged: bool
     reason: str
+    status: Status
     intercept: Float
     unfitted: float
     method: str
@@ -221,6 +223,7 @@ class Trajectory(Result):
             "method": self.method,
             "linearized": self.linearized,
             "converged": self.converged,
+            "status": self.status.value,
             "reason": self.reason,
             "unfitted": self.unfitted,
             "steps": self.steps,
@@ -280,6 +283,7 @@ class Trajectory(Result):
             "method": self.method,
             "linearized": int(self.linearized),
             "converged": int(self.converged),
+            "status": self.status.value,
             "reason": self.reason,
             "unfitted": self.unfitted,
             "steps": self.steps,
