@@ -119,7 +119,8 @@ def theorem4(
         return
     yield Assumption(f"γ̃ = s^{power:g}, s = α^D/‖w_ℓ2‖₂, is o(α^D)", power < 1)
     data = separation(X, y)
-    stops = _stops(model, X, y, data.norm * scales, scales**power)
+    rtol = _tolerated(scales ** -min(power, 2 - 2 * power) if power < 1 else 0 * scales)
+    stops = _stops(model, X, y, data.norm * scales, scales**power, rtol)
     gaps = _distances(stops, data.predictor)
     allowed = np.array(
         [kernel_gap(data, model.depth, math.log(s * data.norm), s**power) for s in scales.tolist()]
@@ -162,7 +163,8 @@ def theorem6(
     path = tacit.margin_path(X, y, [mu], depth=model.depth)
     if not path.converged.all():
         raise tacit.NotConvergedError(f"the Q_μ margin at μ = {mu:g} did not converge; ask at another μ")
-    gaps = _distances(_stops(model, X, y, data.norm * scales, data.norm * scales / mu), path.predictors[0])
+    stops = _stops(model, X, y, data.norm * scales, data.norm * scales / mu, _tolerated(1 / scales))
+    gaps = _distances(stops, path.predictors[0])
     first, last = (f"α^D = {s * data.norm:.4g}" for s in scales[[0, -1]])
     slow = max(float(gaps[0] * math.sqrt(scales[0] / scales[-1])), _NOISE)
     yield Bound(
@@ -203,7 +205,7 @@ def theorem7(
 
     least = settled_margin(X, y, "l1")
     bounds = [rich_excess(least.value, data.features, D, data.norm * s ** (1 - power)) for s in scales]
-    rtol = np.clip(_OF_THE_BOUND * np.array(bounds), _ACCURATELY, _ROUGHLY)
+    rtol = _tolerated(np.array(bounds))
     flows = _flows(model, X, y, data.norm * scales, scales**power, rtol)
     excess = np.array([np.abs(_stop(flow)).sum() / least.value - 1 for flow in flows])
     mus = np.array([s * data.norm / flow.margin[-1] for s, flow in zip(scales, flows, strict=True)])
@@ -273,8 +275,13 @@ def _stop(flow: tacit.Trajectory) -> Float:
     return np.asarray(flow.predictor[-1] / flow.margin[-1])
 
 
-def _stops(model: Any, X: Any, y: Any, scales: Float, accuracies: Float) -> Float:
-    return np.array([_stop(flow) for flow in _flows(model, X, y, scales, accuracies)])
+def _tolerated(sizes: Float) -> Float:
+    """What flows may be off by that are to tell gaps of these sizes."""
+    return np.clip(_OF_THE_BOUND * sizes, _ACCURATELY, _ROUGHLY)
+
+
+def _stops(model: Any, X: Any, y: Any, scales: Float, accuracies: Float, rtol: Float) -> Float:
+    return np.array([_stop(flow) for flow in _flows(model, X, y, scales, accuracies, rtol)])
 
 
 def _distances(stops: Float, goal: Float) -> Float:
