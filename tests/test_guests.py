@@ -107,6 +107,15 @@ class TestPotential:
         assert found.converged and apart(found.predictor, known) < 1e-9
         assert tacit.limit(Bregman(Q, origin), X, X @ origin).predictor == pytest.approx(origin, abs=1e-12)
 
+    def test_samples_that_are_nearly_dependent_are_fitted(self):
+        """As in spectra, over seven decades: the rounding of Xᵀν alone would leave 1e-13 of X w = y."""
+        for seed in range(3):
+            rng = np.random.default_rng(seed)
+            left, right = (np.linalg.qr(rng.standard_normal((size, 30)))[0] for size in (30, 150))
+            rows = (left * np.logspace(1, -6, 30)) @ right.T
+            found = tacit.limit(Cosh(), rows, rows @ (20 * rng.standard_normal(150)))
+            assert found.converged and found.feasibility < 1e-14
+
     def test_its_error_is_honest(self):
         """Of nearly equal samples, too, whose difference is lost in rounding."""
         for gap in (1e-3, 1e-6, 1e-9):

@@ -65,7 +65,8 @@ def add(commands: Any) -> Any:
 
 def _run(options: argparse.Namespace) -> int:
     from tacit.show.outputs import write_json
-    from tacit.verbs.margin_path import depth_of, margin_path
+    from tacit.verbs.margin_path import margin_path
+    from tacit.verbs.path_inputs import depth_of
     from tacit.verbs.sweeping_path import sweeping_path
 
     table = read_data(options, classes=True)

@@ -9,8 +9,8 @@ import numpy as np
 
 from tacit.data.arrays import as_floats
 from tacit.errors import InputError, NotConvergedError
-from tacit.verbs.margin_path import geometry_of
 from tacit.verbs.max_margin import max_margin
+from tacit.verbs.path_inputs import geometry_of
 from tacit.verbs.sweeping_path import SweepingPath, sweeping_path
 
 _TIE = 1e-9  # relative difference of two μ that are one

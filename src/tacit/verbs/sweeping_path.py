@@ -29,7 +29,8 @@ from tacit.flows.separating import DiagonalPath
 from tacit.limits.newton import Separable
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.potentials.arrays import quiet
-from tacit.verbs.margin_path import Kink, check_path, depth_of, geometry_of
+from tacit.verbs.margin_path import Kink
+from tacit.verbs.path_inputs import check_path, depth_of, geometry_of
 from tacit.verbs.results import Labelled, Result, numbered
 
 if TYPE_CHECKING:

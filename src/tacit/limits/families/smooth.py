@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from tacit.data.arrays import Float
 from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
@@ -22,6 +23,7 @@ from tacit.limits.metric import metric_move
 from tacit.limits.solution import Found, Solution
 from tacit.limits.support import found_by, hold
 from tacit.numerics.nonnegative import least_norm_support
+from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
@@ -30,6 +32,7 @@ METHOD = "Newton's method on the multipliers"
 _STEPS, _HALVINGS = 200, 60
 _DESCENT = 1e-4  # of what a step of Newton promises (Armijo)
 _SETTLED = 1e-9  # relative size of the last step
+_CORRECTIONS, _NEARBY = 2, 1e-3  # last changes of w, and how large they may be, relative to it
 _AT_REST = 4.0  # roundings of a residual below which no step can better it
 
 
@@ -64,22 +67,33 @@ def minimize(potential: Potential, equations: Equations) -> Solution:
         rounding = np.finfo(float).eps * (np.abs(X) @ np.abs(here.w) + np.abs(y))
         if moved <= _SETTLED and (np.abs(residual) <= _AT_REST * rounding).all():
             break
-        step: Float = np.asarray(
-            np.linalg.lstsq(_dual_hessian(potential, X, here.w), residual, rcond=None)[0]
-        )
+        step = _newton(potential, X, here.w, residual)[0]
         ahead = _searched(potential, equations, here, step, float(residual @ step))
         if ahead is None:
             break
         size = float(np.linalg.norm(ahead.w)) or 1.0
         moved, here = float(np.linalg.norm(ahead.w - here.w)) / size, ahead
+    w = here.w
+    for _ in range(_CORRECTIONS if len(y) else 0):  # beyond what the rounding of Xᵀν leaves of X w = y
+        change = _newton(potential, X, w, y - X @ w)[1]
+        size = float(np.linalg.norm(change)) / (float(np.linalg.norm(w)) or 1.0)
+        if not size <= _NEARBY:
+            break
+        w, moved = w + change, min(moved, size)
     settled = bool(moved <= _SETTLED or not y.any())
-    return Solution(here.w, Pair.of(here.nu), steps, settled, partial(nearness, potential, equations, here.w))
+    return Solution(w, Pair.of(here.nu), steps, settled, partial(nearness, potential, equations, w))
 
 
-def _dual_hessian(potential: Potential, X: Float, w: Float) -> Float:
-    """X (∇²Q)⁻¹ Xᵀ."""
-    H = np.asarray(potential.hessian(w), dtype=float)
-    return np.asarray((X / H) @ X.T if H.ndim == 1 else X @ np.linalg.solve(H, X.T))
+def _newton(potential: Potential, X: Float, w: Float, residual: Float) -> tuple[Float, Float]:
+    """dν with X (∇²Q)⁻¹ Xᵀ dν = residual, and the change (∇²Q)⁻¹ Xᵀ dν of w."""
+    H, still = np.asarray(potential.hessian(w), dtype=float), np.zeros_like(w)
+    if H.ndim == 1:
+        nu, slope = newton_direction(X, 1 / H, residual, still)
+        return nu, slope / H
+    half = np.linalg.cholesky(H)
+    rows = solve_triangular(half, X.T, lower=True).T
+    nu, slope = newton_direction(rows, np.ones_like(w), residual, still)
+    return nu, np.asarray(solve_triangular(half, slope, lower=True, trans="T"))
 
 
 def _searched(
