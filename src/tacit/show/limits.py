@@ -92,7 +92,8 @@ def draw_coordinates(predictor: Float, names: Sequence[str], journey: Journey | 
     ax.set_xticks(place, labels, rotation=90, fontsize=6.5, parse_math=False)
     which = "all" if len(order) == len(w) else f"the {len(order)} largest of {len(w):,}"
     ax.set(ylabel="coefficient", title=f"{which} coefficients")
-    ax.legend(loc="best")
+    if journey is not None:  # bars alone need no name
+        ax.legend(loc="best")
 
 
 def _draw_distances(journey: Journey, ax: Any) -> None:
