@@ -3,7 +3,7 @@
     python benchmarks/collinear.py                              # made-up spectra of 60 x 100
     python benchmarks/collinear.py tecator.csv --target fat     # 60 samples of a table, drawn ten times
 
-A reference in many digits (tests/near_duplicates.py) takes seconds, so only the first draws have one.
+A reference in many digits (tests/support/near_duplicates.py) takes seconds, so only the first draws have one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from near_duplicate_problems import spectra
 from near_duplicates import Geometry, doubt, truth

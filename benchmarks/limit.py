@@ -150,7 +150,7 @@ def gaussian_problem(samples: int, features: int) -> tuple[Float, Float]:
 
 def exact(X: Float, y: Float, alpha: float) -> Float | None:
     """The 60-digit solution of the tests, rounded; None where its libraries are not installed."""
-    sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+    sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
     try:
         from oracles import exact_limit
     except ImportError:

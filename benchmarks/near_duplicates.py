@@ -2,7 +2,7 @@
 
     python benchmarks/near_duplicates.py --problems 2000 --cache FOLDER [--seed 0] [--json FILE]
 
-The references (tests/near_duplicates.py) are kept in the cache, so that a second run costs Tacit's time only.
+The references (tests/support/near_duplicates.py) are kept in the cache: a second run costs Tacit's time only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from near_duplicate_problems import Problem, problem
 from near_duplicates import doubt, moved, scattered, tilted, truth

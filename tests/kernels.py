@@ -6,7 +6,7 @@ OPENBLAS_CORETYPE makes OpenBLAS take the kernels of another CPU; NPY_DISABLE_CP
 
     python tests/kernels.py            every kernel that runs here and NumPy reduced, with one and two threads
     python tests/kernels.py --short    two kernels on the tests in which rounding tells most
-    python tests/kernels.py tests/test_limit_rounding.py -k Metrics    these tests only
+    python tests/kernels.py tests/limits/interpolation/test_limit_rounding.py -k Metrics    these tests only
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def run(machine: Machine, arguments: list[str]) -> tuple[bool, str]:
 
 def main(arguments: list[str]) -> int:
     short = arguments[:1] == ["--short"]
-    telling = [f"tests/test_{name}.py" for name in TELLING]
+    telling = [str(path) for name in TELLING for path in Path("tests").rglob(f"test_{name}.py")]
     chosen = arguments[1:] or telling if short else arguments
     kernels, left = kernels_here()
     outcomes = [run(machine, chosen) for machine in machines(short, kernels)]

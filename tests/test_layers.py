@@ -75,8 +75,8 @@ def test_every_layer_is_known():
 @pytest.mark.parametrize(
     ("name", "source"),
     [
-        ("tacit.limits.newton", "from tacit.flows.dual import DualSquare"),
-        ("tacit.flows.dual", "def f():\n    from tacit.limits import newton"),
+        ("tacit.limits.interpolation.newton", "from tacit.flows.forms.dual import DualSquare"),
+        ("tacit.flows.forms.dual", "def f():\n    from tacit.limits.interpolation import newton"),
         ("tacit.flows.record", "import tacit.show.progress"),
         ("tacit.models.model", "from tacit import verbs"),
     ],
@@ -91,8 +91,8 @@ def test_figures_and_theorems_use_what_users_use():
     """Beyond it only constants and pieces of theory that a theorem itself names."""
     own = {"tacit", "papers", "theorems", "keys", "verdict", "show", "data", "numerics", "errors"}
     named = {
-        "tacit.limits.imbalance",
-        "tacit.limits.wide",
+        "tacit.limits.networks.imbalance",
+        "tacit.limits.networks.wide",
         "tacit.models.model",
         "tacit.models.linear",
         "tacit.potentials",

@@ -12,11 +12,11 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.data.status import Status
 from tacit.data.units import Units
-from tacit.limits.doubt import doubt_in_words
-from tacit.limits.equations import Equations, Samples
 from tacit.limits.families import family_of
-from tacit.limits.geometry import potential_of
-from tacit.limits.solution import NEAR
+from tacit.limits.interpolation.doubt import doubt_in_words
+from tacit.limits.interpolation.equations import Equations, Samples
+from tacit.limits.interpolation.geometry import potential_of
+from tacit.limits.interpolation.solution import NEAR
 from tacit.verbs.results import Labelled, Result, axes_of, numbered
 
 if TYPE_CHECKING:

@@ -11,16 +11,16 @@ import numpy as np
 from tacit.data.arrays import Float, as_floats, as_labels, check_problem, check_tolerance
 from tacit.data.status import Status
 from tacit.errors import InconsistentDataError, InputError
-from tacit.limits.equations import ANY, prepare
 from tacit.limits.families import nearness
-from tacit.limits.geometry import potential_of
+from tacit.limits.interpolation.equations import ANY, prepare
+from tacit.limits.interpolation.geometry import potential_of
 from tacit.limits.kkt import (
     best_multipliers,
     relative_residual,
     stationarity,
     stationarity_at,
 )
-from tacit.limits.neuron import as_it_ends, neuron_targets
+from tacit.limits.networks.neuron import as_it_ends, neuron_targets
 from tacit.models.model import Model, check_model, is_network, neuron_of
 from tacit.numerics.nonnegative import nonnegative_least_squares
 from tacit.numerics.pairs import Pair

@@ -12,15 +12,15 @@ from tacit.data.arrays import Float, as_floats, as_labels, check_squares, featur
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError, Interrupted, NoPotentialError
-from tacit.flows.dual import DualSquare
 from tacit.flows.fitting import fitting
+from tacit.flows.forms.dual import DualSquare
+from tacit.flows.forms.reduced import Reduced
+from tacit.flows.forms.separating import DualSeparating
+from tacit.flows.forms.sliding import Sliding
+from tacit.flows.forms.tangent import TangentSeparating, TangentSmooth, TangentSquare
 from tacit.flows.goals import goal_of
 from tacit.flows.record import record
-from tacit.flows.reduced import Reduced
 from tacit.flows.segments import Form, Problem
-from tacit.flows.separating import DualSeparating
-from tacit.flows.sliding import Sliding
-from tacit.flows.tangent import TangentSeparating, TangentSmooth, TangentSquare
 from tacit.losses import Loss, as_loss
 from tacit.models.model import MirrorForm, Model, check_intercept, check_model
 from tacit.numerics.separation import check_separable
@@ -87,7 +87,7 @@ def flow(
         check_separable(X.reshape(len(X), -1), y)
     fit = fitting(problem)
     if method in ("descent", "normalized"):
-        from tacit.flows.descent import Descent
+        from tacit.flows.forms.descent import Descent
 
         form: Form = Descent(fit.problem, method == "normalized", step, most_steps, linearized)
     else:
@@ -131,7 +131,7 @@ def _mirror_form(problem: Problem) -> MirrorForm | None:
 
 
 def _parameters(problem: Problem) -> Form:
-    from tacit.flows.parameters import Parameters
+    from tacit.flows.forms.parameters import Parameters
 
     return Parameters(problem)
 

@@ -11,14 +11,14 @@ import numpy as np
 from tacit.data.arrays import Float, check_problem, check_squares, check_tolerance, feature_names, kept
 from tacit.data.units import Units
 from tacit.errors import InconsistentDataError, InputError
-from tacit.limits.equations import Samples
 from tacit.limits.families import family_of
-from tacit.limits.geometry import potential_of
+from tacit.limits.interpolation.equations import Samples
+from tacit.limits.interpolation.geometry import potential_of
+from tacit.limits.interpolation.solution import NEAR
 from tacit.limits.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
-from tacit.limits.networks import check_network, least_norm
-from tacit.limits.neuron import as_it_ends, neuron_targets
-from tacit.limits.rank_one import checked_rank_one
-from tacit.limits.solution import NEAR
+from tacit.limits.networks.linear import check_network, least_norm
+from tacit.limits.networks.neuron import as_it_ends, neuron_targets
+from tacit.limits.networks.rank_one import checked_rank_one
 from tacit.models import LinearNetwork
 from tacit.models.model import Model, check_intercept, check_model, is_network, neuron_of
 from tacit.numerics.pairs import Pair

@@ -17,12 +17,12 @@ from tacit.data.arrays import Float, feature_names
 from tacit.data.numbers import shown
 from tacit.data.status import Status
 from tacit.data.units import Units
-from tacit.limits.kernel_margin import at_the_kernel_end, kernel_metric
-from tacit.limits.linear_margin import least_l1_margin
-from tacit.limits.margins import Margins
-from tacit.limits.newton import Separable
-from tacit.limits.solution import NEAR, unknown
-from tacit.limits.support import (
+from tacit.limits.interpolation.newton import Separable
+from tacit.limits.interpolation.solution import NEAR, unknown
+from tacit.limits.margins.constraints import Margins
+from tacit.limits.margins.kernel import at_the_kernel_end, kernel_metric
+from tacit.limits.margins.l1 import least_l1_margin
+from tacit.limits.margins.support import (
     Held,
     hold_from,
     margin_residual,

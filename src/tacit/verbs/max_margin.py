@@ -17,12 +17,12 @@ from tacit.data.units import Units
 from tacit.errors import InputError, NotConvergedError
 from tacit.limits.families import family_of, l1
 from tacit.limits.families.quadratic import widest_in
-from tacit.limits.geometry import potential_of
-from tacit.limits.margins import Margins
-from tacit.limits.power_margin import minimize_power
-from tacit.limits.quasi_margin import Stationary, all_stationary, local_minima
-from tacit.limits.solution import NEAR, Found
-from tacit.limits.support import NO_PULL, error_on_support, found_by, hold, margin_residual
+from tacit.limits.interpolation.geometry import potential_of
+from tacit.limits.interpolation.solution import NEAR, Found
+from tacit.limits.margins.constraints import Margins
+from tacit.limits.margins.power import minimize_power
+from tacit.limits.margins.quasi_norm import Stationary, all_stationary, local_minima
+from tacit.limits.margins.support import NO_PULL, error_on_support, found_by, hold, margin_residual
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.potentials import L1, Potential
 from tacit.potentials.arrays import quiet

@@ -11,7 +11,7 @@ import numpy as np
 from tacit.data.arrays import Float, beyond_squares
 from tacit.limits.families import family_of
 from tacit.limits.families.ends import Ends
-from tacit.limits.geometry import potential_of
+from tacit.limits.interpolation.geometry import potential_of
 from tacit.models.model import check_model, is_connected
 from tacit.numerics.angles import turned
 from tacit.numerics.normal import weighted_gram

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.limits.networks import least_norm_solution
-from tacit.limits.neuron import neuron_targets
+from tacit.limits.networks.linear import least_norm_solution
+from tacit.limits.networks.neuron import neuron_targets
 from tacit.models import Neuron
 from tacit.numerics.angles import turned
 from tacit.potentials import NeuronPotential

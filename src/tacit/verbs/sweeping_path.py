@@ -23,10 +23,10 @@ from scipy.optimize import brentq
 from tacit.data.arrays import Float, Index, feature_names
 from tacit.data.numbers import shown
 from tacit.data.status import Status
-from tacit.flows.catching_up import Place, Step
-from tacit.flows.mirror import MirrorMap
-from tacit.flows.separating import DiagonalPath
-from tacit.limits.newton import Separable
+from tacit.flows.forms.mirror import MirrorMap
+from tacit.flows.forms.separating import DiagonalPath
+from tacit.flows.sweeping.catching_up import Place, Step
+from tacit.limits.interpolation.newton import Separable
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.potentials.arrays import quiet
 from tacit.verbs.margin_path import Kink

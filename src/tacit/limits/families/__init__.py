@@ -9,12 +9,12 @@ from typing import Protocol
 
 from tacit.data.arrays import Float
 from tacit.errors import NoPotentialError
-from tacit.limits.equations import Equations
 from tacit.limits.families import l1, quadratic, radial, separable, smooth
 from tacit.limits.families.ends import Ends
-from tacit.limits.margins import Margins
+from tacit.limits.interpolation.equations import Equations
+from tacit.limits.interpolation.solution import Found, Solution
+from tacit.limits.margins.constraints import Margins
 from tacit.limits.memory import Memory
-from tacit.limits.solution import Found, Solution
 from tacit.potentials import Potential
 
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.errors import NotConvergedError
-from tacit.limits.ends import least_l1, least_quadratic, vertex_error
-from tacit.limits.equations import Equations
 from tacit.limits.families.ends import Ends
-from tacit.limits.linear_margin import least_l1_margin, solutions
-from tacit.limits.margins import Margins
+from tacit.limits.interpolation.ends import least_l1, least_quadratic, vertex_error
+from tacit.limits.interpolation.equations import Equations
+from tacit.limits.interpolation.solution import Found, Solution
+from tacit.limits.margins.constraints import Margins
+from tacit.limits.margins.l1 import least_l1_margin, solutions
+from tacit.limits.margins.support import error_on_support
 from tacit.limits.memory import Memory
-from tacit.limits.solution import Found, Solution
-from tacit.limits.support import error_on_support
 from tacit.potentials import Potential
 
 METHOD = "a vertex, and multipliers that prove it"

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.limits.accuracy import diagonal_move, forward_error, slope_rounding
-from tacit.limits.ends import least_l1, least_quadratic
-from tacit.limits.equations import Equations
 from tacit.limits.families.ends import Ends
+from tacit.limits.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
+from tacit.limits.interpolation.ends import least_l1, least_quadratic
+from tacit.limits.interpolation.equations import Equations
+from tacit.limits.interpolation.metric import least_in_metric, metric_move
+from tacit.limits.interpolation.solution import Found, Solution
 from tacit.limits.kkt import best_multipliers
-from tacit.limits.margins import Margins
+from tacit.limits.margins.constraints import Margins
+from tacit.limits.margins.support import found_by, hold
 from tacit.limits.memory import Memory
-from tacit.limits.metric import least_in_metric, metric_move
-from tacit.limits.solution import Found, Solution
-from tacit.limits.support import found_by, hold
 from tacit.numerics.nonnegative import least_norm_support
 
 METHOD = "linear equations"

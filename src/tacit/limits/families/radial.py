@@ -9,12 +9,12 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.errors import NoPotentialError
-from tacit.limits.equations import Equations
 from tacit.limits.families.quadratic import diagonal_nearness, widest_in
-from tacit.limits.margins import Margins
+from tacit.limits.interpolation.equations import Equations
+from tacit.limits.interpolation.radial import least_radial
+from tacit.limits.interpolation.solution import Found, Solution
+from tacit.limits.margins.constraints import Margins
 from tacit.limits.memory import Memory
-from tacit.limits.radial import least_radial
-from tacit.limits.solution import Found, Solution
 from tacit.potentials.radial import length
 
 METHOD = "closed form"

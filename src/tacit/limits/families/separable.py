@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.limits.ends import least_l1
-from tacit.limits.equations import Equations
 from tacit.limits.families.ends import Ends
-from tacit.limits.geometry import as_separable
-from tacit.limits.kernel_margin import at_the_kernel_end
-from tacit.limits.margins import Margins
+from tacit.limits.interpolation.ends import least_l1
+from tacit.limits.interpolation.equations import Equations
+from tacit.limits.interpolation.geometry import as_separable
+from tacit.limits.interpolation.newton import Separable
+from tacit.limits.interpolation.rich import multipliers_at
+from tacit.limits.interpolation.separable import balanced, kernel_solution, minimize_separable
+from tacit.limits.interpolation.solution import Found, Solution
+from tacit.limits.margins.constraints import Margins
+from tacit.limits.margins.kernel import at_the_kernel_end
+from tacit.limits.margins.support import found_by, hold_from
 from tacit.limits.memory import Memory, name_of
-from tacit.limits.newton import Separable
-from tacit.limits.rich import multipliers_at
-from tacit.limits.separable import balanced, kernel_solution, minimize_separable
-from tacit.limits.solution import Found, Solution
-from tacit.limits.support import found_by, hold_from
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 

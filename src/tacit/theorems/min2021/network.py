@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 import tacit
-import tacit.limits.imbalance as limits
+import tacit.limits.networks.imbalance as limits
 from tacit.data.arrays import Float, as_floats
-from tacit.limits.imbalance import imbalance_spectrum
+from tacit.limits.networks.imbalance import imbalance_spectrum
 from tacit.numerics.subspaces import visible
 from tacit.theorems.registry import Assumption
 from tacit.theorems.sharing import shared

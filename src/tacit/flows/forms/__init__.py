@@ -1,0 +1,1 @@
+"""Unknowns in which a flow is followed: multipliers, weights, a smaller network, the tangent."""

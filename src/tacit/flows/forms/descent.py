@@ -1,0 +1,128 @@
+"""Gradient descent with a step size, plain and normalized: what practice does instead of the flow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tacit.autodiff import jax, jnp
+from tacit.data.arrays import Float
+from tacit.errors import InputError
+from tacit.flows.forms.parameters import velocity
+from tacit.flows.forms.weights import Layout
+from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall
+from tacit.models.reduction import same
+from tacit.potentials.arrays import quiet
+
+_STEP = 1e-3
+_GROWTH = 1.3  # of the number of steps between two looks
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def _run(
+    parametrization: Any,
+    loss: Any,
+    layout: Layout,
+    normalized: bool,
+    flat: Any,
+    X: Any,
+    y: Any,
+    step: Any,
+    count: Any,
+) -> Any:
+    """`count` steps from these weights; and log of the time they took, Σ step or (normalized) Σ step/L."""
+
+    def advance(_: Any, carry: Any) -> Any:
+        theta, log_time = carry
+        move = velocity(parametrization, loss, layout, theta, X, y)
+        if not loss.separating:
+            return theta + step * move, jnp.logaddexp(log_time, jnp.log(step))
+        accuracy = loss.accuracy(parametrization.outputs(layout.unpack(theta), X), y)
+        if normalized:
+            return theta + step * move, jnp.logaddexp(log_time, jnp.log(step) + accuracy)
+        return theta + step * jnp.exp(-accuracy) * move, jnp.logaddexp(log_time, jnp.log(step))
+
+    return jax.lax.fori_loop(0, count, advance, (flat, -jnp.inf))
+
+
+@dataclass(frozen=True)
+class _Iterate:
+    flat: Float
+    log_time: float
+
+
+class Descent:
+    """θ ← θ − step·∇L(θ), or θ ← θ − step·∇L(θ)/L(θ) from log-sum-exp (Moroshko et al. 2020, equation 87)."""
+
+    restore = staticmethod(same)
+
+    def __init__(
+        self, problem: Problem, normalized: bool, step: float | None, most_steps: int, linearized: bool
+    ):
+        if linearized:
+            raise InputError("descent runs the model itself; for the linearized flow leave method out")
+        if normalized and not problem.loss.separating:
+            raise InputError("normalized descent divides by the loss: it goes with loss='exp' or 'logistic'")
+        self.problem, self.parametrization, self.X = problem, problem.model.parametrization, problem.X
+        start = problem.model.start(problem.X.shape[1])
+        self.layout = Layout.of(start)
+        self.start = self.layout.flat(start)
+        self.step, self.most_steps = _STEP if step is None else float(step), int(most_steps)
+        self.normalized = normalized
+        kind = "normalized gradient descent" if normalized else "gradient descent"
+        self.name = f"{kind}, step {self.step:g}"
+
+    def begin(self) -> _Iterate:
+        """The state at the start."""
+        return _Iterate(self.start, -np.inf)
+
+    def segments(self) -> Iterator[Segment]:
+        """Runs of steps, each longer than the one before."""
+        done, length, here = 0, 1.0, self.begin()
+        while done < self.most_steps:
+            count = min(int(length), self.most_steps - done)
+            after = self._state(here, done, done + count)
+            self._check(here, after)
+            yield Segment(done, done + count, partial(self._state, here, done), discrete=True)
+            here, done, length = after, done + count, max(_GROWTH * length, length + 1)
+        raise Stall(f"stopped after {done:,} steps of size {self.step:g}; most_steps allows more")
+
+    def _state(self, here: _Iterate, done: int, clock: float) -> _Iterate:
+        count = round(clock) - done
+        if count == 0:
+            return here
+        given = (self.parametrization, self.problem.loss, self.layout, self.normalized)
+        with jax.enable_x64(True):
+            flat, elapsed = _run(*given, here.flat, self.X, self.problem.y, self.step, count)
+        summed = float(np.logaddexp(here.log_time, elapsed))
+        return _Iterate(
+            np.asarray(flat), summed if self.normalized else float(np.log(self.step * round(clock)))
+        )
+
+    def _check(self, before: _Iterate, after: _Iterate) -> None:
+        if not np.isfinite(after.flat).all():
+            raise Stall(f"the weights diverged: the step {self.step:g} is too large")
+        if np.array_equal(before.flat, after.flat):
+            raise Rest(
+                "the steps no longer change any weight: the gradient is below the rounding of the weights"
+            )
+
+    @quiet
+    def outputs(self, state: _Iterate) -> Float:
+        """f(x₁), …, f(x_N)."""
+        return np.asarray(self.parametrization.outputs(self.layout.unpack(state.flat), self.X))
+
+    @quiet
+    def observe(self, state: _Iterate) -> Observation:
+        """Everything that is recorded of a state."""
+        weights = self.layout.unpack(state.flat)
+        predictor = np.asarray(self.parametrization.predictor(weights))
+        return Observation(predictor, self.outputs(state), weights)
+
+    def log_time(self, state: _Iterate) -> float:
+        """The logarithm of time: of the sum of the steps or, normalized, of steps divided by the loss."""
+        return state.log_time

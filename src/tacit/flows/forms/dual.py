@@ -1,0 +1,166 @@
+"""Diagonal networks and the square loss: gradient flow in mirror space, N unknowns for all the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from tacit.data.arrays import Float
+from tacit.flows.forms.mirror import MirrorMap
+from tacit.flows.segments import Observation, Problem, Rounded, Segment, Stall
+from tacit.flows.steps.radau import ROUNDING
+from tacit.flows.steps.stiff import Field, Step
+from tacit.models.model import MirrorForm
+from tacit.models.reduction import same
+from tacit.potentials import rapidity
+from tacit.potentials.arrays import quiet
+
+_EPS = float(np.finfo(float).eps)
+_FLOOR = 1e-8  # how close to the end of its domain a trial step may bring a slope, as a fraction
+_HUGE = 1e150
+_SMALL = -46.0  # log of a predictor scale, 1e-20
+_HIGH = 100.0  # slopes up to which a hundredth of the tolerance is accurate enough for them
+_LOOK = 16  # steps between two looks at whether the flow has come to rest
+
+
+@dataclass(frozen=True)
+class _State:
+    here: MirrorMap
+    base: float  # the clock when the map was set up; it may move on by less than its own rounding
+    clock: float  # since then, and ν since then
+    nu: Float
+
+
+class DualSquare:
+    """ν' = −∂L/∂f(X·w), ∇Q(w) = ∇Q(w(0)) + Xᵀν: its Jacobian is −2c·X (∂w/∂z) Xᵀ.
+
+    The clock is time in units of the model's speed.
+    """
+
+    name = "mirror space (Radau IIA)"
+    restore = staticmethod(same)
+
+    def __init__(self, problem: Problem, form: MirrorForm):
+        self.form = form
+        self.parametrization = problem.model.parametrization
+        self.X, self.loss = problem.X, problem.loss
+        self.rtol = max(1e-2 * problem.rtol / max(1.0, self._height() / _HIGH), 1e-13)
+        self.map = MirrorMap.at(self.form.power, self.form.log_scale, self.form.start)
+        self.samples = len(problem.y)
+        self.axes = self._axes()
+        self.rows, self.y = self.axes.T @ problem.X, self.axes.T @ problem.y
+        self.reach = self.rows / self.form.weight
+
+    def _height(self) -> float:
+        """How large slopes are at the end: log(w/m) at depth 2, of which an error is a relative one of w."""
+        return float(np.abs(self.form.log_scale).max()) if self.form.power == np.inf else 1.0
+
+    @quiet
+    def _axes(self) -> Float:
+        """Orthonormal axes of the samples in which the tangent kernel of the start is diagonal.
+
+        What is learned slowly makes ν large. A small part of that is a tolerable error along its own axis; as
+        an error of what is learned fast it would be a large one.
+        """
+        logs = rapidity.log_stiffness(np, self.form.start, self.form.power) + self.form.log_scale
+        logs = logs - np.log(self.form.weight)
+        return np.linalg.svd(self.X * np.exp((logs - logs.max()) / 2), full_matrices=False)[0]
+
+    def begin(self) -> _State:
+        """The state at the start."""
+        return _State(self.map, 0.0, 0.0, np.zeros_like(self.y))
+
+    def _there(self, state: _State) -> MirrorMap:
+        return state.here.moved(state.nu @ self.reach, _FLOOR)
+
+    def segments(self) -> Iterator[Segment]:
+        """Steps, each told by its changes: so slopes keep the digits of their distances to their ends."""
+        here, clock, way = self.map, 0.0, np.zeros_like(self.y)
+        h, last, count = None, None, 0
+        natural = self._natural_size(here)
+        while True:
+            step = self._step(self._field(here, np.maximum(way, 0.1 * natural)), here, h, last)
+            if step is None:
+                raise Stall(self._why(here, clock))
+            yield Segment(0.0, step.h, partial(self._state, here, clock, step))
+            moved = step.at(step.h)
+            if count % _LOOK == 0:
+                self._check_stall(_State(here, clock, step.h, moved))
+            here, clock, way = here.moved(moved @ self.reach), clock + step.h, way + np.abs(moved)
+            h, last, count = step.next_h, step, count + 1
+
+    def _step(self, field: Field, here: MirrorMap, h: float | None, last: Step | None) -> Step | None:
+        """The next step at whose end every slope is inside its domain."""
+        step = field.step(h, last)
+        while step is not None and not here.moved(step.at(step.h) @ self.reach).inside():
+            step = field.step(step.h / 4, last)
+        return step
+
+    @staticmethod
+    def _state(here: MirrorMap, base: float, step: Step, clock: float) -> _State:
+        return _State(here, base, clock, step.at(clock))
+
+    @quiet
+    def _field(self, here: MirrorMap, size: Float) -> Field:
+        """The flow of ν from here."""
+        factor = 2 * self.loss.factor(self.samples)
+        stiffness = np.minimum(here.stiffness, _HUGE)
+        values, turn = np.linalg.eigh(factor * (self.rows * stiffness) @ self.reach.T)
+        values = np.maximum(values, 0.0)
+        terms = np.abs(self.rows) @ np.abs(here.predictor) + np.abs(self.y)
+        slopes = np.sqrt(factor * self.form.weight * stiffness) * here.rounding()
+        noise = factor * np.linalg.norm(terms) + np.sqrt(values) * np.linalg.norm(slopes)
+        return Field(partial(self._velocity, here), values, turn, self.rtol * size, ROUNDING * noise)
+
+    def _why(self, here: MirrorMap, clock: float) -> str:
+        stall = f"the integrator gave up at clock {clock:.6g}: no step is short enough"
+        if here.power == np.inf or here.log_scale.min() > _SMALL:
+            return stall
+        return (
+            f"{stall}: a deep network at so small a scale stands still until it jumps, faster than "
+            "floats can tell; tacit.limit predicts where it ends"
+        )
+
+    @quiet
+    def _natural_size(self, here: MirrorMap) -> Float:
+        """How far ν goes: to the ends of the slopes' domain, or as far as the tangent kernel takes it."""
+        gap = 1.0 if here.power == np.inf else float(here.distance.min())
+        tangent = np.einsum("nd,nd->n", self.rows * here.stiffness, self.reach)
+        ways = gap / np.linalg.norm(self.reach, axis=0).max(), np.abs(self.y).max() / tangent
+        near, far = (np.where((way > 0) & (way < np.inf), way, np.inf) for way in ways)
+        sizes = np.minimum(near, far)
+        return np.maximum(np.where(sizes < np.inf, sizes, 1.0), 1e-290)
+
+    @quiet
+    def _velocity(self, here: MirrorMap, nu: Float) -> Float:
+        fitted = np.clip(here.moved(nu @ self.reach, _FLOOR).predictor, -_HUGE, _HUGE) @ self.rows.T
+        return 2 * self.loss.factor(self.samples) * (self.y - fitted)
+
+    @quiet
+    def _check_stall(self, state: _State) -> None:
+        """Stop at the rounding of the residual; that there is a solution has been seen to (`fitting`)."""
+        w = self._there(state).predictor
+        residual = self.y - self.rows @ w
+        size = float(np.linalg.norm(residual))
+        rounding = 2 * _EPS * float(np.linalg.norm(np.abs(self.rows) @ np.abs(w) + np.abs(self.y)))
+        if size <= rounding:
+            raise Rounded
+
+    @quiet
+    def outputs(self, state: _State) -> Float:
+        """X w."""
+        return self.X @ self._there(state).predictor
+
+    @quiet
+    def observe(self, state: _State) -> Observation:
+        """Everything that is recorded of a state."""
+        there = self._there(state)
+        return Observation(there.predictor, self.X @ there.predictor, self.form.lift(there.rapidity))
+
+    @quiet
+    def log_time(self, state: _State) -> float:
+        """The logarithm of time at a state."""
+        return float(np.log(state.base + state.clock)) - self.form.log_speed

@@ -1,0 +1,311 @@
+r"""Losses that only separable data can bring to zero: gradient flow in mirror space, with its clock built in.
+
+With rows z_n = y_n x_n, margins m = Z·w(θ) and ∇Q(w) = ∇Q(w(0)) + Zᵀθ, the flow of a mean of decreasing
+functions ℓ(m_n) is θ' ∝ −ℓ'(m) ≥ 0. In the clock s = Σθ_n it is, stage by stage of a collocation method,
+
+    log q_n − log(−ℓ'(m_n(θ))) + c = 0,    Σ q_n = 1,    θ' = q
+
+a differential-algebraic system of index 1 with one more unknown c, in which no loss is ever formed (Moroshko
+et al. 2020, Appendix H.5, for the difficulty). At large scales it turns into a sweeping process, and
+the collocation steps across its kinks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tacit.data.arrays import Float, Index
+from tacit.flows.forms.mirror import MirrorMap
+from tacit.flows.segments import Observation, Problem, Segment, Stall
+from tacit.flows.steps import collocation
+from tacit.flows.steps.collocation import Step
+from tacit.losses import log_mean_exp
+from tacit.models.model import MirrorForm
+from tacit.models.reduction import same
+from tacit.potentials.arrays import quiet
+
+_EPS = float(np.finfo(float).eps)
+_NOISE = 1e-8  # of the margins: rounding that no flow is followed through
+_HALF = 0.5  # of that, above which steps are shortened, to half of what accuracy allows at the most
+_COSTLY = 20_000  # entries of Z
+_DROP = 40.0  # e^{-40} of the time is not worth counting
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+
+
+@dataclass(frozen=True, eq=False)
+class DiagonalPath:
+    """The predictor of a diagonal network as θ moves on from where it is."""
+
+    Z: Float
+    reach: Float  # Z / weight
+    here: MirrorMap
+    squares: Float  # Z·reach
+
+    @classmethod
+    def begin(cls, Z: Float, weight: Float, start: MirrorMap) -> DiagonalPath:
+        """The path from its start."""
+        return cls(Z, Z / weight, start, Z * Z / weight)
+
+    @property
+    def samples(self) -> int:
+        """The number of them."""
+        return len(self.Z)
+
+    @property
+    def costly(self) -> bool:
+        """Does a kernel take longer than a step of Newton's method without it?"""
+        return self.Z.size > _COSTLY
+
+    def margins(self, theta: Float) -> tuple[Float, MirrorMap]:
+        """m at increments θ, over leading axes; and the mirror map there."""
+        there = self.here.moved(theta @ self.reach)
+        return there.predictor @ self.Z.T, there
+
+    def metric(self, there: MirrorMap) -> Float:
+        """What the derivatives ∂m/∂θ are made of."""
+        return there.stiffness
+
+    def kernel(self, metric: Float, samples: Index) -> Float:
+        """Columns of ∂m/∂θ."""
+        reach = self.reach if len(samples) == len(self.Z) else self.reach[samples]
+        return np.matmul(self.Z * metric[..., None, :], reach.T)
+
+    def diagonal(self, metric: Float) -> Float:
+        """The diagonal of ∂m/∂θ."""
+        return metric @ self.squares.T
+
+    def velocity(self, there: MirrorMap, q: Float) -> Float:
+        """∂m/∂θ·q."""
+        return (there.stiffness * (q @ self.reach)) @ self.Z.T
+
+    def size(self, change: Float, there: MirrorMap) -> float:
+        """A change of θ as the change it makes of the rapidities, relative to them where they are small."""
+        moved = np.abs(there.rapidity_rate * (change @ self.reach)).max()
+        return float(moved / max(min(there.farthest(), 1.0), 1e-300))
+
+    def rounding(self, change: Float, there: MirrorMap) -> float:
+        """What the rounding of a change of θ does to the margins, relative to the largest, or to 1."""
+        slopes = _EPS * (np.abs(change) @ np.abs(self.reach))
+        noise = ((there.stiffness * slopes) @ np.abs(self.Z).T).max()
+        return float(noise / max(np.abs(there.predictor @ self.Z.T).max(), 1.0))
+
+    def moved(self, theta: Float) -> DiagonalPath:
+        """The path from there on."""
+        return replace(self, here=self.here.moved(theta @ self.reach))
+
+
+@dataclass(frozen=True, eq=False)
+class TangentPath:
+    """The linearized model: margins m₀ + K θ, with K the tangent kernel of the start."""
+
+    start: Float
+    K: Float
+    theta: Float
+
+    costly = False  # the kernel is known
+
+    @property
+    def samples(self) -> int:
+        """The number of them."""
+        return len(self.start)
+
+    def margins(self, theta: Float) -> tuple[Float, Float]:
+        """m at increments θ, over leading axes; and θ from the start."""
+        total = self.theta + theta
+        return self.start + total @ self.K, total
+
+    def metric(self, total: Float) -> Float:
+        """Nothing that changes: only the shape counts."""
+        return total
+
+    def kernel(self, metric: Float, samples: Index) -> Float:
+        """Columns of K, for every leading axis."""
+        columns = self.K[:, samples]
+        return np.broadcast_to(columns, (*metric.shape[:-1], *columns.shape))
+
+    def diagonal(self, metric: Float) -> Float:
+        """The diagonal of K, for every leading axis."""
+        return np.broadcast_to(np.diag(self.K), metric.shape)
+
+    def velocity(self, total: Float, q: Float) -> Float:
+        """K q."""
+        return q @ self.K
+
+    def size(self, change: Float, total: Float) -> float:
+        """A change of θ, as a change of the margins, relative to the margins gained since the start."""
+        return float(np.abs(change @ self.K).max() / max(np.abs(total @ self.K).max(), 1e-300))
+
+    def rounding(self, change: Float, total: Float) -> float:
+        """Nothing to speak of: θ makes the margins without a detour over features."""
+        return 0.0
+
+    def moved(self, theta: Float) -> TangentPath:
+        """The path from there on."""
+        return TangentPath(self.start, self.K, self.theta + theta)
+
+
+@dataclass(frozen=True)
+class MirrorState:
+    """Where the path is, as the mirror map of a diagonal network or θ of a linearized one, and the time.
+
+    shares: q, each sample's share of the pull. It comes from the system that determines it: far out the gaps
+    between margins, which tell it too, are lost in the rounding of the margins.
+    """
+
+    point: Any
+    shares: Float
+    tell: Callable[[], float]  # the logarithm of time, in units of the path's speed
+
+
+class SeparatingFlow:
+    """A path in mirror space, followed by collocation steps whose clock is Σθ_n."""
+
+    name = "mirror space, clock built in (Radau IIA)"
+    restore = staticmethod(same)
+
+    def __init__(self, path: Any, loss: Any, rtol: float):
+        self.path, self.loss, self.rtol = path, loss, rtol
+
+    @quiet
+    def begin(self) -> MirrorState:
+        """The state at the start."""
+        margins, point = self.path.margins(np.zeros(self.path.samples))
+        return MirrorState(point, _normalized(self.loss.log_slope(margins)), lambda: -np.inf)
+
+    def segments(self) -> Iterator[Segment]:
+        """Steps of 3-stage Radau IIA."""
+        path, log_time = self.path, -np.inf
+        rates = _normalized(self.loss.log_slope(path.margins(np.zeros(path.samples))[0]))
+        h, last = collocation.first_step(path, rates), None
+        while True:
+            step = collocation.step(path, self.loss, rates, h, last, self.rtol)
+            if step is None:
+                raise Stall(
+                    "the integrator found no step that it can vouch for (a deep network at a tiny scale "
+                    "stands still until it jumps, faster than floats can tell)"
+                )
+            noise = self._noise(path, step)
+            if noise > 1:
+                raise Stall(
+                    "the features differ so much in size that rounding decides the margins; rescale them, "
+                    "each to a largest entry of about 1"
+                )
+            piece = _Piece(self.loss, path, step, log_time, self.rtol)
+            yield Segment(0.0, step.h, piece.state, rough=piece.rough)
+            log_time = piece.state(step.h).tell()
+            path, rates, last = path.moved(step.theta[-1]), step.q[-1], step
+            h = min(step.next_h, max(_HALF * step.next_h, _HALF * step.h / max(noise, 1e-300)))
+
+    def _noise(self, path: Any, step: Step) -> float:
+        """What rounding makes of the margins in a step, relative to what is let pass."""
+        margins = path.margins(step.theta[-1])[1]
+        return float(path.rounding(step.theta[-1], margins)) / max(self.rtol, _NOISE)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A step, with a clock that begins at 0, and the time at which it begins."""
+
+    loss: Any
+    path: Any
+    step: Step
+    begin_log_time: float
+    rtol: float
+
+    @quiet
+    def state(self, clock: float) -> MirrorState:
+        """The state at an instant of the step."""
+        if clock <= 0:
+            start = self.path.margins(np.zeros(self.path.samples))[1]
+            return MirrorState(start, self.step.rates, lambda: self.begin_log_time)
+        fraction = clock / self.step.h
+        step: Step | None = self.step
+        if fraction < 1:
+            step = collocation.shorter(self.path, self.loss, self.step, fraction, self.rtol)
+        if step is None:
+            return self._march(clock)
+        return MirrorState(self.path.margins(step.theta[-1])[1], step.q[-1], partial(self._log_time, step))
+
+    @quiet
+    def rough(self, clock: float) -> MirrorState:
+        """Nearly the state at an instant of the step: that of its polynomial, which is off the equations."""
+        part = collocation.part(self.step, min(clock / self.step.h, 1.0))
+        return MirrorState(self.path.margins(part.theta[-1])[1], part.q[-1], partial(self._log_time, part))
+
+    def _march(self, clock: float) -> MirrorState:
+        """The state at an instant of the step, reached by several shorter ones."""
+        path, rates, log_time, left, h = self.path, self.step.rates, self.begin_log_time, clock, clock / 2
+        while True:
+            step = collocation.step(path, self.loss, rates, h, None, self.rtol)
+            if step is None:
+                raise Stall("the integrator found no step that it can vouch for")
+            reached = _Piece(self.loss, path, step, log_time, self.rtol).state(step.h)
+            left -= step.h
+            if left <= 1e-15 * clock:
+                return reached
+            path, rates, log_time = path.moved(step.theta[-1]), step.q[-1], reached.tell()
+            h = min(step.next_h, left)
+
+    @quiet
+    def _log_time(self, step: Step) -> float:
+        return float(np.logaddexp(self.begin_log_time, self._log_duration(step)))
+
+    def _log_duration(self, step: Step) -> float:
+        """log of the time that a step takes: dt/ds = 1/mean(−ℓ').
+
+        That may grow by any factor within the step, and then only its last part counts.
+        """
+        path, loss = self.path, self.loss
+        margins, point = path.margins(step.theta[-1])
+        log_slopes = loss.log_slope(margins)
+        rates = _normalized(log_slopes)
+        growth = step.h * float(rates @ (loss.slope_rate(margins) * path.velocity(point, rates)))
+        last = -float(log_mean_exp(log_slopes))
+        length = min(1.0, _DROP / max(growth, 1e-300))
+        while length < 1 and last - self._log_pace(step, np.array([1 - length]))[0] < _DROP:
+            length = min(1.0, 2 * length)
+        halvings = max(0, int(np.ceil(np.log2(max(growth * length, 1e-300)))))
+        ends = length * 0.5 ** np.append(np.arange(halvings + 1), np.inf)  # distances of panels from the end
+        halves = (ends[:-1] - ends[1:]) / 2
+        places = 1 - (ends[:-1] - halves)[:, None] + halves[:, None] * _NODES
+        weights = step.h * (halves[:, None] * _WEIGHTS).ravel()
+        return last + float(np.log(weights @ np.exp(self._log_pace(step, places.ravel()) - last)))
+
+    def _log_pace(self, step: Step, fractions: Float) -> Float:
+        """log dt/ds at fractions of the step."""
+        return -log_mean_exp(self.loss.log_slope(self.path.margins(step.at(fractions))[0]))
+
+
+@quiet
+def _normalized(logs: Float) -> Float:
+    return np.exp(logs - np.logaddexp.reduce(logs))
+
+
+class DualSeparating(SeparatingFlow):
+    """Exponential and logistic loss on diagonal networks."""
+
+    def __init__(self, problem: Problem, form: MirrorForm):
+        self.X, self.parametrization, self.form = problem.X, problem.model.parametrization, form
+        Z = problem.y[:, None] * problem.X
+        start = MirrorMap.at(self.form.power, self.form.log_scale, self.form.start)
+        super().__init__(DiagonalPath.begin(Z, self.form.weight, start), problem.loss, problem.rtol)
+
+    @quiet
+    def outputs(self, state: MirrorState) -> Float:
+        """X w."""
+        return np.asarray(self.X @ state.point.predictor)
+
+    @quiet
+    def observe(self, state: MirrorState) -> Observation:
+        """Everything that is recorded of a state."""
+        w = state.point.predictor
+        return Observation(w, self.X @ w, self.form.lift(state.point.rapidity), state.shares)
+
+    def log_time(self, state: MirrorState) -> float:
+        """The logarithm of time at a state."""
+        return state.tell() - self.form.log_speed

@@ -1,0 +1,1 @@
+"""The rich limit of a separating flow as a sweeping process."""

@@ -1,0 +1,172 @@
+r"""One step of a sweeping process, from g to a larger one (Moreau's catching-up algorithm, 1977).
+
+The process is θ' ≥ 0, m_n ≥ g, θ'_n (m_n − g) = 0 with margins m = Z h_D(Zᵀθ). Over a step in which no sample
+that has pushed leaves, its increments Δ solve
+
+    Δ ≥ 0,    m_n(θ + Δ) ≥ g,    Δ_n (m_n(θ + Δ) − g) = 0
+
+the optimality conditions of min Φ(θ + Δ) − g ΣΔ over Δ ≥ 0, ∇Φ = m, a convex program. On a known support this
+is the equation m_A(θ + Δ) = g. Who pushes is asked of finite steps and not of rates alone: where samples tie,
+only a higher order in g tells them apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tacit.data.arrays import Float, Index
+from tacit.flows.forms.mirror import MirrorMap
+from tacit.flows.forms.separating import DiagonalPath
+from tacit.numerics.nonnegative import least_norm_support
+from tacit.numerics.normal import newton_direction
+
+_NEWTON = 60
+_SETTLED = 1e-12  # relative change of the rapidities in the last Newton step
+_EPS = float(np.finfo(np.float64).eps)
+_EVALUATION = 16  # roundings in an entry of the predictor
+_TIE = 1e-12  # relative difference of margins that are equal
+_LEVEL = 1e-9  # relative difference of rates that are equal
+_SHORTEST = 1e-13  # relative growth of g that is none
+_INSIDE = np.linspace(0, 1, 9)[1:-1, None]  # of a step
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Increments of θ on a support that bring its margins to g, and what they make of all margins."""
+
+    g: float
+    support: Index
+    change: Float
+    wobble: float  # of the change, from rounding
+    margins: Float
+    tie: Float  # differences of margins that count as none
+    rates: Float  # dθ/dg of the support
+    velocities: Float  # dm/dg
+
+    @property
+    def short(self) -> Index:
+        """Samples whose margin is below g."""
+        return np.flatnonzero(self.margins < self.g - self.tie)
+
+    @property
+    def falling(self) -> Index:
+        """Samples of the support whose θ is past its maximum."""
+        return self.support[self.rates < -_LEVEL * np.abs(self.rates).max()]
+
+    @property
+    def contact(self) -> Index:
+        """Samples whose margin is g."""
+        return np.union1d(self.support, np.flatnonzero(self.margins <= self.g + 10 * self.tie))
+
+    def clear(self) -> bool:
+        """Is no condition violated at its end?"""
+        return not (len(self.short) or len(self.falling))
+
+    def dips(self, begin: Step) -> bool:
+        """Does a margin fall below g, or a rate below 0, between the begin of this step and its end?
+
+        By the cubic of each margin and the parabola of each rate that fit both ends.
+        """
+        length, t = self.g - begin.g, _INSIDE
+        first, last = begin.margins - begin.g, self.margins - self.g
+        rise, fall = length * (begin.velocities - 1), length * (self.velocities - 1)
+        cubic = (1 - t) ** 2 * (first * (1 + 2 * t) + rise * t) + t**2 * (last * (3 - 2 * t) - fall * (1 - t))
+        mean, r0, r1 = self.change[self.support] / length, begin.rates, self.rates
+        parabola = r0 * (1 - t) * (1 - 3 * t) + 6 * t * (1 - t) * mean - r1 * t * (2 - 3 * t)
+        lost = _LEVEL * np.abs(self.rates).max() + 2 * self.wobble / length
+        return bool((cubic < -self.tie - _LEVEL * length).any() or (parabola < -lost).any())
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a sweeping process is: its θ, and the least of its margins, g."""
+
+    path: DiagonalPath
+    weight: Float
+    g: float
+    theta: Float
+
+    def moved(self, step: Step) -> Place:
+        """The place to which a step leads."""
+        return replace(self, path=self.path.moved(step.change), g=step.g, theta=self.theta + step.change)
+
+    def predictor(self) -> Float:
+        """W = h_D(Zᵀθ)."""
+        return self.path.here.predictor
+
+    def step(self, support: Index, g: float) -> Step | None:
+        """The step to g on this support, by Newton's method down to rounding; None if it gets nowhere."""
+        rows, still = self.path.Z[support], np.zeros(self.path.Z.shape[1])
+        change, last, size, wobble = np.zeros_like(self.theta), np.inf, np.inf, 0.0
+        for _ in range(_NEWTON if len(support) <= len(still) else 0):
+            margins, there = self.path.margins(change)
+            metric = there.stiffness / self.weight
+            if not (np.isfinite(margins).all() and np.isfinite(metric).all()):
+                break
+            noise, missing = self._rounding(change, there, metric), g - margins[support]
+            if (np.abs(missing) <= noise[support]).all() and not _SETTLED < size <= last / 2:
+                rates, slopes = newton_direction(rows, metric, np.ones(len(support)), still)
+                velocities, tie = self.path.Z @ (metric * slopes), 10 * noise + _TIE * g
+                return Step(g, support, change, wobble, margins, tie, rates, velocities)
+            increment = np.zeros_like(change)
+            increment[support] = newton_direction(rows, metric, missing, still)[0]
+            if not np.isfinite(increment).all():
+                break
+            change, wobble = change + increment, float(np.abs(increment).max())
+            last, size = size, self.path.size(increment, there)
+        return None
+
+    def _rounding(self, change: Float, there: MirrorMap, metric: Float) -> Float:
+        """What rounding may make of the margins: in their own sums, and in those of the slopes Zᵀθ."""
+        sizes = np.abs(self.path.Z)
+        slopes = metric * (np.abs(change) @ sizes)
+        return _EPS * (sizes @ (_EVALUATION * np.abs(there.predictor) + 4 * slopes))
+
+    def turned(self, ahead: float, contact: Index, guess: Index) -> Step | None:
+        """The longest step, at most to g = ahead, in which one support pushes; None if there is none.
+
+        contact: the samples whose margin is g here; guess: those who may be that support.
+        """
+        g = ahead
+        while g > self.g + _SHORTEST * ahead:
+            step = self._caught_up(g, contact, guess)
+            if step is not None and step.clear():
+                begin = self.step(step.support, self.g)
+                if begin is not None and _pushes(begin, contact) and not step.dips(begin):
+                    return step
+            g = self.g + (g - self.g) / 8
+        return None
+
+    def _caught_up(self, g: float, contact: Index, guess: Index) -> Step | None:
+        """The step to g in which only samples of contact push, by Newton's method for the convex program."""
+        support, change, seen = guess, np.zeros_like(self.theta), set[bytes]()
+        while len(support) and support.tobytes() not in seen:
+            seen.add(support.tobytes())
+            step = self.step(support, g)
+            if step is not None:
+                change = step.change
+                pushes = change.min() >= -max(_TIE * change.max(), step.wobble)
+                if pushes and not len(np.intersect1d(step.short, contact)):
+                    return step
+            support = self._pushing(g, contact, change)
+        return None
+
+    def _pushing(self, g: float, contact: Index, change: Float) -> Index:
+        """Who of contact pushes on the way to g, if margins are linear around this change of θ.
+
+        Increments Δ ≥ 0 with K Δ ≥ b, Δ_n((K Δ)_n − b_n) = 0, K = B Bᵀ: the conditions of an ℓ2 margin.
+        """
+        margins, there = self.path.margins(change)
+        B = self.path.Z * np.sqrt(there.stiffness / self.weight)
+        sizes = np.linalg.norm(B[contact], axis=1)
+        targets = (g - margins + B @ (change @ B))[contact] / sizes
+        if not targets.max() > 0:
+            return contact[:0]
+        return contact[least_norm_support(B[contact] / sizes[:, None], targets / targets.max())]
+
+
+def _pushes(begin: Step, contact: Index) -> bool:
+    """Does this support push from here on: no θ of it falls, and no margin of contact falls behind?"""
+    return not len(begin.falling) and bool(begin.velocities[contact].min() >= 1 - _LEVEL)

@@ -1,0 +1,219 @@
+"""The constraints X w = y, made fit for a Newton method: independent rows, sane sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tacit.data.arrays import Float, Index
+from tacit.errors import InconsistentDataError
+from tacit.limits.interpolation.independence import combine
+from tacit.limits.memory import Memory
+from tacit.numerics.normal import condition
+from tacit.numerics.pairs import Pair, product
+from tacit.potentials.arrays import quiet
+
+_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
+ANY = 1e300  # a tolerance that refuses no targets
+_WELL_CONDITIONED = 1e-5  # condition estimate of X Xᵀ from which on samples are taken as they are
+_SANE_ROWS = (1e-3, 1e3)  # sizes of rows that need no scaling
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Equations X w = y with rows that are independent and of ordinary size, and the way back to the samples.
+
+    samples: the rows that they were made from, exactly, but for powers of 2; T: X = T·samples where they had
+    to be combined. targets: y of the samples. rows: which of the original samples these are, row_scale: the
+    powers of 2 they were divided by, count: how many original ones there are. units: of the unknowns, powers
+    of 2 by which w is to be multiplied to be that of the original equations. sizes: of what samples and
+    targets are differences of, where they are those of the original samples from the first of them.
+    """
+
+    X: Float
+    y: Float
+    row_norms: Float
+    samples: Float
+    targets: Float
+    rows: Index
+    row_scale: Float
+    count: int
+    T: Pair | None = None
+    units: Float | float = 1.0
+    sizes: tuple[Float, Float] | None = None
+
+    def multipliers(self, nu: Pair) -> Pair:
+        """Those of the samples."""
+        return nu if self.T is None else product(self.T.T, nu)
+
+    def slopes(self, nu: Pair, columns: Any = slice(None)) -> Pair:
+        """Xᵀν in twice the digits of floats, or some columns of it."""
+        return product(self.samples[:, columns].T, self.multipliers(nu))
+
+    def rounded_slopes(self, nu: Pair) -> Float:
+        """Xᵀν, right to the rounding of floats."""
+        return self.X.T @ nu.value if self.T is None else self.slopes(nu).value
+
+    @quiet
+    def dual(self, nu: Pair) -> Float:
+        """Multipliers of all original samples, rounded to floats: those left out get 0."""
+        full = np.zeros(self.count)
+        found = self.multipliers(nu).value / self.row_scale
+        full[self.rows] = found if self.sizes is None else np.append(-found.sum(), found)
+        return full
+
+    @quiet
+    def doubt(self, w: Float) -> Float:
+        """By how much y − Xw changes at the most if X and y change in their last bits."""
+        samples, targets = self.sizes or (np.abs(self.samples), np.abs(self.targets))
+        rounding = _ROUNDOFF * (samples @ np.abs(w) + targets)
+        return rounding if self.T is None else np.asarray(np.abs(self.T.high) @ rounding)
+
+    def with_columns(self, factor: Float) -> Equations:
+        """For the unknowns w/factor, powers of 2."""
+        X = self.X * factor
+        norms = np.sqrt(np.einsum("nd,nd->n", X, X))
+        sizes = None if self.sizes is None else (self.sizes[0] * factor, self.sizes[1])
+        return replace(
+            self,
+            X=X,
+            row_norms=norms,
+            samples=self.samples * factor,
+            units=self.units * factor,
+            sizes=sizes,
+        )
+
+    def met_by(self, vector: Float) -> Equations:
+        """With the targets that a vector meets."""
+        return replace(self, y=self.X @ vector, targets=self.samples @ vector)
+
+    def in_units_of(self, unit: float) -> Equations:
+        """For the unknowns w/unit, a power of 2."""
+        sizes = None if self.sizes is None else (self.sizes[0], self.sizes[1] / unit)
+        units = self.units * unit
+        return replace(self, y=self.y / unit, targets=self.targets / unit, units=units, sizes=sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """The left side of X w = y, or of X w + b = y with b free. roundings: that the entries of X have seen."""
+
+    X: Float
+    intercept: bool = False
+    roundings: int = 1
+    memory: Memory = field(
+        default_factory=Memory, init=False, repr=False
+    )  # of this X: replace() gives a new one
+
+    def equations(self, y: Float, tol: float) -> Equations:
+        """Made fit for a Newton method; `InconsistentDataError` where they have no solution."""
+        return self.memory.once(("equations", y.tobytes(), tol), lambda: self._made(y, tol))
+
+    def _made(self, y: Float, tol: float) -> Equations:
+        if self.intercept:
+            return _differences(self.X, y, tol, self.roundings)
+        return prepare(self.X, y, tol)
+
+    @quiet
+    def fittable(self, Y: Float) -> Float:
+        """What least squares fits of Y, (N,) or (N, m): Y without the combinations of samples that X annuls.
+
+        Those are the ones that `equations` finds, so that there is a solution for what is left.
+        """
+        count = len(self.X)
+        rows, scale = (np.arange(count), np.ones(count)) if self.intercept else _scales(self.X)
+        among = _apart(count) if self.intercept else None
+        found = combine(self.X[rows] / scale[:, None], scale, among, self.roundings).vanishing.value / scale
+        dead = np.eye(count)[np.delete(np.arange(count), rows)]
+        annulled = np.vstack([dead, np.zeros((len(found), count))])
+        annulled[len(dead) :, rows] = found / np.linalg.norm(found, axis=1)[:, None]
+        basis = np.linalg.qr(annulled.T)[0]
+        for _ in range(2):  # the second takes away what rounding leaves of large parts
+            Y = Y - basis @ (basis.T @ Y)
+        return Y
+
+
+@quiet
+def prepare(X: Float, y: Float, tol: float) -> Equations:
+    """Scale the rows, combine those that are nearly dependent, and refuse equations without a solution."""
+    rows, scale = _scales(X)
+    if np.delete(y, rows).any():
+        _refuse(X, y)
+    scaled = X if len(rows) == len(y) and (scale == 1).all() else X[rows] / scale[:, None]
+    target = y[rows] / scale
+    if _well_conditioned(scaled):
+        norms = np.sqrt(np.einsum("nd,nd->n", scaled, scaled))
+        return Equations(scaled, target, norms, scaled, target, rows, scale, len(y))
+    found = combine(scaled, scale)
+    if not _implied(found.vanishing, target, tol):
+        _refuse(X, y)
+    norms = np.sqrt(np.einsum("nd,nd->n", found.rows, found.rows))
+    targets = product(found.T, target).value
+    return Equations(found.rows, targets, norms, scaled, target, rows, scale, len(y), found.T)
+
+
+@quiet
+def _differences(X: Float, y: Float, tol: float, roundings: int) -> Equations:
+    """The equations of X w + b = y for w alone, b being free: those of all combinations in which b cancels.
+
+    Differences of samples leave it out, and have all the digits that they need where they are well
+    conditioned. Samples that are affine combinations of others, which is a matter of the last bits of the
+    samples and not of their differences, are found by `combine`.
+    """
+    every = np.arange(len(y))
+    differences, targets = X[1:] - X[:1], y[1:] - y[:1]
+    if _well_conditioned(differences):
+        norms = np.sqrt(np.einsum("nd,nd->n", differences, differences))
+        sizes = np.abs(X[1:]) + np.abs(X[:1]), np.abs(y[1:]) + np.abs(y[:1])
+        one = np.ones(len(targets))
+        return Equations(differences, targets, norms, differences, targets, every, one, len(y), sizes=sizes)
+    found = combine(X, np.ones(len(y)), _apart(len(y)), roundings)
+    if not _implied(found.vanishing, y, tol):
+        _refuse(X - X.mean(axis=0), y - y.mean())
+    norms = np.sqrt(np.einsum("nd,nd->n", found.rows, found.rows))
+    targets = product(found.T, y).value
+    return Equations(found.rows, targets, norms, X, y, every, np.ones(len(y)), len(y), found.T)
+
+
+def _apart(count: int) -> Float:
+    """The differences of all others from the first."""
+    return np.column_stack([-np.ones(count - 1), np.eye(count - 1)])
+
+
+def _scales(X: Float) -> tuple[Index, Float]:
+    """The rows that are not zero, and the powers of 2 to divide them by: ones where their sizes are sane."""
+    sizes = np.maximum(X.max(axis=1), -X.min(axis=1))
+    rows = np.flatnonzero(sizes > 0)
+    sizes = sizes[rows]
+    if not sizes.size or (sizes.min() >= _SANE_ROWS[0] and sizes.max() <= _SANE_ROWS[1]):
+        return rows, np.ones(len(rows))
+    return rows, np.exp2(np.clip(np.round(np.log2(sizes)), -1000, 1000))
+
+
+def _well_conditioned(X: Float) -> bool:
+    """Is the Gram matrix, after scaling, safely positive definite?"""
+    if X.shape[0] > X.shape[1]:
+        return False
+    if X.shape[0] == 0:
+        return True
+    return condition(X) > _WELL_CONDITIONED
+
+
+def _implied(vanishing: Pair, y: Float, tol: float) -> bool:
+    """Do combinations that X annuls annul y too?"""
+    misfit = np.abs(product(vanishing, y).value)
+    size = np.abs(vanishing.high).max(axis=1, initial=0.0) * np.linalg.norm(y)
+    return bool((misfit <= max(tol, 1e-12) * size).all())
+
+
+def _refuse(X: Float, y: Float) -> NoReturn:
+    w, _, rank, _ = np.linalg.lstsq(X, y, rcond=None)
+    residual = float(np.linalg.norm(X @ w - y) / np.linalg.norm(y))
+    raise InconsistentDataError(
+        f"X w = y has no solution: the best w leaves {residual:.2g} of ‖y‖ unexplained (X has rank {rank} "
+        f"for {len(y)} samples). Gradient flow ends at least squares then, of several such w at that of "
+        "least Q: least_squares=True (--least-squares) gives it; or use fewer samples or more features",
+        residual,
+    )

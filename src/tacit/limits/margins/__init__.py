@@ -1,0 +1,1 @@
+"""Which of all separating predictors: the largest margin in a norm or a potential."""

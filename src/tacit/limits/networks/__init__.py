@@ -1,0 +1,1 @@
+"""Where flows of linear and leaky networks end, and how far from it they can."""

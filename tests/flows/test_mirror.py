@@ -1,0 +1,53 @@
+"""The mirror map of diagonal networks against its definition in many digits."""
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+from tacit.flows.forms.mirror import MirrorMap
+from tacit.potentials.arrays import quiet
+
+
+def exact(here, change, i):
+    """Predictor, its derivative, rapidity and its derivative of one coordinate, from s or the end it is near.
+
+    m·((1−s)^{−p} − (1+s)^{−p}) and p·artanh(s), or 2m·sinh(s) and s.
+    """
+    p, s, m = here.power, mpf(here.slope[i]) + mpf(change[i]), mp.exp(mpf(here.log_scale[i]))
+    if p == np.inf:
+        return 2 * m * mp.sinh(s), 2 * m * mp.cosh(s), s, 1
+    below, above = mpf(here.below[i]) - mpf(change[i]), mpf(here.above[i]) + mpf(change[i])
+    below, above = (1 - s, 1 + s) if abs(s) < 0.5 else (below, 2 - below) if s > 0 else (2 - above, above)
+    w, stiffness = m * (below**-p - above**-p), m * p * (below ** (-p - 1) + above ** (-p - 1))
+    return w, stiffness, p / 2 * mp.log(above / below), p / (above * below)
+
+
+@pytest.mark.parametrize("power", [np.inf, 3.0, 2.0, 1.25])
+@pytest.mark.parametrize("log_scale", [0.0, -40.0, -400.0, 350.0])
+def test_the_map_is_that_of_the_definition(power, log_scale):
+    """From slopes of every size, up to 1e-12 from their ends, with changes of every size to either side."""
+    rng = np.random.default_rng(0)
+    u = rng.choice([-1, 1], 60) * 10 ** rng.uniform(-9, 1.2, 60)
+    here = MirrorMap.at(power, np.full(60, log_scale), u)
+    gap = np.minimum(here.below, here.above) if power < np.inf else np.ones(60)
+    for size in (0.0, 1e-12, 1e-3, 0.9):
+        change = size * gap * rng.uniform(-1, 1, 60)
+        with mp.workdps(60):
+            known = np.array([[float(each) for each in exact(here, change, i)] for i in range(60)])
+        there = here.moved(change)
+        found = there.predictor, there.stiffness, there.rapidity, there.rapidity_rate
+        # roundings of a distance to an end, which the power multiplies, and of the exponent
+        room = 1e-13 * (1 + min(power, 10)) * (1 + abs(log_scale) / 100)
+        for one, other in zip(found, known.T, strict=True):
+            np.testing.assert_allclose(one * np.ones(60), other, rtol=room)
+        assert there.farthest() == pytest.approx(np.abs(known[:, 2]).max(), rel=room)
+
+
+@pytest.mark.parametrize("power", [3.0, 2.0, 1.25])
+@quiet
+def test_beyond_the_domain_there_is_no_predictor(power):
+    here = MirrorMap.at(power, np.zeros(3), np.array([0.3, -1.0, 2.0]))
+    for change in (3.0, -3.0):
+        there = here.moved(np.full(3, change))
+        assert np.isnan(there.predictor).all() and np.isnan(there.stiffness).all() and not there.inside()
+    assert np.isfinite(here.moved(np.full(3, 3.0), floor=1e-8).predictor).all()
