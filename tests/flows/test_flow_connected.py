@@ -470,7 +470,7 @@ def test_lsoda_never_gets_a_bound_method(monkeypatch, slope):
             super().__init__(fun, *arguments, jac=jac, **options)
 
     for form in ("weights", "sliding"):
-        monkeypatch.setattr(f"tacit.flows.{form}.LSODA", Watched)
+        monkeypatch.setattr(f"tacit.flows.forms.{form}.LSODA", Watched)
     X, y = gaussian_problem(4, 6, nonzero=2, seed=0)
     neuron = tacit.Neuron(0.5, np.ones(6), slope)
     tacit.flow(neuron, X, y, until=3, method="parameters")

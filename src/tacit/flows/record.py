@@ -91,7 +91,7 @@ def record(
                 goal.timed or (goal.free and rest.minimum),
                 _at_rest(rest, goal, last, watch, fit),
             )
-            status = Status.REACHED if goal.timed else rest.status
+            status = Status.REACHED if converged else rest.status
             if isinstance(keeper, _Targets) and goal.timed:
                 keeper.stay(last)
         except Stall as stall:
@@ -124,6 +124,8 @@ def _at_rest(rest: Rest, goal: Goal, last: Seen, watch: _Watch, fit: Fitting) ->
     """Why a flow went no further than to where it rests."""
     if goal.timed:
         return f"at rest from time {math.exp(last[1]):.6g} on"
+    if goal.free and rest.minimum and fit.unfitted > 0:
+        return _reached(goal, fit)
     if goal.free:
         return str(rest)
     return f"{rest}; the accuracy reached is {fit.accuracy(watch.best):.6g}"

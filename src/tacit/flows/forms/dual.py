@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,19 +10,22 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.flows.forms.mirror import MirrorMap
-from tacit.flows.segments import Observation, Problem, Rounded, Segment, Stall
-from tacit.flows.steps.radau import ROUNDING
-from tacit.flows.steps.stiff import Field, Step
+from tacit.flows.segments import Observation, Problem, Rest, Rounded, Segment, Stall
+from tacit.flows.steps.stiff import Field, Spectrum, Step
 from tacit.models.model import MirrorForm
 from tacit.models.reduction import same
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
 
 _EPS = float(np.finfo(float).eps)
+_NOISE = 8 * _EPS  # of the terms of a rate, what their sum is rounded by
 _FLOOR = 1e-8  # how close to the end of its domain a trial step may bring a slope, as a fraction
+_NEAR, _FAR = 0.5, 1.0  # the same for where a Jacobian is taken, and the most that slopes without ends change
 _HUGE = 1e150
 _SMALL = -46.0  # log of a predictor scale, 1e-20
 _HIGH = 100.0  # slopes up to which a hundredth of the tolerance is accurate enough for them
+_LIFETIMES = 1e6
+_FEW = 3  # iterations of Newton's method after which its S serves the next step too
 _LOOK = 16  # steps between two looks at whether the flow has come to rest
 
 
@@ -82,13 +85,13 @@ class DualSquare:
         h, last, count = None, None, 0
         natural = self._natural_size(here)
         while True:
-            step = self._step(self._field(here, np.maximum(way, 0.1 * natural)), here, h, last)
+            step = self._step(self._field(here, h, last, np.maximum(way, 0.1 * natural)), here, h, last)
             if step is None:
                 raise Stall(self._why(here, clock))
             yield Segment(0.0, step.h, partial(self._state, here, clock, step))
             moved = step.at(step.h)
             if count % _LOOK == 0:
-                self._check_stall(_State(here, clock, step.h, moved))
+                self._check_stall(_State(here, clock, step.h, moved), step.lifetimes)
             here, clock, way = here.moved(moved @ self.reach), clock + step.h, way + np.abs(moved)
             h, last, count = step.next_h, step, count + 1
 
@@ -104,16 +107,25 @@ class DualSquare:
         return _State(here, base, clock, step.at(clock))
 
     @quiet
-    def _field(self, here: MirrorMap, size: Float) -> Field:
-        """The flow of ν from here."""
+    def _midway(self, here: MirrorMap, h: float | None, last: Step | None) -> MirrorMap:
+        """Where the next step will have got to at half its length, at the rate of now."""
+        if h is None or last is None:
+            return here
+        return here.moved(np.clip(h / 2 * last.rates[-1] @ self.reach, -_FAR, _FAR), _NEAR)
+
+    @quiet
+    def _field(self, here: MirrorMap, h: float | None, last: Step | None, size: Float) -> Field:
+        """The flow of ν from here, with the Jacobian of midway, which serves all of the step."""
         factor = 2 * self.loss.factor(self.samples)
-        stiffness = np.minimum(here.stiffness, _HUGE)
-        values, turn = np.linalg.eigh(factor * (self.rows * stiffness) @ self.reach.T)
-        values = np.maximum(values, 0.0)
+        stiffness = np.minimum(self._midway(here, h, last).stiffness, _HUGE)
+        root = self.rows * np.sqrt(factor * stiffness / self.form.weight)
+        spectra: list[Callable[[], Spectrum]] = [partial(Spectrum.fast, root), partial(Spectrum.sharp, root)]
+        if last is not None and last.iterations <= _FEW and last.spectrum.serves(root):
+            spectra.insert(0, partial(Spectrum, *last.spectrum))
         terms = np.abs(self.rows) @ np.abs(here.predictor) + np.abs(self.y)
-        slopes = np.sqrt(factor * self.form.weight * stiffness) * here.rounding()
-        noise = factor * np.linalg.norm(terms) + np.sqrt(values) * np.linalg.norm(slopes)
-        return Field(partial(self._velocity, here), values, turn, self.rtol * size, ROUNDING * noise)
+        slopes = np.sqrt(factor * self.form.weight * np.minimum(here.stiffness, _HUGE)) * here.rounding()
+        noise = _NOISE * factor * float(np.linalg.norm(terms)), _NOISE * float(np.linalg.norm(slopes))
+        return Field(partial(self._velocity, here), spectra[0](), self.rtol * size, noise, spectra[1:])
 
     def _why(self, here: MirrorMap, clock: float) -> str:
         stall = f"the integrator gave up at clock {clock:.6g}: no step is short enough"
@@ -140,14 +152,19 @@ class DualSquare:
         return 2 * self.loss.factor(self.samples) * (self.y - fitted)
 
     @quiet
-    def _check_stall(self, state: _State) -> None:
-        """Stop at the rounding of the residual; that there is a solution has been seen to (`fitting`)."""
+    def _check_stall(self, state: _State, lifetimes: float) -> None:
+        """Stop at the rounding of the residual; that there is a solution has been seen to (`fitting`).
+
+        So does a step of very many lifetimes of what decays most slowly: only rounding is left after it.
+        """
         w = self._there(state).predictor
         residual = self.y - self.rows @ w
         size = float(np.linalg.norm(residual))
         rounding = 2 * _EPS * float(np.linalg.norm(np.abs(self.rows) @ np.abs(w) + np.abs(self.y)))
         if size <= rounding:
             raise Rounded
+        if lifetimes > _LIFETIMES:
+            raise Rest("at rest: what is left of the residual is rounding", minimum=True)
 
     @quiet
     def outputs(self, state: _State) -> Float:

@@ -1,15 +1,17 @@
 r"""One step of Radau IIA for x' = F(x) whose Jacobian is −S, with S symmetric and no eigenvalue below 0.
 
 Such are gradient flows of convex functions, and the flow of ν in mirror space under the square loss. Real
-data make S span sixteen decades. Newton's equations for the rates k₁, …, k₅ at the nodes, with S at the
-beginning, are (I + hA ⊗ S)δ = r, and one eigendecomposition of S solves them for every step length h (Hairer
-and Wanner, Solving Ordinary Differential Equations II, IV.8).
+data make S span sixteen decades. Newton's equations for the rates k₁, …, k₅ at the nodes, with one S for all
+of the step, are (I + hA ⊗ S)δ = r, and one eigendecomposition of S solves them for every step length h
+(Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,9 +20,38 @@ from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, TOP, A, C
 from tacit.potentials.arrays import quiet
 
 _ITERATIONS, _ATTEMPTS = 12, 120
-_SETTLED = 1e-2  # of the tolerance, for the last step of Newton
+_SETTLED = 1e-2  # of the tolerance, for what Newton's method has yet to go
+_MET = 1e-3  # of the rate at the end: how wrong the rates may have been before Newton's last change
+_RISE = 1e-7  # of the rate: what rounding may add to it
 _FASTER = 5.0  # growth of the length from step to step, at most
+_SAME = 2.0  # a ratio of columns, up to which one S serves for another
+_TOP = float(np.abs(TOP).sum())
 _SMALLEST, _HUGE = 1e-300, 1e100
+
+
+class Spectrum(NamedTuple):
+    """Eigenvalues and -vectors of S = R Rᵀ, and the sizes of R's columns."""
+
+    values: Float
+    turn: Float
+    columns: Float
+
+    @classmethod
+    def fast(cls, R: Float) -> Spectrum:
+        """From S: the smallest values are wrong by the rounding of the largest."""
+        values, turn = np.linalg.eigh(R @ R.T)
+        return cls(np.maximum(values, 0.0), turn, np.linalg.norm(R, axis=0))
+
+    @classmethod
+    def sharp(cls, R: Float) -> Spectrum:
+        """From R, with twice the digits."""
+        turn, roots, _ = np.linalg.svd(R, full_matrices=False)
+        return cls(roots**2, turn, np.linalg.norm(R, axis=0))
+
+    def serves(self, R: Float) -> bool:
+        """Is R much the same?"""
+        columns = np.linalg.norm(R, axis=0)
+        return bool(np.all((columns <= _SAME * self.columns) & (self.columns <= _SAME * columns)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +61,15 @@ class Step:
     h: float
     first: Float
     rates: Float  # (stages, n)
+    error: float  # relative to what is tolerated
+    iterations: int  # of Newton's method
+    spectrum: Spectrum  # of the S that served it
     next_h: float
+
+    @property
+    def lifetimes(self) -> float:
+        """Its length in units of the time in which the slowest part of x decays."""
+        return self.h * float(self.spectrum.values.min())
 
     def at(self, clock: float) -> Float:
         """x at an instant of the step."""
@@ -40,17 +79,23 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """x' = F(x) from x = 0. rate: F over leading axes. values, turn: eigenvalues and -vectors of S at 0.
+    """x' = F(x) from x = 0. rate: F over leading axes. spectrum: of S.
 
-    size: of an error of x that is tolerated, for each coordinate. noise: what rounding makes of F along each
-    eigenvector, at most.
+    size: of an error of x that is tolerated, for each coordinate. rounding: what it makes of F along any
+    eigenvector, at most, and by how much more for each unit of the root of its value. better: other spectra,
+    for when Newton's method does not settle with this one.
     """
 
     rate: Callable[[Float], Float]
-    values: Float
-    turn: Float
+    spectrum: Spectrum
     size: Float
-    noise: Float
+    rounding: tuple[float, float]
+    better: Sequence[Callable[[], Spectrum]] = ()
+
+    @cached_property
+    def noise(self) -> Float:
+        """What rounding makes of F along each eigenvector, at most."""
+        return self.rounding[0] + self.rounding[1] * np.sqrt(self.spectrum.values)
 
     @quiet
     def step(self, h: float | None, last: Step | None) -> Step | None:
@@ -60,18 +105,29 @@ class Field:
         for _ in range(_ATTEMPTS):
             if not h > _SMALLEST:
                 break
-            rates = self._solved(h, self._guess(h, first, last))
-            error = np.inf if rates is None else self._error(h, first, rates)
-            if rates is not None and error <= 1:
-                growth = min(_FASTER, 0.9 * max(error, 1e-12) ** ORDER)
-                return Step(h, first, rates, h * growth)
-            h *= max(0.1, 0.9 * error**ORDER) if np.isfinite(error) else 0.25
+            rates, iterations = self._solved(h, self._guess(h, first, last))
+            error = np.inf if rates is None else max(self._error(h, first, rates), 1e-12)
+            if rates is not None and error <= 1 and not self._rises(first, rates[-1]):
+                return Step(
+                    h, first, rates, error, iterations, self.spectrum, h * self._growth(h, error, last)
+                )
+            if rates is None and self.better:
+                return replace(self, spectrum=self.better[0](), better=self.better[1:]).step(h, last)
+            h *= max(0.1, 0.9 * error**ORDER) if 1 < error < np.inf else 0.4
         return None
+
+    @staticmethod
+    def _growth(h: float, error: float, last: Step | None) -> float:
+        """By how much the next step may be longer, by this error and by how it changed (IV.8, (8.25))."""
+        growth = min(_FASTER, 0.9 * error**ORDER)
+        if last is None:
+            return growth
+        return min(growth, 0.9 * h / last.h * (error * error / last.error) ** ORDER)
 
     def _first_length(self, first: Float) -> float:
         """A time in which neither x nor its rate changes much."""
         moves = float(np.abs(first / self.size).max())
-        return 1e-3 / max(float(self.values.max(initial=0.0)), 1e-9 * moves, _SMALLEST)
+        return 1e-3 / max(float(self.spectrum.values.max(initial=0.0)), 1e-9 * moves, _SMALLEST)
 
     def _guess(self, h: float, first: Float, last: Step | None) -> Float:
         """The polynomial of the last step's rates, or the rates of the linear flow with S."""
@@ -79,37 +135,48 @@ class Field:
             return np.asarray(
                 np.vander(1 + C * h / last.h, STAGES, increasing=True) @ LAGRANGE @ last.rates, dtype=float
             )
-        decay = 1 / (1 + h * C[:, None] * self.values)
-        return np.asarray((first @ self.turn * decay) @ self.turn.T)
+        decay = 1 / (1 + h * C[:, None] * self.spectrum.values)
+        return np.asarray((first @ self.spectrum.turn * decay) @ self.spectrum.turn.T)
 
-    def _solved(self, h: float, rates: Float) -> Float | None:
-        """The rates at the nodes, by Newton's method with S of the beginning; None if it does not settle."""
-        inverse = np.linalg.inv(np.eye(STAGES) + h * self.values[:, None, None] * A)
+    def _solved(self, h: float, rates: Float) -> tuple[Float | None, int]:
+        """The rates at the nodes by Newton's method, None if it does not settle; its iterations."""
+        inverse = np.linalg.inv(np.eye(STAGES) + h * self.spectrum.values[:, None, None] * A)
         before = np.inf
-        for _ in range(_ITERATIONS):
-            wrong = (self.rate(h * A @ rates) - rates) @ self.turn
+        for count in range(1, _ITERATIONS + 1):
+            wrong = (self.rate(h * A @ rates) - rates) @ self.spectrum.turn
             change = np.einsum("nij,jn->in", inverse, wrong)
-            rates = rates + change @ self.turn.T
+            rates = rates + change @ self.spectrum.turn.T
             now = self._measured(h, np.abs(change).max(axis=0))
             if not np.isfinite(now) or now > 2 * before:
-                return None
-            if now <= _SETTLED:
-                return rates
+                return None, _ITERATIONS
+            slower = min(now / before, 1.0) if before < np.inf else 0.5  # of linear convergence
+            if min(slower / max(1 - slower, slower), 1.0) * now <= _SETTLED and self._met(wrong, rates[-1]):
+                return rates, count
             before = now
-        return None
+        return None, _ITERATIONS
+
+    def _met(self, wrong: Float, rate: Float) -> bool:
+        """Were the rates those of x already? An error of x that is small may be a large one of its rate."""
+        told = np.maximum(np.abs(wrong).max(axis=0) - self.noise, 0.0)
+        return bool(told @ told <= _MET**2 * (rate @ rate))
+
+    def _rises(self, first: Float, last: Float) -> bool:
+        """Is the rate larger at the end? Along the flow it falls; a small error of x can make it rise."""
+        noise = float(np.linalg.norm(self.noise))
+        return float(np.linalg.norm(last)) > (1 + _RISE) * float(np.linalg.norm(first)) + noise
 
     def _error(self, h: float, first: Float, rates: Float) -> float:
         """The last divided difference of the rates, as far as the step follows it."""
-        top = TOP @ np.vstack([first, rates]) @ self.turn
-        return self._measured(h, top / (1 + h * self.values))
+        top = TOP @ np.vstack([first, rates]) @ self.spectrum.turn
+        return self._measured(h, top / (1 + h * self.spectrum.values), _TOP)
 
-    def _measured(self, h: float, rates: Float) -> float:
+    def _measured(self, h: float, rates: Float, noises: float = 1.0) -> float:
         """A change of rates over the step, in the eigenbasis, relative to what is tolerated.
 
         Less what rounding makes of them, which no step can avoid.
         """
-        noise = self.noise / (1 + h * self.values)
-        told = np.sign(rates) * np.maximum(np.abs(rates) - noise, 0.0) @ self.turn.T
+        noise = noises * self.noise / (1 + h * self.spectrum.values)
+        told = np.sign(rates) * np.maximum(np.abs(rates) - noise, 0.0) @ self.spectrum.turn.T
         relative = h * told / self.size
         largest = float(np.abs(relative).max())
         return largest if not largest < _HUGE else float(np.sqrt(np.mean(relative**2)))
