@@ -101,6 +101,7 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.models.model import check_intercept
     from tacit.show.outputs import claim_all, write_json
     from tacit.show.progress import progress
+    from tacit.theorems.arguments import ParameterError
     from tacit.theorems.sharing import sharing
 
     chosen = _chosen(options.only)
@@ -119,9 +120,9 @@ def _run(options: argparse.Namespace) -> int:
             taken = {name: value for name, value in parameters.items() if name in each.options}
             try:
                 verdicts.append(each.ask(anyway, model=model, X=X, y=y, **taken))
+            except ParameterError:
+                raise  # a value that was asked for is what is wrong, not the data
             except TacitError as error:
-                if any(str(error).startswith(f"{name} ") for name in taken):
-                    raise  # a value that was asked for is what is wrong, not the data
                 refused[each.key] = error
     if options.json != "-":
         print(report(repr(model), verdicts, refused, everything=options.all))

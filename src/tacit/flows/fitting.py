@@ -20,8 +20,8 @@ import scipy.linalg
 from tacit.data.arrays import Float
 from tacit.flows.segments import Problem
 from tacit.losses import Square
+from tacit.numerics.rounding import EPS
 
-_EPS = float(np.finfo(float).eps)
 _ROUNDING = 8.0  # times the rounding of a sum of as many terms as there are features
 
 
@@ -85,7 +85,7 @@ def fitting(problem: Problem) -> Fitting:
     rest = y - basis @ seen
     solution = rows[:rank].T @ (seen[:rank] / _as_column(sizes[:rank], seen))
     terms = np.linalg.norm(np.abs(scaled) @ np.abs(solution) + np.abs(y))
-    doubt = _ROUNDING * math.sqrt(X.shape[1]) * _EPS * float(terms)
+    doubt = _ROUNDING * math.sqrt(X.shape[1]) * EPS * float(terms)
     turned = replace(
         problem,
         X=(basis.T @ X).reshape(len(seen), *problem.X.shape[1:]),
@@ -116,7 +116,7 @@ def _has_full_row_rank(X: Float) -> bool:
 
 
 def _rank(sizes: Float, shape: tuple[int, ...]) -> int:
-    return int((sizes > max(shape) * _EPS * sizes.max()).sum())
+    return int((sizes > max(shape) * EPS * sizes.max()).sum())
 
 
 def _as_column(sizes: Float, like: Float) -> Float:

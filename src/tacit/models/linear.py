@@ -14,11 +14,11 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import Model
 from tacit.models.parametrizations import Layers, Weights
 from tacit.models.relu import Neuron
+from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import row_space
 from tacit.potentials import Bregman, Power
 
 _STREAM = 0x7AC17  # of the weights: any number does that users of default_rng([seed, number]) do not choose
-_EPS = float(np.finfo(np.float64).eps)
 _RANK_ONE = 1e-10  # relative
 
 
@@ -90,7 +90,7 @@ class LinearNetwork(Model):
             raise InputError("theta must not be zero; the balanced start of zero is zero and never moves")
         seen, size = row_space(X).T @ theta, float(np.linalg.norm(theta))
         _, s, right = np.linalg.svd(seen, full_matrices=False)
-        rank = int((s > max(theta.shape) * _EPS * size).sum())
+        rank = int((s > max(theta.shape) * EPS * size).sum())
         s, right = s[:rank], right[:rank]  # M = rightᵀ s² right
         if np.linalg.norm(theta - (theta @ right.T) @ right) > 1e-10 * size:
             raise InputError(
@@ -186,7 +186,7 @@ class LinearNetwork(Model):
         q = self.outer[0] / v
         u = self.inner @ q
         off = np.abs(self.inner - np.outer(u, q)).max(axis=1)
-        rounding = _EPS * max(16.0, math.sqrt(len(q)))
+        rounding = EPS * max(16.0, math.sqrt(len(q)))
         return Neuron(v, u) if (off <= rounding * np.abs(self.inner).max(axis=1)).all() else None
 
     def potential(self, d: int | None = None) -> Bregman:

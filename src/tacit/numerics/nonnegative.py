@@ -14,9 +14,9 @@ from scipy.linalg import qr
 from scipy.optimize import nnls
 
 from tacit.data.arrays import Float, Index
+from tacit.numerics.rounding import EPS
 
-_EPS = float(np.finfo(np.float64).eps)
-_LEVEL = 64 * _EPS  # slopes this small, relative to what they are the sums of, are rounding
+_LEVEL = 64 * EPS  # slopes this small, relative to what they are the sums of, are rounding
 _STEPS = 30  # per unknown
 _EVEN = (1e-5, 1 - 1e-5)  # values of 1 − b·c at which neither term is lost beside the other
 _TYPICAL = 30.0  # ‖w‖ in units of one over the largest entry of Z

@@ -11,9 +11,9 @@ from scipy.linalg import lapack
 from tacit.data.arrays import Float
 from tacit.errors import NotConvergedError, NotSeparableError
 from tacit.numerics.nonnegative import nearest_combination
+from tacit.numerics.rounding import EPS
 
-_EPS = float(np.finfo(np.float64).eps)
-_VANISHING = 16 * _EPS  # of a feature in a combination of samples, relative to the terms that are summed
+_VANISHING = 16 * EPS  # of a feature in a combination of samples, relative to the terms that are summed
 _LOST = 1e-8  # what is left of a weight that was rounding alone
 _ROUNDS, _PASSES = 6, 3
 
@@ -90,7 +90,7 @@ def _separated_by_support(Z: Float, combination: Float) -> bool:
 
 def _separates(Z: Float, w: Float) -> bool:
     """Are all margins larger than the rounding of their sums can be?"""
-    return bool((Z @ w > (Z.shape[1] + 2) * _EPS * (np.abs(Z) @ np.abs(w))).all())
+    return bool((Z @ w > (Z.shape[1] + 2) * EPS * (np.abs(Z) @ np.abs(w))).all())
 
 
 def _vanishes(Z: Float, combination: Float) -> bool:

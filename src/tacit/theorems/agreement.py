@@ -15,13 +15,13 @@ import numpy as np
 
 import tacit
 from tacit.data.arrays import Float, check_problem
+from tacit.numerics.rounding import EPS
 from tacit.theorems.registry import Assumption, Bound, Parts
 from tacit.theorems.sharing import shared
 
 AGREE = 1e-6  # relative distance at which flow and theorem are the same
 _RESIDUAL = 1e-8  # ‖f(X) − y‖/‖y‖ at which a simulated flow has ended
 _SMALLEST = 1e-300
-_EPS = float(np.finfo(np.float64).eps)
 _IN_MIRROR_SPACE = 1e-7  # rtol where errors of the flow's way do not move its end
 _OTHERWISE = 1e-10
 
@@ -51,7 +51,7 @@ def compared(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
         raise tacit.NotConvergedError(
             f"the limit of {model!r} did not converge; no flow can be compared with it"
         )
-    if (sudden := _suddenness(model, limit.predictor)) < _EPS:
+    if (sudden := _suddenness(model, limit.predictor)) < EPS:
         yield Assumption(
             "floats can follow the flow: a deep network at so small a scale stands still until it jumps, "
             f"within {sudden:.2g} of the time",

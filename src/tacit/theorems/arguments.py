@@ -10,10 +10,14 @@ import numpy as np
 import tacit
 
 
+class ParameterError(tacit.InputError):
+    """A parameter of a theorem is not what it should be, whatever the data are."""
+
+
 def positive(value: Any, name: str) -> float:
     """The number, if it is one and positive."""
     if not (isinstance(value, (int, float, np.number)) and 0 < value < math.inf):
-        raise tacit.InputError(f"{name} must be a positive number, got {value!r}")
+        raise ParameterError(f"{name} must be a positive number, got {value!r}")
     return float(value)
 
 

@@ -53,29 +53,22 @@ def flow(
     loss: "square", "exp", "logistic", or one of `tacit.losses`. until: the accuracy γ̃ = −log L at which to
     stop; if left out, a relative residual of rtol/100 (square loss) or γ̃ = 30. at: increasing accuracies to
     record, exactly these; times: increasing training times to record instead, exactly these, 0 allowed;
-    otherwise some 200 instants, start and end included. rtol: relative accuracy of the predictor.
+    otherwise some 200 instants, start and end included. A flow that cannot reach these ends where it
+    stalls, with converged=False and the reason. rtol: relative accuracy of the predictor.
     linearized: follow the model's tangent at initialization (the kernel regime). exp and logistic take two
     classes as y: −1 and +1, or any two names or whole numbers, of which the first in order becomes −1.
 
     method: "auto" takes the form of the flow that suits model and loss best; "parameters" integrates the raw
     weights, whatever the model (slow, and independent of all other forms); "descent" and "normalized" run
-    gradient descent and normalized gradient descent (Moroshko et al. 2020, Appendix H.5) with step size
-    `step`, for at most most_steps steps, and record the first iterate at or beyond each accuracy or time
-    (k steps take the time k·step; normalized ones, step/L each).
+    gradient descent, plain or normalized (Moroshko et al. 2020, Appendix H.5), for most_steps steps at most,
+    of size `step` (of time; normalized ones, step/L), and record the first iterate at or beyond each mark.
 
     intercept (square loss): f(x) = w·x + b with b at its best at every moment, which is the flow on centred X
     and y. standardize: the flow of the weights that belong to features divided by their standard deviation.
-    Either way predictor and intercept of the trajectory are for the data as they came.
-
-    Data that no predictor fits (square loss): the flow ends at least squares, of several solutions at the one
-    that the model's potential prefers, and is `converged` there, at rest; its summary tells the residual that
-    remains. A flow that cannot reach `until` or `at` ends where it stalls, with converged=False and the
-    reason; one that rests before the last of `times` stays where it is. Ctrl-C raises `tacit.Interrupted`,
-    a KeyboardInterrupt whose `trajectory` has what was computed. The trajectory has its own copy of X and y
-    unless they are larger than 64 MB.
+    Either way predictor and intercept of the trajectory are for the data as they came. Ctrl-C raises
+    `tacit.Interrupted`, a KeyboardInterrupt whose `trajectory` has what was computed.
     """
-    begun, names = time.perf_counter(), feature_names(X)
-    loss = as_loss(loss)
+    begun, names, loss = time.perf_counter(), feature_names(X), as_loss(loss)
     X, y = _check_data(model, X, y, loss)
     _check_method(method, step, most_steps, linearized)
     _check_intercept(model, loss, intercept)
@@ -83,32 +76,41 @@ def flow(
     if not units.plain:
         X, y = kept(units.features(X)), kept(units.targets(y))
     problem = Problem(model, X, y, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
-    if loss.separating:
-        check_separable(X.reshape(len(X), -1), y)
-    fit = fitting(problem)
-    if method in ("descent", "normalized"):
-        from tacit.flows.forms.descent import Descent
+    trajectory = _run(problem, (until, at, times), linearized, (method, step, most_steps), begun)
+    if not units.plain:
+        trajectory = as_given(trajectory, units, *given)
+    if trajectory.status == Status.INTERRUPTED:
+        raise Interrupted(replace(trajectory, features=names))
+    return replace(trajectory, features=names)
 
-        form: Form = Descent(fit.problem, method == "normalized", step, most_steps, linearized)
-    else:
-        form = _form(fit.problem, method, linearized)
+
+def _run(
+    problem: Problem,
+    asked: tuple[Any, Any, Any],
+    linearized: bool,
+    means: tuple[str, float | None, int],
+    begun: float,
+) -> Trajectory:
+    """The flow to what is asked of it: until, at, times; by what means: method, step, most steps."""
+    if problem.loss.separating:
+        check_separable(problem.X.reshape(len(problem.X), -1), problem.y)
+    fit = fitting(problem)
+    form = _form(fit.problem, linearized, *means)
 
     def level(state: Any) -> float:
         return float(fit.problem.loss.accuracy(form.outputs(state), fit.problem.y))
 
-    goal = goal_of(until, at, times, level(form.begin()), fit)
+    goal = goal_of(*asked, level(form.begin()), fit)
     recording = record(form, level, goal, fit, Meter)
-    trajectory = assemble(recording, goal, form, fit, problem, linearized, begun)
-    if not units.plain:
-        trajectory = as_given(trajectory, units, *given)
-    trajectory = replace(trajectory, features=names)
-    if recording.status == Status.INTERRUPTED:
-        raise Interrupted(trajectory)
-    return trajectory
+    return assemble(recording, goal, form, fit, problem, linearized, begun)
 
 
-def _form(problem: Problem, method: str, linearized: bool) -> Form:
+def _form(problem: Problem, linearized: bool, method: str, step: float | None, most_steps: int) -> Form:
     """The form of the flow that serves this model and loss."""
+    if method in ("descent", "normalized"):
+        from tacit.flows.forms.descent import Descent
+
+        return Descent(problem, method == "normalized", step, most_steps, linearized)
     parametrization, loss = problem.model.parametrization, problem.loss
     known = loss.separating or loss.quadratic
     if linearized:

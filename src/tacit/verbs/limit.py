@@ -22,6 +22,7 @@ from tacit.limits.networks.rank_one import checked_rank_one
 from tacit.models import LinearNetwork
 from tacit.models.model import Model, check_intercept, check_model, is_network, neuron_of
 from tacit.numerics.pairs import Pair
+from tacit.numerics.rounding import EPS
 from tacit.potentials import Quadratic
 from tacit.potentials.arrays import quiet
 from tacit.verbs.answer import Limit
@@ -29,7 +30,6 @@ from tacit.verbs.flow import flow
 from tacit.verbs.prepare import samples_of
 from tacit.verbs.trajectory import Trajectory
 
-_EPS = float(np.finfo(np.float64).eps)
 _ROUGH = 1e-6  # residual that rounding does not excuse
 _LITERAL = 1e-12  # a tolerance below this is meant
 _SEARCHED = 2_000_000  # entries of X up to which other multipliers are looked for
@@ -231,9 +231,9 @@ def _within(
     allowed = [tol, tol]
     if tol >= _LITERAL and max(feasibility, stationarity) > tol:
         terms = float((np.abs(X) @ np.abs(w)).max() / (np.abs(y).max() or 1.0))
-        allowed[0] = max(tol, min(16 * _EPS * terms, _ROUGH))
+        allowed[0] = max(tol, min(16 * EPS * terms, _ROUGH))
         if np.ndim(getattr(potential, "metric", 0.0)) == 2:
             sums = np.abs(potential.metric) @ np.abs(w)
             terms = float(sums.max() / (np.abs(potential.gradient(w)).max() or 1.0))
-            allowed[1] = max(tol, min(4 * _EPS * terms, _ROUGH))
+            allowed[1] = max(tol, min(4 * EPS * terms, _ROUGH))
     return feasibility <= allowed[0], stationarity <= allowed[1]

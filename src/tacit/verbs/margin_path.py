@@ -221,12 +221,7 @@ def margin_path(
     margins = Margins.of(units, X, y)
     geometry = geometry_of(depth, model, X.shape[1])
     held = _follow(margins, geometry, levels)
-    kkt = np.array(
-        [
-            margin_residual(geometry.shifted(math.log(m)), margins, each.predictor, each.intercept, each.dual)
-            for m, each in zip(levels, held, strict=True)
-        ]
-    )
+    kkt = np.array([_residual(margins, geometry, m, each) for m, each in zip(levels, held, strict=True)])
     predictors = np.array([units.predictor(each.predictor) for each in held])
     error = np.array([each.error for each in held])
     return MarginPath(
@@ -247,6 +242,11 @@ def margin_path(
         _margins=margins,
         features=names,
     )
+
+
+def _residual(margins: Margins, geometry: Separable, mu: float, held: Held) -> float:
+    shifted = geometry.shifted(math.log(mu))
+    return margin_residual(shifted, margins, held.predictor, held.intercept, held.dual)
 
 
 def _follow(margins: Margins, geometry: Separable, levels: Float) -> list[Held]:

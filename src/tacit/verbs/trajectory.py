@@ -74,9 +74,11 @@ class Trajectory(Result):
     weights are those of features in these units, everything else is for the data as they came.
 
     converged: what was asked for was reached; where nothing was asked for, the flow has arrived: the data are
-    fitted or, if they cannot be, it is at rest where they are fitted best. unfitted: the residual, relative
-    to ‖y‖, that no predictor can fit, where this is known beforehand, else 0. reason: where the flow ended,
-    and why no later. method: how it was computed, in steps steps.
+    fitted or, if they cannot be, it is at rest where they are fitted best: at least squares, of several
+    solutions at the one that the model's potential prefers. A flow that rests before the last of the times
+    asked for stays where it is. unfitted: the residual, relative to ‖y‖, that no predictor can fit, where
+    this is known beforehand, else 0. reason: where the flow ended, and why no later. method: how it was
+    computed, in steps steps. X, y: copies, unless they are larger than 64 MB.
     """
 
     accuracy: Float

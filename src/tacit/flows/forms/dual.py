@@ -14,11 +14,11 @@ from tacit.flows.segments import Observation, Problem, Rest, Rounded, Segment, S
 from tacit.flows.steps.stiff import Field, Spectrum, Step
 from tacit.models.model import MirrorForm
 from tacit.models.reduction import same
+from tacit.numerics.rounding import EPS
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
 
-_EPS = float(np.finfo(float).eps)
-_NOISE = 8 * _EPS  # of the terms of a rate, what their sum is rounded by
+_NOISE = 8 * EPS  # of the terms of a rate, what their sum is rounded by
 _FLOOR = 1e-8  # how close to the end of its domain a trial step may bring a slope, as a fraction
 _NEAR, _FAR = 0.5, 1.0  # the same for where a Jacobian is taken, and the most that slopes without ends change
 _HUGE = 1e150
@@ -160,7 +160,7 @@ class DualSquare:
         w = self._there(state).predictor
         residual = self.y - self.rows @ w
         size = float(np.linalg.norm(residual))
-        rounding = 2 * _EPS * float(np.linalg.norm(np.abs(self.rows) @ np.abs(w) + np.abs(self.y)))
+        rounding = 2 * EPS * float(np.linalg.norm(np.abs(self.rows) @ np.abs(w) + np.abs(self.y)))
         if size <= rounding:
             raise Rounded
         if lifetimes > _LIFETIMES:

@@ -27,9 +27,9 @@ from tacit.flows.steps.collocation import Step
 from tacit.losses import log_mean_exp
 from tacit.models.model import MirrorForm
 from tacit.models.reduction import same
+from tacit.numerics.rounding import EPS
 from tacit.potentials.arrays import quiet
 
-_EPS = float(np.finfo(float).eps)
 _NOISE = 1e-8  # of the margins: rounding that no flow is followed through
 _HALF = 0.5  # of that, above which steps are shortened, to half of what accuracy allows at the most
 _COSTLY = 20_000  # entries of Z
@@ -90,7 +90,7 @@ class DiagonalPath:
 
     def rounding(self, change: Float, there: MirrorMap) -> float:
         """What the rounding of a change of θ does to the margins, relative to the largest, or to 1."""
-        slopes = _EPS * (np.abs(change) @ np.abs(self.reach))
+        slopes = EPS * (np.abs(change) @ np.abs(self.reach))
         noise = ((there.stiffness * slopes) @ np.abs(self.Z).T).max()
         return float(noise / max(np.abs(there.predictor @ self.Z.T).max(), 1.0))
 

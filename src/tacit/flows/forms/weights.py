@@ -15,9 +15,9 @@ from tacit.data.arrays import Float
 from tacit.flows.segments import Observation, Problem, Rest, Restore, Rounded, Segment, Stall, solver_segments
 from tacit.models.parametrizations import Weights
 from tacit.models.reduction import same
+from tacit.numerics.rounding import EPS
 from tacit.potentials.arrays import quiet
 
-_EPS = float(np.finfo(float).eps)
 _STILL = 1e-10  # the part of a weight's whole movement below which it stands still, given as much time again
 _IDLE = 1e-3  # the gain in accuracy, given as much time again, that counts as none
 _LATER = 1.1  # the factor of the clock after which to look again whether the weights rest
@@ -144,7 +144,7 @@ class WeightFlow:
         sizes = np.full(unknowns.size, self._natural_size())
         sizes[self.start.size :] = 1.0
         atol = 1e-2 * self.rtol * sizes
-        rounding = _EPS * np.abs(self.start)  # below it a weight cannot tell that it has moved
+        rounding = EPS * np.abs(self.start)  # below it a weight cannot tell that it has moved
         atol[: self.start.size] = np.maximum(atol[: self.start.size], rounding)
         options: dict[str, Any] = {"rtol": self.rtol, "atol": atol}
         if self.jacobian is None and unknowns.size > _IMPLICIT:
@@ -208,7 +208,7 @@ class WeightFlow:
         velocity = self.velocity(theta)
         moving = np.abs(velocity) * state.clock
         moved = np.abs(theta - self.start)
-        rounding = _EPS * _STILL * float(np.abs(theta).max())
+        rounding = EPS * _STILL * float(np.abs(theta).max())
         if self._speed * state.clock <= rounding:  # a first step may be so short that nothing could move
             return
         rests = (moving <= _STILL * moved + rounding).all() or moving.max() <= 1e-3 * _STILL * moved.max()
@@ -261,7 +261,7 @@ class WeightFlow:
 
     def _differences(self, theta: Float) -> Float:
         """The derivative of the velocity, from central differences."""
-        step = _EPS ** (1 / 3) * (float(np.abs(theta).max()) or 1.0)
+        step = EPS ** (1 / 3) * (float(np.abs(theta).max()) or 1.0)
         columns = [
             self.velocity(theta + step * e) - self.velocity(theta - step * e) for e in np.eye(theta.size)
         ]
@@ -285,4 +285,4 @@ class WeightFlow:
         """Is the residual what the rounding of sums of such terms makes of 0?"""
         sizes = {name: np.abs(w) for name, w in self.weights(state).items()}
         terms = np.abs(np.asarray(self.parametrization.outputs(sizes, np.abs(self.X))))
-        return bool((np.abs(self.problem.y - outputs) <= 4 * _EPS * terms).all())
+        return bool((np.abs(self.problem.y - outputs) <= 4 * EPS * terms).all())

@@ -21,10 +21,10 @@ from tacit.flows.forms.mirror import MirrorMap
 from tacit.flows.forms.separating import DiagonalPath
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.normal import newton_direction
+from tacit.numerics.rounding import EPS
 
 _NEWTON = 60
 _SETTLED = 1e-12  # relative change of the rapidities in the last Newton step
-_EPS = float(np.finfo(np.float64).eps)
 _EVALUATION = 16  # roundings in an entry of the predictor
 _TIE = 1e-12  # relative difference of margins that are equal
 _LEVEL = 1e-9  # relative difference of rates that are equal
@@ -122,7 +122,7 @@ class Place:
         """What rounding may make of the margins: in their own sums, and in those of the slopes Zᵀθ."""
         sizes = np.abs(self.path.Z)
         slopes = metric * (np.abs(change) @ sizes)
-        return _EPS * (sizes @ (_EVALUATION * np.abs(there.predictor) + 4 * slopes))
+        return EPS * (sizes @ (_EVALUATION * np.abs(there.predictor) + 4 * slopes))
 
     def turned(self, ahead: float, contact: Index, guess: Index) -> Step | None:
         """The longest step, at most to g = ahead, in which one support pushes; None if there is none.

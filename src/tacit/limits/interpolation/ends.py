@@ -16,6 +16,7 @@ from tacit.limits.interpolation.separable import minimize_separable
 from tacit.limits.interpolation.solution import Solution, none
 from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
+from tacit.numerics.rounding import EPS
 from tacit.potentials.radial import length
 
 _VANISHING = -1e6  # log of a scale at which depth 2 differs from ℓ1 by a millionth
@@ -24,7 +25,6 @@ _CLEARLY = 1e-7  # distance of the slopes of others from their end that proves a
 _MET = 1e-10  # residual of what a certificate needs
 _PASSES = 6
 _LIGHT = 1e-6  # weight, relative to the largest coordinate, of those that are 0
-_EPS = float(np.finfo(np.float64).eps)
 
 
 def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
@@ -49,7 +49,7 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
         if passes > 1 and np.abs(rest).max() >= np.abs(left).max():
             break
         w, nu, left, passes = further, nu + step, rest, passes + 1
-        if passes > 1 and (np.abs(left) <= _EPS * equations.row_norms * length(np, w)).all():
+        if passes > 1 and (np.abs(left) <= EPS * equations.row_norms * length(np, w)).all():
             break
 
     def assess() -> float:

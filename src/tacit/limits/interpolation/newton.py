@@ -21,9 +21,9 @@ from tacit.data.arrays import Float
 from tacit.limits.interpolation.equations import Equations
 from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
+from tacit.numerics.rounding import EPS
 from tacit.potentials import Potential, rapidity
 
-_EPS = float(np.finfo(np.float64).eps)
 _SETTLED = 1e-13
 _STALLED = 1e-9
 _PATIENCE = 3  # steps without progress
@@ -107,10 +107,10 @@ def _rounding(equations: Equations, w: Float) -> Float:
     size = np.abs(w)
     large = np.flatnonzero(size > 1e-6 * size.max())
     if 4 * len(large) > len(w):
-        return 2 * _EPS * (equations.row_norms * np.linalg.norm(w) + np.abs(equations.y))
+        return 2 * EPS * (equations.row_norms * np.linalg.norm(w) + np.abs(equations.y))
     rest = np.linalg.norm(np.where(size > 1e-6 * size.max(), 0.0, w))
     products = np.abs(equations.X[:, large]) @ size[large] + equations.row_norms * rest
-    return 2 * _EPS * (products + np.abs(equations.y))
+    return 2 * EPS * (products + np.abs(equations.y))
 
 
 def move(u: Float, delta: Float, power: float) -> tuple[Float, Float]:

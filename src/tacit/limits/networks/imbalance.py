@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import visible
-
-_EPS = float(np.finfo(np.float64).eps)
 
 
 def imbalance_spectrum(inner: Float, outer: Float, X: Float) -> tuple[Float, int, float]:
@@ -25,7 +24,7 @@ def imbalance_spectrum(inner: Float, outer: Float, X: Float) -> tuple[Float, int
     R = np.asarray(np.linalg.qr(np.vstack([basis.T @ inner, outer]).T, mode="r"))
     seen, last = R[:, :rank], R[:, rank:]
     eigenvalues = np.linalg.eigvalsh(seen @ seen.T - last @ last.T)[::-1]
-    return eigenvalues, rank, 10 * len(R) * _EPS * float(np.linalg.norm(R, 2)) ** 2
+    return eigenvalues, rank, 10 * len(R) * EPS * float(np.linalg.norm(R, 2)) ** 2
 
 
 def imbalance_level(inner: Float, outer: Float, X: Float) -> float:

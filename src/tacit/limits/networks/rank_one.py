@@ -24,11 +24,11 @@ from tacit.errors import NoPotentialError
 from tacit.limits.follow import Follow
 from tacit.limits.networks.wide import distance_bound
 from tacit.models import LinearNetwork, Neuron
+from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import visible
 from tacit.potentials.radial import length
 
-_EPS = float(np.finfo(np.float64).eps)
-_ROUNDED = 16 * _EPS
+_ROUNDED = 16 * EPS
 _ENLARGED = 1e-12  # relative change of the weights, thousands of times their rounding, after which
 _SAME = 1e-6  # a flow must end at the same predictor, to this relative difference
 
@@ -75,7 +75,7 @@ def drift_bound(model: LinearNetwork, neuron: Neuron, X: Float, y: Float, w: Flo
     off = model.inner / unit - np.outer(u, model.outer[0] / abs(neuron.output))
     u1, E1 = basis.T @ u, basis.T @ off
     u2, E2 = u - basis @ u1, off - basis @ E1
-    rounding = 4 * _EPS * float(np.linalg.norm(u))
+    rounding = 4 * EPS * float(np.linalg.norm(u))
     e1, e2 = (float(np.linalg.norm(E, 2)) + rounding for E in (E1, E2))
     seen, unseen = float(np.linalg.norm(u1)), float(np.linalg.norm(u2))
     delta = (v - seen) * (v + seen)

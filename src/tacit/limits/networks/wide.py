@@ -20,9 +20,9 @@ from scipy.linalg import eigvalsh
 from scipy.optimize import minimize_scalar
 
 from tacit.data.arrays import Float
+from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import visible
 
-_EPS = float(np.finfo(np.float64).eps)
 _REACH = 7.0  # how far log μ is searched on either side of the first guess
 _TOLD_APART = 1e-8  # rows of length 1 that are independent by less are taken for dependent
 
@@ -98,7 +98,7 @@ def _least_bound(G: Float, L: Float, size: float) -> float:
     def bound(log_factor: float) -> float:
         mu = math.exp(log_guess + log_factor)
         A = G - mu * L
-        rounding = 4 * len(A) * _EPS * float(np.linalg.norm(A))
+        rounding = 4 * len(A) * EPS * float(np.linalg.norm(A))
         top = max(float(eigvalsh(A, subset_by_index=last)[0]) + rounding, 0.0)
         return mu * size**2 + top * (top / (4 * mu))
 
@@ -130,4 +130,4 @@ def _row_span(Z: Float) -> _Span:
     _, values, rows = np.linalg.svd(live, full_matrices=False)
     kept = values > _TOLD_APART * values[0]
     cut = not kept.all()
-    return _Span(rows[kept].T, cut, 1.0 if cut else 4 * _EPS * float(values[0] / values[-1]))
+    return _Span(rows[kept].T, cut, 1.0 if cut else 4 * EPS * float(values[0] / values[-1]))

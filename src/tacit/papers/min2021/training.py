@@ -10,10 +10,10 @@ import numpy as np
 
 import tacit
 from tacit.data.arrays import Float
+from tacit.numerics.rounding import EPS
 from tacit.potentials import Quadratic
 
 AVERAGED = tacit.losses.Square("mean")  # the loss of Section 4, ‖Y − XUVᵀ‖²/n
-_EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ def descend(model: Any, problem: Regression, *, step: float, loss: float, most: 
     left, sizes, rows = problem.svd
     inner = rows @ model.inner
     turn, carried, units = np.linalg.svd(np.vstack([inner, model.outer]), full_matrices=False)
-    units = units[carried > len(turn) * _EPS * carried[0]]
+    units = units[carried > len(turn) * EPS * carried[0]]
     outside = (model.inner - rows.T @ inner) @ units.T
     U, v, target = inner @ units.T, model.outer[0] @ units.T, left.T @ problem.y
     losses = []

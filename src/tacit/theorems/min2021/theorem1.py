@@ -9,6 +9,7 @@ import numpy as np
 
 import tacit
 from tacit.data.arrays import Float
+from tacit.theorems.arguments import ParameterError
 from tacit.theorems.min2021.network import (
     LOSS,
     RTOL,
@@ -43,7 +44,7 @@ def theorem1(model: Any, X: Any, y: Any, down_to: float = 1e-12) -> Parts:
     if not setting.holds:
         return
     if not (isinstance(down_to, (int, float, np.number)) and 0 < down_to < 0.9):
-        raise tacit.InputError(f"down_to must lie between 0 and 0.9, got {down_to!r}")
+        raise ParameterError(f"down_to must lie between 0 and 0.9, got {down_to!r}")
     parts = split(model, X, y)
     moving = bool(np.linalg.norm(parts.error) > rounding(parts))
     yield Assumption("the loss is above its minimum at the start", moving)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import tacit
+from tacit.theorems.arguments import ParameterError
 from tacit.theorems.min2021.network import Split, check_network, ended, imbalance_level, linear_network, split
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 
@@ -29,7 +30,7 @@ from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 def tail(delta: float) -> float:
     """τ = √(2 log(2/δ)): the largest singular value of Gaussian weights exceeds √h + √(m+D) + τ with δ/2."""
     if not (isinstance(delta, (int, float, np.number)) and 0 < delta < 1):
-        raise tacit.InputError(f"delta must lie between 0 and 1, got {delta!r}")
+        raise ParameterError(f"delta must lie between 0 and 1, got {delta!r}")
     return math.sqrt(2 * math.log(2 / delta))
 
 
@@ -117,7 +118,7 @@ def theorem2(model: Any, X: Any, y: Any, alpha: float = 0.5, delta: float = 0.1)
 def _power(alpha: float) -> float:
     """α, between ¼ and ½."""
     if not (isinstance(alpha, (int, float, np.number)) and 0.25 < alpha <= 0.5):
-        raise tacit.InputError(f"alpha must be above 1/4 and at most 1/2, got {alpha!r}")
+        raise ParameterError(f"alpha must be above 1/4 and at most 1/2, got {alpha!r}")
     return float(alpha)
 
 

@@ -27,7 +27,7 @@ from scipy.optimize import brentq
 
 import tacit
 from tacit.numerics.nonnegative import nonnegative_least_squares
-from tacit.theorems.arguments import positive
+from tacit.theorems.arguments import ParameterError, positive
 from tacit.theorems.moroshko2020.separation import (
     Float,
     Separation,
@@ -294,8 +294,8 @@ def _increasing(scales: Any) -> Float:
     try:
         numbers = np.asarray(scales, dtype=np.float64)
     except (TypeError, ValueError):
-        raise tacit.InputError(message) from None
+        raise ParameterError(message) from None
     usable = numbers.ndim == 1 and len(numbers) > 1 and np.isfinite(numbers).all()
     if not (usable and numbers[0] > 0 and (np.diff(numbers) > 0).all()):
-        raise tacit.InputError(message)
+        raise ParameterError(message)
     return numbers

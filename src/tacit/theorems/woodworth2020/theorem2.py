@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tacit
-from tacit.theorems.arguments import log_alpha, positive
+from tacit.theorems.arguments import ParameterError, log_alpha, positive
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 from tacit.theorems.sharing import shared
 
@@ -303,4 +303,4 @@ def _vector(predictor: Any) -> NDArray[np.float64]:
 
 def _check_form(form: str) -> None:
     if form not in _RICH:
-        raise tacit.InputError(f"form must be one of {', '.join(_RICH)}, got {form!r}")
+        raise ParameterError(f"form must be one of {', '.join(_RICH)}, got {form!r}")

@@ -13,6 +13,7 @@ from typing import Any
 
 import tacit
 from tacit.theorems.agreement import compared
+from tacit.theorems.arguments import ParameterError
 from tacit.theorems.registry import Assumption, Parts, theorem
 
 _METHODS = ("auto", "parameters")
@@ -54,4 +55,4 @@ def _depth(model: Any) -> float:
 
 def _check_method(method: Any) -> None:
     if method not in _METHODS:
-        raise tacit.InputError(f"method must be {' or '.join(map(repr, _METHODS))}, got {method!r}")
+        raise ParameterError(f"method must be {' or '.join(map(repr, _METHODS))}, got {method!r}")
