@@ -16,7 +16,7 @@ from tacit.flows.segments import Segment
 Seen = tuple[Any, float]  # a state, and what its gauge says
 _NEARLY = 1e-10  # to which the clock of a mark is found from rough states
 _ASIDE = 1e-3  # of a segment, for the slope there
-_SECANTS = 6
+_SECANTS = 6  # to a root that is within one step; the rest is left to bisection
 _SPREAD, _GRID = 3, 17  # states within a segment from which on they are spread, by looks at it
 
 

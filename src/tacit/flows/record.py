@@ -19,7 +19,7 @@ from tacit.flows.segments import Form, Rest, Stall
 _POINTS = 200  # at most
 _FILLED, _FEW = 160, 40  # states added within the first segments, of which no more are held
 _LARGE = 300_000  # entries of X from which on they are few
-_PATIENCE = 5000
+_PATIENCE = 5000  # steps without gain, of which flows that linger at saddles take thousands
 
 _RISE = 1e-3  # of a residual, that its rounding and that of the clock may explain
 

@@ -20,7 +20,7 @@ _LEVEL = 64 * EPS  # slopes this small, relative to what they are the sums of, a
 _STEPS = 30  # per unknown
 _EVEN = (1e-5, 1 - 1e-5)  # values of 1 − b·c at which neither term is lost beside the other
 _TYPICAL = 30.0  # ‖w‖ in units of one over the largest entry of Z
-_FARTHEST, _PASSES = 1e6, 6
+_FARTHEST, _PASSES = 1e6, 6  # the change of that size in one pass, and passes
 
 
 def nonnegative_least_squares(A: Float, b: Float) -> tuple[Float, float]:

@@ -15,7 +15,7 @@ from tacit.numerics.rounding import EPS
 
 _VANISHING = 16 * EPS  # of a feature in a combination of samples, relative to the terms that are summed
 _LOST = 1e-8  # what is left of a weight that was rounding alone
-_ROUNDS, _PASSES = 6, 3
+_ROUNDS, _PASSES = 6, 3  # of units for the features, and of refinement in each
 
 
 def check_separable(X: Float, y: Float) -> None:

@@ -62,7 +62,6 @@ def flow(
     weights, whatever the model (slow, and independent of all other forms); "descent" and "normalized" run
     gradient descent, plain or normalized (Moroshko et al. 2020, Appendix H.5), for most_steps steps at most,
     of size `step` (of time; normalized ones, step/L), and record the first iterate at or beyond each mark.
-
     intercept (square loss): f(x) = w·x + b with b at its best at every moment, which is the flow on centred X
     and y. standardize: the flow of the weights that belong to features divided by their standard deviation.
     Either way predictor and intercept of the trajectory are for the data as they came. Ctrl-C raises

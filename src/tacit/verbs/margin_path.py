@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tacit.verbs.sweeping_path import SweepingPath
 
 _LOCATED = 1e-9  # in the logarithm of μ, to which a kink is located
-_VOUCHED = 1e-9
+_VOUCHED = 1e-9  # residual of the optimality conditions, relative to their terms
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from tacit.verbs.results import Labelled, Result, numbered
 if TYPE_CHECKING:
     from tacit.show.figures import Picture
 
-_VOUCHED = 1e-9
+_VOUCHED = 1e-9  # residual of the optimality conditions, relative to their terms
 _NORM = "norm"  # a family of which only margins are asked
 _STRIDE, _SHORTEST = 0.5, 1e-4  # of log(p − 1), on the way from p = 2 to 1
 

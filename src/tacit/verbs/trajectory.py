@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tacit.show.figures import Picture
 
 _MOST_WEIGHTS = 1 << 27  # numbers, 1 GiB of them
-_LABELLED_WEIGHTS = 1 << 20
+_LABELLED_WEIGHTS = 1 << 20  # numbers in a data set; beyond this the weights are left out of it
 
 
 def _plain(name: str) -> str:

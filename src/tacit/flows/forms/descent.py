@@ -18,7 +18,7 @@ from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall
 from tacit.models.reduction import same
 from tacit.potentials.arrays import quiet
 
-_STEP = 1e-3
+_STEP = 1e-3  # of gradient descent, unless one is asked for
 _GROWTH = 1.3  # of the number of steps between two looks
 
 

@@ -21,10 +21,10 @@ from tacit.potentials.arrays import quiet
 _NOISE = 8 * EPS  # of the terms of a rate, what their sum is rounded by
 _FLOOR = 1e-8  # how close to the end of its domain a trial step may bring a slope, as a fraction
 _NEAR, _FAR = 0.5, 1.0  # the same for where a Jacobian is taken, and the most that slopes without ends change
-_HUGE = 1e150
+_HUGE = 1e150  # in place of predictors and stiffnesses beyond it, whose squares must be floats
 _SMALL = -46.0  # log of a predictor scale, 1e-20
 _HIGH = 100.0  # slopes up to which a hundredth of the tolerance is accurate enough for them
-_LIFETIMES = 1e6
+_LIFETIMES = 1e6  # in one step, of what decays most slowly: e^{-1e6} of it is left
 _FEW = 3  # iterations of Newton's method after which its S serves the next step too
 _LOOK = 16  # steps between two looks at whether the flow has come to rest
 

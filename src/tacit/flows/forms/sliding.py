@@ -30,7 +30,7 @@ from tacit.models.parametrizations import Weights
 from tacit.numerics.subspaces import row_space, visible
 
 _LOOK = np.linspace(0, 1, 9)  # where in a step the kink is looked for
-_SWITCHES = 10_000
+_SWITCHES = 10_000  # of sides, at most: beyond, a flow would not end
 _STEPS, _CREEPING = 1500, 1.1  # a solver whose clock gains less than this factor in so many steps is changed
 _TOUCH = 1e-12  # how far beyond the kink rounding alone may put a sample
 

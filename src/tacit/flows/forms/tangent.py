@@ -20,7 +20,7 @@ from tacit.numerics.separation import check_separable
 from tacit.potentials.arrays import quiet
 
 _NULL = 1e-13  # eigenvalues of the kernel below this part of the largest are zero
-_ROUNDING = 1e-15
+_ROUNDING = 1e-15  # of the outputs: a residual that is nothing beside them
 _GROWTH = 1.08  # of the stretches of time in which the closed form is read
 
 

@@ -26,8 +26,8 @@ _DIAGONAL = np.diag(A)[:, None]
 _REAL = _real_eigenvalue(np.linalg.inv(A))
 _EMBEDDED = (1 / (POWERS + 1) - (POWERS == 0) / _REAL) @ LAGRANGE  # weights of the stages
 _ERROR = _REAL * np.linalg.solve(A.T, _EMBEDDED - A[-1])  # the embedded formula, of order 5
-_ITERATIONS, _ATTEMPTS = 10, 120
-_SMALLEST = 1e-250
+_ITERATIONS, _ATTEMPTS = 10, 120  # of Newton for one step, and lengths of it that are tried
+_SMALLEST = 1e-250  # in place of 0 below a fraction or a logarithm
 _QUICK = 0.1  # by which steps of Newton's method shrink that need no new kernel
 _CHANGE = np.log(10.0)  # of a logarithm of q within a step, at which the step may cross a kink
 _IDLE = 1e-18  # effect of a sample on margins or on Σq that is no effect

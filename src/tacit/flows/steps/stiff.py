@@ -19,14 +19,14 @@ from tacit.data.arrays import Float
 from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, TOP, A, C
 from tacit.potentials.arrays import quiet
 
-_ITERATIONS, _ATTEMPTS = 12, 120
+_ITERATIONS, _ATTEMPTS = 12, 120  # of Newton for one step, and lengths of it that are tried
 _SETTLED = 1e-2  # of the tolerance, for what Newton's method has yet to go
 _MET = 1e-3  # of the rate at the end: how wrong the rates may have been before Newton's last change
 _RISE = 1e-7  # of the rate: what rounding may add to it
 _FASTER = 5.0  # growth of the length from step to step, at most
 _SAME = 2.0  # a ratio of columns, up to which one S serves for another
 _TOP = float(np.abs(TOP).sum())
-_SMALLEST, _HUGE = 1e-300, 1e100
+_SMALLEST, _HUGE = 1e-300, 1e100  # a length of nothing, and an error whose square might overflow
 
 
 class Spectrum(NamedTuple):

@@ -20,12 +20,12 @@ from tacit.data.arrays import Float
 from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, ROUNDING, STAGES, TOP, A, C
 from tacit.potentials.arrays import quiet
 
-_ITERATIONS, _ATTEMPTS = 25, 200
+_ITERATIONS, _ATTEMPTS = 25, 200  # of Newton for one step, and lengths of it that are tried
 _SETTLED = 1e-2  # of the tolerance, for the last step of Newton
 _AWAY = 10.0  # growth of a step of Newton's method, over the least, at which it is given up
 _LONGEST = 3.0  # ∫‖γ‖ over a step
 _LEAST = 0.1  # by which a correction may divide a step
-_SMALLEST = 1e-290
+_SMALLEST = 1e-290  # in place of 0 below a fraction
 
 Flat = Callable[[Float, Float], Float]
 

@@ -23,7 +23,7 @@ from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.normal import newton_direction
 from tacit.numerics.rounding import EPS
 
-_NEWTON = 60
+_NEWTON = 60  # iterations, at most
 _SETTLED = 1e-12  # relative change of the rapidities in the last Newton step
 _EVALUATION = 16  # roundings in an entry of the predictor
 _TIE = 1e-12  # relative difference of margins that are equal

@@ -29,7 +29,7 @@ from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 
 METHOD = "Newton's method on the multipliers"
-_STEPS, _HALVINGS = 200, 60
+_STEPS, _HALVINGS = 200, 60  # of Newton, and of one of its steps, at most
 _DESCENT = 1e-4  # of what a step of Newton promises (Armijo)
 _SETTLED = 1e-9  # relative size of the last step
 _CORRECTIONS, _NEARBY = 2, 1e-3  # last changes of w, and how large they may be, relative to it

@@ -22,9 +22,9 @@ from tacit.numerics.pairs import Pair
 from tacit.potentials.arrays import quiet
 
 ROUNDOFF = float(np.finfo(np.float64).eps) / 2
-_PROBES = 4
-_REFINED = 6
-_SETTLED = 0.1
+_PROBES = 4  # random signs of rounding errors, of which the worst counts
+_REFINED = 6  # passes of refinement; each gains as many digits as the factor has
+_SETTLED = 0.1  # of an error, which is wanted to one digit
 _LOOSE = (
     1e3  # relative change of w for a relative change of its slope, from which on rounding of slopes counts
 )

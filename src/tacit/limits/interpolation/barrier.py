@@ -28,7 +28,7 @@ from tacit.numerics.normal import factorize_roughly
 
 _SIGNS = np.array([[1.0], [-1.0]])
 _FRACTION = 0.99  # of the way to the boundary
-_STEPS = 100
+_STEPS = 100  # of the interior path, at most
 _PRODUCT = 1e-13  # mean a·w, relative to the slopes, and
 _MISFIT = 1e-2  # error of the other conditions at which Newton takes over
 

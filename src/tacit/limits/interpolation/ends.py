@@ -23,7 +23,7 @@ _VANISHING = -1e6  # log of a scale at which depth 2 differs from ℓ1 by a mill
 _OUTSIDE = 1e-4  # part of the largest coordinate, in units of its column, below which one is 0 in the end
 _CLEARLY = 1e-7  # distance of the slopes of others from their end that proves a minimizer to be the only one
 _MET = 1e-10  # residual of what a certificate needs
-_PASSES = 6
+_PASSES = 6  # of refinement, at most
 _LIGHT = 1e-6  # weight, relative to the largest coordinate, of those that are 0
 
 

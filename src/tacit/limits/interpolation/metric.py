@@ -16,7 +16,7 @@ from tacit.limits.interpolation.equations import Equations
 from tacit.limits.interpolation.solution import Solution, none
 from tacit.numerics.pairs import Pair, product
 
-_PASSES = 3
+_PASSES = 3  # of refinement
 _SETTLED = 1e-9  # relative size of the last correction
 
 

@@ -24,8 +24,8 @@ from tacit.numerics.pairs import Pair
 from tacit.numerics.rounding import EPS
 from tacit.potentials import Potential, rapidity
 
-_SETTLED = 1e-13
-_STALLED = 1e-9
+_SETTLED = 1e-13  # relative size of a step after which none is needed
+_STALLED = 1e-9  # and one below which idling is rounding
 _PATIENCE = 3  # steps without progress
 _NEAR_END = 1e-2  # slack below which slopes are computed in pairs of floats
 _FREE = 1e-15  # changes of w this small, relative to the largest coordinate, are not seen by X w = y

@@ -21,9 +21,9 @@ from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
 
 _GROWTH = 1.5  # of q − 1 in one step
-_STEPS = 100
+_STEPS = 100  # of Newton, at most
 _SETTLED = 1e-13  # relative change of w in the last step
-_STALLED = 1e-10
+_STALLED = 1e-10  # the same where rounding lets it fall no further
 _LEAST = 1e-9  # slope, relative to the largest, that counts as zero
 
 

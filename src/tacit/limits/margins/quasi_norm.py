@@ -25,10 +25,10 @@ from tacit.potentials.arrays import quiet
 
 _ENUMERATED = 3  # features, and
 _SUPPORTING = 60  # samples that no other implies, up to which all stationary points are found
-_STARTS = 24
+_STARTS = 24  # random directions to begin with
 _LARGE, _FEW = 100_000, 4  # entries of X from which on there are fewer starts
-_ROUNDS = 60
-_SHORT = 1e-10
+_ROUNDS = 60  # of reweighting, at most
+_SHORT = 1e-10  # of a margin: what solvers of linear programs leave
 
 
 Progress = Callable[[Sequence[int], str], Iterable[int]]

@@ -31,8 +31,8 @@ from tacit.numerics.subspaces import visible
 from tacit.potentials.arrays import quiet
 
 _BALANCED = 1e-12  # a shape this small, and a loss this close to another, may be rounding
-_SMALL = 1e-9
-_HUGE = 1e60
+_SMALL = 1e-9  # a unit this much below the start would make its rounding count
+_HUGE = 1e60  # ratio of start and data whose fourth power still is a float
 _SEEN = 1e-8  # how well the part of the weights that X sees is known
 _AWAY = 1e-6  # change of a(0) that must not matter, a hundred times the accuracy of the flows that tell
 _NOTHING = 1e-17  # of ‖ω‖: an output weight whose square is no part of δ

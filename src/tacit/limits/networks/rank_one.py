@@ -28,7 +28,7 @@ from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import visible
 from tacit.potentials.radial import length
 
-_ROUNDED = 16 * EPS
+_ROUNDED = 16 * EPS  # of the sizes of weights: what products of a few of them are rounded by
 _ENLARGED = 1e-12  # relative change of the weights, thousands of times their rounding, after which
 _SAME = 1e-6  # a flow must end at the same predictor, to this relative difference
 
