@@ -108,6 +108,18 @@ def check_problem(X: Any, y: Any) -> tuple[Float, Float]:
     return X, y
 
 
+def as_targets(y: Any, samples: int, outputs: int = 1) -> Float:
+    """y as (samples, outputs), finite; `InputError` names what is wrong."""
+    given = as_floats(y, "y", ndim=(1, 2))
+    targets = given[:, None] if given.ndim == 1 else given
+    if targets.shape != (samples, outputs):
+        wanted = "one number" if outputs == 1 else f"{outputs} numbers"
+        raise InputError(
+            f"y must hold {wanted} for each of the {samples} samples of X, got shape {given.shape}"
+        )
+    return targets
+
+
 def check_labelled(X: Any, y: Any) -> tuple[Float, Float]:
     """X and y as `check_problem` does, with two classes as labels −1 and +1 (see `as_labels`)."""
     X, y = check_problem(X, as_labels(y, "a maximum margin"))

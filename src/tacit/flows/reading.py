@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 
 from tacit.data.arrays import Float
 from tacit.flows.segments import Segment
+from tacit.numerics.rounding import EPS
 
 Seen = tuple[Any, float]  # a state, and what its gauge says
 _NEARLY = 1e-10  # to which the clock of a mark is found from rough states
@@ -47,7 +48,7 @@ class Reader:
             return start
         if self(end)[1] <= target:
             return end
-        tight = 4 * float(np.finfo(float).eps)
+        tight = 4 * EPS
 
         endless = math.isinf(self(start)[1])
 

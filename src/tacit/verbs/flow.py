@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, as_floats, as_labels, check_squares, feature_names, kept
+from tacit.data.arrays import Float, as_floats, as_labels, as_targets, check_squares, feature_names, kept
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError, Interrupted, NoPotentialError
@@ -151,14 +151,10 @@ def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Float, Float]:
     outputs = int(model.outputs)
     if loss.separating and outputs > 1:
         raise InputError(f"the {loss.name} takes one output, with two classes; the model has {outputs}")
-    y = as_labels(y, f"the {loss.name}") if loss.separating else as_floats(y, "y", ndim=(1, 2))
     if X.size == 0:
         raise InputError(f"X must have at least one sample and one feature, got {X.shape}")
-    if y.ndim == 2 and y.shape[1] == 1 == outputs:
-        y = y[:, 0]
-    if y.shape != ((len(X),) if outputs == 1 else (len(X), outputs)):
-        wanted = "one number" if outputs == 1 else f"{outputs} numbers"
-        raise InputError(f"y must hold {wanted} for each of the {len(X)} samples of X, got shape {y.shape}")
+    y = as_targets(as_labels(y, f"the {loss.name}") if loss.separating else y, len(X), outputs)
+    y = y[:, 0] if outputs == 1 else y
     check_squares(X, y)
     return kept(X), kept(y)
 

@@ -17,11 +17,12 @@ from functools import cached_property
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.numerics.rounding import EPS
 from tacit.potentials import rapidity
 
 _WHOLE = (2.0, 3.0)  # powers of depths 4 and 3
 _TAME = 200.0  # logarithms of scales whose fourth powers are floats, and those of slopes that belong to them
-_LEAST = float(np.finfo(np.float64).eps)  # of a/b, below which it is nothing beside 1
+_LEAST = EPS  # of a/b, below which it is nothing beside 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,6 +27,7 @@ from tacit.flows.forms.weights import WeightFlow, WeightState
 from tacit.flows.segments import Problem, Rest, Segment, Stall, solver_segments
 from tacit.flows.steps.two_layers import TwoLayers
 from tacit.models.parametrizations import Weights
+from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import row_space, visible
 
 _LOOK = np.linspace(0, 1, 9)  # where in a step the kink is looked for
@@ -215,7 +216,7 @@ class Sliding(WeightFlow):
 
         if clearance(begin) <= 0:
             return begin
-        return float(brentq(clearance, begin, end, xtol=1e-300, rtol=4 * np.finfo(float).eps))
+        return float(brentq(clearance, begin, end, xtol=1e-300, rtol=4 * EPS))
 
     def _decide(self, flat: Float, side: Float, touched: NDArray[np.bool_]) -> Float:
         """The side to which each sample at the kink goes, 0 if it slides; the others keep theirs.

@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import roots_jacobi
 
+from tacit.numerics.rounding import EPS
+
 STAGES = 5
 POWERS = np.arange(STAGES)
 C = np.append((roots_jacobi(STAGES - 1, 1, 0)[0] + 1) / 2, 1.0)
@@ -17,6 +19,6 @@ NODES = float(np.abs(np.prod(np.linspace(0, 1, 1001)[:, None] - C, axis=1)).max(
 
 # What a polynomial through the nodes misses between them, from the rates there and at the beginning.
 TOP = NODES * np.linalg.inv(np.vander(np.append(0.0, C), STAGES + 1, increasing=True))[-1]
-ROUNDING = 8 * float(np.finfo(np.float64).eps) * float(np.abs(TOP).sum())
+ROUNDING = 8 * EPS * float(np.abs(TOP).sum())
 
 ORDER = -1 / (STAGES + 1)  # by which a step's length follows from its error

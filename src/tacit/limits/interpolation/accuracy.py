@@ -19,9 +19,10 @@ from tacit.data.arrays import Float
 from tacit.limits.interpolation.equations import Equations
 from tacit.numerics.normal import factorize
 from tacit.numerics.pairs import Pair
+from tacit.numerics.rounding import EPS
 from tacit.potentials.arrays import quiet
 
-ROUNDOFF = float(np.finfo(np.float64).eps) / 2
+ROUNDOFF = EPS / 2
 _PROBES = 4  # random signs of rounding errors, of which the worst counts
 _REFINED = 6  # passes of refinement; each gains as many digits as the factor has
 _SETTLED = 0.1  # of an error, which is wanted to one digit

@@ -13,9 +13,10 @@ from tacit.limits.interpolation.independence import combine
 from tacit.limits.memory import Memory
 from tacit.numerics.normal import condition
 from tacit.numerics.pairs import Pair, product
+from tacit.numerics.rounding import EPS
 from tacit.potentials.arrays import quiet
 
-_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
+_ROUNDOFF = EPS / 2
 ANY = 1e300  # a tolerance that refuses no targets
 _WELL_CONDITIONED = 1e-5  # condition estimate of X Xᵀ from which on samples are taken as they are
 _SANE_ROWS = (1e-3, 1e3)  # sizes of rows that need no scaling

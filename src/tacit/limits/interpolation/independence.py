@@ -15,8 +15,9 @@ from scipy.linalg import qr, solve_triangular
 
 from tacit.data.arrays import Float
 from tacit.numerics.pairs import ROUNDING, Pair, product
+from tacit.numerics.rounding import EPS
 
-_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
+_ROUNDOFF = EPS / 2
 _MOST, _AT_ALL = 0.8, 1e3  # share of entries within one unit of roundoff, and units that no entry may exceed
 _APART = 1e-6  # size of a remainder, relative to the largest, from which on it is accurate
 _CENTRED = 1e-11  # relative size of the mean of a feature that has been centred

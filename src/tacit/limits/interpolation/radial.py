@@ -21,6 +21,7 @@ from tacit.limits.interpolation.ends import least_quadratic
 from tacit.limits.interpolation.equations import Equations
 from tacit.limits.interpolation.solution import Solution
 from tacit.numerics.pairs import Pair
+from tacit.numerics.roots import outer_square
 from tacit.potentials import Bregman, NeuronPotential, Power
 from tacit.potentials.arrays import quiet
 from tacit.potentials.radial import length
@@ -87,6 +88,4 @@ def stretch(base: NeuronPotential | Power, seen: float, unseen: float) -> float:
 
 def output_size(level: float, seen: float) -> float:
     """|a| at the end: a⁴ − S·a² − ‖p‖² = 0 with S = δ + ‖ω⊥‖², from ω = ω⊥ + p/a and a² − ‖ω‖² = δ."""
-    root = math.hypot(level, 2 * seen)
-    square = (level + root) / 2 if level >= 0 else 2 * seen * (seen / (root - level))
-    return math.sqrt(square)
+    return math.sqrt(outer_square(level, seen))

@@ -25,12 +25,13 @@ from tacit.limits.interpolation.separable import minimize_separable
 from tacit.limits.interpolation.solution import Assess, Assessed, Found, Solution
 from tacit.limits.kkt import stationarity
 from tacit.limits.margins.constraints import Margins
+from tacit.numerics.rounding import EPS
 from tacit.potentials.arrays import quiet
 
 _EXCHANGES = 60  # of samples, at most: beyond, supports go in circles
 _SHORT = 1e-11  # a margin this much below 1 is too small
 _TIED = 1e-9  # and one this much below may be rounding of the predictor
-_ROUNDING = 16 * float(np.finfo(np.float64).eps)  # of the terms of a margin
+_ROUNDING = 16 * EPS  # of the terms of a margin
 NO_PULL = 1e-12  # pulls ν_n|z_n| this small, relative to the largest, are rounding
 _SHORTEST = 1e-3  # step in the logarithm of the scale below which the search gives up
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tacit.data.arrays import Float, as_floats
+from tacit.data.arrays import Float, as_targets
 from tacit.errors import InputError, NoPotentialError
 from tacit.limits.follow import Follow
 from tacit.limits.interpolation.equations import Samples
@@ -33,14 +33,9 @@ _FITTED = 1e-3  # relative residual at which a flow counts as fitting the data
 def check_network(model: LinearNetwork, X: Float, y: object) -> tuple[Float, Float]:
     """X and y as (N, D) and (N, m); `InputError` names what is wrong."""
     X = model.as_inputs(X)
-    targets = as_floats(y, "y", ndim=(1, 2))
-    targets = targets[:, None] if targets.ndim == 1 else targets
     if X.size == 0:
         raise InputError(f"X must have at least one sample and one feature, got {X.shape}")
-    if targets.shape != (len(X), model.outputs):
-        wanted = "one number" if model.outputs == 1 else f"{model.outputs} numbers"
-        raise InputError(f"y must hold {wanted} for each of the {len(X)} samples of X, got {targets.shape}")
-    return X, targets
+    return X, as_targets(y, len(X), model.outputs)
 
 
 def least_norm(

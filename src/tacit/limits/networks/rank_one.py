@@ -24,6 +24,7 @@ from tacit.errors import NoPotentialError
 from tacit.limits.follow import Follow
 from tacit.limits.networks.wide import distance_bound
 from tacit.models import LinearNetwork, Neuron
+from tacit.numerics.roots import outer_square
 from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import visible
 from tacit.potentials.radial import length
@@ -79,21 +80,15 @@ def drift_bound(model: LinearNetwork, neuron: Neuron, X: Float, y: Float, w: Flo
     e1, e2 = (float(np.linalg.norm(E, 2)) + rounding for E in (E1, E2))
     seen, unseen = float(np.linalg.norm(u1)), float(np.linalg.norm(u2))
     delta = (v - seen) * (v + seen)
-    square = _end_square(delta, p)  # v_n²
+    square = outer_square(delta, p)  # v_n²
     from_least = distance_bound(model.inner, model.outer, X, y) / unit / unit + unseen * math.sqrt(square)
     if delta <= 0:
         return unit * (unit * from_least)
-    top = _end_square(delta + seen * e1, p)  # ‖V(∞)‖² at the most, since λ_min(Λ) ≥ −δ₁ − ‖u₁ᵀE₁‖
+    top = outer_square(delta + seen * e1, p)  # ‖V(∞)‖² at the most, since λ_min(Λ) ≥ −δ₁ − ‖u₁ᵀE₁‖
     z = e1 * (seen * math.sqrt(top) + v * math.sqrt(max(top - delta, 0.0))) / delta
     kappa = delta * z * z + 2 * math.sqrt(top) * seen * e1 * z + e1 * z * e1 * z
     change = (kappa / square + z * z) / math.sqrt(square)
     return unit * (unit * min(unseen * change + e2 * z, from_least))
-
-
-def _end_square(delta: float, p: float) -> float:
-    """s with s² − δs = p²."""
-    root = math.hypot(delta, 2 * p)
-    return (root + delta) / 2 if delta >= 0 else 2 * p * (p / (root - delta))
 
 
 def _same_after_a_change(X: Float, y: Float, w: Float, model: LinearNetwork, follow: Follow) -> bool:

@@ -20,6 +20,7 @@ from scipy.linalg import eigvalsh
 from scipy.optimize import minimize_scalar
 
 from tacit.data.arrays import Float
+from tacit.numerics.roots import outer_square
 from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import visible
 
@@ -74,16 +75,10 @@ def _bound(U2: Float, Z: Float, seen: int, size: float) -> float:
     lost = float(np.linalg.norm(Z - rows @ span.basis.T, 2)) if span.cut else 0.0
     mixed = lost * (2 * float(np.linalg.norm(Z, 2)) + lost)  # how far Λ is from L, at the most
     least = min(float(levels[0]), 0.0) - mixed if span.cut else float(levels[0])
-    largest = _largest_square(least, size)
+    largest = outer_square(-least, size)
     within = _least_bound(narrow.T @ narrow, L, math.hypot(size, math.sqrt(mixed * largest)))
     total = math.sqrt(within) + span.doubt * rest * math.sqrt(largest)
     return min(total, float(np.linalg.norm(U2, 2)) * math.sqrt(largest))
-
-
-def _largest_square(least: float, size: float) -> float:
-    """The largest s with s² + λs ≤ ‖Θ̂‖₂², which ‖V(∞)‖₂² is not above; least: λ."""
-    root = math.hypot(least, 2 * size)
-    return (root - least) / 2 if least < 0 else 2 * size * (size / (root + least or 1.0))
 
 
 def _least_bound(G: Float, L: Float, size: float) -> float:

@@ -21,13 +21,13 @@ import numpy as np
 
 import tacit
 import tacit.limits.networks.imbalance as limits
-from tacit.data.arrays import Float, as_floats
+from tacit.data.arrays import Float, as_targets
 from tacit.limits.networks.imbalance import imbalance_spectrum
+from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import visible
 from tacit.theorems.registry import Assumption
 from tacit.theorems.sharing import shared
 
-EPS = float(np.finfo(np.float64).eps)
 RTOL = 1e-10  # of the flows that are measured
 _SETTLED = 1e-10  # of ‖E(0)‖: the error at which a flow counts as ended
 LOSS = tacit.losses.Square("half-sum")
@@ -76,14 +76,10 @@ class Split:
 def split(model: tacit.LinearNetwork, X: Any, y: Any) -> Split:
     """The network in the coordinates of the data."""
     X = model.as_inputs(X)
-    Y = as_floats(y, "y", ndim=(1, 2))
-    if Y.reshape(len(Y), -1).shape != (len(X), model.outputs):
-        raise tacit.InputError(
-            f"y must hold {model.outputs} outputs for each of the {len(X)} samples of X, got shape {Y.shape}"
-        )
+    Y = as_targets(y, len(X), model.outputs)
     left, sizes, basis = visible(X)
     seen = basis.T @ model.inner
-    return Split(sizes, basis, left.T @ Y.reshape(len(Y), -1), seen, model.inner - basis @ seen, model.outer)
+    return Split(sizes, basis, left.T @ Y, seen, model.inner - basis @ seen, model.outer)
 
 
 def imbalance(model: tacit.LinearNetwork, X: Any) -> Float:
