@@ -21,6 +21,7 @@ from tacit.potentials.arrays import quiet
 _STILL = 1e-10  # the part of a weight's whole movement below which it stands still, given as much time again
 _IDLE = 1e-3  # the gain in accuracy, given as much time again, that counts as none
 _LATER = 1.1  # the factor of the clock after which to look again whether the weights rest
+_LONG = 10.0  # times the clock: how long a flow must be quiet to be at rest
 _UNCHANGED = 1e-9  # of an accuracy
 _FLAT = 1e-6  # of the largest curvature, below which one is rounding
 _IMPLICIT = 600  # unknowns up to which an implicit method can afford its Jacobian, without a formula for it
@@ -218,17 +219,33 @@ class WeightFlow:
             self._rest(theta)
 
     def _stays_quiet(self, state: WeightState, velocity: Float, outputs: Float) -> bool:
-        """Has the gradient been what the tolerance makes of 0, and the loss the same, for long?"""
-        pulled = np.abs(self.problem.loss.pull(outputs, self.problem.y))
+        """Has the gradient been what the tolerance makes of 0, and the loss the same, for long?
+
+        Less long where it is what rounding makes of 0.
+        """
+        speed = float(np.linalg.norm(velocity))
         sizes = {name: np.abs(w) for name, w in self.weights(state).items()}
-        terms = self.parametrization.pull(sizes, np.abs(self.X), pulled)
-        total = np.sqrt(sum(float(np.sum(np.square(term))) for term in terms.values()))
-        accuracy = float(self.problem.loss.accuracy(outputs, self.problem.y))
-        if np.linalg.norm(velocity) > self.rtol * total:
+        pulled = np.abs(self.problem.loss.pull(outputs, self.problem.y))
+        rounded = speed <= EPS * self._rounded_pull(sizes)
+        if not rounded and speed > self.rtol * self._size_of_pull(sizes, pulled):
             self._quiet_since = None
             return False
-        clock, before = self._quiet_since = self._quiet_since or (state.clock, accuracy)
-        return state.clock > 10 * clock and accuracy - before < _UNCHANGED
+        accuracy = float(self.problem.loss.accuracy(outputs, self.problem.y))
+        if self._quiet_since is None or accuracy - self._quiet_since[1] >= _UNCHANGED:
+            self._quiet_since = state.clock, accuracy
+        return state.clock >= (_LATER if rounded else _LONG) * self._quiet_since[0]
+
+    def _rounded_pull(self, sizes: Weights) -> float:
+        """‖Jᵀr‖ as if r were all that its rounding is a part of; 0 where this is not known."""
+        if not self.problem.loss.quadratic:
+            return 0.0
+        terms = np.abs(np.asarray(self.parametrization.outputs(sizes, np.abs(self.X))))
+        return self._size_of_pull(sizes, np.abs(self.problem.loss.pull(terms, -np.abs(self.problem.y))))
+
+    def _size_of_pull(self, sizes: Weights, pulled: Float) -> float:
+        """‖Jᵀr‖ as if none of its terms cancelled."""
+        terms = self.parametrization.pull(sizes, np.abs(self.X), pulled)
+        return float(np.sqrt(sum(float(np.sum(np.square(term))) for term in terms.values())))
 
     def _rest(self, theta: Float) -> None:
         """Every weight rests, and the loss is not zero: at a minimum for good, at a saddle perhaps not."""

@@ -1,0 +1,98 @@
+"""Steps of the stiff integrator, against closed forms of linear flows that span the digits of floats."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.stats import ortho_group
+
+import tacit
+from tacit.flows.steps.stiff import Field, Spectrum
+
+
+def graded_root(spread, size=8, seed=0):
+    """R with singular values from 1 down to 10^−spread, and its left singular vectors."""
+    rng = np.random.default_rng(seed)
+    turn, right = (ortho_group.rvs(n, random_state=rng) for n in (size, size + 5))
+    roots = np.logspace(0, -spread, size)
+    return turn @ (roots[:, None] * right[:size]), turn, roots**2
+
+
+def test_sharp_spectra_keep_the_smallest_eigenvalues():
+    """Their ratio to the largest is 1e-18: singular values have it at 1e-9, with 7 digits; S has lost it."""
+    R, _, values = graded_root(9)
+    sharp, fast = Spectrum.sharp(R), Spectrum.fast(R)
+    np.testing.assert_allclose(np.sort(sharp.values), np.sort(values), rtol=1e-5)
+    assert abs(np.sort(fast.values)[0] / values.min() - 1) > 0.5
+    for spectrum in (sharp, fast):
+        np.testing.assert_allclose((spectrum.turn * spectrum.values) @ spectrum.turn.T, R @ R.T, atol=1e-14)
+
+
+def test_a_spectrum_serves_what_is_much_the_same():
+    R, _, _ = graded_root(3)
+    columns = np.ones(R.shape[1])
+    columns[4] = 1.9
+    assert Spectrum.fast(R).serves(R) and Spectrum.fast(R).serves(R * columns)
+    columns[4] = 2.1
+    assert not Spectrum.fast(R).serves(R * columns) and not Spectrum.fast(R * columns).serves(R)
+
+
+def followed(R, force, spectrum, values):
+    """x' = force − R Rᵀ x from 0, when all has decayed, each step to 1e-10, and the steps."""
+    x, clock, h, last, steps = np.zeros(len(R)), 0.0, None, None, 0
+    until, size = 10 / values.min(), np.full(len(R), 1e-10 * np.linalg.norm(force) / values.min())
+    while clock < until:
+        rate = partial(lambda x, dx: force - (x + dx) @ R @ R.T, x)
+        field = Field(rate, spectrum, size, (1e-15 * until, 1e-15), [partial(Spectrum.sharp, R)])
+        step = field.step(h if h is None else min(h, until - clock), last)
+        x, clock, h, last, steps = x + step.at(step.h), clock + step.h, step.next_h, step, steps + 1
+    return x, clock, steps
+
+
+@pytest.mark.parametrize("spread", [1, 2, 4])
+def test_linear_flows_are_followed_in_few_steps(spread):
+    """x(t) = S⁻¹(1 − e^{−St})·force, along eigenvectors that are known."""
+    R, turn, values = graded_root(spread, seed=spread)
+    force = np.random.default_rng(1).standard_normal(len(R))
+    x, clock, steps = followed(R, force, Spectrum.fast(R), values)
+    exact = turn @ (-np.expm1(-values * clock) / values * (turn.T @ force))
+    rounding = 1e-14 / values.min()  # of a rate, as an error of what it decays to
+    assert np.linalg.norm(x - exact) < (1e-7 + rounding) * np.linalg.norm(exact)
+    assert steps < 500  # explicit ones would be 10 to 1e9 lifetimes of what decays fastest
+
+
+def test_a_wrong_jacobian_is_exchanged_for_a_better_one():
+    """Ten times too small, Newton's method does not settle with it over steps longer than a lifetime."""
+    R, turn, values = graded_root(1, seed=5)
+    force = np.random.default_rng(1).standard_normal(len(R))
+    x, clock, steps = followed(R, force, Spectrum.fast(R / np.sqrt(10)), values)
+    exact = turn @ (-np.expm1(-values * clock) / values * (turn.T @ force))
+    assert np.linalg.norm(x - exact) < 1e-7 * np.linalg.norm(exact)
+    assert steps < 500
+
+
+def spectra(samples, features, noise):
+    """Smooth curves, nearly all alike, as near-infrared spectra are."""
+    rng = np.random.default_rng(0)
+    grid = np.linspace(0, 1, features)
+    bumps = np.exp(-(((grid - rng.uniform(0, 1, (6, 1))) / 0.3) ** 2))
+    X = 3 + rng.uniform(0.5, 1.5, (samples, 6)) @ bumps + noise * rng.standard_normal((samples, features))
+    return X, X @ rng.standard_normal(features) + rng.standard_normal(samples)
+
+
+@pytest.mark.parametrize("noise", [1e-5, 1e-6])
+def test_a_leaky_neuron_on_collinear_data_knows_when_it_rests(noise):
+    """Its gradient falls to the rounding of terms that cancel, where no tolerance is met by waiting."""
+    X, y = spectra(60, 30, noise)
+    found = tacit.flow(tacit.Neuron.from_scale(0.1, 0.5, np.ones(30), slope=0.2), X, y + 20)
+    assert found.converged and "at rest at a minimum" in found.reason
+    assert found.steps < 3000
+
+
+def test_deep_networks_on_collinear_data_end_at_least_squares():
+    X, y = spectra(30, 12, 1e-4)
+    found = tacit.flow(tacit.Diagonal(depth=4, scale=0.1), X, y)
+    assert found.converged and "least squares leaves" in found.reason
+    gradient = X.T @ (y - X @ found.predictor[-1])
+    terms = np.abs(X.T) @ (np.abs(y) + np.abs(X) @ np.abs(found.predictor[-1]))
+    assert (np.abs(gradient) < 1e-9 * terms).all()
