@@ -1,12 +1,27 @@
-"""How many examples the property tests try: the same few each time, or many new ones under `make fuzz`."""
+"""How many examples and draws the tests try: few of them every day, all of them in `make test-all`.
+
+The property tests try the same ones each time, or many new ones under `make fuzz`.
+"""
 
 import os
 
 from hypothesis import settings
 
 _FUZZ = int(os.environ.get("TACIT_FUZZ", "1"))
+_ONE_IN = 3  # examples that `make test` tries, of those of `make test-all`
+_LEAST = 10
+
+every_day = False  # set by conftest.py, before any test is read
 
 
 def examples(count):
     """Try `count` examples, always the same; TACIT_FUZZ=k tries k times as many, other ones in each run."""
+    if every_day and _FUZZ == 1:
+        count = min(count, max(_LEAST, count // _ONE_IN))
     return settings(max_examples=_FUZZ * count, derandomize=_FUZZ == 1, deadline=None)
+
+
+def some(draws, one_in):
+    """All draws, of which `make test` tries each `one_in`-th: they ask the same question of other numbers."""
+    draws = list(draws)
+    return draws[::one_in] if every_day else draws
