@@ -11,7 +11,7 @@ ONE = np.array([[0.9, 0.5, -0.2], [1.5, 0.8, 0.1], [1.2, 0.8, 0.2]])
 
 def directions(Z, scale, accuracies):
     weights = [np.full(3, np.sqrt(scale)), np.full(3, np.sqrt(scale))]
-    run = raw_flow(weights, power_network(2), Z, np.ones(len(Z)), exponential, accuracies, rtol=1e-10)
+    run = raw_flow(weights, power_network(2), Z, np.ones(len(Z)), exponential, accuracies, rtol=1e-8)
     return run.predictor / np.linalg.norm(run.predictor, axis=1, keepdims=True)
 
 

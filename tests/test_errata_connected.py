@@ -20,6 +20,7 @@ from connected_oracles import (
 )
 from flow_oracles import layer_network, raw_flow, square
 from mpmath import mp, mpf
+from properties import some
 
 import tacit
 from tacit.potentials import NeuronPotential, Power
@@ -224,7 +225,8 @@ class TestTheorem4:
     def test_the_sign_of_the_output_weight_is_kept_not_minimized_over(self):
         """The argmin over both signs of a is often on the side that the flow never sees."""
         wrong = 0
-        for seed in range(16):
+        seeds = some(range(16), 3)
+        for seed in seeds:
             X, y, direction = problem(seed, 3, 5)
             sign, slope = 1 if seed % 2 else -1, (0.1, 0.5)[seed // 2 % 2]
             model, a, w = neuron(0.5, 0.2, direction, sign, slope)
@@ -239,7 +241,7 @@ class TestTheorem4:
                 run = neuron_flow(a, w, slope, X, y, accuracy=20.0)
                 assert np.sign(run.output) == sign
                 assert gap(ends[sign], run.predictor) < 2e-3 < 0.1 < gap(ends[-sign], run.predictor)
-        assert wrong >= 4
+        assert wrong >= len(seeds) / 4
 
 
 def neuron_minimum(delta, v, X, targets):

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tacit import potentials as potentials
     from tacit import theorems as theorems
     from tacit import warping as warping
+    from tacit.data.observed import observed as observed
     from tacit.data.status import Status as Status
     from tacit.errors import InconsistentDataError as InconsistentDataError
     from tacit.errors import InputError as InputError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tacit.models import LinearNetwork as LinearNetwork
     from tacit.models import Model as Model
     from tacit.models import Neuron as Neuron
+    from tacit.models import SymmetricFactorization as SymmetricFactorization
     from tacit.models import UntiedDiagonal as UntiedDiagonal
     from tacit.models import model as model
     from tacit.verbs.answer import Limit as Limit
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {  # where each public name is, which is loaded when it is first used
+    "data.observed": ["observed"],
     "data.status": ["Status"],
     "errors": [
         "InconsistentDataError",
@@ -57,7 +60,16 @@ _HOMES = {  # where each public name is, which is loaded when it is first used
         "NotSeparableError",
         "TacitError",
     ],
-    "models": ["Diagonal", "Factorization", "LinearNetwork", "Model", "Neuron", "UntiedDiagonal", "model"],
+    "models": [
+        "Diagonal",
+        "Factorization",
+        "LinearNetwork",
+        "Model",
+        "Neuron",
+        "SymmetricFactorization",
+        "UntiedDiagonal",
+        "model",
+    ],
     "verbs.answer": ["Limit"],
     "verbs.certify": ["Certificate", "certify"],
     "verbs.flow": ["flow"],

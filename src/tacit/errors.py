@@ -14,7 +14,22 @@ class InputError(TacitError, ValueError):
 
 
 class NoPotentialError(TacitError):
-    """No convex function is known whose minimizer is the limit of this flow; the message says why."""
+    """No convex function is known whose minimizer is the limit of this flow; the message says why.
+
+    For measurements of a matrix that do not commute: `commutator` (how far they are from it), `nearest` (the
+    potential that theory has for ones that do) and `distance` (how far from its minimizer the flow of the
+    model ended on the data, relative; NaN if it was not run).
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        nearest: Any = None,
+        commutator: float = float("nan"),
+        distance: float = float("nan"),
+    ):
+        super().__init__(message)
+        self.nearest, self.commutator, self.distance = nearest, commutator, distance
 
 
 class InconsistentDataError(TacitError):

@@ -21,8 +21,15 @@ FRAME = pd.DataFrame(np.random.default_rng(0).standard_normal((5, 4)) * 1e3, col
 FRAME["response"] = [1.0, -2.5, 3e-300, 4e300, 1 / 3]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _what_others_left_is_not_looked_through():
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
-def _every_file_is_closed():
+def _every_file_is_closed(_what_others_left_is_not_looked_through):
     yield
     gc.collect()  # an open file is a ResourceWarning, which fails the test
 

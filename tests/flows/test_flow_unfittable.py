@@ -7,6 +7,7 @@ import overdetermined
 import pytest
 from flow_oracles import power_network, product_network, raw_flow, square
 from oracles import gaussian_problem
+from properties import some
 
 import tacit
 from tacit.flows import record
@@ -18,12 +19,15 @@ CASES = int(os.environ.get("TACIT_OVERDETERMINED", "60"))
 @pytest.mark.parametrize("seeds", [range(i, CASES, 10) for i in range(10)], ids=overdetermined.KINDS)
 def test_random_overdetermined_problems(seeds):
     """By kind; with TACIT_OVERDETERMINED=2000, that many, large ones of slow references among them."""
-    for seed in seeds:
+    judged = 0
+    for seed in some(seeds, 2):
         problem = overdetermined.case(seed)
         if CASES <= 60 and problem.kind == "leaky" and len(problem.X) > 20:
             continue
         verdict = overdetermined.judge(problem)
         assert verdict.good, (seed, verdict)
+        judged += 1
+    assert judged
 
 
 def problem(seed=11, samples=8, features=3):

@@ -21,6 +21,7 @@ KEYS = [entry.key for entry in figures()]
 NONE_IS_AN_ANSWER = {"woodworth2020/fig1c": {"log_scale"}, "woodworth2020/fig3c": {"log_scale"}}
 REGISTERED = {
     *(f"woodworth2020/{name}" for name in ("fig1a", "fig1b", "fig1c", "fig2", "fig3a", "fig3b", "fig3c")),
+    *(f"woodworth2020/{name}" for name in ("fig5", "theorem4", "theorem9", "commuting")),
     *(f"moroshko2020/fig{name}" for name in ("3a", "3b", "3c", "3d", "4a", "4b", "5a", "5b", "6", "7")),
     *(f"moroshko2020/{name}" for name in ("fig8a", "fig8b", "fig8c", "fig9", "open-question")),
     *(f"azulay2021/{name}" for name in ("fig7.1", "fig7.2", "regime-map", "neuron-limits", "warp")),
@@ -41,7 +42,8 @@ def test_these_figures_are_registered():
 
 
 def test_figures_come_in_reading_order():
-    woodworth = ["fig1a", "fig1b", "fig1c", "fig2", "fig3a", "fig3b", "fig3c"]
+    woodworth = ["commuting", "fig1a", "fig1b", "fig1c", "fig2", "fig3a", "fig3b", "fig3c", "fig5"]
+    woodworth += ["theorem4", "theorem9"]
     assert [key for key in KEYS if key.startswith("woodworth2020/")] == [
         f"woodworth2020/{n}" for n in woodworth
     ]
@@ -182,7 +184,9 @@ def test_a_figure_is_made_and_says_so_where_claims_fail(monkeypatch, tmp_path, k
 def test_where_nothing_can_be_measured_claims_fail_and_the_figure_is_made(monkeypatch, tmp_path, key, wrong):
     monkeypatch.setattr(tacit, "limit", wrong)
     assert not reproduce(entry_of(key), out=tmp_path).holds
-    assert (tmp_path / f"{key}.png").exists()
+    assert (tmp_path / f"{key}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    verdicts = [claim["verdict"] for claim in json.loads((tmp_path / f"{key}.json").read_text())["claims"]]
+    assert "fails" in verdicts
 
 
 @pytest.mark.parametrize(
@@ -214,7 +218,7 @@ def test_a_claim_holds_on_its_threshold_and_fails_beyond_and_at_nan(measured, th
     ("selection", "match"),
     [
         ("nope", "no figure or paper 'nope'; the papers are woodworth2020, moroshko2020"),
-        ("woodworth2020/fig9", "did you mean woodworth2020/fig2, woodworth2020/fig"),
+        ("woodworth2020/fig9", "did you mean woodworth2020/fig[25], woodworth2020/fig"),
         ("fig1a", "did you mean woodworth2020/fig1a, .* or .*'tacit reproduce list' shows all"),
         ("", "no figure or paper"),
         ("wood", "no figure or paper"),

@@ -5,16 +5,26 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tacit.potentials import Bregman, DeepHypentropy, Hypentropy, Quadratic, WeightDistance
+from tacit.potentials import (
+    Bregman,
+    DeepHypentropy,
+    Entropy,
+    Hypentropy,
+    Nuclear,
+    Quadratic,
+    Spectral,
+    WeightDistance,
+)
 
 W = np.array([0.0, 1e-3, -2.0, 5e3])
 START = np.array([1.0, 1.0, -2.0, 1e-3])
-POTENTIALS = [
+POTENTIALS = [  # each second of which is for every day
     Hypentropy(-5.0),
     Hypentropy(np.array([-5.0, 0.0, 1.0, 2.0]), 0.5),
     DeepHypentropy(3, -5.0),
     DeepHypentropy(2.5, 0.0, np.array([1.0, 2.0, 0.5, 1.0])),
     WeightDistance(0.0),
+    WeightDistance(-2.0),
     Bregman(Hypentropy(-5.0), START),
     Bregman(DeepHypentropy(4, -2.0), START),
     Quadratic(np.arange(1.0, 5.0)),
@@ -48,3 +58,12 @@ def test_differentiating_the_value_gives_the_gradient_and_again_the_hessian(Q):
         away = jnp.asarray(np.where(W == 0, 0.3, W))
         second = jnp.diag(jax.jacfwd(Q.gradient)(away))
         np.testing.assert_allclose(second, Q.hessian(np.asarray(away)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("Q", [Spectral(Hypentropy(-4.0)), Spectral(Entropy(-4.0), True), Nuclear()])
+def test_matrices(Q):
+    M = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, -0.2], [0.1, -0.2, 0.5]])
+    found = Q.gradient(jnp.asarray(M))
+    assert isinstance(found, jax.Array)
+    np.testing.assert_allclose(found, Q.gradient(M), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(Q.value(jnp.asarray(M)), Q.value(M), rtol=1e-12)

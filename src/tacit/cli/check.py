@@ -164,7 +164,7 @@ def _about_training() -> list[Any]:
 
 
 def _is_about_training(theorem: Any) -> bool:
-    return set(theorem.needs) == {"model", "X", "y"}
+    return set(theorem.needs) == {"model", "X", "y"} and not theorem.matrices
 
 
 def _chosen(only: str | None) -> list[Any]:
@@ -179,7 +179,8 @@ def _chosen(only: str | None) -> list[Any]:
     for other in asked:
         if other.key == only:
             needs = ", ".join(name if name == "model" else f"{name}=…" for name in other.needs)
-            raise InputError(f"{only} is not about training; ask it in Python: check({only!r}, {needs})")
+            about = "about matrices" if other.matrices else "not about training"
+            raise InputError(f"{only} is {about}; ask it in Python: check({only!r}, {needs})")
     known = [each.key for each in _about_training()]
     raise InputError(f"no theorem or paper {only!r}; {meant(only, known)} 'tacit check --list' shows all")
 

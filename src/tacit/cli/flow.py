@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any
 
+from tacit.cli import completion
 from tacit.cli.interrupts import take_time
 from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
@@ -41,10 +42,11 @@ def add(commands: Any) -> Any:
         "  tacit flow cells.csv --target label --loss exp --until 1e4 --json -\n"
         "  tacit flow cells.csv --target label --loss logistic --at 1,10,100 --save flow.nc\n"
         "  tacit flow genes.csv --target response --times 0.01:100:50 --save flow.nc\n"
-        "  tacit flow data.npz --model linear --width 10000 --plot flow.pdf",
+        "  tacit flow data.npz --model linear --width 10000 --plot flow.pdf\n"
+        "  tacit flow matrix.csv --model completion --width 50 --scale 1e-3 --save filled.csv",
     )
     add_data(command)
-    add_model(command, ("diagonal", "untied", "neuron", "linear"))
+    add_model(command, ("diagonal", "untied", "neuron", "linear", "completion"))
     add_units(command, "f(x) = w·x + b, with b at its best at every moment (square loss)")
     _add_instants(command)
     _add_ways(command)
@@ -91,7 +93,12 @@ def _add_ways(command: Any) -> None:
 def _add_outputs(command: Any) -> None:
     """Where to write what."""
     command.add_argument("--json", metavar="FILE", help="write the trajectory as JSON; - for standard output")
-    command.add_argument("--save", metavar="FILE", help="write the trajectory as netCDF (.nc)")
+    command.add_argument(
+        "--save",
+        metavar="FILE",
+        help="write the trajectory as netCDF (.nc); of completion also the matrix, its empty cells filled in "
+        "(.csv, .tsv, .txt)",
+    )
     command.add_argument("--plot", metavar="FILE", help="draw the trajectory (png, pdf, svg)")
     command.add_argument(
         "--clock",
@@ -101,6 +108,8 @@ def _add_outputs(command: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.model == "completion":
+        return completion.run(options, _spare_earlier)
     table = read_data(options, classes=options.loss != "square")
     model = model_of(options, inputs_of(options, table.X))
     if options.save is not None and not options.save.lower().endswith(".nc"):

@@ -17,18 +17,21 @@ _ALSO = {
     "Neuron": "neuron",
     "LinearNetwork": "linear",
     "linear-network": "linear",
+    "Factorization": "completion",
 }
 _HELP = {
     "diagonal": "β = w₊^D − w₋^D",
     "untied": "w = u₊v₊ − u₋v₋",
     "neuron": "f = a·σ(w·x)",
     "linear": "f = V Uᵀx, of one hidden layer",
+    "completion": "DATA is a matrix with empty cells, which U Vᵀ fills in",
 }
 _TAKES = {  # which options belong to which model; the rest would do nothing
     "diagonal": ("depth", "scale", "log_scale"),
     "untied": ("scale", "shape"),
     "neuron": ("scale", "shape", "slope", "sign", "seed"),
     "linear": ("width", "start", "std", "seed"),
+    "completion": ("width", "scale", "seed"),
 }
 _INSTEAD = {  # what to give where an option of another model was given
     ("untied", "depth"): "it has two layers",
@@ -40,6 +43,9 @@ _INSTEAD = {  # what to give where an option of another model was given
     ("linear", "scale"): "give --std, the standard deviation of its weights",
     ("linear", "log_scale"): "give --std, the standard deviation of its weights",
     ("linear", "depth"): "it has two layers",
+    ("completion", "log_scale"): "give --scale",
+    ("completion", "std"): "give --scale, the standard deviation of its weights",
+    ("completion", "depth"): "it has two layers",
 }
 
 
@@ -55,9 +61,12 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
         "that makes one (default: %(default)s)",
     )
     command.add_argument("--depth", type=float, help="depth D of a diagonal model, 2 or more (default: 2)")
+    small = "; deviation of the weights (completion), default 0.001" if "completion" in names else ""
     products = "of the product u·v (untied)" + (" or |a|·‖w‖ (neuron)" if "neuron" in names else "")
     command.add_argument(
-        "--scale", type=float, help=f"size at the start: of the weights (diagonal), {products}; default 1"
+        "--scale",
+        type=float,
+        help=f"size at the start: of the weights (diagonal), {products}; default 1{small}",
     )
     command.add_argument(
         "--log-scale", type=float, help="natural logarithm of the scale, where it leaves the float range"
@@ -70,7 +79,13 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
             "--sign", type=int, choices=(-1, 1), help="of a neuron's output weight (default: 1)"
         )
     if "linear" in names:
-        command.add_argument("--width", type=int, help="of a linear network (default: 100)")
+        command.add_argument(
+            "--width",
+            type=_width,
+            metavar="K",
+            help="of a linear network (default: 100) or a factorization for completion (default: 50; inf for "
+            "the limit of weights of deviation scale/√width)",
+        )
         command.add_argument(
             "--start",
             choices=("gaussian", "balanced", "orthogonal"),
@@ -79,6 +94,14 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
         )
         command.add_argument("--std", type=float, help="of a linear network's start (default: width^-½)")
         command.add_argument("--seed", type=seed_number, help="of random weights or directions (default: 0)")
+
+
+def _width(text: str) -> float:
+    """A whole number, or infinity."""
+    try:
+        return math.inf if text.strip().lower() in ("inf", "infinity", "∞") else int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, or inf, got {text!r}") from None
 
 
 def _name(text: str, names: tuple[str, ...]) -> str:
@@ -92,7 +115,7 @@ def _name(text: str, names: tuple[str, ...]) -> str:
 
 def model_of(options: argparse.Namespace, X: Any) -> Any:
     """The model that the options describe, for these inputs."""
-    _check_options(options)
+    check_options(options)
     if is_guest(options.model):
         return guest_model(options.model, X.shape[1])
     return {"diagonal": _diagonal, "untied": _untied, "neuron": _neuron, "linear": _linear}[options.model](
@@ -100,7 +123,8 @@ def model_of(options: argparse.Namespace, X: Any) -> Any:
     )
 
 
-def _check_options(options: argparse.Namespace) -> None:
+def check_options(options: argparse.Namespace) -> None:
+    """Refuse options that belong to another model."""
     name = options.model
     for option in sorted({option for taken in _TAKES.values() for option in taken}):
         if getattr(options, option, None) is None or option in _TAKES.get(name, ()):

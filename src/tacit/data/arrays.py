@@ -243,6 +243,6 @@ def shortened(text: str, most: int) -> str:
 
 
 def feature_names(X: Any) -> tuple[str, ...] | None:
-    """The names of the features, where X is a table that has some."""
+    """The names of the features, where X is a table that has some; those of `Entries` are places."""
     columns = getattr(X, "columns", None)
-    return None if columns is None else tuple(map(str, columns))
+    return None if columns is None or isinstance(columns, np.ndarray) else tuple(map(str, columns))

@@ -183,13 +183,13 @@ def _wide(text: TextTable, target: int) -> tuple[Any, Any]:
     return X, pd.Series(words, dtype=object)
 
 
-def _frame(text: TextTable, where: str) -> Any:
+def _frame(text: TextTable, where: str, more: dict[str, Any] | None = None) -> Any:
     """By pandas; rows must not have more fields than there are names."""
     import pandas as pd
 
     options: dict[str, Any] = {"sep": r"\s+" if text.separator == _SPACES else text.separator}
     options |= {"skipinitialspace": text.spaced, "decimal": "," if text.decimal_comma else "."}
-    options |= _exact_floats(pd.__version__)
+    options |= _exact_floats(pd.__version__) if more is None else more
     options |= {"header": 0} if text.header else {"header": None, "names": range(len(text.names))}
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -204,6 +204,11 @@ def _frame(text: TextTable, where: str) -> Any:
             ) from warning
     frame.columns = pd.RangeIndex(len(text.names))
     return frame
+
+
+def words_of(text: TextTable, where: str) -> Any:
+    """Every cell as it is written, a frame of words."""
+    return _frame(text, where, {"dtype": str, "keep_default_na": False})
 
 
 def _exact_floats(version: str) -> dict[str, Any]:

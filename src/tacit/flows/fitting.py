@@ -18,6 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from tacit.data.arrays import Float
+from tacit.data.entries import Entries
 from tacit.flows.segments import Problem
 from tacit.losses import Square
 from tacit.numerics.rounding import EPS
@@ -74,6 +75,8 @@ class Fitting:
 
 def fitting(problem: Problem) -> Fitting:
     """The same flow on samples that can be fitted; the problem itself where that is not known beforehand."""
+    if isinstance(problem.X, Entries):  # each of another entry, so that every y can be fitted
+        return Fitting(problem)
     loss, X = problem.loss, problem.X.reshape(len(problem.X), -1)
     if not isinstance(loss, Square) or not problem.model.parametrization.linear or _has_full_row_rank(X):
         return Fitting(problem)

@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.entries import Entries
 from tacit.data.status import Status
 from tacit.flows.fitting import Fitting
 from tacit.flows.goals import Goal
 from tacit.flows.reading import Reader, Seen, gain
-from tacit.flows.segments import Form, Rest, Stall
+from tacit.flows.segments import Form, Problem, Rest, Stall
 
 _POINTS = 200  # at most
 _FILLED, _FEW = 160, 40  # states added within the first segments, of which no more are held
 _LARGE = 300_000  # entries of X from which on they are few
+_HELD = 1 << 23  # numbers, of the weights at all states that are kept
+_INSIDE = 8  # times as many are held to read what is within a segment
 _PATIENCE = 5000  # steps without gain, of which flows that linger at saddles take thousands
 
 _RISE = 1e-3  # of a residual, that its rounding and that of the clock may explain
@@ -64,11 +67,7 @@ def record(
     gauge = form.log_time if goal.timed else level
     state = form.begin()
     last = (state, gauge(state))
-    keeper = (
-        _Overview(last, _filled(fit.problem.X.size))
-        if goal.marks is None
-        else _Targets(last, list(goal.marks))
-    )
+    keeper = _Overview(last, *_room(fit.problem)) if goal.marks is None else _Targets(last, list(goal.marks))
     watch, steps, converged = _Watch(level(state), fit), 0, False
     with meter("gradient flow", 0.0 if goal.timed else last[1], goal.end) as told:
         try:
@@ -191,9 +190,14 @@ class _Targets:
         return self.kept
 
 
-def _filled(size: int) -> int:
-    """How many states are added within segments, each of which may take a system to solve."""
-    return _FILLED if size <= _LARGE else _FEW
+def _room(problem: Problem) -> tuple[int, int]:
+    """How many states are kept, and added within segments, each of which may take a system to solve."""
+    if not isinstance(problem.X, Entries):
+        return _POINTS, _FILLED if problem.X.size <= _LARGE else _FEW
+    weights = sum(np.size(each) for each in problem.model.start().values())
+    return max(_POINTS if weights <= _HELD // _POINTS else _HELD // weights, 20), max(
+        min(_FILLED, _HELD // (_INSIDE * weights)), 4
+    )
 
 
 class _Overview:
@@ -202,8 +206,8 @@ class _Overview:
     Steps of an integrator alone do not tell: on ill-conditioned data most of them creep along at the end.
     """
 
-    def __init__(self, first: Seen, filled: int):
-        self.filled = filled
+    def __init__(self, first: Seen, points: int, filled: int):
+        self.points, self.filled = points, filled
         self.kept = [(first, 0.0)]  # with the number of steps after which each was seen, or a part of them
         self.readers, self.count = [], 0  # type: list[Reader] | None, int
 
@@ -216,7 +220,7 @@ class _Overview:
             self.readers.append(reader)
             if len(self.readers) >= self.filled:
                 self._fill()
-        if len(self.kept) > 2 * _POINTS:
+        if len(self.kept) > 2 * self.points:
             self._thin()
 
     def finish(self, last: Seen, converged: bool) -> list[Seen]:
@@ -247,10 +251,10 @@ class _Overview:
 
     def _thin(self) -> None:
         """Down to 200: one after the other goes the state whose neighbours are nearest to each other."""
-        if len(self.kept) <= _POINTS:
+        if len(self.kept) <= self.points:
             return
         left, place = np.arange(len(self.kept)), self._progress()
-        while len(left) > _POINTS:
+        while len(left) > self.points:
             spare = 1 + int(np.argmin(place[2:] - place[:-2]))
             for each in (left, place):
                 each[spare:-1] = each[spare + 1 :]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tacit.data.arrays import Float
+from tacit.data.entries import Entries
 from tacit.data.status import Status
 from tacit.losses import Loss
 from tacit.models.model import Model
@@ -19,10 +20,15 @@ class Problem:
     """What a flow is the flow of, and how accurately it is wanted."""
 
     model: Model
-    X: Float
+    X: Any
     y: Float
     loss: Loss
     rtol: float
+
+    @property
+    def features(self) -> int | None:
+        """How many there are, for models that leave it open; those of entries of a matrix do not."""
+        return None if isinstance(self.X, Entries) else int(self.X.shape[1])
 
 
 class Stall(Exception):  # noqa: N818 (not an error: the flow says how it ends)
@@ -71,7 +77,7 @@ class Segment:
 class Observation:
     """What is seen of a state: predictor, outputs, weights, and the samples' shares of the pull if known."""
 
-    predictor: Float
+    predictor: Float | Callable[[], Float]  # a function of those that are too large to keep
     outputs: Float
     weights: Weights
     shares: Float | None = None

@@ -3,7 +3,7 @@
 from tacit.models.diagonal import Diagonal, UntiedDiagonal
 from tacit.models.function import FunctionModel, model
 from tacit.models.linear import LinearNetwork
-from tacit.models.matrix import Factorization
+from tacit.models.matrix import Factorization, SymmetricFactorization
 from tacit.models.model import MirrorForm, Model
 from tacit.models.parametrizations import Parametrization
 from tacit.models.relu import Neuron
@@ -17,6 +17,7 @@ __all__ = [
     "Model",
     "Neuron",
     "Parametrization",
+    "SymmetricFactorization",
     "UntiedDiagonal",
     "model",
 ]

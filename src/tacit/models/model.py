@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.arrays import Float, as_floats
+from tacit.data.entries import Entries
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.parametrizations import Weights
 from tacit.potentials import Potential
@@ -102,6 +103,11 @@ class Model:
         """The same at a predictor scale e^shift times as large, or what its flow then minimizes, if known."""
         return self.potential(d).rescaled(shift, d)
 
+    def lifted(self) -> Float:
+        """M̄ = [U; V][U; V]ᵀ at initialization (W Wᵀ of a symmetric model), of models of matrices."""
+        self.potential()  # which says why there is none
+        raise TypeError(f"{type(self).__name__} must implement lifted()")
+
     def layers(self) -> tuple[Float, Float] | None:
         """U and V of the predictor UVᵀ, where the model has a hidden layer that sees all features."""
         return None
@@ -110,8 +116,12 @@ class Model:
         """The single neuron that the model is, if it is one."""
         return None
 
-    def as_inputs(self, X: Any) -> Float:
+    def as_inputs(self, X: Any) -> Any:
         """X as floats of the shape that the model takes; `InputError` otherwise."""
+        if isinstance(X, Entries):
+            raise InputError(
+                f"entries of a matrix are data for a Factorization, not for {type(self).__name__}"
+            )
         X = as_floats(X, "X", ndim=(2,))
         self.start(X.shape[1])
         return X
@@ -131,7 +141,8 @@ class Model:
     def tangent_kernel(self, X: Any) -> Float:
         """K(x, x') = ⟨∇f(x), ∇f(x')⟩ at initialization."""
         X = self.as_inputs(X)
-        return np.asarray(self.parametrization.kernel(self.start(X.shape[1]), X))
+        d = None if isinstance(X, Entries) else X.shape[1]
+        return np.asarray(self.parametrization.kernel(self.start(d), X))
 
 
 def neuron_of(model: object) -> Neuron | None:
@@ -147,6 +158,11 @@ def is_connected(model: object) -> bool:
 def is_network(model: object) -> bool:
     """Is it such a model, and not written as a neuron?"""
     return is_connected(model) and neuron_of(model) is not model
+
+
+def takes_matrices(model: object) -> bool:
+    """Is it a model or a potential of matrices, for measurements (N, d₁, d₂)?"""
+    return isinstance(model, Model | Potential) and model.input_ndim == 3
 
 
 def check_intercept(model: Any, intercept: bool) -> None:

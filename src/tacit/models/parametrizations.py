@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.models.reduction import Reduction, Weights, reduced_factors, reduced_layers, reduced_neuron
+from tacit.models.reduction import Reduction, Weights, reduced_layers, reduced_neuron
 from tacit.potentials.arrays import array_namespace
 
 Invariants = dict[str, tuple[Float, Float]]
@@ -244,7 +244,7 @@ class Perceptron(Parametrization):
         return {"δ = a² − ‖w‖²": (np.asarray(square - norm), np.asarray(square + norm))}
 
 
-class _Factored(Parametrization):
+class Factored(Parametrization):
     """Two layers whose product U Vᵀ is the predictor."""
 
     homogeneous = written_out = True
@@ -275,7 +275,7 @@ class _Factored(Parametrization):
 
 
 @dataclass(frozen=True)
-class Layers(_Factored):
+class Layers(Factored):
     """f(x) = V Uᵀ x, one number for each row of V; a single output is a plain vector over the samples."""
 
     def outputs(self, weights: Weights, X: Any) -> Any:
@@ -296,28 +296,3 @@ class Layers(_Factored):
         """J Jᵀ: (N, N) for one output; for m, (N·m, N·m) with the outputs of a sample side by side."""
         XU, V = X @ weights["U"], weights["V"]
         return np.kron(XU @ XU.T, np.eye(len(V))) + np.kron(X @ X.T, V @ V.T)
-
-
-@dataclass(frozen=True)
-class Factors(_Factored):
-    """f(X) = ⟨U Vᵀ, X⟩ for matrices X (Woodworth et al. 2020, Section 6)."""
-
-    def outputs(self, weights: Weights, X: Any) -> Any:
-        """⟨U Vᵀ, Xₙ⟩ for every n."""
-        product = self.predictor(weights)
-        return X.reshape(X.shape[0], -1) @ product.reshape(-1)
-
-    def reduced(self, weights: Weights, X: Float) -> Reduction:
-        """No wider than the predictor."""
-        small, restore = reduced_factors(weights)
-        return Reduction(small, X, self.predictor, restore)
-
-    def force(self, X: Float, r: Float) -> Float:
-        """Σ rₙ Xₙ."""
-        return np.tensordot(r, X, 1)
-
-    def kernel(self, weights: Weights, X: Float) -> Float:
-        """⟨XₙV, X'V⟩ + ⟨XₙᵀU, X'ᵀU⟩."""
-        left = (X @ weights["V"]).reshape(len(X), -1)
-        right = (X.transpose(0, 2, 1) @ weights["U"]).reshape(len(X), -1)
-        return left @ left.T + right @ right.T

@@ -48,18 +48,31 @@ class Widened:
         return {**weights, self.inner: inner + self.outside, self.outer: outer}
 
 
+@dataclass(frozen=True, eq=False)
+class Rotated:
+    """The way back to all the weights of one layer, W Qᵀ."""
+
+    Q: Float
+
+    def __call__(self, weights: Weights) -> Weights:
+        """All the weights, from those of the small model."""
+        return {**weights, "W": weights["W"] @ self.Q.T}
+
+
 @dataclass(frozen=True)
 class Reduction:
     """Weights and inputs of a smaller network that computes the same outputs, and the way back.
 
-    two_layers: the names of U and v where the predictor is Uv, which has an integrator of its own.
+    two_layers: the names of U and v where the predictor is Uv, which has an integrator of its own. lift: the
+    measurements of the lifted matrix of a factorization, which has one, too.
     """
 
     weights: Weights
-    X: Float
+    X: Any
     predictor: Callable[[Weights], Float]
     restore: Callable[[Weights], Weights] = same
     two_layers: tuple[str, str] | None = None
+    lift: Any = None
 
 
 def reduced_layers(weights: Weights, X: Float) -> Reduction:
@@ -83,6 +96,12 @@ def reduced_factors(weights: Weights) -> tuple[Weights, Widened]:
     rows = len(weights["U"])
     narrow, Q = _narrow(np.vstack([weights["U"], weights["V"]]))
     return {"U": narrow[:rows].copy(), "V": narrow[rows:].copy()}, Widened("U", "V", Q=Q)
+
+
+def reduced_square(weights: Weights) -> tuple[Weights, Callable[[Weights], Weights]]:
+    """Of ⟨WWᵀ, X⟩: no wider than its rows."""
+    narrow, Q = _narrow(weights["W"])
+    return {"W": narrow.copy()}, same if Q is None else Rotated(Q)
 
 
 def reduced_neuron(weights: Weights, X: Float) -> Reduction:

@@ -27,6 +27,7 @@ class Potential:
     """
 
     family: str = "smooth"
+    input_ndim: int = 2  # axes of X: samples and features, or samples and the two of a matrix
     aim_is_box: bool = True  # is ∂Q(w) one, at every w?
 
     def value(self, w: Array) -> Array:

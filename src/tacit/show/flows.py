@@ -53,7 +53,7 @@ def flow_picture(
 def _portrait(
     trajectory: Trajectory, end: Float | None, clock: str | None, names: Sequence[str] | None
 ) -> FlowPortrait:
-    flat = trajectory.predictor.reshape(len(trajectory.accuracy), -1)
+    flat, labels = _paths(trajectory, names)
     times, label = _clock(trajectory, clock)
     separating = trajectory.loss_function.separating
     sizes = np.linalg.norm(flat, axis=1, keepdims=True)
@@ -63,14 +63,26 @@ def _portrait(
     residuals = np.abs(trajectory.y - trajectory.outputs).reshape(len(flat), -1) / target
     return FlowPortrait(
         trajectory,
-        _names(trajectory.predictor) if names is None else [_plain(name) for name in names],
+        labels,
         times,
         label,
         flat / unit if separating else flat,
-        end,
+        None if end is None else end.ravel(),
         samples / unit if separating else residuals,
         _turning(trajectory),
     )
+
+
+def _paths(trajectory: Trajectory, names: Sequence[str] | None) -> tuple[Float, Sequence[str]]:
+    """The coordinates of the predictor at every instant, with their labels; of huge ones some."""
+    predictor, instants = trajectory.predictor, len(trajectory.accuracy)
+    if isinstance(predictor, np.ndarray):
+        labels = _names(predictor.shape) if names is None else [_plain(name) for name in names]
+        return predictor.reshape(instants, -1), labels
+    which = np.sort(np.argsort(-np.abs(predictor[-1]).ravel())[:_FAINT])
+    _, _, columns = predictor.shape
+    labels = [f"$W_{{{i // columns + 1},{i % columns + 1}}}$" for i in which]
+    return np.array([each.ravel()[which] for each in predictor]), labels
 
 
 def _clock(trajectory: Trajectory, clock: str | None) -> tuple[Float, str]:
@@ -90,16 +102,17 @@ def _time(trajectory: Trajectory) -> tuple[Float, str]:
     return trajectory.log_time, r"logarithm of time, $\log t$"
 
 
-def _names(predictor: Float) -> list[str]:
-    if predictor.ndim == 2:
-        return [f"$w_{{{i + 1}}}$" for i in range(predictor.shape[1])]
-    _, rows, columns = predictor.shape
+def _names(shape: tuple[int, ...]) -> list[str]:
+    if len(shape) == 2:
+        return [f"$w_{{{i + 1}}}$" for i in range(shape[1])]
+    _, rows, columns = shape
     return [f"$W_{{{i + 1},{j + 1}}}$" for i in range(rows) for j in range(columns)]
 
 
 def _turning(trajectory: Trajectory) -> Float | None:
     work = len(trajectory.accuracy) * trajectory.X.size * len(trajectory.X)
-    return None if trajectory.linearized or work > _KERNEL_WORK else trajectory.kernel_distance
+    small = trajectory.kernel_is_small
+    return None if trajectory.linearized or not small or work > _KERNEL_WORK else trajectory.kernel_distance
 
 
 def _draw(portrait: FlowPortrait, axes: Any) -> None:

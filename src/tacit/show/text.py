@@ -8,38 +8,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.arrays import Float, beyond_squares, shortened
-from tacit.data.numbers import shown
+from tacit.data.entries import Entries
 from tacit.models.model import neuron_of
 
 if TYPE_CHECKING:
     from tacit.data.units import Units
     from tacit.verbs.answer import Limit
-    from tacit.verbs.margin_path import MarginPath
     from tacit.verbs.max_margin import Margin
-    from tacit.verbs.sweeping_path import SweepingPath
     from tacit.verbs.trajectory import Trajectory
 
 _NAMED = 6  # features in a summary
 
-_CHEAP = 100_000  # entries of X up to which more is computed for a summary than the answer
+_DECOMPOSED = 2000  # rows or columns up to which the singular values of a matrix are told
+CHEAP = 100_000  # entries of X up to which more is computed for a summary than the answer
 
 
 def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
     """Data, model, limit, regime and certificate, a line each."""
-    samples, features = result.X.shape
+    shape = " × ".join(f"{size:,}" for size in result.X.shape[1:])
     w = result.predictor
     lines = {
-        "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}, rank {result.rank:,}",
-        **_units(result),
+        "data": f"{count(len(result.X), 'sample')} × {shape} feature{'s' if shape != '1' else ''}, "
+        f"rank {result.rank:,}",
+        **units(result),
         "model": result.model.describe(),
-        "limit": f"{_norms(w)}   {carriers(w.ravel())}",
-        **_intercept(result, result.intercept),
+        "limit": _spectrum(w) if result.X.ndim == 3 else f"{norms(w)}   {carriers(w.ravel())}",
+        **intercept(result, result.intercept),
         "features": top_features(w, names, result.units),
         "regime": result.regime.summary(),
         "certificate": (
             f"stationarity {result.stationarity:.0e}   feasibility {result.feasibility:.0e}   "
             f"error {result.error:.0e}   "
-            f"{_count(result.iterations, 'step')}, {1000 * result.seconds:.0f} ms"
+            f"{count(result.iterations, 'step')}, {1000 * result.seconds:.0f} ms"
         ),
     }
     neuron = neuron_of(result.model)
@@ -54,32 +54,64 @@ def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
     if not result.converged:
         reason = beyond_squares(result.X, result.y) or result.reason
         lines["NOT CONVERGED"] = f"this predictor is not vouched for: {reason}"
-    return _aligned(lines)
+    return aligned(lines)
 
 
 def flow_report(result: Trajectory, names: Sequence[str] | None = None) -> str:
     """Data, model, loss, way and end of a flow, a line each."""
-    shape = " × ".join(f"{size:,}" for size in result.X.shape[1:])
     kind = "linearized at the start, " if result.linearized else ""
     w = result.predictor[-1]
     first, last = result.accuracy[0], result.accuracy[-1]
     lines = {
-        "data": f"{_count(len(result.X), 'sample')} × {shape} feature{'s' if shape != '1' else ''}",
-        **_units(result),
+        "data": _data(result.X),
+        **units(result),
         "model": f"{kind}{result.model.describe()}",
         "loss": f"{result.loss_function.name}, accuracy {first + 0.0:.4g} → {last:.6g} "
-        f"(loss {_exponential(-last)})",
-        "time": f"{_exponential(result.log_time[-1])}, recorded at {_count(len(result.accuracy), 'instant')}",
-        "predictor": f"{_norms(w)}   {carriers(w.ravel())}",
-        **_intercept(result, result.intercept[-1]),
-        "features": top_features(w, names, result.units),
+        f"(loss {exponential(-last)})",
+        "time": f"{exponential(result.log_time[-1])}, recorded at {count(len(result.accuracy), 'instant')}",
+        **_predictor(result, w, names),
         "fit": _fit(result),
-        "kernel": f"the tangent kernel has turned by {result.final_kernel_distance:.3g} (1 − cos)",
+        **_turned(result),
         "conserved": _conserved(result),
-        "computed": f"{result.method}, {_count(result.steps, 'step')}, {1000 * result.seconds:.0f} ms",
+        "computed": f"{result.method}, {count(result.steps, 'step')}, {1000 * result.seconds:.0f} ms",
         "ended" if result.converged else "NOT CONVERGED": result.reason,
     }
-    return _aligned(lines)
+    return aligned(lines)
+
+
+def _data(X: Any) -> str:
+    """How much data there are."""
+    if isinstance(X, Entries):
+        part = 100 * len(X) / (X.shape[0] * X.shape[1])
+        return f"{len(X):,} entries of a {X.shape[0]:,} × {X.shape[1]:,} matrix ({part:.3g}%)"
+    shape = " × ".join(f"{size:,}" for size in X.shape[1:])
+    return f"{count(len(X), 'sample')} × {shape} feature{'s' if shape != '1' else ''}"
+
+
+def _predictor(result: Trajectory, w: Float, names: Sequence[str] | None) -> dict[str, str]:
+    """Norms and the largest features; of a matrix that is completed, its singular values."""
+    if not isinstance(result.X, Entries):
+        return {
+            "predictor": f"{norms(w)}   {carriers(w.ravel())}",
+            **intercept(result, result.intercept[-1]),
+            "features": top_features(w, names, result.units),
+        }
+    if max(w.shape) > _DECOMPOSED:
+        return {"predictor": f"Frobenius norm {np.linalg.norm(w):.4g}"}
+    sizes = np.asarray(np.linalg.svd(w, compute_uv=False), dtype=float)
+    shown = ", ".join(f"{size:.4g}" for size in sizes[:_NAMED]) + (", …" if len(sizes) > _NAMED else "")
+    carry = f"99% of the nuclear norm in {count(_carrying(sizes), 'singular value')}"
+    return {
+        "predictor": f"nuclear norm {sizes.sum():.4g}   Frobenius norm {np.linalg.norm(sizes):.4g}   {carry}",
+        "spectrum": shown,
+    }
+
+
+def _turned(result: Trajectory) -> dict[str, str]:
+    """How far the tangent kernel has turned, where that can be afforded."""
+    if not result.kernel_is_small:
+        return {}
+    return {"kernel": f"the tangent kernel has turned by {result.final_kernel_distance:.3g} (1 − cos)"}
 
 
 def margin_report(result: Margin, names: Sequence[str] | None = None) -> str:
@@ -87,13 +119,13 @@ def margin_report(result: Margin, names: Sequence[str] | None = None) -> str:
     samples, features = result.X.shape
     w = result.predictor
     lines = {
-        "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}",
-        **_units(result),
+        "data": f"{count(samples, 'sample')} × {count(features, 'feature')}",
+        **units(result),
         "norm": f"{result.norm}, {result.value:.6g} at margin 1",
-        "predictor": f"{_norms(w)}   {carriers(w)}",
-        **_intercept(result, result.intercept),
+        "predictor": f"{norms(w)}   {carriers(w)}",
+        **intercept(result, result.intercept),
         "features": top_features(w, names, result.units),
-        "support": f"{_count(len(result.support), 'sample')} of {samples:,}",
+        "support": f"{count(len(result.support), 'sample')} of {samples:,}",
         "solutions": _solutions(result),
         "certificate": f"KKT residual {result.kkt:.0e}   error {result.error:.0e}   "
         f"{1000 * result.seconds:.0f} ms",
@@ -102,17 +134,17 @@ def margin_report(result: Margin, names: Sequence[str] | None = None) -> str:
         lines["NOT CONVERGED"] = (
             "this predictor is not vouched for: its KKT residual is above 1e-9, or its error above 1e-7"
         )
-    return _aligned(lines)
+    return aligned(lines)
 
 
-def _units(result: Any) -> dict[str, str]:
+def units(result: Any) -> dict[str, str]:
     """What was done to the features before they were taken, if anything."""
     if result.units is None or result.units.plain:
         return {}
     return {"units": f"{result.units.describe()}; what follows is for them as they came"}
 
 
-def _intercept(result: Any, b: Any) -> dict[str, str]:
+def intercept(result: Any, b: Any) -> dict[str, str]:
     """b of f(x) = w·x + b, where there is one; of several, the first few."""
     if result.units is None or not result.units.intercept:
         return {}
@@ -126,100 +158,14 @@ def _solutions(result: Margin) -> str:
         minima = int(result.minimum.sum())
         if result.complete:
             return (
-                f"the best of all {_count(len(result.stationary), 'stationary point')}, {minima} local minima"
+                f"the best of all {count(len(result.stationary), 'stationary point')}, {minima} local minima"
             )
         return (
             f"the best local minimum of {minima} found; there may be better ones (the problem is not convex)"
         )
     if result.face is not None:
-        return f"not unique: a face with {_count(len(result.face), 'vertex').replace('vertexs', 'vertices')}"
+        return f"not unique: a face with {count(len(result.face), 'vertex').replace('vertexs', 'vertices')}"
     return {True: "unique", False: "not unique", None: "uniqueness not known"}[result.unique]
-
-
-def path_report(result: MarginPath, scale: float = 1.0, names: Sequence[str] | None = None) -> str:
-    """Data, path, ends and support of maximum margins, a line each.
-
-    scale: μ = scale/accuracy, to tell the accuracies at which a flow is near the ends.
-    """
-    samples, features = result.X.shape
-    first, last = int(result.mu.argmax()), int(result.mu.argmin())
-    lines = {
-        "data": f"{_count(samples, 'sample')} × {_count(features, 'feature')}",
-        **_units(result),
-        "path": f"depth {shown(result.depth)}, {_count(len(result.mu), 'value')} of μ, "
-        f"{result.mu[first]:.4g} to {result.mu[last]:.4g}",
-        "from": _held(result, first),
-        "to": _held(result, last),
-        **_intercept(result, result.intercept[[first, last]]),
-        "features": f"{top_features(result.predictors[last], names, result.units)} "
-        f"at μ = {result.mu[last]:.4g}",
-        "kernel end": _near_kernel(result, scale),
-        "rich end": _near_rich(result, scale),
-        **_support_changes(result),
-        "computed": f"KKT residuals up to {result.kkt.max():.0e}, errors up to {result.error.max():.0e}, "
-        f"{1000 * result.seconds:.0f} ms",
-    }
-    if not result.converged.all():
-        where = ", ".join(f"{mu:.3g}" for mu in result.mu[~result.converged][:6])
-        lines["NOT CONVERGED"] = f"at μ = {where}: these predictors are not vouched for"
-    return _aligned(lines)
-
-
-def _support_changes(result: MarginPath) -> dict[str, str]:
-    """Where the support changes, if that is cheap; else how it does from point to point."""
-    if result.X.size <= _CHEAP:
-        return {"kinks": _changes(result.kinks) or "none"}
-    steps = np.diff(result.support[np.argsort(-result.mu)].astype(int), axis=0)
-    enters, leaves = int((steps > 0).sum()), int((steps < 0).sum())
-    ever = _count(int(result.support.any(axis=0).sum()), "sample")
-    return {"support": f"{ever} in all; {enters} enter and {leaves} leave on the way (--plot shows where)"}
-
-
-def _changes(events: Sequence[Any]) -> str:
-    """How many samples enter or leave the support, and the first of them."""
-    shown = [f"{e.sample} {'enters' if e.enters else 'leaves'} at {e.mu:.4g}" for e in events[:6]]
-    more = ", …" if len(events) > 6 else ""
-    return f"{len(events)}, counting samples from 0: {', '.join(shown)}{more}" if shown else ""
-
-
-def _held(result: MarginPath, i: int) -> str:
-    w = result.predictors[i]
-    return f"μ = {result.mu[i]:.4g}: {_norms(w)}   {_count(int(result.support[i].sum()), 'support vector')}"
-
-
-def _near_kernel(result: MarginPath, scale: float) -> str:
-    until, excess = result.near()[0], result.excess[0]
-    norm = "‖w‖₂" if np.ptp(result.geometry.log_scale) == 0 else "the kernel's norm"
-    if until is not None:
-        return f"{norm} within 5% of the least down to μ = {until:.3g}: {_accuracy(scale, until)}"
-    return f"{norm} within 5% of the least all along" if excess.max() <= 0.05 else "beyond the path"
-
-
-def _near_rich(result: MarginPath, scale: float) -> str:
-    since, excess = result.near()[1], result.excess[1]
-    norm = "‖w‖₁" if np.ptp(result.geometry.weight) == 0 else "the weighted ‖w‖₁"
-    if since is not None:
-        return f"{norm} within 5% of the least from μ = {since:.3g} on: {_accuracy(scale, since)}"
-    return f"{norm} within 5% of the least all along" if excess.max() <= 0.05 else "beyond the path"
-
-
-def _accuracy(scale: float, mu: float) -> str:
-    accuracy = scale / mu
-    return f"accuracy {accuracy:.4g}, loss {_exponential(-accuracy)}, at predictor scale {scale:.3g}"
-
-
-def sweeping_report(result: SweepingPath) -> str:
-    """The infinite-scale flow and its events."""
-    leaves = next((e for e in result.events if not e.enters), None)
-    known = result.converged.all()
-    equal = "equals the path all along" if known else f"equals the path down to μ = {result.down_to:.4g}"
-    after = equal if leaves is None else f"leaves the path at μ = {leaves.mu:.4g}"
-    lines = {"flow α→∞": f"{after}; events: {_changes(result.events) or 'none'}"}
-    if not known:
-        lines["NOT CONVERGED"] = (
-            f"below μ = {result.down_to:.4g}: who pushes from there on could not be found"
-        )
-    return _aligned(lines, len("kernel end"))
 
 
 def _fit(result: Trajectory) -> str:
@@ -230,7 +176,7 @@ def _fit(result: Trajectory) -> str:
         named = ", ".join(map(str, support[:6])) + (", …" if len(support) > 6 else "")
         return (
             f"smallest margin {margins.min():.4g}, {margins.min() / size:.4g}·‖w‖₂; 99% of the pull from "
-            f"{_count(len(support), 'sample')} ({named})"
+            f"{count(len(support), 'sample')} ({named})"
         )
     residual = np.linalg.norm(result.outputs[-1] - result.y) / (np.linalg.norm(result.y) or 1.0)
     least = (
@@ -250,7 +196,7 @@ def _conserved(result: Trajectory) -> str:
     return f"to {result.drift:.0e} or better ({worst})"
 
 
-def _exponential(log: float) -> str:
+def exponential(log: float) -> str:
     """e^log as a number, or as a power of ten where it is out of range."""
     if log == -np.inf:
         return "0"
@@ -260,16 +206,16 @@ def _exponential(log: float) -> str:
     return f"10^{power:.6g}" if abs(power) < 1e5 else f"10^({power:.4g})"
 
 
-def _aligned(lines: dict[str, str], least: int = 0) -> str:
+def aligned(lines: dict[str, str], least: int = 0) -> str:
     width = max(least, *map(len, lines))
     return "\n".join(f"  {name:<{width}}  {text}" for name, text in lines.items())
 
 
-def _count(number: int, what: str) -> str:
+def count(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-def _norms(w: Float) -> str:
+def norms(w: Float) -> str:
     """‖w‖₁ and ‖w‖₂, also where their squares leave the range of floats."""
     unit = float(np.abs(w).max(initial=0.0)) or 1.0
     sums = (unit * float(norm) for norm in (np.abs(w / unit).sum(), np.linalg.norm(w / unit)))
@@ -296,6 +242,13 @@ def top_features(w: Float, names: Sequence[str] | None = None, units: Units | No
 
     texts = [f"{name(int(i))} {w.ravel()[i]:.3g}" for i in order[:count]]
     return ", ".join(texts) + (", …" if count < _carrying(sizes) else "")
+
+
+def _spectrum(M: Float) -> str:
+    """‖M‖_* and ‖M‖_F, and how many singular values carry most of the first."""
+    sigma = np.asarray(np.linalg.svd(M, compute_uv=False), dtype=float)
+    carrying = f"{_carrying(sigma):,} of {len(sigma):,} singular values carry 99% of it" if sigma[0] else ""
+    return f"‖M‖_* {sigma.sum():.4g}   ‖M‖_F {np.linalg.norm(sigma):.4g}   {carrying}".rstrip()
 
 
 def _carrying(sizes: Float) -> int:

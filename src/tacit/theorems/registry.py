@@ -83,13 +83,15 @@ class Theorem:
 
     function: yields its Assumptions and Bounds. needs: the arguments it must be given ("model", "X", "y" for
     a statement about training; others for one about the potential alone). options: those with defaults.
-    flows: how many it follows at the most, which is what takes long.
+    flows: how many it follows at the most, which is what takes long. matrices: X is a stack of them, which no
+    table is.
     """
 
     key: str
     statement: str
     function: Callable[..., Parts]
     flows: int = 1
+    matrices: bool = False
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -123,14 +125,16 @@ class Theorem:
 _THEOREMS = Catalogue[Theorem]("theorem", "tacit.theorems", "THEOREMS")
 
 
-def theorem(key: str, statement: str, *, flows: int = 1) -> Callable[[_Parted], _Parted]:
+def theorem(
+    key: str, statement: str, *, flows: int = 1, matrices: bool = False
+) -> Callable[[_Parted], _Parted]:
     """Register a generator function that yields the Assumptions and Bounds of one statement.
 
-    flows: how many it follows, which is what takes long.
+    flows: how many it follows, which is what takes long. matrices: is it about measurements of matrices?
     """
 
     def register(function: _Parted) -> _Parted:
-        _THEOREMS.register(key, Theorem(key, statement, function, flows), function.__module__)
+        _THEOREMS.register(key, Theorem(key, statement, function, flows, matrices), function.__module__)
         return function
 
     return register

@@ -107,6 +107,9 @@ class Limit(Result):
 
     def _doubt(self) -> str:
         w = self.predictor.ravel()
+        if self.X.ndim == 3:
+            flat = self.X.reshape(len(self.X), -1)
+            return doubt_in_words(flat, self.y, np.ones_like(w), w, self.error)
         potential = potential_of(self.model, len(w))
         W = family_of(potential).looseness(potential, w)
         return doubt_in_words(self.X, self.y.reshape(len(self.X), -1)[:, 0], W, w, self.error)
@@ -122,6 +125,8 @@ class Limit(Result):
         from tacit.show.limits import limit_picture
         from tacit.verbs.journey import journey
 
+        if self.X.ndim == 3:
+            names = names or [f"{i}, {j}" for i, j in np.ndindex(self.predictor.shape)]
         names = numbered(names or self.features, len(self.predictor))
         return limit_picture(self.predictor, names, journey(self))
 

@@ -17,6 +17,7 @@ from tacit.flows.record import Recording
 from tacit.flows.segments import Form, Observation, Problem
 from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
+from tacit.verbs.predictors import predictors
 from tacit.verbs.trajectory import SeenWeights, Trajectory
 
 
@@ -36,7 +37,7 @@ def assemble(
     shares = None if seen[0].shares is None else np.array([each.shares for each in seen])
     return Trajectory(
         accuracy=_accuracies(recording, goal, form, fit),
-        predictor=np.array([each.predictor for each in seen]),
+        predictor=predictors(seen),
         outputs=np.array([fit.outputs(each.outputs) for each in seen]),
         drifts={} if linearized else _drifts(form.parametrization, start, seen),
         converged=recording.converged,

@@ -12,7 +12,7 @@ from tacit.data.arrays import Float, as_floats, as_labels, check_problem, check_
 from tacit.data.status import Status
 from tacit.errors import InconsistentDataError, InputError
 from tacit.limits.families import nearness
-from tacit.limits.interpolation.equations import ANY, prepare
+from tacit.limits.interpolation.equations import ANY, Samples, prepare
 from tacit.limits.interpolation.geometry import potential_of
 from tacit.limits.kkt import (
     best_multipliers,
@@ -20,11 +20,13 @@ from tacit.limits.kkt import (
     stationarity,
     stationarity_at,
 )
+from tacit.limits.matrices.families import matrix_family
 from tacit.limits.networks.neuron import as_it_ends, neuron_targets
-from tacit.models.model import Model, check_model, is_network, neuron_of
+from tacit.models.model import check_model, is_network, neuron_of, takes_matrices
 from tacit.numerics.nonnegative import nonnegative_least_squares
 from tacit.numerics.pairs import Pair
 from tacit.verbs.flow import flow
+from tacit.verbs.limit_matrix import MatrixProblem, potential_of_start
 from tacit.verbs.results import Labelled, Result
 
 if TYPE_CHECKING:
@@ -108,12 +110,15 @@ def certify(
     potential: a potential, or a model that has one. predictor: (d,); for a linear network also (d, 1), as
     its limit has it. For a leaky neuron the equations are Xw = σ⁻¹(y), or −σ⁻¹(−y) where a < 0 (Azulay et al.
     2021, Theorem 4), with the sign of a at the end; if that is not the sign at the start, Q is the divergence
-    from −w̃(0). The multipliers are found here, by least squares or linear programming; the predictor
-    is all that is taken on trust.
+    from −w̃(0). For matrices the conditions are ∇Q(M) = Σ ν_n X_n and ⟨X_n, M⟩ = y_n; a factorization has them
+    where its measurements commute and it starts at a multiple of the identity. The multipliers are found
+    here, by least squares, linear programming or (nuclear norm) a solution; the predictor is all that is
+    taken on trust.
     """
     check_model("certify(model, X, y, predictor)", potential, X, y)
-    if isinstance(potential, Model) and potential.input_ndim != 2:
-        potential.potential()  # which says why there is none
+    if takes_matrices(potential):
+        check_tolerance(tol)
+        return _certify_matrix(potential, X, y, predictor, problem, tol)
     X, y = check_problem(X, as_labels(y, "problem='margin'") if problem == "margin" else y)
     check_tolerance(tol)
     Q = potential_of(potential, X.shape[1])
@@ -141,6 +146,24 @@ def _certify_regression(potential: Any, X: Float, y: Float, w: Float, tol: float
     kkt = stationarity_at(potential, w, equations.rounded_slopes(found))
     error = nearness(potential, equations, w)
     return Certificate("regression", kkt, residual, 0.0, error, equations.dual(found), tol)
+
+
+def _certify_matrix(model: Any, X: Any, y: Any, predictor: Any, problem: str, tol: float) -> Certificate:
+    if problem != "regression":
+        raise InputError(f'measurements of a matrix have problem="regression" only, got {problem!r}')
+    given = MatrixProblem.of(model, X, y)
+    potential = potential_of_start(given)
+    M = as_floats(predictor, "predictor", ndim=(2,))
+    if M.shape != given.X.shape[1:]:
+        rows, columns = given.X.shape[1:]
+        raise InputError(f"predictor has shape {M.shape} but the measurements are {rows}×{columns} matrices")
+    residual = relative_residual(given.flat, given.y, M.ravel())
+    try:
+        measured = given.measurements(Samples(given.flat), ANY)
+    except InconsistentDataError:
+        return Certificate("regression", math.inf, residual, 0.0, math.inf, np.zeros(len(given.y)), tol)
+    nu, kkt, error = matrix_family(potential).multipliers(potential, measured, M)
+    return Certificate("regression", kkt, residual, 0.0, error, measured.equations.dual(Pair.of(nu)), tol)
 
 
 def _as_predictor(predictor: Any, model: Any, features: int) -> Float:

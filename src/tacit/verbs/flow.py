@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, as_floats, as_labels, as_targets, check_squares, feature_names, kept
+from tacit.data.entries import Entries
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError, Interrupted, NoPotentialError
@@ -71,7 +72,7 @@ def flow(
     X, y = _check_data(model, X, y, loss)
     _check_method(method, step, most_steps, linearized)
     _check_intercept(model, loss, intercept)
-    given, units = (X, y), Units.of(X, y, intercept, standardize)
+    given, units = (X, y), _units(X, y, intercept, standardize)
     if not units.plain:
         X, y = kept(units.features(X)), kept(units.targets(y))
     problem = Problem(model, X, y, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
@@ -91,7 +92,7 @@ def _run(
     begun: float,
 ) -> Trajectory:
     """The flow to what is asked of it: until, at, times; by what means: method, step, most steps."""
-    if problem.loss.separating:
+    if problem.loss.separating and not isinstance(problem.X, Entries):  # single entries can have any sign
         check_separable(problem.X.reshape(len(problem.X), -1), problem.y)
     fit = fitting(problem)
     form = _form(fit.problem, linearized, *means)
@@ -126,7 +127,7 @@ def _form(problem: Problem, linearized: bool, method: str, step: float | None, m
 def _mirror_form(problem: Problem) -> MirrorForm | None:
     """That of the model, unless some coordinate can never change its sign: then follow the weights."""
     try:
-        return problem.model.mirror_form(problem.X.shape[1])
+        return None if problem.features is None else problem.model.mirror_form(problem.features)
     except NoPotentialError:
         return None
 
@@ -137,7 +138,7 @@ def _parameters(problem: Problem) -> Form:
     return Parameters(problem)
 
 
-def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Float, Float]:
+def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Any, Float]:
     """X and y as the model and the loss take them."""
     check_model("flow(model, X, y)", model, X, y)
     if not isinstance(model, Model):
@@ -155,8 +156,19 @@ def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Float, Float]:
         raise InputError(f"X must have at least one sample and one feature, got {X.shape}")
     y = as_targets(as_labels(y, f"the {loss.name}") if loss.separating else y, len(X), outputs)
     y = y[:, 0] if outputs == 1 else y
-    check_squares(X, y)
-    return kept(X), kept(y)
+    check_squares(y if isinstance(X, Entries) else X, y)
+    return X if isinstance(X, Entries) else kept(X), kept(y)
+
+
+def _units(X: Any, y: Float, intercept: bool, standardize: bool) -> Units:
+    """The units of features; entries of a matrix have none."""
+    if not isinstance(X, Entries):
+        return Units.of(X, y, intercept, standardize)
+    if intercept or standardize:
+        raise InputError(
+            "single entries of a matrix are no features: intercept and standardize mean nothing here"
+        )
+    return Units.of(np.zeros((1, 1)), y, False, False)
 
 
 def _check_intercept(model: Any, loss: Loss, intercept: bool) -> None:

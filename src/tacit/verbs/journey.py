@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.entries import Entries
 from tacit.errors import NoPotentialError, TacitError
-from tacit.models.model import is_connected
+from tacit.models.model import is_connected, takes_matrices
 from tacit.show.limits import Journey
 from tacit.show.progress import progress
 from tacit.verbs.answer import Limit
 from tacit.verbs.limit import limit
+from tacit.verbs.limit_matrix import MatrixProblem
 from tacit.verbs.prepare import prepare
 from tacit.verbs.regime import both_ends, relative_distance
+from tacit.verbs.regime_matrix import RICH_END
 from tacit.verbs.trajectory import Trajectory
 
 _DECADES = 8  # of the predictor's scale, to either side of the model's own
@@ -24,9 +27,10 @@ def journey(result: Limit) -> Journey | None:
     here = both_ends(solved)
     if here is None:
         return None
-    inputs = prepare(solved.X)
-    scaled = solved.model.rescaled(0.0, solved.X.shape[1]) is not None
-    decades = np.linspace(-_DECADES, _DECADES, 33 if scaled else 0)
+    matrices = takes_matrices(solved.model)
+    inputs = solved.X if matrices else prepare(solved.X)
+    scaled = _has_scale(solved)
+    decades = np.linspace(-_DECADES, _DECADES, (9 if matrices else 33) if scaled else 0)
     distances = np.full((2, len(decades)), np.nan)
     for i in progress(range(len(decades)), "limits at other scales"):
         try:
@@ -38,18 +42,36 @@ def journey(result: Limit) -> Journey | None:
         distances[:, i] = [relative_distance(other.predictor, end) for end in ends or ()]
     kernel, rich = both_ends(result) or here
     end = result.regime.rich_end
-    end = r"rich end ($\ell_1$)" if end == "ℓ1" else r"anti-kernel end (least $\ell_2$ norm)"
+    words = {"ℓ1": r"rich end ($\ell_1$)", RICH_END: f"rich end ({RICH_END})"}
+    end = words.get(end, r"anti-kernel end (least $\ell_2$ norm)")
     return Journey(kernel.ravel(), rich.ravel(), end, 10.0**decades, *distances)
+
+
+def _has_scale(result: Limit) -> bool:
+    """Can the same be asked at other scales?"""
+    try:
+        return result.model.rescaled(0.0, result.X.shape[1]) is not None
+    except NoPotentialError:  # a factorization, of which only measurements make a potential
+        return False
 
 
 def predicted_end(trajectory: Trajectory) -> Float | None:
     """The limit of the flow without running it, where there is a theory for it."""
     if trajectory.linearized or trajectory.loss_function.separating:
         return None
+    if isinstance(trajectory.X, Entries):  # which do not commute, and may be many
+        return None
     units = trajectory.units
     asked = {} if units is None else {"intercept": units.intercept, "standardize": units.standardized}
     asked["least_squares"] = trajectory.unfitted > 0
     try:
+        if takes_matrices(trajectory.model) and not _commute(trajectory):  # no flow to tell how far it ends
+            return None
         return limit(trajectory.model, trajectory.X, trajectory.y, **asked).predictor
     except TacitError:
         return None
+
+
+def _commute(trajectory: Trajectory) -> bool:
+    """Do the measurements of a factorization?"""
+    return MatrixProblem.of(trajectory.model, trajectory.X, trajectory.y).diagonal().commute

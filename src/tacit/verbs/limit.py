@@ -20,13 +20,14 @@ from tacit.limits.networks.linear import check_network, least_norm
 from tacit.limits.networks.neuron import as_it_ends, neuron_targets
 from tacit.limits.networks.rank_one import checked_rank_one
 from tacit.models import LinearNetwork
-from tacit.models.model import Model, check_intercept, check_model, is_network, neuron_of
+from tacit.models.model import Model, check_intercept, check_model, is_network, neuron_of, takes_matrices
 from tacit.numerics.pairs import Pair
 from tacit.numerics.rounding import EPS
 from tacit.potentials import Quadratic
 from tacit.potentials.arrays import quiet
 from tacit.verbs.answer import Limit
 from tacit.verbs.flow import flow
+from tacit.verbs.limit_matrix import matrix_limit, refuse_units
 from tacit.verbs.prepare import samples_of
 from tacit.verbs.trajectory import Trajectory
 
@@ -47,8 +48,10 @@ def limit(
 ) -> Limit:
     """argmin Q(w) subject to X w = y: where gradient flow on the square loss ends, without running it.
 
-    model: a model with its initialization (or a potential). X: (N, d), or `prepare(X)`; y: (N,). tol: what
-    feasibility and stationarity must reach for the result to be called converged, with an error below 1e-7.
+    model: a model with its initialization (or a potential). X: (N, d), or `prepare(X)`; y: (N,). For matrices
+    X is (N, d₁, d₂) and the equations are ⟨X_n, M⟩ = y_n; a factorization has a limit where its measurements
+    commute, from any start. tol: what feasibility and stationarity must reach for the result to be called
+    converged, with an error below 1e-7.
     Samples or features that nearly coincide are solved for in twice the digits of floats, and doubted where
     their last bits decide. intercept: X w + b = y, with b free and not in Q. standardize: Q of the weights
     that belong to features divided by their standard deviation (those that are constant stay as they are);
@@ -58,9 +61,10 @@ def limit(
     change them while it is in use.
     """
     check_model("limit(model, X, y)", model, X, y)
-    if isinstance(model, Model) and model.input_ndim != 2:
-        model.potential()  # which says why there is none
     check_tolerance(tol)
+    if takes_matrices(model):
+        refuse_units(intercept, standardize)
+        return matrix_limit(model, X, y, tol, least_squares)
     begun, names = time.perf_counter(), feature_names(X)
     if intercept or standardize:
         found = _limit_in_units(model, X, y, tol, intercept, standardize, least_squares)

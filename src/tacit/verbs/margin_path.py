@@ -146,7 +146,7 @@ class MarginPath(Result):
 
         names: of the features, x0, x1, … if left out.
         """
-        from tacit.show.text import path_report
+        from tacit.show.path_text import path_report
 
         return path_report(self, scale, names or self.features)
 

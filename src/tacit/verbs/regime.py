@@ -12,13 +12,15 @@ from tacit.data.arrays import Float, beyond_squares
 from tacit.limits.families import family_of
 from tacit.limits.families.ends import Ends
 from tacit.limits.interpolation.geometry import potential_of
-from tacit.models.model import check_model, is_connected
+from tacit.models.model import check_model, is_connected, takes_matrices
 from tacit.numerics.angles import turned
 from tacit.numerics.normal import weighted_gram
 from tacit.potentials.arrays import quiet
 from tacit.verbs.answer import Limit
 from tacit.verbs.limit import limit
+from tacit.verbs.limit_matrix import MatrixProblem
 from tacit.verbs.regime_connected import connected_ends, kernel_turning
+from tacit.verbs.regime_matrix import RICH_END, followed_end, matrix_ends, turning
 
 _NEAR = 0.1  # an end within 10% gives the regime its name
 
@@ -32,9 +34,11 @@ class Regime:
     numbers are NaN.
     distance_to_kernel and distance_to_rich: `relative_distance` of the limit to those at infinite and at zero
     scale (the minimum of the tangent kernel's norm, and of the norm that rich_end names: ℓ1 for diagonal
-    networks, weighted for deep ones with a profile, ℓ2 for neurons and linear networks; the kernel end of
-    these is the solution nearest to their start in its tangent metric, where a linear model linearized at its
-    start would go, which a large scale alone does not reach).
+    networks, weighted for deep ones with a profile, ℓ2 for neurons and linear networks, nuclear for matrices
+    (of a factorization without a limit, it is where its flow ends that is between them, and a small start
+    need not be near the rich end: only measurements that commute make it so); the kernel end of neurons and
+    networks is the solution nearest to their start in its tangent metric, where a linear model linearized at
+    its start would go, which a large scale alone does not reach).
     kernel_distance: 1 − cos∠(K₀, K∞) between the tangent kernels at the start and at the limit, in the
     Frobenius inner product; it gives the name where both ends are one solution, and is NaN where the weights
     at the limit are not known. A Regime equals its name: `limit.regime == "rich"`.
@@ -94,12 +98,35 @@ class Regime:
 def regime(model: Any, X: Any, y: Any) -> Regime:
     """Where between the kernel and the rich end the limit of gradient flow lies."""
     check_model("regime(model, X, y)", model, X, y)
-    return limit(model, X, y).regime
+    return _matrix_regime(model, X, y) if takes_matrices(model) else limit(model, X, y).regime
+
+
+def _matrix_regime(model: Any, X: Any, y: Any) -> Regime:
+    """Of the limit where it is known, of where the flow ends otherwise."""
+    problem = MatrixProblem.of(model, X, y)
+    if problem.lifted is None or problem.diagonal().commute:
+        return limit(model, X, y).regime
+    end = followed_end(model, X, problem.y)
+    if end is None:
+        return Regime("unknown", math.nan, math.nan, math.nan, RICH_END)
+    return _between(end[0], *matrix_ends(problem), end[1])
+
+
+def _between(end: Float, kernel: Float, rich: Float, moved: float) -> Regime:
+    """By the distances of a matrix from both ends."""
+    to_kernel, to_rich = (relative_distance(end, each) for each in (kernel, rich))
+    name = _name(to_kernel, to_rich, 0.0 if math.isnan(moved) else moved)
+    return Regime(name, to_kernel, to_rich, moved, RICH_END)
 
 
 @quiet
 def regime_of(result: Limit) -> Regime:
     """The regime of a limit that is already known."""
+    if takes_matrices(result.model):
+        if not result.converged:
+            return Regime("unknown", math.nan, math.nan, math.nan, RICH_END)
+        problem = MatrixProblem.of(result.model, result.X, result.y)
+        return _between(result.predictor, *matrix_ends(problem), turning(problem, result))
     connected = is_connected(result.model)
     rich_end = "ℓ2 (least norm)" if connected else "ℓ1"
     unknown = Regime("unknown", math.nan, math.nan, math.nan, rich_end)
@@ -134,6 +161,8 @@ def _diagonal(result: Limit) -> tuple[Float, Float, float]:
 
 def both_ends(result: Limit) -> tuple[Float, Float] | None:
     """The limits at infinite and at zero scale; None where there is no scale."""
+    if takes_matrices(result.model):
+        return matrix_ends(MatrixProblem.of(result.model, result.X, result.y))
     if result.inside is not None and result.units is not None:
         inside, units = both_ends(result.inside), result.units
         return None if inside is None else (units.predictor(inside[0]), units.predictor(inside[1]))

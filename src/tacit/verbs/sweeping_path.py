@@ -78,7 +78,7 @@ class SweepingPath(Result):
 
     def summary(self) -> str:
         """The process in a line."""
-        from tacit.show.text import sweeping_report
+        from tacit.show.path_text import sweeping_report
 
         return sweeping_report(self)
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float
+from tacit.data.entries import Entries
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from tacit.show.figures import Picture
 
+_KERNEL = 2000  # entries of a matrix, of which kernels are looked at
 _MOST_WEIGHTS = 1 << 27  # numbers, 1 GiB of them
 _LABELLED_WEIGHTS = 1 << 20  # numbers in a data set; beyond this the weights are left out of it
 
@@ -68,10 +70,11 @@ class Trajectory(Result):
     """Gradient flow at T recorded instants.
 
     time: (T,), infinite where it exceeds the largest float; log_time is its logarithm. accuracy: −log loss.
-    predictor: (T, …). outputs: f(x_n), (T, N) or (T, N, outputs). weights: by name, (T, …) each. drifts: by
-    how much each conserved quantity has changed, relative to the size of the terms that make it. intercept:
-    (T,) or (T, outputs), 0 where none was asked for. units: what was done to the features, if anything; the
-    weights are those of features in these units, everything else is for the data as they came.
+    predictor: (T, …), made when asked for, predictor[i], where large matrices are completed. outputs: f(x_n),
+    (T, N) or (T, N, outputs). weights: by name, (T, …) each. drifts: by how much each conserved quantity has
+    changed, relative to the size of the terms that make it. intercept: (T,) or (T, outputs), 0 where none was
+    asked for. units: what was done to the features, if anything; the weights are those of features in these
+    units, everything else is for the data as they came.
 
     converged: what was asked for was reached; where nothing was asked for, the flow has arrived: the data are
     fitted or, if they cannot be, it is at rest where they are fitted best: at least squares, of several
@@ -82,7 +85,7 @@ class Trajectory(Result):
     """
 
     accuracy: Float
-    predictor: Float
+    predictor: Any
     outputs: Float
     drifts: dict[str, Float]
     converged: bool
@@ -96,7 +99,7 @@ class Trajectory(Result):
     linearized: bool
     loss_function: Loss
     model: Any = field(repr=False)
-    X: Float = field(repr=False)
+    X: Any = field(repr=False)
     y: Float = field(repr=False)
     _times: Callable[[], tuple[Float, Float]] = field(repr=False)
     _shares: Float | None = field(repr=False)
@@ -115,8 +118,10 @@ class Trajectory(Result):
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled and copied: what would be computed on demand is computed."""
-        told = Known((self.time, self.log_time))
-        return {**vars(self), "_times": told, "_kernels": Known(self.kernel_distance)}
+        told = {"_times": Known((self.time, self.log_time))}
+        if self.kernel_is_small:
+            told["_kernels"] = Known(self.kernel_distance)
+        return {**vars(self), **told}
 
     @cached_property
     def _clock(self) -> tuple[Float, Float]:
@@ -137,7 +142,8 @@ class Trajectory(Result):
         """The weights of the model at each instant, by name, (T, …) each, computed when first asked for.
 
         `Diagonal`: w₊, w₋. `UntiedDiagonal`: u₊, v₊, u₋, v₋. `Neuron`: a, w. `LinearNetwork` and
-        `Factorization`: U, V. Of a linearized flow, those that move along the tangent, θ(0) + Jᵀν.
+        `Factorization`: U, V; `SymmetricFactorization`: W. Of a linearized flow, those that move along the
+        tangent, θ(0) + Jᵀν.
         """
         size = sum(w.size for w in self.weights_at(0).values()) * len(self.accuracy)
         if size > _MOST_WEIGHTS:
@@ -206,6 +212,16 @@ class Trajectory(Result):
         """1 − cos of the angle from the first tangent kernel to each (Moroshko et al. 2020, Appendix H.4)."""
         return self._kernels(slice(None))
 
+    @property
+    def kernel_is_small(self) -> bool:
+        """Are the samples few enough for their tangent kernels to be looked at without being asked for?"""
+        return not isinstance(self.X, Entries) or len(self.X) <= _KERNEL
+
+    @property
+    def is_kept(self) -> bool:
+        """Is the predictor an array over all instants, and not made when one of them is asked for?"""
+        return isinstance(self.predictor, np.ndarray)
+
     @cached_property
     def final_kernel_distance(self) -> float:
         """The last of the kernel distances, without all the others."""
@@ -235,9 +251,10 @@ class Trajectory(Result):
             "log_time": self.log_time.tolist(),
             "time": self.time.tolist(),
             "margin": self.margin.tolist(),
-            "kernel_distance": self.kernel_distance.tolist(),
-            "predictor": self.predictor.tolist(),
+            "kernel_distance": self.kernel_distance.tolist() if self.kernel_is_small else None,
+            "predictor": self.predictor if self.is_kept else None,
             "intercept": self.intercept.tolist(),
+            **({} if self.is_kept else {"end": self.predictor[-1]}),
             **self._held(),
         }
         return {key: as_json(value) for key, value in content.items()}
@@ -253,18 +270,20 @@ class Trajectory(Result):
         """A labelled data set over the recorded instants, which netCDF keeps as it is.
 
         The weights are weights_w_plus, weights_U and so on, left out where they are over a million numbers.
+        Of predictors that are too large to keep, `end` is the last.
         """
         import xarray as xr
 
         axes = ("feature",) if self.predictor.ndim == 2 else ("row", "column")
         samples = ("sample",) if self.outputs.ndim == 2 else ("sample", "output")
-        series = {
-            "loss": self.loss,
-            "margin": self.margin,
-            "kernel_distance": self.kernel_distance,
-        }
+        series = {"loss": self.loss, "margin": self.margin}
+        if self.kernel_is_small:
+            series["kernel_distance"] = self.kernel_distance
         variables: dict[str, Any] = {name: (("instant",), values) for name, values in series.items()}
-        variables["predictor"] = (("instant", *axes), self.predictor)
+        if self.is_kept:
+            variables["predictor"] = (("instant", *axes), self.predictor)
+        else:
+            variables["end"] = (axes, self.predictor[-1])
         variables["outputs"] = (("instant", *samples), self.outputs)
         variables["intercept"] = (("instant", *samples[1:]), self.intercept)
         variables |= self._labelled_weights()

@@ -38,7 +38,7 @@ def test_limits_that_the_data_determine_converge_to_the_truth(axis, third):
         known = doubt(task.X, task.y, task.geometry, exact) <= DETERMINED
         determined += known
         converged += known and limit.converged
-    assert converged >= 0.95 * determined
+    assert determined and converged >= 0.95 * determined
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -102,10 +102,12 @@ def test_converged_means_residuals_within_the_tolerance(gap, depth):
 @pytest.mark.parametrize("depth", [2, 3, 4, 10])
 @pytest.mark.parametrize("gap", [1e-9, 1e-10, 1e-11, 1e-12])
 def test_unequal_targets_of_nearly_equal_samples_have_a_limit(gap, depth, scale):
-    """A large one, and exactly solvable: neither a contradiction nor a crash."""
-    geometry = Geometry(depth, scale)
+    """A large one, and exactly solvable: no contradiction and no crash, but in doubt: X is rounded."""
     limit = tacit.limit(tacit.Diagonal(depth, scale), close_pair(gap), [1, 2])
-    assert_honest(limit, truth(close_pair(gap), [1, 2], geometry))
+    assert limit.status == "rounding" and limit.error > 1e-8
+    exact = truth(close_pair(gap), [1, 2], Geometry(depth, scale))
+    assert relative(limit.predictor, exact) < 1e-14  # of these very floats; 2e-16 on any kernel
+    assert gap * np.abs(limit.predictor).max() == pytest.approx(1, rel=1e-3)
 
 
 @pytest.mark.parametrize("depth", [3, 4])
@@ -127,7 +129,17 @@ def test_collinear_spectra_against_many_digits(depth, scale):
 @pytest.mark.parametrize("seed", [2, 6])
 def test_samples_entered_twice_do_not_contradict_each_other(seed):
     """Even where the others hardly tell the features apart: the singular values end at 1e-5."""
-    tacit.limit(tacit.Diagonal(3, 1e-2), *spectra(seed, ripple=0))
+    X, y = spectra(seed, ripple=0)
+    found = tacit.limit(tacit.Diagonal(3, 1e-2), X, y)
+    once = tacit.limit(tacit.Diagonal(3, 1e-2), *first_of_each(X, y))
+    assert len(first_of_each(X, y)[0]) < len(X) and found.feasibility < 1e-10
+    assert np.linalg.norm(found.predictor - once.predictor) <= 1e-8 * np.linalg.norm(once.predictor)
+
+
+def first_of_each(X, y):
+    """Every sample once."""
+    first = np.unique(X, axis=0, return_index=True)[1]
+    return X[first], y[first]
 
 
 def test_spectra_told_apart_by_their_last_decimal():

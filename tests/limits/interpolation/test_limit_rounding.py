@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from connected_oracles import draw, end_of, gap, neuron_end
 from mpmath import mp
+from properties import some
 from scipy.integrate import solve_ivp
 from scipy.linalg import orth
 
@@ -48,7 +49,7 @@ class TestRankOne:
     def test_what_rounding_has_left_grows_where_the_inner_layer_is_the_larger(self):
         """Answered where the flow of these floats ends at the neuron's limit; refused where it does not."""
         ends = []
-        for seed, inner in product(range(6), (1.0, 12.0)):
+        for seed, inner in product(some(range(6), 2), (1.0, 12.0)):
             X, y, u, _, U, V = rank_one(seed, inner, 0.05)
             try:
                 exact = tacit.limit(tacit.Neuron(0.05, u), X, y).predictor
@@ -64,7 +65,9 @@ class TestRankOne:
         assert min(ends) < 1e-11 and max(ends) > 0.01
 
     def test_a_single_unit_has_no_rounding_to_grow(self):
-        for seed in range(6):
+        """Both are answered, by the same predictor, or both are refused."""
+        answered = 0
+        for seed in some(range(6), 2):
             X, y, u, _, _, _ = rank_one(seed, 12.0, 0.05)
             inner, outer = np.outer(u, [0.0, 1.0, 0.0]), np.array([[0.0, 0.05, 0.0]])
             ends = []
@@ -74,6 +77,8 @@ class TestRankOne:
                 except tacit.NoPotentialError:
                     ends.append(np.zeros(5))
             np.testing.assert_array_equal(*ends)
+            answered += ends[0].any()
+        assert answered
 
     @pytest.mark.parametrize("size", [1e-2, 1e-5])
     @pytest.mark.parametrize(("inner", "outer"), [(0.3, 1.0), (2.0, 2.5), (1e-2, 0.1), (5.0, 7.0)])

@@ -4,7 +4,7 @@ Azulay et al. 2021, Theorems 2 and 4 with the corrected constants, for δ = a² 
 """
 
 import json
-from contextlib import suppress
+from itertools import product
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from connected_oracles import (
     weights_of,
 )
 from flow_oracles import square
+from properties import some
 from scipy.integrate import solve_ivp
 
 import tacit
@@ -80,13 +81,13 @@ class TestLimit:
     @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
     def test_limits_are_those_of_the_closed_form(self, scale, samples, slope):
         """Every shape and both signs of a, whether it keeps its sign or not."""
-        for number, shape in enumerate((-0.9, 0.0, 0.5, 0.99) if slope < 1 else (-0.9, -0.4, 0.0, 0.5, 0.99)):
-            for sign in (1, -1):
-                model, X, y = draw(scale, shape, sign, slope, 10 * number + sign + 1, samples)
-                last = final_sign(*weights_of(model), slope, X, y)
-                found = tacit.limit(model, X, y)
-                assert found.converged and found.sign == last
-                assert gap(found.predictor, end_of(model, X, y, last)) < 1e-10
+        shapes = (-0.9, 0.0, 0.5, 0.99) if slope < 1 else (-0.9, -0.4, 0.0, 0.5, 0.99)
+        for (number, shape), sign in some(product(enumerate(shapes), (-1, 1)), 3):
+            model, X, y = draw(scale, shape, sign, slope, 10 * number + sign + 1, samples)
+            last = final_sign(*weights_of(model), slope, X, y)
+            found = tacit.limit(model, X, y)
+            assert found.converged and found.sign == last
+            assert gap(found.predictor, end_of(model, X, y, last)) < 1e-10
 
     @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
     @pytest.mark.parametrize("shape", [-0.9, -0.2, 0.0, 0.6, 0.99])
@@ -291,7 +292,8 @@ class TestChangeOfSign:
     def test_random_draws_against_stiff_flows_of_the_raw_weights(self):
         """Any data and weights: a changes its sign in about a third of them."""
         flips = 0
-        for seed in range(40):
+        seeds = some(range(40), 2)
+        for seed in seeds:
             rng = np.random.default_rng([seed, 77])
             samples = int(rng.integers(1, 6))
             X = rng.standard_normal((samples, int(rng.integers(samples, 9))))
@@ -302,14 +304,14 @@ class TestChangeOfSign:
             assert found.converged and found.sign == np.sign(last)
             assert gap(found.predictor, end) < 1e-8
             flips += a * last < 0
-        assert 8 <= flips <= 25
+        assert len(seeds) / 5 <= flips <= len(seeds) * 5 / 8
 
     @pytest.mark.parametrize("slope", [1.0, 0.5, 0.1])
     @pytest.mark.parametrize(("samples", "features"), [(1, 3), (4, 7), (6, 7)])
     def test_starts_above_the_loss_of_the_zero_predictor(self, samples, features, slope):
         """There a may change its sign or keep it: both are told apart, and the limit is right."""
         flips = kept = 0
-        for seed in range(100, 140 if slope == 1 else 115):
+        for seed in some(range(100, 140), 2) if slope == 1 else range(100, 115):
             rng = np.random.default_rng(seed)
             shape, scale = rng.uniform(-0.97, -0.02), 10 ** rng.uniform(-2, 2)
             model, X, y = draw(scale, shape, rng.choice([-1, 1]), slope, seed, samples, features)
@@ -342,7 +344,7 @@ class TestChangeOfSign:
     def test_small_starts_keep_or_change_it_as_linear_flows_do(self, size):
         """a(t) = a cosh kt + (ĝ·ω) sinh kt with ĝ along Xᵀy, while the predictor is small."""
         decided = []
-        for seed in range(20):
+        for seed in some(range(20), 2):
             rng = np.random.default_rng([seed, 5])
             X, y, w = rng.standard_normal((3, 6)), rng.standard_normal(3), rng.standard_normal(6)
             final = 0.6 + w @ (X.T @ y) / np.linalg.norm(X.T @ y)
@@ -385,8 +387,14 @@ class TestChangeOfSign:
 
     @pytest.mark.parametrize("unit", [1e-170, 1e-40, 1e160])
     def test_what_floats_cannot_follow_is_refused_by_name(self, unit):
+        """Weights that are many decades larger than those that fit the data; smaller ones are followed."""
         rng = np.random.default_rng(0)
         X, y, w = rng.standard_normal((3, 6)), rng.standard_normal(3), rng.standard_normal(6)
-        for problem in [(w, X, unit * y), (w, X / unit, y), (w / np.sqrt(unit), X, y)]:
-            with suppress(tacit.TacitError):
-                assert tacit.limit(tacit.Neuron(0.3, problem[0]), *problem[1:]).feasibility < 1e-9
+        for weights, *data in some([(w, X, unit * y), (w / np.sqrt(unit), X, y), (w, X / unit, y)], 2):
+            model = tacit.Neuron(0.3, weights)
+            if unit < 1:
+                with pytest.raises(tacit.NoPotentialError, match=r"in floats it cannot|has a saddle"):
+                    tacit.limit(model, *data)
+            else:
+                found = tacit.limit(model, *data)
+                assert found.converged and found.feasibility < 1e-9

@@ -1,5 +1,6 @@
 """Figures on neurons and networks of Azulay et al. 2021: their numbers, and claims that can fail."""
 
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -242,8 +243,10 @@ def test_a_wrong_flow_fails_claims(monkeypatch, name, wrong):
 @pytest.mark.parametrize("name", ["neuron-limits", "proposition1"])
 def test_a_figure_is_made_of_what_has_no_numbers_too(monkeypatch, tmp_path, name, verb, wrong):
     monkeypatch.setattr(tacit, verb, wrong)
-    assert failing(reproduce(entry_of(name), out=tmp_path))
-    assert (tmp_path / f"azulay2021/{name}.png").exists()
+    result = reproduce(entry_of(name), out=tmp_path)
+    assert failing(result)
+    assert (tmp_path / f"azulay2021/{name}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+    assert json.loads((tmp_path / f"azulay2021/{name}.json").read_text())["holds"] is False
 
 
 def test_a_wrong_flow_or_a_wrong_warp_is_seen_in_the_two_clocks(monkeypatch):

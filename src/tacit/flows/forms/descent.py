@@ -11,6 +11,7 @@ import numpy as np
 
 from tacit.autodiff import jax, jnp
 from tacit.data.arrays import Float
+from tacit.data.entries import Entries
 from tacit.errors import InputError
 from tacit.flows.forms.parameters import velocity
 from tacit.flows.forms.weights import Layout
@@ -67,8 +68,9 @@ class Descent:
             raise InputError("descent runs the model itself; for the linearized flow leave method out")
         if normalized and not problem.loss.separating:
             raise InputError("normalized descent divides by the loss: it goes with loss='exp' or 'logistic'")
-        self.problem, self.parametrization, self.X = problem, problem.model.parametrization, problem.X
-        start = problem.model.start(problem.X.shape[1])
+        self.problem, self.parametrization = problem, problem.model.parametrization
+        self.X = problem.X.dense() if isinstance(problem.X, Entries) else problem.X
+        start = problem.model.start(problem.features)
         self.layout = Layout.of(start)
         self.start = self.layout.flat(start)
         self.step, self.most_steps = _STEP if step is None else float(step), int(most_steps)

@@ -9,6 +9,7 @@ import numpy as np
 
 from tacit.autodiff import jax
 from tacit.data.arrays import Float
+from tacit.data.entries import Entries
 from tacit.errors import InputError
 from tacit.flows.forms.weights import Layout, WeightFlow
 from tacit.flows.segments import Problem
@@ -35,8 +36,8 @@ class Parameters(WeightFlow):
     name = "raw weights (LSODA)"
 
     def __init__(self, problem: Problem):
-        model, X = problem.model, problem.X
-        start = model.start(X.shape[1])
+        model, X = problem.model, problem.X.dense() if isinstance(problem.X, Entries) else problem.X
+        start = model.start(problem.features)
         layout = Layout.of(start)
         flat = layout.flat(start)
         if not np.isfinite(flat).all() or not flat.any():

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tacit.data.arrays import Float
 from tacit.flows.forms.weights import WeightFlow
 from tacit.flows.segments import Problem
+from tacit.flows.steps.lifted import LiftedFlow
 from tacit.flows.steps.two_layers import TwoLayers
 from tacit.models.reduction import Weights
+
+_ROWS, _MEASUREMENTS = 120, 1000  # of a lifted matrix, and of it, up to which implicit steps pay
+
+
+def is_small(rows: int, measurements: int) -> bool:
+    """Can an implicit method afford the systems of a lifted matrix of that many rows?"""
+    return rows <= _ROWS and measurements <= _MEASUREMENTS
 
 
 class Reduced(WeightFlow):
@@ -18,8 +28,8 @@ class Reduced(WeightFlow):
 
     def __init__(self, problem: Problem):
         self.parametrization = problem.model.parametrization
-        found = self.parametrization.reduced(problem.model.start(problem.X.shape[1]), problem.X)
-        self.names = found.two_layers
+        found = self.parametrization.reduced(problem.model.start(problem.features), problem.X)
+        self.names, self.lift = found.two_layers, found.lift
         self.X, self._rebuild, self.restore = found.X, found.predictor, found.restore
         super().__init__(problem, found.weights, self._pull)
 
@@ -29,8 +39,12 @@ class Reduced(WeightFlow):
         return self.layout.flat(self.parametrization.pull(weights, self.X, pulled))
 
     def _solver(self) -> Any:
-        """The stiff one of networks with one output and of neurons, or else any."""
+        """The stiff ones of networks with one output, of neurons and of factorizations, or else any."""
         names, loss, y = self.names, self.problem.loss, self.problem.y
+        if self.lift is not None and loss.quadratic:
+            rows = sum(len(layer) for layer in self.layout.unpack(self.start).values())
+            if is_small(rows, len(y)):
+                return self._lifted()
         if names is None or not loss.quadratic or y.ndim > 1:
             return super()._solver()
         start = self.layout.unpack(self.start)
@@ -40,6 +54,18 @@ class Reduced(WeightFlow):
             return self.layout.flat(dict(zip(names, (U, v), strict=True)))
 
         return TwoLayers(U, v, self.X, y, loss.factor(len(y)), self.rtol, flat)
+
+    def _lifted(self) -> LiftedFlow:
+        """Of the layers on top of each other."""
+        layers = self.layout.unpack(self.start)
+        places = np.cumsum([len(layer) for layer in layers.values()])[:-1]
+
+        def flat(W: Float) -> Float:
+            return self.layout.flat(dict(zip(layers, np.split(W, places), strict=True)))
+
+        W, loss, y = np.vstack(list(layers.values())), self.problem.loss, self.problem.y
+        self.name = "lifted matrix, width taken out (Radau IIA)"
+        return LiftedFlow(W, self.lift, y, loss.factor(len(y)), 10 * self.rtol, flat)
 
     def predictor(self, weights: Weights) -> Float:
         """The predictor of the network that was asked about."""

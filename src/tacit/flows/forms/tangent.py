@@ -33,7 +33,7 @@ class _Tangent:
     def __init__(self, problem: Problem):
         self.problem, self.parametrization = problem, problem.model.parametrization
         self.X, self.y = problem.X, problem.y
-        self.weights = problem.model.start(self.X.shape[1])
+        self.weights = problem.model.start(problem.features)
         self.first = np.asarray(self.parametrization.outputs(self.weights, self.X))
         self.kernel = np.asarray(self.parametrization.kernel(self.weights, self.X))
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from scipy.integrate import DOP853, LSODA
 
 from tacit.data.arrays import Float
+from tacit.data.entries import Entries
 from tacit.flows.segments import Observation, Problem, Rest, Restore, Rounded, Segment, Stall, solver_segments
 from tacit.models.parametrizations import Weights
 from tacit.models.reduction import same
@@ -24,6 +25,7 @@ _LATER = 1.1  # the factor of the clock after which to look again whether the we
 _LONG = 10.0  # times the clock: how long a flow must be quiet to be at rest
 _UNCHANGED = 1e-9  # of an accuracy
 _FLAT = 1e-6  # of the largest curvature, below which one is rounding
+_KEPT = 100_000  # entries of a predictor that is kept beside its weights
 _IMPLICIT = 600  # unknowns up to which an implicit method can afford its Jacobian, without a formula for it
 
 
@@ -119,7 +121,9 @@ class WeightFlow:
     def observe(self, state: WeightState) -> Observation:
         """Everything that is recorded of a state."""
         weights = self.weights(state)
-        return Observation(self.predictor(weights), self.outputs(state), weights)
+        large = isinstance(self.X, Entries) and math.prod(self.X.shape) > _KEPT
+        predictor = partial(self.predictor, weights) if large else self.predictor(weights)
+        return Observation(predictor, self.outputs(state), weights)
 
     def weights(self, state: WeightState) -> Weights:
         """The weights by name."""
@@ -239,12 +243,12 @@ class WeightFlow:
         """‖Jᵀr‖ as if r were all that its rounding is a part of; 0 where this is not known."""
         if not self.problem.loss.quadratic:
             return 0.0
-        terms = np.abs(np.asarray(self.parametrization.outputs(sizes, np.abs(self.X))))
+        terms = np.abs(np.asarray(self.parametrization.outputs(sizes, abs(self.X))))
         return self._size_of_pull(sizes, np.abs(self.problem.loss.pull(terms, -np.abs(self.problem.y))))
 
     def _size_of_pull(self, sizes: Weights, pulled: Float) -> float:
         """‖Jᵀr‖ as if none of its terms cancelled."""
-        terms = self.parametrization.pull(sizes, np.abs(self.X), pulled)
+        terms = self.parametrization.pull(sizes, abs(self.X), pulled)
         return float(np.sqrt(sum(float(np.sum(np.square(term))) for term in terms.values())))
 
     def _rest(self, theta: Float) -> None:
@@ -301,5 +305,5 @@ class WeightFlow:
     def _is_rounding(self, state: WeightState, outputs: Float) -> bool:
         """Is the residual what the rounding of sums of such terms makes of 0?"""
         sizes = {name: np.abs(w) for name, w in self.weights(state).items()}
-        terms = np.abs(np.asarray(self.parametrization.outputs(sizes, np.abs(self.X))))
+        terms = np.abs(np.asarray(self.parametrization.outputs(sizes, abs(self.X))))
         return bool((np.abs(self.problem.y - outputs) <= 4 * EPS * terms).all())

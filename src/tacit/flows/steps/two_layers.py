@@ -139,7 +139,7 @@ class TwoLayers:
         return displaced
 
 
-def _broyden(step: Float, taken: list[Float]) -> Float:
+def broyden(step: Float, taken: list[Float]) -> Float:
     """A step with the Jacobian of the beginning, corrected by what the steps taken have taught (Broyden)."""
     for before, after in pairwise(taken):
         step = step + after * (np.vdot(before, step) / np.vdot(before, before))
@@ -185,7 +185,7 @@ class _System:
         for _ in range(_ITERATIONS):
             stages, theta = self.stages(h, pulls)
             wrong = (self.flow.pull(theta) - pulls) / self.root @ self.turn
-            step = _broyden(np.einsum("rij,jr->ir", inverse, wrong), taken)
+            step = broyden(np.einsum("rij,jr->ir", inverse, wrong), taken)
             taken.append(step)
             pulls = pulls + step @ self.turn.T * self.root
             now = self._change(stages, np.abs(step).max(axis=0))

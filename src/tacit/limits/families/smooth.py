@@ -58,10 +58,10 @@ def least(potential: Potential, equations: Equations, memory: Memory) -> Solutio
 
 
 @quiet
-def minimize(potential: Potential, equations: Equations) -> Solution:
-    """The same, by Newton's method with a search along every step."""
+def minimize(potential: Potential, equations: Equations, nu: Float | None = None) -> Solution:
+    """The same, by Newton's method with a search along every step; nu: multipliers to start from."""
     X, y = equations.X, equations.y
-    here = _Place.at(potential, equations, np.zeros(len(y)))
+    here = _Place.at(potential, equations, np.zeros(len(y)) if nu is None else nu)
     moved, steps = np.inf, 0
     for steps in range(_STEPS if len(y) else 0):  # noqa: B007
         residual = y - X @ here.w

@@ -9,4 +9,8 @@ FIGURES = {
     "fig3a": "figure3_potentials",
     "fig3b": "figure3_potentials",
     "fig3c": "figure3_recovery",
+    "fig5": "figure5_completion",
+    "theorem4": "theorem4",
+    "theorem9": "theorem9",
+    "commuting": "commuting",
 }

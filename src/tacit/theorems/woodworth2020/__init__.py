@@ -15,6 +15,13 @@ THEOREMS = {
     "lemma7": "theorem2",
     "theorem1": "theorems1_3",
     "theorem3": "theorems1_3",
+    "theorem4": "theorem4",
+    "theorem9": "theorem9",
+    "theorem9-sharp": "theorem9",
+    "corollary10": "corollary10",
+    "lemma11": "theorem9",
+    "lemma12": "theorem9",
+    "lemma13": "corollary10",
 }
 _SCALES = ("rich_log_scale", "kernel_log_scale")  # asked for without a theorem
 

@@ -1,0 +1,1 @@
+"""Matrices under linear measurements: where factorizations end, and the ends of their scale."""

@@ -1,0 +1,206 @@
+r"""Parametrizations whose predictor is a matrix that data see through linear measurements.
+
+The weights W, of U Vᵀ the stacked W = [U; V], move as W' = Ā(p) W with Ā(p) = Σ pₙĀₙ, and the outputs are
+½⟨Āₙ, W Wᵀ⟩ (Woodworth et al. 2020, Section 6): Āₙ = [0 Xₙ; Xₙᵀ 0] for U Vᵀ, and 2Xₙ for W Wᵀ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tacit.data.arrays import Float
+from tacit.data.entries import Entries
+from tacit.errors import InputError
+from tacit.models.alignment import Turned, alignment, identity_scale
+from tacit.models.parametrizations import Factored, Invariants, Parametrization, Weights
+from tacit.models.reduction import Reduction, reduced_factors, reduced_square
+
+_KERNEL = 20_000  # measurements up to which their tangent kernel is a matrix that memory holds
+
+
+@dataclass(frozen=True)
+class Factors(Factored):
+    """f(X) = ⟨U Vᵀ, X⟩ for matrices X (Woodworth et al. 2020, Section 6)."""
+
+    def outputs(self, weights: Weights, X: Any) -> Any:
+        """⟨U Vᵀ, Xₙ⟩ for every n."""
+        if isinstance(X, Entries):
+            return X.products(weights["U"], weights["V"])
+        product = self.predictor(weights)
+        return X.reshape(X.shape[0], -1) @ product.reshape(-1)
+
+    def reduced(self, weights: Weights, X: Any) -> Reduction:
+        """No wider than the predictor; from M̄ = s²·I, in the basis that makes measurements diagonal."""
+        small, restore = reduced_factors(weights)
+        d1, single = len(small["U"]), isinstance(X, Entries)
+        scale = None if single else identity_scale(np.vstack(list(small.values())))
+        found = None if scale is None else alignment(X)
+        if found is None or scale is None:
+            return Reduction(small, X, self.predictor, restore, lift=PairLift(X, d1))
+        P, Q, W = found.P, found.Q, scale * np.eye(d1 + len(small["V"]))
+
+        def predictor(inside: Weights) -> Float:
+            return np.asarray(P @ self.predictor(inside) @ Q.T)
+
+        back = Turned({"U": P, "V": Q}, weights, scale)
+        start = {"U": W[:d1].copy(), "V": W[d1:].copy()}
+        return Reduction(start, found.X, predictor, back, lift=PairLift(found.X, d1))
+
+    def force(self, X: Any, r: Float) -> Any:
+        """Σ rₙ Xₙ, sparse for single entries."""
+        return X.adjoint(r) if isinstance(X, Entries) else np.tensordot(r, X, 1)
+
+    def push(self, weights: Weights, X: Any, r: Float) -> Float:
+        """U Uᵀ G + G V Vᵀ."""
+        G, U, V = self.force(X, r), weights["U"], weights["V"]
+        return np.asarray(U @ (G.T @ U).T + (G @ V) @ V.T)
+
+    def kernel(self, weights: Weights, X: Any) -> Float:
+        """⟨XₙV, X'V⟩ + ⟨XₙᵀU, X'ᵀU⟩."""
+        return PairLift(X, len(weights["U"])).kernel(np.vstack([weights["U"], weights["V"]]))
+
+
+@dataclass(frozen=True)
+class SymmetricFactors(Parametrization):
+    """f(X) = ⟨W Wᵀ, X⟩ for symmetric matrices X (Woodworth et al. 2020, Section 6 and Appendix H)."""
+
+    homogeneous = written_out = True
+
+    def predictor(self, weights: Weights) -> Any:
+        """W Wᵀ."""
+        return weights["W"] @ weights["W"].T
+
+    def outputs(self, weights: Weights, X: Any) -> Any:
+        """⟨W Wᵀ, Xₙ⟩ for every n."""
+        return X.reshape(X.shape[0], -1) @ self.predictor(weights).reshape(-1)
+
+    def reduced(self, weights: Weights, X: Float) -> Reduction:
+        """No wider than the predictor; from W Wᵀ = s²·I, in the basis that makes measurements diagonal."""
+        small, restore = reduced_square(weights)
+        scale = identity_scale(small["W"])
+        found = None if scale is None else alignment(X, symmetric=True)
+        if found is None or scale is None:
+            return Reduction(small, X, self.predictor, restore, lift=SquareLift(X))
+        P = found.P
+
+        def predictor(inside: Weights) -> Float:
+            return np.asarray(P @ self.predictor(inside) @ P.T)
+
+        start = {"W": scale * np.eye(len(P))}
+        back = Turned({"W": P}, weights, scale)
+        return Reduction(start, found.X, predictor, back, lift=SquareLift(found.X))
+
+    def pull(self, weights: Weights, X: Float, r: Float) -> Weights:
+        """Jᵀ r = 2 G W, with G = Σ rₙXₙ."""
+        return {"W": 2 * np.tensordot(r, X, 1) @ weights["W"]}
+
+    def push(self, weights: Weights, X: Float, r: Float) -> Float:
+        """2 G W Wᵀ + 2 W Wᵀ G."""
+        half = self.pull(weights, X, r)["W"] @ weights["W"].T
+        return np.asarray(half + half.T)
+
+    def kernel(self, weights: Weights, X: Float) -> Float:
+        """4⟨XₙW, X'W⟩."""
+        return SquareLift(X).kernel(weights["W"])
+
+    def invariants(self, weights: Weights) -> Invariants:
+        """None but the row space of W, which the reduced weights keep by themselves."""
+        return {}
+
+
+class PairLift:
+    """Āₙ = [0 Xₙ; Xₙᵀ 0], for W = [U; V] with that many rows in U."""
+
+    def __init__(self, X: Any, rows: int):
+        self.X, self.rows = X, rows
+
+    @cached_property
+    def reach(self) -> float:
+        """The largest ‖Σ pₙĀₙ‖ at ‖p‖ = 1."""
+        spread = 1.0 if isinstance(self.X, Entries) else _spread(self.X)
+        return float(np.sqrt(2) * spread)
+
+    def lift(self, pulls: Float) -> Float:
+        """Σ pₙĀₙ, over leading axes."""
+        G = self.X.matrix(pulls) if isinstance(self.X, Entries) else np.tensordot(pulls, self.X, 1)
+        d1, d2 = G.shape[-2:]
+        lifted = np.zeros((*G.shape[:-2], d1 + d2, d1 + d2))
+        lifted[..., :d1, d1:], lifted[..., d1:, :d1] = G, np.swapaxes(G, -1, -2)
+        return lifted
+
+    def read(self, W: Float) -> Float:
+        """⟨Xₙ, U Vᵀ⟩, over leading axes."""
+        product = W[..., : self.rows, :] @ np.swapaxes(W[..., self.rows :, :], -1, -2)
+        return _forward(self.X, product)
+
+    def size(self, W: Float) -> Float:
+        """⟨|Xₙ|, |U||V|ᵀ⟩."""
+        return PairLift(abs(self.X), self.rows).read(np.abs(W))
+
+    def kernel(self, W: Float) -> Float:
+        """⟨Xₙ, Xₘ VVᵀ + UUᵀ Xₘ⟩."""
+        U, V = W[: self.rows], W[self.rows :]
+        left, right = U @ U.T, V @ V.T
+        if not isinstance(self.X, Entries):
+            pushed = self.X @ right + left @ self.X
+            return _symmetric(self.X.reshape(len(self.X), -1) @ pushed.reshape(len(self.X), -1).T)
+        if len(self.X) > _KERNEL:
+            raise InputError(
+                f"the tangent kernel of {len(self.X):,} entries would take "
+                f"{8e-9 * len(self.X) ** 2:,.1f} GB; ask for fewer entries"
+            )
+        i, j = self.X.rows, self.X.columns
+        same_row, same_column = i[:, None] == i, j[:, None] == j
+        return np.where(same_row, right[np.ix_(j, j)], 0.0) + np.where(same_column, left[np.ix_(i, i)], 0.0)
+
+
+class SquareLift:
+    """Āₙ = 2Xₙ, with Xₙ symmetric."""
+
+    rows = None
+
+    def __init__(self, X: Float):
+        self.X = X
+
+    @cached_property
+    def reach(self) -> float:
+        """The largest ‖Σ pₙĀₙ‖ at ‖p‖ = 1."""
+        return 2 * _spread(self.X)
+
+    def lift(self, pulls: Float) -> Float:
+        """Σ pₙĀₙ, over leading axes."""
+        return 2 * np.tensordot(pulls, self.X, 1)
+
+    def read(self, W: Float) -> Float:
+        """⟨Xₙ, W Wᵀ⟩, over leading axes."""
+        return _forward(self.X, W @ np.swapaxes(W, -1, -2))
+
+    def size(self, W: Float) -> Float:
+        """⟨|Xₙ|, |W||W|ᵀ⟩."""
+        return SquareLift(np.abs(self.X)).read(np.abs(W))
+
+    def kernel(self, W: Float) -> Float:
+        """4⟨Xₙ, Xₘ W Wᵀ⟩."""
+        pushed = 4 * self.X @ (W @ W.T)
+        return _symmetric(self.X.reshape(len(self.X), -1) @ pushed.reshape(len(self.X), -1).T)
+
+
+def _spread(X: Float) -> float:
+    """The largest singular value of the samples as rows."""
+    flat = X.reshape(len(X), -1)
+    return float(np.sqrt(np.linalg.eigvalsh(flat @ flat.T)[-1]))
+
+
+def _forward(X: Any, product: Float) -> Float:
+    """⟨Xₙ, M⟩, over leading axes of M."""
+    if isinstance(X, Entries):
+        return X.forward(product)
+    return np.asarray(product.reshape(*product.shape[:-2], -1) @ X.reshape(len(X), -1).T)
+
+
+def _symmetric(kernel: Float) -> Float:
+    return np.asarray((kernel + kernel.T) / 2)

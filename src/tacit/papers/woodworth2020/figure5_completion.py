@@ -1,0 +1,255 @@
+"""Matrix completion over scale and width: Figure 5 of Woodworth et al. 2020."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import tacit
+from tacit.data.arrays import Float
+from tacit.papers.measures import slope
+from tacit.papers.registry import Claim, figure
+from tacit.papers.woodworth2020.completion import Completion, completion
+from tacit.show.figures import level_line
+from tacit.theorems.woodworth2020.wide import ended, wide
+
+_ACCURACY = {"residual": 1e-5, "rtol": 1e-5}
+_BOTTOM = {"excess": 1e-3, "moved": 1e-2}  # of the colours, which end at 10⁵ times that
+_NAMES = {
+    "excess": r"excess nuclear norm $\|M\|_*-\|Y^*\|_*$",
+    "moved": "movement of unobserved entries (rms)",
+}
+
+
+@figure(
+    "woodworth2020/fig5",
+    quick={"size": 8, "observed": 45, "scales": 8, "widths": 4, "narrowest": 16, "levels": 11},
+    paper={"size": 10, "observed": 60, "scales": 12, "widths": 12, "narrowest": 10, "levels": 25},
+    figsize=(9.4, 2.8),
+    ncols=3,
+)
+class MatrixCompletion:
+    """Where factorizations UVᵀ of a matrix of rank 1 end that see part of its entries, over the scale α and
+    the width k of their weights at the start (Figure 5). Left: the nuclear norm above that of the matrix.
+    Middle: how far unobserved entries move. Both change around α²k = 1. Right: the movement against α²k, and
+    its limit of infinite width. From α²k ≈ √k on it grows again, like α² at every width, where the outputs of
+    the start must be unlearned: unobserved entries stand still for 1 ≪ α²k ≪ k.
+    """
+
+    def data(
+        self,
+        size: int,
+        observed: int,
+        scales: int,
+        widths: int,
+        narrowest: int,
+        levels: int,
+        *,
+        seed: int,
+        progress: Callable[..., Any],
+    ) -> xr.Dataset:
+        """A flow for every scale and width, and for starts of infinite width."""
+        problem = completion(size, observed, seed)
+        scale, level = np.logspace(-4, 1, scales), np.logspace(-6, 4, levels)
+        width = np.round(np.geomspace(narrowest, 1e5, widths)).astype(int)
+        found = np.empty((3, widths, scales))
+        for j in progress(range(widths), "widths"):
+            for i in range(scales):
+                start = wide(
+                    (size, size), width[j], scale[i] ** 2 * width[j], np.random.default_rng([seed, j])
+                )
+                found[:, j, i] = _outcome(problem, start)
+        limits = [_outcome(problem, wide((size, size), math.inf, each)) for each in level]
+        least = tacit.limit(tacit.potentials.Nuclear(), problem.X, problem.y).predictor
+        names = ("excess", "moved", "start")
+        return xr.Dataset(
+            {
+                **{name: (("width", "scale"), found[k]) for k, name in enumerate(names)},
+                **{f"wide_{name}": ("level", np.array(limits)[:, k]) for k, name in enumerate(names[:2])},
+                "kernel_excess": problem.excess(np.where(problem.seen, problem.truth, 0.0)),
+                "least_excess": problem.excess(np.asarray(least)),
+                "true_norm": problem.norm,
+                "true_size": problem.unseen(problem.truth),
+            },
+            coords={"width": width, "scale": scale, "level": level},
+        )
+
+    def draw(self, data: xr.Dataset, axes: Any) -> None:
+        """Two maps, and the movement along α²k."""
+        for name, ax in zip(("excess", "moved"), axes[:2], strict=True):
+            _draw_map(data, name, ax)
+        _draw_collapse(data, axes[2])
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Both ends, where they meet, and what the width does."""
+        yield from _rich_claims(data)
+        yield from _transition_claims(data)
+        yield from _kernel_claims(data)
+
+
+def _outcome(problem: Completion, start: tacit.Factorization) -> tuple[float, float, float]:
+    """The excess of the nuclear norm at the end, how far unobserved entries moved, and where they started."""
+    end, fits, _ = ended(start, problem.X, problem.y, **_ACCURACY)
+    if not fits:
+        return math.nan, math.nan, math.nan
+    first = np.asarray(start.predictor())
+    return problem.excess(end), problem.unseen(end - first), problem.unseen(first)
+
+
+def _levels(data: xr.Dataset) -> Float:
+    """α²k, (width, scale)."""
+    return np.asarray(data.width.values[:, None] * data.scale.values**2)
+
+
+def _rich_claims(data: xr.Dataset) -> Iterator[Claim]:
+    """At small α²k the matrix is recovered, whatever the width."""
+    norm = data.true_norm.values
+    smallest = np.unravel_index(np.argmin(_levels(data)), data.excess.shape)
+    yield Claim(
+        "where α²k is smallest the nuclear norm is that of Y* (relative difference)",
+        float(np.abs(data.excess.values[smallest]) / norm),
+        at_most=1e-2,
+    )
+    yield Claim(
+        "and unobserved entries have moved to those of Y* there (relative difference of the distance)",
+        float(np.abs(data.moved.values[smallest] / data.true_size.values - 1)),
+        at_most=0.1,
+    )
+    below = float((data.excess.min(skipna=False) - data.least_excess).values / norm)
+    yield Claim(
+        "no flow ends below the least nuclear norm that fits (relative distance)", below, at_least=-1e-4
+    )
+
+
+def _transition_claims(data: xr.Dataset) -> Iterator[Claim]:
+    """Where both change, and how sharply."""
+    least = data.least_excess.values
+    excess = (data.wide_excess.values - least) / (data.kernel_excess.values - least)
+    moved = data.wide_moved.values / data.true_size.values
+    yield Claim(
+        "the nuclear norm is half way from the least to that of the kernel end at infinite width, at α²k",
+        _last_below(data.level.values, excess, 0.5),
+        at_least=0.05,
+        at_most=20.0,
+    )
+    yield Claim(
+        "movement is a tenth of the unobserved entries of Y* at infinite width, at α²k",
+        _first_below(data.level.values, moved, 0.1),
+        at_least=0.05,
+        at_most=20.0,
+    )
+    yield Claim(
+        "the largest width moves as the infinite one does for α²k ≤ 100 (largest difference)",
+        float(_apart(data) / data.true_size.values),
+        at_most=0.05,
+    )
+    lower, upper = (_last_below(data.level.values, excess, share) for share in (0.25, 0.75))
+    yield Claim(
+        "the change is gradual at infinite width, too: decades of α²k from a quarter to three quarters",
+        float(np.log10(np.divide(upper, lower))),
+        at_least=0.3,
+        at_most=3.0,
+    )
+    yield Claim(
+        "what sharpens with k: unobserved entries move less at the best scale, by a power of k",
+        _power_of_width(data, data.moved.min("scale", skipna=False).values),
+        at_least=-0.85,
+        at_most=-0.3,
+    )
+
+
+def _kernel_claims(data: xr.Dataset) -> Iterator[Claim]:
+    """At fixed width unobserved entries do move at the kernel end, in proportion to the start."""
+    levels, moved = np.log(_levels(data)[:, -2:]), np.log(data.moved.values[:, -2:])
+    powers = np.diff(moved, axis=1) / np.diff(levels, axis=1)
+    yield Claim(
+        "at fixed width they move in proportion to α²k at the kernel end (power farthest from 1)",
+        float(powers.ravel()[np.argmax(np.abs(powers - 1))]),
+        at_least=0.9,
+        at_most=1.1,
+    )
+    yield Claim(
+        "relative to where they start they move by a power of k there",
+        _power_of_width(data, (data.moved / data.start).values[:, -1]),
+        at_least=-0.75,
+        at_most=-0.25,
+    )
+
+
+def _power_of_width(data: xr.Dataset, values: Float) -> float:
+    """The power of k by which values fall, at all widths but the smallest."""
+    return slope(np.log(data.width.values[1:]), np.log(values[1:]))
+
+
+def _apart(data: xr.Dataset) -> float:
+    """The largest difference of the movements at the largest and at infinite width, for α²k ≤ 100."""
+    from scipy.interpolate import PchipInterpolator
+
+    levels, moved = _levels(data)[-1], data.moved.values[-1]
+    if not np.isfinite(data.wide_moved.values).all():
+        return np.nan
+    curve = PchipInterpolator(np.log(data.level.values), data.wide_moved.values)
+    inside = (levels <= 100) & (levels >= data.level.values[0])
+    return float(np.abs(moved - curve(np.log(levels)))[inside].max()) if inside.any() else np.nan
+
+
+def _last_below(levels: Float, values: Float, share: float) -> float:
+    """Where rising values pass a share for the last time, between levels; NaN where they never do."""
+    below = np.flatnonzero(values <= share)
+    return _between(levels, values, share, int(below[-1])) if below.size else np.nan
+
+
+def _first_below(levels: Float, values: Float, share: float) -> float:
+    """Where falling values pass a share for the first time; NaN where they never do."""
+    below = np.flatnonzero(values <= share)
+    return _between(levels, values, share, int(below[0]) - 1) if below.size else np.nan
+
+
+def _between(levels: Float, values: Float, share: float, i: int) -> float:
+    """The level between two at which the values are the share, on logarithmic axes of levels."""
+    if not 0 <= i < len(levels) - 1:
+        return np.nan
+    part = (share - values[i]) / (values[i + 1] - values[i])
+    return float(levels[i] * (levels[i + 1] / levels[i]) ** part)
+
+
+def _draw_map(data: xr.Dataset, name: str, ax: Any) -> None:
+    """Logarithmic colours over width and scale, and lines of equal α²k."""
+    from matplotlib.colors import LogNorm
+
+    bottom = _BOTTOM[name]
+    colours = LogNorm(bottom, 1e5 * bottom)
+    values = data[name].clip(min=bottom / 2)
+    mesh = ax.pcolormesh(data.width, data.scale, values.T, norm=colours, cmap="cividis", rasterized=True)
+    bar = ax.figure.colorbar(mesh, ax=ax, extend="both", pad=0.02)
+    bar.minorticks_off()
+    ax.set_title(_NAMES[name], loc="left", fontsize=8.5)
+    left, right = float(data.width[0]), float(data.width[-1])
+    width = np.geomspace(left, right, 50)
+    for power in (-4, 0, 4):
+        line = np.sqrt(10.0**power / width)
+        level_line(ax, width, line, rf"$\alpha^2k=10^{{{power}}}$" if power else r"$\alpha^2k=1$", 25)
+    ax.set(xscale="log", yscale="log", xlabel="width $k$", ylabel=r"scale $\alpha$")
+    ax.set(xlim=(left, right), ylim=(float(data.scale[0]), float(data.scale[-1])))
+
+
+def _draw_collapse(data: xr.Dataset, ax: Any) -> None:
+    """Movement against α²k, for some widths and for the infinite one."""
+    from matplotlib import colormaps
+
+    chosen = np.unique(np.linspace(0, data.sizes["width"] - 1, 4).round().astype(int))
+    levels = _levels(data)
+    for place, j in enumerate(chosen):
+        colour = colormaps["viridis"](0.85 * place / max(len(chosen) - 1, 1))
+        name = f"$k={int(data.width[j]):,}$".replace(",", r"{,}")
+        ax.plot(levels[j], data.moved[j], color=colour, marker="o", ms=2.5, lw=1, label=name)
+    ax.plot(data.level, data.wide_moved, color="k", lw=1.4, label=r"$k=\infty$")
+    ax.axvline(1, color="0.6", lw=0.7, zorder=0)
+    ax.set(xscale="log", yscale="log", xlim=(1e-6, 1e6), ylim=(1e-4, 1e4))
+    ax.set_xlabel(r"$\alpha^2k$")
+    ax.set_title("the same at some widths", loc="left", fontsize=8.5)
+    ax.legend(loc="upper left", fontsize=7, handlelength=1.4, labelspacing=0.3)

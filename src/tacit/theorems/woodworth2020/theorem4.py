@@ -1,0 +1,117 @@
+r"""Theorem 4 of Woodworth et al. 2020: where a wide factorization ends, for measurements that commute.
+
+    UVᵀ(∞) = argmin Q_μ(spectrum of M) s.t. ⟨X_n, M⟩ = y_n,     2μ² = lim α²k,   [U; V][U; V]ᵀ → 2μ²I
+
+as the width k grows. Exactly so from a start of infinite width; from weights of N(0, α²) up to k^{−1/2}. What
+must commute are the lifted measurements: X_nX_mᵀ and X_nᵀX_m must be symmetric for all n and m, as they are
+for symmetric X_n that commute. Matrices that only commute themselves are not enough (see the errata).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import tacit
+from tacit.data.arrays import Float
+from tacit.theorems.agreement import AGREE
+from tacit.theorems.registry import Assumption, Bound, Parts, theorem
+from tacit.theorems.sharing import shared
+from tacit.theorems.woodworth2020.lifted import Lifted, asymmetric, lift
+from tacit.theorems.woodworth2020.wide import ended, wide
+
+_COMMUTE = 1e-10  # relative: a commutator below it is rounding
+_SLACK = 0.1  # of a fitted exponent, from a few draws
+
+
+@theorem(
+    "woodworth2020/theorem4",
+    "UVᵀ(∞) → argmin Q_μ(spectrum(M)) s.t. ⟨X_n, M⟩ = y_n as k → ∞, 2μ² = α²k, for X_n that commute "
+    "(X_nX_mᵀ and X_nᵀX_m symmetric) and a flow that fits the data.",
+    flows=18,
+    matrices=True,
+)
+def theorem4(
+    model: Any,
+    X: Any,
+    y: Any,
+    widths: tuple[int, ...] = (100, 1000, 10_000, 100_000),
+    draws: int = 4,
+    seed: int = 0,
+) -> Parts:
+    """Theorem 4, at infinite width and against the width, at the level α²k of the model.
+
+    widths, draws, seed: of the Gaussian starts whose distance to the minimizer is fitted by a power of the
+    width; its root mean square over the draws.
+    """
+    yield (setting := asymmetric(model))
+    if not setting.holds:
+        return
+    lifted = lift(model, X, y)
+    apart = commutator(lifted.X)
+    yield Assumption(
+        f"the lifted measurements commute: ‖X̄_nX̄_m − X̄_mX̄_n‖/‖X̄_n‖‖X̄_m‖ ≤ {apart:.2g} for all n, m",
+        apart <= _COMMUTE,
+    )
+    level = float(lifted.spectrum.mean())
+    try:
+        predicted = minimizer(lifted, level)
+    except tacit.InconsistentDataError as refusal:
+        yield Assumption(f"some M has ⟨X_n, M⟩ = y_n (best relative residual: {refusal.residual:.2g})", False)
+        return
+    exact = wide(predicted.shape, math.inf, level)
+    end, fits, reason = ended(exact, lifted.X, lifted.y, rtol=1e-10)
+    yield Assumption("the flow fits the data" + ("" if fits else f": {reason}"), fits)
+    size = float(np.linalg.norm(predicted)) or 1.0
+    yield Bound(
+        f"relative distance to the minimizer from [U; V][U; V]ᵀ = 2μ²I, 2μ² = {level:.4g}",
+        float(np.linalg.norm(end - predicted)) / size,
+        at_most=AGREE,
+    )
+    own, _, _ = ended(lifted.model, lifted.X, lifted.y)
+    yield Bound(
+        f"the same from the model's own weights, of width {lifted.width} (the theorem names no bound)",
+        float(np.linalg.norm(own - predicted)) / size,
+    )
+    distances = [_spread(lifted, predicted, width, level, draws, seed) for width in widths]
+    yield Bound(
+        f"power of the width by which it falls, fitted from {min(widths)} to {max(widths)}",
+        float(np.polyfit(np.log(widths), np.log(distances), 1)[0]),
+        at_most=-0.5 + _SLACK,
+        at_least=-0.5 - _SLACK,
+    )
+
+
+def commutator(X: Float) -> float:
+    """The largest ‖X̄_nX̄_m − X̄_mX̄_n‖/‖X̄_n‖‖X̄_m‖: how far lifted measurements are from commuting."""
+    scaled = X / np.linalg.norm(X, axis=(1, 2), keepdims=True)
+    worst = 0.0
+    for each in scaled:
+        for product in (each @ scaled.transpose(0, 2, 1), each.T @ scaled):
+            skew = product - product.transpose(0, 2, 1)
+            worst = max(worst, float(np.linalg.norm(skew, axis=(1, 2)).max()))
+    return worst
+
+
+@shared
+def minimizer(lifted: Lifted, level: float) -> Float:
+    """argmin Q_μ(spectrum(M)) for 2μ² = level."""
+    potential = tacit.potentials.Spectral(tacit.potentials.Hypentropy(math.log(level / 2)))
+    found = tacit.limit(potential, lifted.X, lifted.y)
+    if not found.converged:
+        raise tacit.NotConvergedError(
+            "the minimizer of Q_μ on spectra did not converge; no flow can be compared"
+        )
+    return np.asarray(found.predictor)
+
+
+def _spread(lifted: Lifted, predicted: Float, width: int, level: float, draws: int, seed: int) -> float:
+    """‖UVᵀ(∞) − predicted‖, root mean square over draws, which are almost the same at every width."""
+    squares = []
+    for draw in range(draws):
+        model = wide(predicted.shape, width, level, np.random.default_rng([seed, draw]))
+        end, _, _ = ended(model, lifted.X, lifted.y, 1e-7, 1e-7)
+        squares.append(np.sum((end - predicted) ** 2))
+    return math.sqrt(np.mean(squares))

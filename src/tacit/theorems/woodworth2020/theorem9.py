@@ -1,0 +1,205 @@
+r"""Theorem 9 and Corollary 10 of Woodworth et al. 2020, with Lemmas 11 to 13 of Appendix H.
+
+How far does a wide factorization move, and how far from its tangent flow? In the form W of `lifted.py`, with
+r = ‖y(0) − y*‖, λI ⪯ 𝒳𝒳ᵀ ⪯ ΛI and ‖W(0)W(0)ᵀ − μI‖ ≤ γ, all found from model and data. Suprema are over
+the whole flow, from the start until its residual is 1e-9 of what it was, and for the tangent flow to its end.
+
+The *sharp* form rests on the length of the way. Σ = JJᵀ for the Jacobian J of the outputs, ‖W'‖ = ‖Jᵀe‖ for
+e = y − y*, and ‖e‖' = −‖Jᵀe‖²/‖e‖ ≤ −‖W'‖·√λ_min(Σ), where λ_min(Σ) ≥ 4λσ_min(W)². Hence, as long as
+√λ·s² ≥ 2r for s = σ_min(W(0)), no W is farther from W(0) than the smaller root ρ of 2√λ·ρ(s − ρ) = r. With
+‖J − J(0)‖ ≤ 2√Λρ the same argument for y − y_TK gives the second bound, which is quadratic in r.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import tacit
+from tacit.data.arrays import Float
+from tacit.theorems.arguments import positive
+from tacit.theorems.registry import Assumption, Bound, Parts, theorem
+from tacit.theorems.woodworth2020.lifted import (
+    INSTANTS,
+    SETTLED,
+    Lifted,
+    Movement,
+    factorized,
+    followed,
+    lift,
+)
+
+_ACCURACY = 10 * SETTLED  # of what is measured, relative to the movement
+
+
+@theorem(
+    "woodworth2020/theorem9",
+    "μ > 4Λγ/λ and r ≤ (μλ/√Λ)(1 − √((1+γ/μ)/(1+λ/4Λ))), r = ‖y(0) − y*‖, imply "
+    "sup‖W − W(0)‖ ≤ √(Λ+λ/4)·r/(λ√μ) and sup‖W − W_TK‖ ≤ Λ√(1+λ/4Λ)·r²/(λ²μ^{3/2}) + 2√Λ√(1+γ/μ)·r/(λ√μ).",
+    flows=2,
+    matrices=True,
+)
+def theorem9(model: Any, X: Any, y: Any, mu: float | None = None, instants: int = INSTANTS) -> Parts:
+    """Theorem 9; mu: the middle of the spectrum of W(0)W(0)ᵀ if left out."""
+    yield (setting := factorized(model))
+    if not setting.holds:
+        return
+    lifted, level = lift(model, X, y), _level(model, X, y, mu)
+    yield from _wide(lifted, level)
+    if lifted.low == 0 or lifted.residual == 0:
+        return
+    movement = followed(lifted, _count(instants))
+    yield movement.settled
+    bounds = movement_bound(lifted, level), tangent_bound(lifted, level)
+    yield Bound("sup‖W(T) − W(0)‖_F", float(movement.moved.max()), at_most=bounds[0])
+    yield Bound("sup‖W(T) − W_TK(T)‖_F", float(movement.apart.max()), at_most=bounds[1])
+
+
+@theorem(
+    "woodworth2020/theorem9-sharp",
+    "√λ·s² ≥ 2r, s = σ_min(W(0)), implies sup‖W − W(0)‖ ≤ ρ, 2√λρ(s − ρ) = r, and a bound on sup‖W − W_TK‖ "
+    "quadratic in r.",
+    flows=2,
+    matrices=True,
+)
+def theorem9_sharp(model: Any, X: Any, y: Any, instants: int = INSTANTS) -> Parts:
+    """Theorem 9 by the length of the way: weaker assumptions, smaller bounds; it implies the form stated."""
+    yield (setting := factorized(model))
+    if not setting.holds:
+        return
+    lifted = lift(model, X, y)
+    yield _independent(lifted)
+    reach = math.sqrt(lifted.low) * float(lifted.spectrum[0])
+    yield Assumption(f"2r = {2 * lifted.residual:.6g} is at most √λ·s² = {reach:.6g}", _within(lifted))
+    if lifted.residual == 0:
+        return
+    movement = followed(lifted, _count(instants))
+    yield movement.settled
+    first, second = sharp_bounds(lifted)
+    left = _ACCURACY * first  # of the way, where the flow is stopped
+    yield Bound("sup‖W(T) − W(0)‖_F", float(movement.moved.max()), at_most=first + left)
+    yield Bound("sup‖W(T) − W_TK(T)‖_F", float(movement.apart.max()), at_most=second + left)
+
+
+@theorem(
+    "woodworth2020/lemma11",
+    "‖W − W(0)‖ ≤ R until T implies ‖y(t) − y*‖ ≤ r·exp(−2μλt + 4Λ(γ+R²+2R√(μ+γ))t) until T, and "
+    "‖y_TK(t) − y*‖ ≤ r·exp(−2μλt + 4Λγt).",
+    flows=2,
+    matrices=True,
+)
+def lemma11(model: Any, X: Any, y: Any, mu: float | None = None, instants: int = INSTANTS) -> Parts:
+    """Lemma 11 with the smallest R, which is measured; as rates at which the residuals fall at the least."""
+    yield (setting := factorized(model))
+    if not setting.holds:
+        return
+    lifted, level = lift(model, X, y), _level(model, X, y, mu)
+    yield _independent(lifted)
+    if lifted.residual == 0:
+        return
+    movement = followed(lifted, _count(instants))
+    yield movement.settled
+    R, gamma = float(movement.moved.max()), lifted.gamma(level)
+    still = 2 * level * lifted.low - 4 * lifted.high * gamma
+    moving = still - 4 * lifted.high * (R**2 + 2 * R * math.sqrt(level + gamma))
+    for name, rate, left in (("y", moving, movement.left), ("y_TK", still, movement.tangent_left)):
+        yield Bound(
+            f"{rate:.4g}·t over log(r/‖{name}(t) − y*‖), the largest on the way, with R = {R:.4g}",
+            _share(lifted, movement, rate, left),
+            at_most=1.0,
+        )
+
+
+@theorem(
+    "woodworth2020/lemma12",
+    "The assumptions of Theorem 9 imply sup‖W(t) − W(0)‖ ≤ √(Λ+λ/4)·r/(λ√μ).",
+    flows=2,
+    matrices=True,
+)
+def lemma12(model: Any, X: Any, y: Any, mu: float | None = None, instants: int = INSTANTS) -> Parts:
+    """Lemma 12, and the radius R of (78) within which its proof keeps the flow."""
+    yield (setting := factorized(model))
+    if not setting.holds:
+        return
+    lifted, level = lift(model, X, y), _level(model, X, y, mu)
+    yield from _wide(lifted, level)
+    if lifted.low == 0 or lifted.residual == 0:
+        return
+    movement = followed(lifted, _count(instants))
+    yield movement.settled
+    moved, gamma = float(movement.moved.max()), lifted.gamma(level)
+    radius = math.sqrt(level + level * lifted.low / (4 * lifted.high)) - math.sqrt(level + gamma)
+    yield Bound("sup‖W(t) − W(0)‖_F", moved, at_most=movement_bound(lifted, level))
+    yield Bound("(78) the same, against R = √(μ+μλ/4Λ) − √(μ+γ)", moved, at_most=radius)
+
+
+def movement_bound(lifted: Lifted, mu: float) -> float:
+    """√(Λ+λ/4)·r/(λ√μ): how far W moves at the most (Theorem 9, first line)."""
+    return math.sqrt(lifted.high + lifted.low / 4) * lifted.residual / (lifted.low * math.sqrt(mu))
+
+
+def tangent_bound(lifted: Lifted, mu: float) -> float:
+    """How far W is from its tangent flow at the most (Theorem 9, second line)."""
+    low, high, r = lifted.low, lifted.high, lifted.residual
+    curved = high * math.sqrt(1 + low / (4 * high)) * r**2 / (low**2 * mu**1.5)
+    spread = math.sqrt(1 + lifted.gamma(mu) / mu)
+    return curved + 2 * math.sqrt(high) * spread * r / (low * math.sqrt(mu))
+
+
+def sharp_bounds(lifted: Lifted) -> tuple[float, float]:
+    """How far W is from its start and its tangent flow at the most; infinite where nothing is known."""
+    if not _within(lifted):
+        return math.inf, math.inf
+    low, high, r = math.sqrt(lifted.low), math.sqrt(lifted.high), lifted.residual
+    smallest, largest = np.sqrt(lifted.spectrum[[0, -1]])
+    rho = (r / low) / (smallest + math.sqrt(smallest**2 - 2 * r / low))
+    turn, mass = 2 * high * rho, r / (4 * low**2 * (smallest - rho) ** 2)  # ‖J − J(0)‖, ∫‖y − y*‖
+    pushed = turn * rho + 2 * high * largest * turn * mass  # ∫‖(Σ − Σ(0))(y − y*)‖
+    return float(rho), float(turn * mass + pushed / (2 * low * smallest))
+
+
+def _within(lifted: Lifted) -> bool:
+    return 0 < 2 * lifted.residual <= math.sqrt(lifted.low) * lifted.spectrum[0]
+
+
+def _wide(lifted: Lifted, mu: float) -> Parts:
+    """What Theorem 9 and Lemma 12 assume."""
+    rows, low, high, gamma = len(lifted.W), lifted.low, lifted.high, lifted.gamma(mu)
+    yield Assumption(f"the width {lifted.width} is at least {rows}", lifted.width >= rows)
+    yield (independent := _independent(lifted))
+    if not independent.holds:
+        return
+    yield Assumption(
+        f"μ = {mu:.6g} is above 4Λγ/λ = {4 * high * gamma / low:.6g}", mu > 4 * high * gamma / low
+    )
+    most = mu * low / math.sqrt(high) * (1 - math.sqrt((1 + gamma / mu) / (1 + low / (4 * high))))
+    r = lifted.residual
+    yield Assumption(f"‖y(0) − y*‖ = {r:.6g} is at most {most:.6g}", r <= most)
+
+
+def _independent(lifted: Lifted) -> Assumption:
+    return Assumption(
+        f"the measurements are independent: λ = {lifted.low:.4g} is above 0 (Λ = {lifted.high:.4g})",
+        lifted.low > 0,
+    )
+
+
+def _share(lifted: Lifted, movement: Movement, rate: float, left: Float) -> float:
+    """rate·t over log(r/left), the largest at instants where left is more than rounding."""
+    seen = slice(0, movement.last)
+    falls = np.log(lifted.residual / left[seen])
+    time = movement.time[seen]
+    sound = (falls > 1e-6) & (falls < 18)
+    return float(np.max(rate * time[sound] / falls[sound], initial=-math.inf))
+
+
+def _level(model: Any, X: Any, y: Any, mu: Any) -> float:
+    return lift(model, X, y).mu if mu is None else positive(mu, "mu")
+
+
+def _count(instants: Any) -> int:
+    if not (isinstance(instants, (int, np.integer)) and instants >= 2):
+        raise tacit.InputError(f"instants must be a whole number from 2 on, got {instants!r}")
+    return int(instants)
