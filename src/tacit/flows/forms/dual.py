@@ -148,7 +148,8 @@ class DualSquare:
 
     @quiet
     def _velocity(self, here: MirrorMap, nu: Float) -> Float:
-        fitted = np.clip(here.moved(nu @ self.reach, _FLOOR).predictor, -_HUGE, _HUGE) @ self.rows.T
+        w = here.reached(nu @ self.reach, _FLOOR)
+        fitted = np.minimum(np.maximum(w, -_HUGE), _HUGE) @ self.rows.T
         return 2 * self.loss.factor(self.samples) * (self.y - fitted)
 
     @quiet

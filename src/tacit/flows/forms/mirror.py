@@ -69,6 +69,19 @@ class MirrorMap:
             below, above = np.maximum(below, floor * self.below), np.maximum(above, floor * self.above)
         return replace(self, slope=slope, below=below, above=above)
 
+    def reached(self, change: Float, floor: float) -> Float:
+        """The predictor of `moved`, in one pass where there is one."""
+        if not self._whole:
+            return self.moved(change, floor).predictor
+        below = np.maximum(self.below - change, floor * self.below)
+        product = below * np.maximum(self.above + change, floor * self.above)
+        w: Float = self._twice * self._sum(product) * (self.slope + change) / product**self._whole
+        return w
+
+    @cached_property
+    def _twice(self) -> Float:
+        return 2 * np.exp(self.log_scale)
+
     def __getitem__(self, place: int) -> MirrorMap:
         """The map at one of several slopes."""
         return replace(self, slope=self.slope[place], below=self.below[place], above=self.above[place])
@@ -115,8 +128,7 @@ class MirrorMap:
             size = rapidity.log_predictor(np, np.abs(self.slope), self.power) + self.log_scale
             return np.copysign(np.exp(size), self.slope)
         if self._whole:
-            scale = 2 * np.exp(self.log_scale) * self._sum(self._whole)
-            return scale * self.slope / self._product**self._whole
+            return self._twice * self._sum(self._product) * self.slope / self._product**self._whole
         size = np.exp(self.log_scale - self.power * self._log_distance)
         return np.copysign(size * -self._shrunk, self.slope)
 
@@ -138,9 +150,9 @@ class MirrorMap:
         """(1 − s)(1 + s), NaN beyond the domain."""
         return np.where(self.distance > 0, self.below * self.above, np.nan)
 
-    def _sum(self, power: int) -> Float:
-        """(b^p − a^p)/(b − a) for a = 1 − s and b = 1 + s, whose sum is 2: 2, or 4 − ab."""
-        return np.asarray(2.0) if power == 2 else 4 - self._product
+    def _sum(self, product: Float) -> Float | float:
+        """(b^p − a^p)/(b − a) for a = 1 − s and b = 1 + s with this product: 2, or 4 − ab."""
+        return 2.0 if self._whole == 2 else 4 - product
 
     @cached_property
     def rapidity_rate(self) -> Float:

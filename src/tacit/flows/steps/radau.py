@@ -15,6 +15,14 @@ POWERS = np.arange(STAGES)
 C = np.append((roots_jacobi(STAGES - 1, 1, 0)[0] + 1) / 2, 1.0)
 LAGRANGE = np.linalg.inv(np.vander(C, STAGES, increasing=True))  # coefficients of the nodes' polynomials
 A = (C[:, None] ** (POWERS + 1) / (POWERS + 1)) @ LAGRANGE
+
+# A = TΛT⁻¹ with one real eigenvalue and two pairs, one half of which tells the other:
+# φ(A) r = Re(OUT·φ(MODES)·IN·r) for real functions φ and real r.
+_VALUES, _TURN = np.linalg.eig(A)
+_HALF = _VALUES.imag >= 0
+MODES, IN = _VALUES[_HALF], np.linalg.inv(_TURN)[_HALF]
+OUT = _TURN[:, _HALF] * np.where(MODES.imag > 0, 2.0, 1.0)
+
 NODES = float(np.abs(np.prod(np.linspace(0, 1, 1001)[:, None] - C, axis=1)).max())
 
 # What a polynomial through the nodes misses between them, from the rates there and at the beginning.

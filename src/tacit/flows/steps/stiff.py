@@ -8,6 +8,7 @@ of the step, are (I + hA ⊗ S)δ = r, and one eigendecomposition of S solves th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, TOP, A, C
+from tacit.flows.steps.radau import IN, LAGRANGE, MODES, ORDER, OUT, POWERS, STAGES, TOP, A, C
 from tacit.potentials.arrays import quiet
 
 _ITERATIONS, _ATTEMPTS = 12, 120  # of Newton for one step, and lengths of it that are tried
 _SETTLED = 1e-2  # of the tolerance, for what Newton's method has yet to go
+_HOPELESS = 1e4  # tolerances that would be left to go after the last iteration, at the pace of now
 _MET = 1e-3  # of the rate at the end: how wrong the rates may have been before Newton's last change
 _RISE = 1e-7  # of the rate: what rounding may add to it
 _FASTER = 5.0  # growth of the length from step to step, at most
@@ -102,16 +104,18 @@ class Field:
         """The next step, as long as the tolerance allows; None if there is none."""
         first = self.rate(np.zeros_like(self.size))
         h = self._first_length(first) if h is None else h
+        failures = 0
         for _ in range(_ATTEMPTS):
             if not h > _SMALLEST:
                 break
             rates, iterations = self._solved(h, self._guess(h, first, last))
             error = np.inf if rates is None else max(self._error(h, first, rates), 1e-12)
             if rates is not None and error <= 1 and not self._rises(first, rates[-1]):
-                return Step(
-                    h, first, rates, error, iterations, self.spectrum, h * self._growth(h, error, last)
-                )
-            if rates is None and self.better:
+                growth = self._growth(h, error, last)
+                next_h = h * (min(growth, 1.0) if failures else growth)
+                return Step(h, first, rates, error, iterations, self.spectrum, next_h)
+            failures += rates is None
+            if rates is None and self.better and (len(self.better) > 1 or failures > 1):
                 return replace(self, spectrum=self.better[0](), better=self.better[1:]).step(h, last)
             h *= max(0.1, 0.9 * error**ORDER) if 1 < error < np.inf else 0.4
         return None
@@ -140,18 +144,21 @@ class Field:
 
     def _solved(self, h: float, rates: Float) -> tuple[Float | None, int]:
         """The rates at the nodes by Newton's method, None if it does not settle; its iterations."""
-        inverse = np.linalg.inv(np.eye(STAGES) + h * self.spectrum.values[:, None, None] * A)
+        damping = 1 / (1 + h * MODES[:, None] * self.spectrum.values)
+        noise = self._noise(h)
         before = np.inf
         for count in range(1, _ITERATIONS + 1):
             wrong = (self.rate(h * A @ rates) - rates) @ self.spectrum.turn
-            change = np.einsum("nij,jn->in", inverse, wrong)
+            change = (OUT @ (damping * (IN @ wrong))).real
             rates = rates + change @ self.spectrum.turn.T
-            now = self._measured(h, np.abs(change).max(axis=0))
+            now = self._measured(h, np.abs(change).max(axis=0), noise)
             if not np.isfinite(now) or now > 2 * before:
-                return None, _ITERATIONS
+                return None, count
             slower = min(now / before, 1.0) if before < np.inf else 0.5  # of linear convergence
             if min(slower / max(1 - slower, slower), 1.0) * now <= _SETTLED and self._met(wrong, rates[-1]):
                 return rates, count
+            if now * slower ** (_ITERATIONS - count) > _HOPELESS:
+                return None, count
             before = now
         return None, _ITERATIONS
 
@@ -168,15 +175,18 @@ class Field:
     def _error(self, h: float, first: Float, rates: Float) -> float:
         """The last divided difference of the rates, as far as the step follows it."""
         top = TOP @ np.vstack([first, rates]) @ self.spectrum.turn
-        return self._measured(h, top / (1 + h * self.spectrum.values), _TOP)
+        return self._measured(h, top / (1 + h * self.spectrum.values), _TOP * self._noise(h))
 
-    def _measured(self, h: float, rates: Float, noises: float = 1.0) -> float:
+    def _noise(self, h: float) -> Float:
+        """What rounding makes of rates that follow S over the step, in the eigenbasis."""
+        return self.noise / (1 + h * self.spectrum.values)
+
+    def _measured(self, h: float, rates: Float, noise: Float) -> float:
         """A change of rates over the step, in the eigenbasis, relative to what is tolerated.
 
         Less what rounding makes of them, which no step can avoid.
         """
-        noise = noises * self.noise / (1 + h * self.spectrum.values)
-        told = np.sign(rates) * np.maximum(np.abs(rates) - noise, 0.0) @ self.spectrum.turn.T
-        relative = h * told / self.size
+        told = rates - np.minimum(np.maximum(rates, -noise), noise)
+        relative = h * (self.spectrum.turn @ told) / self.size
         largest = float(np.abs(relative).max())
-        return largest if not largest < _HUGE else float(np.sqrt(np.mean(relative**2)))
+        return largest if not largest < _HUGE else math.sqrt(relative @ relative / relative.size)
