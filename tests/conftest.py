@@ -1,15 +1,17 @@
-"""Marks every test as the tiers say, and lets the processes of a run share what JAX compiles."""
+"""Marks every test as the tiers say; sketches for pictures; processes of a run share what JAX compiles."""
 
 import os
 import shutil
 import tempfile
 from collections import Counter
+from pathlib import Path
 
 import properties
 import pytest
 import tiers
 
 _COMPILED = "JAX_COMPILATION_CACHE_DIR"
+_SKETCH = Path(tiers.__file__).with_name("sketch.mplstyle")
 
 
 def pytest_configure(config):
@@ -37,3 +39,11 @@ def pytest_collection_modifyitems(items):
         if tiers.is_thorough(family, seen[family], case.removesuffix("]")):
             item.add_marker(pytest.mark.thorough)
         seen[family] += 1
+
+
+@pytest.fixture(autouse=True)
+def sketches(request, monkeypatch):
+    """Laying out a picture takes longer than drawing it: that is left out where its looks do not count."""
+    if not tiers.has_pictures(request.path, request.node.name.partition("[")[0]):
+        monkeypatch.setattr("tacit.show.figures.STYLE", _SKETCH)
+        monkeypatch.setattr("tacit.show.figures._lay_out", lambda figure: None)

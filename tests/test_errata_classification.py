@@ -36,6 +36,6 @@ def accuracy_needed(Z, scale):
 @pytest.mark.parametrize(("Z", "slope"), [(ONE, 1.0), (TWO, 0.15)])
 def test_the_accuracy_that_small_scales_need_shrinks_with_them_on_some_data_only(Z, slope):
     """Figure 5(b) has slope 1 for all α, as here on one support vector; on two it has not, below α² = 1."""
-    scales = np.geomspace(1e-4, 1, 3)
+    scales = np.array([1e-4, 1.0])
     needed = [accuracy_needed(Z, scale) for scale in scales]
     assert np.polyfit(np.log(scales), np.log(needed), 1)[0] == pytest.approx(slope, abs=0.05)

@@ -104,7 +104,7 @@ for line in (
     f"flow {data} --scale 0.5 --method descent --until 1 --json -",
     f"flow {data} --scale 0.5 --times 0.1,1 --save {folder}/f.nc",
     f"path {margins} --mu 1,0.1 --sweeping",
-    f"check {data} --scale 0.5 --json -",
+    f"check {data} --scale 0.5 --only woodworth2020/theorem1 --json -",
     f"flow {data} --model nonsense",
     f"limit {folder}/nothing.csv",
     f"reproduce woodworth2020/fig2 --preset quick --out {folder}/out",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tacit.errors import InconsistentDataError as InconsistentDataError
     from tacit.errors import InputError as InputError
     from tacit.errors import Interrupted as Interrupted
+    from tacit.errors import MissingDataError as MissingDataError
     from tacit.errors import NoPotentialError as NoPotentialError
     from tacit.errors import NotConvergedError as NotConvergedError
     from tacit.errors import NotSeparableError as NotSeparableError
@@ -55,6 +56,7 @@ _HOMES = {  # where each public name is, which is loaded when it is first used
         "InconsistentDataError",
         "InputError",
         "Interrupted",
+        "MissingDataError",
         "NoPotentialError",
         "NotConvergedError",
         "NotSeparableError",

@@ -55,6 +55,10 @@ class NotConvergedError(TacitError):
     """A computation stopped before it reached its tolerance, and no answer can be vouched for."""
 
 
+class MissingDataError(TacitError):
+    """A data set that an experiment needs is not on this machine; the message says how to get it."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a flow; `trajectory` is what was computed until then."""
 

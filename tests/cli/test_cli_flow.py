@@ -147,7 +147,6 @@ def test_ctrl_c_prints_what_was_computed(tmp_path):
 
 
 def test_an_interrupted_flow_leaves_an_earlier_one_alone(flow, monkeypatch):
-    monkeypatch.setattr("tacit.show.figures._lay_out", lambda figure: figure.set_layout_engine("none"))
     line = "cells.csv --target label --loss exp --until 5 --json run.json --save run.nc --plot run.png"
     assert flow(line)[0] == 0
     before = {name: Path(name).read_bytes() for name in ("run.json", "run.nc", "run.png")}

@@ -84,8 +84,11 @@ def test_entries_that_make_no_sense_are_refused(arguments, message):
         Entries(*arguments)
 
 
-@pytest.fixture
-def entries():
+@pytest.fixture(params=["whole matrices", "entry by entry"])
+def entries(request, monkeypatch):
+    """Nine entries of twenty: many enough to multiply whole matrices, unless the share is set above all."""
+    if request.param == "entry by entry":
+        monkeypatch.setattr("tacit.data.entries._SHARE", 1.0)
     rng = np.random.default_rng(1)
     places = rng.permutation(20)[:9]
     return Entries(places // 5, places % 5, (4, 5))
@@ -99,7 +102,8 @@ def test_measurements_are_those_of_matrices_with_a_single_one(entries):
         stack[n, i, j] = 1
     assert np.array_equal(entries.dense(), stack)
     np.testing.assert_array_equal(entries.forward(M), np.einsum("nij,ij->n", stack, M))
-    np.testing.assert_array_equal(entries.adjoint(nu).toarray(), np.einsum("n,nij->ij", nu, stack))
+    np.testing.assert_allclose(entries.adjoint(nu) @ V, np.einsum("n,nij,jk->ik", nu, stack, V), atol=1e-14)
+    assert sparse.issparse(entries.adjoint(nu)) != entries._dense_pays
     np.testing.assert_array_equal(entries.matrix(nu), np.einsum("n,nij->ij", nu, stack))
     np.testing.assert_allclose(entries.products(U, V), np.einsum("nij,ik,jk->n", stack, U, V), rtol=1e-14)
 

@@ -55,7 +55,7 @@ def _inverse_and_slope(x: arb, depth: float) -> tuple[arb, arb]:
     if depth == 2:
         return (x / 2).asinh(), (x * x + 4).sqrt()
     with mp.workdps(20):
-        s = _ball(_zeta(mpf(x.mid().str(25, radius=False)), depth)).tanh().mid()
+        s = _ball(_zeta(mpf(x.mid().str(25, radius=False)), depth, mp.dps)).tanh().mid()
     p = arb(depth) / (arb(depth) - 2)
     for _ in range(6):  # 20 digits, doubled six times
         slope = p * ((1 - s) ** (-p - 1) + (1 + s) ** (-p - 1))

@@ -3,6 +3,7 @@
 Formulas of one coordinate are evaluated as printed: where one cancels it is given digits, not rewritten.
 """
 
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,14 +27,18 @@ def h(s, depth):
     return (1 - s) ** -power - (1 + s) ** -power
 
 
-def _zeta(x, depth):
-    """ζ with h_D(ζ) = x for D = 2 and h_D(tanh ζ) = x for D > 2: Newton on the convex log|x| (log|ζ|)."""
+@cache
+def _zeta(x, depth, digits):
+    """ζ with h_D(ζ) = x for D = 2 and h_D(tanh ζ) = x for D > 2: Newton on the convex log|x| (log|ζ|).
+
+    digits: those in which it is computed now.
+    """
     if depth == 2 or x == 0:
         return mp.asinh(x / 2)
     power = mpf(depth) / (mpf(depth) - 2)
     zeta = mp.asinh(abs(x) / 2) / power
     step = mpf(1)
-    while abs(step) > mpf(10) ** (-mp.dps // 2 - 2):
+    while abs(step) > mpf(10) ** (-digits // 2 - 2):
         excess = mp.log(2 * mp.sinh(power * zeta) / abs(x)) + power * mp.log(mp.cosh(zeta))
         step = excess / (zeta * power * (mp.tanh(zeta) + mp.coth(power * zeta)))
         zeta *= mp.exp(-step)
@@ -42,7 +47,8 @@ def _zeta(x, depth):
 
 def h_inverse(x, depth):
     """The s in (−1, 1) with h_D(s) = x; arcsinh(x/2) for D = 2."""
-    return _zeta(x, depth) if depth == 2 else mp.tanh(_zeta(x, depth))
+    zeta = _zeta(x, depth, mp.dps)
+    return zeta if depth == 2 else mp.tanh(zeta)
 
 
 def q(x, depth=2):
@@ -70,7 +76,7 @@ def r(x, depth=2):
     """The smallest real root of that quartic, bisected between 0 and a point where it is negative."""
     low, high, quartic = mpf(0), min(abs(x), x * x / 8), np.array(distance_quartic(x), object)
     assert x == 0 or np.polyval(quartic, low) > 0 > np.polyval(quartic, high)
-    while high - low > high * mpf(10) ** -min(mp.dps - 2, 90):
+    while high - low > high * mpf(10) ** -min(mp.dps - 2, 40):
         middle = (low + high) / 2
         low, high = (middle, high) if np.polyval(quartic, middle) > 0 else (low, middle)
     return high
@@ -82,10 +88,17 @@ def q_azulay(x, k):
     return mp.sqrt(k) / 4 * (1 - mp.sqrt(1 + t * t) + t * mp.asinh(t))
 
 
+@cache
+def _scale(log_scale, digits):
+    """m = exp(log_scale) in this many digits."""
+    with mp.workdps(digits):
+        return mp.exp(mpf(log_scale))
+
+
 def scaled(function, w, log_scale, depth=2, digits=60):
     """m·q(w/m), h⁻¹(w/m), q''(w/m)/m or m·r(w/m) at m = exp(log_scale), correct to `digits` digits."""
+    m = _scale(log_scale, digits + 2000)
     with mp.workdps(digits + 2000):
-        m = mp.exp(mpf(log_scale))
         x = mpf(w) / m
     with mp.workdps(digits + 15 + (int(2.2 * abs(mp.log10(abs(x)))) if x else 0)):
         return m ** {h_inverse: 0, q_hessian: -1}.get(function, 1) * function(x, depth)
@@ -195,7 +208,7 @@ def exact_limit(X, y, *, depth, log_scale, weight=1, offset=0, start=None, digit
         zeta = None
         if start is not None:
             x = [mpf(float(w)) / mp.exp(mpf(v)) for w, v in zip(start, given[0], strict=True)]
-            zeta = _newton(model, X, y, np.array([_ball(_zeta(v, depth)) for v in x], object), 1e-40)
+            zeta = _newton(model, X, y, np.array([_ball(_zeta(v, depth, mp.dps)) for v in x], object), 1e-40)
         beta = _state(model, _path(model, X, y) if zeta is None else zeta)[0]
         return np.array([mpf(v.mid().str(digits, radius=False)) for v in beta], object)
 

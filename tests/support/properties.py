@@ -8,8 +8,8 @@ import os
 from hypothesis import settings
 
 _FUZZ = int(os.environ.get("TACIT_FUZZ", "1"))
-_ONE_IN = 3  # examples that `make test` tries, of those of `make test-all`
-_LEAST = 10
+_ONE_IN = 4  # examples that `make test` tries, of those of `make test-all`
+_LEAST = 5
 
 every_day = False  # set by conftest.py, before any test is read
 

@@ -8,18 +8,17 @@ import sys
 import time
 from typing import Any
 
-from tacit.cli.interrupts import take_time
+from tacit.cli.follow import followed, report
 from tacit.cli.models import check_options
-from tacit.cli.options import DONE, FAILED, INTERRUPTED, claim_outputs
-from tacit.cli.stopwatch import waited
-from tacit.errors import InputError, Interrupted
+from tacit.cli.options import claim_outputs
+from tacit.errors import InputError
 
 _WIDTH, _SCALE = 50, 1e-3
 _ROUGH = 1e-3  # the relative residual at which a flow on a large matrix ends, if not told otherwise
 
 
-def run(options: argparse.Namespace, spare: Any) -> int:
-    """Read the matrix, run the flow, write what was asked for; spare: saves earlier files from halves."""
+def run(options: argparse.Namespace) -> int:
+    """Read the matrix, run the flow, write what was asked for."""
     from tacit.data.matrices import read_matrix
     from tacit.data.observed import observed
 
@@ -33,14 +32,9 @@ def run(options: argparse.Namespace, spare: Any) -> int:
     X, y = observed(_Labelled(table))
     model = _model(options, X)
     claim_outputs(options, [] if options.save is None else [(options.save, _kind(options.save))])
-    take_time()
-    try:
-        result, status = _flow(options, model, X, y), None
-    except Interrupted as stop:
-        result, status = stop.trajectory, INTERRUPTED
-        spare(options)
+    result, status = followed(options, model, X, y, until=_until(options, X, y))
     _report(options, table, result)
-    return status or (DONE if result.converged else FAILED)
+    return status
 
 
 class _Labelled:
@@ -89,57 +83,33 @@ def _model(options: argparse.Namespace, X: Any) -> Any:
     return Factorization.gaussian(X.shape, width, scale, seed=options.seed or 0)
 
 
-def _flow(options: argparse.Namespace, model: Any, X: Any, y: Any) -> Any:
+def _until(options: argparse.Namespace, X: Any, y: Any) -> float | None:
+    """Where the flow ends, if not told: on a large matrix at a residual that is enough to fill it in."""
     import numpy as np
 
     from tacit.flows.forms.reduced import is_small
-    from tacit.verbs.flow import flow
 
-    until = options.until
-    if until is None and options.at is None and options.times is None and not is_small(sum(X.shape), len(y)):
-        until = -math.log(float(np.mean(y**2)) / 2) - 2 * math.log(_ROUGH)
-        print(
-            f"tacit: a large matrix: the flow ends at a relative residual of {_ROUGH:g} (--until says where)",
-            file=sys.stderr,
-        )
-    return flow(
-        model,
-        X,
-        y,
-        until=until,
-        at=options.at,
-        times=options.times,
-        rtol=options.rtol,
-        linearized=options.linearized,
-        method=options.method,
-        step=options.step,
+    told = any(each is not None for each in (options.until, options.at, options.times))
+    if told or is_small(sum(X.shape), len(y)):
+        return options.until
+    print(
+        f"tacit: a large matrix: the flow ends at a relative residual of {_ROUGH:g} (--until says where)",
+        file=sys.stderr,
     )
+    return -math.log(float(np.mean(y**2)) / 2) - 2 * math.log(_ROUGH)
 
 
 def _report(options: argparse.Namespace, table: Any, result: Any) -> None:
     import numpy as np
 
-    from tacit.show.outputs import netcdf_file, write_file, write_json
-
-    speak, end = options.json != "-", result.predictor[-1]
-    if speak:
-        print(result.summary())
-    if options.json is not None:
-        names = {"rows": table.rows, "columns": table.columns}
-        filled = np.where(np.isnan(table.values), end, table.values)
-        content = {"data": options.data, "assumed": table.assumed, **names, "filled": filled}
-        write_json({**content, **result.to_dict()}, options.json)
-    if options.save is not None:
-        kind = _kind(options.save)
-        write_file(netcdf_file(result.to_xarray()) if kind == "nc" else table.filled(end), options.save, kind)
-        if speak:
-            print(f"  {'data  ' if kind == 'nc' else 'matrix'}     {options.save}")
-    if options.plot is not None:
-        path = result.plot(options.plot, clock=options.clock, names=_cells(table, result))
-        if speak:
-            print(f"  figure     {path}")
-    if speak:
-        print(f"  waited     {waited(options)}")
+    end = result.predictor[-1]
+    filled = np.where(np.isnan(table.values), end, table.values)
+    labels = {"rows": table.rows, "columns": table.columns}
+    content = {"data": options.data, "assumed": table.assumed, **labels, "filled": filled}
+    as_text = options.save is not None and _kind(options.save) == "csv"
+    matrix = table.filled(end) if as_text else None
+    names = None if options.plot is None else _cells(table, result)
+    report(options, result, content, names=names, matrix=matrix)
 
 
 def _cells(table: Any, result: Any) -> Any:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from typing import Any
 
 from tacit.cli import completion
-from tacit.cli.interrupts import take_time
+from tacit.cli.follow import followed, report
 from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
-    DONE,
-    FAILED,
-    INTERRUPTED,
     add_command,
     add_data,
     add_units,
@@ -23,8 +18,7 @@ from tacit.cli.options import (
     read_data,
     source,
 )
-from tacit.cli.stopwatch import waited
-from tacit.errors import InputError, Interrupted
+from tacit.errors import InputError
 
 
 def add(commands: Any) -> Any:
@@ -109,68 +103,14 @@ def _add_outputs(command: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     if options.model == "completion":
-        return completion.run(options, _spare_earlier)
+        return completion.run(options)
     table = read_data(options, classes=options.loss != "square")
     model = model_of(options, inputs_of(options, table.X))
     if options.save is not None and not options.save.lower().endswith(".nc"):
         raise InputError(f"--save writes netCDF; name its file .nc, not {options.save}")
     claim_outputs(options, [] if options.save is None else [(options.save, "nc")])
-    take_time()  # an interrupted flow keeps what it has
-    try:
-        result, status = _flow(options, model, table), None
-    except Interrupted as stop:
-        result, status = stop.trajectory, INTERRUPTED
-        _spare_earlier(options)
-    _report(options, table, result)
-    return status or (DONE if result.converged else FAILED)
-
-
-def _flow(options: argparse.Namespace, model: Any, table: Any) -> Any:
-    from tacit.verbs.flow import flow
-
-    return flow(
-        model,
-        table.X,
-        table.y,
-        loss=options.loss,
-        until=options.until,
-        at=options.at,
-        times=options.times,
-        rtol=options.rtol,
-        linearized=options.linearized,
-        method=options.method,
-        step=options.step,
-        intercept=options.intercept,
-        standardize=options.standardize,
-    )
-
-
-def _spare_earlier(options: argparse.Namespace) -> None:
-    """Half a flow does not take the place of an earlier one: it gets a name of its own."""
-    for name in ("json", "save", "plot"):
-        path = getattr(options, name)
-        if path not in (None, "-") and os.path.exists(path):
-            stem, kind = os.path.splitext(path)
-            setattr(options, name, f"{stem}-interrupted{kind}")
-            print(f"tacit: {path} is kept; what there is goes to {stem}-interrupted{kind}", file=sys.stderr)
-
-
-def _report(options: argparse.Namespace, table: Any, result: Any) -> None:
-    from tacit.show.outputs import netcdf_file, write_file, write_json
-
-    speak = options.json != "-"
-    if speak:
-        print(result.summary(table.features))
-    if options.json is not None:
-        content = {**source(options, table), "features": table.features}
-        write_json({**content, **result.to_dict()}, options.json)
-    if options.save is not None:
-        write_file(netcdf_file(result.to_xarray()), options.save, "nc")
-        if speak:
-            print(f"  data       {options.save}")
-    if options.plot is not None:
-        path = result.plot(options.plot, clock=options.clock, names=table.features)
-        if speak:
-            print(f"  figure     {path}")
-    if speak:
-        print(f"  waited     {waited(options)}")
+    units = {"intercept": options.intercept, "standardize": options.standardize}
+    result, status = followed(options, model, table.X, table.y, loss=options.loss, **units)
+    content = {**source(options, table), "features": table.features}
+    report(options, result, content, features=table.features, names=table.features)
+    return status

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _DENSE = 1 << 27  # numbers, 1 GiB of them
 _BLOCK = 1 << 22  # numbers that are multiplied at once
+_SHARE = 1 / 16  # of all entries, from which on it is faster to multiply whole matrices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,14 +74,24 @@ class Entries:
         return np.asarray(matrix)[..., self.rows, self.columns]
 
     def products(self, U: Float, V: Float) -> Float:
-        """⟨Xₙ, U Vᵀ⟩, (N,), in blocks, without U Vᵀ."""
+        """⟨Xₙ, U Vᵀ⟩, (N,): in blocks without U Vᵀ, or from it where most of it is asked for."""
+        if self._dense_pays:
+            return self.forward(U @ V.T)
         block = max(_BLOCK // max(U.shape[1], 1), 1)
         parts = [slice(begin, begin + block) for begin in range(0, len(self), block)]
         each = [np.einsum("nk,nk->n", U[self.rows[part]], V[self.columns[part]]) for part in parts]
         return np.concatenate(each) if each else np.zeros(0)
 
-    def adjoint(self, nu: Any) -> csr_array:
-        """Σ νₙ Xₙ, a sparse matrix of the shape."""
+    @property
+    def _dense_pays(self) -> bool:
+        """Is the matrix small, and most of it asked for?"""
+        entries = self.shape[0] * self.shape[1]
+        return _SHARE * entries <= len(self) and entries <= _BLOCK
+
+    def adjoint(self, nu: Any) -> csr_array | Float:
+        """Σ νₙ Xₙ, to be multiplied with: a sparse matrix, or an array where that is faster."""
+        if self._dense_pays:
+            return self.matrix(np.asarray(nu, dtype=float))
         from scipy.sparse import csr_array
 
         order, columns, begins = self._compressed

@@ -14,13 +14,14 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.models.parametrizations import Weights
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
+from tacit.potentials.geometry import Geometry
 
 if TYPE_CHECKING:
     from tacit.models.relu import Neuron
 
 
 @dataclass(frozen=True, eq=False)
-class MirrorForm:
+class MirrorForm(Geometry):
     r"""The flow of a model with a separable potential, in mirror space.
 
         weight·s(u(t)) = weight·s(u(0)) + Xᵀν(t),    dν/dt = e^{log_speed}·(−∂L/∂f)

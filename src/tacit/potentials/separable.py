@@ -13,6 +13,7 @@ from tacit.errors import InputError
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import as_array, parameter, quiet
 from tacit.potentials.base import Potential
+from tacit.potentials.geometry import Geometry
 
 Array = Any
 _TINY = float(np.finfo(np.float64).tiny)
@@ -21,52 +22,41 @@ _GAUSS = tuple(
 )
 
 
-class DiagonalPotential(Potential):
+class DiagonalPotential(Geometry, Potential):
     """What the potentials of diagonal networks share: all are computed through the rapidity u of w/m.
 
     One of your own needs its power p = D/(D−2) (infinite at depth 2), log_scale and weight only.
     """
 
     family = "separable"
-    power: float
-    log_scale: Any
-    weight: Any
 
     def rescaled(self, shift: float, d: int | None = None) -> Potential:
         """log_scale, moved."""
         return replace(self, log_scale=np.asarray(self.log_scale) + shift)  # type: ignore[type-var]
 
-    def _rapidity(self, xp: Any, w: Array) -> Array:
-        return rapidity.rapidity_of_log(xp, rapidity.log_abs(xp, w) - xp.asarray(self.log_scale), self.power)
-
     @quiet
     def value(self, w: Array) -> Array:
         """Q(w), the sum over coordinates."""
         xp, w = as_array(w)
-        mean = rapidity.mean_slope(xp, self._rapidity(xp, w), self.power)
+        mean = rapidity.mean_slope(xp, self._size(xp, w), self.power)
         return xp.sum(xp.asarray(self.weight) * xp.abs(w) * mean)
 
     @quiet
     def gradient(self, w: Array) -> Array:
         """∇Q(w)."""
-        xp, w = as_array(w)
-        slope = rapidity.slope(xp, self._rapidity(xp, w), self.power)
-        return xp.asarray(self.weight) * xp.sign(w) * slope
+        return self.slope(self.rapidity(w))
 
     @quiet
     def mirror(self, z: Array) -> Array:
         """(∇Q)⁻¹(z)."""
         xp, z = as_array(z)
-        u = rapidity.rapidity_of_slope(xp, z / xp.asarray(self.weight), self.power)
-        size = rapidity.log_predictor(xp, xp.abs(u), self.power) + xp.asarray(self.log_scale)
-        return xp.where(xp.isnan(u), xp.nan, xp.sign(u) * xp.exp(size))
+        return self.predictor(rapidity.rapidity_of_slope(xp, z / xp.asarray(self.weight), self.power))
 
     @quiet
     def hessian(self, w: Array) -> Array:
         """Diagonal of ∇²Q(w)."""
         xp, w = as_array(w)
-        stiffness = rapidity.log_stiffness(xp, self._rapidity(xp, w), self.power)
-        return xp.asarray(self.weight) * xp.exp(-stiffness - xp.asarray(self.log_scale))
+        return xp.asarray(self.weight) * xp.exp(-self.log_stiffness(self._size(xp, w)))
 
     def subdifferential(self, w: Array) -> tuple[Array, Array]:
         """Lower and upper end of ∂Q(w), given that numbers below the smallest normal float are not exact.
@@ -104,7 +94,7 @@ class DiagonalPotential(Potential):
 
     def _conjugate_gap(self, xp: Any, w: Array, origin: Array) -> Array:
         """w·(s(w) − s(o)) − C(w) + C(o), with C(w) = |w|·deficit the conjugate: for w away from o."""
-        u, v = self._rapidity(xp, w), self._rapidity(xp, origin)
+        u, v = self._size(xp, w), self._size(xp, origin)
         between = rapidity.slope_between(xp, v, u, self.power)
         apart = rapidity.slope(xp, u, self.power) + rapidity.slope(xp, v, self.power)
         change = xp.abs(w) * xp.where(xp.sign(w) * xp.sign(origin) < 0, apart, between)

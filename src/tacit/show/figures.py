@@ -107,5 +107,6 @@ def side_by_side(x: Any, place: int, count: int, width: float = 0.2) -> Any:
 
 def _lay_out(figure: Any) -> None:
     """Once, and not anew for every kind of picture: it costs as much as drawing."""
-    figure.draw_without_rendering()
+    if (engine := figure.get_layout_engine()) is not None:
+        engine.execute(figure)
     figure.set_layout_engine("none")

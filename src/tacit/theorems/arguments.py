@@ -21,6 +21,13 @@ def positive(value: Any, name: str) -> float:
     return float(value)
 
 
+def whole(value: Any, name: str, least: int) -> int:
+    """The number, if it is a whole one from `least` on."""
+    if not (isinstance(value, (int, np.integer)) and value >= least):
+        raise ParameterError(f"{name} must be a whole number from {least} on, got {value!r}")
+    return int(value)
+
+
 def log_alpha(model: tacit.Diagonal) -> float:
     """The logarithm of the initial weights."""
     return math.log(model.scale) if model.log_scale is None else float(model.log_scale)

@@ -89,40 +89,19 @@ def _minimizer(problem: MatrixProblem, samples: Samples, tol: float) -> Limit:
     """Of a potential."""
     family, measured = matrix_family(problem.model), problem.measurements(samples, tol)
     solution = family.least(problem.model, measured)
-    return _answer(problem, samples, measured, solution, tol, family.METHOD)
-
-
-def _answer(
-    problem: MatrixProblem,
-    samples: Samples,
-    measured: Measurements,
-    solution: Solution,
-    tol: float,
-    method: str,
-) -> Limit:
-    potential, M = problem.model, solution.predictor.reshape(problem.X.shape[1:])
-    slope = measured.adjoint(solution.nu.value)
-    feasibility = relative_residual(problem.flat, problem.y, M.ravel())
-    kkt = potential.stationarity(M, slope)
-    return Limit(
+    M = solution.predictor.reshape(problem.X.shape[1:])
+    return _answer(
+        problem,
+        measured,
+        solution,
         predictor=M,
         dual=measured.equations.dual(solution.nu),
-        value=float(potential.value(M)),
-        feasibility=feasibility,
-        stationarity=kkt,
+        value=float(problem.model.value(M)),
+        stationarity=problem.model.stationarity(M, measured.adjoint(solution.nu.value)),
         error=solution.error,
-        converged=bool(solution.settled and max(feasibility, kkt) <= tol and solution.error <= NEAR),
-        iterations=solution.iterations,
-        rank=len(measured.equations.y),
-        seconds=0.0,
-        model=problem.model,
-        X=problem.X,
-        y=problem.y,
-        tol=float(tol),
-        settled=solution.settled,
-        method=method,
+        method=family.METHOD,
+        tol=tol,
         _samples=samples,
-        _equations=measured.equations,
     )
 
 
@@ -139,17 +118,42 @@ def _flow_end(problem: MatrixProblem, samples: Samples, tol: float) -> Limit:
     value = float(potential.value(solution.predictor))
     if off <= MULTIPLE:
         value = float(spectral_potential(level, problem.symmetric).value(end.matrix))
-    feasibility = relative_residual(problem.flat, problem.y, end.matrix.ravel())
-    kkt = stationarity_at(potential, solution.predictor, end.equations.rounded_slopes(solution.nu))
-    error = solution.error + diagonal.off
-    return Limit(
+    return _answer(
+        problem,
+        measured,
+        solution,
         predictor=end.matrix,
         dual=end.equations.dual(solution.nu),
         value=value,
+        stationarity=stationarity_at(
+            potential, solution.predictor, end.equations.rounded_slopes(solution.nu)
+        ),
+        error=solution.error + diagonal.off,
+        method=f"the measurements commute (to {diagonal.off:.0e}): a problem of vectors",
+        tol=tol,
+        _samples=samples,
+    )
+
+
+def _answer(
+    problem: MatrixProblem,
+    measured: Measurements,
+    solution: Solution,
+    *,
+    predictor: Float,
+    stationarity: float,
+    error: float,
+    tol: float,
+    **known: Any,
+) -> Limit:
+    """The limit of what was solved, whichever way, with how well it fits the measurements."""
+    feasibility = relative_residual(problem.flat, problem.y, predictor.ravel())
+    return Limit(
+        predictor=predictor,
         feasibility=feasibility,
-        stationarity=kkt,
+        stationarity=stationarity,
         error=error,
-        converged=bool(solution.settled and max(feasibility, kkt) <= tol and error <= NEAR),
+        converged=bool(solution.settled and max(feasibility, stationarity) <= tol and error <= NEAR),
         iterations=solution.iterations,
         rank=len(measured.equations.y),
         seconds=0.0,
@@ -158,9 +162,8 @@ def _flow_end(problem: MatrixProblem, samples: Samples, tol: float) -> Limit:
         y=problem.y,
         tol=float(tol),
         settled=solution.settled,
-        method=f"the measurements commute (to {diagonal.off:.0e}): a problem of vectors",
-        _samples=samples,
         _equations=measured.equations,
+        **known,
     )
 
 

@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float, feature_names
-from tacit.data.numbers import shown
-from tacit.data.status import Status
 from tacit.data.units import Units
-from tacit.limits.interpolation.newton import Separable
+from tacit.limits.interpolation.geometry import Separable
 from tacit.limits.interpolation.solution import NEAR, unknown
 from tacit.limits.margins.constraints import Margins
-from tacit.limits.margins.kernel import at_the_kernel_end, kernel_metric
+from tacit.limits.margins.kernel import at_the_kernel_end
 from tacit.limits.margins.l1 import least_l1_margin
 from tacit.limits.margins.support import (
     Held,
@@ -28,8 +26,9 @@ from tacit.limits.margins.support import (
     margin_residual,
 )
 from tacit.show.progress import progress
+from tacit.verbs.along_mu import AlongMu
 from tacit.verbs.path_inputs import check_levels, depth_of, geometry_of
-from tacit.verbs.results import Labelled, Result, numbered
+from tacit.verbs.results import Labelled, numbered
 
 if TYPE_CHECKING:
     from tacit.show.figures import Picture
@@ -49,7 +48,7 @@ class Kink:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarginPath(Result):
+class MarginPath(AlongMu):
     """argmin Q_μ(w) subject to y_n x_n·w ≥ 1, for each μ.
 
     mu: in the order asked for. predictors: (len(mu), d). duals: ν ≥ 0 with ∇Q_μ(w) = Σ ν_n y_n x_n,
@@ -77,10 +76,7 @@ class MarginPath(Result):
     _margins: Margins = field(repr=False)  # in these units
     features: tuple[str, ...] | None = field(default=None, repr=False)
 
-    def __repr__(self) -> str:
-        state = "converged" if self.converged.all() else f"{int((~self.converged).sum())} NOT converged"
-        ends = f"μ {self.mu.max():.4g} to {self.mu.min():.4g}"
-        return f"MarginPath(depth {shown(self.depth)}, {len(self.mu)} points, {ends}, {state})"
+    _lost = "whose support was not found, or which rounding decides"
 
     @cached_property
     def kinks(self) -> list[Kink]:
@@ -92,21 +88,6 @@ class MarginPath(Result):
         return found
 
     @property
-    def status(self) -> Status:
-        """How it ended, in a word."""
-        return Status.REACHED if self.converged.all() else Status.STALLED
-
-    @property
-    def reason(self) -> str:
-        """Why not all of it is vouched for; empty if it is."""
-        lost = int((~self.converged).sum())
-        return (
-            f"{lost} of {len(self.mu)} values of μ whose support was not found, or which rounding decides"
-            if lost
-            else ""
-        )
-
-    @property
     def changes(self) -> list[Kink]:
         """The kinks: where the support changes."""
         return self.kinks
@@ -116,7 +97,7 @@ class MarginPath(Result):
         """‖w‖/‖w_end‖ − 1 at every μ: in the kernel's norm over the ℓ2 end, in the (weighted) ℓ1 norm over
         that end. With equal scales the kernel's norm is ℓ2.
         """
-        metric = kernel_metric(self.geometry)
+        metric = self.geometry.kernel_metric()
         least = at_the_kernel_end(self._margins, self.geometry)[0].predictor
         weight = self.geometry.weight
         richest = weight @ np.abs(least_l1_margin(self._margins, weight).predictor)
@@ -164,13 +145,7 @@ class MarginPath(Result):
 
     def _arrays(self) -> Labelled:
         series = {name: (("mu",), getattr(self, name)) for name in ("mu", "kkt", "error", "intercept")}
-        return {
-            **series,
-            "converged": (("mu",), self.converged),
-            "predictors": (("mu", "feature"), self.predictors),
-            "duals": (("mu", "sample"), self.duals),
-            "support": (("mu", "sample"), self.support),
-        }
+        return series | super()._arrays()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""

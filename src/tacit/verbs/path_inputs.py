@@ -10,8 +10,7 @@ import numpy as np
 
 from tacit.data.arrays import Float, as_floats, check_labelled, kept
 from tacit.errors import InputError
-from tacit.limits.interpolation.geometry import as_separable
-from tacit.limits.interpolation.newton import Separable
+from tacit.limits.interpolation.geometry import Separable, as_separable
 from tacit.models import Diagonal
 from tacit.models.model import Model
 from tacit.numerics.separation import check_separable

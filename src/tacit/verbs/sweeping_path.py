@@ -21,17 +21,16 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from tacit.data.arrays import Float, Index, feature_names
-from tacit.data.numbers import shown
-from tacit.data.status import Status
 from tacit.flows.forms.mirror import MirrorMap
 from tacit.flows.forms.separating import DiagonalPath
 from tacit.flows.sweeping.catching_up import Place, Step
-from tacit.limits.interpolation.newton import Separable
+from tacit.limits.interpolation.geometry import Separable
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.potentials.arrays import quiet
+from tacit.verbs.along_mu import AlongMu
 from tacit.verbs.margin_path import Kink
 from tacit.verbs.path_inputs import check_path, depth_of, geometry_of
-from tacit.verbs.results import Labelled, Result, numbered
+from tacit.verbs.results import numbered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +47,7 @@ _CROWDED, _MOVES = 1e-4, 50  # relative growth of g, and the moves, and 4 a samp
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SweepingPath(Result):
+class SweepingPath(AlongMu):
     """The infinite-scale flow at each μ = α^D/γ̃.
 
     mu: in the order asked for. predictors: w/γ̃, so that the smallest margin is 1, (len(mu), d). duals: θ ≥ 0,
@@ -70,28 +69,16 @@ class SweepingPath(Result):
     y: Float
     features: tuple[str, ...] | None = None
 
-    def __repr__(self) -> str:
-        state = "converged" if self.converged.all() else f"{int((~self.converged).sum())} NOT converged"
-        ends = f"μ {self.mu.max():.4g} to {self.mu.min():.4g}"
-        points, events = f"{len(self.mu)} points, {ends}", f"{len(self.events)} events"
-        return f"SweepingPath(depth {shown(self.depth)}, {points}, {events}, {state})"
+    _lost = "at which who pushes could not be found"
+
+    def _more(self) -> list[str]:
+        return [f"{len(self.events)} events"]
 
     def summary(self) -> str:
         """The process in a line."""
         from tacit.show.path_text import sweeping_report
 
         return sweeping_report(self)
-
-    @property
-    def status(self) -> Status:
-        """How it ended, in a word."""
-        return Status.REACHED if self.converged.all() else Status.STALLED
-
-    @property
-    def reason(self) -> str:
-        """Why not all of it is vouched for; empty if it is."""
-        lost = int((~self.converged).sum())
-        return f"{lost} of {len(self.mu)} values of μ at which who pushes could not be found" if lost else ""
 
     @property
     def changes(self) -> list[Kink]:
@@ -103,15 +90,6 @@ class SweepingPath(Result):
         from tacit.show.paths import path_picture
 
         return path_picture(self, numbered(names or self.features, self.predictors.shape[1]))
-
-    def _arrays(self) -> Labelled:
-        return {
-            "mu": (("mu",), self.mu),
-            "converged": (("mu",), self.converged),
-            "predictors": (("mu", "feature"), self.predictors),
-            "duals": (("mu", "sample"), self.duals),
-            "support": (("mu", "sample"), self.support),
-        }
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""

@@ -328,8 +328,9 @@ class TestChangeOfSign:
         """A family of starts along which a begins to flip: both sides are told apart, the border refused."""
         _, X, y = draw(1.0, 0.0, 1, 1.0, seed=1)
         _, flipping = weights_of(draw(1.0, -0.9, 1, 1.0, seed=1)[0])
-        below, above = 1e-3, 40.0
-        for _ in range(32):
+        below, above = 2.43, 2.431
+        assert [final_sign(a, flipping, 1.0, X, y) for a in (below, above)] == [-1, 1]
+        for _ in range(16):
             middle = np.sqrt(below * above)
             same = final_sign(middle, flipping, 1.0, X, y) == 1
             below, above = (below, middle) if same else (middle, above)

@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 import tacit
 from tacit.cli import main
 from tacit.theorems import check, theorems
+from tacit.theorems.arguments import ParameterError
 from tacit.theorems.sharing import sharing
 from tacit.theorems.woodworth2020.corollary10 import Constants, enough_width
 from tacit.theorems.woodworth2020.theorem9 import movement_bound, sharp_bounds, tangent_bound
@@ -185,9 +186,10 @@ def test_the_command_line_has_no_table_for_them(capsys, tmp_path):
 
 def test_options_are_checked():
     (X, y), model = completion(), wide((3, 3), 100, 1.0)
-    with pytest.raises(tacit.InputError, match="instants must be a whole number"):
-        ask("theorem9", model, X, y, instants=1)
-    with pytest.raises(tacit.InputError, match="mu must be a positive number"):
+    for name, instants in [("theorem9", 1), ("theorem9-sharp", 2.5), ("corollary10", "many")]:
+        with pytest.raises(ParameterError, match="instants must be a whole number from 2 on, got"):
+            ask(name, model, X, y, instants=instants)
+    with pytest.raises(ParameterError, match="mu must be a positive number"):
         ask("lemma11", model, X, y, mu=0)
 
 

@@ -15,7 +15,6 @@ from tacit.flows.steps.stiff import Field, Spectrum, Step
 from tacit.models.model import MirrorForm
 from tacit.models.reduction import same
 from tacit.numerics.rounding import EPS
-from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
 
 _NOISE = 8 * EPS  # of the terms of a rate, what their sum is rounded by
@@ -68,8 +67,7 @@ class DualSquare:
         What is learned slowly makes ν large. A small part of that is a tolerable error along its own axis; as
         an error of what is learned fast it would be a large one.
         """
-        logs = rapidity.log_stiffness(np, self.form.start, self.form.power) + self.form.log_scale
-        logs = logs - np.log(self.form.weight)
+        logs = self.form.log_stiffness(self.form.start) - np.log(self.form.weight)
         return np.linalg.svd(self.X * np.exp((logs - logs.max()) / 2), full_matrices=False)[0]
 
     def begin(self) -> _State:

@@ -3,7 +3,8 @@ r"""The mirror map of a diagonal network, followed without losing digits.
 In mirror space the flow is ∇Q(w(t)) = ∇Q(w(0)) + Xᵀν(t): N unknowns ν instead of all the weights. The slope
 s = ∂q of every coordinate is carried along the flow together with its distances 1 − s and 1 + s from the
 ends of its domain (depth above 2), each updated by increments. Recomputed from ν, those distances would be
-noise at small scales, where they fall far below the rounding of s itself.
+noise at small scales, where they fall far below the rounding of s itself. Hence the formulas of h in these
+distances; those in the rapidity are in `tacit.potentials.geometry`.
 
 Under- and overflow are answers here: call these functions where NumPy is told to be quiet about them.
 """

@@ -22,17 +22,11 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.flows.steps.polar import Polar, eigen
-from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, ROUNDING, STAGES, TOP, A, C
-from tacit.flows.steps.two_layers import broyden
-from tacit.potentials.arrays import quiet
+from tacit.flows.steps.pulls import PulledFlow, Stages, System
+from tacit.flows.steps.radau import ROUNDING, STAGES, TOP, A, C
 
-_ITERATIONS, _ATTEMPTS = 25, 200
-_SETTLED = 1e-2  # of the tolerance, for the last step of Newton
-_AWAY = 10.0  # growth of a step of Newton's method, over the least, at which it is given up
-_LONGEST = 3.0  # ∫‖Ā‖ over a step
 _NEAR = 1.0  # ∫‖Ā‖ up to which no direction of W is so much smaller than another that floats lose it
 _FULL = 1e-8  # of the largest singular value of the weights at the start
-_SMALLEST = 1e-290
 
 
 class Lift(Protocol):
@@ -62,15 +56,13 @@ class Lift(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class _Stages:
+class _Stages(Stages):
     """Pulls at the nodes of a step and, in the moving frame, the rates of the directions there."""
 
-    h: float
-    pulls: Float  # (s, N)
     rates: Float  # (s, m, k)
 
 
-class LiftedFlow:
+class LiftedFlow(PulledFlow[_Stages]):
     """The flow from weights W, with the steps of a solver of SciPy.
 
     lift: the measurements. y: their targets. factor: of the loss, factor·‖y − f‖². flat: puts weights into
@@ -80,42 +72,32 @@ class LiftedFlow:
     def __init__(
         self, W: Float, lift: Lift, y: Float, factor: float, rtol: float, flat: Callable[[Float], Float]
     ):
-        self.lift, self.targets, self.factor, self.rtol, self.flat = lift, y, factor, rtol, flat
+        super().__init__(rtol)
+        self.lift, self.targets, self.factor, self.flat = lift, y, factor, flat
         self.first, self.moved, self.weights = W, np.zeros_like(W), Polar.of(W, lift.rows)
         self.full = _has_full_rank(W)
-        self.t, self.before, self.status = 0.0, 0.0, "running"
         self.way = 0.0  # ∫‖Ā‖dt
-        self.h: float | None = None
-        self.last: _Stages | None = None
-        self.system: _System | None = None
+        self.taken: _System | None = None
 
     def pull(self, outputs: Float) -> Float:
         """−∂L/∂f."""
         return 2 * self.factor * (self.targets - outputs)
 
-    @quiet
-    def step(self) -> str | None:
-        """One step; a message if there is none."""
-        system = _System.of(self)
-        h = system.first_step() if self.h is None else min(self.h, system.longest())
-        for _ in range(_ATTEMPTS):
-            if not self.t + h > self.t:
-                break
-            stages = system.solve(h, self.last)
-            error = np.inf if stages is None else system.error(stages) / self.rtol
-            if stages is None or not error <= 1:
-                h *= 0.25 if not np.isfinite(error) else max(0.1, 0.9 * error**ORDER)
-                continue
-            self._accept(system, stages)
-            self.h = h * min(5.0, 0.9 * max(error, 1e-12) ** ORDER)
-            return None
-        self.status = "failed"
-        return "no step is short enough"
+    def system(self) -> _System:
+        """That of the weights which the flow has reached."""
+        start = self.weights
+        W = self.first + self.moved
+        pull = self.pull(self.lift.read(W))
+        growth, frame = eigen(self.lift.lift(pull), self.lift.rows)
+        values, turn = np.linalg.eigh(2 * self.factor * self.lift.kernel(W))
+        sizes = self.lift.size(W) + np.abs(self.targets)
+        noise = float(ROUNDING * 2 * self.factor * np.linalg.norm(sizes))
+        kernel = np.maximum(values, 0.0), turn, noise
+        return _System(self, pull, 1.0, *kernel, start, W, start.inner, growth, frame)
 
-    def _accept(self, system: _System, stages: _Stages) -> None:
-        self.system, self.last, self.before, self.origin = system, stages, self.t, self.moved
-        self.way = system.way(stages)
-        self.t += stages.h
+    def accept(self, system: _System, stages: _Stages) -> None:
+        """Go to the end of the step."""
+        self.taken, self.origin, self.way = system, self.moved, system.way(stages)
         if self.way < _NEAR or not self.full:
             self.moved = self.origin + system.displacement(stages, 1.0)
             self.weights = Polar.of(self.first + self.moved, self.lift.rows)
@@ -130,7 +112,7 @@ class LiftedFlow:
 
     def dense_output(self) -> Any:
         """Displacements of all weights from the start, flat, at times of the last step."""
-        system, stages, before, origin = self.system, self.last, self.before, self.origin
+        system, stages, before, origin = self.taken, self.last, self.before, self.origin
         assert system is not None and stages is not None
 
         def displaced(clock: float) -> Float:
@@ -146,39 +128,19 @@ def _has_full_rank(W: Float) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class _System:
+class _System(System[LiftedFlow, _Stages]):
     """The equations of a step from some weights, for any length: pᵢ = −∂L/∂f at the node i."""
 
-    flow: LiftedFlow
     start: Polar
     W: Float
     inner: Float  # exp(h) Eᵀ R W₀
-    pull: Float
     growth: Float  # eigenvalues of Ā at the beginning, with its eigenvectors
     frame: Float
-    values: Float  # of the tangent kernel times 2·factor, with its eigenvectors
-    turn: Float
-    noise: float  # of a pull
 
-    @classmethod
-    def of(cls, flow: LiftedFlow) -> _System:
-        """That of the weights which the flow has reached."""
-        start = flow.weights
-        W = flow.first + flow.moved
-        pull = flow.pull(flow.lift.read(W))
-        growth, frame = eigen(flow.lift.lift(pull), flow.lift.rows)
-        values, turn = np.linalg.eigh(2 * flow.factor * flow.lift.kernel(W))
-        sizes = flow.lift.size(W) + np.abs(flow.targets)
-        noise = float(ROUNDING * 2 * flow.factor * np.linalg.norm(sizes))
-        return cls(flow, start, W, start.inner, pull, growth, frame, np.maximum(values, 0.0), turn, noise)
-
-    def first_step(self) -> float:
-        """A time in which neither the weights nor the residual change much."""
-        return 1e-3 / max(float(np.abs(self.growth).max()), float(self.values.max()), _SMALLEST)
-
-    def longest(self) -> float:
-        """A step beyond which the weights that given pulls make, like exp(h‖Ā‖), are no way to find them."""
-        return _LONGEST / max(float(np.abs(self.growth).max()), _SMALLEST)
+    @property
+    def speed(self) -> float:
+        """‖Ā‖."""
+        return float(np.abs(self.growth).max())
 
     def stages(self, h: float, pulls: Float) -> tuple[_Stages, Float]:
         """The rates that these pulls make, and the outputs at the nodes."""
@@ -203,58 +165,23 @@ class _System:
 
     def _change_of(self, stages: _Stages, fraction: float) -> Float:
         """(Ψ − I)·E."""
-        weights: Float = stages.h * (fraction ** (POWERS + 1) / (POWERS + 1)) @ LAGRANGE
-        driven = np.tensordot(weights, stages.rates, 1)
+        driven = np.tensordot(stages.weights(fraction), stages.rates, 1)
         inside = self.frame.T @ self.start.E + driven
         return self.frame @ (np.expm1(stages.h * fraction * self.growth)[:, None] * inside + driven)
 
-    def solve(self, h: float, last: _Stages | None) -> _Stages | None:
-        """Simplified Newton, with the tangent kernel at the beginning; None if it does not settle."""
-        pulls, change = self._guess(h, last), np.inf
-        inverse = np.linalg.inv(np.eye(STAGES) + h * self.values[:, None, None] * A)
-        taken: list[Float] = []
-        for _ in range(_ITERATIONS):
-            stages, outputs = self.stages(h, pulls)
-            wrong = (self.flow.pull(outputs) - pulls) @ self.turn
-            step = broyden(np.einsum("nij,jn->in", inverse, wrong), taken)
-            taken.append(step)
-            pulls = pulls + step @ self.turn.T
-            now = self._change(stages, np.abs(step).max(axis=0))
-            if not np.isfinite(now) or now > _AWAY * change:
-                return None
-            if now <= _SETTLED * self.flow.rtol:
-                return self.stages(h, pulls)[0]
-            change = min(now, change)
-        return None
-
-    def _guess(self, h: float, last: _Stages | None) -> Float:
-        """The pulls of the last step's polynomial, or those at the beginning, damped as linear flows are."""
-        if last is None or h > 3 * last.h:
-            decay = 1 / (1 + h * C[:, None] * self.values)
-            return np.asarray((self.pull @ self.turn * decay) @ self.turn.T)
-        return np.vander(1 + C * h / last.h, STAGES, increasing=True) @ LAGRANGE @ last.pulls
-
     def error(self, stages: _Stages) -> float:
-        """The last divided difference of the pulls, as far as the step follows it, and of the rates."""
-        top = TOP @ np.vstack([self.pull, stages.pulls]) @ self.turn
-        changing = self._change(stages, top / (1 + stages.h * self.values))
+        """That of the pulls, and the last divided difference of the rates."""
         rates = np.concatenate([np.zeros_like(stages.rates[:1]), stages.rates])
         told = max(
             float(np.linalg.norm(np.tensordot(TOP, rates, 1))) - self.flow.lift.reach * self.noise, 0.0
         )
-        return max(changing, stages.h * told / min(1.0, self.way(stages)))
+        return max(super().error(stages), stages.h * told / min(1.0, self.way(stages)))
 
     def way(self, stages: _Stages) -> float:
         """∫‖Ā‖dt up to the end of the step."""
         norms = np.linalg.norm(self.flow.lift.lift(stages.pulls), axis=(1, 2))
         return self.flow.way + float(stages.h * A[-1] @ norms)
 
-    def _change(self, stages: _Stages, pulls: Float) -> float:
-        """What pulls, in the eigenbasis, change of log W over the step, relative to how far it has come.
-
-        At most relative to 1, and less what they may be by the rounding of residuals, which no step can
-        avoid.
-        """
-        noise = self.noise / (1 + stages.h * self.values)
-        told = np.sign(pulls) * np.maximum(np.abs(pulls) - noise, 0.0) @ self.turn.T
-        return float(stages.h * np.linalg.norm(self.flow.lift.lift(told)) / min(1.0, self.way(stages)))
+    def change(self, stages: _Stages, pulls: Float) -> float:
+        """What pulls change of log W over the step, relative to how far it has come, at most to 1."""
+        return float(stages.h * np.linalg.norm(self.flow.lift.lift(pulls)) / min(1.0, self.way(stages)))

@@ -10,8 +10,7 @@ from tacit.data.arrays import Float
 from tacit.limits.families.ends import Ends
 from tacit.limits.interpolation.ends import least_l1
 from tacit.limits.interpolation.equations import Equations
-from tacit.limits.interpolation.geometry import as_separable
-from tacit.limits.interpolation.newton import Separable
+from tacit.limits.interpolation.geometry import Separable, as_separable
 from tacit.limits.interpolation.rich import multipliers_at
 from tacit.limits.interpolation.separable import balanced, kernel_solution, minimize_separable
 from tacit.limits.interpolation.solution import Found, Solution

@@ -23,7 +23,8 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.limits.interpolation.equations import Equations
-from tacit.limits.interpolation.newton import Separable, residual
+from tacit.limits.interpolation.geometry import Separable
+from tacit.limits.interpolation.newton import residual
 from tacit.numerics.normal import factorize_roughly
 
 _SIGNS = np.array([[1.0], [-1.0]])

@@ -11,7 +11,7 @@ from tacit.data.arrays import Float
 from tacit.errors import NotConvergedError
 from tacit.limits.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.limits.interpolation.equations import Equations
-from tacit.limits.interpolation.newton import Separable
+from tacit.limits.interpolation.geometry import Separable
 from tacit.limits.interpolation.separable import minimize_separable
 from tacit.limits.interpolation.solution import Solution, none
 from tacit.numerics.normal import newton_direction

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from tacit.data.arrays import Float
 from tacit.limits.interpolation.accuracy import diagonal_move, forward_error
 from tacit.limits.interpolation.equations import Equations
-from tacit.limits.interpolation.newton import Separable, State, polish, rapidity_at
+from tacit.limits.interpolation.geometry import Separable
+from tacit.limits.interpolation.newton import State, polish, rapidity_at
 from tacit.limits.interpolation.solution import Assess
 from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair

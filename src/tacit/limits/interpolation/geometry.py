@@ -2,13 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from tacit.data.arrays import Float
 from tacit.errors import InputError
-from tacit.limits.interpolation.newton import Separable
 from tacit.potentials import Potential
+from tacit.potentials.geometry import Geometry
+
+
+@dataclass(frozen=True, eq=False)
+class Separable(Geometry, Potential):
+    """Q(w) = Σ weight·m·q_p(w/m) − offset·w: what the solver needs to know of a potential."""
+
+    power: float
+    log_scale: Float
+    weight: Float
+    origin: Float | None = None
+
+    def shifted(self, amount: float) -> Separable:
+        """The same potential with all scales m multiplied by e^amount."""
+        return replace(self, log_scale=self.log_scale + amount)
+
+    def in_units_of(self, unit: Any) -> Separable:
+        """Q as a function of w/unit, up to the factor of a unit that all coordinates share."""
+        share = unit if np.ndim(unit) else 1.0
+        origin = None if self.origin is None else self.origin / unit
+        return Separable(self.power, self.log_scale - np.log(unit), self.weight * share, origin)
+
+    @property
+    def offset(self) -> Any:
+        """∇Q at the origin, which a Bregman divergence subtracts."""
+        return 0.0 if self.origin is None else self.slope(self.rapidity(self.origin))
+
+    def gradient(self, w: Float) -> Float:
+        """∇Q(w)."""
+        return np.asarray(self.slope(self.rapidity(w)) - self.offset)
+
+    def kernel_metric(self) -> Float:
+        """dw/d∇Q at w = 0, relative to the largest."""
+        log_metric = self.log_scale - np.log(self.weight)
+        return np.exp(log_metric - log_metric.max())
 
 
 def potential_of(model: Any, features: int) -> Potential:

@@ -13,68 +13,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.limits.interpolation.equations import Equations
+from tacit.limits.interpolation.geometry import Separable
 from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
 from tacit.numerics.rounding import EPS
-from tacit.potentials import Potential, rapidity
+from tacit.potentials import rapidity
 
 _SETTLED = 1e-13  # relative size of a step after which none is needed
 _STALLED = 1e-9  # and one below which idling is rounding
 _PATIENCE = 3  # steps without progress
 _NEAR_END = 1e-2  # slack below which slopes are computed in pairs of floats
 _FREE = 1e-15  # changes of w this small, relative to the largest coordinate, are not seen by X w = y
-
-
-@dataclass(frozen=True, eq=False)
-class Separable(Potential):
-    """Q(w) = Σ weight·m·q_p(w/m) − offset·w: what the solver needs to know of a potential."""
-
-    power: float
-    log_scale: Float
-    weight: Float
-    origin: Float | None = None
-
-    def shifted(self, amount: float) -> Separable:
-        """The same potential with all scales m multiplied by e^amount."""
-        return replace(self, log_scale=self.log_scale + amount)
-
-    def in_units_of(self, unit: Any) -> Separable:
-        """Q as a function of w/unit, up to the factor of a unit that all coordinates share."""
-        share = unit if np.ndim(unit) else 1.0
-        origin = None if self.origin is None else self.origin / unit
-        return Separable(self.power, self.log_scale - np.log(unit), self.weight * share, origin)
-
-    @property
-    def offset(self) -> Any:
-        """∇Q at the origin, which a Bregman divergence subtracts."""
-        if self.origin is None:
-            return 0.0
-        level = rapidity.log_abs(np, self.origin) - self.log_scale
-        u = rapidity.rapidity_of_log(np, level, self.power)
-        return self.weight * np.sign(self.origin) * rapidity.slope(np, u, self.power)
-
-    def gradient(self, w: Float) -> Float:
-        """∇Q(w)."""
-        return self.weight * rapidity.slope(np, self.rapidity(w), self.power) - self.offset
-
-    def predictor(self, u: Float) -> Float:
-        """w at rapidities u."""
-        return np.sign(u) * np.exp(rapidity.log_predictor(np, np.abs(u), self.power) + self.log_scale)
-
-    def rapidity(self, w: Float) -> Float:
-        """u of the predictor w."""
-        level = rapidity.log_abs(np, w) - self.log_scale
-        return np.sign(w) * rapidity.rapidity_of_log(np, level, self.power)
-
-    def inverse_hessian(self, u: Float) -> Float:
-        """W = dw/d∇Q at rapidities u."""
-        return np.exp(rapidity.log_stiffness(np, u, self.power) + self.log_scale) / self.weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +111,7 @@ def _shift(u: Float, ask: Float, power: float) -> Float:
 
 def exact_gap(equations: Equations, potential: Separable, u: Float, nu: Pair) -> Float:
     """Xᵀν + offset − weight·slope(u), with the digits of the slack where slopes are near the ends ±1."""
-    gap = equations.rounded_slopes(nu) - potential.weight * rapidity.slope(np, u, potential.power)
+    gap = equations.rounded_slopes(nu) - potential.slope(u)
     if potential.power == math.inf:
         return gap + potential.offset
     slack = rapidity.slack(np, np.abs(u), potential.power)
@@ -229,7 +183,7 @@ def close_gaps(potential: Separable, state: State) -> State:
 
 def gaps_closed(potential: Separable, state: State) -> bool:
     """Are all slopes those of their coordinates, to eleven digits of the largest?"""
-    gradient = potential.weight * rapidity.slope(np, np.abs(state.u), potential.power)
+    gradient = potential.slope(np.abs(state.u))
     return bool(np.abs(state.gap).max() <= 1e-11 * gradient.max())
 
 
@@ -242,7 +196,7 @@ def solve_at_scale(equations: Equations, potential: Separable, start: Float) -> 
 
 def nearest_dual(equations: Equations, potential: Separable, u: Float) -> tuple[Float, Float]:
     """The ν whose Xᵀν comes closest to ∇Q at u, and the gap that is left."""
-    gradient = potential.weight * rapidity.slope(np, u, potential.power) - potential.offset
+    gradient = potential.slope(u) - potential.offset
     W = potential.inverse_hessian(u)
     W = W / W.max()
     return newton_direction(equations.X, W, np.zeros_like(equations.y), -gradient)

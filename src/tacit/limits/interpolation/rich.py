@@ -20,8 +20,8 @@ from tacit.limits.interpolation import barrier
 from tacit.limits.interpolation.accuracy import diagonal_move, diagonal_step, forward_error, slope_rounding
 from tacit.limits.interpolation.equations import Equations
 from tacit.limits.interpolation.face import choose_on_face
+from tacit.limits.interpolation.geometry import Separable
 from tacit.limits.interpolation.newton import (
-    Separable,
     State,
     close_gaps,
     exact_gap,
@@ -70,7 +70,7 @@ def warm(equations: Equations, potential: Separable, near: Float) -> End | None:
     """The minimizer of depth 2 from rapidities close by; None where Newton does not lead there at once."""
     if potential.power != np.inf:  # most of whose time goes into the last digits, wherever one begins
         return None
-    slopes = potential.weight * rapidity.slope(np, near, potential.power)
+    slopes = potential.slope(near)
     begun = State(near, Pair.of(np.zeros_like(equations.y)), potential.offset - slopes)
     state, taken, settled = polish(equations, potential, begun, small=_SQUARED)
     w = potential.predictor(state.u)
@@ -207,7 +207,7 @@ def finished(
 
     def assess() -> float:
         slopes = equations.X.T @ multipliers
-        gap = slopes + potential.offset - potential.weight * rapidity.slope(np, u, potential.power)
+        gap = slopes + potential.offset - potential.slope(u)
         moved = diagonal_move(equations, potential.inverse_hessian(u), w, slopes)
         return forward_error(equations, moved, w, gap, slope_rounding(equations, multipliers))
 
@@ -317,7 +317,7 @@ def _exactly_feasible(equations: Equations, w: Float) -> Float:
 def _refitted(equations: Equations, potential: Separable, w: Float, nu: Float) -> Float:
     """Multipliers fitted once more to ∇Q(w), if rounding has driven them away from it."""
     u = potential.rapidity(w)
-    goal = potential.weight * rapidity.slope(np, u, potential.power) - potential.offset
+    goal = potential.slope(u) - potential.offset
     known = np.abs(w) > _BELOW_ROUNDING * np.abs(w).max()
     gap = np.where(known, equations.X.T @ nu - goal, 0.0)
     if np.abs(gap).max() <= 1e-13 * np.abs(goal).max():

@@ -8,7 +8,8 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.limits.interpolation.equations import Equations
-from tacit.limits.interpolation.newton import Separable, solve_at_scale
+from tacit.limits.interpolation.geometry import Separable
+from tacit.limits.interpolation.newton import solve_at_scale
 from tacit.limits.interpolation.rich import End, finished, rich, warm
 from tacit.limits.interpolation.solution import Solution, none, unknown
 from tacit.numerics.normal import newton_direction
@@ -80,8 +81,7 @@ def balanced(equations: Equations, potential: Separable) -> tuple[Equations, Sep
 
 def kernel_solution(equations: Equations, potential: Separable) -> Float:
     """Where the flow ends at infinite scale: the solution nearest to the start in the tangent metric."""
-    W = np.exp(potential.log_scale - potential.log_scale.max()) / potential.weight
-    W = W / W.max()
+    W = potential.kernel_metric()
     start = np.zeros_like(W) if potential.origin is None else potential.origin
     w, rho = start.copy(), equations.y - equations.X @ start
     for _ in range(2):  # the second pass, where one is needed, removes the rounding of the first

@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from tacit.data.arrays import Float
 from tacit.limits.interpolation.equations import ANY
-from tacit.limits.interpolation.newton import Separable
+from tacit.limits.interpolation.geometry import Separable
 from tacit.limits.interpolation.solution import unknown
 from tacit.limits.margins.constraints import Margins
 from tacit.limits.margins.support import Held, hold, minimizer_of
@@ -23,7 +22,7 @@ def at_the_kernel_end(margins: Margins, geometry: Separable, largest: float = 0.
     There Q is Σ (w−w₀)²/(2W): an ℓ2 margin in the coordinates (w−w₀)/√W.
     """
     origin = np.zeros(margins.Z.shape[1]) if geometry.origin is None else geometry.origin
-    root, targets = np.sqrt(kernel_metric(geometry)), 1 - margins.Z @ origin
+    root, targets = np.sqrt(geometry.kernel_metric()), 1 - margins.Z @ origin
     rows = margins.in_units(root).nearly_free()
     support = least_norm_support(rows, targets / (np.abs(targets).max() or 1.0))
     held = margins.equations(support, ANY)
@@ -32,9 +31,3 @@ def at_the_kernel_end(margins: Margins, geometry: Separable, largest: float = 0.
     log_mu = math.log(max(largest, _KERNEL * far, 1e-300))
     found = hold(margins, minimizer_of(geometry.shifted(log_mu)), support)
     return (found or Held(w, 0.0, np.zeros(len(margins)), support, False, unknown)), log_mu
-
-
-def kernel_metric(geometry: Separable) -> Float:
-    """dw/d∇Q at w = 0, relative to the largest."""
-    log_metric = geometry.log_scale - np.log(geometry.weight)
-    return np.exp(log_metric - log_metric.max())

@@ -20,7 +20,7 @@ from tacit.data.arrays import Float, Index
 from tacit.errors import InconsistentDataError, NotConvergedError
 from tacit.limits.interpolation.ends import vertex_error
 from tacit.limits.interpolation.equations import Equations
-from tacit.limits.interpolation.newton import Separable
+from tacit.limits.interpolation.geometry import Separable
 from tacit.limits.interpolation.separable import minimize_separable
 from tacit.limits.interpolation.solution import Assess, Assessed, Found, Solution
 from tacit.limits.kkt import stationarity

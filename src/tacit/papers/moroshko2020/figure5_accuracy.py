@@ -12,6 +12,7 @@ from tacit.papers.measures import least, share, slope
 from tacit.papers.moroshko2020.data import SAME_SUPPORT, TWO_SUPPORT_VECTORS
 from tacit.papers.moroshko2020.drawing import MARKERS, against_accuracy, power_of_ten
 from tacit.papers.moroshko2020.margins import (
+    AGAINST_ACCURACY,
     CLOSE,
     accuracy_needed,
     best_margin,
@@ -25,11 +26,7 @@ from tacit.papers.moroshko2020.margins import (
 from tacit.papers.registry import Claim, figure
 
 
-@figure(
-    "moroshko2020/fig5a",
-    quick={"depths": [2.0, 3.0, 10.0], "scales": [0.1, 1.0], "accuracies": 73},
-    paper={"depths": [2.0, 3.0, 10.0], "scales": [0.1, 1.0], "accuracies": 241},
-)
+@figure("moroshko2020/fig5a", **AGAINST_ACCURACY)
 class ExcessAgainstAccuracy:
     """Excess ℓ1 norm against training accuracy, by depth and initialization scale (Figure 5a)."""
 

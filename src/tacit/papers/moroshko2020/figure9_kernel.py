@@ -12,15 +12,11 @@ from tacit.numerics.angles import turned
 from tacit.papers.measures import least
 from tacit.papers.moroshko2020.data import SAME_SUPPORT
 from tacit.papers.moroshko2020.drawing import against_accuracy
-from tacit.papers.moroshko2020.margins import best_margin, followed, reached_at
+from tacit.papers.moroshko2020.margins import AGAINST_ACCURACY, best_margin, followed, reached_at
 from tacit.papers.registry import Claim, figure
 
 
-@figure(
-    "moroshko2020/fig9",
-    quick={"depths": [2.0, 3.0, 10.0], "scales": [0.1, 1.0], "accuracies": 73},
-    paper={"depths": [2.0, 3.0, 10.0], "scales": [0.1, 1.0], "accuracies": 241},
-)
+@figure("moroshko2020/fig9", **AGAINST_ACCURACY)
 class KernelDistance:
     """Distance of the tangent kernel from the one at initialization, by depth and scale (Figure 9)."""
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.theorems.arguments import positive
+from tacit.theorems.arguments import positive, whole
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 from tacit.theorems.woodworth2020.lifted import INSTANTS, Lifted, asymmetric, factorized, followed, lift
 
@@ -120,7 +120,7 @@ def corollary10(
         f"(92) r = {proof.residual:.6g} is at most {proof.most:.6g}", proof.residual <= proof.most
     )
     yield concentrated(lifted, proof)
-    movement = followed(lifted, instants)
+    movement = followed(lifted, whole(instants, "instants", 2))
     yield movement.settled
     yield Bound("(89) ‖y(0) − y*‖", lifted.residual, at_most=proof.residual)
     yield Bound("(98) sup‖W(T) − W(0)‖_F", float(movement.moved.max()), at_most=proof.movement)

@@ -13,13 +13,13 @@ e = y − y*, and ‖e‖' = −‖Jᵀe‖²/‖e‖ ≤ −‖W'‖·√λ_min
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
 
-import tacit
 from tacit.data.arrays import Float
-from tacit.theorems.arguments import positive
+from tacit.theorems.arguments import positive, whole
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 from tacit.theorems.woodworth2020.lifted import (
     INSTANTS,
@@ -31,6 +31,7 @@ from tacit.theorems.woodworth2020.lifted import (
     lift,
 )
 
+_Assumed = Generator[Assumption, None, bool]
 _ACCURACY = 10 * SETTLED  # of what is measured, relative to the movement
 
 
@@ -43,15 +44,10 @@ _ACCURACY = 10 * SETTLED  # of what is measured, relative to the movement
 )
 def theorem9(model: Any, X: Any, y: Any, mu: float | None = None, instants: int = INSTANTS) -> Parts:
     """Theorem 9; mu: the middle of the spectrum of W(0)W(0)ᵀ if left out."""
-    yield (setting := factorized(model))
-    if not setting.holds:
+    course = yield from _course(model, X, y, mu, instants, _wide)
+    if course is None:
         return
-    lifted, level = lift(model, X, y), _level(model, X, y, mu)
-    yield from _wide(lifted, level)
-    if lifted.low == 0 or lifted.residual == 0:
-        return
-    movement = followed(lifted, _count(instants))
-    yield movement.settled
+    lifted, level, movement = course
     bounds = movement_bound(lifted, level), tangent_bound(lifted, level)
     yield Bound("sup‖W(T) − W(0)‖_F", float(movement.moved.max()), at_most=bounds[0])
     yield Bound("sup‖W(T) − W_TK(T)‖_F", float(movement.apart.max()), at_most=bounds[1])
@@ -66,17 +62,10 @@ def theorem9(model: Any, X: Any, y: Any, mu: float | None = None, instants: int 
 )
 def theorem9_sharp(model: Any, X: Any, y: Any, instants: int = INSTANTS) -> Parts:
     """Theorem 9 by the length of the way: weaker assumptions, smaller bounds; it implies the form stated."""
-    yield (setting := factorized(model))
-    if not setting.holds:
+    course = yield from _course(model, X, y, None, instants, _near)
+    if course is None:
         return
-    lifted = lift(model, X, y)
-    yield _independent(lifted)
-    reach = math.sqrt(lifted.low) * float(lifted.spectrum[0])
-    yield Assumption(f"2r = {2 * lifted.residual:.6g} is at most √λ·s² = {reach:.6g}", _within(lifted))
-    if lifted.residual == 0:
-        return
-    movement = followed(lifted, _count(instants))
-    yield movement.settled
+    lifted, _, movement = course
     first, second = sharp_bounds(lifted)
     left = _ACCURACY * first  # of the way, where the flow is stopped
     yield Bound("sup‖W(T) − W(0)‖_F", float(movement.moved.max()), at_most=first + left)
@@ -92,15 +81,10 @@ def theorem9_sharp(model: Any, X: Any, y: Any, instants: int = INSTANTS) -> Part
 )
 def lemma11(model: Any, X: Any, y: Any, mu: float | None = None, instants: int = INSTANTS) -> Parts:
     """Lemma 11 with the smallest R, which is measured; as rates at which the residuals fall at the least."""
-    yield (setting := factorized(model))
-    if not setting.holds:
+    course = yield from _course(model, X, y, mu, instants, _independent)
+    if course is None:
         return
-    lifted, level = lift(model, X, y), _level(model, X, y, mu)
-    yield _independent(lifted)
-    if lifted.residual == 0:
-        return
-    movement = followed(lifted, _count(instants))
-    yield movement.settled
+    lifted, level, movement = course
     R, gamma = float(movement.moved.max()), lifted.gamma(level)
     still = 2 * level * lifted.low - 4 * lifted.high * gamma
     moving = still - 4 * lifted.high * (R**2 + 2 * R * math.sqrt(level + gamma))
@@ -120,15 +104,10 @@ def lemma11(model: Any, X: Any, y: Any, mu: float | None = None, instants: int =
 )
 def lemma12(model: Any, X: Any, y: Any, mu: float | None = None, instants: int = INSTANTS) -> Parts:
     """Lemma 12, and the radius R of (78) within which its proof keeps the flow."""
-    yield (setting := factorized(model))
-    if not setting.holds:
+    course = yield from _course(model, X, y, mu, instants, _wide)
+    if course is None:
         return
-    lifted, level = lift(model, X, y), _level(model, X, y, mu)
-    yield from _wide(lifted, level)
-    if lifted.low == 0 or lifted.residual == 0:
-        return
-    movement = followed(lifted, _count(instants))
-    yield movement.settled
+    lifted, level, movement = course
     moved, gamma = float(movement.moved.max()), lifted.gamma(level)
     radius = math.sqrt(level + level * lifted.low / (4 * lifted.high)) - math.sqrt(level + gamma)
     yield Bound("sup‖W(t) − W(0)‖_F", moved, at_most=movement_bound(lifted, level))
@@ -164,26 +143,57 @@ def _within(lifted: Lifted) -> bool:
     return 0 < 2 * lifted.residual <= math.sqrt(lifted.low) * lifted.spectrum[0]
 
 
-def _wide(lifted: Lifted, mu: float) -> Parts:
-    """What Theorem 9 and Lemma 12 assume."""
+def _course(
+    model: Any, X: Any, y: Any, mu: float | None, instants: int, assumed: Callable[[Lifted, float], _Assumed]
+) -> Generator[Assumption, None, tuple[Lifted, float, Movement] | None]:
+    """What is assumed of start and flow: returns the lifted form, μ and what W did; None where it stays.
+
+    assumed: the part about the start, which tells whether bounds can be computed of it.
+    """
+    yield (setting := factorized(model))
+    if not setting.holds:
+        return None
+    lifted = lift(model, X, y)
+    level = lifted.mu if mu is None else positive(mu, "mu")
+    known = yield from assumed(lifted, level)
+    if not known or lifted.residual == 0:
+        return None
+    movement = followed(lifted, whole(instants, "instants", 2))
+    yield movement.settled
+    return lifted, level, movement
+
+
+def _wide(lifted: Lifted, mu: float) -> _Assumed:
+    """What Theorem 9 and Lemma 12 assume; without independent measurements they bound nothing."""
     rows, low, high, gamma = len(lifted.W), lifted.low, lifted.high, lifted.gamma(mu)
     yield Assumption(f"the width {lifted.width} is at least {rows}", lifted.width >= rows)
-    yield (independent := _independent(lifted))
-    if not independent.holds:
-        return
+    yield from _independent(lifted, mu)
+    if low == 0:
+        return False
     yield Assumption(
         f"μ = {mu:.6g} is above 4Λγ/λ = {4 * high * gamma / low:.6g}", mu > 4 * high * gamma / low
     )
     most = mu * low / math.sqrt(high) * (1 - math.sqrt((1 + gamma / mu) / (1 + low / (4 * high))))
     r = lifted.residual
     yield Assumption(f"‖y(0) − y*‖ = {r:.6g} is at most {most:.6g}", r <= most)
+    return True
 
 
-def _independent(lifted: Lifted) -> Assumption:
-    return Assumption(
+def _near(lifted: Lifted, mu: float) -> _Assumed:
+    """What the sharp form assumes."""
+    yield from _independent(lifted, mu)
+    reach = math.sqrt(lifted.low) * float(lifted.spectrum[0])
+    yield Assumption(f"2r = {2 * lifted.residual:.6g} is at most √λ·s² = {reach:.6g}", _within(lifted))
+    return True
+
+
+def _independent(lifted: Lifted, mu: float) -> _Assumed:
+    """What they all assume, and Lemma 11 nothing else."""
+    yield Assumption(
         f"the measurements are independent: λ = {lifted.low:.4g} is above 0 (Λ = {lifted.high:.4g})",
         lifted.low > 0,
     )
+    return True
 
 
 def _share(lifted: Lifted, movement: Movement, rate: float, left: Float) -> float:
@@ -193,13 +203,3 @@ def _share(lifted: Lifted, movement: Movement, rate: float, left: Float) -> floa
     time = movement.time[seen]
     sound = (falls > 1e-6) & (falls < 18)
     return float(np.max(rate * time[sound] / falls[sound], initial=-math.inf))
-
-
-def _level(model: Any, X: Any, y: Any, mu: Any) -> float:
-    return lift(model, X, y).mu if mu is None else positive(mu, "mu")
-
-
-def _count(instants: Any) -> int:
-    if not (isinstance(instants, (int, np.integer)) and instants >= 2):
-        raise tacit.InputError(f"instants must be a whole number from 2 on, got {instants!r}")
-    return int(instants)

@@ -1,0 +1,104 @@
+"""Figures 6(c), 6(d) and 8 of Woodworth et al. 2020 at the paper's sizes, on a machine with one GPU.
+
+    python benchmarks/networks_gpu.py mnist --out mnist.npz
+    python benchmarks/networks_gpu.py cifar --out cifar.npz
+    python benchmarks/networks_gpu.py draw docs/networks mnist.npz cifar.npz
+
+The first two need JAX, NumPy and, for PNG files, Pillow; Tacit is used from its source (PYTHONPATH=src), with
+data in $TACIT_DATA (src/tacit/data/images.py says how). Each writes its numbers with the hardware, versions
+and time that it took. Any parameter of the preset `paper` can be changed: --set epochs=5 scales=[1,2]. Files
+of other scales or of other seeds are put together by `draw`, which makes the figures with their claims, where
+all of Tacit is installed. `tacit reproduce woodworth2020/fig6c --preset paper` does all of it in one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tacit.papers.woodworth2020 import classifiers
+
+RUNS = {
+    "mnist": (classifiers.mnist_runs, classifiers.MNIST),
+    "cifar": (classifiers.cifar_runs, classifiers.CIFAR),
+}
+
+
+def main() -> None:
+    options = _options()
+    if options.what == "draw":
+        _draw(Path(options.folder), options.files)
+        return
+    logging.basicConfig(level=logging.INFO, format="%(relativeCreated)8d ms  %(message)s", stream=sys.stdout)
+    run, preset = RUNS[options.what]
+    parameters = {**preset["paper"], **dict(map(_setting, options.set))}
+    begun = time.perf_counter()
+
+    def within_time(items: list[Any], label: str) -> Iterator[Any]:
+        for item in items:
+            if time.perf_counter() - begun > options.seconds:
+                print(f"time is up before {label} {item}")
+                return
+            yield item
+
+    found = run(**parameters, seed=options.seed, progress=within_time)
+    about = {**_machine(), "seconds": round(time.perf_counter() - begun, 1), "seed": options.seed}
+    about |= {"experiment": options.what, "parameters": parameters}
+    np.savez_compressed(options.out, about=json.dumps(about), **found)
+    print(json.dumps(about, indent=1))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    commands = parser.add_subparsers(dest="what", required=True)
+    for name in RUNS:
+        command = commands.add_parser(name)
+        command.add_argument("--out", required=True, metavar="FILE.npz")
+        command.add_argument("--seed", type=int, default=0)
+        command.add_argument("--seconds", type=float, default=1e9, help="no run begins later")
+        command.add_argument("--set", nargs="*", default=[], metavar="NAME=JSON")
+    draw = commands.add_parser("draw")
+    draw.add_argument("folder")
+    draw.add_argument("files", nargs="+")
+    return parser.parse_args()
+
+
+def _setting(text: str) -> tuple[str, object]:
+    name, _, value = text.partition("=")
+    return name, json.loads(value)
+
+
+def _machine() -> dict[str, str]:
+    """Hardware and versions."""
+    import jax
+
+    device = jax.devices()[0]
+    about = {"device": device.device_kind, "platform": device.platform, "python": platform.python_version()}
+    about |= {"jax": jax.__version__, "numpy": np.__version__, "cpus": str(os.cpu_count())}
+    if device.platform == "gpu":
+        asked = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
+        about["driver"] = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    return about
+
+
+def _draw(folder: Path, files: list[str]) -> None:
+    """The figures of what was measured elsewhere, into a folder."""
+    from tacit.papers.woodworth2020.measured import figures_of
+
+    for key, verdicts in figures_of(folder, files).items():
+        print(key, *verdicts, sep="\n  ")
+
+
+if __name__ == "__main__":
+    main()

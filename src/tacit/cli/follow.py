@@ -1,0 +1,73 @@
+"""A flow as commands run it: with the options of `tacit flow`, kept where it is interrupted, and told."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from tacit.cli.interrupts import take_time
+from tacit.cli.options import DONE, FAILED, INTERRUPTED
+from tacit.cli.stopwatch import waited
+from tacit.errors import Interrupted
+
+_ASKED = ("until", "at", "times", "rtol", "linearized", "method", "step")
+
+
+def followed(options: argparse.Namespace, model: Any, X: Any, y: Any, **more: Any) -> tuple[Any, int]:
+    """The trajectory, or what there is of an interrupted one, and the status to exit with."""
+    from tacit.verbs.flow import flow
+
+    take_time()  # an interrupted flow keeps what it has
+    asked = {name: getattr(options, name) for name in _ASKED}
+    try:
+        result = flow(model, X, y, **{**asked, **more})
+    except Interrupted as stop:
+        _spare_earlier(options)
+        return stop.trajectory, INTERRUPTED
+    return result, DONE if result.converged else FAILED
+
+
+def _spare_earlier(options: argparse.Namespace) -> None:
+    """Half a flow does not take the place of an earlier one: it gets a name of its own."""
+    for name in ("json", "save", "plot"):
+        path = getattr(options, name)
+        if path not in (None, "-") and os.path.exists(path):
+            stem, kind = os.path.splitext(path)
+            setattr(options, name, f"{stem}-interrupted{kind}")
+            print(f"tacit: {path} is kept; what there is goes to {stem}-interrupted{kind}", file=sys.stderr)
+
+
+def report(
+    options: argparse.Namespace,
+    result: Any,
+    content: dict[str, Any],
+    *,
+    features: Any = None,
+    names: Any = None,
+    matrix: Any = None,
+) -> None:
+    """Print, write and draw what was asked for.
+
+    content: what JSON holds besides the trajectory. features: for the summary. names: those of entries of the
+    predictor, for the picture. matrix: what --save writes as text, in place of the trajectory.
+    """
+    from tacit.show.outputs import netcdf_file, write_file, write_json
+
+    speak = options.json != "-"
+    if speak:
+        print(result.summary(features))
+    if options.json is not None:
+        write_json({**content, **result.to_dict()}, options.json)
+    if options.save is not None:
+        saved, kind = (netcdf_file(result.to_xarray()), "nc") if matrix is None else (matrix, "csv")
+        write_file(saved, options.save, kind)
+        if speak:
+            print(f"  {'data' if matrix is None else 'matrix':<10} {options.save}")
+    if options.plot is not None:
+        path = result.plot(options.plot, clock=options.clock, names=names)
+        if speak:
+            print(f"  figure     {path}")
+    if speak:
+        print(f"  waited     {waited(options)}")

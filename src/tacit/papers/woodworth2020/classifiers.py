@@ -1,0 +1,321 @@
+"""What Figures 6(c), 6(d) and 8 of Woodworth et al. 2020 are made of: classifiers of images at many scales.
+
+Plain arrays of numbers in and out, so that a machine with a GPU needs JAX and NumPy only. Inputs are
+standardized (CIFAR-10: by channel; MNIST: to [0, 1]). What differs from
+Appendix B.2 is said at each function.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tacit.data.images import Images, cifar10, mnist
+from tacit.networks.architectures import (
+    VGG11,
+    convolutional_features,
+    convolutional_shapes,
+    dense,
+    dense_shapes,
+    he_normal,
+    he_uniform,
+)
+from tacit.networks.training import Course, Schedule, train
+
+_LOG = logging.getLogger(__name__)
+Runs = dict[str, np.ndarray]
+MNIST = {
+    "quick": {
+        "scales": [0.1, 1.0, 30.0],
+        "steps": [0.3, 1.0],
+        "last_steps": [3.0, 30.0],
+        "seeds": 2,
+        "width": 300,
+        "epochs": 100,
+        "last_epochs": 50,
+        "samples": [2000, 2000],
+    },
+    "paper": {
+        "scales": [0.05, 0.2, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0],
+        "steps": [0.1, 0.2, 0.5, 1.0, 2.0],
+        "last_steps": [0.3, 1.0, 3.0, 10.0, 30.0],
+        "seeds": 3,
+        "width": 5000,
+        "epochs": 150,
+        "last_epochs": 200,
+        "samples": [60_000, 10_000],
+    },
+}
+CIFAR = {
+    "quick": {
+        "scales": [0.8, 1.0, 2.0],
+        "steps": [0.05],
+        "last_steps": [0.3, 3.0],
+        "seeds": 1,
+        "narrower": 16,
+        "pilot": 1,
+        "epochs": 40,
+        "last_epochs": 50,
+        "samples": [1000, 1000],
+        "precision": "float32",
+    },
+    "paper": {
+        "scales": [0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0],
+        "steps": [0.02, 0.05, 0.15],
+        "last_steps": [0.3, 1.0, 3.0, 10.0],
+        "seeds": 2,
+        "narrower": 1,
+        "pilot": 4,
+        "epochs": 60,
+        "last_epochs": 100,
+        "samples": [50_000, 10_000],
+        "precision": "bfloat16",
+    },
+}
+_CLASSES = 10
+_MEAN = np.array([0.4914, 0.4822, 0.4465], np.float32)  # of the training images of CIFAR-10, by channel
+_STD = np.array([0.2470, 0.2435, 0.2616], np.float32)
+
+
+def mnist_runs(
+    scales: Sequence[float],
+    steps: Sequence[float],
+    last_steps: Sequence[float],
+    seeds: int,
+    width: int,
+    epochs: int,
+    last_epochs: int,
+    samples: Sequence[int],
+    *,
+    seed: int,
+    progress: Callable[..., Any],
+) -> Runs:
+    """A network of one hidden layer for every scale α, step and seed, and one whose last layer alone learns.
+
+    Weights N(0, 2/n) times α, batches of 256, until all training samples are right, as the paper has it;
+    which step is best is left to the reader of the numbers. Test errors (scale, step, seed) are those of
+    the epoch after which all training samples are right, NaN where that did not happen.
+    """
+    images = mnist().first(*samples)
+    data = _flat(images)
+    starts = [
+        he_normal(dense_shapes(data[0].shape[1], width, _CLASSES), np.random.default_rng([seed, k]))
+        for k in range(seeds)
+    ]
+    shape = len(scales), len(steps)
+    ends: dict[Any, Any] = {}
+    for i, j in progress(list(np.ndindex(shape)), "scales and steps"):
+        weights = _scaled([np.stack(layer) for layer in zip(*starts, strict=True)], scales[i])
+        schedule = Schedule(256, epochs, 20, seed)
+        course = train(dense, weights, data, np.full(seeds, steps[j]), schedule)
+        ends[i, j] = _ends(course)
+        _tell(f"MNIST, α = {scales[i]:g}, step {steps[j]:g}", course)
+    last = [_last_layer(_hidden, start, data, last_steps, last_epochs, 256, seed) for start in starts]
+    return {
+        "scale": np.array(scales, float),
+        "step": np.array(steps, float),
+        **_gathered(ends, shape),
+        **_last_arrays(last, last_steps),
+        "samples": np.array(len(data[0])),
+        "width": np.array(width),
+    }
+
+
+def _scaled(weights: Sequence[np.ndarray], scale: float) -> tuple[np.ndarray, ...]:
+    return tuple(np.float32(scale) * np.asarray(layer, np.float32) for layer in weights)
+
+
+def _gathered(found: dict[Any, dict[str, Any]], shape: tuple[int, ...]) -> Runs:
+    """Arrays by name, with these axes first; NaN for what was not run."""
+    (first, *_) = found.values()
+    arrays = {name: np.full((*shape, *np.shape(value)), np.nan) for name, value in first.items()}
+    for place, values in found.items():
+        for name, value in values.items():
+            arrays[name][place] = value
+    return arrays
+
+
+def _flat(images: Images) -> list[np.ndarray]:
+    """Pixels in [0, 1] as rows."""
+    rows = [(part.reshape(len(part), -1) / 255).astype(np.float32) for part in (images.train, images.test)]
+    return [rows[0], images.train_labels.astype(np.int32), rows[1], images.test_labels.astype(np.int32)]
+
+
+def _ends(course: Course) -> dict[str, np.ndarray]:
+    """What is kept of a run."""
+    return {
+        "error": course.end_error,
+        "end_loss": course.end_loss,
+        "moved": course.moved,
+        "fitted": course.fitted.astype(float),
+        "accuracy": course.accuracy[-1],
+    }
+
+
+def _tell(name: str, course: Course) -> None:
+    """A line in the log about a run that has ended: they take long."""
+    _LOG.info(
+        "%s: %d epochs, batches right %s, fitted after %s, test error %s, moved %s",
+        name,
+        len(course.loss),
+        np.round(course.accuracy[-1], 5),
+        course.fitted,
+        np.round(course.test_error[-1], 4),
+        np.round(course.moved, 3),
+    )
+
+
+def _hidden(weights: Any, X: Any) -> Any:
+    from tacit.autodiff import jax
+
+    return jax.nn.relu(X @ weights[0])
+
+
+def _linear(weights: Any, X: Any) -> Any:
+    return X @ weights
+
+
+def _last_layer(
+    features: Callable[..., Any],
+    start: Any,
+    data: Sequence[np.ndarray],
+    steps: Sequence[float],
+    epochs: int,
+    batch: int,
+    seed: int,
+) -> Course:
+    """The last layer learns on the features of a network at its start, with every step at once.
+
+    Features are divided by their mean square length, so that steps do not depend on what makes them.
+    """
+    from tacit.autodiff import jax, jnp
+
+    start = tuple(np.asarray(layer, np.float32) for layer in start)
+    make = jax.jit(features)
+    seen = [jnp.concatenate([make(start, part) for part in _parts(each)]) for each in (data[0], data[2])]
+    length = jnp.sqrt(jnp.mean(jnp.sum(seen[0] ** 2, 1)))
+    held = [seen[0] / length, data[1], seen[1] / length, data[3]]
+    weights = np.repeat((np.asarray(start[-1]) * float(length))[None], len(steps), 0)
+    return train(_linear, weights, held, steps, Schedule(batch, epochs, None, seed))
+
+
+def _parts(samples: np.ndarray, size: int = 1000) -> list[np.ndarray]:
+    return [samples[first : first + size] for first in range(0, len(samples), size)]
+
+
+def _last_arrays(courses: Sequence[Course], steps: Sequence[float]) -> Runs:
+    """Of training the last layer alone: test error and training accuracy after the last epoch."""
+    return {
+        "last_step": np.array(steps, float),
+        "last_error": np.stack([course.test_error[-1] for course in courses], 1),
+        "last_accuracy": np.stack([course.accuracy[-1] for course in courses], 1),
+    }
+
+
+def cifar_runs(
+    scales: Sequence[float],
+    steps: Sequence[float],
+    last_steps: Sequence[float],
+    seeds: int,
+    narrower: int,
+    pilot: int,
+    epochs: int,
+    last_epochs: int,
+    samples: Sequence[int],
+    precision: str,
+    *,
+    seed: int,
+    progress: Callable[..., Any],
+) -> Runs:
+    """The VGG11-like network for every scale α and seed, and one whose last layer alone learns.
+
+    Uniform He weights times α and batches of 128, without augmentation, as the paper has it. Steps are
+    larger than its 10⁻⁴, so that tens of epochs do what took 2000, and training ends when all training
+    samples are right. At large scales steps are in proportion to α^{2−D} (D layers): with outputs of order
+    α^D only the signs of errors matter, and a step then moves weights by the same share at every scale. Of
+    several steps the one is taken with which the training loss is lowest after a pilot of a few epochs; a
+    run that is lost begins again with a third. narrower divides the number of channels. Convolutions are in
+    `precision`, weights in float32.
+    """
+    images = cifar10().first(*samples)
+    plan = tuple(entry if isinstance(entry, str) else entry // narrower for entry in VGG11)
+    network, features = _vgg(plan, precision)
+    data = [images.train, images.train_labels, images.test, images.test_labels]
+    data[1::2] = [labels.astype(np.int32) for labels in data[1::2]]
+    shapes = convolutional_shapes(plan, 3, _CLASSES)
+    starts = [he_uniform(shapes, np.random.default_rng([seed, k])) for k in range(seeds)]
+    ends: dict[Any, Any] = {}
+    paces: dict[int, float] = {}
+    for k, i in progress(list(np.ndindex(seeds, len(scales))), "seeds and scales"):
+        weights = _scaled(starts[k], scales[i])
+        if i not in paces:
+            first = [each * min(1.0, scales[i] ** (2 - len(shapes))) for each in steps]
+            paces[i] = _pace(network, weights, data, first, Schedule(128, pilot, None, seed))
+        schedule = Schedule(128, epochs, None, seed + k)
+        course, step = _persistent(network, weights, data, paces[i], schedule)
+        ends[i, k] = {**_curves(course, epochs), "step": step}
+        _tell(f"CIFAR-10, α = {scales[i]:g}, step {step:g}", course)
+    last = [_last_layer(features, start, data, last_steps, last_epochs, 128, seed) for start in starts]
+    return {
+        "scale": np.array(scales, float),
+        **_gathered(ends, (len(scales), seeds)),
+        **_last_arrays(last, last_steps),
+        "samples": np.array(len(images.train)),
+        "narrower": np.array(narrower),
+    }
+
+
+@lru_cache
+def _vgg(plan: tuple[int | str, ...], precision: str) -> tuple[Any, Any]:
+    """The network of bytes, and what its last layer sees."""
+    from tacit.autodiff import jnp
+
+    def features(weights: Any, X: Any) -> Any:
+        X = ((X.astype(jnp.float32) / 255 - _MEAN) / _STD).astype(precision)
+        filters = tuple(layer.astype(precision) for layer in weights[:-1])
+        return convolutional_features(filters, X, plan).astype(jnp.float32)
+
+    return lambda weights, X: features(weights, X) @ weights[-1], features
+
+
+def _pace(network: Any, weights: Any, data: Any, steps: Sequence[float], schedule: Schedule) -> float:
+    """The step with which the training loss is lowest after a few epochs; the first if none is well."""
+    if len(steps) == 1:
+        return steps[0]
+    losses = []
+    for step in steps:
+        course = train(network, weights, data, step, schedule, together=False)
+        losses.append(np.inf if course.lost else course.loss[-1])
+        _tell(f"CIFAR-10, trying step {step:g}", course)
+    return steps[int(np.argmin(losses))]
+
+
+def _persistent(
+    network: Any, weights: Any, data: Any, step: float, schedule: Schedule
+) -> tuple[Course, float]:
+    """Training that begins again with a third of the step where it is lost, three times at the most."""
+    for _ in range(4):
+        course = train(network, weights, data, step, schedule, together=False)
+        if not course.lost:
+            return course, step
+        _tell(f"CIFAR-10, lost with step {step:g}", course)
+        step /= 3
+    return course, 3 * step
+
+
+def _curves(course: Course, epochs: int) -> dict[str, Any]:
+    """The end of a run, and its curves, NaN after the last epoch."""
+    rest = np.full(epochs - len(course.loss), np.nan)
+    return {
+        "error": course.test_error[-1],
+        "fitted": float(course.fitted),
+        "end_loss": course.loss[-1],
+        "moved": course.moved,
+        "loss": np.concatenate([course.loss, rest]),
+        "accuracy": np.concatenate([course.accuracy, rest]),
+        "test_error": np.concatenate([course.test_error, rest]),
+    }

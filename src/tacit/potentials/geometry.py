@@ -1,0 +1,54 @@
+"""The geometry of diagonal networks: what lies between predictors, rapidities and slopes, for all of them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from tacit.potentials import rapidity
+from tacit.potentials.arrays import as_array
+
+Array = TypeVar("Array")
+
+
+class Geometry:
+    r"""Every coordinate of a diagonal network has a predictor w and a slope ∂Q, tied by its rapidity u.
+
+        w = m·2cosh^p(u/p)·sinh(u),    ∂Q(w) = weight·tanh(u/p);    w = 2m·sinh(u), ∂Q(w) = weight·u for p = ∞
+
+    power: p. log_scale: log m. weight: of Q, each a number or one for each coordinate. `rapidity` has the
+    formulas for m = 1; potentials, solvers and flows have theirs from here.
+    """
+
+    power: float
+    log_scale: Any
+    weight: Any
+
+    def rapidity(self, w: Array) -> Array:
+        """u of the predictor w."""
+        xp, at = as_array(w)
+        return xp.sign(at) * self._size(xp, at)
+
+    def _size(self, xp: Any, w: Any) -> Any:
+        """|u| of the predictor w."""
+        return rapidity.rapidity_of_log(xp, rapidity.log_abs(xp, w) - xp.asarray(self.log_scale), self.power)
+
+    def predictor(self, u: Array) -> Array:
+        """w at rapidities u."""
+        xp, at = as_array(u)
+        size = rapidity.log_predictor(xp, xp.abs(at), self.power) + xp.asarray(self.log_scale)
+        return xp.sign(at) * xp.exp(size)
+
+    def slope(self, u: Array) -> Array:
+        """∂Q at rapidities u."""
+        xp, at = as_array(u)
+        return xp.asarray(self.weight) * rapidity.slope(xp, at, self.power)
+
+    def log_stiffness(self, u: Array) -> Array:
+        """log dw/ds at rapidities u, for the slope s = ∂Q/weight."""
+        xp, at = as_array(u)
+        return rapidity.log_stiffness(xp, at, self.power) + xp.asarray(self.log_scale)
+
+    def inverse_hessian(self, u: Array) -> Array:
+        """dw/d∂Q at rapidities u."""
+        xp, at = as_array(u)
+        return xp.exp(self.log_stiffness(at)) / xp.asarray(self.weight)
