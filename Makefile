@@ -7,12 +7,13 @@ READY := $(VENV)/.ready
 # One BLAS thread: fastest at these sizes, and the tests already use every core.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test test-all test-kernels test-oldest test-newest fuzz lint bench clean
+.PHONY: help setup demo test test-all test-torch test-kernels test-oldest test-newest fuzz lint bench clean
 
 help:
 	@echo "make demo          the main job on built-in data: limits from the kernel to the rich regime, and one flow"
 	@echo "make test          the tests of every day"
 	@echo "make test-all      all tests: also other draws, long figures, and claims that must fail"
+	@echo "make test-torch    the tests that need PyTorch, which the others leave out"
 	@echo "make test-kernels  the numerical tests as other CPUs would run them (KERNELS=--short: two of them)"
 	@echo "make test-oldest   all tests with the oldest dependencies that are allowed (PYTHON=python3.11)"
 	@echo "make test-newest   all tests with the newest ones there are (PYTHON=python3.13, say)"
@@ -38,6 +39,19 @@ test: setup
 test-all: setup
 	$(BIN)/python -m pytest -m ''
 
+# PyTorch needs an mpmath from before 1.4. Its CPU build is taken where pip finds one.
+TORCH := .venv-torch
+$(TORCH)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(TORCH)
+	sed 's/^mpmath==.*/mpmath==1.3.0/' constraints.txt > $(TORCH)/constraints.txt
+	$(TORCH)/bin/python -m pip install --quiet --disable-pip-version-check -c $(TORCH)/constraints.txt \
+		"torch==$$(sed -n 's/^torch==//p' constraints.txt)+cpu" 2> /dev/null || echo "no CPU build found; taking any"
+	$(TORCH)/bin/python -m pip install --quiet --disable-pip-version-check -c $(TORCH)/constraints.txt -e '.[dev,torch]'
+	touch $@
+
+test-torch: $(TORCH)/.ready
+	$(TORCH)/bin/python -m pytest -m torch
+
 test-kernels: setup
 	$(BIN)/python tests/kernels.py $(KERNELS)
 
@@ -61,4 +75,4 @@ bench: setup
 	$(BIN)/python benchmarks/flow.py --quick
 
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-newest tacit-output
+	rm -rf $(VENV) .venv-oldest .venv-newest $(TORCH) tacit-output

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -93,11 +94,41 @@ def _machine() -> dict[str, str]:
 
 
 def _draw(folder: Path, files: list[str]) -> None:
-    """The figures of what was measured elsewhere, into a folder."""
-    from tacit.papers.woodworth2020.measured import figures_of
+    """The figures of what was measured elsewhere, into a folder, with a note on how."""
+    from tacit.papers import figures, reproduce
+    from tacit.papers.woodworth2020 import figure6_mnist, figures6_8_cifar
 
-    for key, verdicts in figures_of(folder, files).items():
-        print(key, *verdicts, sep="\n  ")
+    shown = {"mnist": (figure6_mnist, ["fig6c"]), "cifar": (figures6_8_cifar, ["fig6d", "fig8"])}
+    found: dict[str, list[Any]] = {}
+    for file in files:
+        runs = dict(np.load(file))
+        about = json.loads(str(runs.pop("about")))
+        found.setdefault(about["experiment"], []).append((runs, about))
+    for experiment, parts in found.items():
+        module, names = shown[experiment]
+        data = _together([(module.as_dataset(runs), about["seed"]) for runs, about in parts])
+        data = module.with_best(data) if experiment == "mnist" else data
+        calls = {"calls": [about for _, about in parts]}
+        data.attrs["calls"] = json.dumps(calls)
+        for name in names:
+            (entry,) = figures(f"woodworth2020/{name}")
+            made = reproduce(entry, preset="paper", out=folder, data=data.copy(), parameters=calls)
+            print(made.summary())
+
+
+def _together(parts: list[tuple[Any, int]]) -> Any:
+    """Runs of several calls: other scales, steps and seeds side by side; the first file counts."""
+    named = [data.assign_coords(seed=1000 * seed + np.arange(data.sizes["seed"])) for data, seed in parts]
+    return reduce(_joined, named)
+
+
+def _joined(first: Any, second: Any) -> Any:
+    """Both, and where both have a run, that of the first, whole."""
+    ran = first.accuracy.notnull()
+    ran = ran.any("epoch") if "epoch" in ran.dims else ran
+    free = ~ran.reindex_like(second.fitted, fill_value=False)
+    runs = {name: second[name].where(free) for name in second.data_vars if "scale" in second[name].dims}
+    return first.combine_first(second.assign(runs))
 
 
 if __name__ == "__main__":

@@ -28,9 +28,9 @@ VERBS = [
 ]
 CLASSES = ["Certificate", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
 CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Prepared", "Stability"]
-CLASSES += ["Status", "SweepingPath", "SymmetricFactorization"]
+CLASSES += ["Network", "Status", "SweepingPath", "SymmetricFactorization"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]
-ERRORS = [*REFUSALS, "NotConvergedError", "TacitError"]
+ERRORS = [*REFUSALS, "MissingDataError", "NotConvergedError", "TacitError"]
 PUBLIC = sorted([*VERBS, *CLASSES, *ERRORS, "Interrupted", "Model", "losses", "model", "potentials"])
 POTENTIALS = ["L1", "Bregman", "DeepHypentropy", "DiagonalPotential", "Entropy", "Hypentropy"]
 POTENTIALS += ["NeuronPotential", "Nuclear", "Potential", "Power", "Quadratic", "Spectral", "WeightDistance"]

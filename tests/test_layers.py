@@ -15,6 +15,7 @@ ORDER = [  # each may import what stands before it; what shares a line, only its
     {"potentials"},
     {"losses"},
     {"models"},
+    {"networks"},
     {"limits", "flows"},
     {"show"},
     {"verbs"},
@@ -95,6 +96,9 @@ def test_figures_and_theorems_use_what_users_use():
         "tacit.limits.networks.wide",
         "tacit.models.model",
         "tacit.models.linear",
+        "tacit.networks.architectures",
+        "tacit.networks.settling",
+        "tacit.networks.training",
         "tacit.potentials",
         "tacit.warping",
     }

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tacit.models import SymmetricFactorization as SymmetricFactorization
     from tacit.models import UntiedDiagonal as UntiedDiagonal
     from tacit.models import model as model
+    from tacit.networks import Network as Network
     from tacit.verbs.answer import Limit as Limit
     from tacit.verbs.certify import Certificate as Certificate
     from tacit.verbs.certify import certify as certify
@@ -72,6 +73,7 @@ _HOMES = {  # where each public name is, which is loaded when it is first used
         "UntiedDiagonal",
         "model",
     ],
+    "networks": ["Network"],
     "verbs.answer": ["Limit"],
     "verbs.certify": ["Certificate", "certify"],
     "verbs.flow": ["flow"],

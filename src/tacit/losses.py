@@ -1,7 +1,7 @@
 r"""Losses, as gradient flow needs them: their accuracy γ̃ = −log L, and how they pull on the outputs.
 
 No loss value is ever formed: a loss of exp(−10¹¹) is the accuracy 10¹¹. The pull is −∂L/∂f for the square
-loss, and −(1/L)·∂L/∂f for the exponential and the logistic one, whose clock runs in units of the loss.
+loss, and −(1/L)·∂L/∂f for the others, whose clock runs in units of the loss.
 All work on NumPy and JAX arrays alike, and over leading axes of the outputs.
 """
 
@@ -29,24 +29,31 @@ class Loss:
     """The contract of a loss, for those of your own: two methods, over leading axes of the outputs.
 
     name: in words. separating: is it a mean of a decreasing function of the margins y·f (`SeparatingLoss`)?
-    quadratic: is it c·Σ(f − y)² with the c of `factor`? Such losses have faster integrators.
+    quadratic: is it c·Σ(f − y)² with the c of `factor`? Such losses have faster integrators. relative: does
+    its clock run in units of the loss? classes: has it an output for each class?
     """
 
     name: str
     separating: bool = False
     quadratic: bool = False
+    relative: bool = False
+    classes: bool = False
 
     def accuracy(self, outputs: Array, y: Array) -> Array:
         """−log L."""
         raise TypeError(f"{type(self).__name__} must implement accuracy(outputs, y)")
 
     def pull(self, outputs: Array, y: Array) -> Array:
-        """−∂L/∂f; of separating losses −(1/L)·∂L/∂f."""
+        """−∂L/∂f; of relative losses −(1/L)·∂L/∂f."""
         raise TypeError(f"{type(self).__name__} must implement pull(outputs, y)")
 
     def factor(self, samples: int) -> float:
         """c for this number of samples."""
         raise TypeError(f"{type(self).__name__} must implement factor(samples): it says that it is quadratic")
+
+    def margins(self, outputs: Array, y: Array) -> Array:
+        """By how much each sample is on the right side: y·f."""
+        return y * outputs
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,7 @@ class Square(Loss):
 class SeparatingLoss(Loss):
     """Means of a decreasing function ℓ of the margins y·f, for those of your own: its logarithms."""
 
-    separating = True
+    separating = relative = True
 
     def log_terms(self, margins: Array) -> Array:
         """log ℓ at every margin."""
@@ -173,11 +180,53 @@ class Logistic(SeparatingLoss):
         return xp.exp(-xp.logaddexp(-margins, xp.zeros_like(margins)))
 
 
+@dataclass(frozen=True)
+class CrossEntropy(Loss):
+    r"""L = mean of −log p_y(x), p = softmax of the outputs, one for each class; y as rows of 0 and a 1.
+
+    It is the logistic loss of the margins m = −log Σ_{k≠y} exp(f_k − f_y), which keeps the digits of losses
+    below the smallest float.
+    """
+
+    name = "cross-entropy"
+    relative = classes = True
+
+    def accuracy(self, outputs: Array, y: Array) -> Array:
+        """−log L."""
+        return 0.0 - log_mean_exp(_LOGISTIC.log_terms(_against(outputs, y)[0]))
+
+    def pull(self, outputs: Array, y: Array) -> Array:
+        """−(1/L)·∂L/∂f: towards the class, and from the others by their shares."""
+        xp = array_namespace(outputs)
+        margins, shares = _against(outputs, y)
+        level = log_mean_exp(_LOGISTIC.log_terms(margins))[..., None]
+        return xp.exp(_LOGISTIC.log_slope(margins) - level)[..., None] * (y - shares) / y.shape[0]
+
+    def margins(self, outputs: Array, y: Array) -> Array:
+        """f_y − max_{k≠y} f_k."""
+        xp = array_namespace(outputs)
+        own = xp.sum(y * outputs, axis=-1)
+        return own - xp.max(xp.where(y > 0, -xp.inf, outputs), axis=-1)
+
+
+def _against(outputs: Array, y: Array) -> tuple[Array, Array]:
+    """m = −log Σ_{k≠y} exp(f_k − f_y), and each other class's share of the sum."""
+    xp = array_namespace(outputs)
+    own = xp.sum(y * outputs, axis=-1, keepdims=True)
+    gaps = xp.where(y > 0, -xp.inf, outputs - own)
+    most = xp.max(gaps, axis=-1, keepdims=True)
+    terms = xp.exp(gaps - most)
+    total = xp.sum(terms, axis=-1, keepdims=True)
+    return -(most + xp.log(total))[..., 0], terms / total
+
+
+_LOGISTIC = Logistic()
 _NAMES: dict[str, Loss] = {
     "square": Square(),
     "exp": Exponential(),
     "exponential": Exponential(),
-    "logistic": Logistic(),
+    "logistic": _LOGISTIC,
+    "cross-entropy": CrossEntropy(),
 }
 
 
@@ -188,8 +237,9 @@ def as_loss(loss: Any) -> Loss:
     if isinstance(loss, Loss):
         return loss
     raise InputError(
-        f"loss must be 'square', 'exp', 'logistic' or an object such as tacit.losses.Square('sum') (those of "
-        f"your own are a tacit.losses.Loss or SeparatingLoss), got {loss!r}"
+        "loss must be 'square', 'exp', 'logistic', 'cross-entropy' or an object such as "
+        "tacit.losses.Square('sum') (those of your own are a tacit.losses.Loss or SeparatingLoss), "
+        f"got {loss!r}"
     )
 
 

@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from guests import ArcSine, Bare, Cosh, Coupled, Quartic, Tempered, Twins, function_model
+from guests import ArcSine, Bare, Cosh, Coupled, Quartic, Tempered, Twins, function_model, network
 from matplotlib.figure import Figure
 
 import tacit
@@ -24,7 +24,7 @@ LABELS = np.where(X[:, 0] > 0, 1.0, -1.0)
 NAMES = tuple(f"feature {i}" for i in range(D))
 DIRECTION = np.linspace(-1, 1, D)
 MATRICES = X.reshape(4, 2, 3)
-AT = np.linspace(1.5, 4, 9)  # few instants: each is seen through JAX where models leave it to that
+AT = np.linspace(2, 4, 9)  # few instants: each is seen through JAX where models leave it to that
 
 MODELS = {
     "diagonal": tacit.Diagonal(2, 0.1),
@@ -40,6 +40,7 @@ MODELS = {
     "guest": Twins(),
     "bare": Bare(),
     "function": function_model(D),
+    "network": network(D),
 }
 POTENTIALS = {
     "hypentropy": potentials.Hypentropy(-4.0),
@@ -73,14 +74,14 @@ LOSSES = {
     "guest of residuals": Quartic(),
 }
 REFUSED = {  # (verb, model): everything else answers
-    *(("limit", name) for name in ("gaussian", "factorization", "bare", "function")),
-    *(("regime", name) for name in ("gaussian", "bare", "function")),
-    *(("certify", name) for name in ("gaussian", "factorization", "bare", "function")),
+    *(("limit", name) for name in ("gaussian", "factorization", "bare", "function", "network")),
+    *(("regime", name) for name in ("gaussian", "bare", "function", "network")),
+    *(("certify", name) for name in ("gaussian", "factorization", "bare", "function", "network")),
     *(("certify", name) for name in ("orthogonal",)),
     *(("widest", name) for name in ("neuron", "leaky", "gaussian", "balanced", "orthogonal")),
-    *(("widest", name) for name in ("factorization", "bare", "function")),
+    *(("widest", name) for name in ("factorization", "bare", "function", "network")),
     *(("path", name) for name in ("biased", "neuron", "leaky", "gaussian", "balanced", "orthogonal")),
-    *(("path", name) for name in ("factorization", "bare", "function")),
+    *(("path", name) for name in ("factorization", "bare", "function", "network")),
 }
 VERBS = {
     "limit": lambda model, X: tacit.limit(model, X, Y),
@@ -173,7 +174,7 @@ def test_the_limit_of_a_factorization(tmp_path):
 
 
 @pytest.mark.parametrize("method", ["auto", "parameters", "descent", "linearized"])
-@pytest.mark.parametrize("model", ["diagonal", "leaky", "gaussian", "function"])
+@pytest.mark.parametrize("model", ["diagonal", "leaky", "gaussian", "function", "network"])
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses(name, model, method):
     loss = LOSSES[name]

@@ -31,7 +31,7 @@ def test_dense_networks_in_numpy():
 
 def test_a_univariate_network_is_a_sum_of_hinges():
     weights = (np.array([2.0, -1.0]), np.array([1.0, 0.5]), np.array([3.0, 4.0]), np.array(0.25))
-    found = nets.univariate(weights, np.array([-1.0, 0.0, 2.0]))
+    found = nets.univariate(weights, np.array([[-1.0], [0.0], [2.0]]))
     np.testing.assert_allclose(found, [0.25 + 4 * 1.5, 0.25 + 3 + 2, 0.25 + 15], rtol=1e-6)
 
 

@@ -149,6 +149,19 @@ def squares(theta):
     return theta[:half] ** 2 - theta[half:] ** 2
 
 
+def tanh_layers(params, X):
+    """A network, for JAX."""
+    from tacit.autodiff import jnp
+
+    return jnp.tanh(X @ params["W"]) @ params["v"]
+
+
+def network(features):
+    """It with weights."""
+    rng = np.random.default_rng(0)
+    return tacit.Network(tanh_layers, {"W": rng.standard_normal((features, 5)), "v": rng.standard_normal(5)})
+
+
 def function_model(features):
     """The plain function as a model."""
     return tacit.model(squares, np.full(2 * features, 0.1))

@@ -171,6 +171,33 @@ def as_labels(y: Any, who: str) -> Float:
     return np.where(values == names[1], 1.0, -1.0)
 
 
+def as_classes(y: Any, samples: int, classes: int) -> Float:
+    """y as rows of 0 with a 1 in the place of the class, (samples, classes).
+
+    Whole numbers from 0 to classes − 1 are the places; other numbers and names have them in their order.
+    Rows of that kind are taken as they are.
+    """
+    if classes < 2:
+        raise InputError("the cross-entropy takes an output for each class, and there is one: use 'logistic'")
+    given = np.asarray(y)
+    if given.shape == (samples, classes) and given.dtype.kind in "biuf":
+        rows = given.astype(np.float64)
+        if not (np.isin(rows, (0.0, 1.0)).all() and (rows.sum(axis=1) == 1).all()):
+            raise InputError("y must hold one class for each sample, or rows of 0 with a single 1")
+        return rows
+    values = _as_classes(y)
+    if len(values) != samples:
+        raise InputError(f"y must hold one class for each of the {samples} samples of X, got {len(values)}")
+    if values.dtype.kind == "f" and (values % 1).any():
+        raise InputError(f"y must hold classes, whole numbers or names, got {values[values % 1 != 0][0]:g}")
+    names, places = np.unique(values, return_inverse=True)
+    if values.dtype.kind == "f" and names[0] >= 0 and names[-1] < classes:
+        places = values.astype(int)
+    elif len(names) > classes:
+        raise InputError(f"y has {len(names)} classes and the model {classes} outputs; it needs one for each")
+    return np.eye(classes)[places]
+
+
 def class_names(y: Any) -> tuple[str, str] | None:
     """The classes that `as_labels` makes −1 and +1; None where y holds these already, or other targets."""
     try:

@@ -83,7 +83,7 @@ def _accurate(wanted: list[float], record: list[float] | None, level: float, fit
 def _rest(level: float, fit: Fitting) -> float:
     """The level at which a flow that is not told where to end has arrived, from the one at its start."""
     problem = fit.problem
-    if problem.loss.separating:
+    if problem.loss.relative:
         return max(_SEPARATED, level + 1.0)
     gain = -2 * math.log(_FITTED * problem.rtol)
     zero = float(

@@ -135,7 +135,7 @@ class _Watch:
 
     def __init__(self, first: float, fit: Fitting):
         self.first = self.best = first
-        self.idle, self.rtol, self.separating = 0, fit.problem.rtol, fit.problem.loss.separating
+        self.idle, self.rtol, self.relative = 0, fit.problem.rtol, fit.problem.loss.relative
 
     def check(self, level: float, discrete: bool) -> None:
         """A state after a step; steps of descent may be too long, and raise the loss."""
@@ -156,7 +156,7 @@ class _Watch:
         """Up to the accuracy promised: rtol of the margins, or of the residual at the start."""
         if level >= self.best:
             return True
-        if self.separating:
+        if self.relative:
             return level >= self.best - self.rtol * max(1.0, abs(self.best))
         # residuals relative to the first
         best, now = (math.exp(min((self.first - each) / 2, 700.0)) for each in (self.best, level))
@@ -192,7 +192,7 @@ class _Targets:
 
 def _room(problem: Problem) -> tuple[int, int]:
     """How many states are kept, and added within segments, each of which may take a system to solve."""
-    if not isinstance(problem.X, Entries):
+    if not isinstance(problem.X, Entries) and problem.model.has_predictor:
         return _POINTS, _FILLED if problem.X.size <= _LARGE else _FEW
     weights = sum(np.size(each) for each in problem.model.start().values())
     return max(_POINTS if weights <= _HELD // _POINTS else _HELD // weights, 20), max(

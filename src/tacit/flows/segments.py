@@ -37,6 +37,10 @@ class Stall(Exception):  # noqa: N818 (not an error: the flow says how it ends)
     status = Status.STALLED
 
 
+class GaveUp(Stall):
+    """The integrator finds no step that is accurate enough."""
+
+
 class Rest(Stall):
     """Nothing moves any more. minimum: where the loss, as far as it can be told, is a (local) minimum."""
 
@@ -123,7 +127,7 @@ class Form(Protocol):
 
 
 def solver_segments(solver: Any, state: Callable[[float, Float], Any]) -> Iterator[Segment]:
-    """The steps of a solver of SciPy, without end; `Stall` if it gives up."""
+    """The steps of a solver of SciPy, without end; `GaveUp` if it does."""
     while True:
         begin = solver.t
         with warnings.catch_warnings():
@@ -131,7 +135,7 @@ def solver_segments(solver: Any, state: Callable[[float, Float], Any]) -> Iterat
             message = solver.step()
         if solver.status != "running":
             why = message or "its steps grew out of bounds"
-            raise Stall(f"the integrator gave up at clock {begin:.6g} ({why})")
+            raise GaveUp(f"the integrator gave up at clock {begin:.6g} ({why})")
         inside = _Inside(solver, state)
         yield Segment(begin, solver.t, inside.read, keep=inside.keep)
         inside.solver = None

@@ -162,7 +162,7 @@ class LinearNetwork(Model):
             raise InputError(f"the model has {len(self.inner)} features but the data has {d}")
         return {"U": self.inner.copy(), "V": self.outer.copy()}
 
-    def layers(self) -> tuple[Float, Float]:
+    def two_layers(self) -> tuple[Float, Float]:
         """U and V."""
         return self.inner, self.outer
 

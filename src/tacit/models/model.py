@@ -38,12 +38,14 @@ class MirrorForm(Geometry):
     lift: Callable[[Float], Weights]
 
 
-def check_model(call: str, model: Any, X: Any, y: Any) -> None:
-    """Refuse arguments in another order than that of the call."""
+def check_model(call: str, model: Any, X: Any, y: Any, *, functions: bool = False) -> None:
+    """Refuse arguments in another order than that of the call, and models that are functions and no more."""
     if any(isinstance(each, Model | Potential) for each in (X, y)):
         raise InputError(f"the model comes first: {call}")
     if isinstance(model, list | tuple) or hasattr(model, "__array__"):
         raise InputError(f"the model comes first: {call}; got {type(model).__name__} in its place")
+    if isinstance(model, Model) and not (model.has_predictor or functions):
+        model.potential()  # which says why there is none
 
 
 class Model:
@@ -55,10 +57,11 @@ class Model:
         start(d)          the weights at initialization, a dict of arrays
 
     The rest is what a model may know besides: its `potential(d)`, from which limits, margins and certificates
-    follow; its `mirror_form(d)`, in which flows are fast; its `layers()`; words in `describe()`.
+    follow; its `mirror_form(d)`, in which flows are fast; its `two_layers()`; words in `describe()`.
     """
 
     outputs: Any = 1  # how many numbers the model gives for a sample
+    has_predictor: bool = True  # are its outputs decided by a vector or a matrix, whatever the inputs?
     input_ndim: int = 2  # axes of X: samples and features, or samples and the two of a matrix
 
     path_clock: str | None = None  # what μ is for its flow, in symbols
@@ -109,13 +112,25 @@ class Model:
         self.potential()  # which says why there is none
         raise TypeError(f"{type(self).__name__} must implement lifted()")
 
-    def layers(self) -> tuple[Float, Float] | None:
+    def two_layers(self) -> tuple[Float, Float] | None:
         """U and V of the predictor UVᵀ, where the model has a hidden layer that sees all features."""
         return None
 
     def as_neuron(self) -> Neuron | None:
         """The single neuron that the model is, if it is one."""
         return None
+
+    def n_outputs(self, X: Any) -> int:
+        """How many numbers it gives for each of these samples."""
+        return int(self.outputs)
+
+    def on(self, X: Any) -> Model:
+        """The model of these samples; most do not ask which."""
+        return self
+
+    def kernel_work(self, X: Any) -> float:
+        """Multiplications for a tangent kernel, where that may be worth knowing."""
+        return 0.0
 
     def as_inputs(self, X: Any) -> Any:
         """X as floats of the shape that the model takes; `InputError` otherwise."""
@@ -153,7 +168,7 @@ def neuron_of(model: object) -> Neuron | None:
 
 def is_connected(model: object) -> bool:
     """Is it a model with a hidden layer that is not diagonal?"""
-    return isinstance(model, Model) and model.layers() is not None
+    return isinstance(model, Model) and model.two_layers() is not None
 
 
 def is_network(model: object) -> bool:

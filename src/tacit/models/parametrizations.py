@@ -35,13 +35,15 @@ class Parametrization:
 
     linear: whether the outputs are linear in the predictor. kinked: whether they have kinks along which flows
     slide. homogeneous: whether weights multiplied by one number multiply the kernel by another. written_out:
-    whether `pull` is, so that integrators without JAX can use it.
+    whether `pull` is, so that integrators without JAX can use it. traceable: whether JAX can trace
+    it.
     """
 
     linear: bool = True
     kinked: bool = False
     homogeneous: bool = False
     written_out: bool = False
+    traceable: bool = True
 
     def predictor(self, weights: Weights) -> Any:
         """w."""

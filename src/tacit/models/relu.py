@@ -113,7 +113,7 @@ class Neuron(Model):
     def _sum(self) -> float:
         return abs(self.output) + math.hypot(*self.weights)
 
-    def layers(self) -> tuple[Float, Float]:
+    def two_layers(self) -> tuple[Float, Float]:
         """w as a column, and a."""
         return self.weights[:, None], np.array([[self.output]])
 

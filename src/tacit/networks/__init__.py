@@ -2,3 +2,8 @@
 
 `backend` is the one protocol between the frameworks; all measures are written once above it.
 """
+
+from tacit.networks.backend import Layer
+from tacit.networks.network import Network
+
+__all__ = ["Layer", "Network"]

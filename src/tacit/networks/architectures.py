@@ -32,22 +32,27 @@ def dense_shapes(*widths: int) -> list[tuple[int, ...]]:
     return list(pairwise(widths))
 
 
-def dense(weights: Weights, X: Any) -> Any:
-    """σ(… σ(X W₁) W₂ …) W_D with σ the ReLU; (N,) where there is one output."""
+def dense_features(weights: Weights, X: Any) -> Any:
+    """What the last layer sees, σ(… σ(X W₁) …) with σ the ReLU."""
     from tacit.autodiff import jax
 
     for layer in weights[:-1]:
         X = jax.nn.relu(X @ layer)
-    outputs = X @ weights[-1]
+    return X
+
+
+def dense(weights: Weights, X: Any) -> Any:
+    """σ(… σ(X W₁) W₂ …) W_D; (N,) where there is one output."""
+    outputs = dense_features(weights, X) @ weights[-1]
     return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
 
-def univariate(weights: Weights, x: Any) -> Any:
-    """w₂ σ(w₁ x + b₁) + b₂ of numbers x (N,), with weights w₁, b₁, w₂ (k,) and b₂ ()."""
+def univariate(weights: Weights, X: Any) -> Any:
+    """w₂ σ(w₁ x + b₁) + b₂ of numbers x as X (N, 1), with weights w₁, b₁, w₂ (k,) and b₂ ()."""
     from tacit.autodiff import jax
 
     inner, bias, outer, offset = weights
-    return jax.nn.relu(x[:, None] * inner + bias) @ outer + offset
+    return jax.nn.relu(X * inner + bias) @ outer + offset
 
 
 def convolutional_shapes(plan: Sequence[int | str], channels: int, outputs: int) -> list[tuple[int, ...]]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 Apply = Callable[[Any, Any], Any]
+_BLOCK = 1000  # samples that are looked at together
 _NEARLY = 0.998  # of a batch right on average over an epoch: time to look at all training samples
 
 
@@ -70,7 +71,7 @@ def train(
     ends = np.full((4, *np.shape(steps)), np.nan)
     for number in range(1, schedule.epochs + 1):
         now, *seen = epoch(now, X, y, _batches(rng, len(X), schedule.batch), steps)
-        course.append(np.array([*seen, look(now, X_test, y_test)[0]]))
+        course.append(np.array([*seen, np.asarray(look(now, X_test, y_test)[0]) / len(X_test)]))
         loss, right, _ = course[-1]
         fresh = (right >= _NEARLY) & ~np.isfinite(ends[0])
         if fresh.any():
@@ -87,19 +88,42 @@ def train(
             break
     loss, right, test = np.stack(course, 1)
     fitted = np.nan_to_num(ends[0]).astype(int)
-    return Course(loss, right, test, fitted, *ends[1:], lost=lost & (fitted == 0), weights=now)
+    return Course(loss, right, test, fitted, ends[1], ends[2], ends[3], lost & (fitted == 0), now)
+
+
+def train_last(
+    features: Apply, weights: Any, data: Sequence[Any], steps: Sequence[float], schedule: Schedule
+) -> Course:
+    """The last layer learns, on the features of a network as it is, with every step at once.
+
+    features(weights, X) is what the last of the weights multiply. They are divided by their mean square
+    length, and the layer multiplied by it, so that steps do not depend on what makes them.
+    """
+    from tacit.autodiff import jax, jnp
+
+    make = jax.jit(features)
+    parts = [[each[k : k + _BLOCK] for k in range(0, len(each), _BLOCK)] for each in (data[0], data[2])]
+    seen = [jnp.concatenate([make(weights, part) for part in each]) for each in parts]
+    length = jnp.sqrt(jnp.mean(jnp.sum(seen[0] ** 2, 1)))
+    start = jnp.repeat((jnp.asarray(weights[-1]) * length)[None], len(steps), 0)
+    held = (seen[0] / length, data[1], seen[1] / length, data[3])
+    return train(_linear, start, held, steps, schedule)
+
+
+def _linear(weights: Any, X: Any) -> Any:
+    return X @ weights
 
 
 @lru_cache(maxsize=8)
 def _compiled(apply: Apply, together: bool) -> tuple[Any, Any]:
-    """An epoch of training, and a look at a set of samples: share of wrong ones and mean loss."""
+    """An epoch of training, and a look at a set of samples: how many are wrong, and the mean loss."""
     from tacit.autodiff import jax, jnp
 
     def judged(weights: Any, X: Any, y: Any) -> tuple[Any, Any]:
         outputs = apply(weights, X).astype(jnp.float32)
         picked = jnp.take_along_axis(outputs, y[:, None].astype(jnp.int32), 1)[:, 0]
         loss = jnp.mean(jax.nn.logsumexp(outputs, 1) - picked)
-        return loss, jnp.mean(jnp.argmax(outputs, 1) == y)
+        return loss, jnp.sum(jnp.argmax(outputs, 1) == y)
 
     def epoch(weights: Any, X: Any, y: Any, order: Any, step: Any) -> tuple[Any, Any, Any]:
         def move(weights: Any, rows: Any) -> tuple[Any, Any]:
@@ -107,13 +131,13 @@ def _compiled(apply: Apply, together: bool) -> tuple[Any, Any]:
             return jax.tree.map(lambda w, g: w - step * g, weights, slope), seen
 
         weights, (loss, right) = jax.lax.scan(move, weights, order)
-        return weights, loss.mean(), right.mean()
+        return weights, loss.mean(), right.sum() / order.size
 
     def look(weights: Any, X: Any, y: Any) -> tuple[Any, Any]:
-        block = math.gcd(len(X), 1000)  # all at once would not fit
+        block = math.gcd(len(X), _BLOCK)
         parts = X.reshape(-1, block, *X.shape[1:]), y.reshape(-1, block)
         loss, right = jax.lax.map(lambda part: judged(weights, *part), parts)
-        return 1 - right.mean(), loss.mean()
+        return len(X) - right.sum(), loss.mean()
 
     if together:
         epoch, look = jax.vmap(epoch, (0, None, None, None, 0)), jax.vmap(look, (0, None, None))
@@ -121,7 +145,8 @@ def _compiled(apply: Apply, together: bool) -> tuple[Any, Any]:
 
 
 def _batches(rng: np.random.Generator, samples: int, batch: int) -> np.ndarray:
-    """All samples in random order, but for a rest that fills no batch."""
+    """All samples in random order, but for a rest that fills no batch; all in one if they are fewer."""
+    batch = min(batch, samples)
     count = samples // batch
     return rng.permutation(samples)[: count * batch].reshape(count, batch).astype(np.int32)
 

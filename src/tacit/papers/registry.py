@@ -143,8 +143,14 @@ def reproduce(
     seed: int = 0,
     out: str | Path = "tacit-output",
     progress: Any = None,
+    data: Any = None,
+    parameters: dict[str, Any] | None = None,
 ) -> Reproduction:
-    """Compute a figure, draw it as PNG and PDF, save its data and the verdict on its claims."""
+    """Compute a figure, draw it as PNG and PDF, save its data and the verdict on its claims.
+
+    data: what the figure's own `data` computed before, or on another machine, with these parameters; without,
+    it is computed now, with those of the preset.
+    """
     import numpy as np
 
     from tacit.show.figures import render
@@ -158,8 +164,9 @@ def reproduce(
     make_folder(Path(files["png"]).parent)
     claim_all((path, kind) for kind, path in files.items())
     shown = entry.make()
-    parameters = entry.presets[preset]
-    data = shown.data(**parameters, seed=seed, progress=progress or bar)
+    parameters = parameters or entry.presets[preset]
+    if data is None:
+        data = shown.data(**parameters, seed=seed, progress=progress or bar)
     data.attrs.update(figure=entry.key, preset=preset, seed=str(seed), made_by=MADE_BY)
     with np.errstate(divide="ignore", invalid="ignore"):  # what cannot be measured is NaN, and fails
         claims = tuple(shown.claims(data))

@@ -55,9 +55,10 @@ def _portrait(
 ) -> FlowPortrait:
     flat, labels = _paths(trajectory, names)
     times, label = _clock(trajectory, clock)
-    separating = trajectory.loss_function.separating
+    separating = trajectory.loss_function.separating and trajectory.model.has_predictor
     sizes = np.linalg.norm(flat, axis=1, keepdims=True)
     unit = np.where(sizes > 0, sizes, 1.0)
+    by_margin = trajectory.loss_function.separating or trajectory.loss_function.classes
     samples = trajectory.margins.reshape(len(flat), -1)
     target = np.linalg.norm(trajectory.y) or 1.0
     residuals = np.abs(trajectory.y - trajectory.outputs).reshape(len(flat), -1) / target
@@ -68,7 +69,7 @@ def _portrait(
         label,
         flat / unit if separating else flat,
         None if end is None else end.ravel(),
-        samples / unit if separating else residuals,
+        samples / (unit if separating else 1.0) if by_margin else residuals,
         _turning(trajectory),
     )
 
@@ -78,6 +79,8 @@ def _paths(trajectory: Trajectory, names: Sequence[str] | None) -> tuple[Float, 
     predictor, instants = trajectory.predictor, len(trajectory.accuracy)
     if isinstance(predictor, np.ndarray):
         labels = _names(predictor.shape) if names is None else [_plain(name) for name in names]
+        if not trajectory.model.has_predictor:
+            labels = [f"$f{label[2:]}" for label in _names(predictor.shape)]
         return predictor.reshape(instants, -1), labels
     which = np.sort(np.argsort(-np.abs(predictor[-1]).ravel())[:_FAINT])
     _, _, columns = predictor.shape
@@ -87,7 +90,7 @@ def _paths(trajectory: Trajectory, names: Sequence[str] | None) -> tuple[Float, 
 
 def _clock(trajectory: Trajectory, clock: str | None) -> tuple[Float, str]:
     """The clock at every instant, and what it is called."""
-    separating = trajectory.loss_function.separating
+    separating = trajectory.loss_function.relative
     clock = clock or ("accuracy" if separating else "time")
     if clock == "accuracy":
         return trajectory.accuracy, r"accuracy $\tilde\gamma = -\log$ loss"
@@ -171,8 +174,10 @@ def _draw_predictor(portrait: FlowPortrait, axis: Any) -> None:
     if portrait.end is not None:
         axis.plot([], [], "o", mfc="none", color="k", label="predicted limit")
     separating = portrait.trajectory.loss_function.separating
-    axis.set_ylabel(r"direction $w/\|w\|$" if separating else r"predictor $w$")
-    title = "all coordinates" if len(order) <= _FAINT else f"the {_FAINT} largest of {len(order):,}"
+    what = r"direction $w/\|w\|$" if separating else r"predictor $w$"
+    axis.set_ylabel(what if portrait.trajectory.model.has_predictor else "outputs $f(x_n)$")
+    every = "all coordinates" if portrait.trajectory.model.has_predictor else "all outputs"
+    title = every if len(order) <= _FAINT else f"the {_FAINT} largest of {len(order):,}"
     axis.set_title(title, loc="left")
     low, high = axis.get_ylim()
     axis.set_ylim(low, high + 0.3 * (high - low))  # room for the legend
@@ -188,14 +193,16 @@ def _draw_fit(portrait: FlowPortrait, axis: Any) -> None:
     order = np.argsort(portrait.fit[-1])[:_SAMPLES]
     style = _style(portrait.trajectory)
     axis.plot(portrait.clock, portrait.fit[:, order], color=KERNEL, lw=0.7, alpha=0.7, **style)
-    if not portrait.trajectory.loss_function.separating:
+    if not (portrait.trajectory.loss_function.separating or portrait.trajectory.loss_function.classes):
         axis.set_yscale("log")
         axis.set_ylabel(r"residuals $|f(x_n) - y_n| / \|y\|$")
     else:
         least = portrait.fit.min(axis=1)
         axis.plot(portrait.clock, least, color=RICH, lw=1.6, label="the smallest", **style)
         axis.axhline(0, color="k", lw=0.5)
-        axis.set_ylabel(r"margins $y_n f(x_n) / \|w\|$")
+        unit = r" / \|w\|" if portrait.trajectory.model.has_predictor else ""
+        classes = portrait.trajectory.loss_function.classes
+        axis.set_ylabel(r"margins $f_y - f_k$" if classes else rf"margins $y_n f(x_n){unit}$")
         axis.legend(loc="best")
     axis.set_title("samples", loc="left")
 

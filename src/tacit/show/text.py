@@ -89,7 +89,9 @@ def _data(X: Any) -> str:
 
 
 def _predictor(result: Trajectory, w: Float, names: Sequence[str] | None) -> dict[str, str]:
-    """Norms and the largest features; of a matrix that is completed, its singular values."""
+    """Norms and largest features; of a matrix to complete, its singular values; of networks, outputs."""
+    if not result.model.has_predictor:
+        return {"outputs": f"from {w.min():.4g} to {w.max():.4g}"}
     if not isinstance(result.X, Entries):
         return {
             "predictor": f"{norms(w)}   {carriers(w.ravel())}",
@@ -169,6 +171,9 @@ def _solutions(result: Margin) -> str:
 
 
 def _fit(result: Trajectory) -> str:
+    if result.loss_function.classes:
+        right = int((result.margins[-1] > 0).sum())
+        return f"{right:,} of {count(len(result.X), 'sample')} right, smallest margin {result.margin[-1]:.4g}"
     if result.loss_function.separating:
         margins = result.margins[-1]
         size = np.linalg.norm(result.predictor[-1]) or 1.0

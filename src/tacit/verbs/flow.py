@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, as_floats, as_labels, as_targets, check_squares, feature_names, kept
+from tacit.data.arrays import (
+    Float,
+    as_classes,
+    as_floats,
+    as_labels,
+    as_targets,
+    check_squares,
+    feature_names,
+    kept,
+)
 from tacit.data.entries import Entries
 from tacit.data.status import Status
 from tacit.data.units import Units
@@ -18,7 +27,7 @@ from tacit.flows.forms.dual import DualSquare
 from tacit.flows.forms.reduced import Reduced
 from tacit.flows.forms.separating import DualSeparating
 from tacit.flows.forms.sliding import Sliding
-from tacit.flows.forms.tangent import TangentSeparating, TangentSmooth, TangentSquare
+from tacit.flows.forms.tangent import TangentRelative, TangentSeparating, TangentSmooth, TangentSquare
 from tacit.flows.goals import goal_of
 from tacit.flows.record import record
 from tacit.flows.segments import Form, Problem
@@ -51,13 +60,14 @@ def flow(
 ) -> Trajectory:
     r"""θ' = −∇L(θ) from the model's initialization: gradient flow on the training loss.
 
-    loss: "square", "exp", "logistic", or one of `tacit.losses`. until: the accuracy γ̃ = −log L at which to
-    stop; if left out, a relative residual of rtol/100 (square loss) or γ̃ = 30. at: increasing accuracies to
-    record, exactly these; times: increasing training times to record instead, exactly these, 0 allowed;
+    loss: "square", "exp", "logistic", "cross-entropy", or one of `tacit.losses`. until: the accuracy −log L
+    at which to stop; if left out, a relative residual of rtol/100 (square loss) or γ̃ = 30. at: increasing
+    accuracies to record, exactly these; times: increasing training times to record instead, 0 allowed;
     otherwise some 200 instants, start and end included. A flow that cannot reach these ends where it
     stalls, with converged=False and the reason. rtol: relative accuracy of the predictor.
     linearized: follow the model's tangent at initialization (the kernel regime). exp and logistic take two
-    classes as y: −1 and +1, or any two names or whole numbers, of which the first in order becomes −1.
+    classes as y: −1 and +1, or any two names or whole numbers, of which the first in order becomes −1;
+    cross-entropy takes as many as there are outputs, numbered from 0 or by name, in their order.
 
     method: "auto" takes the form of the flow that suits model and loss best; "parameters" integrates the raw
     weights, whatever the model (slow, and independent of all other forms); "descent" and "normalized" run
@@ -70,8 +80,14 @@ def flow(
     """
     begun, names, loss = time.perf_counter(), feature_names(X), as_loss(loss)
     X, y = _check_data(model, X, y, loss)
+    model, names = model.on(X), names if model.has_predictor else None
     _check_method(method, step, most_steps, linearized)
     _check_intercept(model, loss, intercept)
+    if not model.has_predictor and (intercept or standardize):
+        raise InputError(
+            "a network has biases of its own, and what X it is given is yours to scale: leave out "
+            "intercept and standardize"
+        )
     given, units = (X, y), _units(X, y, intercept, standardize)
     if not units.plain:
         X, y = kept(units.features(X)), kept(units.targets(y))
@@ -92,7 +108,8 @@ def _run(
     begun: float,
 ) -> Trajectory:
     """The flow to what is asked of it: until, at, times; by what means: method, step, most steps."""
-    if problem.loss.separating and not isinstance(problem.X, Entries):  # single entries can have any sign
+    linear = problem.model.has_predictor and not isinstance(problem.X, Entries)
+    if problem.loss.separating and linear:  # single entries can have any sign, and networks any shape
         check_separable(problem.X.reshape(len(problem.X), -1), problem.y)
     fit = fitting(problem)
     form = _form(fit.problem, linearized, *means)
@@ -108,14 +125,12 @@ def _run(
 def _form(problem: Problem, linearized: bool, method: str, step: float | None, most_steps: int) -> Form:
     """The form of the flow that serves this model and loss."""
     if method in ("descent", "normalized"):
-        from tacit.flows.forms.descent import Descent
-
-        return Descent(problem, method == "normalized", step, most_steps, linearized)
+        return _descent(problem)(problem, method == "normalized", step, most_steps, linearized)
     parametrization, loss = problem.model.parametrization, problem.loss
     known = loss.separating or loss.quadratic
     if linearized:
         tangent = TangentSeparating if loss.separating else TangentSquare if loss.quadratic else TangentSmooth
-        return tangent(problem)
+        return (TangentRelative if loss.classes else tangent)(problem)
     mirror = _mirror_form(problem) if method == "auto" and known else None
     if mirror is not None:
         return (DualSeparating if loss.separating else DualSquare)(problem, mirror)
@@ -133,14 +148,24 @@ def _mirror_form(problem: Problem) -> MirrorForm | None:
 
 
 def _parameters(problem: Problem) -> Form:
+    from tacit.flows.forms.gradients import Gradients, TracedGradients
     from tacit.flows.forms.parameters import Parameters
 
-    return Parameters(problem)
+    if problem.model.has_predictor:
+        return Parameters(problem)
+    return (TracedGradients if problem.model.parametrization.traceable else Gradients)(problem)
+
+
+def _descent(problem: Problem) -> Any:
+    from tacit.flows.forms.descent import Descent
+    from tacit.flows.forms.gradients import GradientDescent
+
+    return Descent if problem.model.parametrization.traceable else GradientDescent
 
 
 def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Any, Float]:
     """X and y as the model and the loss take them."""
-    check_model("flow(model, X, y)", model, X, y)
+    check_model("flow(model, X, y)", model, X, y, functions=True)
     if not isinstance(model, Model):
         what = (
             f"the class {model.__name__}: write {model.__name__}(…)"
@@ -149,11 +174,13 @@ def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Any, Float]:
         )
         raise InputError(f"model must be a Tacit model with its initialization, got {what}")
     X = model.as_inputs(X)
-    outputs = int(model.outputs)
+    outputs = model.n_outputs(X)
     if loss.separating and outputs > 1:
         raise InputError(f"the {loss.name} takes one output, with two classes; the model has {outputs}")
     if X.size == 0:
         raise InputError(f"X must have at least one sample and one feature, got {X.shape}")
+    if loss.classes:
+        return X if isinstance(X, Entries) else kept(X), kept(as_classes(y, len(X), outputs))
     y = as_targets(as_labels(y, f"the {loss.name}") if loss.separating else y, len(X), outputs)
     y = y[:, 0] if outputs == 1 else y
     check_squares(y if isinstance(X, Entries) else X, y)
@@ -178,6 +205,8 @@ def _check_intercept(model: Any, loss: Loss, intercept: bool) -> None:
             "flow would depend on where it starts and how fast it moves: leave intercept out, or ask "
             "tacit.margin_path or tacit.max_margin with intercept=True, which say where such flows end"
         )
+    if intercept and loss.classes:
+        raise InputError(f"the {loss.name} has no intercept in closed form: leave intercept out")
     check_intercept(model, intercept)
 
 

@@ -41,7 +41,7 @@ def connected_ends(result: Limit) -> tuple[Float, Float]:
         return kernel.reshape(shape), rich.reshape(shape)
     Y = result.y.reshape(len(X), -1)
     rich = least_norm_solution(result._samples, Y, 1e-8).predictor
-    inner, outer = model.layers()
+    inner, outer = model.two_layers()
     return kernel_end(inner, outer, X, Y), rich
 
 

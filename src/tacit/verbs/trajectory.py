@@ -17,6 +17,7 @@ from tacit.data.units import Units
 from tacit.errors import InputError
 from tacit.flows.segments import Restore
 from tacit.losses import Loss, SeparatingLoss
+from tacit.models.model import Model
 from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
 from tacit.show.outputs import MADE_BY, as_json
@@ -28,13 +29,14 @@ if TYPE_CHECKING:
     from tacit.show.figures import Picture
 
 _KERNEL = 2000  # entries of a matrix, of which kernels are looked at
+_KERNEL_WORK = 1e11  # multiplications that kernels of all instants are worth, unless they are asked for
 _MOST_WEIGHTS = 1 << 27  # numbers, 1 GiB of them
 _LABELLED_WEIGHTS = 1 << 20  # numbers in a data set; beyond this the weights are left out of it
 
 
 def _plain(name: str) -> str:
     """What weights of that name are called in files, whose format knows Latin letters only."""
-    return f"weights_{name}".replace("₊", "_plus").replace("₋", "_minus")
+    return f"weights_{name}".replace("₊", "_plus").replace("₋", "_minus").replace("/", "_")
 
 
 def _axes(name: str, weights: Float, features: tuple[int, ...]) -> tuple[str, ...]:
@@ -70,7 +72,8 @@ class Trajectory(Result):
     """Gradient flow at T recorded instants.
 
     time: (T,), infinite where it exceeds the largest float; log_time is its logarithm. accuracy: −log loss.
-    predictor: (T, …), made when asked for, predictor[i], where large matrices are completed. outputs: f(x_n),
+    predictor: (T, …), made when asked for, predictor[i], where large matrices are completed; of a `Network`
+    its outputs at the samples. outputs: f(x_n),
     (T, N) or (T, N, outputs). weights: by name, (T, …) each. drifts: by how much each conserved quantity has
     changed, relative to the size of the terms that make it. intercept: (T,) or (T, outputs), 0 where none was
     asked for. units: what was done to the features, if anything; the weights are those of features in these
@@ -142,8 +145,8 @@ class Trajectory(Result):
         """The weights of the model at each instant, by name, (T, …) each, computed when first asked for.
 
         `Diagonal`: w₊, w₋. `UntiedDiagonal`: u₊, v₊, u₋, v₋. `Neuron`: a, w. `LinearNetwork` and
-        `Factorization`: U, V; `SymmetricFactorization`: W. Of a linearized flow, those that move along the
-        tangent, θ(0) + Jᵀν.
+        `Factorization`: U, V; `SymmetricFactorization`: W; `Network`: its layers. Of a linearized
+        flow, those that move along the tangent, θ(0) + Jᵀν.
         """
         size = sum(w.size for w in self.weights_at(0).values()) * len(self.accuracy)
         if size > _MOST_WEIGHTS:
@@ -166,8 +169,8 @@ class Trajectory(Result):
 
     @cached_property
     def margins(self) -> Float:
-        """y_n f(x_n), (T, N): meaningful for labels −1 and +1."""
-        return self.y * self.outputs
+        """y_n f(x_n), (T, N): meaningful for labels −1 and +1. Of classes, f_y − max_{k≠y} f_k."""
+        return np.asarray(self.loss_function.margins(self.outputs, self.y))
 
     @cached_property
     def margin(self) -> Float:
@@ -215,7 +218,8 @@ class Trajectory(Result):
     @property
     def kernel_is_small(self) -> bool:
         """Are the samples few enough for their tangent kernels to be looked at without being asked for?"""
-        return not isinstance(self.X, Entries) or len(self.X) <= _KERNEL
+        work = self.model.kernel_work(self.X) * len(self.accuracy) if isinstance(self.model, Model) else 0.0
+        return (not isinstance(self.X, Entries) or len(self.X) <= _KERNEL) and work <= _KERNEL_WORK
 
     @property
     def is_kept(self) -> bool:
@@ -274,8 +278,9 @@ class Trajectory(Result):
         """
         import xarray as xr
 
-        axes = ("feature",) if self.predictor.ndim == 2 else ("row", "column")
         samples = ("sample",) if self.outputs.ndim == 2 else ("sample", "output")
+        axes = ("feature",) if self.predictor.ndim == 2 else ("row", "column")
+        axes = axes if self.model.has_predictor else samples
         series = {"loss": self.loss, "margin": self.margin}
         if self.kernel_is_small:
             series["kernel_distance"] = self.kernel_distance
@@ -315,6 +320,8 @@ class Trajectory(Result):
     def _labelled_weights(self) -> dict[str, Any]:
         """The weights with the names of their axes, unless there are too many."""
         axes, features = {"U": ("row", "unit"), "V": ("column", "unit")}, self.predictor.shape[1:]
+        if not self.model.has_predictor:
+            axes, features = {}, (-1,)
         each = self.weights_at(0)
         if sum(w.size for w in each.values()) * len(self.accuracy) > _LABELLED_WEIGHTS:
             return {}

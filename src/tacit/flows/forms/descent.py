@@ -40,7 +40,7 @@ def _run(
     def advance(_: Any, carry: Any) -> Any:
         theta, log_time = carry
         move = velocity(parametrization, loss, layout, theta, X, y)
-        if not loss.separating:
+        if not loss.relative:
             return theta + step * move, jnp.logaddexp(log_time, jnp.log(step))
         accuracy = loss.accuracy(parametrization.outputs(layout.unpack(theta), X), y)
         if normalized:
@@ -51,7 +51,9 @@ def _run(
 
 
 @dataclass(frozen=True)
-class _Iterate:
+class Iterate:
+    """The weights, and the logarithm of time."""
+
     flat: Float
     log_time: float
 
@@ -66,8 +68,10 @@ class Descent:
     ):
         if linearized:
             raise InputError("descent runs the model itself; for the linearized flow leave method out")
-        if normalized and not problem.loss.separating:
-            raise InputError("normalized descent divides by the loss: it goes with loss='exp' or 'logistic'")
+        if normalized and not problem.loss.relative:
+            raise InputError(
+                "normalized descent divides by the loss: it goes with 'exp', 'logistic' and 'cross-entropy'"
+            )
         self.problem, self.parametrization = problem, problem.model.parametrization
         self.X = problem.X.dense() if isinstance(problem.X, Entries) else problem.X
         start = problem.model.start(problem.features)
@@ -78,9 +82,9 @@ class Descent:
         kind = "normalized gradient descent" if normalized else "gradient descent"
         self.name = f"{kind}, step {self.step:g}"
 
-    def begin(self) -> _Iterate:
+    def begin(self) -> Iterate:
         """The state at the start."""
-        return _Iterate(self.start, -np.inf)
+        return Iterate(self.start, -np.inf)
 
     def segments(self) -> Iterator[Segment]:
         """Runs of steps, each longer than the one before."""
@@ -93,7 +97,7 @@ class Descent:
             here, done, length = after, done + count, max(_GROWTH * length, length + 1)
         raise Stall(f"stopped after {done:,} steps of size {self.step:g}; most_steps allows more")
 
-    def _state(self, here: _Iterate, done: int, clock: float) -> _Iterate:
+    def _state(self, here: Iterate, done: int, clock: float) -> Iterate:
         count = round(clock) - done
         if count == 0:
             return here
@@ -101,11 +105,11 @@ class Descent:
         with jax.enable_x64(True):
             flat, elapsed = _run(*given, here.flat, self.X, self.problem.y, self.step, count)
         summed = float(np.logaddexp(here.log_time, elapsed))
-        return _Iterate(
+        return Iterate(
             np.asarray(flat), summed if self.normalized else float(np.log(self.step * round(clock)))
         )
 
-    def _check(self, before: _Iterate, after: _Iterate) -> None:
+    def _check(self, before: Iterate, after: Iterate) -> None:
         if not np.isfinite(after.flat).all():
             raise Stall(f"the weights diverged: the step {self.step:g} is too large")
         if np.array_equal(before.flat, after.flat):
@@ -114,17 +118,17 @@ class Descent:
             )
 
     @quiet
-    def outputs(self, state: _Iterate) -> Float:
+    def outputs(self, state: Iterate) -> Float:
         """f(x₁), …, f(x_N)."""
         return np.asarray(self.parametrization.outputs(self.layout.unpack(state.flat), self.X))
 
     @quiet
-    def observe(self, state: _Iterate) -> Observation:
+    def observe(self, state: Iterate) -> Observation:
         """Everything that is recorded of a state."""
         weights = self.layout.unpack(state.flat)
         predictor = np.asarray(self.parametrization.predictor(weights))
         return Observation(predictor, self.outputs(state), weights)
 
-    def log_time(self, state: _Iterate) -> float:
+    def log_time(self, state: Iterate) -> float:
         """The logarithm of time: of the sum of the steps or, normalized, of steps divided by the loss."""
         return state.log_time

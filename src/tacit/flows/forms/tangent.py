@@ -164,6 +164,47 @@ class TangentSmooth(_Tangent):
         return float(np.log(state.time))
 
 
+class TangentRelative(_Tangent):
+    """Losses with an output for each class: ν' = −(1/L)·∂L/∂f in the clock ds = L dt, by LSODA.
+
+    τ = t·L, from which time follows, obeys τ' = 1 − τ·(accuracy)', and the accuracy grows at the rate pᵀK p
+    with the pull p.
+    """
+
+    name = "tangent kernel, clock in units of the loss (LSODA)"
+
+    def begin(self) -> _Pushed:
+        """The state at the start."""
+        return _Pushed(np.zeros_like(self.y), 0.0)
+
+    def segments(self) -> Iterator[Segment]:
+        """Steps of the solver."""
+        start, rtol = np.zeros(self.y.size + 1), self.problem.rtol
+        if not (self.kernel @ self._rate(0.0, start)[:-1]).any():
+            raise Rest("the tangent kernel does not move the outputs: the linearized model stands still")
+        solver = LSODA(self._rate, 0.0, start, 1e300, rtol=rtol, atol=1e-2 * rtol)
+        yield from solver_segments(solver, lambda _, now: _Pushed(now[:-1].reshape(self.y.shape), now[-1]))
+
+    @quiet
+    def _rate(self, _: float, unknowns: Float) -> Float:
+        outputs = self.first + (self.kernel @ unknowns[:-1]).reshape(self.y.shape)
+        pull = np.asarray(self.problem.loss.pull(outputs, self.y)).ravel()
+        return np.append(pull, 1 - unknowns[-1] * (pull @ self.kernel @ pull))
+
+    def outputs(self, state: _Pushed) -> Float:
+        """f(0) + K ν."""
+        return self.first + (self.kernel @ state.nu.ravel()).reshape(self.y.shape)
+
+    def observe(self, state: _Pushed) -> Observation:
+        """Everything that is recorded of a state."""
+        return self.seen(state.nu, self.outputs(state))
+
+    @quiet
+    def log_time(self, state: _Pushed) -> float:
+        """The logarithm of time at a state, whose `time` is t·L."""
+        return float(np.log(state.time) + self.problem.loss.accuracy(self.outputs(state), self.y))
+
+
 class TangentSeparating(_Tangent, SeparatingFlow):
     """Exponential and logistic loss on the linearized model."""
 

@@ -90,7 +90,7 @@ class WeightFlow:
         self.problem, self.velocity, self.jacobian = problem, velocity, jacobian
         self.layout = Layout.of(start)
         self.start = self.layout.flat(start)
-        self.relative = problem.loss.separating
+        self.relative = problem.loss.relative
         self.rtol = max(1e-3 * problem.rtol, 1e-13)
         self._looked = 0.0
         self._quiet_since: tuple[float, float] | None = None  # clock and accuracy
@@ -179,7 +179,7 @@ class WeightFlow:
         return np.append(velocity, 1 - unknowns[-1] * self._gain(velocity))
 
     def _gain(self, velocity: Float) -> float:
-        """The rate at which the accuracy grows, ‖θ'‖² in the clock of the separating losses."""
+        """The rate at which the accuracy grows, ‖θ'‖² in the clock of relative losses."""
         return float(velocity @ velocity)
 
     @quiet

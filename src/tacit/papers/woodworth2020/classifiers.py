@@ -20,11 +20,12 @@ from tacit.networks.architectures import (
     convolutional_features,
     convolutional_shapes,
     dense,
+    dense_features,
     dense_shapes,
     he_normal,
     he_uniform,
 )
-from tacit.networks.training import Course, Schedule, train
+from tacit.networks.training import Course, Schedule, train, train_last
 
 _LOG = logging.getLogger(__name__)
 Runs = dict[str, np.ndarray]
@@ -41,8 +42,8 @@ MNIST = {
     },
     "paper": {
         "scales": [0.05, 0.2, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0],
-        "steps": [0.1, 0.2, 0.5, 1.0, 2.0],
-        "last_steps": [0.3, 1.0, 3.0, 10.0, 30.0],
+        "steps": [0.01, 0.03, 0.1, 0.2, 0.5, 1.0, 2.0],
+        "last_steps": [10.0, 30.0, 100.0, 300.0],
         "seeds": 3,
         "width": 5000,
         "epochs": 150,
@@ -52,28 +53,30 @@ MNIST = {
 }
 CIFAR = {
     "quick": {
-        "scales": [0.8, 1.0, 2.0],
-        "steps": [0.05],
-        "last_steps": [0.3, 3.0],
+        "scales": [0.7, 1.0, 1.5],
+        "steps": [0.03],
+        "last_steps": [3.0, 30.0],
         "seeds": 1,
         "narrower": 16,
+        "batch": 16,
         "pilot": 1,
-        "epochs": 40,
-        "last_epochs": 50,
-        "samples": [1000, 1000],
+        "epochs": 80,
+        "last_epochs": 30,
+        "samples": [256, 500],
         "precision": "float32",
     },
     "paper": {
-        "scales": [0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0],
-        "steps": [0.02, 0.05, 0.15],
-        "last_steps": [0.3, 1.0, 3.0, 10.0],
+        "scales": [0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0],
+        "steps": [0.006, 0.03],
+        "last_steps": [3.0, 10.0, 30.0, 100.0],
         "seeds": 2,
         "narrower": 1,
+        "batch": 128,
         "pilot": 4,
-        "epochs": 60,
-        "last_epochs": 100,
+        "epochs": 280,
+        "last_epochs": 300,
         "samples": [50_000, 10_000],
-        "precision": "bfloat16",
+        "precision": "float32",
     },
 }
 _CLASSES = 10
@@ -114,7 +117,12 @@ def mnist_runs(
         course = train(dense, weights, data, np.full(seeds, steps[j]), schedule)
         ends[i, j] = _ends(course)
         _tell(f"MNIST, α = {scales[i]:g}, step {steps[j]:g}", course)
-    last = [_last_layer(_hidden, start, data, last_steps, last_epochs, 256, seed) for start in starts]
+    last = [
+        train_last(
+            dense_features, _scaled(start, 1.0), data, last_steps, Schedule(256, last_epochs, None, seed)
+        )
+        for start in starts
+    ]
     return {
         "scale": np.array(scales, float),
         "step": np.array(steps, float),
@@ -169,44 +177,6 @@ def _tell(name: str, course: Course) -> None:
     )
 
 
-def _hidden(weights: Any, X: Any) -> Any:
-    from tacit.autodiff import jax
-
-    return jax.nn.relu(X @ weights[0])
-
-
-def _linear(weights: Any, X: Any) -> Any:
-    return X @ weights
-
-
-def _last_layer(
-    features: Callable[..., Any],
-    start: Any,
-    data: Sequence[np.ndarray],
-    steps: Sequence[float],
-    epochs: int,
-    batch: int,
-    seed: int,
-) -> Course:
-    """The last layer learns on the features of a network at its start, with every step at once.
-
-    Features are divided by their mean square length, so that steps do not depend on what makes them.
-    """
-    from tacit.autodiff import jax, jnp
-
-    start = tuple(np.asarray(layer, np.float32) for layer in start)
-    make = jax.jit(features)
-    seen = [jnp.concatenate([make(start, part) for part in _parts(each)]) for each in (data[0], data[2])]
-    length = jnp.sqrt(jnp.mean(jnp.sum(seen[0] ** 2, 1)))
-    held = [seen[0] / length, data[1], seen[1] / length, data[3]]
-    weights = np.repeat((np.asarray(start[-1]) * float(length))[None], len(steps), 0)
-    return train(_linear, weights, held, steps, Schedule(batch, epochs, None, seed))
-
-
-def _parts(samples: np.ndarray, size: int = 1000) -> list[np.ndarray]:
-    return [samples[first : first + size] for first in range(0, len(samples), size)]
-
-
 def _last_arrays(courses: Sequence[Course], steps: Sequence[float]) -> Runs:
     """Of training the last layer alone: test error and training accuracy after the last epoch."""
     return {
@@ -222,6 +192,7 @@ def cifar_runs(
     last_steps: Sequence[float],
     seeds: int,
     narrower: int,
+    batch: int,
     pilot: int,
     epochs: int,
     last_epochs: int,
@@ -233,13 +204,13 @@ def cifar_runs(
 ) -> Runs:
     """The VGG11-like network for every scale α and seed, and one whose last layer alone learns.
 
-    Uniform He weights times α and batches of 128, without augmentation, as the paper has it. Steps are
-    larger than its 10⁻⁴, so that tens of epochs do what took 2000, and training ends when all training
-    samples are right. At large scales steps are in proportion to α^{2−D} (D layers): with outputs of order
-    α^D only the signs of errors matter, and a step then moves weights by the same share at every scale. Of
-    several steps the one is taken with which the training loss is lowest after a pilot of a few epochs; a
-    run that is lost begins again with a third. narrower divides the number of channels. Convolutions are in
-    `precision`, weights in float32.
+    Uniform He weights times α and batches of 128, without augmentation, as the paper has it. Its steps of
+    10⁻⁴ took 2000 epochs; here they are larger, and training ends when all training samples are right. Of
+    some steps the one is taken with which most of them are right after a pilot of a few epochs; a run that
+    is lost begins again with a third of its step. Steps are in units of α^{2−D} (D layers), since at large
+    scales, where outputs are of order α^D and only signs of errors matter, such a step moves weights by the
+    same share. Scales below 1 have the step of α = 1: the plateau that they start on tells nothing. narrower
+    divides the number of channels. Convolutions are in `precision`, weights in float32.
     """
     images = cifar10().first(*samples)
     plan = tuple(entry if isinstance(entry, str) else entry // narrower for entry in VGG11)
@@ -249,17 +220,22 @@ def cifar_runs(
     shapes = convolutional_shapes(plan, 3, _CLASSES)
     starts = [he_uniform(shapes, np.random.default_rng([seed, k])) for k in range(seeds)]
     ends: dict[Any, Any] = {}
-    paces: dict[int, float] = {}
+    paces: dict[float, float] = {}
     for k, i in progress(list(np.ndindex(seeds, len(scales))), "seeds and scales"):
         weights = _scaled(starts[k], scales[i])
-        if i not in paces:
-            first = [each * min(1.0, scales[i] ** (2 - len(shapes))) for each in steps]
-            paces[i] = _pace(network, weights, data, first, Schedule(128, pilot, None, seed))
-        schedule = Schedule(128, epochs, None, seed + k)
-        course, step = _persistent(network, weights, data, paces[i], schedule)
+        trial = max(scales[i], 1.0)
+        if trial not in paces:
+            tried = [step * trial ** (2 - len(shapes)) for step in steps]
+            schedule = Schedule(batch, pilot, None, seed)
+            paces[trial] = _pace(network, _scaled(starts[k], trial), data, tried, schedule)
+        schedule = Schedule(batch, epochs, None, seed + k)
+        course, step = _persistent(network, weights, data, paces[trial], schedule)
         ends[i, k] = {**_curves(course, epochs), "step": step}
         _tell(f"CIFAR-10, α = {scales[i]:g}, step {step:g}", course)
-    last = [_last_layer(features, start, data, last_steps, last_epochs, 128, seed) for start in starts]
+    last = [
+        train_last(features, _scaled(start, 1.0), data, last_steps, Schedule(batch, last_epochs, None, seed))
+        for start in starts
+    ]
     return {
         "scale": np.array(scales, float),
         **_gathered(ends, (len(scales), seeds)),
@@ -272,26 +248,28 @@ def cifar_runs(
 @lru_cache
 def _vgg(plan: tuple[int | str, ...], precision: str) -> tuple[Any, Any]:
     """The network of bytes, and what its last layer sees."""
-    from tacit.autodiff import jnp
 
     def features(weights: Any, X: Any) -> Any:
-        X = ((X.astype(jnp.float32) / 255 - _MEAN) / _STD).astype(precision)
+        X = ((X.astype("float32") / 255 - _MEAN) / _STD).astype(precision)
         filters = tuple(layer.astype(precision) for layer in weights[:-1])
-        return convolutional_features(filters, X, plan).astype(jnp.float32)
+        return convolutional_features(filters, X, plan).astype("float32")
 
     return lambda weights, X: features(weights, X) @ weights[-1], features
 
 
 def _pace(network: Any, weights: Any, data: Any, steps: Sequence[float], schedule: Schedule) -> float:
-    """The step with which the training loss is lowest after a few epochs; the first if none is well."""
+    """The step with which most training samples are right after a few epochs.
+
+    Not the one with the lowest loss: at large scales that is the one which makes outputs small soonest.
+    """
     if len(steps) == 1:
         return steps[0]
-    losses = []
+    right = []
     for step in steps:
         course = train(network, weights, data, step, schedule, together=False)
-        losses.append(np.inf if course.lost else course.loss[-1])
+        right.append(-1.0 if course.lost else course.accuracy[-1])
         _tell(f"CIFAR-10, trying step {step:g}", course)
-    return steps[int(np.argmin(losses))]
+    return steps[int(np.argmax(right))]
 
 
 def _persistent(
