@@ -22,13 +22,14 @@ VERBS = [
     "max_margin",
     "observed",
     "prepare",
+    "probe",
     "regime",
     "support_stability",
     "sweeping_path",
 ]
 CLASSES = ["Certificate", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
 CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Prepared", "Stability"]
-CLASSES += ["Network", "Status", "SweepingPath", "SymmetricFactorization"]
+CLASSES += ["Monitor", "Network", "Probe", "ProbeSweep", "Status", "SweepingPath", "SymmetricFactorization"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]
 ERRORS = [*REFUSALS, "MissingDataError", "NotConvergedError", "TacitError"]
 PUBLIC = sorted([*VERBS, *CLASSES, *ERRORS, "Interrupted", "Model", "losses", "model", "potentials"])

@@ -38,8 +38,12 @@ if TYPE_CHECKING:
     from tacit.verbs.margin_path import margin_path as margin_path
     from tacit.verbs.max_margin import Margin as Margin
     from tacit.verbs.max_margin import max_margin as max_margin
+    from tacit.verbs.monitor import Monitor as Monitor
     from tacit.verbs.prepare import Prepared as Prepared
     from tacit.verbs.prepare import prepare as prepare
+    from tacit.verbs.probe import Probe as Probe
+    from tacit.verbs.probe import probe as probe
+    from tacit.verbs.probe_sweep import ProbeSweep as ProbeSweep
     from tacit.verbs.regime import Regime as Regime
     from tacit.verbs.regime import regime as regime
     from tacit.verbs.stability import Stability as Stability
@@ -80,7 +84,10 @@ _HOMES = {  # where each public name is, which is loaded when it is first used
     "verbs.limit": ["limit"],
     "verbs.margin_path": ["MarginPath", "margin_path"],
     "verbs.max_margin": ["Margin", "max_margin"],
+    "verbs.monitor": ["Monitor"],
     "verbs.prepare": ["Prepared", "prepare"],
+    "verbs.probe": ["Probe", "probe"],
+    "verbs.probe_sweep": ["ProbeSweep"],
     "verbs.regime": ["Regime", "regime"],
     "verbs.stability": ["Stability", "support_stability"],
     "verbs.sweeping_path": ["SweepingPath", "sweeping_path"],

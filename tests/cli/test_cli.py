@@ -341,7 +341,7 @@ def test_reproduce_makes_its_folder_and_no_other(run):
 
 
 def test_reproduce_names_the_nearest_figures_when_one_is_unknown(run):
-    refused(run("reproduce woodworth2020/fig9"), "did you mean", "woodworth2020/fig2", "tacit reproduce list")
+    refused(run("reproduce woodworth2020/fig9"), "did you mean", "woodworth2020/fig8", "tacit reproduce list")
     refused(run("reproduce fig1a"), "did you mean woodworth2020/fig1a")
     refused(run("reproduce woodworth2020/fig2 --seed -1"), "--seed")
 

@@ -225,7 +225,7 @@ def test_a_claim_holds_on_its_threshold_and_fails_beyond_and_at_nan(measured, th
     ("selection", "match"),
     [
         ("nope", "no figure or paper 'nope'; the papers are woodworth2020, moroshko2020"),
-        ("woodworth2020/fig9", "did you mean woodworth2020/fig[25], woodworth2020/fig"),
+        ("woodworth2020/fig9", "did you mean woodworth2020/fig[578], woodworth2020/fig"),
         ("fig1a", "did you mean woodworth2020/fig1a, .* or .*'tacit reproduce list' shows all"),
         ("", "no figure or paper"),
         ("wood", "no figure or paper"),

@@ -16,6 +16,7 @@ from tacit.cli import (
     flow,
     limit,
     path,
+    probe,
     reproduce,
     threads,
 )
@@ -27,7 +28,7 @@ from tacit.errors import NotConvergedError, TacitError
 from tacit.show.progress import announcing
 
 threads.few()  # before NumPy is loaded
-_COMMANDS = (limit, flow, path, check, reproduce, demo)
+_COMMANDS = (limit, flow, path, check, probe, reproduce, demo)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -44,6 +44,50 @@ def guest_model(text: str, features: int) -> Any:
     return found
 
 
+def guest_network(text: str, features: int, outputs: int) -> Any:
+    """The network that file.py:Name names: a Network, a torch module, a pair (apply, params), or its maker.
+
+    What makes one is called with as many of features and outputs as it asks for.
+    """
+    from tacit.errors import TacitError
+    from tacit.networks import Network
+
+    found = guest(text)
+    if callable(found) and not isinstance(found, Network) and not _is_module(found):
+        try:
+            found = found(*(features, outputs)[: _asked(found)])
+        except TacitError:
+            raise
+        except Exception as error:
+            raise InputError(f"{text} failed: {type(error).__name__}: {error}") from error
+    if isinstance(found, Network):
+        return found
+    if _is_module(found):
+        return Network.from_torch(found)
+    if isinstance(found, tuple) and len(found) == 2 and callable(found[0]):
+        return Network(*found)
+    raise InputError(
+        f"{text} must give a torch module, a pair (apply, params) or a tacit.Network; it gives "
+        f"{type(found).__name__}"
+    )
+
+
+def _is_module(found: Any) -> bool:
+    return hasattr(found, "named_parameters") and not isinstance(found, type)
+
+
+def _asked(function: Any) -> int:
+    """How many arguments it must be given."""
+    parameters = inspect.signature(function).parameters.values()
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    count = sum(each.kind in kinds and each.default is each.empty for each in parameters)
+    if count > 2:
+        raise InputError(
+            f"what makes a network is given the numbers of features and of outputs, and {count} are asked for"
+        )
+    return count
+
+
 def _asks(function: Any) -> bool:
     """Must it be given an argument?"""
     parameters = inspect.signature(function).parameters.values()

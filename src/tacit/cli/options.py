@@ -84,12 +84,12 @@ def add_units(command: Any, intercept: str, standardize: str = "") -> None:
     )
 
 
-def read_data(options: argparse.Namespace, classes: bool = False) -> Table:
+def read_data(options: argparse.Namespace, classes: bool = False, many: bool = False) -> Table:
     """The table that DATA and --target name; what had to be assumed to read it is told."""
     from tacit.data.tables import read_table
 
     begun = time.perf_counter()
-    table = read_table(options.data, options.target, classes=classes)
+    table = read_table(options.data, options.target, classes=classes, many=many)
     options.reading = time.perf_counter() - begun
     if table.assumed:
         where = "standard input" if options.data == "-" else options.data

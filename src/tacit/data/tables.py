@@ -21,6 +21,9 @@ _FILES = "a CSV, TSV, text, Parquet, Excel or NPZ file"
 _LOOKED_AT = 10_000  # names among which the one that was meant is looked for
 
 
+_SHOWN = 8  # classes that are told
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """A data set: features, target, what they are called, and what was assumed to read them."""
@@ -42,16 +45,19 @@ class _Columns:
     assumed: tuple[str, ...] = ()
 
 
-def read_table(path: str | Path, target: str | None = None, *, classes: bool = False) -> Table:
+def read_table(
+    path: str | Path, target: str | None = None, *, classes: bool = False, many: bool = False
+) -> Table:
     """Read text (CSV, TSV, .txt, also packed), Parquet, Excel, or NPZ with arrays X and y; "-": stdin.
 
     target names the column to predict. classes: where it holds two words, the first in the alphabet becomes
-    −1 and the other +1. Numbers are read to the last bit; `assumed` tells what the file does not say itself.
+    −1 and the other +1; many: words, of any number, become 0, 1, … in that order. Numbers are read to the
+    last bit; `assumed` tells what the file does not say itself.
     """
     path = Path(path)
     kind = _kind(path)
     if kind == ".npz":
-        return _read_npz(path, target, classes)
+        return _read_npz(path, target, classes, many)
     name = "standard input" if str(path) == "-" else path.name
     try:
         found = _READERS.get(kind, _read_text)(path, kind, target)
@@ -66,7 +72,7 @@ def read_table(path: str | Path, target: str | None = None, *, classes: bool = F
     if len(found.target) == 0:
         raise InputError(f"{name} has no rows; a data set needs at least one sample")
     X = _as_matrix(found, name)
-    y, assumed = _as_target(found.target, target, name, classes)
+    y, assumed = _as_target(found.target, target, name, classes, many)
     X, y = check_problem(X, y)
     return Table(X, y, tuple(found.names), target, (*found.assumed, *assumed))
 
@@ -141,7 +147,7 @@ def _read_excel(path: Path, kind: str, target: str | None) -> _Columns:
 _READERS = {".parquet": _read_parquet, ".pq": _read_parquet, ".xlsx": _read_excel}
 
 
-def _read_npz(path: Path, target: str | None, classes: bool) -> Table:
+def _read_npz(path: Path, target: str | None, classes: bool, many: bool) -> Table:
     with path.open("rb") as file:
         try:
             with np.load(file, allow_pickle=False) as archive:
@@ -154,6 +160,8 @@ def _read_npz(path: Path, target: str | None, classes: bool) -> Table:
         raise InputError(f"{path.name} must hold arrays X and y; {' and '.join(sorted(missing))} missing")
     if target not in (None, "y"):
         raise InputError(f"--target {target!r}: {path.name} holds X and y, and y is the target; leave it out")
+    if many and arrays["y"].dtype.kind in "US":
+        arrays["y"] = _numbered(arrays["y"].tolist(), "y")[0]
     words = classes and arrays["y"].dtype.kind in "US"
     y = as_labels(arrays["y"], "y") if words else arrays["y"]
     X, y = check_problem(arrays["X"], y)
@@ -223,7 +231,9 @@ def _as_matrix(found: _Columns, where: str) -> Float:
     return X
 
 
-def _as_target(column: Any, name: str, where: str, classes: bool) -> tuple[Float, tuple[str, ...]]:
+def _as_target(
+    column: Any, name: str, where: str, classes: bool, many: bool
+) -> tuple[Float, tuple[str, ...]]:
     """The target as floats, and what its classes were taken for."""
     numbers = column if isinstance(column, np.ndarray) else _as_numbers(column)
     if np.isfinite(numbers).all():
@@ -231,6 +241,8 @@ def _as_target(column: Any, name: str, where: str, classes: bool) -> tuple[Float
     entries = np.asarray(column).tolist()
     missing = np.array([entry is None or entry != entry for entry in entries])
     words = not missing.any() and all(isinstance(each, str) and not is_number(each) for each in entries)
+    if words and many:
+        return _numbered(entries, name)
     if words and classes:
         return as_labels(entries, f"--target {name!r}"), _in_words(entries, name)
     hint = "drop the row, or encode it"
@@ -238,6 +250,14 @@ def _as_target(column: Any, name: str, where: str, classes: bool) -> tuple[Float
         hint = "classes go with 'tacit path' and with 'tacit flow --loss exp' or 'logistic'"
     numbers = np.where(missing, np.nan, 0.0) if missing.any() else numbers
     raise _refusal(column, numbers, name, where, hint)
+
+
+def _numbered(entries: list[str], name: str) -> tuple[Float, tuple[str, ...]]:
+    """Words as 0, 1, … in their order."""
+    names, places = np.unique(np.array(entries), return_inverse=True)
+    told = ", ".join(f"{each} is {i}" for i, each in enumerate(names[:_SHOWN].tolist()))
+    more = ", …" if len(names) > _SHOWN else ""
+    return places.astype(np.float64), (f"classes of {name!r}: {told}{more}",)
 
 
 def _in_words(y: Any, name: str) -> tuple[str, ...]:

@@ -19,29 +19,39 @@ def _check_same(network: Network, other: Any) -> None:
         raise InputError(f"the other network must have the same layers as {network!r}, got {other!r}")
 
 
-def _directions(network: Network, other: Network, X: Any) -> tuple[Array, Array]:
-    """Both kernels with Frobenius norm 1, in double precision."""
-    _check_same(network, other)
-    kernels = [np.asarray(each.tangent_kernel(X), dtype=np.float64) for each in (network, other)]
-    first, second = (K / (float(np.abs(K).max(initial=0.0)) or 1.0) for K in kernels)
-    return first / (float(np.linalg.norm(first)) or 1.0), second / (float(np.linalg.norm(second)) or 1.0)
+def direction(K: Array) -> Array:
+    """The kernel with Frobenius norm 1, in double precision; one of 0 stays."""
+    K = np.asarray(K, dtype=np.float64)
+    K = K / (float(np.abs(K).max(initial=0.0)) or 1.0)  # no square overflows
+    return K / (float(np.linalg.norm(K)) or 1.0)
 
 
-def kernel_distance(network: Network, other: Network, X: Any) -> float:
+def distance_between(first: Array, second: Array) -> float:
     """1 − cos of the angle between two kernels: ½‖K/‖K‖ − K'/‖K'‖‖², which keeps the digits of small ones.
 
     Moroshko et al. 2020, Appendix H.4; Woodworth et al. 2020, Appendix B. 0 where both kernels are 0, 1 where
     one of them is.
     """
-    first, second = _directions(network, other, X)
+    first, second = direction(first), direction(second)
     if not (first.any() and second.any()):
         return float(first.any() != second.any())
     return float(np.sum((first - second) ** 2) / 2)
 
 
+def angle_of(distance: float) -> float:
+    """The angle whose 1 − cos it is."""
+    return float(2 * np.arcsin(np.sqrt(min(distance, 2.0) / 2)))
+
+
+def kernel_distance(network: Network, other: Network, X: Any) -> float:
+    """`distance_between` the tangent kernels of two networks."""
+    _check_same(network, other)
+    return distance_between(network.tangent_kernel(X), other.tangent_kernel(X))
+
+
 def kernel_angle(network: Network, other: Network, X: Any) -> float:
     """The angle itself, 2·arcsin(‖K/‖K‖ − K'/‖K'‖‖/2)."""
-    return float(2 * np.arcsin(np.sqrt(kernel_distance(network, other, X) / 2)))
+    return angle_of(kernel_distance(network, other, X))
 
 
 def movement(network: Network, other: Network) -> dict[str, float]:

@@ -79,7 +79,7 @@ def flow(
     `tacit.Interrupted`, a KeyboardInterrupt whose `trajectory` has what was computed.
     """
     begun, names, loss = time.perf_counter(), feature_names(X), as_loss(loss)
-    X, y = _check_data(model, X, y, loss)
+    X, y = check_data(model, X, y, loss)
     model, names = model.on(X), names if model.has_predictor else None
     _check_method(method, step, most_steps, linearized)
     _check_intercept(model, loss, intercept)
@@ -163,7 +163,7 @@ def _descent(problem: Problem) -> Any:
     return Descent if problem.model.parametrization.traceable else GradientDescent
 
 
-def _check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Any, Float]:
+def check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Any, Float]:
     """X and y as the model and the loss take them."""
     check_model("flow(model, X, y)", model, X, y, functions=True)
     if not isinstance(model, Model):

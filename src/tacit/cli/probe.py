@@ -1,0 +1,170 @@
+"""tacit probe: a network of your own on your data, kernel or rich."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from tacit.cli.guests import guest_network, is_guest
+from tacit.cli.options import (
+    DONE,
+    FAILED,
+    add_command,
+    add_data,
+    claim_outputs,
+    numbers,
+    read_data,
+    seed_number,
+    source,
+)
+from tacit.cli.stopwatch import waited
+from tacit.errors import InputError
+
+
+def add(commands: Any) -> Any:
+    """The command and its options."""
+    command = add_command(
+        commands,
+        "probe",
+        _run,
+        help="does your own network learn features on your data, or stay near its start?",
+        description="Train a network of your own for a short while beside its linearization, and say which\n"
+        "regime it is in: kernel (the two stay together), rich (it ends far away, wherever it starts small)\n"
+        "or intermediate, with the numbers and what to change. A function in a file of yours makes it:\n\n"
+        "    # model.py\n"
+        "    import torch\n"
+        "    def make_network(features):\n"
+        "        torch.manual_seed(0)\n"
+        "        return torch.nn.Sequential(\n"
+        "            torch.nn.Linear(features, 100), torch.nn.ReLU(), torch.nn.Linear(100, 1))\n\n"
+        "It gives a torch module, a pair (apply, params) of JAX, or a tacit.Network, and is called with the\n"
+        "number of features, and of outputs if it asks for a second number: 1, or the classes of\n"
+        "cross-entropy.",
+        epilog="examples:\n"
+        "  tacit probe model.py:make_network spectra.csv --target octane --standardize\n"
+        "  tacit probe model.py:make_network spectra.csv --target octane --scales 1e-2:1e2:9 --plot p.png\n"
+        "  tacit probe model.py:make_network cells.csv --target label --loss cross-entropy --json -",
+    )
+    command.add_argument("network", metavar="FILE.py:MAKE_NETWORK", help="what makes the network")
+    add_data(command)
+    _add_training(command)
+    _add_sweep(command)
+    command.add_argument("--json", metavar="FILE", help="write the numbers as JSON; - for standard output")
+    command.add_argument(
+        "--plot", metavar="FILE", help="draw the probe, or the sweep of --scales (png, pdf, svg)"
+    )
+    return command
+
+
+def _add_training(command: Any) -> None:
+    """What is trained, on what, and for how long."""
+    command.add_argument(
+        "--loss",
+        choices=("square", "exp", "logistic", "cross-entropy"),
+        default="square",
+        help="training loss; exp and logistic take two classes, cross-entropy an output for each "
+        "(default: %(default)s)",
+    )
+    command.add_argument(
+        "--standardize",
+        action="store_true",
+        help="features and target (of the square loss) with mean 0 and standard deviation 1",
+    )
+    command.add_argument(
+        "--doubled", action="store_true", help="subtract a copy, so that outputs start at 0 (same kernel)"
+    )
+    command.add_argument(
+        "--steps", type=int, default=2000, help="of training, at most (default: %(default)s)"
+    )
+    command.add_argument(
+        "--seed", type=seed_number, default=0, help="which samples are held out (default: %(default)s)"
+    )
+
+
+def _add_sweep(command: Any) -> None:
+    """At which scales too."""
+    command.add_argument(
+        "--scales",
+        type=numbers,
+        metavar="A,B,…",
+        help="probe the network with its weights times each of these too, or FROM:TO:COUNT",
+    )
+    command.add_argument(
+        "--layers",
+        metavar="A,B,…",
+        help="with --scales: rescale these layers only; 'last' is the last matrix",
+    )
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tacit.verbs.probe import probe
+
+    if not is_guest(options.network):
+        raise InputError(f"name the function that makes the network as FILE.py:NAME, not {options.network!r}")
+    if options.layers is not None and options.scales is None:
+        raise InputError("--layers says what --scales rescales: give both")
+    table = read_data(
+        options, classes=options.loss in ("exp", "logistic"), many=options.loss == "cross-entropy"
+    )
+    claim_outputs(options)
+    network = guest_network(options.network, table.X.shape[1], _outputs(options, table.y))
+    X, y = _units(options, table)
+    network = network.doubled() if options.doubled else network
+    found = probe(network, X, y, loss=options.loss, seed=options.seed, most_steps=options.steps)
+    speak = options.json != "-"
+    if speak:
+        print(found.summary())
+    layers = options.layers.split(",") if options.layers else None
+    layers = "last" if layers == ["last"] else layers
+    sweep = None if options.scales is None else found.sweep(options.scales, layers=layers)
+    if speak and sweep is not None:
+        print(f"\n{sweep.summary()}\n")
+    _write(options, table, found, sweep)
+    return DONE if found.regime != "unknown" else FAILED
+
+
+def _units(options: argparse.Namespace, table: Any) -> tuple[Any, Any]:
+    """The data, standardized where that is asked for; without, a target far from 0 is remarked on."""
+    import numpy as np
+
+    X, y = table.X, table.y
+    if options.loss == "square":
+        y = np.asarray(y, dtype=float)
+        spread = y.std(axis=0)
+        if options.standardize and (spread > 0).all():
+            y = (y - y.mean(axis=0)) / spread
+        elif (np.abs(y.mean(axis=0)) > 3 * spread).any() and (spread > 0).all():
+            print(
+                f"tacit: {table.target or 'the target'} is {y.mean():.4g} ± {y.std():.2g}: most of training "
+                "goes into its mean; --standardize takes it out",
+                file=sys.stderr,
+            )
+    if options.standardize:
+        spread = X.std(axis=0)
+        X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    return X, y
+
+
+def _outputs(options: argparse.Namespace, y: Any) -> int:
+    """Outputs that the data ask for."""
+    import numpy as np
+
+    if options.loss == "cross-entropy":
+        return len(np.unique(np.asarray(y)))
+    return 1 if np.ndim(y) == 1 else np.shape(y)[1]
+
+
+def _write(options: argparse.Namespace, table: Any, found: Any, sweep: Any) -> None:
+    from tacit.show.outputs import write_json
+
+    speak = options.json != "-"
+    if options.json is not None:
+        extra = {} if sweep is None else {"sweep": sweep.to_dict()}
+        write_json({**source(options, table), **found.to_dict(), **extra}, options.json)
+    if options.plot is not None:
+        path = (found if sweep is None else sweep).plot(options.plot)
+        if speak:
+            print(f"  figure     {path}")
+    if speak:
+        print(f"  waited     {waited(options)}")
