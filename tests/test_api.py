@@ -16,6 +16,7 @@ from tacit import potentials
 
 VERBS = [
     "certify",
+    "derive",
     "flow",
     "limit",
     "margin_path",
@@ -27,11 +28,11 @@ VERBS = [
     "support_stability",
     "sweeping_path",
 ]
-CLASSES = ["Certificate", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
+CLASSES = ["Certificate", "Derivation", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
 CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Prepared", "Stability"]
 CLASSES += ["Monitor", "Network", "Probe", "ProbeSweep", "Status", "SweepingPath", "SymmetricFactorization"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]
-ERRORS = [*REFUSALS, "MissingDataError", "NotConvergedError", "TacitError"]
+ERRORS = [*REFUSALS, "MissingDataError", "NotConvergedError", "OutsideDomainError", "TacitError"]
 PUBLIC = sorted([*VERBS, *CLASSES, *ERRORS, "Interrupted", "Model", "losses", "model", "potentials"])
 POTENTIALS = ["L1", "Bregman", "DeepHypentropy", "DiagonalPotential", "Entropy", "Hypentropy"]
 POTENTIALS += ["NeuronPotential", "Nuclear", "Potential", "Power", "Quadratic", "Spectral", "WeightDistance"]
@@ -91,6 +92,7 @@ def test_public_names_are_these():
         (tacit.SymmetricFactorization, "weights"),
         (tacit.SymmetricFactorization.gaussian, "d, width, scale, seed"),
         (tacit.observed, "matrix"),
+        (tacit.derive, "parametrization, theta0, *, samples, seed, radius"),
         (tacit.certify, "potential, X, y, predictor, *, problem, tol"),
         (tacit.Diagonal, "depth, scale, profile, log_scale"),
         (tacit.UntiedDiagonal.from_weights, "u_plus, v_plus, u_minus, v_minus"),

@@ -16,6 +16,7 @@ ORDER = [  # each may import what stands before it; what shares a line, only its
     {"losses"},
     {"models"},
     {"networks"},
+    {"derivation"},
     {"limits", "flows"},
     {"show"},
     {"verbs"},

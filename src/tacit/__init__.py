@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tacit import warping as warping
     from tacit.data.observed import observed as observed
     from tacit.data.status import Status as Status
+    from tacit.derivation import Derivation as Derivation
+    from tacit.derivation import derive as derive
     from tacit.errors import InconsistentDataError as InconsistentDataError
     from tacit.errors import InputError as InputError
     from tacit.errors import Interrupted as Interrupted
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from tacit.errors import NoPotentialError as NoPotentialError
     from tacit.errors import NotConvergedError as NotConvergedError
     from tacit.errors import NotSeparableError as NotSeparableError
+    from tacit.errors import OutsideDomainError as OutsideDomainError
     from tacit.errors import TacitError as TacitError
     from tacit.models import Diagonal as Diagonal
     from tacit.models import Factorization as Factorization
@@ -57,6 +60,7 @@ __version__ = "0.1.0"
 _HOMES = {  # where each public name is, which is loaded when it is first used
     "data.observed": ["observed"],
     "data.status": ["Status"],
+    "derivation": ["Derivation", "derive"],
     "errors": [
         "InconsistentDataError",
         "InputError",
@@ -65,6 +69,7 @@ _HOMES = {  # where each public name is, which is loaded when it is first used
         "NoPotentialError",
         "NotConvergedError",
         "NotSeparableError",
+        "OutsideDomainError",
         "TacitError",
     ],
     "models": [

@@ -17,6 +17,7 @@ _environment = dict(os.environ)
 try:
     import jax
     import jax.numpy as jnp
+    from jax.scipy.linalg import solve_triangular
 finally:
     np.random.set_state(_numpy)  # noqa: NPY002
     random.setstate(_python)
@@ -24,4 +25,4 @@ finally:
         del os.environ[_name]
     os.environ.update(_environment)
 
-__all__ = ["jax", "jnp"]
+__all__ = ["jax", "jnp", "solve_triangular"]

@@ -32,6 +32,14 @@ class NoPotentialError(TacitError):
         self.nearest, self.commutator, self.distance = nearest, commutator, distance
 
 
+class OutsideDomainError(TacitError):
+    """A predictor lies where a potential is not defined; `share` is how much of the way to it is inside."""
+
+    def __init__(self, message: str, share: float = float("nan")):
+        super().__init__(message)
+        self.share = share
+
+
 class InconsistentDataError(TacitError):
     """The equations X w = y have no solution; `residual` is the relative least-squares residual."""
 

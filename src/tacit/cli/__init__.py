@@ -13,6 +13,7 @@ from tacit import __version__
 from tacit.cli import (
     check,
     demo,
+    derive,
     flow,
     limit,
     path,
@@ -28,7 +29,7 @@ from tacit.errors import NotConvergedError, TacitError
 from tacit.show.progress import announcing
 
 threads.few()  # before NumPy is loaded
-_COMMANDS = (limit, flow, path, check, probe, reproduce, demo)
+_COMMANDS = (limit, flow, path, check, derive, probe, reproduce, demo)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -29,6 +29,7 @@ class Potential:
     family: str = "smooth"
     input_ndim: int = 2  # axes of X: samples and features, or samples and the two of a matrix
     aim_is_box: bool = True  # is ∂Q(w) one, at every w?
+    rounding: float = 2.0**-52  # relative error of its methods, below which solvers do not look
 
     def value(self, w: Array) -> Array:
         """Q(w)."""

@@ -25,7 +25,6 @@ from tacit.limits.memory import Memory
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
-from tacit.numerics.rounding import EPS
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 
@@ -65,7 +64,7 @@ def minimize(potential: Potential, equations: Equations, nu: Float | None = None
     moved, steps = np.inf, 0
     for steps in range(_STEPS if len(y) else 0):  # noqa: B007
         residual = y - X @ here.w
-        rounding = EPS * (np.abs(X) @ np.abs(here.w) + np.abs(y))
+        rounding = potential.rounding * (np.abs(X) @ np.abs(here.w) + np.abs(y))
         if moved <= _SETTLED and (np.abs(residual) <= _AT_REST * rounding).all():
             break
         step = _newton(potential, X, here.w, residual)[0]
@@ -102,7 +101,7 @@ def _searched(
 ) -> _Place | None:
     """The longest of halved steps that lowers the dual function enough, or to rounding; None if none does."""
     length = 1.0
-    noise = 8 * EPS * (abs(here.dual) + float(np.abs(equations.y * here.nu).sum()))
+    noise = 8 * potential.rounding * (abs(here.dual) + float(np.abs(equations.y * here.nu).sum()))
     for _ in range(_HALVINGS):
         ahead = _Place.at(potential, equations, here.nu + length * step)
         gained = here.dual - ahead.dual + noise

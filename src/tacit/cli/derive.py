@@ -1,0 +1,95 @@
+"""tacit derive: from a parametrization to its potential, or to the reason why there is none."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from pathlib import Path
+from typing import Any
+
+from tacit.cli.guests import guest, is_guest
+from tacit.cli.options import DONE, FAILED, add_command, seed_number
+from tacit.cli.terminal import wrapped
+from tacit.errors import InputError
+
+
+def add(commands: Any) -> Any:
+    """The command and its options."""
+    command = add_command(
+        commands,
+        "derive",
+        _run,
+        help="whether gradient flow of your parametrization minimizes something, and what it conserves",
+        description="Is gradient flow of w = F(θ) from a start a mirror flow, a warped one, or neither?\n"
+        "With the numbers that decide, and how many quantities it conserves. F is written with jax.numpy.",
+        epilog="examples:\n"
+        "  tacit derive maps.py:neuron --at random:4\n"
+        "  tacit derive maps.py:neuron --at start.txt --json -\n"
+        "  tacit derive package.module:function --at theta.npy --samples 16",
+    )
+    command.add_argument("function", metavar="FILE.py:FUNCTION", help="θ ↦ w, in a file or a module")
+    command.add_argument(
+        "--at",
+        required=True,
+        metavar="FILE|random:P",
+        help="the start: numbers in a text file or .npy, or P standard normal ones",
+    )
+    command.add_argument(
+        "--samples", type=int, default=8, help="points on orbits to look at (default: %(default)s)"
+    )
+    command.add_argument(
+        "--radius", type=float, default=0.3, help="length of orbits over ‖θ‖ (default: %(default)s)"
+    )
+    command.add_argument(
+        "--seed", type=seed_number, default=0, help="of random starts and orbits (default: %(default)s)"
+    )
+    command.add_argument("--json", metavar="FILE", help="write the verdict as JSON; - for standard output")
+    return command
+
+
+def _run(options: argparse.Namespace) -> int:
+    start = _start(options.at, options.seed)
+    function = _function(options.function)
+    from tacit.derivation import derive
+    from tacit.show.outputs import write_json
+
+    found = derive(function, start, samples=options.samples, seed=options.seed, radius=options.radius)
+    if options.json != "-":
+        print(wrapped(found.summary()))
+        if found.kind in ("mirror", "warped"):
+            print(f"  potential    {found.kind}, accurate to about {found.potential.accuracy():.0e}")
+        print(f"  computed     {found.seconds:.1f} s")
+    if options.json is not None:
+        write_json({"source": options.function, "at": options.at, **found.to_dict()}, options.json)
+    return FAILED if found.kind == "undecided" else DONE
+
+
+def _function(text: str) -> Any:
+    """What FILE.py:FUNCTION or package.module:function names."""
+    if is_guest(text):
+        return guest(text)
+    module, _, name = text.rpartition(":")
+    if not module:
+        raise InputError(f"name the function as FILE.py:FUNCTION or package.module:function, not {text!r}")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"{text} cannot be loaded: {error}") from error
+
+
+def _start(text: str, seed: int) -> Any:
+    """Numbers of a file, or random ones."""
+    import numpy as np
+
+    if text.startswith("random:"):
+        count = text.removeprefix("random:")
+        if not count.isdecimal() or int(count) == 0:
+            raise InputError(f"--at random:P needs a number P of parameters, got {text!r}")
+        return np.random.default_rng(seed).standard_normal(int(count))
+    path = Path(text)
+    if not path.is_file():
+        raise InputError(f"there is no file {text}; --at takes a file of numbers, or random:P")
+    try:
+        return np.load(path) if path.suffix == ".npy" else np.array(path.read_text().split(), dtype=float)
+    except (ValueError, OSError) as error:
+        raise InputError(f"{text} is no file of numbers: {error}") from error

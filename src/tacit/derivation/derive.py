@@ -1,0 +1,261 @@
+"""From a parametrization to its implicit regularizer, or to the reason why there is none."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tacit.data.arrays import Float
+from tacit.derivation.closure import ZERO, lie_closure
+from tacit.derivation.conserved import Conserved, drifts, polynomials
+from tacit.derivation.leaf import Metric, measured
+from tacit.derivation.orbits import orbit_points
+from tacit.derivation.potential import DerivedPotential
+from tacit.derivation.smooth_map import Jets, checked_model
+from tacit.derivation.verdict import judge, judge_span
+from tacit.errors import InputError, NoPotentialError
+from tacit.models.function import FunctionModel, Mapped
+from tacit.models.parametrizations import Invariants
+from tacit.models.reduction import Weights
+
+_SHOWN = 6  # conserved quantities in a summary
+_UNKNOWN = Metric(math.nan, math.nan, math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class Derivation:
+    """What gradient flow of w = F(θ) from θ₀ minimizes, or why it minimizes nothing.
+
+    kind: "mirror" (∇Q(w)' = −∇L), "warped" (the same in another clock), "none" or "undecided"; reason: why.
+    commutator: the largest bracket of two gradient fields ∇Fᵢ, relative to its terms. reachable_dimension:
+    that of their Lie algebra along the orbit of θ₀, and so of the orbit; `closed` is False where it may be
+    larger. rank: that of the Jacobian on the orbit. hessian_violation: |∂_kH_ij − ∂_jH_ik|, warp_residual and
+    warp_curl: what the best warp leaves of it, and its curl; fibre_change: how much M = JJᵀ changes, beyond a
+    factor, where w does not: all relative, the largest over the sampled points, NaN where the Jacobian has no
+    full rank. Sizes up to `tolerance` count as 0.
+    """
+
+    kind: str
+    reason: str
+    commutator: float
+    reachable_dimension: int
+    closed: bool
+    rank: int
+    hessian_violation: float
+    warp_residual: float
+    warp_curl: float
+    fibre_change: float
+    samples: int
+    radius: float
+    seconds: float
+    tolerance: float = ZERO
+    function_model: FunctionModel = field(repr=False, kw_only=True)
+    _jets: Jets = field(repr=False, kw_only=True)
+
+    def __repr__(self) -> str:
+        return f"Derivation({self.kind}: {self.name}, {self.parameters} parameters → {self.features})"
+
+    @property
+    def name(self) -> str:
+        """That of the function."""
+        function = self.function_model.function
+        return getattr(function, "__name__", type(function).__name__)
+
+    @property
+    def theta0(self) -> Float:
+        """The start, as one vector."""
+        return np.concatenate([np.ravel(each) for each in self.function_model.start().values()])
+
+    @property
+    def parameters(self) -> int:
+        """p, the number of parameters."""
+        return len(self.theta0)
+
+    @property
+    def features(self) -> int:
+        """d, the number of entries of w."""
+        return len(self._jets.value(self.theta0))
+
+    @cached_property
+    def potential(self) -> DerivedPotential:
+        """Q, by integration along the leaf of θ₀; `NoPotentialError` with the reason where there is none."""
+        if self.kind not in ("mirror", "warped"):
+            raise NoPotentialError(self.reason)
+        return DerivedPotential(self._jets, self.function_model, self.theta0, self.kind == "warped")
+
+    @property
+    def conserved_number(self) -> int:
+        """How many independent quantities every flow near θ₀ conserves: p − the dimension that it reaches."""
+        return self.parameters - self.reachable_dimension
+
+    @cached_property
+    def conserved(self) -> tuple[Conserved, ...]:
+        """Those that are polynomials of degree 2 at most, as functions of the flat θ, each with its drift."""
+        laws = polynomials(self._jets, self.theta0, self.conserved_number)
+        seen = drifts(self._jets, laws, self.theta0)
+        return tuple(replace(law, drift=drift) for law, drift in zip(laws, seen, strict=True))
+
+    @property
+    def model(self) -> DerivedModel:
+        """The model F from θ₀, with this potential: what every verb takes."""
+        return DerivedModel(self.function_model.function, self.function_model.theta0, self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, ready for JSON; None for what could not be measured."""
+        numbers = (
+            "commutator",
+            "hessian_violation",
+            "warp_residual",
+            "warp_curl",
+            "fibre_change",
+            "tolerance",
+        )
+        return {
+            "kind": self.kind,
+            "reason": self.reason,
+            "function": self.name,
+            "parameters": self.parameters,
+            "features": self.features,
+            "reachable_dimension": self.reachable_dimension,
+            "closed": self.closed,
+            "rank": self.rank,
+            **{each: _finite(getattr(self, each)) for each in numbers},
+            "conserved_number": self.conserved_number,
+            "conserved": [{"polynomial": law.text, "drift": _finite(law.drift)} for law in self.conserved],
+            "samples": self.samples,
+            "radius": self.radius,
+            "seconds": self.seconds,
+            "theta0": self.theta0.tolist(),
+            "predictor": self._jets.value(self.theta0).tolist(),
+        }
+
+    def summary(self) -> str:
+        """The verdict, the numbers it rests on, and why, a line each."""
+        sizes = (
+            ("bracket", self.commutator),
+            ("Hessian test", self.hessian_violation),
+            ("warp", self.warp_residual),
+            ("curl", self.warp_curl),
+        )
+        numbers = "   ".join(f"{name} {size:.0e}" for name, size in sizes if math.isfinite(size))
+        more = "" if self.closed else " at least"
+        lines = {
+            "map": f"{self.name}: {self.parameters} parameters to {self.features} features",
+            "verdict": self.kind,
+            "reach": f"{more}{self.reachable_dimension} of {self.parameters} dimensions, "
+            f"Jacobian of rank {self.rank}".strip(),
+            "sizes": f"{numbers}   (0 up to {self.tolerance:.0e})",
+            "conserved": self._laws(),
+            "why": self.reason,
+        }
+        return "\n".join(f"  {key:<12} {value}" for key, value in lines.items())
+
+    def _laws(self) -> str:
+        """How many, and the first of those that were found."""
+        written = [law.text for law in self.conserved]
+        shown = "; ".join(written[:_SHOWN]) + ("; …" if len(written) > _SHOWN else "")
+        found = f", {len(written)} of them quadratic: {shown}" if written else ", none of them quadratic"
+        return f"{self.conserved_number} quantities{found if self.conserved_number else ''}"
+
+
+@dataclass(frozen=True)
+class _Monitored(Mapped):
+    """w = function(θ), with polynomials of θ that its flows conserve."""
+
+    laws: tuple[Conserved, ...]
+
+    def invariants(self, weights: Weights) -> Invariants:
+        """The polynomials, by how they are written."""
+        theta = np.concatenate([np.ravel(each) for each in weights.values()])
+        return {law.text: (np.asarray(law(theta)), np.asarray(law.terms(theta))) for law in self.laws}
+
+
+@dataclass(frozen=True, eq=False)
+class DerivedModel(FunctionModel):
+    """w = F(θ) from θ₀, with the potential that was derived for it."""
+
+    derivation: Derivation
+
+    @property
+    def parametrization(self) -> Mapped:
+        """θ ↦ w, with what is conserved."""
+        known = super().parametrization
+        return _Monitored(known.function, known.single, self.derivation.conserved)
+
+    def potential(self, d: int | None = None) -> DerivedPotential:
+        """That of the derivation."""
+        self.start(d)
+        return self.derivation.potential
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, {self.derivation.kind})"
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def derive(
+    parametrization: Callable[[Any], Any],
+    theta0: Any,
+    *,
+    samples: int = 8,
+    seed: int | np.random.Generator = 0,
+    radius: float = 0.3,
+) -> Derivation:
+    """Is gradient flow of w = F(θ) from θ₀ a mirror flow, ∇Q(w)' = −∇L(w)? In another clock? With which Q?
+
+    parametrization: a smooth function θ ↦ w that JAX can differentiate (jax.numpy, or plain arithmetic).
+    theta0: the start, an array, or a dict of arrays. samples: points at which everything is measured, θ₀ and
+    ends of random orbits from it; seed: of these orbits; radius: their length, relative to ‖θ₀‖. A map with
+    kinks is refused unless a smaller radius keeps the orbits on one smooth piece.
+
+    Commuting gradient fields make mirror flows (Li, Wang, Lee and Arora 2022); the Lie algebra of the fields
+    counts what is conserved (Marcotte, Gribonval and Peyré 2023); the warp is that of Azulay et al. 2021,
+    Section 5. Brackets are exact up to rounding, and sizes between rounding and what is clearly not 0 make
+    the verdict "undecided".
+    """
+    begun = time.perf_counter()
+    if not isinstance(samples, int | np.integer) or samples < 2:
+        raise InputError(f"samples must be a whole number of at least 2, got {samples!r}")
+    if not 0 < float(radius) < math.inf:
+        raise InputError(f"radius must be positive, got {radius!r}")
+    model, jets, start = checked_model(parametrization, theta0)
+    length = float(radius) * (float(np.linalg.norm(start)) or 1.0)
+    points = orbit_points(jets, start, length, int(samples), np.random.default_rng(seed))
+    closure, d = lie_closure(jets, points, length), len(jets.value(start))
+    verdict, metric = judge_span(closure, d), _UNKNOWN
+    if verdict is None:
+        regular = [at for at, theta in enumerate(points) if _full_rank(jets.slopes(theta))]
+        spans = tuple(closure.spans[at] for at in regular)
+        metric = measured(jets, points[regular], spans, length)
+        verdict = judge(closure, metric, d)
+    return Derivation(
+        kind=verdict[0],
+        reason=verdict[1],
+        commutator=closure.commutator,
+        reachable_dimension=closure.dimension,
+        closed=closure.closed,
+        rank=closure.rank[1],
+        hessian_violation=metric.violation,
+        warp_residual=metric.residual,
+        warp_curl=metric.curl,
+        fibre_change=metric.spread,
+        samples=int(samples),
+        radius=float(radius),
+        seconds=time.perf_counter() - begun,
+        function_model=model,
+        _jets=jets,
+    )
+
+
+def _full_rank(J: Float) -> bool:
+    """Is J of full rank, so clearly that M⁻¹ keeps half of its digits?"""
+    singular = np.linalg.svd(J, compute_uv=False)
+    return bool(singular[-1] > 1e-6 * singular[0])

@@ -1,0 +1,53 @@
+"""tacit derive, as it is typed."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tacit.cli import main
+
+SOURCE = "def neuron(theta):\n    return theta[0] * theta[1:]\n\n\nanswer = 42\n"
+
+
+@pytest.fixture
+def maps(tmp_path):
+    path = tmp_path / "maps.py"
+    path.write_text(SOURCE)
+    return str(path)
+
+
+def test_a_verdict_is_printed_and_written(maps, tmp_path, capsys):
+    (tmp_path / "start.txt").write_text("2.0 1.0\n0.5\n")
+    target = tmp_path / "verdict.json"
+    arguments = [f"{maps}:neuron", "--at", str(tmp_path / "start.txt"), "--samples", "3"]
+    assert main(["derive", *arguments, "--json", str(target)]) == 0
+    printed = capsys.readouterr().out
+    assert "warped" in printed and "θ₁² − θ₂² − θ₃²" in printed and "accurate to about" in printed
+    told = json.loads(target.read_text())
+    assert told["kind"] == "warped" and told["theta0"] == [2.0, 1.0, 0.5]
+    assert told["conserved_number"] == 1 and told["reachable_dimension"] == 2
+
+
+def test_json_alone_on_standard_output(maps, tmp_path, capsys):
+    np.save(tmp_path / "start.npy", [0.0, 1.0, 2.0])
+    assert main(["derive", f"{maps}:neuron", "--at", str(tmp_path / "start.npy"), "--json", "-"]) == 1
+    assert json.loads(capsys.readouterr().out)["kind"] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("function", "at", "words"),
+    [
+        ("{maps}:neuron", "random:0", "random:P needs"),
+        ("{maps}:neuron", "nowhere.txt", "there is no file nowhere.txt"),
+        ("{maps}:neuron", "{maps}", "no file of numbers"),
+        ("{maps}:nothing", "random:3", "has no 'nothing'"),
+        ("{maps}:answer", "random:3", "must be a function"),
+        ("neuron", "random:3", "FILE.py:FUNCTION"),
+        ("no.such.module:neuron", "random:3", "cannot be loaded"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(maps, capsys, function, at, words):
+    assert main(["derive", function.format(maps=maps), "--at", at.format(maps=maps)]) == 2
+    error = capsys.readouterr().err
+    assert words in error and error.count("\n") == 1

@@ -1,0 +1,102 @@
+"""What flows conserve: the known counts, the known quantities, and that nothing else is called conserved."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from maps import TIED, exponential, linear, neuron, sums_of_squares, two_layers, untied
+
+import tacit
+
+
+def start(seed, p):
+    return np.random.default_rng(seed).standard_normal(p)
+
+
+def known_count(n, m, r):
+    """Marcotte et al. 2023."""
+    return r * (r + 1) // 2 if r <= n + m else (n + m) * (2 * r + 1 - n - m) // 2
+
+
+@pytest.mark.parametrize(("n", "m", "r"), [(2, 1, 1), (2, 1, 2), (1, 1, 3), (2, 1, 4)])
+def test_the_laws_of_linear_networks_are_their_imbalances(n, m, r):
+    """The count is the known one, and UᵀU − VᵀV spans all that is found."""
+    p = (n + m) * r
+    found = tacit.derive(two_layers(n, m, r), start(0, p), samples=3)
+    assert found.conserved_number == len(found.conserved) == known_count(n, m, r)
+    signs = np.repeat([1.0, -1.0], [n, m])
+    balances = []
+    for i in range(r):
+        for j in range(i, r):
+            unit = np.zeros((r, r))
+            unit[i, j] = unit[j, i] = 1.0
+            balances.append(np.kron(np.diag(signs), unit).ravel())
+    balances = np.array(balances)
+    for law in found.conserved:
+        assert not law.linear.any()
+        left = np.linalg.lstsq(balances.T, law.quadratic.ravel(), rcond=None)[0] @ balances
+        np.testing.assert_allclose(left, law.quadratic.ravel(), atol=1e-12)
+
+
+def test_quantities_are_written_as_one_would():
+    assert [law.text for law in tacit.derive(neuron, start(0, 4), samples=3).conserved] == [
+        "θ₁² − θ₂² − θ₃² − θ₄²"
+    ]
+    laws = {law.text for law in tacit.derive(untied, start(0, 4), samples=3).conserved}
+    assert laws == {"θ₁² − θ₂²", "θ₃² − θ₄²", "θ₁·θ₃ + θ₂·θ₄"}
+    assert {law.text for law in tacit.derive(TIED[2], start(0, 4), samples=3).conserved} == {"θ₁·θ₃", "θ₂·θ₄"}
+
+
+def test_linear_quantities_are_those_that_the_map_does_not_see():
+    found = tacit.derive(linear, start(0, 4), samples=3)
+    assert found.conserved_number == len(found.conserved) == 2
+    A = np.array([[1.0, 2.0, -1.0, 0.5], [0.0, 1.0, 3.0, -2.0]])
+    for law in found.conserved:
+        assert not law.quadratic.any()
+        np.testing.assert_allclose(A @ law.linear, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "p", "number"), [(TIED[3], 4, 2), (exponential, 3, 0), (sums_of_squares, 4, 0)]
+)
+def test_what_is_no_polynomial_is_counted_and_not_named(function, p, number):
+    found = tacit.derive(function, start(0, p), samples=3)
+    assert (found.conserved_number, found.conserved) == (number, ())
+    assert f"{number} quantities" in found.summary()
+
+
+def test_each_is_verified_along_flows_and_a_wrong_one_is_seen():
+    from dataclasses import replace
+
+    from tacit.derivation.conserved import drifts
+
+    found = tacit.derive(neuron, start(1, 4), samples=3)
+    (law,) = found.conserved
+    assert 0 <= law.drift <= 1e-11
+    wrong = replace(law, quadratic=law.quadratic + np.diag([0, 1e-3, 0, 0]))
+    assert drifts(found._jets, (wrong,), found.theta0)[0] > 1e-6
+
+
+def test_flows_monitor_them():
+    found = tacit.derive(neuron, np.array([1.5, 0.3, -0.4]), samples=3)
+    trajectory = tacit.flow(found.model, np.array([[1.0, 2.0]]), np.array([1.0]))
+    assert list(trajectory.drifts) == ["θ₁² − θ₂² − θ₃²"]
+    assert 0 < trajectory.drift <= 1e-5
+    (value,) = found.model.conserved().values()
+    np.testing.assert_allclose(value, 1.5**2 - 0.25, rtol=1e-12)
+
+
+def test_names_of_parameters_are_used():
+    def named(theta):
+        return theta["a"] * theta["w"]
+
+    found = tacit.derive(named, {"a": 2.0, "w": [1.0, -0.5]}, samples=3)
+    assert [law.text for law in found.conserved] == ["a₁² − w₁² − w₂²"]
+    theta = found.theta0
+    np.testing.assert_allclose(found.conserved[0](theta), 4 - 1.25)
+
+
+def test_a_map_that_is_hardly_defined_has_no_polynomials():
+    found = tacit.derive(
+        lambda t: jnp.log(t[:1] - 1e3) + t[1:2], np.array([1001.0, 1.0]), radius=1e-4, samples=3
+    )
+    assert found.conserved_number == 1
