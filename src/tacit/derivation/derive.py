@@ -161,7 +161,8 @@ class Derivation:
         written = [law.text for law in self.conserved]
         shown = "; ".join(written[:_SHOWN]) + ("; …" if len(written) > _SHOWN else "")
         found = f", {len(written)} of them quadratic: {shown}" if written else ", none of them quadratic"
-        return f"{self.conserved_number} quantities{found if self.conserved_number else ''}"
+        noun = "quantity" if self.conserved_number == 1 else "quantities"
+        return f"{self.conserved_number} {noun}{found if self.conserved_number else ''}"
 
 
 @dataclass(frozen=True)
