@@ -24,7 +24,7 @@ _HUGE = 1e150  # in place of predictors and stiffnesses beyond it, whose squares
 _SMALL = -46.0  # log of a predictor scale, 1e-20
 _HIGH = 100.0  # slopes up to which a hundredth of the tolerance is accurate enough for them
 _LIFETIMES = 1e6  # in one step, of what decays most slowly: e^{-1e6} of it is left
-_FEW = 3  # iterations of Newton's method after which its S serves the next step too
+_FEW = 4  # iterations of Newton's method after which its S serves the next step too
 _LOOK = 16  # steps between two looks at whether the flow has come to rest
 
 
@@ -55,6 +55,7 @@ class DualSquare:
         self.axes = self._axes()
         self.rows, self.y = self.axes.T @ problem.X, self.axes.T @ problem.y
         self.reach = self.rows / self.form.weight
+        self.sizes = np.abs(self.rows)
 
     def _height(self) -> float:
         """How large slopes are at the end: log(w/m) at depth 2, of which an error is a relative one of w."""
@@ -120,7 +121,7 @@ class DualSquare:
         spectra: list[Callable[[], Spectrum]] = [partial(Spectrum.fast, root), partial(Spectrum.sharp, root)]
         if last is not None and last.iterations <= _FEW and last.spectrum.serves(root):
             spectra.insert(0, partial(Spectrum, *last.spectrum))
-        terms = np.abs(self.rows) @ np.abs(here.predictor) + np.abs(self.y)
+        terms = self.sizes @ np.abs(here.predictor) + np.abs(self.y)
         slopes = np.sqrt(factor * self.form.weight * np.minimum(here.stiffness, _HUGE)) * here.rounding()
         noise = _NOISE * factor * float(np.linalg.norm(terms)), _NOISE * float(np.linalg.norm(slopes))
         return Field(partial(self._velocity, here), spectra[0](), self.rtol * size, noise, spectra[1:])
@@ -159,7 +160,7 @@ class DualSquare:
         w = self._there(state).predictor
         residual = self.y - self.rows @ w
         size = float(np.linalg.norm(residual))
-        rounding = 2 * EPS * float(np.linalg.norm(np.abs(self.rows) @ np.abs(w) + np.abs(self.y)))
+        rounding = 2 * EPS * float(np.linalg.norm(self.sizes @ np.abs(w) + np.abs(self.y)))
         if size <= rounding:
             raise Rounded
         if lifetimes > _LIFETIMES:
