@@ -73,6 +73,16 @@ def test_records_wait_for_training(monkeypatch):
     assert taken.count(True) <= 0.12 * 200
 
 
+def test_a_slow_set_up_does_not_blind_it_to_short_trainings(monkeypatch):
+    """The set-up takes a hundred seconds of this clock, looks and steps a hundredth each."""
+    ticks = iter([0.0, 100.0, *(100 + 0.01 * np.arange(1, 10_000))])
+    monkeypatch.setattr(module.time, "perf_counter", lambda: next(ticks))
+    found = tacit.Monitor(tacit.Network(net, START), X, share=0.1)
+    for step in range(100):
+        found.record(step, START)
+    assert len(found) >= 10
+
+
 def test_what_was_recorded_stays_when_training_fails():
     found = tacit.Monitor(tacit.Network(net, START), X)
 
@@ -124,6 +134,9 @@ def test_what_cannot_be_watched_is_refused():
     assert not found.record(5, START)
     with pytest.raises(tacit.InputError, match="steps must increase"):
         found.record(4, START)
+    for step in (-1, np.nan, np.inf):
+        with pytest.raises(tacit.InputError, match="a number from 0 on"):
+            found.record(step, START)
     with pytest.raises(tacit.InputError, match="other layers"):
         found.record(9, {"W1": np.ones((2, 2)), "W2": np.ones((2, 2))})
     with pytest.raises(tacit.InputError, match=r"watches a tacit\.Network"):

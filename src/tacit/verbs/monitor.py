@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PER_DECADE = 8  # records
 _MOST = 400  # records: beyond this, every second is given up
 _ROOM = 0.8  # of the share: the record that is waited for, and the last one, come on top
-_FREE = 0.5  # seconds of records that nobody minds
+_FREE = 0.5  # seconds of records, after the set-up, that nobody minds
 _SERIES = ("loss", "kernel_distance", "kernel_angle", "output_norm")
 
 
@@ -36,11 +36,11 @@ class Monitor(Result):
 
     Steps are recorded at about logarithmic distances (8 in each tenfold), and others passed over at once; the
     last one is recorded when the block ends. Records of large networks wait until they take no more than
-    `share` of the time of training; share=None never waits. Everything is relative to the network that the
-    monitor was made with. X: some inputs, of which at most 32 are looked at, drawn by `seed`; of large
-    networks with many outputs, a random combination of the outputs. Only numbers are kept, of 400 records at
-    most, and one kernel. Weights that are not finite are recorded as NaN. What was recorded stays when the
-    block is left by an exception.
+    half a second, or `share` of the time of training with the set-up; share=None never waits.
+    Everything is relative to the network that the monitor was made with. X: some inputs, of which at
+    most 32 are looked at, drawn by `seed`; of large networks with many outputs, a random combination of the
+    outputs. Only numbers are kept, of 400 records at most, and one kernel. Weights that are not
+    finite are recorded as NaN. What was recorded stays when the block is left by an exception.
     """
 
     def __init__(self, network: Any, X: Any, *, seed: int = 0, share: float | None = 0.1):
@@ -53,7 +53,8 @@ class Monitor(Result):
             raise InputError(f"share must be above 0 and at most 1, or None, got {share!r}")
         self._begun = time.perf_counter()
         self.watched = Watched.of(network, X, seed)
-        self._share, self._spent = share, time.perf_counter() - self._begun
+        self._share, self._set_up = share, time.perf_counter() - self._begun
+        self._spent = self._set_up
         self.steps: list[float] = []
         self._records: list[dict[str, Any]] = []
         self._apart, self._next = 10 ** (1 / _PER_DECADE), -math.inf
@@ -89,6 +90,8 @@ class Monitor(Result):
 
         params: of a network in JAX, its parameters now. loss: a number, or what becomes one by float().
         """
+        if not 0 <= step < math.inf:
+            raise InputError(f"step must be how many steps were taken, a number from 0 on, got {step!r}")
         last = self.steps[-1] if self.steps else -math.inf
         if step <= last:  # the same step again, as where gradients are accumulated
             if step < last:
@@ -102,7 +105,7 @@ class Monitor(Result):
 
     def _waits(self) -> bool:
         """Have records taken more than their share of the time?"""
-        if self._share is None or self._spent < _FREE:
+        if self._share is None or self._spent - self._set_up < _FREE:
             return False
         training = time.perf_counter() - self._begun - self._spent
         return self._spent > _ROOM * self._share * training

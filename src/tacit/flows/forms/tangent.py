@@ -124,14 +124,26 @@ class _Pushed:
     time: float
 
 
-class TangentSmooth(_Tangent):
-    """Any other smooth loss: ν' = −∂L/∂f at f(0) + K ν, by LSODA."""
-
-    name = "tangent kernel (LSODA)"
+class _ByPushes(_Tangent):
+    """By the pushes ν on the outputs, f(0) + K ν."""
 
     def begin(self) -> _Pushed:
         """The state at the start."""
         return _Pushed(np.zeros_like(self.y), 0.0)
+
+    def outputs(self, state: _Pushed) -> Float:
+        """f(0) + K ν."""
+        return self.first + (self.kernel @ state.nu.ravel()).reshape(self.y.shape)
+
+    def observe(self, state: _Pushed) -> Observation:
+        """Everything that is recorded of a state."""
+        return self.seen(state.nu, self.outputs(state))
+
+
+class TangentSmooth(_ByPushes):
+    """Any other smooth loss: ν' = −∂L/∂f at f(0) + K ν, by LSODA."""
+
+    name = "tangent kernel (LSODA)"
 
     def segments(self) -> Iterator[Segment]:
         """Steps of the solver."""
@@ -150,21 +162,13 @@ class TangentSmooth(_Tangent):
     def _state(self, clock: float, nu: Float) -> _Pushed:
         return _Pushed(nu.reshape(self.y.shape), clock)
 
-    def outputs(self, state: _Pushed) -> Float:
-        """f(0) + K ν."""
-        return self.first + (self.kernel @ state.nu.ravel()).reshape(self.y.shape)
-
-    def observe(self, state: _Pushed) -> Observation:
-        """Everything that is recorded of a state."""
-        return self.seen(state.nu, self.outputs(state))
-
     @quiet
     def log_time(self, state: _Pushed) -> float:
         """The logarithm of time at a state."""
         return float(np.log(state.time))
 
 
-class TangentRelative(_Tangent):
+class TangentRelative(_ByPushes):
     """Losses with an output for each class: ν' = −(1/L)·∂L/∂f in the clock ds = L dt, by LSODA.
 
     τ = t·L, from which time follows, obeys τ' = 1 − τ·(accuracy)', and the accuracy grows at the rate pᵀK p
@@ -172,10 +176,6 @@ class TangentRelative(_Tangent):
     """
 
     name = "tangent kernel, clock in units of the loss (LSODA)"
-
-    def begin(self) -> _Pushed:
-        """The state at the start."""
-        return _Pushed(np.zeros_like(self.y), 0.0)
 
     def segments(self) -> Iterator[Segment]:
         """Steps of the solver."""
@@ -190,14 +190,6 @@ class TangentRelative(_Tangent):
         outputs = self.first + (self.kernel @ unknowns[:-1]).reshape(self.y.shape)
         pull = np.asarray(self.problem.loss.pull(outputs, self.y)).ravel()
         return np.append(pull, 1 - unknowns[-1] * (pull @ self.kernel @ pull))
-
-    def outputs(self, state: _Pushed) -> Float:
-        """f(0) + K ν."""
-        return self.first + (self.kernel @ state.nu.ravel()).reshape(self.y.shape)
-
-    def observe(self, state: _Pushed) -> Observation:
-        """Everything that is recorded of a state."""
-        return self.seen(state.nu, self.outputs(state))
 
     @quiet
     def log_time(self, state: _Pushed) -> float:
