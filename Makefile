@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 # One BLAS thread: fastest at these sizes, and the tests already use every core.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test test-all test-torch test-kernels test-oldest test-newest fuzz lint bench clean
+.PHONY: help setup demo test test-all test-torch test-kernels test-oldest test-newest fuzz lint bench docs docs-serve docs-outputs clean
 
 help:
 	@echo "make demo          the main job on built-in data: limits from the kernel to the rich regime, and one flow"
@@ -20,6 +20,9 @@ help:
 	@echo "make fuzz          the property tests on many more examples, new ones in each run"
 	@echo "make lint          ruff and mypy"
 	@echo "make bench         Tacit against what one would use instead, side by side"
+	@echo "make docs          the documentation as a site, in docs/_build/html; links are checked, warnings are errors"
+	@echo "make docs-serve    the same, shown at http://localhost:8000 (PORT=8000)"
+	@echo "make docs-outputs  runs the code on all pages and writes what it prints below it"
 	@echo "make clean         remove the virtual environment and all outputs"
 
 setup: $(READY)
@@ -39,14 +42,13 @@ test: setup
 test-all: setup
 	$(BIN)/python -m pytest -m ''
 
-# PyTorch needs an mpmath from before 1.4. Its CPU build is taken where pip finds one.
+# PyTorch's CPU build is taken where pip finds one.
 TORCH := .venv-torch
 $(TORCH)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(TORCH)
-	sed 's/^mpmath==.*/mpmath==1.3.0/' constraints.txt > $(TORCH)/constraints.txt
-	$(TORCH)/bin/python -m pip install --quiet --disable-pip-version-check -c $(TORCH)/constraints.txt \
+	$(TORCH)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 		"torch==$$(sed -n 's/^torch==//p' constraints.txt)+cpu" 2> /dev/null || echo "no CPU build found; taking any"
-	$(TORCH)/bin/python -m pip install --quiet --disable-pip-version-check -c $(TORCH)/constraints.txt -e '.[dev,torch]'
+	$(TORCH)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,torch]'
 	touch $@
 
 test-torch: $(TORCH)/.ready
@@ -74,5 +76,25 @@ bench: setup
 	$(BIN)/python benchmarks/limit.py
 	$(BIN)/python benchmarks/flow.py --quick
 
+# Nothing is fetched while it is built, and nothing by a page that is read.
+DOCS := .venv-docs
+SITE := docs/_build/html
+PORT ?= 8000
+$(DOCS)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	touch $@
+
+docs: $(DOCS)/.ready
+	$(DOCS)/bin/python -m sphinx --quiet --nitpicky --fail-on-warning --keep-going docs $(SITE)
+	$(DOCS)/bin/python docs/_site/check.py $(SITE)
+
+docs-serve: docs
+	$(DOCS)/bin/python -m http.server --directory $(SITE) $(PORT)
+
+docs-outputs: setup
+	$(BIN)/python tests/support/pages.py
+
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-newest $(TORCH) tacit-output
+	rm -rf $(VENV) .venv-oldest .venv-newest $(TORCH) $(DOCS) tacit-output
+	rm -rf docs/_build docs/_examples docs/gallery docs/reference/generated
