@@ -346,3 +346,24 @@ def test_slopes_that_would_leave_their_domain_shorten_the_step(monkeypatch):
     X = rng.standard_normal((6, 15)) * 10 ** rng.uniform(-0.5, 0.5, 15)
     run = tacit.flow(tacit.Diagonal(depth=10, scale=1e-3), X, X[:, :3] @ rng.standard_normal(3))
     assert not run.converged and np.isfinite(run.predictor).all() and run.accuracy[-1] >= run.accuracy[0]
+
+
+@pytest.mark.parametrize("scale", [1e2, 1e3, 1e5])
+@pytest.mark.parametrize("depth", [2, 3, 5])
+def test_huge_starts_follow_their_tangent_kernel_all_the_way(depth, scale):
+    """w(t) = Xᵀ(XXᵀ)⁻¹(1 − e^{−XXᵀt})y when the loss is what it is, on the way and not only at the end.
+
+    The kernel is constant to 1e-10 where predictors are 1e-7 of scale^depth. Slopes near 0 are rounded by
+    their own size, not by that of their domain; else errors of steps would pass for rounding.
+    """
+    X, y = gaussian_problem(6, 15, nonzero=3, seed=1)
+    y = y * 1e-3
+    values, turn = np.linalg.eigh(X @ X.T)
+    seen = turn.T @ y
+    instants = np.array([0.02, 0.2, 1.0]) / values.mean()
+    left = np.exp(-values * instants[:, None]) * seen
+    accuracy = -np.log((left**2).sum(axis=1) / (2 * len(y)))
+    found = tacit.flow(tacit.Diagonal(depth, scale), X, y, at=accuracy, rtol=1e-9)
+    exact = (seen - left) / values @ turn.T @ X
+    for w, kernel in zip(found.predictor[-3:], exact, strict=True):
+        assert np.linalg.norm(w - kernel) < 1e-9 * np.linalg.norm(kernel)

@@ -37,6 +37,23 @@ def test_a_spectrum_serves_what_is_much_the_same():
     assert not Spectrum.fast(R).serves(R * columns) and not Spectrum.fast(R * columns).serves(R)
 
 
+@pytest.mark.parametrize("h", [1e-4, 1.0, 1e4, 1e12])
+def test_the_next_spectrum_is_right_where_a_step_can_tell(h):
+    """I + hS, of which Newton's method takes the inverse, relative to itself: √0.001 may be left out."""
+    rng = np.random.default_rng(int(np.log10(h)) + 20)
+    R, _, _ = graded_root(5)
+    last = Spectrum.sharp(R)
+    for _ in range(5):  # an error would add up
+        R = R * rng.uniform(0.3, 3.0, R.shape[1])
+        last = last.next(R, h)
+        np.testing.assert_allclose(last.turn.T @ last.turn, np.eye(len(R)), atol=1e-13)
+        scale = 1 / np.sqrt(1 + h * last.values)
+        wrong = (
+            scale[:, None] * (h * (last.turn.T @ R) @ (last.turn.T @ R).T - np.diag(h * last.values)) * scale
+        )
+        assert np.abs(np.linalg.eigvalsh(wrong)).max() < 0.2
+
+
 def followed(R, force, spectrum, values):
     """x' = force − R Rᵀ x from 0, when all has decayed, each step to 1e-10, and the steps."""
     x, clock, h, last, steps = np.zeros(len(R)), 0.0, None, None, 0

@@ -22,7 +22,7 @@ _FLOOR = 1e-8  # how close to the end of its domain a trial step may bring a slo
 _NEAR, _FAR = 0.5, 1.0  # the same for where a Jacobian is taken, and the most that slopes without ends change
 _HUGE = 1e150  # in place of predictors and stiffnesses beyond it, whose squares must be floats
 _SMALL = -46.0  # log of a predictor scale, 1e-20
-_HIGH = 100.0  # slopes up to which a hundredth of the tolerance is accurate enough for them
+_HIGH = 100.0  # slopes up to which a fiftieth of the tolerance is accurate enough for them
 _LIFETIMES = 1e6  # in one step, of what decays most slowly: e^{-1e6} of it is left
 _FEW = 4  # iterations of Newton's method after which its S serves the next step too
 _LOOK = 16  # steps between two looks at whether the flow has come to rest
@@ -49,8 +49,8 @@ class DualSquare:
         self.form = form
         self.parametrization = problem.model.parametrization
         self.X, self.loss = problem.X, problem.loss
-        self.rtol = max(1e-2 * problem.rtol / max(1.0, self._height() / _HIGH), 1e-13)
-        self.map = MirrorMap.at(self.form.power, self.form.log_scale, self.form.start)
+        self.rtol = max(2e-2 * problem.rtol / max(1.0, self._height() / _HIGH), 1e-13)
+        self.map = MirrorMap.of(self.form)
         self.samples = len(problem.y)
         self.axes = self._axes()
         self.rows, self.y = self.axes.T @ problem.X, self.axes.T @ problem.y
@@ -119,8 +119,10 @@ class DualSquare:
         stiffness = np.minimum(self._midway(here, h, last).stiffness, _HUGE)
         root = self.rows * np.sqrt(factor * stiffness / self.form.weight)
         spectra: list[Callable[[], Spectrum]] = [partial(Spectrum.fast, root), partial(Spectrum.sharp, root)]
-        if last is not None and last.iterations <= _FEW and last.spectrum.serves(root):
-            spectra.insert(0, partial(Spectrum, *last.spectrum))
+        if h is not None and last is not None:
+            spectra[0] = partial(last.spectrum.next, root, h)
+            if last.iterations <= _FEW and last.spectrum.serves(root):
+                spectra.insert(0, partial(Spectrum, *last.spectrum))
         terms = self.sizes @ np.abs(here.predictor) + np.abs(self.y)
         slopes = np.sqrt(factor * self.form.weight * np.minimum(here.stiffness, _HUGE)) * here.rounding()
         noise = _NOISE * factor * float(np.linalg.norm(terms)), _NOISE * float(np.linalg.norm(slopes))

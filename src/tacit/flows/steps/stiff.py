@@ -18,6 +18,7 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.flows.steps.radau import IN, LAGRANGE, MODES, ORDER, OUT, POWERS, STAGES, TOP, A, C
+from tacit.numerics.rounding import EPS
 from tacit.potentials.arrays import quiet
 
 _ITERATIONS, _ATTEMPTS = 12, 120  # of Newton for one step, and lengths of it that are tried
@@ -25,10 +26,18 @@ _SETTLED = 1e-2  # of the tolerance, for what Newton's method has yet to go
 _HOPELESS = 1e4  # tolerances that would be left to go after the last iteration, at the pace of now
 _MET = 1e-3  # of the rate at the end: how wrong the rates may have been before Newton's last change
 _RISE = 1e-7  # of the rate: what rounding may add to it
+_CARE = 0.9  # of the length that the last error allows
 _FASTER = 5.0  # growth of the length from step to step, at most
 _SAME = 2.0  # a ratio of columns, up to which one S serves for another
+_NOTHING = 1e-3  # of h·S, which Newton's method need not know
+_MOST = 0.7  # of all directions, up to which fewer of them save time
 _TOP = float(np.abs(TOP).sum())
 _SMALLEST, _HUGE = 1e-300, 1e100  # a length of nothing, and an error whose square might overflow
+
+
+def _polynomial(rates: Float, fractions: Float) -> Float:
+    """The rates at fractions of a step, from those at its nodes."""
+    return np.asarray(np.vander(fractions, STAGES, increasing=True) @ LAGRANGE @ rates, dtype=float)
 
 
 class Spectrum(NamedTuple):
@@ -49,6 +58,29 @@ class Spectrum(NamedTuple):
         """From R, with twice the digits."""
         turn, roots, _ = np.linalg.svd(R, full_matrices=False)
         return cls(roots**2, turn, np.linalg.norm(R, axis=0))
+
+    def next(self, R: Float, h: float) -> Spectrum:
+        """As `fast`, but of the directions only that move in a step of length h.
+
+        If columns have grown by a factor c at most, S has grown by c² at most, as a quadratic form: where
+        c²·h·S was nothing it still is.
+        """
+        columns, rounding = np.linalg.norm(R, axis=0), len(R) * EPS * self.values.max(initial=0.0)
+        bound = self._growth(columns, h) ** 2 * (self.values + rounding)
+        awake = h * bound > _NOTHING
+        if np.count_nonzero(awake) > _MOST * len(R):
+            return Spectrum.fast(R)
+        turn = self.turn.copy()
+        part = turn[:, awake].T @ R
+        values, own = np.linalg.eigh(part @ part.T)
+        turn[:, awake] = turn[:, awake] @ own
+        bound[awake] = np.maximum(values, 0.0)
+        return Spectrum(bound, turn, columns)
+
+    def _growth(self, columns: Float, h: float) -> float:
+        """By how much columns are larger, but for those that do nothing in a step of length h."""
+        matter = h * len(columns) * columns**2 > _NOTHING
+        return float(np.max(columns / self.columns, where=matter, initial=1.0))
 
     def serves(self, R: Float) -> bool:
         """Is R much the same?"""
@@ -104,11 +136,11 @@ class Field:
         """The next step, as long as the tolerance allows; None if there is none."""
         first = self.rate(np.zeros_like(self.size))
         h = self._first_length(first) if h is None else h
-        failures = 0
+        failures, guess = 0, self._guess(h, first, last)
         for _ in range(_ATTEMPTS):
             if not h > _SMALLEST:
                 break
-            rates, iterations = self._solved(h, self._guess(h, first, last))
+            rates, iterations = self._solved(h, guess)
             error = np.inf if rates is None else max(self._error(h, first, rates), 1e-12)
             if rates is not None and error <= 1 and not self._rises(first, rates[-1]):
                 growth = self._growth(h, error, last)
@@ -117,16 +149,18 @@ class Field:
             failures += rates is None
             if rates is None and self.better and (len(self.better) > 1 or failures > 1):
                 return replace(self, spectrum=self.better[0](), better=self.better[1:]).step(h, last)
-            h *= max(0.1, 0.9 * error**ORDER) if 1 < error < np.inf else 0.4
+            part = max(0.1, _CARE * error**ORDER) if 1 < error < np.inf else 0.4
+            h *= part
+            guess = self._guess(h, first, last) if rates is None else _polynomial(rates, part * C)
         return None
 
     @staticmethod
     def _growth(h: float, error: float, last: Step | None) -> float:
         """By how much the next step may be longer, by this error and by how it changed (IV.8, (8.25))."""
-        growth = min(_FASTER, 0.9 * error**ORDER)
+        growth = min(_FASTER, _CARE * error**ORDER)
         if last is None:
             return growth
-        return min(growth, 0.9 * h / last.h * (error * error / last.error) ** ORDER)
+        return min(growth, _CARE * h / last.h * (error * error / last.error) ** ORDER)
 
     def _first_length(self, first: Float) -> float:
         """A time in which neither x nor its rate changes much."""
@@ -136,9 +170,7 @@ class Field:
     def _guess(self, h: float, first: Float, last: Step | None) -> Float:
         """The polynomial of the last step's rates, or the rates of the linear flow with S."""
         if last is not None and h <= 3 * last.h:
-            return np.asarray(
-                np.vander(1 + C * h / last.h, STAGES, increasing=True) @ LAGRANGE @ last.rates, dtype=float
-            )
+            return _polynomial(last.rates, 1 + C * h / last.h)
         decay = 1 / (1 + h * C[:, None] * self.spectrum.values)
         return np.asarray((first @ self.spectrum.turn * decay) @ self.spectrum.turn.T)
 
