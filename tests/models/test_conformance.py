@@ -31,6 +31,10 @@ MODELS = {
     "deep": tacit.Diagonal(3, 0.3, profile=np.linspace(0.5, 2, D)),
     "untied": tacit.UntiedDiagonal(0.1, 0.5),
     "biased": tacit.UntiedDiagonal.from_weights(*RNG.standard_normal((4, D))),
+    "three layers": tacit.UntiedDiagonal.from_layers([0.2, 0.3, 0.4]),
+    "biased layers": tacit.UntiedDiagonal.from_layers(
+        RNG.standard_normal((4, D)), RNG.standard_normal((4, D))
+    ),
     "neuron": tacit.Neuron.from_scale(0.3, 0.5, DIRECTION),
     "leaky": tacit.Neuron.from_scale(0.3, 0.5, DIRECTION, slope=0.3),
     "gaussian": tacit.LinearNetwork.gaussian(D, 10),
@@ -81,6 +85,7 @@ REFUSED = {  # (verb, model): everything else answers
     *(("widest", name) for name in ("neuron", "leaky", "gaussian", "balanced", "orthogonal")),
     *(("widest", name) for name in ("factorization", "bare", "function", "network")),
     *(("path", name) for name in ("biased", "neuron", "leaky", "gaussian", "balanced", "orthogonal")),
+    *(("path", name) for name in ("three layers", "biased layers")),
     *(("path", name) for name in ("factorization", "bare", "function", "network")),
 }
 VERBS = {

@@ -11,6 +11,7 @@ import numpy as np
 from tacit.data.arrays import Float, as_floats
 from tacit.data.numbers import shown
 from tacit.errors import InputError, NoPotentialError
+from tacit.models.layered import LayeredDiagonal, layered
 from tacit.models.model import MirrorForm, Model
 from tacit.models.parametrizations import Powers, Products, Weights
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
@@ -182,6 +183,18 @@ class UntiedDiagonal(Model):
         total = np.abs(v) + np.abs(u)
         shape = ratio / np.where(total > 0, total, 1.0)
         return cls(product, shape, (u, v, up, vp))
+
+    @classmethod
+    def from_layers(cls, plus: Any, minus: Any = None) -> UntiedDiagonal | LayeredDiagonal:
+        """w = ∏ plusⱼ − ∏ minusⱼ for any number of layers, two or more, from any start.
+
+        plus, minus: lists of layers at the start, each a number or (d,); minus is plus (the start is
+        unbiased, w(0) = 0) if left out. Two layers are `from_weights`.
+        """
+        first, second = layered(plus, plus if minus is None else minus)
+        if len(first) == 2:
+            return cls.from_weights(*first, *second)
+        return LayeredDiagonal(first, second)
 
     def __repr__(self) -> str:
         u, v, u_minus, v_minus = self._layers

@@ -25,8 +25,15 @@ class Mapped(Parametrization):
     single: bool
 
     def predictor(self, weights: Weights) -> Any:
-        """function(θ)."""
-        return self.function(weights[_ONE] if self.single else weights)
+        """function(θ); of arrays of NumPy in float64, whatever JAX would make of them."""
+        given = weights[_ONE] if self.single else weights
+        if not all(isinstance(each, np.ndarray) for each in weights.values()):
+            return self.function(given)
+        from tacit.autodiff import jax
+
+        with jax.enable_x64(True):
+            found = self.function(given)
+            return np.asarray(found) if isinstance(found, jax.Array) else found
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,6 +37,10 @@ class MirrorForm(Geometry):
     log_speed: float
     lift: Callable[[Float], Weights]
 
+    def own_map(self) -> Any:
+        """The mirror map at the start, of flows of another geometry; None of tied and two-layer ones."""
+        return None
+
 
 def check_model(call: str, model: Any, X: Any, y: Any, *, functions: bool = False) -> None:
     """Refuse arguments in another order than that of the call, and models that are functions and no more."""

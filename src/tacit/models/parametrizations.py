@@ -91,7 +91,7 @@ class Parametrization:
         return Reduction(weights, X, self.predictor)
 
 
-class _Elementwise(Parametrization):
+class Elementwise(Parametrization):
     """Every coordinate of the predictor has weights of its own, and the outputs are X w."""
 
     homogeneous = written_out = True
@@ -119,7 +119,7 @@ class _Elementwise(Parametrization):
 
 
 @dataclass(frozen=True)
-class Powers(_Elementwise):
+class Powers(Elementwise):
     """w = w₊^D − w₋^D (Woodworth et al. 2020, equation 3 and 10)."""
 
     depth: float
@@ -145,7 +145,7 @@ class Powers(_Elementwise):
 
 
 @dataclass(frozen=True)
-class Products(_Elementwise):
+class Products(Elementwise):
     """w̃ = u₊∘v₊ − u₋∘v₋ (Azulay et al. 2021, Section 4)."""
 
     def predictor(self, weights: Weights) -> Any:

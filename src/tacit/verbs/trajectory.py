@@ -31,12 +31,14 @@ if TYPE_CHECKING:
 _KERNEL = 2000  # entries of a matrix, of which kernels are looked at
 _KERNEL_WORK = 1e11  # multiplications that kernels of all instants are worth, unless they are asked for
 _MOST_WEIGHTS = 1 << 27  # numbers, 1 GiB of them
+_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _LABELLED_WEIGHTS = 1 << 20  # numbers in a data set; beyond this the weights are left out of it
 
 
 def _plain(name: str) -> str:
     """What weights of that name are called in files, whose format knows Latin letters only."""
-    return f"weights_{name}".replace("₊", "_plus").replace("₋", "_minus").replace("/", "_")
+    plain = f"weights_{name}".translate(_DIGITS)
+    return plain.replace("₊", "_plus").replace("₋", "_minus").replace("/", "_")
 
 
 def _axes(name: str, weights: Float, features: tuple[int, ...]) -> tuple[str, ...]:

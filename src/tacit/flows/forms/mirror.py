@@ -14,10 +14,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.models.model import MirrorForm
 from tacit.numerics.rounding import EPS
 from tacit.potentials import rapidity
 
@@ -44,6 +46,12 @@ class MirrorMap:
             return cls(power, log_scale, slope, slope, slope)
         near, far = rapidity.slack(np, np.abs(u), power), 1 + np.abs(slope)
         return cls(power, log_scale, slope, np.where(u > 0, near, far), np.where(u > 0, far, near))
+
+    @classmethod
+    def of(cls, form: MirrorForm) -> Any:
+        """The map at the start of a flow: this one, or one of its own that has the same methods."""
+        own = form.own_map()
+        return cls.at(form.power, form.log_scale, form.start) if own is None else own
 
     @cached_property
     def _plain(self) -> bool:
@@ -169,4 +177,5 @@ class MirrorMap:
 
     def rounding(self) -> Float:
         """What slopes, or their distances to the ends, are rounded by, in units of the roundoff."""
-        return np.abs(self.slope) if self.power == math.inf else self.distance
+        sizes = np.abs(self.slope)
+        return sizes if self.power == math.inf else np.minimum(sizes, self.distance)

@@ -292,7 +292,7 @@ class DualSeparating(SeparatingFlow):
     def __init__(self, problem: Problem, form: MirrorForm):
         self.X, self.parametrization, self.form = problem.X, problem.model.parametrization, form
         Z = problem.y[:, None] * problem.X
-        start = MirrorMap.at(self.form.power, self.form.log_scale, self.form.start)
+        start = MirrorMap.of(self.form)
         super().__init__(DiagonalPath.begin(Z, self.form.weight, start), problem.loss, problem.rtol)
 
     @quiet

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from tacit.data.arrays import Float
 from tacit.errors import NoPotentialError
-from tacit.limits.families import l1, quadratic, radial, separable, smooth
+from tacit.limits.families import l1, layered, quadratic, radial, separable, smooth
 from tacit.limits.families.ends import Ends
 from tacit.limits.interpolation.equations import Equations
 from tacit.limits.interpolation.solution import Found, Solution
@@ -46,7 +46,14 @@ class Family(Protocol):
 
 
 FAMILIES: MappingProxyType[str, Family] = MappingProxyType(
-    {"separable": separable, "l1": l1, "quadratic": quadratic, "radial": radial, "smooth": smooth}
+    {
+        "separable": separable,
+        "layered": layered,
+        "l1": l1,
+        "quadratic": quadratic,
+        "radial": radial,
+        "smooth": smooth,
+    }
 )
 
 

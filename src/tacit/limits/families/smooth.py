@@ -33,6 +33,7 @@ _STEPS, _HALVINGS = 200, 60  # of Newton, and of one of its steps, at most
 _DESCENT = 1e-4  # of what a step of Newton promises (Armijo)
 _SETTLED = 1e-9  # relative size of the last step
 _CORRECTIONS, _NEARBY = 2, 1e-3  # last changes of w, and how large they may be, relative to it
+_CRAMPED, _TRIES = 0.1, 6  # steps that are shorter because Q ends there, and how many in a row are enough
 _AT_REST = 4.0  # roundings of a residual below which no step can better it
 
 
@@ -61,15 +62,16 @@ def minimize(potential: Potential, equations: Equations, nu: Float | None = None
     """The same, by Newton's method with a search along every step; nu: multipliers to start from."""
     X, y = equations.X, equations.y
     here = _Place.at(potential, equations, np.zeros(len(y)) if nu is None else nu)
-    moved, steps = np.inf, 0
+    moved, steps, cramped = np.inf, 0, 0
     for steps in range(_STEPS if len(y) else 0):  # noqa: B007
         residual = y - X @ here.w
         rounding = potential.rounding * (np.abs(X) @ np.abs(here.w) + np.abs(y))
         if moved <= _SETTLED and (np.abs(residual) <= _AT_REST * rounding).all():
             break
         step = _newton(potential, X, here.w, residual)[0]
-        ahead = _searched(potential, equations, here, step, float(residual @ step))
-        if ahead is None:
+        ahead, at_the_edge = _searched(potential, equations, here, step, float(residual @ step))
+        cramped = cramped + 1 if at_the_edge else 0
+        if ahead is None or cramped > _TRIES:  # the limit lies beyond the edge, if anywhere
             break
         size = float(np.linalg.norm(ahead.w)) or 1.0
         moved, here = float(np.linalg.norm(ahead.w - here.w)) / size, ahead
@@ -98,17 +100,22 @@ def _newton(potential: Potential, X: Float, w: Float, residual: Float) -> tuple[
 
 def _searched(
     potential: Potential, equations: Equations, here: _Place, step: Float, promised: float
-) -> _Place | None:
-    """The longest of halved steps that lowers the dual function enough, or to rounding; None if none does."""
-    length = 1.0
+) -> tuple[_Place | None, bool]:
+    """The longest of halved steps that lowers the dual function enough, or to rounding; None if none does.
+
+    And whether it is short because no predictor has the slopes beyond.
+    """
+    length, outside = 1.0, False
     noise = 8 * potential.rounding * (abs(here.dual) + float(np.abs(equations.y * here.nu).sum()))
     for _ in range(_HALVINGS):
         ahead = _Place.at(potential, equations, here.nu + length * step)
         gained = here.dual - ahead.dual + noise
-        if np.isfinite(ahead.dual) and np.isfinite(ahead.w).all() and gained >= _DESCENT * length * promised:
-            return ahead
+        inside = bool(np.isfinite(ahead.dual) and np.isfinite(ahead.w).all())
+        if inside and gained >= _DESCENT * length * promised:
+            return ahead, outside and length < _CRAMPED
+        outside = outside or not inside
         length /= 2
-    return None
+    return None, outside
 
 
 def widest(potential: Potential, margins: Margins) -> Found:

@@ -62,13 +62,16 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
 def least_l1(equations: Equations, weight: Float) -> Solution:
     """argmin Σ weight|w| subject to X w = y, a vertex of the set of minimizers if there are several.
 
+    weight: (d,), or (2, d) for weights of negative w and of positive ones.
     The limit of depth 2 at a vanishing scale shows which coordinates are not 0 (Woodworth et al. 2020,
     Theorem 2); multipliers of the vertex on them prove it the one minimizer. Where they do not, linear
     programming decides.
     """
     if not equations.y.any():
         return Solution(np.zeros(equations.X.shape[1]), Pair.of(np.zeros(len(equations.y))), 0, True, none)
-    return _at_vanishing_scale(equations, weight) or _by_linear_program(equations, weight)
+    if weight.ndim == 2:
+        return _by_linear_program(equations, *weight)
+    return _at_vanishing_scale(equations, weight) or _by_linear_program(equations, weight, weight)
 
 
 def _at_vanishing_scale(equations: Equations, weight: Float) -> Solution | None:
@@ -100,16 +103,16 @@ def _solved(A: Float, b: Float) -> Float:
     return np.asarray(found + np.linalg.lstsq(A, b - A @ found, rcond=None)[0])
 
 
-def _by_linear_program(equations: Equations, weight: Float) -> Solution:
+def _by_linear_program(equations: Equations, below: Float, above: Float) -> Solution:
+    """The same with weights of their own for negative and for positive w."""
     X, y = equations.X, equations.y
     unit = np.abs(y).max()
     columns = np.sqrt(np.einsum("nd,nd->d", X, X))
     columns[columns == 0] = 1.0
-    cost = weight / columns
-    cost = cost / np.median(cost)
+    price = np.median(above / columns)
     balanced = X / columns
     program = linprog(
-        np.concatenate([cost, cost]),
+        np.concatenate([above / columns, below / columns]) / price,
         A_eq=np.hstack([balanced, -balanced]),
         b_eq=y / unit,
         method="highs",
@@ -119,7 +122,7 @@ def _by_linear_program(equations: Equations, weight: Float) -> Solution:
         raise NotConvergedError(f"the linear program for the ℓ1 end failed: {program.message}")
     plus, minus = np.split(program.x, 2)
     w = _vertex(balanced, y / unit, plus - minus)
-    nu = program.eqlin.marginals * np.median(weight / columns)
+    nu = program.eqlin.marginals * price
     w = w * unit / columns
     return Solution(w, Pair.of(nu), int(program.nit), True, lambda: vertex_error(equations, w))
 
