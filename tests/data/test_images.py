@@ -111,6 +111,7 @@ def test_a_pickle_that_would_run_something_is_refused(folder, capsys):
 
 
 def test_what_is_missing_is_named_with_what_to_do(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)  # as if scikit-learn were not installed
     with pytest.raises(tacit.MissingDataError, match=r"MNIST is not here: set TACIT_DATA .*scikit-learn"):
         images.mnist()
     write_mnist(folder)

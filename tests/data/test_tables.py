@@ -196,5 +196,5 @@ def test_other_targets_than_two_classes_are_refused_by_name(tmp_path, entries, m
 
 
 def test_words_as_the_target_of_a_regression_are_refused_with_a_hint(tmp_path):
-    with pytest.raises(tacit.InputError, match="row 1 is 'x', not a number; classes go with 'tacit path'"):
+    with pytest.raises(tacit.InputError, match="row 1 is 'x', not a number; classes go with 'tacit fit"):
         read(tmp_path, "d.csv", "a,label\n1,x\n2,y\n", "label")

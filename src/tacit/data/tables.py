@@ -6,8 +6,9 @@ import difflib
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,23 +27,30 @@ _SHOWN = 8  # classes that are told
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A data set: features, target, what they are called, and what was assumed to read them."""
+    """A data set: features, target, what they are called, and what was assumed to read them.
+
+    classes: the words for which the numbers 0, 1, … of the target stand, where many were asked for.
+    """
 
     X: Float
     y: Float
     features: tuple[str, ...]
     target: str
     assumed: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class _Columns:
+class Columns:
     """What a file holds: the features, as an array of numbers or a list of columns, and the target."""
 
     names: list[str]
     features: Any
     target: Any
     assumed: tuple[str, ...] = ()
+
+
+Place = Callable[[Sequence[str], str], int]  # of names of columns and where they stand: which is apart
 
 
 def read_table(
@@ -55,29 +63,41 @@ def read_table(
     last bit; `assumed` tells what the file does not say itself.
     """
     path = Path(path)
-    kind = _kind(path)
+    kind = kind_of(path)
     if kind == ".npz":
         return _read_npz(path, target, classes, many)
-    name = "standard input" if str(path) == "-" else path.name
+    name = name_of(path)
+    found = read_columns(path, kind, partial(_place_of, target))
+    assert target is not None
+    if not found.names:
+        raise InputError(f"{name} has no feature: its only column is the target {target!r}")
+    X = as_matrix(found, name)
+    y, assumed = _as_target(found.target, target, name, classes, many)
+    X, y = check_problem(X, y)
+    words = _words(found.target) if many else ()
+    return Table(X, y, tuple(found.names), target, (*found.assumed, *assumed), words)
+
+
+def read_columns(path: Path, kind: str, place: Place) -> Columns:
+    """The columns of a file that is not NPZ, one of them apart from the others; at least one row of them."""
     try:
-        found = _READERS.get(kind, _read_text)(path, kind, target)
+        found = _READERS.get(kind, _read_text)(path, kind, place)
     except InputError:
         raise
     except Exception as error:
         what = "standard input" if str(path) == "-" else str(path)
         raise InputError(f"{what} is not a readable {kind[1:].upper()} file: {_reason(error)}") from error
-    assert target is not None
-    if not found.names:
-        raise InputError(f"{name} has no feature: its only column is the target {target!r}")
     if len(found.target) == 0:
-        raise InputError(f"{name} has no rows; a data set needs at least one sample")
-    X = _as_matrix(found, name)
-    y, assumed = _as_target(found.target, target, name, classes, many)
-    X, y = check_problem(X, y)
-    return Table(X, y, tuple(found.names), target, (*found.assumed, *assumed))
+        raise InputError(f"{name_of(path)} has no rows; a data set needs at least one sample")
+    return found
 
 
-def _kind(path: Path) -> str:
+def name_of(path: Path) -> str:
+    """What a file is called in messages."""
+    return "standard input" if str(path) == "-" else path.name
+
+
+def kind_of(path: Path) -> str:
     """The kind of a file by its name; what cannot be read is refused."""
     if str(path) == "-":
         return ".txt"
@@ -96,15 +116,14 @@ def _kind(path: Path) -> str:
     return kind
 
 
-def _read_text(path: Path, kind: str, target: str | None) -> _Columns:
+def _read_text(path: Path, kind: str, place: Place) -> Columns:
     text = text_table(sys.stdin.buffer.read() if str(path) == "-" else path, kind)
-    name = "standard input" if str(path) == "-" else path.name
-    place = _place_of(target, text.names, name)
-    features, column = parsed(text, place, name)
-    return _Columns(_without(text.names, place), features, column, text.assumed)
+    apart = place(text.names, name_of(path))
+    features, column = parsed(text, apart, name_of(path))
+    return Columns(_without(text.names, apart), features, column, text.assumed)
 
 
-def _read_parquet(path: Path, kind: str, target: str | None) -> _Columns:
+def _read_parquet(path: Path, kind: str, place: Place) -> Columns:
     """Straight from Arrow: a frame of many columns takes pandas longer than reading them."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -116,17 +135,17 @@ def _read_parquet(path: Path, kind: str, target: str | None) -> _Columns:
         table = file.read()
     indices = (table.schema.pandas_metadata or {}).get("index_columns", [])
     table = table.drop_columns([each for each in indices if isinstance(each, str)])
-    place = _place_of(target, table.column_names, path.name)
+    apart = place(table.column_names, path.name)
 
     def column(each: Any) -> Any:
         plain = pa.types.is_integer(each.type) or pa.types.is_floating(each.type)
         return each.to_numpy() if plain else each.to_pandas()
 
     columns = [column(each) for each in table.itercolumns()]
-    return _Columns(_without(table.column_names, place), columns, columns.pop(place))
+    return Columns(_without(table.column_names, apart), columns, columns.pop(apart))
 
 
-def _read_excel(path: Path, kind: str, target: str | None) -> _Columns:
+def _read_excel(path: Path, kind: str, place: Place) -> Columns:
     """The first sheet, whose first row names the columns."""
     import pandas as pd
 
@@ -139,34 +158,41 @@ def _read_excel(path: Path, kind: str, target: str | None) -> _Columns:
     if frame.empty:
         raise InputError(f"{path.name} is empty; the first row must name the columns")
     names = ["" if pd.isna(name) else str(name) for name in frame.iloc[0]]
-    place = _place_of(target, names, path.name)
+    apart = place(names, path.name)
     columns = [frame[i].iloc[1:].infer_objects().reset_index(drop=True) for i in frame.columns]
-    return _Columns(_without(names, place), columns, columns.pop(place))
+    return Columns(_without(names, apart), columns, columns.pop(apart))
 
 
 _READERS = {".parquet": _read_parquet, ".pq": _read_parquet, ".xlsx": _read_excel}
 
 
-def _read_npz(path: Path, target: str | None, classes: bool, many: bool) -> Table:
+def npz_arrays(path: Path) -> dict[str, Any]:
+    """X and y of an NPZ file, those that are there."""
     with path.open("rb") as file:
         try:
             with np.load(file, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in ("X", "y") if name in archive.files}
+                return {name: archive[name] for name in ("X", "y") if name in archive.files}
         except Exception as error:
             raise InputError(
                 f"{path} is not a readable NPZ file; numpy.savez(path, X=X, y=y) makes one, from numbers"
             ) from error
+
+
+def _read_npz(path: Path, target: str | None, classes: bool, many: bool) -> Table:
+    arrays = npz_arrays(path)
     if missing := {"X", "y"} - arrays.keys():
         raise InputError(f"{path.name} must hold arrays X and y; {' and '.join(sorted(missing))} missing")
     if target not in (None, "y"):
         raise InputError(f"--target {target!r}: {path.name} holds X and y, and y is the target; leave it out")
+    names: tuple[str, ...] = ()
     if many and arrays["y"].dtype.kind in "US":
+        names = _words(arrays["y"])
         arrays["y"] = _numbered(arrays["y"].tolist(), "y")[0]
     words = classes and arrays["y"].dtype.kind in "US"
     y = as_labels(arrays["y"], "y") if words else arrays["y"]
     X, y = check_problem(arrays["X"], y)
     assumed = _in_words(arrays["y"], "y") if classes else ()
-    return Table(X, y, tuple(f"x{i}" for i in range(X.shape[1])), "y", assumed)
+    return Table(X, y, tuple(f"x{i}" for i in range(X.shape[1])), "y", assumed, names)
 
 
 def _reason(error: Exception) -> str:
@@ -180,18 +206,16 @@ def _reason(error: Exception) -> str:
 
 def _place_of(target: str | None, names: Sequence[str], where: str) -> int:
     """Which column the target is, once every column has a name of its own."""
-    _check_names(names, where)
+    check_names(names, where)
     if target is None:
-        raise InputError(f"say which column of {where} is the target, with --target: {_listed(names)}")
+        raise InputError(f"say which column of {where} is the target, with --target: {listed(names)}")
     if target not in names:
         near = difflib.get_close_matches(target, names[:_LOOKED_AT], n=3)
-        raise InputError(
-            f"--target {target!r} is not a column of {where}, which has {_listed(near or names)}"
-        )
+        raise InputError(f"--target {target!r} is not a column of {where}, which has {listed(near or names)}")
     return names.index(target)
 
 
-def _check_names(names: Sequence[str], where: str) -> None:
+def check_names(names: Sequence[str], where: str) -> None:
     for name, count in Counter(names).items():
         if not name.strip() or (name.startswith("Unnamed: ") and name[9:].isdecimal()):
             place = names.index(name)
@@ -208,12 +232,12 @@ def _without(names: Sequence[str], place: int) -> list[str]:
     return [*names[:place], *names[place + 1 :]]
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     shown = ", ".join(shortened(repr(name), 24) for name in names[:8])
     return shown if len(names) <= 8 else f"{shown}, … ({len(names)} columns)"
 
 
-def _as_matrix(found: _Columns, where: str) -> Float:
+def as_matrix(found: Columns, where: str) -> Float:
     """The features as floats; `InputError` names the first entry that is not a finite number."""
     hint = "drop the column or the row, or encode it"
     if isinstance(found.features, np.ndarray):
@@ -247,9 +271,16 @@ def _as_target(
         return as_labels(entries, f"--target {name!r}"), _in_words(entries, name)
     hint = "drop the row, or encode it"
     if words:
-        hint = "classes go with 'tacit path' and with 'tacit flow --loss exp' or 'logistic'"
+        hint = "classes go with 'tacit fit --classify', 'tacit path', or 'tacit flow --loss exp'"
     numbers = np.where(missing, np.nan, 0.0) if missing.any() else numbers
     raise _refusal(column, numbers, name, where, hint)
+
+
+def _words(column: Any) -> tuple[str, ...]:
+    """The classes of a column of words, in the order in which `_numbered` counts them."""
+    entries = np.asarray(column).tolist()
+    words = all(isinstance(each, str) and not is_number(each) for each in entries)
+    return tuple(np.unique(np.array(entries)).tolist()) if words else ()
 
 
 def _numbered(entries: list[str], name: str) -> tuple[Float, tuple[str, ...]]:

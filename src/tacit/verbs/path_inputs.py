@@ -52,8 +52,8 @@ def geometry_of(depth: Any, model: Any, features: int) -> Separable:
     potential = model.potential(features) if isinstance(model, Model) else None
     if potential is None or potential.family != "separable":
         raise InputError(
-            "model must be one whose potential is that of a diagonal network, such as Diagonal or "
-            f"UntiedDiagonal, got {type(model).__name__}"
+            "model must be one whose potential is that of a diagonal network with tied layers or two, such "
+            f"as Diagonal or UntiedDiagonal, got {model!r}; tacit.max_margin takes any potential"
         )
     if depth != 2 and depth != getattr(model, "depth", 2):
         raise InputError(f"give depth or model, not both: {model!r} has its own depth")
@@ -70,6 +70,7 @@ def depth_of(geometry: Any) -> float:
     p = getattr(geometry, "power", None)
     if p is None:
         raise InputError(
-            f"{type(geometry).__name__} is not the potential of a diagonal network, and has no path"
+            f"{type(geometry).__name__} is not the potential of a diagonal network with tied layers or two, "
+            "and has no path"
         )
     return 2.0 if p == math.inf else 2 * p / (p - 1)

@@ -119,6 +119,12 @@ def _between(end: Float, kernel: Float, rich: Float, moved: float) -> Regime:
     return Regime(name, to_kernel, to_rich, moved, RICH_END)
 
 
+def regime_between(predictor: Float, kernel: Float, rich: Float) -> Regime:
+    """By the distances of a predictor from both ends, where nothing is known of tangent kernels."""
+    to_kernel, to_rich = (relative_distance(predictor, end) for end in (kernel, rich))
+    return Regime(_name(to_kernel, to_rich, 0.0), to_kernel, to_rich, math.nan)
+
+
 @quiet
 def regime_of(result: Limit) -> Regime:
     """The regime of a limit that is already known."""

@@ -1,0 +1,170 @@
+"""tacit fit: a linear model of your table, with the initialization as its knob."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from tacit.cli.options import DONE, add_command, add_data, claim_outputs, read_data, source
+from tacit.cli.stopwatch import waited
+from tacit.errors import InputError
+
+if TYPE_CHECKING:
+    from tacit.data.tables import Table
+
+
+def add(commands: Any) -> Any:
+    """The command and its options."""
+    command = add_command(
+        commands,
+        "fit",
+        _run,
+        help="fit a linear model to a table; the scale of the start and the stop are cross-validated",
+        description="Fit a linear model by the gradient flow of a diagonal network. Large starts and early\n"
+        "stops make it a relative of ridge regression, small starts make it sparse; which of them predicts\n"
+        "best is found by cross-validation, unless --scale says it. Needs scikit-learn:\n"
+        "pip install 'tacit[estimators]'.",
+        epilog="examples:\n"
+        "  tacit fit spectra.csv --target octane\n"
+        "  tacit fit spectra.csv --target octane --cv 10 --save model.json --plot path.png\n"
+        "  tacit fit genes.csv --target tumour --classify --standardize --save model.json\n"
+        "  tacit fit spectra.csv --target octane --scale 1e-3 --stop 0.01\n"
+        "  tacit predict model.json new.csv",
+    )
+    add_data(command)
+    command.add_argument("--classify", action="store_true", help="the target holds classes: words or numbers")
+    _add_knobs(command)
+    command.add_argument(
+        "--no-intercept",
+        action="store_true",
+        help="f(x) = w·x, without the free constant that is the default",
+    )
+    command.add_argument(
+        "--standardize", action="store_true", help="start the weights of features divided by their deviation"
+    )
+    command.add_argument("--save", metavar="FILE", help="write the model as JSON, for 'tacit predict'")
+    command.add_argument(
+        "--json", metavar="FILE", help="write model and scores as JSON; - for standard output"
+    )
+    command.add_argument(
+        "--plot", metavar="FILE", help="draw coefficients over scales, with the one that was chosen"
+    )
+    return command
+
+
+def _add_knobs(command: Any) -> None:
+    """What decides which of all linear models it is."""
+    command.add_argument("--cv", type=_folds, default=5, metavar="K", help="folds (default: %(default)s)")
+    command.add_argument(
+        "--rule",
+        choices=("smoothed", "best", "one-standard-error"),
+        help="which candidate is taken: that of the best score, after averaging with neighbours or as it is, "
+        "or the simplest within one standard error (default: smoothed; of classes best)",
+    )
+    command.add_argument(
+        "--scale",
+        type=float,
+        help="of the weights at the start, in the data's own units; no cross-validation",
+    )
+    command.add_argument("--depth", type=float, default=2.0, help="of the network (default: 2)")
+    command.add_argument(
+        "--stop", type=float, help="with --scale: share of the training loss at which the flow is stopped"
+    )
+
+
+def _folds(text: str) -> int:
+    if not text.isdecimal() or int(text) < 2:
+        raise argparse.ArgumentTypeError(f"must be a whole number, 2 or more, got {text!r}")
+    return int(text)
+
+
+def _run(options: argparse.Namespace) -> int:
+    import pandas as pd
+
+    from tacit.show.outputs import write_json
+
+    if options.stop is not None and options.scale is None:
+        raise InputError("--stop goes with --scale; without them both are cross-validated")
+    _need_scikit_learn()
+    table = read_data(options, many=options.classify)
+    if options.scale is None and options.cv > len(table.y):
+        raise InputError(f"--cv {options.cv} asks for more folds than there are samples, {len(table.y)}")
+    claim_outputs(options, [] if options.save is None else [(options.save, "json")])
+    named = pd.DataFrame(table.X, columns=list(table.features))
+    estimator = _estimator(options).fit(named, _targets(table, options.classify))
+    model = _model(options, table, estimator)
+    speak = options.json != "-"
+    if speak:
+        from tacit.show.fit_text import fit_report
+
+        print(fit_report(estimator, table))
+    if options.json is not None:
+        write_json({**source(options, table), **model.to_dict()}, options.json)
+    if options.save is not None:
+        write_json(model.to_dict(), options.save)
+        if speak:
+            print(f"  model        {options.save} (tacit predict {options.save} NEW)")
+    if options.plot is not None:
+        path = estimator.plot_path(options.plot)
+        if speak:
+            print(f"  figure       {path}")
+    if speak:
+        print(f"  waited       {waited(options)}")
+    return DONE
+
+
+def _need_scikit_learn() -> None:
+    try:
+        import tacit.estimators  # noqa: F401
+    except ImportError as error:
+        raise InputError(str(error)) from error
+
+
+def _estimator(options: argparse.Namespace) -> Any:
+    from tacit import estimators
+
+    common: dict[str, Any] = {
+        "depth": options.depth,
+        "fit_intercept": not options.no_intercept,
+        "standardize": options.standardize,
+    }
+    if options.scale is not None:
+        single = estimators.FlowClassifier if options.classify else estimators.FlowRegressor
+        return single(scale=options.scale, stop=options.stop, **common)
+    searched = estimators.FlowClassifierCV if options.classify else estimators.FlowRegressorCV
+    rule = {} if options.rule is None else {"rule": options.rule}
+    return searched(cv=options.cv, **rule, **common)
+
+
+def _targets(table: Table, classify: bool) -> Any:
+    """Numbers, or classes by their names."""
+    import numpy as np
+
+    if not classify:
+        return table.y
+    if table.classes:
+        return np.array(table.classes)[table.y.astype(int)]
+    whole = np.array_equal(table.y, np.round(table.y)) and np.abs(table.y).max(initial=0) < 2**53
+    return table.y.astype(np.int64) if whole else table.y
+
+
+def _model(options: argparse.Namespace, table: Table, estimator: Any) -> Any:
+    import numpy as np
+
+    from tacit.verbs.linear_model import LinearModel
+
+    found = {name: getattr(estimator, f"{name}_", None) for name in ("scale", "depth", "stop", "mu")}
+    fit = {name: value for name, value in found.items() if value is not None}
+    if hasattr(estimator, "best_score_"):
+        fit |= {"cross_validation": {"folds": estimator.n_splits_, "score": estimator.best_score_}}
+    asked = {"scale": options.scale, "depth": options.depth, "stop": options.stop}
+    fit = {**{name: value for name, value in asked.items() if value is not None}, **fit}
+    fit |= {"intercept": not options.no_intercept, "standardize": options.standardize}
+    return LinearModel(
+        table.features,
+        table.target,
+        np.atleast_2d(estimator.coef_),
+        np.atleast_1d(estimator.intercept_),
+        tuple(getattr(estimator, "classes_", np.zeros(0)).tolist()),
+        {**fit, "samples": len(table.y), "data": "standard input" if options.data == "-" else options.data},
+    )

@@ -1,0 +1,122 @@
+"""tacit predict: what a fitted model says of new samples."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tacit.cli.options import DONE, add_command, claim_outputs
+
+if TYPE_CHECKING:
+    from tacit.data.new_samples import NewSamples
+    from tacit.verbs.linear_model import LinearModel
+
+_SHOWN = 8  # names of columns that are told
+
+
+def add(commands: Any) -> Any:
+    """The command and its options."""
+    command = add_command(
+        commands,
+        "predict",
+        _run,
+        help="predictions of a model that 'tacit fit' has saved, for new samples",
+        description="Predict with a model that 'tacit fit --save' has written. Columns are found by name,\n"
+        "in any order; those that the model does not use are named. Where the target is among them, the\n"
+        "error on these samples is told.",
+        epilog="examples:\n"
+        "  tacit predict model.json new.csv\n"
+        "  tacit predict model.json new.parquet --out predictions.csv\n"
+        "  tacit predict model.json held-out.csv --json -",
+    )
+    command.add_argument("model", metavar="MODEL", help="JSON that 'tacit fit --save' has written")
+    command.add_argument(
+        "data", metavar="NEW", help="samples, in any file that 'tacit fit' reads; - for standard input"
+    )
+    command.add_argument(
+        "--out", metavar="FILE", help="write the predictions as CSV (standard output if left out)"
+    )
+    command.add_argument("--json", metavar="FILE", help="write them as JSON; - for standard output")
+    command.set_defaults(plot=None)
+    return command
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tacit.data.new_samples import read_new_samples
+    from tacit.show.outputs import write_file, write_json
+    from tacit.verbs.linear_model import read_model
+
+    model = read_model(options.model)
+    claim_outputs(options, [] if options.out is None else [(options.out, "csv")])
+    new = read_new_samples(options.data, model.features, model.target)
+    _tell(options, new, len(model.features))
+    predictions = model.predict(new.X)
+    score = _score(model, new, predictions)
+    if options.json is not None:
+        content = {"model": options.model, "data": options.data, "target": model.target, "score": score}
+        write_json({**content, "predictions": predictions, "unused": new.unused}, options.json)
+    text = _table(model.target, predictions)
+    if options.out is not None:
+        write_file(text.encode(), options.out, "csv")
+    elif options.json is None:
+        print(text, end="")
+    if score:
+        told = ", ".join(f"{name} {value:.4g}" for name, value in score.items())
+        print(f"tacit: on these {len(predictions):,} samples: {told}", file=sys.stderr)
+    return DONE
+
+
+def _tell(options: argparse.Namespace, new: NewSamples, features: int) -> None:
+    """What was assumed, and which columns are not used."""
+    where = "standard input" if options.data == "-" else options.data
+    if new.assumed:
+        print(f"tacit: assumed of {where}: {'; '.join(new.assumed)}", file=sys.stderr)
+    if options.data.lower().endswith(".npz"):
+        print(f"tacit: assumed of {where}: columns of X are the model's features in order", file=sys.stderr)
+    if new.unused:
+        names = ", ".join(repr(name) for name in new.unused[:_SHOWN])
+        more = ", …" if len(new.unused) > _SHOWN else ""
+        print(f"tacit: columns of {where} that the model does not use: {names}{more}", file=sys.stderr)
+
+
+def _table(target: str, predictions: list[Any]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([target])
+    writer.writerows([value] for value in predictions)
+    return text.getvalue()
+
+
+def _score(model: LinearModel, new: NewSamples, predictions: list[Any]) -> dict[str, float]:
+    """How good the predictions are, where the truth is in the file and can be read."""
+    import numpy as np
+
+    if new.target is None:
+        return {}
+    if model.classes:
+        truth = [str(value) for value in _plain(new.target)]
+        hits = np.array([str(guess) == value for guess, value in zip(predictions, truth, strict=True)])
+        shares = [hits[np.array(truth) == each].mean() for each in dict.fromkeys(truth)]
+        return {"accuracy": float(hits.mean()), "balanced accuracy": float(np.mean(shares))}
+    try:
+        truth_numbers = np.asarray(new.target, dtype=np.float64)
+    except (TypeError, ValueError):
+        return {}
+    if not np.isfinite(truth_numbers).all():
+        return {}
+    errors = truth_numbers - np.asarray(predictions)
+    spread = float(np.mean((truth_numbers - truth_numbers.mean()) ** 2))
+    score = {"RMSE": float(np.sqrt(np.mean(errors**2)))}
+    return {**score, "R²": 1 - float(np.mean(errors**2)) / spread} if spread > 0 else score
+
+
+def _plain(column: Any) -> list[Any]:
+    """Entries as the model's classes are written: whole numbers without a point."""
+    return [_whole(value) for value in column.tolist()]
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,147 @@
+"""Classification by a flow from a chosen initialization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from tacit.data.arrays import Float, as_floats
+from tacit.errors import InputError
+from tacit.estimators.binary import LEFT, BinaryFit, TwoClasses
+from tacit.estimators.one_against_others import OneAgainstOthers
+from tacit.estimators.start import Start
+from tacit.estimators.training import Training
+
+
+class FlowClassifier(OneAgainstOthers):
+    r"""Linear classification by the flow of a diagonal network, from ℓ2 margins (large scale) to ℓ1 (small).
+
+    Without accuracy and stop, the predictor of largest margin in the potential of the network (Moroshko et
+    al. 2020, Section 4), on the way from the ℓ2 to the ℓ1 margin:
+
+        argmin Q_μ(w) subject to y_n(x_n·w + b) ≥ 1:    tacit.max_margin(X, y, model_, intercept=True)
+
+    mu: the predictor's scale, scale^depth if left out. accuracy: instead, the flow of the exponential loss
+    from that scale, stopped where −log(training loss) is this. stop: instead, the flow of the logistic loss,
+    stopped where this share is left of what it can fall by. Data that no linear predictor separates have no
+    margin: they get the flow of the logistic loss, with stop=0.01 if left out; then `separable_` is False.
+
+    scale, mu: in the data's own units, so that one number means the same for any unit of X: the predictor's
+    scale is scale^depth/s with s the root mean square of X (centred beside an intercept, standardized where
+    that is asked for). `model_` is that start as a model of Tacit. depth: 2 or more. weights: one positive
+    number for each feature, prior importance. standardize: the model of features divided by their standard
+    deviation; coefficients are for the features as they came. tol: flows are followed to 100 times that.
+
+    The intercept is in no potential: margins have it as a free coordinate, flows at its best at every moment,
+    which is gradient flow on min_b of the loss. More than two classes are each set against all others; if one
+    of them cannot be separated from them, all are fitted by flows of the logistic loss. Sparse X is accepted
+    and made dense. sample_weight weighs the losses; of margins, which ask for every sample, only whether it
+    is 0 counts (and the unit of the scale).
+
+    After fitting: classes_, coef_, intercept_, model_, n_iter_, separable_, loss_ ("margin", "exp" or
+    "logistic"), accuracy_ (of flows, of every class) and, when asked for, certificate_, dual_ and regime_,
+    tuples of them for more than two classes.
+    """
+
+    def __init__(
+        self,
+        scale: float = 1e-3,
+        depth: float = 2,
+        mu: float | None = None,
+        accuracy: float | None = None,
+        fit_intercept: bool = True,
+        stop: float | None = None,
+        tol: float = 1e-10,
+        weights: Any = None,
+        standardize: bool = False,
+    ):
+        self.scale = scale
+        self.depth = depth
+        self.mu = mu
+        self.accuracy = accuracy
+        self.fit_intercept = fit_intercept
+        self.stop = stop
+        self.tol = tol
+        self.weights = weights
+        self.standardize = standardize
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FlowClassifier:
+        """Fit the model; X: (N, d), y: labels of any kind, two or more."""
+        self._check_options()
+        X, codes, weights = labelled_data(self, X, y, sample_weight)
+        problems = self._problems(X, codes, weights)
+        take(self, solved(problems, self.accuracy, self.stop, self.tol))
+        return self
+
+    def _check_options(self) -> None:
+        asked = {name: getattr(self, name) for name in ("mu", "accuracy", "stop")}
+        given = [name for name, value in asked.items() if value is not None]
+        if len(given) > 1:
+            raise InputError(f"give one of mu, accuracy and stop, got {' and '.join(given)}")
+        for name in given:
+            value = float(as_floats(asked[name], name, ndim=(0,)))
+            if not value > 0 or (name == "stop" and value >= 1):
+                raise InputError(f"{name} must be positive{', below 1' * (name == 'stop')}, got {value:g}")
+
+    def _problems(self, X: Float, codes: NDArray[np.intp], weights: Float | None) -> list[TwoClasses]:
+        depth = float(as_floats(self.depth, "depth", ndim=(0,)))
+        scale = self.scale if self.mu is None else self.mu ** (1 / depth)
+        return against_others(
+            X, codes, weights, self.fit_intercept, self.standardize, Start(depth, scale, None, self.weights)
+        )
+
+
+def labelled_data(
+    estimator: Any, X: Any, y: Any, sample_weight: Any
+) -> tuple[Float, NDArray[np.intp], Float | None]:
+    """X, dense, and the classes as numbers; those of the estimator are set."""
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64)
+    X = X.toarray() if hasattr(X, "toarray") else X
+    check_classification_targets(y)
+    estimator.classes_, codes = np.unique(y, return_inverse=True)
+    weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+    present = len(np.unique(codes if weights is None else codes[weights > 0]))
+    if present < len(estimator.classes_) or present < 2:
+        raise InputError(
+            f"{type(estimator).__name__} needs samples of at least 2 classes, of positive weight in each; "
+            f"got {present} class{'es' * (present != 1)}"
+        )
+    return X, codes, weights
+
+
+def against_others(
+    X: Float, codes: NDArray[np.intp], weights: Float | None, intercept: bool, standardize: bool, start: Start
+) -> list[TwoClasses]:
+    """One problem for two classes, one for each of more."""
+    problems = []
+    for code in range(codes.max() + 1) if codes.max() > 1 else [1]:
+        labels = np.where(codes == code, 1.0, -1.0)
+        training = Training.of(X, labels, weights, intercept, standardize)
+        problems.append(TwoClasses(training, start))
+    return problems
+
+
+def solved(problems: list[TwoClasses], accuracy: Any, stop: Any, tol: float) -> list[BinaryFit]:
+    """By the margin, or the flow of the exponential or the logistic loss: all by the same."""
+    rtol = min(100 * tol, 0.1)
+    if stop is not None or not all(problem.separable for problem in problems):
+        return [problem.logistic(LEFT if stop is None else stop, rtol) for problem in problems]
+    if accuracy is not None:
+        return [problem.exponential(float(accuracy), rtol) for problem in problems]
+    return [problem.margin() for problem in problems]
+
+
+def take(estimator: Any, fits: list[BinaryFit]) -> None:
+    """What an estimator tells of its fits."""
+    estimator._fit = fits
+    estimator.coef_ = np.array([fit.predictor for fit in fits])
+    estimator.intercept_ = np.array([fit.intercept for fit in fits])
+    estimator.model_ = fits[0].problem.model
+    estimator.n_iter_ = max(fit.iterations for fit in fits)
+    estimator.loss_ = fits[0].loss
+    estimator.separable_ = all(fit.problem.separable for fit in fits)
+    estimator.accuracy_ = np.array([fit.accuracy for fit in fits])

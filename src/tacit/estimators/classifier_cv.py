@@ -1,0 +1,194 @@
+"""Classification by a flow whose initialization and stop are chosen by cross-validation."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils.parallel import Parallel, delayed
+
+from tacit.data.arrays import Float, Index
+from tacit.errors import InputError
+from tacit.estimators.binary import LEFT, TwoClasses
+from tacit.estimators.classifier import against_others, labelled_data, solved, take
+from tacit.estimators.grid import Grid, as_stops, grid_of
+from tacit.estimators.one_against_others import OneAgainstOthers
+from tacit.estimators.selection import check_rule, select
+from tacit.estimators.start import Start
+
+_ROUGH = 0.01  # relative accuracy of predictors that are only compared
+_STOPS = tuple(np.geomspace(0.9, 0.003, 10).tolist())
+
+
+class Scores(OneAgainstOthers, BaseEstimator):
+    """Predictors that were found, for scorers to ask."""
+
+    def __init__(self, coef: Any = None, intercept: Any = None, classes: Any = None):
+        self.coef = self.coef_ = coef
+        self.intercept = self.intercept_ = intercept
+        self.classes = self.classes_ = classes
+
+    def fit(self, X: Any, y: Any) -> Scores:
+        """Nothing: they are found already."""
+        return self
+
+    def _inputs(self, X: Any) -> Any:
+        return X
+
+
+class FlowClassifierCV(OneAgainstOthers):
+    r"""`FlowClassifier` with scale, depth and stop chosen by cross-validation.
+
+    Of data that can be separated the margins at all scales are one path (`tacit.margin_path`); of flows of
+    the logistic loss one gives the predictors at all its stops.
+
+    scales: how many to try for each depth, chosen from the data (from the kernel end down, see
+    `scale_range`), or the scales themselves, in the data's own units as of `FlowClassifier`. depth: one or
+    several. stops: shares that are left of what the logistic loss can fall by, or how many to try; None
+    stands for the margin. If left out: the margin where the data can be separated, ten stops where not. cv,
+    scoring (accuracy if left out), n_jobs: as everywhere in scikit-learn. rule: "best"; "smoothed",
+    after each mean score was averaged with its neighbours among scales and stops; or "one-standard-error",
+    the earliest stop, then the smallest scale, whose mean score is within one standard error of the best. Of
+    points with equal scores, which are many where samples are few, that one is taken whose held-out samples
+    are farthest on the right side, in units of the training samples'. Other arguments: as of
+    `FlowClassifier`.
+
+    After fitting: scale_, depth_, stop_ (None for a margin), mu_ (scale_^depth_), cv_results_ (a table as of
+    GridSearchCV), best_index_, best_score_, scorer_, n_splits_, and all that `FlowClassifier` has.
+    """
+
+    scale_: float
+    depth_: float
+    stop_: float | None
+    cv_results_: dict[str, Any]
+
+    def __init__(
+        self,
+        scales: Any = 8,
+        depth: Any = 2,
+        stops: Any = "auto",
+        fit_intercept: bool = True,
+        tol: float = 1e-10,
+        weights: Any = None,
+        standardize: bool = False,
+        cv: Any = None,
+        scoring: Any = None,
+        rule: str = "best",
+        n_jobs: int | None = None,
+    ):
+        self.scales = scales
+        self.depth = depth
+        self.stops = stops
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.weights = weights
+        self.standardize = standardize
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> FlowClassifierCV:
+        """Choose scale, depth and stop, and fit with them; groups: of samples, for splitters that ask."""
+        rule = check_rule(self.rule)
+        X, codes, weights = labelled_data(self, X, y, sample_weight)
+        problems = self._problems(X, codes, weights, 2.0, 1.0)
+        separable = all(problem.separable for problem in problems)
+
+        def top(depth: float) -> float:
+            return max(problem.kernel_end(depth) for problem in problems)
+
+        grid = grid_of(self.depth, self.scales, self._stops(separable), top)
+        scores, sides = self._scores(X, codes, weights, groups, grid)
+        select(self, grid, scores, rule, sides.mean(axis=0))
+        self.cv_results_["mean_test_side"] = sides.mean(axis=0)
+        self.mu_ = self.scale_**self.depth_
+        take(
+            self,
+            solved(self._problems(X, codes, weights, self.depth_, self.scale_), None, self.stop_, self.tol),
+        )
+        return self
+
+    def _problems(self, X: Float, codes: Any, weights: Any, depth: float, scale: float) -> list[TwoClasses]:
+        start = Start(depth, scale, None, self.weights)
+        return against_others(X, codes, weights, self.fit_intercept, self.standardize, start)
+
+    def _stops(self, separable: bool) -> Any:
+        """The stops that are tried: no margins where there are none."""
+        if isinstance(self.stops, str):
+            if self.stops != "auto":
+                raise InputError(f"stops must be shares, how many, None or 'auto', got {self.stops!r}")
+            return None if separable else _STOPS
+        stops = as_stops(self.stops)
+        return stops if separable else ([stop for stop in stops if stop is not None] or [LEFT])
+
+    def _scores(self, X: Float, codes: NDArray[np.intp], weights: Any, groups: Any, grid: Grid) -> Float:
+        """Scores, and how far samples are on the right side: (2, folds, points)."""
+        self.scorer_ = None if self.scoring is None else check_scoring(Scores(), self.scoring)
+        labels = self.classes_[codes]
+        folds = check_cv(self.cv, codes, classifier=True).split(X, labels, groups)
+        scorer = partial(_scored, self.scorer_, self.classes_)
+        work = (delayed(self._fold)(X, codes, weights, train, test, grid, scorer) for train, test in folds)
+        return np.moveaxis(np.array(Parallel(n_jobs=self.n_jobs)(work)), 2, 0)
+
+    def _fold(
+        self, X: Float, codes: Any, weights: Any, train: Index, test: Index, grid: Grid, scorer: Any
+    ) -> Float:
+        """The score of every point of the grid on the samples of a fold."""
+        of_train, of_test = (None if weights is None else weights[fold] for fold in (train, test))
+        seen = codes[train] if of_train is None else codes[train][of_train > 0]
+        if len(np.unique(seen)) < len(self.classes_):
+            missing = np.setdiff1d(np.arange(len(self.classes_)), seen)
+            raise InputError(
+                f"a fold of cv leaves no training samples of class {self.classes_[missing[0]]!r}: "
+                "take fewer folds"
+            )
+        scores = []
+        for depth, scales in zip(grid.depths, grid.scales, strict=True):
+            problems = self._problems(X[train], codes[train], of_train, depth, 1.0)
+            for w, b in zip(*_along(problems, scales, grid.stops), strict=True):
+                train_data, test_data = (X[train], codes[train], of_train), (X[test], codes[test], of_test)
+                scores.append(scorer(w, b, train_data, test_data))
+        return np.array(scores)
+
+
+def _along(problems: list[TwoClasses], scales: Float, stops: Any) -> tuple[Float, Float]:
+    """Predictors, (points, classes, d), and intercepts, (points, classes), at all scales and stops."""
+    w, b = [], []
+    for problem in problems:
+        found = list(zip(*problem.along(scales, stops, _ROUGH), strict=True))
+        w.append([each[0] for each in found])
+        b.append([each[1] for each in found])
+    return np.swapaxes(np.array(w), 0, 1), np.array(b).T
+
+
+def _scored(scorer: Any, classes: Any, w: Float, b: Float, train: Any, test: Any) -> tuple[float, float]:
+    """The score on the samples of a fold, and by how much they are on the right side.
+
+    That is in units of the root mean square of it on the training samples, and no sample counts for more.
+    train, test: X, classes by their place, and weights.
+    """
+    unit = math.sqrt(np.average(_sides(w, b, *train[:2]) ** 2, weights=train[2]))
+    X, codes, weights = test
+    sides = _sides(w, b, X, codes)
+    beyond = float(np.average(np.minimum(sides / (unit or 1.0), 1.0), weights=weights))
+    if scorer is None:
+        return float(np.average(sides > 0, weights=weights)), beyond
+    weighted = {} if weights is None else {"sample_weight": weights}
+    return float(scorer(Scores(w, b, classes), X, classes[codes], **weighted)), beyond
+
+
+def _sides(w: Float, b: Float, X: Float, codes: Any) -> Float:
+    """By how much each sample is on the right side: y·f, or f of its class less the largest of others."""
+    found = X @ w.T + b
+    if len(w) == 1:
+        return np.asarray(np.where(codes == 1, found[:, 0], -found[:, 0]))
+    own = found[np.arange(len(codes)), codes]
+    found[np.arange(len(codes)), codes] = -np.inf
+    return np.asarray(own - found.max(axis=1))

@@ -1,0 +1,68 @@
+"""What linear models that were fitted by a flow have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tacit.data.arrays import Float
+from tacit.estimators.path import CoefficientPath
+
+
+class LinearFlow(BaseEstimator):
+    """What linear models that were fitted by a flow have in common."""
+
+    _fit: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self)
+        return self._fit
+
+    @property
+    def certificate_(self) -> Any:
+        """The KKT conditions: is it of least Q, among all with its outputs on the training data?"""
+        return self._fitted().certificate
+
+    @property
+    def regime_(self) -> Any:
+        """Kernel, rich, or in between; computed when first asked for."""
+        return self._fitted().regime
+
+    @property
+    def dual_(self) -> Float:
+        """The multipliers of the training samples, ∇Q(w) = Xᵀν."""
+        return self._fitted().dual
+
+    def path(self, scales: Any = 30) -> CoefficientPath:
+        """Coefficients over scales, other things equal; scales: how many, from the kernel end down, or which.
+
+        The predictors of stopped flows are found to three digits. More than two classes: one path for each.
+        """
+        check_is_fitted(self)
+        return self._path(scales)
+
+    def plot_path(self, file: Any = None, scales: Any = 30) -> Any:
+        """Draw the path: into a file, whose path is returned, or as a figure of Matplotlib.
+
+        Of more than two classes, that of the first.
+        """
+        found = self.path(scales)
+        return (found[0] if isinstance(found, tuple) else found).plot(file)
+
+    def _path(self, scales: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} must implement _path(scales)")
+
+    def _names(self) -> tuple[str, ...] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(names)
+
+    def _inputs(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", reset=False)

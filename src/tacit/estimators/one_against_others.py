@@ -1,0 +1,74 @@
+"""What linear classifiers that were fitted by flows have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+
+from tacit.data.arrays import Float
+from tacit.estimators.binary import BinaryFit
+from tacit.estimators.grid import path_grid
+from tacit.estimators.linear_flow import LinearFlow
+from tacit.estimators.path import CoefficientPath
+
+_ROUGH = 1e-3  # relative accuracy of the predictors of a path
+_INFINITE = 1e4  # times the kernel end
+
+
+class OneAgainstOthers(ClassifierMixin, LinearFlow):
+    """A classifier with one predictor for two classes, and one for each of more."""
+
+    classes_: NDArray[Any]
+    coef_: Float
+    intercept_: Float
+
+    def decision_function(self, X: Any) -> Float:
+        """x·w + b: (N,) for two classes, (N, classes) for more."""
+        scores = np.asarray(self._inputs(X) @ self.coef_.T + self.intercept_)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of every sample."""
+        scores = self.decision_function(X)
+        places = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[places])
+
+    @property
+    def certificate_(self) -> Any:
+        """The KKT conditions of the margin, or of least Q among predictors with the outputs of the flow."""
+        return self._each("certificate")
+
+    @property
+    def regime_(self) -> Any:
+        """Kernel, rich, or in between; computed when first asked for."""
+        return self._each("regime")
+
+    @property
+    def dual_(self) -> Any:
+        """The multipliers of the training samples, ∇Q(w) = Σ ν_n y_n x_n."""
+        found = self._each("dual")
+        return np.array(found) if isinstance(found, tuple) else found
+
+    def _path(self, scales: Any) -> Any:
+        found = tuple(self._path_of(fit, scales) for fit in self._fit)
+        return found[0] if len(found) == 1 else found
+
+    def _path_of(self, fit: BinaryFit, scales: Any) -> CoefficientPath:
+        problem, stop = fit.problem, fit.stop
+        start = problem.start
+        grid = path_grid(start, scales, stop, problem.kernel_end)
+        coefs, intercepts = problem.along(grid.scales[0], grid.stops, _ROUGH)
+        if stop is None:
+            kernel, rich = problem.margin_ends
+        else:
+            far = np.array([_INFINITE * float(grid.scales[0].max())])
+            kernel, rich = problem.along(far, grid.stops, _ROUGH)[0][0], None
+        chosen = float(start.scale), float(start.depth), stop, self._names()
+        return CoefficientPath(grid.scales[0], coefs, intercepts, chosen[0], kernel, rich, *chosen[1:])
+
+    def _each(self, name: str) -> Any:
+        found = tuple(getattr(fit, name) for fit in self._fitted())
+        return found[0] if len(found) == 1 else found

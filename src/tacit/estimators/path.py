@@ -1,0 +1,75 @@
+"""Coefficients over the scale of the initialization, other things equal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.data.arrays import Float
+from tacit.show.coefficients import CoefficientCurves, coefficients_picture
+from tacit.verbs.results import Labelled, Result, numbered
+
+if TYPE_CHECKING:
+    from tacit.show.figures import Picture
+
+
+@dataclass(frozen=True, eq=False)
+class CoefficientPath(Result):
+    """Coefficients and intercepts at several scales, from large to small, in the data's own units.
+
+    chosen: the scale of the estimator. kernel, rich: the coefficients at infinite and at zero scale, those of
+    least ℓ2 and ℓ1 norm; rich is None of flows that were stopped, whose end is not known. stop: of the
+    estimator.
+    """
+
+    scales: Float
+    coefs: Float
+    intercepts: Float
+    chosen: float
+    kernel: Float = field(repr=False)
+    rich: Float | None = field(repr=False)
+    depth: float
+    stop: float | None
+    features: tuple[str, ...] | None = field(default=None, repr=False)
+
+    def picture(self) -> Picture:
+        """Coefficients against the scale."""
+        names = numbered(self.features, self.coefs.shape[1])
+        stop = "" if self.stop is None else f", stopped at {self.stop:.3g} of the loss"
+        title = f"depth {self.depth:g}{stop}"
+        curves = CoefficientCurves(self.scales, self.coefs, self.chosen, self.kernel, self.rich, title)
+        return coefficients_picture(curves, names)
+
+    def summary(self) -> str:
+        """The path in a line."""
+        share = np.abs(self.coefs) > 0.01 * np.abs(self.coefs).max(axis=1, keepdims=True)
+        first, last = int(share[0].sum()), int(share[-1].sum())
+        return (
+            f"scale {self.scales[0]:.3g} to {self.scales[-1]:.3g}, depth {self.depth:g}: coefficients "
+            f"above 1% of the largest, {first} to {last} of {self.coefs.shape[1]}; chosen {self.chosen:.3g}"
+        )
+
+    def _arrays(self) -> Labelled:
+        arrays: Labelled = {
+            "scales": (("scale",), self.scales),
+            "coefs": (("scale", "feature"), self.coefs),
+            "intercepts": (("scale",), self.intercepts),
+            "kernel": (("feature",), self.kernel),
+        }
+        return arrays if self.rich is None else arrays | {"rich": (("feature",), self.rich)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, ready for JSON."""
+        return {
+            "scales": self.scales.tolist(),
+            "coefs": self.coefs.tolist(),
+            "intercepts": self.intercepts.tolist(),
+            "chosen": self.chosen,
+            "kernel": self.kernel.tolist(),
+            "rich": None if self.rich is None else self.rich.tolist(),
+            "depth": self.depth,
+            "stop": self.stop,
+            "features": None if self.features is None else list(self.features),
+        }

@@ -1,0 +1,139 @@
+"""Regression by a flow from a chosen initialization."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from tacit.data.arrays import Float, as_floats
+from tacit.errors import InputError
+from tacit.estimators.fit import Fit, fitted
+from tacit.estimators.grid import kernel_end, path_grid
+from tacit.estimators.linear_flow import LinearFlow
+from tacit.estimators.path import CoefficientPath
+from tacit.estimators.predictors import predictors
+from tacit.estimators.start import Start
+from tacit.estimators.training import Training
+from tacit.verbs.answer import Limit
+from tacit.verbs.regime import both_ends
+
+_INFINITE = 1e4  # times the kernel end
+_ROUGH = 1e-3  # relative accuracy of the predictors of a path
+
+
+class LinearRegressor(RegressorMixin, LinearFlow):
+    """What regressors that were fitted by a flow have in common."""
+
+    coef_: Float
+    intercept_: float
+
+    def predict(self, X: Any) -> Float:
+        """X w + b."""
+        return np.asarray(self._inputs(X) @ self.coef_ + self.intercept_)
+
+    def _path(self, scales: Any) -> CoefficientPath:
+        fit: Fit = self._fit
+        training, start, stop = fit.training, fit.start, fit.stop if fit.stopped else None
+        grid = path_grid(start, scales, stop, partial(kernel_end, training, share=stop))
+        ends = replace(grid, scales=(np.array([_INFINITE * float(grid.scales[0].max())]),))
+        coefs = np.concatenate(list(predictors(training, grid, start, _ROUGH)))
+        found = both_ends(fit.result) if isinstance(fit.result, Limit) else None
+        kernel, rich = (next(predictors(training, ends, start, _ROUGH))[0], None) if found is None else found
+        intercepts = training.units.target - coefs @ training.units.center
+        chosen = float(start.scale), float(start.depth), stop, self._names()
+        return CoefficientPath(grid.scales[0], coefs, intercepts, chosen[0], kernel, rich, *chosen[1:])
+
+
+class FlowRegressor(LinearRegressor):
+    r"""Linear regression by the flow of a diagonal network, from ridgeless (large scale) to sparse (small).
+
+    f(x) = w·x + b with w = argmin Q(w) subject to X w + b = y, where Q is the potential of the network's
+    initialization (Woodworth et al. 2020, Theorems 1 and 3): ℓ2 at large scales, ℓ1 at small ones. Where the
+    data cannot be fitted, the flow ends at least squares, of several solutions at the one of least Q; then
+    `interpolates_` is False. stop, a share between 0 and 1: the flow is stopped where the training loss has
+    fallen to that share of its start, which is that of the best constant (of 0 without an intercept).
+
+    scale: of the weights at initialization, in the data's own units, so that one number means the same for
+    any units of X and y: the weights start at scale·u^{1/depth} and the predictor's scale is scale^depth·u,
+    with u = rms(y)/rms(X) over all entries of centred X and y (as they are without an intercept, and
+    standardized where that is asked for). `model_` is that start as a model of Tacit, and `coef_` is
+
+        tacit.limit(model_, X, y, intercept=fit_intercept, standardize=standardize, least_squares=True)
+
+    .predictor, or that of `tacit.flow` at the accuracy of the stop. depth: 2 or more; the deeper, the sooner
+    sparse. shape: how two untied layers compare (`tacit.UntiedDiagonal`; depth 2); scale² is that of their
+    product. weights: one positive number for each feature, prior importance: its weights start at that
+    multiple of the scale. standardize: the model of features divided by their standard deviation;
+    coefficients are for the features as they came. tol: of the limit; flows are followed to 100 times that.
+
+    Sparse X is accepted and made dense. sample_weight weighs the squares in the loss: it decides where the
+    flow passes on its way, and where it ends if the data cannot be fitted.
+
+    After fitting: coef_, intercept_, model_, n_iter_, interpolates_ (are the training data fitted exactly?),
+    stopped_ (was the flow stopped before its end?), and, when asked for, certificate_, dual_ and regime_. A
+    stopped flow too is the predictor of least Q among all with the same outputs on the training data: that is
+    what these say of it.
+    """
+
+    def __init__(
+        self,
+        scale: float = 1e-3,
+        depth: float = 2,
+        shape: Any = None,
+        stop: float | None = None,
+        fit_intercept: bool = True,
+        tol: float = 1e-10,
+        weights: Any = None,
+        standardize: bool = False,
+    ):
+        self.scale = scale
+        self.depth = depth
+        self.shape = shape
+        self.stop = stop
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.weights = weights
+        self.standardize = standardize
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FlowRegressor:
+        """Fit the model; X: (N, d), y: (N,)."""
+        stop = check_stop(self.stop)
+        X, y, weights = regression_data(self, X, y, sample_weight)
+        training = Training.of(X, y, weights, self.fit_intercept, self.standardize)
+        start = Start(self.depth, self.scale, self.shape, self.weights)
+        take(self, fitted(training, start, stop, self.tol))
+        return self
+
+
+def regression_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Float, Float, Float | None]:
+    """X and y as scikit-learn checks them, dense, and weights of samples where there are some."""
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", y_numeric=True, dtype=np.float64)
+    X = X.toarray() if hasattr(X, "toarray") else X
+    weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+    return X, np.asarray(y, dtype=np.float64), weights
+
+
+def take(estimator: Any, fit: Fit) -> None:
+    """What an estimator tells of its fit."""
+    estimator._fit = fit
+    estimator.coef_ = fit.predictor
+    estimator.intercept_ = fit.intercept
+    estimator.model_ = fit.model
+    estimator.n_iter_ = fit.iterations
+    estimator.interpolates_ = fit.interpolates
+    estimator.stopped_ = fit.stopped
+
+
+def check_stop(stop: Any) -> float | None:
+    """A share of the loss, or None."""
+    if stop is None:
+        return None
+    share = float(as_floats(stop, "stop", ndim=(0,)))
+    if not 0 < share < 1:
+        raise InputError(f"stop must be a share of the loss between 0 and 1, or None, got {stop!r}")
+    return share

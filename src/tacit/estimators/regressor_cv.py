@@ -1,0 +1,150 @@
+"""Regression by a flow whose initialization and stop are chosen by cross-validation."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils.parallel import Parallel, delayed
+
+from tacit.data.arrays import Float, Index
+from tacit.estimators.fit import fitted
+from tacit.estimators.grid import STOPS, Grid, grid_of, kernel_end
+from tacit.estimators.predictors import predictors
+from tacit.estimators.regressor import LinearRegressor, regression_data, take
+from tacit.estimators.selection import check_rule, select
+from tacit.estimators.start import Start
+from tacit.estimators.training import Training
+
+_ROUGH = 0.01  # relative accuracy of predictors that are only compared: errors of folds to 3% or better
+
+
+class Predictor(RegressorMixin, BaseEstimator):
+    """A predictor that was found, for scorers to ask."""
+
+    def __init__(self, coef: Any = None, intercept: float = 0.0):
+        self.coef = coef
+        self.intercept = intercept
+
+    def fit(self, X: Any, y: Any) -> Predictor:
+        """Nothing: it is found already."""
+        return self
+
+    def predict(self, X: Any) -> Float:
+        """X w + b."""
+        return np.asarray(X @ self.coef + self.intercept)
+
+
+class FlowRegressorCV(LinearRegressor):
+    r"""`FlowRegressor` with scale, depth and stop chosen by cross-validation.
+
+    One flow gives the predictors at all its stops, so that a search over scales and stops costs a flow for
+    each scale and fold. At the largest scale it is the flow of the tangent kernel, whose stops are those of
+    gradient descent on plain least squares, a close relative of ridge regression; at the smallest, sparse.
+
+    scales: how many to try for each depth, chosen from the data (from the kernel end of stopped flows down,
+    see `scale_range`), or the scales themselves, in the data's own units as of `FlowRegressor`. depth: one or
+    several. stops: how many shares of the loss to try, or the shares; None stands for the end of the flow,
+    and alone for no stopping at all. cv, scoring (of the mean square error if left out; larger is better),
+    n_jobs: as everywhere in scikit-learn. rule: "smoothed", the best mean score after each was averaged
+    with its neighbours among scales and stops, which takes out some luck; "best"; or "one-standard-error",
+    the earliest stop, then the smallest scale, whose mean score is within one standard error of the best.
+    Other arguments: as of `FlowRegressor`.
+
+    Each fold has units of its own, measured from its training samples. Folds compare predictors to a modest
+    accuracy; the final fit is that of `FlowRegressor(scale_, depth_, stop=stop_)`, to all digits.
+
+    After fitting: scale_, depth_, stop_ (None where the flow is not stopped), cv_results_ (a table as of
+    GridSearchCV), best_index_, best_score_, scorer_, n_splits_, and all that `FlowRegressor` has.
+    """
+
+    scale_: float
+    depth_: float
+    stop_: float | None
+    cv_results_: dict[str, Any]
+
+    def __init__(
+        self,
+        scales: Any = 8,
+        depth: Any = 2,
+        shape: Any = None,
+        stops: Any = STOPS,
+        fit_intercept: bool = True,
+        tol: float = 1e-10,
+        weights: Any = None,
+        standardize: bool = False,
+        cv: Any = None,
+        scoring: Any = None,
+        rule: str = "smoothed",
+        n_jobs: int | None = None,
+    ):
+        self.scales = scales
+        self.depth = depth
+        self.shape = shape
+        self.stops = stops
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.weights = weights
+        self.standardize = standardize
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> FlowRegressorCV:
+        """Choose scale, depth and stop, and fit with them; groups: of samples, for splitters that ask."""
+        rule = check_rule(self.rule)
+        X, y, weights = regression_data(self, X, y, sample_weight)
+        training = Training.of(X, y, weights, self.fit_intercept, self.standardize)
+        grid = grid_of(self.depth, self.scales, self.stops, partial(kernel_end, training))
+        select(self, grid, self._scores(X, y, weights, groups, grid), rule)
+        start = Start(self.depth_, self.scale_, self.shape, self.weights)
+        take(self, fitted(training, start, self.stop_, self.tol))
+        return self
+
+    def _scores(self, X: Float, y: Float, weights: Float | None, groups: Any, grid: Grid) -> Float:
+        """(folds, points)."""
+        self.scorer_ = None if self.scoring is None else check_scoring(Predictor(), self.scoring)
+        options = (self.fit_intercept, self.standardize, Start(2.0, 1.0, self.shape, self.weights))
+        folds = check_cv(self.cv).split(X, y, groups)
+        work = (
+            delayed(_fold_scores)(X, y, weights, train, test, grid, options, self.scorer_)
+            for train, test in folds
+        )
+        return np.array(Parallel(n_jobs=self.n_jobs)(work))
+
+
+def _fold_scores(
+    X: Float,
+    y: Float,
+    weights: Float | None,
+    train: Index,
+    test: Index,
+    grid: Grid,
+    options: Any,
+    scorer: Any,
+) -> Float:
+    """The score of every point of the grid on the samples of a fold."""
+    intercept, standardize, start = options
+    of_train, of_test = (None if weights is None else weights[fold] for fold in (train, test))
+    training = Training.of(X[train], y[train], of_train, intercept, standardize)
+    units, held_out = training.units, (X[test], y[test], of_test, scorer)
+
+    def scores(w: Float) -> Float:
+        return _scores_of(w, units.target - w @ units.center, *held_out)
+
+    found = predictors(training, grid, start, _ROUGH, lambda w: float(scores(w[None])[0]))
+    return np.concatenate([scores(w) for w in found])
+
+
+def _scores_of(w: Float, b: Float, X: Float, y: Float, weights: Float | None, scorer: Any) -> Float:
+    if scorer is None:
+        errors = (y - (w @ X.T + b[:, None])) ** 2
+        return -np.average(errors, axis=1, weights=weights)
+    weighted = {} if weights is None else {"sample_weight": weights}
+    each = zip(w, b, strict=True)
+    return np.array([scorer(Predictor(wi, bi), X, y, **weighted) for wi, bi in each], dtype=float)

@@ -1,0 +1,52 @@
+"""The initialization that an estimator means: its scale in the data's own units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.data.arrays import as_floats
+from tacit.errors import InputError
+from tacit.models import Diagonal, UntiedDiagonal
+from tacit.models.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """An initialization in the data's own units.
+
+    shape: None for layers that are equal; otherwise the network has two of them, that need not be
+    (`UntiedDiagonal`). weights: of the features, by which the weights' scale is multiplied.
+    """
+
+    depth: Any
+    scale: Any
+    shape: Any = None
+    weights: Any = None
+
+    def model(self, unit: float, features: int) -> Model:
+        """The model whose weights start at scale·unit^{1/depth}: its predictor's scale is scale^depth·unit.
+
+        unit: the natural size of a coefficient.
+        """
+        scale = float(as_floats(self.scale, "scale", ndim=(0,)))
+        if not scale > 0:
+            raise InputError(f"scale must be positive, got {scale}; weights that start at 0 stay there")
+        profile = None if self.weights is None else _profile(self.weights, features)
+        depth = float(as_floats(self.depth, "depth", ndim=(0,)))
+        if self.shape is None:
+            return Diagonal(depth, scale * unit ** (1 / depth), profile)
+        if depth != 2:
+            raise InputError(
+                f"shape compares the layers of a network of depth 2, got depth {depth:g}; leave one out"
+            )
+        return UntiedDiagonal(scale**2 * unit * (1.0 if profile is None else profile**2), self.shape)
+
+
+def _profile(weights: Any, features: int) -> np.ndarray:
+    profile = as_floats(weights, "weights", ndim=(1,))
+    if len(profile) != features or not (profile > 0).all():
+        raise InputError(f"weights must be {features} positive numbers, one for each feature")
+    return profile

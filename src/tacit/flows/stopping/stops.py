@@ -1,0 +1,145 @@
+"""The stops of a flow: where within its steps they are, and what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data.arrays import Float
+from tacit.flows.stopping.dual import DualFlow, State, Stride
+
+_MOST = 5000  # steps
+_SLOW = 1e-3  # of log L: a step that gains less may be one at the end of the flow
+_FIT = 1e-24  # of the loss at the start: where what is left is rounding
+_GRID = np.concatenate([[0.0], np.geomspace(1e-6, 0.1, 11), np.linspace(0.2, 1, 9)])  # shares of a step
+_SEARCH, _CLOSE = 15, 0.1  # trials in the search for a stop between two of them; tolerances of log L
+
+Levels = Callable[[float], tuple[Float, NDArray[np.bool_]]]
+
+
+def levels_of_shares(shares: Float, floor: float) -> Levels:
+    """Logarithms of losses to stop at, and which of them a predictor has; floor: below which none is."""
+
+    def levels(log_start: float) -> tuple[Float, NDArray[np.bool_]]:
+        start = float(np.exp(log_start)) + floor
+        left = shares * start - floor
+        possible = (left > max(_FIT * start, 1e-9 * floor)) | (shares == 1)
+        found = np.log(np.where(possible, left, _FIT * start))
+        return np.where(shares == 1, log_start, found), possible
+
+    return levels
+
+
+def levels_of_accuracies(accuracies: Float) -> Levels:
+    """The same of γ̃ = −log L; whether a predictor has them, the flow will tell."""
+    return lambda _: (-accuracies, np.ones(len(accuracies), dtype=bool))
+
+
+class Stops:
+    """The stops of a flow, filled in from step to step."""
+
+    def __init__(self, flow: DualFlow, levels: Levels, enough: Callable[[Float], bool]):
+        """levels: from the logarithm of the loss at the start. enough: as `stopped_path` has it."""
+        self.flow, self.enough, self.state = flow, enough, flow.begin()
+        self.levels, self.possible = levels(self.state.log_loss)
+        K, (N, d) = len(self.levels), flow.X.shape
+        self.predictors, self.duals = np.empty((K, d)), np.empty((K, N))
+        self.clocks, self.reached = np.full(K, np.inf), np.zeros(K, dtype=bool)
+        self.steps, self.next, self.reason = 0, 0, ""
+
+    def run(self) -> None:
+        """Follow the flow to the last stop, or to its end."""
+        h, before, slow = None, 1.0, False
+        while self.next < len(self.levels) and self._begins_at(self.next):
+            self._put(self.next, self.state)
+        while self.next < len(self.levels):
+            if (slow or not self.possible[self.next]) and self.flow.settled(self.state):
+                return self._rest("no predictor fits the samples so well")
+            stride, h = self.flow.stride(self.state, h, before, float(self.levels[-1]))
+            if stride is None or self.steps >= _MOST:
+                return self._rest("no step is short enough")
+            told = self._locate(stride)
+            slow = not self.flow.gauge.linear and stride.end.log_loss > self.state.log_loss - _SLOW
+            self.state, self.steps, before = stride.end, self.steps + 1, stride.step.h
+            if told:
+                return self._rest("enough was seen")
+        return None
+
+    def _begins_at(self, place: int) -> bool:
+        """Is the start the stop already? It is where nothing is wrong with it."""
+        level = self.levels[place]
+        return bool(self.state.log_loss == -np.inf or (self.possible[place] and self.state.log_loss <= level))
+
+    def _put(self, place: int, state: State) -> None:
+        self.predictors[place], self.duals[place] = state.here.predictor, state.nu
+        self.clocks[place], self.reached[place] = state.clock, True
+        self.next = place + 1
+
+    def _rest(self, reason: str) -> None:
+        """What is not reached is where the flow ended."""
+        self.predictors[self.next :], self.duals[self.next :] = self.state.here.predictor, self.state.nu
+        self.reason = reason
+
+    def _locate(self, stride: Stride) -> bool:
+        """The stops within a step, by the loss that its pull tells; was that enough?"""
+        inside = np.flatnonzero((self.levels >= stride.end.log_loss) & self.possible)
+        inside = inside[inside >= self.next]
+        if not len(inside):
+            return False
+        shares = self._shares(stride, self.levels[inside])
+        change = stride.nu(shares)
+        predictors = stride.start.here.moved(self.flow.slopes(change)).predictor
+        losses = self.flow.gauge.log_loss(self.flow.gauge.pull(predictors @ self.flow.X.T))
+        for i, place in enumerate(inside.tolist()):
+            if self.flow.close(float(losses[i]), float(self.levels[place])):
+                self.predictors[place], self.duals[place] = predictors[i], stride.start.nu + change[i]
+                self.clocks[place] = stride.start.clock + shares[i] * stride.step.h
+                self.reached[place], self.next = True, place + 1
+            else:
+                self._put(place, self._nearer(stride, float(shares[i]), float(self.levels[place])))
+            if self.enough(self.predictors[place]):
+                return True
+        return False
+
+    def _nearer(self, stride: Stride, share: float, level: float) -> State:
+        """The end of a shorter step that has this loss, where the long one is not accurate within."""
+        low, high, best = (0.0, stride.start), (1.0, stride.end), stride.end
+        for _ in range(_SEARCH):
+            shorter = self.flow.shorter(stride, share)
+            if shorter is None:
+                break
+            end = shorter.end
+            if abs(end.log_loss - level) < abs(best.log_loss - level):
+                best = end
+            if self.flow.close(end.log_loss, level):
+                break
+            low, high = ((share, end), high) if end.log_loss > level else (low, (share, end))
+            part = (low[1].log_loss - level) / (low[1].log_loss - high[1].log_loss)
+            share = low[0] + (high[0] - low[0]) * min(max(part, 0.1), 0.9)
+        return best
+
+    def _shares(self, stride: Stride, levels: Float) -> Float:
+        """Where within a step the loss is at these levels: a grid, then secants that keep their brackets."""
+
+        def excess(shares: Float, level: Float | float) -> Float:
+            return self.flow.gauge.log_loss(stride.pull(shares)) - level
+
+        seen = np.concatenate([[stride.start.log_loss], excess(_GRID[1:-1], 0.0), [stride.end.log_loss]])
+        seen = np.minimum.accumulate(seen)  # it falls, but for errors
+        place = np.clip(len(seen) - np.searchsorted(seen[::-1], levels, side="right"), 1, len(seen) - 1)
+        low, high = _GRID[place - 1], _GRID[place]
+        over, under, side = seen[place - 1] - levels, seen[place] - levels, np.zeros(len(levels))
+        for _ in range(_SEARCH):
+            part = np.divide(over, over - under, out=np.ones_like(low), where=over > under)
+            middle = low + (high - low) * part
+            value = excess(middle, levels)
+            if (np.abs(value) < _CLOSE * self.flow.rtol).all():
+                break
+            above = value > 0
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+            over = np.where(above, value, np.where(side < 0, over / 2, over))  # the Illinois rule
+            under = np.where(above, np.where(side > 0, under / 2, under), value)
+            side = np.where(above, 1.0, -1.0)
+        return middle

@@ -1,0 +1,96 @@
+"""What a person reads of a fitted estimator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.data.units import Units
+from tacit.show.text import aligned, carriers, count, norms, top_features
+
+if TYPE_CHECKING:
+    from tacit.data.tables import Table
+
+_CLASSES = 6  # whose features are told
+
+
+def fit_report(estimator: Any, table: Table) -> str:
+    """Data, knob, score, predictor and certificate, a line each."""
+    samples, features = table.X.shape
+    rows = np.atleast_2d(estimator.coef_)
+    lines = {
+        "data": f"{count(samples, 'sample')} × {count(features, 'feature')}{_classes(estimator)}",
+        "start": _start(estimator),
+        "fit": _fit(estimator),
+        **_score(estimator, table),
+        "predictor": f"{norms(rows)}   {carriers(rows.ravel())}",
+        **_features(estimator, rows, table),
+        "intercept": ", ".join(f"{b:.6g}" for b in np.ravel(estimator.intercept_)),
+        "certificate": _certificate(estimator),
+    }
+    return aligned(lines)
+
+
+def _classes(estimator: Any) -> str:
+    classes = getattr(estimator, "classes_", None)
+    return "" if classes is None else f", {len(classes)} classes"
+
+
+def _start(estimator: Any) -> str:
+    """The knob, in the data's own units, and who chose it."""
+    scale, depth = (_of(estimator, name) for name in ("scale", "depth"))
+    by = "chosen by cross-validation" if hasattr(estimator, "cv_results_") else "as asked for"
+    return f"depth {depth:g}, scale {scale:.3g} in the data's own units, {by}"
+
+
+def _of(estimator: Any, name: str) -> Any:
+    """What was chosen, or what was asked for."""
+    return getattr(estimator, f"{name}_", None) or getattr(estimator, name, None)
+
+
+def _fit(estimator: Any) -> str:
+    loss = getattr(estimator, "loss_", None)
+    stop = _of(estimator, "stop")
+    if loss == "margin":
+        return "the predictor of largest margin"
+    if loss is not None:
+        apart = "" if estimator.separable_ else "; no linear predictor separates these classes"
+        stopped = "" if stop is None else f", stopped at {stop:.3g} of what its loss can fall by"
+        return f"the flow of the {loss} loss{stopped}{apart}"
+    if estimator.stopped_:
+        return f"the flow, stopped where the training loss is {stop:.3g} of that of a constant"
+    return (
+        "all samples are fitted" if estimator.interpolates_ else "least squares: these data cannot be fitted"
+    )
+
+
+def _score(estimator: Any, table: Table) -> dict[str, str]:
+    """The cross-validated score of what was chosen, beside that of knowing nothing."""
+    if not hasattr(estimator, "best_score_"):
+        return {}
+    folds = f"{estimator.n_splits_} folds"
+    if hasattr(estimator, "classes_"):
+        common = np.unique(table.y, return_counts=True)[1].max() / len(table.y)
+        share = f"{estimator.best_score_:.1%} right ({folds})"
+        return {"score": f"{share}; the most frequent class alone would be right in {common:.1%}"}
+    rmse, spread = np.sqrt(-estimator.best_score_), table.y.std()
+    return {"score": f"RMSE {rmse:.4g} ({folds}); the target's standard deviation is {spread:.4g}"}
+
+
+def _features(estimator: Any, rows: Any, table: Table) -> dict[str, str]:
+    """Those that contribute most, of every class where there are several."""
+    units = Units.of(table.X, table.y, False, True)
+    if len(rows) == 1:
+        return {"features": top_features(rows[0], table.features, units)}
+    names = [f"for {name}" for name in estimator.classes_]
+    shown = {name: top_features(row, table.features, units) for name, row in zip(names, rows, strict=True)}
+    return dict(list(shown.items())[:_CLASSES])
+
+
+def _certificate(estimator: Any) -> str:
+    found = estimator.certificate_
+    each = found if isinstance(found, tuple) else (found,)
+    worst = max(float(one.stationarity) for one in each)
+    of = "of largest margin" if getattr(estimator, "loss_", "") == "margin" else "of least Q for its outputs"
+    return f"{'holds' if all(one.holds for one in each) else 'DOES NOT HOLD'}: {of}, stationarity {worst:.0e}"

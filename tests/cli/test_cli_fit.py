@@ -1,0 +1,117 @@
+"""tacit fit and tacit predict: a model from a table, and its predictions for another."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tacit.cli import main
+from tacit.estimators import FlowClassifier, FlowRegressor, FlowRegressorCV
+
+RNG = np.random.default_rng(3)
+NAMES = [f"band {i}" for i in range(24)]
+X = RNG.standard_normal((30, 24))
+Y = 3 * X[:, 0] - 2 * X[:, 5] + 0.1 * RNG.standard_normal(30) + 7
+KINDS = np.where(Y > 8, "high", np.where(Y > 5, "middle", "low"))
+TRAIN, TEST = slice(0, 20), slice(20, 30)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame(X, columns=NAMES)
+    for name, target in (("numbers", Y), ("words", KINDS), ("two", np.where(Y > 7, "yes", "no"))):
+        frame.assign(target=target)[TRAIN].to_csv(f"{name}.csv", index=False)
+        frame.assign(target=target)[TEST].to_csv(f"{name}-new.csv", index=False)
+
+    def command(line):
+        try:
+            status = main(line.split())
+        except SystemExit as exit:  # of argparse
+            status = exit.code
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return command
+
+
+def test_a_fit_is_that_of_the_estimator(run):
+    status, out, _ = run("fit numbers.csv --target target --scale 1e-2 --stop 0.1 --json -")
+    content, own = json.loads(out), FlowRegressor(scale=1e-2, stop=0.1).fit(X[TRAIN], Y[TRAIN])
+    assert status == 0 and content["fit"]["stop"] == 0.1 and content["features"] == NAMES
+    np.testing.assert_array_equal(content["coefficients"], [own.coef_])
+    np.testing.assert_array_equal(content["intercepts"], [own.intercept_])
+
+
+def test_without_a_scale_it_is_cross_validated_and_predicts(run):
+    status, out, _ = run("fit numbers.csv --target target --cv 2 --save model.json")
+    own = FlowRegressorCV(cv=2).fit(X[TRAIN], Y[TRAIN])
+    assert status == 0 and f"scale {own.scale_:.3g} in the data's own units, chosen by" in out
+    assert "band 0 " in out and "band 5 " in out and "RMSE" in out and "2 folds" in out
+    status, out, err = run("predict model.json numbers-new.csv --json -")
+    content = json.loads(out)
+    np.testing.assert_allclose(content["predictions"], own.predict(X[TEST]), rtol=1e-12)
+    rmse = np.sqrt(np.mean((own.predict(X[TEST]) - Y[TEST]) ** 2))
+    np.testing.assert_allclose(content["score"]["RMSE"], rmse, rtol=1e-10)
+    assert (
+        status == 0 and f"RMSE {rmse:.4g}" in err and rmse < 1.5
+    )  # of a target whose deviation is about 3.6
+
+
+def test_columns_may_stand_in_any_order_and_others_are_named(run):
+    run("fit numbers.csv --target target --scale 1 --save model.json")
+    _, plain, _ = run("predict model.json numbers-new.csv")
+    frame = pd.read_csv("numbers-new.csv").drop(columns="target").assign(plot="north", depth=3)
+    frame[frame.columns[::-1]].to_csv("shuffled.csv", index=False)
+    status, out, err = run("predict model.json shuffled.csv")
+    assert status == 0 and out.startswith("target\n")
+    np.testing.assert_allclose(
+        [float(line) for line in out.split()[1:]], [float(line) for line in plain.split()[1:]]
+    )
+    assert "columns of shuffled.csv that the model does not use: 'depth', 'plot'" in err and "RMSE" not in err
+    frame.drop(columns=["band 3", "band 4"]).to_csv("short.csv", index=False)
+    status, out, err = run("predict model.json short.csv")
+    assert (status, out) == (2, "") and "lacks 2 of the 24 features of the model: 'band 3', 'band 4'" in err
+
+
+@pytest.mark.parametrize("data", ["words", "two"])
+def test_classes_are_predicted_by_name(run, data):
+    status, out, _ = run(f"fit {data}.csv --target target --classify --scale 0.1 --save model.json")
+    assert status == 0 and ("for low" in out) == (data == "words")
+    labels = pd.read_csv(f"{data}.csv")["target"]
+    own = FlowClassifier(scale=0.1).fit(X[TRAIN], labels).predict(X[TEST])
+    status, out, err = run(f"predict model.json {data}-new.csv")
+    assert status == 0 and out.split() == ["target", *own]
+    truth = pd.read_csv(f"{data}-new.csv")["target"]
+    assert f"accuracy {np.mean(own == truth):.4g}" in err
+
+
+def test_predictions_go_to_a_file_that_is_not_replaced(run, tmp_path):
+    run("fit numbers.csv --target target --scale 1 --save model.json")
+    status, out, _ = run("predict model.json numbers-new.csv --out new.csv")
+    assert (status, out) == (0, "") and len(pd.read_csv("new.csv")) == 10
+    before = (tmp_path / "new.csv").read_bytes()
+    status, _, err = run("predict model.json numbers-new.csv --out new.csv")
+    assert status == 2 and "choose another name" in err and (tmp_path / "new.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("fit numbers.csv --target target --stop 0.1", "--stop goes with --scale"),
+        ("fit numbers.csv --target target --cv 1", "must be a whole number, 2 or more"),
+        ("fit numbers.csv --target target --scale -1", "scale must be positive"),
+        ("fit numbers.csv --target target --scale 1 --stop 2", "share of the loss between 0 and 1"),
+        ("fit words.csv --target target", "'tacit fit --classify'"),
+        ("fit numbers.csv --target target --cv 50", "more folds than there are samples, 20"),
+        ("fit numbers.csv --target target --save numbers.csv", "numbers.csv"),
+        ("predict numbers.csv numbers-new.csv", "no JSON"),
+        ("predict nothing.json numbers-new.csv", "no file at nothing.json"),
+    ],
+)
+def test_wrong_use_is_one_line_and_writes_nothing(run, tmp_path, line, message):
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    status, out, err = run(line)
+    assert status == 2 and out == "" and message in err and err.count("\n") == 1
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -1,0 +1,206 @@
+"""`FlowRegressorCV`: the same as trying everything by hand, and then the best."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, LeaveOneGroupOut
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tacit.estimators import FlowRegressor, FlowRegressorCV
+from tacit.estimators.grid import Grid
+from tacit.estimators.selection import select, smoothed
+
+
+def draw(seed=0, samples=24, features=50, noise=0.5):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((samples, features)) * rng.uniform(0.5, 2, features) + rng.standard_normal(
+        features
+    )
+    return X, X[:, :3] @ [3.0, -2.0, 1.0] + noise * rng.standard_normal(samples) + 5
+
+
+def near(found, wanted, tolerance):
+    assert np.linalg.norm(found - wanted) <= tolerance * np.linalg.norm(wanted)
+
+
+@parametrize_with_checks([FlowRegressorCV(scales=2, stops=3, cv=2)])
+def test_it_is_an_estimator_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks(
+    [FlowRegressorCV(scales=3), FlowRegressorCV(scales=2, depth=(2, 3), stops=[0.1, None], cv=2)]
+)
+def test_it_is_one_with_other_options_too(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("options", [{}, {"scoring": "r2"}, {"standardize": True, "fit_intercept": False}])
+def test_scores_are_those_of_a_search_by_hand(options):
+    X, y = draw()
+    scales, stops, depths = [1.0, 0.03], [0.3, 0.03, None], [2, 3]
+    found = FlowRegressorCV(scales, depths, stops=stops, cv=2, rule="best", **options).fit(X, y)
+    plain = {name: value for name, value in options.items() if name != "scoring"}
+    grid = {"scale": scales, "depth": depths, "stop": stops}
+    scoring = options.get("scoring", "neg_mean_squared_error")
+    search = GridSearchCV(FlowRegressor(**plain), grid, cv=2, scoring=scoring).fit(X, y)
+    wanted = {
+        tuple(sorted(p.items(), key=str)): s
+        for p, s in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True)
+    }
+    scores = found.cv_results_["mean_test_score"]
+    for point, score in zip(found.cv_results_["params"], scores, strict=True):
+        assert score == pytest.approx(
+            wanted[tuple(sorted(point.items(), key=str))], rel=5e-2
+        )  # predictors of folds are right to 1%
+    assert found.best_score_ == scores.max() == scores[found.best_index_]
+    final = FlowRegressor(found.scale_, found.depth_, stop=found.stop_, **plain).fit(X, y)
+    np.testing.assert_array_equal(found.coef_, final.coef_)
+    assert found.intercept_ == final.intercept_ and found.n_splits_ == 2
+    assert found.cv_results_["split1_test_score"].shape == scores.shape == (12,)
+
+
+def test_the_default_grid_reaches_ridge_and_sparse():
+    """At its first scale, the kernel's: gradient descent on least squares, a close relative of ridge."""
+    X, y = draw(1, noise=0.01)
+    found = FlowRegressorCV().fit(X, y)
+    assert len(found.cv_results_["params"]) == 200
+    best = found.predict(draw(2, 200)[0]) - draw(2, 200, noise=0.0)[1]
+    ridge = (
+        RidgeCV(np.geomspace(1e-4, 1e4, 30)).fit(X, y).predict(draw(2, 200)[0]) - draw(2, 200, noise=0.0)[1]
+    )
+    assert np.linalg.norm(best) < 0.5 * np.linalg.norm(ridge)  # three features of fifty count
+    assert found.scale_ < 0.1
+
+
+@pytest.mark.parametrize(
+    "options", [{"stops": 6}, {"stops": None}, {"stops": 6, "standardize": True, "depth": 3}]
+)
+def test_predictions_do_not_depend_on_units_or_order(options):
+    X, y = draw(3)
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(len(y)), rng.permutation(X.shape[1])
+    folds = list(KFold(3).split(X))
+    place = np.argsort(rows)
+    moved = [(np.sort(place[train]), np.sort(place[test])) for train, test in folds]
+    there = draw(4)[0]
+    fit = FlowRegressorCV(scales=3, cv=folds, **options).fit(X, y)
+    other = FlowRegressorCV(scales=3, cv=moved, **options).fit(30 * X[rows][:, columns], 7e3 * y[rows] + 1)
+    near(other.predict(30 * there[:, columns]), 7e3 * fit.predict(there) + 1, 1e-8)
+    assert other.scale_ == pytest.approx(fit.scale_, rel=1e-9) and other.stop_ == fit.stop_
+
+
+def test_weights_of_samples_count_them():
+    X, y = draw(5)
+    weights = np.random.default_rng(1).integers(0, 4, len(y))
+    groups = np.arange(len(y)) % 3
+    model = FlowRegressorCV(scales=3, stops=5, cv=LeaveOneGroupOut())
+    weighted = clone(model).fit(X, y, sample_weight=weights, groups=groups)
+    counted = clone(model).fit(X.repeat(weights, 0), y.repeat(weights), groups=groups.repeat(weights))
+    near(weighted.coef_, counted.coef_, 1e-7)
+    near(weighted.cv_results_["mean_test_score"], counted.cv_results_["mean_test_score"], 1e-2)
+
+
+def test_groups_and_jobs():
+    X, y = draw(6)
+    groups = np.arange(24) // 3
+    model = FlowRegressorCV(scales=3, stops=4, cv=GroupKFold(4))
+    found = clone(model).fit(X, y, groups=groups)
+    with pytest.raises(ValueError, match="groups"):
+        clone(model).fit(X, y)
+    with parallel_config(backend="threading"):
+        twice = clone(model).set_params(n_jobs=2).fit(X, y, groups=groups)
+    np.testing.assert_array_equal(found.coef_, twice.coef_)
+
+
+def test_one_standard_error_takes_the_earliest_stop_that_is_good_enough():
+    X, y = draw(7)
+    best, simple = (
+        FlowRegressorCV(scales=2, stops=12, rule=rule).fit(X, y) for rule in ("best", "one-standard-error")
+    )
+    scores = np.array([best.cv_results_[f"split{k}_test_score"] for k in range(5)])
+    error = scores[:, best.best_index_].std(ddof=1) / np.sqrt(5)
+    good = [
+        p["stop"]
+        for p, s in zip(best.cv_results_["params"], scores.mean(axis=0), strict=True)
+        if s >= best.best_score_ - error
+    ]
+    assert simple.stop_ == max(good) > best.stop_
+
+
+def test_in_a_pipeline():
+    X, y = draw(8)
+    inside = FlowRegressorCV(scales=3, stops=4, cv=3, standardize=True).fit(X, y)
+    by_hand = make_pipeline(StandardScaler(), FlowRegressor(inside.scale_, stop=inside.stop_)).fit(X, y)
+    near(inside.predict(X), by_hand.predict(X), 1e-8)
+    assert make_pipeline(StandardScaler(), FlowRegressorCV(3, stops=4, cv=3)).fit(X, y).score(X, y) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"scales": [0.1, -1]}, "scales must be positive"),
+        ({"stops": [2.0]}, "stops must be shares"),
+        ({"depth": 1}, "depth must be at least 2"),
+        ({"rule": "worst"}, "rule must be one of"),
+        ({"cv": 100}, "greater than the number of samples"),
+        ({"scoring": "accurate"}, "scoring"),
+    ],
+)
+def test_wrong_options_are_named(options, words):
+    with pytest.raises(ValueError, match=words):
+        FlowRegressorCV(**options).fit(*draw())
+
+
+def test_smoothed_scores_are_averages_over_neighbours():
+    """Against plain loops over a small table; of one scale and one stop nothing changes."""
+    rng = np.random.default_rng(0)
+    means = rng.standard_normal((2, 5, 7))
+    found = smoothed(means.ravel(), means.shape).reshape(means.shape)
+    reach = range(-6, 7)  # four deviations, where SciPy cuts the curve
+    bell = np.exp(-0.5 * (np.array(reach) / 1.5) ** 2)
+    bell /= bell.sum()
+    for i in range(5):
+        for j in range(7):
+            exact = sum(
+                bell[a + 6] * bell[b + 6] * means[:, min(max(i + a, 0), 4), min(max(j + b, 0), 6)]
+                for a in reach
+                for b in reach
+            )
+            np.testing.assert_allclose(found[:, i, j], exact, atol=1e-12)
+    np.testing.assert_array_equal(smoothed(means[0, 0, :1], (1, 1, 1)), means[0, 0, :1])
+
+
+def test_luck_of_one_point_does_not_decide():
+    """A single point that is far better than all around it, against a valley that is a little better."""
+    grid = Grid((2.0,), (np.geomspace(1, 1e-3, 10),), tuple(np.geomspace(0.9, 1e-3, 12)))
+    means = -np.ones(grid.shape[1:])
+    means[6:, 5:9] = -0.6
+    means[1, 2] = -0.5
+    scores = np.tile(means.ravel(), (5, 1))
+    places = {}
+    for rule in ("smoothed", "best"):
+        estimator = SimpleNamespace()
+        select(estimator, grid, scores, rule)
+        places[rule] = np.unravel_index(estimator.best_index_, means.shape)
+    assert places["best"] == (1, 2)
+    assert places["smoothed"][0] >= 6 and 5 <= places["smoothed"][1] < 9
+
+
+def test_weights_and_groups_are_routed():
+    X, y = draw(9)
+    weights, groups = np.random.default_rng(2).uniform(0.5, 2, 24), np.arange(24) // 4
+    with config_context(enable_metadata_routing=True):
+        model = FlowRegressorCV(scales=2, stops=3, cv=GroupKFold(3))
+        model.set_fit_request(sample_weight=True, groups=True)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        piped = make_pipeline(scaler, model).fit(X, y, sample_weight=weights, groups=groups)
+    alone = clone(model).fit(StandardScaler().fit_transform(X), y, sample_weight=weights, groups=groups)
+    np.testing.assert_allclose(piped[-1].coef_, alone.coef_, rtol=1e-12)

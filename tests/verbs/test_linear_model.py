@@ -1,0 +1,75 @@
+"""Models in files: what is written is what is read, and what is no model is refused by name."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tacit import InputError
+from tacit.show.outputs import json_file, write_json
+from tacit.verbs.linear_model import LinearModel, read_model
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((6, 3))
+MODELS = {
+    "numbers": LinearModel(("a", "b", "c"), "y", RNG.standard_normal((1, 3)), np.array([0.1])),
+    "two words": LinearModel(tuple("abc"), "y", RNG.standard_normal((1, 3)), np.array([0.1]), ("no", "yes")),
+    "three": LinearModel(("a", "b", "c"), "y", RNG.standard_normal((3, 3)), np.zeros(3), (0, 1, 5)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_is_written_is_read_to_the_last_bit(tmp_path, name):
+    model, path = MODELS[name], tmp_path / "model.json"
+    write_json(model.to_dict(), str(path))
+    found = read_model(path)
+    np.testing.assert_array_equal(found.coefficients, model.coefficients)
+    assert (found.features, found.target, found.classes) == (model.features, model.target, model.classes)
+    assert found.predict(X) == model.predict(X)
+
+
+def test_predictions_are_numbers_or_classes():
+    numbers, words, three = (MODELS[name] for name in ("numbers", "two words", "three"))
+    scores = [sum(w * x for w, x in zip(numbers.coefficients[0], row, strict=True)) + 0.1 for row in X]
+    np.testing.assert_allclose(numbers.predict(X), scores, rtol=1e-14)
+    outputs = X @ words.coefficients[0] + 0.1
+    assert words.predict(X) == ["yes" if value > 0 else "no" for value in outputs]
+    assert three.predict(X) == [(0, 1, 5)[int(row.argmax())] for row in X @ three.coefficients.T]
+
+
+def damaged(**changes):
+    """The text of a model with other entries; None: without it."""
+    content = {**json.loads(json_file(MODELS["numbers"].to_dict())), **changes}
+    return json.dumps({name: value for name, value in content.items() if value is not None})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("not json", "it is no JSON"),
+        ("[1, 2]", "is JSON, but no model"),
+        ('{"format": "something"}', "is JSON, but no model"),
+        (damaged(version=2), "has version 2 of the format, and this Tacit reads 1"),
+        (damaged(features=None), "'features' is missing"),
+        (damaged(features=["a", "b"]), "do not go together"),
+        (damaged(features=["a", "b", "b"]), "two of its features have the same name"),
+        (damaged(features="abc"), "its features have no names"),
+        (damaged(coefficients=[["x", 1, 2]]), "is damaged"),
+        (damaged(coefficients=[[None, 1, 2]]), "is damaged"),
+        (damaged(intercepts=[1, 2]), "do not go together"),
+        (damaged(classes=["one"]), "its classes are not classes"),
+        (damaged(classes=[["a"], ["b"]]), "its classes are not classes"),
+    ],
+)
+def test_what_is_no_model_is_refused_by_name(tmp_path, text, message):
+    path = tmp_path / "model.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_model(path)
+
+
+def test_a_file_that_is_not_there_is_told_how_to_make(tmp_path):
+    with pytest.raises(InputError, match=r"no file at .*tacit fit DATA"):
+        read_model(tmp_path / "nothing.json")
+    with pytest.raises(InputError, match="cannot read"):
+        read_model(tmp_path)
