@@ -47,9 +47,8 @@ def test_one_check_runs_no_flow_twice(tmp_path, monkeypatch, capsys):
     runs, real = [], tacit.flow
 
     def seen(model, X, y, **options):
-        runs.append(
-            (repr(model), options.get("loss", "square"), repr(options.get("at")), options.get("rtol"))
-        )
+        told = [options.get(name) for name in ("at", "times", "rtol", "linearized")]
+        runs.append((repr(model), options.get("loss", "square"), repr(told)))
         return real(model, X, y, **options)
 
     monkeypatch.setattr(tacit, "flow", seen)

@@ -51,7 +51,7 @@ def compared(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
         raise tacit.NotConvergedError(
             f"the limit of {model!r} did not converge; no flow can be compared with it"
         )
-    if (sudden := _suddenness(model, limit.predictor)) < EPS:
+    if (sudden := suddenness(model, limit.predictor)) < EPS:
         yield Assumption(
             "floats can follow the flow: a deep network at so small a scale stands still until it jumps, "
             f"within {sudden:.2g} of the time",
@@ -93,7 +93,14 @@ def ended(model: Any, X: Float, y: Float, method: str = "auto") -> End:
     return End(np.asarray(run.predictor[-1]).ravel(), run.outputs[-1], fits, how)
 
 
-def _suddenness(model: Any, predictor: Float) -> float:
+def steady(model: Any, X: Float, y: Float, least: float = EPS) -> Assumption:
+    """Can the flow be followed, by the size of the solution of least norm?"""
+    sudden = suddenness(model, np.asarray(np.linalg.lstsq(X, y, rcond=None)[0], dtype=np.float64))
+    text = f"floats can follow the flow: it arrives within {sudden:.2g} of the time that it stands still"
+    return Assumption(text, sudden >= least)
+
+
+def suddenness(model: Any, predictor: Float) -> float:
     """(α^D/|β|)^{1−2/D}, where it is least: by this part of their range slopes of Q stay below their ends.
 
     It is also the time in which |β| arrives, in units of the time in which it stands still.

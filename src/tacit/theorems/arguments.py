@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 import tacit
+from tacit.data.arrays import Float
+
+_METHODS = ("auto", "parameters")
 
 
 class ParameterError(tacit.InputError):
@@ -31,3 +34,22 @@ def whole(value: Any, name: str, least: int) -> int:
 def log_alpha(model: tacit.Diagonal) -> float:
     """The logarithm of the initial weights."""
     return math.log(model.scale) if model.log_scale is None else float(model.log_scale)
+
+
+def check_method(method: Any) -> None:
+    """Refuse what is no way to follow a flow here."""
+    if method not in _METHODS:
+        raise ParameterError(f"method must be {' or '.join(map(repr, _METHODS))}, got {method!r}")
+
+
+def increasing(scales: Any) -> Float:
+    """Two scales or more, each larger than the last."""
+    message = f"scales must be at least two increasing positive numbers, got {scales!r}"
+    try:
+        numbers = np.asarray(scales, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(message) from None
+    usable = numbers.ndim == 1 and len(numbers) > 1 and np.isfinite(numbers).all()
+    if not (usable and numbers[0] > 0 and (np.diff(numbers) > 0).all()):
+        raise ParameterError(message)
+    return numbers

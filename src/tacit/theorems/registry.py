@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
+
 import tacit
 from tacit import keys
 from tacit.keys import Catalogue, chosen, meant
@@ -83,8 +85,8 @@ class Theorem:
 
     function: yields its Assumptions and Bounds. needs: the arguments it must be given ("model", "X", "y" for
     a statement about training; others for one about the potential alone). options: those with defaults.
-    flows: how many it follows at the most, which is what takes long. matrices: X is a stack of them, which no
-    table is.
+    flows: how many it follows at the most, which is what takes long, or as many as take its time. matrices: X
+    is a stack of them, which no table is.
     """
 
     key: str
@@ -112,14 +114,24 @@ class Theorem:
 
     def ask(self, anyway: bool = True, **given: Any) -> Verdict:
         """What it says about this case; anyway: how its bounds fare, too, where an assumption fails."""
+        try:
+            with np.errstate(over="raise", divide="raise", invalid="raise"):
+                parts = self._parts(anyway, given)
+        except (ArithmeticError, np.linalg.LinAlgError) as error:
+            raise tacit.InputError(
+                f"{self.key} leaves the range of floats on these data ({error}); rescale features and targets"
+            ) from error
+        assumptions = tuple(part for part in parts if isinstance(part, Assumption))
+        bounds = tuple(part for part in parts if isinstance(part, Bound))
+        return Verdict(self.key, self.statement, assumptions, bounds)
+
+    def _parts(self, anyway: bool, given: dict[str, Any]) -> list[Assumption | Bound]:
         parts = list[Assumption | Bound]()
         for part in self.function(**given):
             parts.append(part)
             if not anyway and isinstance(part, Assumption) and not part.holds:
                 break
-        assumptions = tuple(part for part in parts if isinstance(part, Assumption))
-        bounds = tuple(part for part in parts if isinstance(part, Bound))
-        return Verdict(self.key, self.statement, assumptions, bounds)
+        return parts
 
 
 _THEOREMS = Catalogue[Theorem]("theorem", "tacit.theorems", "THEOREMS")

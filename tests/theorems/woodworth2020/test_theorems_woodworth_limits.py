@@ -124,7 +124,7 @@ def test_how_near_slopes_of_the_potential_come_to_their_ends(depth):
     """1 − h_D⁻¹(β/α^D), in many digits, for the largest β."""
     model, predictor = tacit.Diagonal(depth, 1e-3), np.array([0.0, -2.0, 0.5])
     exact = 1 - h_inverse(2 / 1e-3**depth, depth)
-    assert agreement._suddenness(model, predictor) == pytest.approx(float(exact), rel=1e-2)
+    assert agreement.suddenness(model, predictor) == pytest.approx(float(exact), rel=1e-2)
 
 
 def test_zero_targets_are_fitted_at_the_start():

@@ -6,4 +6,12 @@ THEOREMS = {
     "distance": "proposition1",
     "lemma1": "theorem2",
     "theorem2": "theorem2",
+    "imbalance": "weights",
+    "weights": "weights",
+    "rate": "rate",
+    "appendixD": "weights",
+    "lemmaB.1": "lemmas",
+    "lemmaB.2": "lemmas",
+    "lemmaB.3": "lemmas",
+    "lemmaB.4": "lemmas",
 }

@@ -25,6 +25,7 @@ from tacit.data.arrays import Float, as_targets
 from tacit.limits.networks.imbalance import imbalance_spectrum
 from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import visible
+from tacit.theorems.arguments import ParameterError
 from tacit.theorems.registry import Assumption
 from tacit.theorems.sharing import shared
 
@@ -141,3 +142,10 @@ def rounding(parts: Split) -> float:
     """An error E of this size is not told from zero."""
     outputs = parts.sizes[0] * np.linalg.norm(parts.seen) * np.linalg.norm(parts.outer)
     return 10 * EPS * float(np.linalg.norm(parts.targets) + outputs)
+
+
+def power_of(alpha: float) -> float:
+    """α, between ¼ and ½."""
+    if not (isinstance(alpha, (int, float, np.number)) and 0.25 < alpha <= 0.5):
+        raise ParameterError(f"alpha must be above 1/4 and at most 1/2, got {alpha!r}")
+    return float(alpha)

@@ -23,7 +23,15 @@ import numpy as np
 
 import tacit
 from tacit.theorems.arguments import ParameterError
-from tacit.theorems.min2021.network import Split, check_network, ended, imbalance_level, linear_network, split
+from tacit.theorems.min2021.network import (
+    Split,
+    check_network,
+    ended,
+    imbalance_level,
+    linear_network,
+    power_of,
+    split,
+)
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 
 
@@ -46,7 +54,7 @@ def theorem2_log_width(model: Any, X: Any, alpha: float = 0.5, delta: float = 0.
     """
     check_network(model)
     X = model.as_inputs(X)
-    return _log_width(split(model, X, np.zeros((len(X), model.outputs))), _power(alpha), delta)
+    return _log_width(split(model, X, np.zeros((len(X), model.outputs))), power_of(alpha), delta)
 
 
 @theorem(
@@ -61,7 +69,7 @@ def lemma1(model: Any, X: Any, alpha: float = 0.5, delta: float = 0.1) -> Parts:
         return
     X = model.as_inputs(X)
     parts = split(model, X, np.zeros((len(X), model.outputs)))
-    power, unit = _power(alpha), _unit(parts, alpha, delta)
+    power, unit = power_of(alpha), _unit(parts, alpha, delta)
     width, spread = model.inner.shape[1], _spread(len(model.inner), model.outputs, delta)
     yield Assumption(f"h = {width} is above h₀ = {16 * spread**2:.6g}", width > 16 * spread**2)
     yield _concentrated(model, power, spread)
@@ -91,7 +99,7 @@ def theorem2(model: Any, X: Any, y: Any, alpha: float = 0.5, delta: float = 0.1)
     if not setting.holds:
         return
     parts = split(model, X, y)
-    power, unit = _power(alpha), _unit(parts, alpha, delta)
+    power, unit = power_of(alpha), _unit(parts, alpha, delta)
     width, spread = model.inner.shape[1], _spread(len(model.inner), model.outputs, delta)
     needed = _log_width(parts, power, delta)
     yield Assumption(f"log h = {math.log(width):.6g} is above {needed:.6g}", math.log(width) > needed)
@@ -115,13 +123,6 @@ def theorem2(model: Any, X: Any, y: Any, alpha: float = 0.5, delta: float = 0.1)
         yield Bound("(42) the same, from the weights at the start", measured, at_most=_grown(start, growth))
 
 
-def _power(alpha: float) -> float:
-    """α, between ¼ and ½."""
-    if not (isinstance(alpha, (int, float, np.number)) and 0.25 < alpha <= 0.5):
-        raise ParameterError(f"alpha must be above 1/4 and at most 1/2, got {alpha!r}")
-    return float(alpha)
-
-
 def _spread(features: int, outputs: int, delta: float) -> float:
     """√(m+D) + τ."""
     return math.sqrt(outputs + features) + tail(delta)
@@ -130,7 +131,7 @@ def _spread(features: int, outputs: int, delta: float) -> float:
 def _unit(parts: Split, alpha: float, delta: float) -> float:
     """2(√(m+D)+τ)h^{½−2α}, of which equations 18 to 20 are multiples."""
     outputs, width = parts.outer.shape
-    return 2 * _spread(len(parts.basis), outputs, delta) * width ** (0.5 - 2 * _power(alpha))
+    return 2 * _spread(len(parts.basis), outputs, delta) * width ** (0.5 - 2 * power_of(alpha))
 
 
 def _log_width(parts: Split, power: float, delta: float) -> float:

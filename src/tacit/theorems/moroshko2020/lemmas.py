@@ -18,23 +18,16 @@ from typing import Any
 
 import numpy as np
 
-import tacit
-from tacit.theorems.arguments import log_alpha, positive
+from tacit.theorems.arguments import log_alpha
 from tacit.theorems.moroshko2020.separation import (
-    Separation,
+    edge_of,
+    followed,
     log_mirror,
     mirror_argument,
     plain_diagonal,
     separation,
-    settled_flow,
 )
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
-
-_INSTANTS = 41  # of the flow that are looked at, evenly in log γ̃
-_EARLY = 1e-3  # of min(1, α^D, the accuracy at which z = 1): the accuracy of the first of them
-_FAR = 10.0  # times α^D: how accurate the flow becomes if not told otherwise, but at least _ACCURATE
-_ACCURATE = 50.0
-_LOGS = 600.0  # logarithms of accuracies stay within ±this
 
 
 @theorem(
@@ -52,7 +45,7 @@ def lemma3(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     if not setting.holds:
         return
     D, data = model.depth, separation(X, y)
-    flow = _followed(model, X, y, data, until)
+    flow = followed(model, X, y, data, until)
     log_rate = math.log(2 * (D * data.margin) ** 2) + (2 * D - 2) * log_alpha(model)
     promised = np.logaddexp(0.0, log_rate + flow.log_time)
     share = promised / flow.accuracy
@@ -93,33 +86,14 @@ def _size(model: Any, X: Any, y: Any, until: float | None, deep: bool) -> Parts:
     if not fits:
         return
     D, data, log_scale = model.depth, separation(X, y), model.depth * log_alpha(model)
-    flow = _followed(model, X, y, data, until)
+    flow = followed(model, X, y, data, until)
     size = np.log(np.abs(flow.predictor).max(axis=1))
     limit = log_scale + log_mirror(mirror_argument(data, D, log_scale, flow.accuracy), D)
     tight = int(np.argmax(size - limit))
-    note = "" if D == 2 else f"; it is +∞ from γ̃ = {_edge(data, D, log_scale):.4g} on"
+    note = "" if D == 2 else f"; it is +∞ from γ̃ = {edge_of(data, D, log_scale):.4g} on"
     yield Bound(
         f"‖w‖∞ over its bound, largest at γ̃ = {flow.accuracy[tight]:.4g}{note}",
         float(np.exp(size[tight] - limit[tight])),
         at_most=1.0,
     )
     yield Bound(f"log‖w‖∞ at γ̃ = {flow.accuracy[-1]:.4g}", float(size[-1]), at_most=float(limit[-1]))
-
-
-def _edge(data: Separation, depth: float, log_scale: float) -> float:
-    """The accuracy at which the argument of h_D is 1."""
-    with np.errstate(over="ignore"):
-        return float(1 / mirror_argument(data, depth, log_scale, 1.0))
-
-
-def _followed(model: Any, X: Any, y: Any, data: Separation, until: float | None) -> tacit.Trajectory:
-    """The flow of the exponential loss at instants from the kernel regime to the accuracy `until`.
-
-    The first lies well before z reaches 1, so that Lemma 13 is looked at where it says something.
-    """
-    log_scale = model.depth * log_alpha(model)
-    scale = math.exp(min(max(log_scale, -_LOGS), _LOGS))
-    last = max(_ACCURATE, _FAR * scale) if until is None else positive(until, "until")
-    edge = max(_edge(data, model.depth, log_scale), math.exp(-_LOGS))
-    first = _EARLY * min(1.0, scale, edge, last)
-    return settled_flow(model, X, y, np.geomspace(first, last, _INSTANTS))

@@ -8,12 +8,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 import tacit
+from tacit.theorems.arguments import log_alpha, positive
 from tacit.theorems.registry import Assumption
 from tacit.theorems.sharing import shared
 
 Float = NDArray[np.float64]
+_INSTANTS = 41  # of the flow that are looked at, evenly in log γ̃
+_EARLY = 1e-3  # of min(1, α^D, the accuracy at which z = 1): the accuracy of the first of them
+_FAR = 10.0  # times α^D: how accurate the flow becomes if not told otherwise, but at least _ACCURATE
+_ACCURATE = 50.0
+_LOGS = 600.0  # logarithms of accuracies stay within ±this
 _RICH = 1e-9  # of ‖w_ℓ2‖₂: the smallest μ looked at
 
 
@@ -110,3 +117,45 @@ def settled_margin(X: Any, y: Any, norm: str) -> tacit.Margin:
 def stability(X: Any, y: Any, depth: float, down_to: float) -> tacit.Stability:
     """Which samples leave the support of the path down to this μ."""
     return tacit.support_stability(X, y, depth=depth, down_to=down_to)
+
+
+def edge_of(data: Separation, depth: float, log_scale: float) -> float:
+    """The accuracy at which the argument of h_D is 1."""
+    with np.errstate(over="ignore"):
+        return float(1 / mirror_argument(data, depth, log_scale, 1.0))
+
+
+def followed(model: Any, X: Any, y: Any, data: Separation, until: float | None) -> tacit.Trajectory:
+    """The flow of the exponential loss at instants from the kernel regime to the accuracy `until`.
+
+    The first lies well before z reaches 1, so that Lemma 13 is looked at where it says something.
+    """
+    log_scale = model.depth * log_alpha(model)
+    scale = math.exp(min(max(log_scale, -_LOGS), _LOGS))
+    last = max(_ACCURATE, _FAR * scale) if until is None else positive(until, "until")
+    edge = max(edge_of(data, model.depth, log_scale), math.exp(-_LOGS))
+    first = _EARLY * min(1.0, scale, edge, last)
+    return settled_flow(model, X, y, np.geomspace(first, last, _INSTANTS))
+
+
+def rich_excess(norm: float, features: int, depth: float, mu: float, left: float = 0.0) -> float:
+    """The most by which ‖ŵ‖₁/‖w_ℓ1‖₁ can exceed 1 at μ = α^D/min z_n·w, where norm = ‖w_ℓ1‖₁.
+
+    left: the right side of (∗) with w* = w_ℓ1. From |z|log|z| − |z| ≤ q₂(z) ≤ |z|log(1 + |z|), for D > 2
+    from |z| − (D/2)|z|^{2/D} ≤ q_D(z) ≤ |z|, and Jensen's inequality, S = ‖ŵ‖₁ and B = ‖w_ℓ1‖₁ satisfy
+
+        S·log(S/(edμ)) ≤ B·log(1 + B/μ) + left        S − (D/2)(dμ)^{1−2/D}S^{2/D} ≤ B + left
+
+    for D = 2 and D > 2. Returns the largest S/B − 1: about log(ed)/log(B/μ), or (D/2)(dμ/B)^{1−2/D}.
+    """
+    rest, share = left / norm, features * mu / norm
+
+    def beyond(ratio: float) -> float:
+        if depth == 2:
+            return ratio * (math.log(ratio / share) - 1) - math.log1p(features / share) - rest
+        return ratio - depth / 2 * share ** (1 - 2 / depth) * ratio ** (2 / depth) - 1 - rest
+
+    low = high = max(1.0, share)  # beyond() is negative here and increases from here on
+    while beyond(high) < 0:
+        high *= 2
+    return float(brentq(beyond, low, high, xtol=1e-15, rtol=1e-13)) - 1

@@ -23,11 +23,10 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 import tacit
 from tacit.numerics.nonnegative import nonnegative_least_squares
-from tacit.theorems.arguments import ParameterError, positive
+from tacit.theorems.arguments import increasing, positive
 from tacit.theorems.moroshko2020.separation import (
     Float,
     Separation,
@@ -35,6 +34,7 @@ from tacit.theorems.moroshko2020.separation import (
     log_mirror,
     mirror_argument,
     plain_diagonal,
+    rich_excess,
     separation,
     settled_flow,
     settled_margin,
@@ -77,29 +77,6 @@ def _bend(z: float, depth: float) -> float:
         return float(np.expm1(log_mirror(z, depth) - math.log(slope * z)))
 
 
-def rich_excess(norm: float, features: int, depth: float, mu: float, left: float = 0.0) -> float:
-    """The most by which ‖ŵ‖₁/‖w_ℓ1‖₁ can exceed 1 at μ = α^D/min z_n·w, where norm = ‖w_ℓ1‖₁.
-
-    left: the right side of (∗) with w* = w_ℓ1. From |z|log|z| − |z| ≤ q₂(z) ≤ |z|log(1 + |z|), for D > 2
-    from |z| − (D/2)|z|^{2/D} ≤ q_D(z) ≤ |z|, and Jensen's inequality, S = ‖ŵ‖₁ and B = ‖w_ℓ1‖₁ satisfy
-
-        S·log(S/(edμ)) ≤ B·log(1 + B/μ) + left        S − (D/2)(dμ)^{1−2/D}S^{2/D} ≤ B + left
-
-    for D = 2 and D > 2. Returns the largest S/B − 1: about log(ed)/log(B/μ), or (D/2)(dμ/B)^{1−2/D}.
-    """
-    rest, share = left / norm, features * mu / norm
-
-    def beyond(ratio: float) -> float:
-        if depth == 2:
-            return ratio * (math.log(ratio / share) - 1) - math.log1p(features / share) - rest
-        return ratio - depth / 2 * share ** (1 - 2 / depth) * ratio ** (2 / depth) - 1 - rest
-
-    low = high = max(1.0, share)  # beyond() is negative here and increases from here on
-    while beyond(high) < 0:
-        high *= 2
-    return float(brentq(beyond, low, high, xtol=1e-15, rtol=1e-13)) - 1
-
-
 @theorem(
     "moroshko2020/theorem4",
     "γ̃ = o(α^D) as α → ∞: the flow stops at the ℓ2 maximum margin.",
@@ -113,7 +90,7 @@ def theorem4(
     There are two sources of error. The margins of support vectors differ by constants, which γ̃ divides; and
     h_D bends, by (γ̃/α^D)². Hence a gap of about s^{−min(power, 2−2·power)}; `kernel_gap` is about its root.
     """
-    power, scales = positive(power, "power"), _increasing(scales)
+    power, scales = positive(power, "power"), increasing(scales)
     yield (setting := plain_diagonal(model))
     if not setting.holds:
         return
@@ -152,7 +129,7 @@ def theorem6(
     The gap to the Q_μ margin must fall at least like the root of α^D (see the module), and usually falls
     like α^D. Where Condition 5 fails it does not fall: the flow tends to `tacit.sweeping_path` instead.
     """
-    scales, mu = _increasing(scales), None if mu is None else positive(mu, "mu")
+    scales, mu = increasing(scales), None if mu is None else positive(mu, "mu")
     yield (setting := plain_diagonal(model))
     if not setting.holds:
         return
@@ -195,7 +172,7 @@ def theorem7(
 
     For D > 2 the paper concludes that a unique ℓ1 margin must be stationary for ‖w‖_{2/D}: checked too.
     """
-    power, scales = positive(power, "power"), _increasing(scales)
+    power, scales = positive(power, "power"), increasing(scales)
     yield (setting := plain_diagonal(model))
     if not setting.holds:
         return
@@ -287,15 +264,3 @@ def _stops(model: Any, X: Any, y: Any, scales: Float, accuracies: Float, rtol: F
 def _distances(stops: Float, goal: Float) -> Float:
     """Relative distances of the rows to a predictor."""
     return np.asarray(np.linalg.norm(stops - goal, axis=1) / np.linalg.norm(goal))
-
-
-def _increasing(scales: Any) -> Float:
-    message = f"scales must be at least two increasing positive numbers, got {scales!r}"
-    try:
-        numbers = np.asarray(scales, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(message) from None
-    usable = numbers.ndim == 1 and len(numbers) > 1 and np.isfinite(numbers).all()
-    if not (usable and numbers[0] > 0 and (np.diff(numbers) > 0).all()):
-        raise ParameterError(message)
-    return numbers

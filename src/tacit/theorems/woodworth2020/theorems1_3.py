@@ -13,10 +13,8 @@ from typing import Any
 
 import tacit
 from tacit.theorems.agreement import compared
-from tacit.theorems.arguments import ParameterError
+from tacit.theorems.arguments import check_method
 from tacit.theorems.registry import Assumption, Parts, theorem
-
-_METHODS = ("auto", "parameters")
 
 
 @theorem(
@@ -25,7 +23,7 @@ _METHODS = ("auto", "parameters")
 )
 def theorem1(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     """Theorem 1 in its general case: any scale α and profile w₀; method: "auto" or "parameters"."""
-    _check_method(method)
+    check_method(method)
     yield (setting := Assumption("the model is Diagonal of depth 2", _depth(model) == 2))
     if setting.holds:
         yield from compared(model, X, y, method)
@@ -42,7 +40,7 @@ def theorem3(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     Its proof serves every real D > 2, and any w₀ with the weights w₀² above. Its two limits, α → 0 and
     α → ∞, are no statements about one scale; `tacit.regime` tells how near a limit is to either end.
     """
-    _check_method(method)
+    check_method(method)
     yield (setting := Assumption("the model is Diagonal of depth above 2", _depth(model) > 2))
     if setting.holds:
         yield from compared(model, X, y, method)
@@ -51,8 +49,3 @@ def theorem3(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
 def _depth(model: Any) -> float:
     """The depth of a diagonal network; 0 for other models."""
     return float(model.depth) if isinstance(model, tacit.Diagonal) else 0.0
-
-
-def _check_method(method: Any) -> None:
-    if method not in _METHODS:
-        raise ParameterError(f"method must be {' or '.join(map(repr, _METHODS))}, got {method!r}")

@@ -25,11 +25,11 @@ def wide(
     """
     rows, size = sum(shape), math.sqrt(level)
     rng = np.random.default_rng(seed)
-    W = size * np.eye(rows) if math.isinf(width) else size * _factor(rows, int(width), rng)
+    W = size * np.eye(rows) if math.isinf(width) else size * gaussian_factor(rows, int(width), rng)
     return tacit.Factorization(W[: shape[0]], W[shape[0] :])
 
 
-def _factor(rows: int, width: int, rng: np.random.Generator) -> Float:
+def gaussian_factor(rows: int, width: int, rng: np.random.Generator) -> Float:
     """W with W Wᵀ as that of rows×width weights from N(0, 1/width)."""
     if width < rows:
         return rng.standard_normal((rows, width)) / math.sqrt(width)

@@ -1,0 +1,30 @@
+"""The numbered items of Min et al. 2021, and where they are found."""
+
+from tacit.theorems.items import Item
+
+ITEMS = (
+    Item("Setting", "the network in the coordinates of its data", "1-8", tests=("test_theorems_min.py",)),
+    Item("Claim", "the imbalance Λ is conserved", "9", ("imbalance",)),
+    Item("Theorem 1", "the loss falls at the rate of Λ", "10, 21-26", ("theorem1",), ("fig2", "fig3")),
+    Item("Section 3.1", "the end is Θ̂ + Φ₂U₂V(∞)ᵀ", "11-14", ("distance",)),
+    Item("Proposition 1", "orthogonal starts end at least norm", "15-16", ("proposition1",)),
+    Item("Lemma 1", "wide Gaussian starts are almost orthogonal", "17-19, 32-35", ("lemma1",)),
+    Item("Theorem 2", "how near least norm they end", "20, 36-44", ("theorem2", "rate"), ("fig1", "fig4")),
+    Item("Lemma B.1", "Grönwall's inequality", "", ("lemmaB.1",)),
+    Item("Lemma B.2", "Weyl's inequality for singular values", "", ("lemmaB.2",)),
+    Item("Lemma B.3", "σᵢ(A)σ_n(B) ≤ σᵢ(AB)", "", ("lemmaB.3",)),
+    Item("Lemma B.4", "λ_n(A)tr B ≤ tr AB ≤ λ₁(A)tr B", "", ("lemmaB.4",)),
+    Item("Appendix C", "weights converge, and how large they get", "27", ("weights",)),
+    Item(
+        "Appendix D",
+        "the same flow in the parametrization of tangent kernels",
+        "28-31",
+        ("appendixD",),
+        tests=("test_theorems_min.py::test_equations_28_and_29_have_one_minus_too_many",),
+    ),
+    Item("Lemma E.1", "singular values of Gaussian matrices", "", ("lemma1",)),
+    Item("Figure 1", "distance to least norm against the width", figures=("fig1",)),
+    Item("Figure 2", "loss against imbalance", figures=("fig2",)),
+    Item("Figure 3", "the same by gradient descent", figures=("fig3",)),
+    Item("Figure 4", "Figure 1 by gradient descent", figures=("fig4",)),
+)

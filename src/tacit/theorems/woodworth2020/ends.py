@@ -1,0 +1,93 @@
+r"""The ends of Theorem 3 of Woodworth et al. 2020: where limits go as α → 0 and as α → ∞.
+
+As α → 0 the limit tends to a solution of least ℓ1 norm. Which, where there are several, the paper leaves
+open: on the face of all of them it is the one of largest Σ|βᵢ|^{2/D}, for D = 2 of largest entropy
+−Σ|βᵢ|log|βᵢ|. Both are concave, so that a gradient orthogonal to the face decides it. As α → ∞ it tends to
+the solution of least ℓ2 norm.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.linalg import null_space
+
+import tacit
+from tacit.data.arrays import Float, check_problem
+from tacit.theorems.moroshko2020.separation import plain_diagonal, rich_excess
+from tacit.theorems.registry import Assumption, Bound, Parts, theorem
+
+_SMALL = (1e-2, 1e-4, 1e-6, 1e-8)  # α^D in units of the largest entry of β_ℓ2
+_LARGE = (1e1, 1e2, 1e3)
+_SMALLEST = {True: -4000.0, False: -90.0}  # log α^D at which nothing is left off the face, for D = 2 or not
+_ON = 1e-4  # of the largest: entries that are on the face as α → 0
+_SELECTED = 1e-4  # relative: a gradient this small along the face is that of a maximizer
+_NOISE = 1e-10
+
+
+@theorem(
+    "woodworth2020/theorem3-ends",
+    "β tends to a solution of least ℓ1 norm as α → 0, of several to that of largest Σ|β|^{2/D} (entropy for "
+    "D = 2), and to that of least ℓ2 norm as α → ∞.",
+    flows=0,
+)
+def theorem3_ends(model: Any, X: Any, y: Any) -> Parts:
+    """The second sentence of Theorem 3, for D ≥ 2, at small and large scales; the model gives the depth.
+
+    The excess ℓ1 norm has a bound at every scale (`rich_excess`). The distance to β_ℓ2 falls like α^{−2D}.
+    """
+    yield (setting := plain_diagonal(model))
+    if not setting.holds:
+        return
+    X, y = check_problem(X, y)
+    try:
+        least = tacit.limit(tacit.potentials.Quadratic(), X, y).predictor
+    except tacit.InconsistentDataError as refusal:
+        yield Assumption(f"some w has Xw = y (best relative residual: {refusal.residual:.2g})", False)
+        return
+    unit = float(np.abs(least).max())
+    yield Assumption("the targets are not zero", unit > 0)
+    if unit == 0:
+        return
+    D = model.depth
+    norm = float(np.abs(tacit.limit(tacit.potentials.L1(), X, y).predictor).sum())
+    rich = [_limit(D, math.log(scale * unit), X, y) for scale in _SMALL]
+    shares = [
+        (float(np.abs(beta).sum()) / norm - 1) / rich_excess(norm, X.shape[1], D, scale * unit)
+        for beta, scale in zip(rich, _SMALL, strict=True)
+    ]
+    yield Bound("excess ℓ1 norm over its bound, the largest over small scales", max(shares), at_most=1.0)
+    yield Bound(
+        f"gradient of {'the entropy' if D == 2 else 'Σ|β|^(2/D)'} along the face of ℓ1 minimizers, relative",
+        along_face(X, _limit(D, _SMALLEST[D == 2] + math.log(unit), X, y), D),
+        at_most=_SELECTED,
+    )
+    gaps = [
+        float(np.linalg.norm(_limit(D, math.log(scale * unit), X, y) - least) / np.linalg.norm(least))
+        for scale in _LARGE
+    ]
+    exponent = float(np.polyfit(np.log(_LARGE), np.log(np.maximum(gaps, 1e-300)), 1)[0])
+    yield Bound("distance to β_ℓ2 at the largest scale, relative", gaps[-1], at_most=max(gaps[0], _NOISE))
+    if gaps[-1] > _NOISE:
+        yield Bound("exponent of α^D in it", exponent, at_most=-1.0)
+
+
+def along_face(X: Float, beta: Float, depth: float) -> float:
+    """The part along the face of the gradient of what is largest there, relative; 0 where it is one point."""
+    on = np.abs(beta) > _ON * np.abs(beta).max()
+    size, sign = np.abs(beta[on]) / np.abs(beta).max(), np.sign(beta[on])
+    gradient = -(np.log(size) + 1) * sign if depth == 2 else size ** (2 / depth - 1) * sign
+    directions = null_space(np.vstack([X[:, on], sign]))  # that keep the outputs and the ℓ1 norm
+    return float(np.linalg.norm(directions.T @ gradient) / np.linalg.norm(gradient))
+
+
+def _limit(depth: float, log_scale: float, X: Float, y: Float) -> Float:
+    """The limit at log α^D = log_scale."""
+    found = tacit.limit(tacit.Diagonal(depth=depth, log_scale=log_scale / depth), X, y)
+    if not found.converged:
+        raise tacit.NotConvergedError(
+            f"the limit at α^D = e^{log_scale:.4g} did not converge; no end can be told"
+        )
+    return np.asarray(found.predictor)
