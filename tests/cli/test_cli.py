@@ -83,6 +83,7 @@ MODELS = {
     "--log-scale -6.9e2": tacit.Diagonal(2, log_scale=-690),
     "--model untied --scale 1e-4 --shape 0.9": tacit.UntiedDiagonal(1e-4, 0.9),
     "--model untied --scale 1e-4 --shape -0.9": tacit.UntiedDiagonal(1e-4, -0.9),
+    "--model untied --layers 0.1,0.2,-0.3": tacit.UntiedDiagonal.from_layers([0.1, 0.2, -0.3]),
     "--model untied --scale 1e-4 --shape -1e-3": tacit.UntiedDiagonal(1e-4, -1e-3),
 }
 
@@ -169,6 +170,10 @@ BAD = {
     "--depth 1e30": "depth",
     "--shape 0.5": "--shape does not go with --model diagonal: its layers are tied",
     "--scale 0.1 --log-scale -3": "not both",
+    "--model untied --layers 0.1": "must name two layers or more",
+    "--model untied --layers 0.1,x": "must be numbers with commas between them",
+    "--model untied --layers 0.1,0.2,0.3 --scale 2": "leave out --scale and --shape",
+    "--layers 0.1,0.2,0.3": "its layers are tied",
     "--model untied --shape 1": "shape must lie strictly between -1 and 1",
     "--model deep": "'deep'",
     "--tol 0": "tol must lie between 0 and 1",

@@ -7,7 +7,17 @@ import pytest
 
 from tacit.cli import main
 
-SOURCE = "def neuron(theta):\n    return theta[0] * theta[1:]\n\n\nanswer = 42\n"
+SOURCE = """
+def neuron(theta):
+    return theta[0] * theta[1:]
+
+
+def balance(theta):
+    return theta[0] ** 2 - (theta[1:] ** 2).sum()
+
+
+answer = 42
+"""
 
 
 @pytest.fixture
@@ -21,11 +31,14 @@ def test_a_verdict_is_printed_and_written(maps, tmp_path, capsys):
     (tmp_path / "start.txt").write_text("2.0 1.0\n0.5\n")
     target = tmp_path / "verdict.json"
     arguments = [f"{maps}:neuron", "--at", str(tmp_path / "start.txt"), "--samples", "3"]
+    arguments += ["--candidates", f"{maps}:balance", "--plot", str(tmp_path / "levels.png")]
     assert main(["derive", *arguments, "--json", str(target)]) == 0
+    assert (tmp_path / "levels.png").stat().st_size > 1000
     printed = capsys.readouterr().out
     assert "warped" in printed and "θ₁² − θ₂² − θ₃²" in printed and "accurate to about" in printed
     told = json.loads(target.read_text())
     assert told["kind"] == "warped" and told["theta0"] == [2.0, 1.0, 0.5]
+    assert "balance: held" in printed and told["candidates"][0]["verdict"] == "held"
     assert told["conserved_number"] == 1 and told["reachable_dimension"] == 2
 
 

@@ -14,10 +14,13 @@ from tacit.cli import (
     check,
     demo,
     derive,
+    fit,
     flow,
     limit,
     path,
+    predict,
     probe,
+    report,
     reproduce,
     threads,
 )
@@ -29,7 +32,7 @@ from tacit.errors import NotConvergedError, TacitError
 from tacit.show.progress import announcing
 
 threads.few()  # before NumPy is loaded
-_COMMANDS = (limit, flow, path, check, derive, probe, reproduce, demo)
+_COMMANDS = (limit, flow, path, fit, predict, check, derive, probe, reproduce, report, demo)
 
 
 class _Parser(argparse.ArgumentParser):

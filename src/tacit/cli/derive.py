@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import sys
 from pathlib import Path
 from typing import Any
 
 from tacit.cli.guests import guest, is_guest
-from tacit.cli.options import DONE, FAILED, add_command, seed_number
+from tacit.cli.options import DONE, FAILED, add_command, json_file, seed_number
 from tacit.cli.terminal import wrapped
 from tacit.errors import InputError
 
@@ -24,7 +25,7 @@ def add(commands: Any) -> Any:
         "With the numbers that decide, and how many quantities it conserves. F is written with jax.numpy.",
         epilog="examples:\n"
         "  tacit derive maps.py:neuron --at random:4\n"
-        "  tacit derive maps.py:neuron --at start.txt --json -\n"
+        "  tacit derive maps.py:neuron --at start.txt --json - --plot neuron.pdf\n"
         "  tacit derive package.module:function --at theta.npy --samples 16",
     )
     command.add_argument("function", metavar="FILE.py:FUNCTION", help="θ ↦ w, in a file or a module")
@@ -43,25 +44,60 @@ def add(commands: Any) -> Any:
     command.add_argument(
         "--seed", type=seed_number, default=0, help="of random starts and orbits (default: %(default)s)"
     )
+    command.add_argument(
+        "--candidates",
+        metavar="FILE.py:NAME",
+        help="a function θ ↦ number, or a list of them, that may be conserved: each is tested",
+    )
     command.add_argument("--json", metavar="FILE", help="write the verdict as JSON; - for standard output")
+    command.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="draw level sets of the potential with flows across them, or flows that end apart "
+        "(.png, .pdf or .svg)",
+    )
     return command
 
 
 def _run(options: argparse.Namespace) -> int:
+    _claim(options)
     start = _start(options.at, options.seed)
     function = _function(options.function)
-    from tacit.derivation import derive
+    from tacit.derivation import cost, derive
     from tacit.show.outputs import write_json
 
-    found = derive(function, start, samples=options.samples, seed=options.seed, radius=options.radius)
+    if sys.stderr.isatty():
+        expected = cost(function, start, samples=options.samples)
+        if expected.large:
+            print(f"tacit: {expected}", file=sys.stderr)
+    quantities = () if options.candidates is None else _function(options.candidates)
+    found = derive(
+        function,
+        start,
+        samples=options.samples,
+        seed=options.seed,
+        radius=options.radius,
+        candidates=quantities,
+    )
     if options.json != "-":
         print(wrapped(found.summary()))
         if found.kind in ("mirror", "warped"):
             print(f"  potential    {found.kind}, accurate to about {found.potential.accuracy():.0e}")
         print(f"  computed     {found.seconds:.1f} s")
+    if options.plot is not None:
+        found.plot(options.plot)
     if options.json is not None:
         write_json({"source": options.function, "at": options.at, **found.to_dict()}, options.json)
     return FAILED if found.kind == "undecided" else DONE
+
+
+def _claim(options: argparse.Namespace) -> None:
+    """What could keep results from being written, said before they are computed."""
+    from tacit.show.figures import figure_kind
+    from tacit.show.outputs import claim_all
+
+    picture = [] if options.plot is None else [(options.plot, figure_kind(options.plot))]
+    claim_all([*json_file(options), *picture])
 
 
 def _function(text: str) -> Any:

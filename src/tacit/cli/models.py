@@ -21,21 +21,22 @@ _ALSO = {
 }
 _HELP = {
     "diagonal": "β = w₊^D − w₋^D",
-    "untied": "w = u₊v₊ − u₋v₋",
+    "untied": "w = u₊v₊ − u₋v₋, or products of more layers",
     "neuron": "f = a·σ(w·x)",
     "linear": "f = V Uᵀx, of one hidden layer",
     "completion": "DATA is a matrix with empty cells, which U Vᵀ fills in",
 }
 _TAKES = {  # which options belong to which model; the rest would do nothing
     "diagonal": ("depth", "scale", "log_scale"),
-    "untied": ("scale", "shape"),
+    "untied": ("scale", "shape", "layers"),
     "neuron": ("scale", "shape", "slope", "sign", "seed"),
     "linear": ("width", "start", "std", "seed"),
     "completion": ("width", "scale", "seed"),
 }
 _INSTEAD = {  # what to give where an option of another model was given
-    ("untied", "depth"): "it has two layers",
+    ("untied", "depth"): "it has two layers, or as many as --layers names",
     ("untied", "log_scale"): "give --scale",
+    ("diagonal", "layers"): "its layers are tied; give --depth and --scale, or --model untied",
     ("diagonal", "shape"): "its layers are tied and have no shape; --model untied has one",
     ("neuron", "depth"): "it has two layers",
     ("neuron", "log_scale"): "give --scale",
@@ -73,6 +74,13 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
     )
     layered = "an untied model" + (" or a neuron" if "neuron" in names else "")
     command.add_argument("--shape", type=float, help=f"how the two layers of {layered} compare, -1 to 1")
+    command.add_argument(
+        "--layers",
+        type=_numbers,
+        metavar="A,B,…",
+        help="sizes at the start of the layers of an untied model, two or more, instead of --scale and "
+        "--shape: 0.1,0.2,0.3 for three that multiply, those of w₊ and of w₋ alike",
+    )
     if "neuron" in names:
         command.add_argument("--slope", type=float, help="of a leaky neuron, 0 to 1 (default: 1, linear)")
         command.add_argument(
@@ -94,6 +102,17 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
         )
         command.add_argument("--std", type=float, help="of a linear network's start (default: width^-½)")
         command.add_argument("--seed", type=seed_number, help="of random weights or directions (default: 0)")
+
+
+def _numbers(text: str) -> list[float]:
+    """Numbers with commas between them."""
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be numbers with commas between them, got {text!r}") from None
+    if len(found) < 2:
+        raise argparse.ArgumentTypeError(f"must name two layers or more, as in 0.1,0.2, got {text!r}")
+    return found
 
 
 def _width(text: str) -> float:
@@ -159,6 +178,10 @@ def _diagonal(options: argparse.Namespace, X: Any) -> Any:
 def _untied(options: argparse.Namespace, X: Any) -> Any:
     from tacit.models import UntiedDiagonal
 
+    if options.layers is not None:
+        if options.scale is not None or options.shape is not None:
+            raise InputError("--layers says how large every layer is: leave out --scale and --shape")
+        return UntiedDiagonal.from_layers(options.layers)
     return UntiedDiagonal(scale=_given(options, "scale", 1.0), shape=_given(options, "shape", 0.0))
 
 

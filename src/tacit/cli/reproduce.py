@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.options import DONE, FAILED, add_command, json_file, seed_number
-from tacit.errors import MissingDataError
+from tacit.cli.several import add_jobs
 
 if TYPE_CHECKING:
     from tacit.papers import Entry
@@ -25,11 +25,14 @@ def add(commands: Any) -> Any:
         help="figures of the papers, with a verdict on every claim",
         description="Make figures of the papers again: picture (PNG, PDF), data (netCDF) and a JSON with\n"
         "every claim, its measured value, its threshold and the verdict. Exit status 1 if one fails.\n"
+        "Several figures are made at once, and those that the folder has already, made by the same software\n"
+        "with the same preset and seed, are not made again: a run that was stopped goes on where it was.\n"
         "Figures of MNIST and CIFAR-10 need the data: in the folder that TACIT_DATA names, or from OpenML\n"
         "through scikit-learn; without them all others are made.",
         epilog="examples:\n"
         "  tacit reproduce list\n"
         "  tacit reproduce woodworth2020/fig1a\n"
+        "  tacit reproduce azulay2021 --jobs 2\n"
         "  tacit reproduce all --preset paper --out figures",
     )
     command.add_argument(
@@ -48,6 +51,12 @@ def add(commands: Any) -> Any:
     command.add_argument(
         "--seed", type=seed_number, default=0, help="of the random data (default: %(default)s)"
     )
+    command.add_argument(
+        "--force",
+        action="store_true",
+        help="of several figures, make also those again that the folder has (a single one always is)",
+    )
+    add_jobs(command)
     command.add_argument("--out", default="tacit-output", metavar="DIR", help="folder (default: %(default)s)")
     command.add_argument("--json", metavar="FILE", help="all verdicts as JSON; - for standard output")
     return command
@@ -100,21 +109,28 @@ def _listing(chosen: list[Entry]) -> str:
 
 
 def _make_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict[str, Any]]:
+    if len(chosen) == 1:
+        return [_make_one(chosen[0], options)]
+    from tacit.cli import several
+    from tacit.papers.finished import finished
+
+    quiet = options.json == "-"
+    how = several.How(options.preset, options.seed, options.out, options.jobs, quiet, options.debug)
+    contents = several.make(
+        chosen, how, lambda entry: None if options.force else finished(entry, **how.asked)
+    )
+    if not quiet:
+        took = time.perf_counter() - options.begun
+        print(f"\n{several.table(contents)}\n\n{several.total(contents, took)}")
+    return contents
+
+
+def _make_one(entry: Entry, options: argparse.Namespace) -> dict[str, Any]:
     from tacit.cli.terminal import wrapped
     from tacit.papers import reproduce
 
-    made: list[dict[str, Any]] = []
-    for entry in chosen:
-        try:
-            result = reproduce(entry, preset=options.preset, seed=options.seed, out=options.out)
-        except MissingDataError as error:
-            if len(chosen) == 1:
-                raise
-            print(f"tacit: {entry.key} is left out: {error}", file=sys.stderr)
-            made.append({"figure": entry.key, "left_out": str(error)})
-            continue
-        made.append(result.to_dict())
-        if options.json != "-":
-            verdicts, _, picture = result.summary().rpartition("\n")  # a path is not folded
-            print(f"{wrapped(verdicts)}\n{picture}", flush=True)
-    return made
+    result = reproduce(entry, preset=options.preset, seed=options.seed, out=options.out)
+    if options.json != "-":
+        verdicts, _, picture = result.summary().rpartition("\n")  # a path is not folded
+        print(f"{wrapped(verdicts)}\n{picture}", flush=True)
+    return result.to_dict()

@@ -62,6 +62,7 @@ class Reproduction:
     files: dict[str, str]
     seconds: float
     data: Any
+    made_with: dict[str, str]
 
     @property
     def holds(self) -> bool:
@@ -87,6 +88,7 @@ class Reproduction:
             "holds": self.holds,
             "files": self.files,
             "seconds": self.seconds,
+            "made_with": self.made_with,
         }
 
 
@@ -153,6 +155,7 @@ def reproduce(
     """
     import numpy as np
 
+    from tacit.papers.finished import digest, made_with
     from tacit.show.figures import render
     from tacit.show.outputs import MADE_BY, claim_all, json_file, make_folder, netcdf_file, write_together
     from tacit.show.progress import progress as bar
@@ -181,8 +184,10 @@ def reproduce(
         files,
         time.perf_counter() - begun,
         data,
+        made_with(),
     )
-    contents = (*pictures, netcdf_file(data), json_file(result.to_dict()))
-    kinds = ("png", "pdf", "nc", "json")
-    write_together((each, files[kind], kind) for each, kind in zip(contents, kinds, strict=True))
+    contents = dict(zip(("png", "pdf", "nc"), (*pictures, netcdf_file(data)), strict=True))
+    sums = {kind: digest(content) for kind, content in contents.items()}
+    contents["json"] = json_file({**result.to_dict(), "sha256": sums})
+    write_together((content, files[kind], kind) for kind, content in contents.items())
     return result

@@ -226,7 +226,8 @@ def test_what_was_not_run_has_no_numbers(small_photographs):
 @pytest.fixture
 def no_data(monkeypatch, tmp_path):
     monkeypatch.delenv("TACIT_DATA", raising=False)
-    monkeypatch.setitem(sys.modules, "sklearn", None)
+    for name in ("sklearn", "sklearn.datasets"):
+        monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.chdir(tmp_path)
 
 

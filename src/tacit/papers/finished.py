@@ -1,0 +1,73 @@
+"""Figures that a folder already has: whole, and made by the software, sizes and seed that are asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tacit
+
+if TYPE_CHECKING:
+    from tacit.papers.registry import Entry
+
+_LIBRARIES = ("numpy", "scipy", "jax", "matplotlib")
+_NO_PART = ("cli", "report")  # folders that no figure depends on
+
+
+@cache
+def made_with() -> dict[str, str]:
+    """Versions of what makes figures, and a digest of Tacit's own source: what changes when one is edited."""
+    return {
+        "tacit": tacit.__version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in _LIBRARIES},
+        "source": _source(),
+    }
+
+
+def _source() -> str:
+    root = Path(tacit.__file__).parent
+    found = hashlib.sha256()
+    for path in sorted([*root.rglob("*.py"), *root.rglob("*.mplstyle")]):
+        place = path.relative_to(root)
+        if place.parts[0] not in _NO_PART:
+            found.update(f"{place.as_posix()}\0".encode() + path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def digest(content: bytes) -> str:
+    """What tells a file from another."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def kept(entry: Entry, out: str | Path) -> dict[str, Any] | None:
+    """What the JSON of a figure says, whatever made it; None where it is missing, or not whole.
+
+    A run that was killed while files took their places may leave some of one figure and some of another.
+    """
+    files = entry.files(out)
+    try:
+        content = json.loads(Path(files["json"]).read_text(encoding="utf-8"))
+        if content["figure"] != entry.key:
+            return None
+        whole = {kind: digest(Path(files[kind]).read_bytes()) for kind in content["sha256"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return content if whole == content["sha256"] else None
+
+
+def finished(entry: Entry, *, preset: str, seed: int, out: str | Path) -> dict[str, Any] | None:
+    """What the JSON says of a figure that would come out the same; None where it has to be made."""
+    from tacit.show.outputs import as_json
+
+    content = kept(entry, out)
+    asked = {"preset": preset, "seed": seed, "parameters": as_json(entry.presets[preset])}
+    same = content is not None and all(
+        content.get(name) == value for name, value in {**asked, "made_with": made_with()}.items()
+    )
+    return content if same else None

@@ -1,0 +1,168 @@
+"""The report: a page in HTML with everything in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from tacit import __version__
+from tacit.papers.registry import titles
+from tacit.report import errata
+from tacit.report.formulas import html
+from tacit.report.panels import Shown, panel
+from tacit.report.statements import is_beyond, statements
+from tacit.report.tags import anchor, link, table
+from tacit.show.outputs import MADE_BY
+from tacit.theorems import theorems
+
+_BEYOND = "beyond"
+_ABOUT = """Each figure of four papers on the implicit bias of gradient descent, made again from scratch, with
+what the papers say of it as claims that numbers decide; the theorems that Tacit can ask about data; where the
+papers are misprinted, what holds instead; and what goes beyond them. Everything is in this one file."""
+
+
+def page(figures: Sequence[Shown], when: str) -> str:
+    """The report on these figures. when: the day it was made."""
+    papers = [_Paper(key, title, figures) for key, title in titles().items()]
+    found = errata.sections()
+    entries = {paper.key: found.pop(paper.short, []) for paper in papers}
+    parts = [_summary(papers, entries), errata.notation()]
+    parts += [paper.section(entries[paper.key]) for paper in papers]
+    parts.append(_beyond(papers, found))
+    style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
+    inside = "\n\n".join(parts)
+    return f"""<!DOCTYPE html>
+<!-- {MADE_BY} -->
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Tacit: the papers, reproduced</title>
+<style>
+{style}</style>
+</head>
+<body>
+<a class="skip" href="#content">To the content</a>
+<header>
+<h1>The papers, reproduced</h1>
+<p>{_ABOUT}</p>
+<p>Made by Tacit {escape(__version__)} on {escape(when)}; <code>tacit report</code> makes it again.</p>
+</header>
+{_contents(papers)}
+<main id="content" tabindex="-1">
+{inside}
+</main>
+</body>
+</html>
+"""
+
+
+class _Paper:
+    """A paper, its figures and its theorems."""
+
+    def __init__(self, key: str, title: str, figures: Sequence[Shown]):
+        self.key, self.title = key, title
+        self.short = title.partition(",")[0]
+        self.figures = [each for each in figures if each.entry.key.startswith(f"{key}/")]
+        self.theorems = [each for each in theorems() if each.key.startswith(f"{key}/")]
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Claims that hold, and claims that fail."""
+        both = [each.counts for each in self.figures]
+        return sum(held for held, _ in both), sum(failed for _, failed in both)
+
+    def section(self, entries: Sequence[errata.Erratum]) -> str:
+        """All that there is about the paper."""
+        own = [each for each in self.figures if not each.is_beyond]
+        other = [each for each in self.figures if each.is_beyond]
+        parts = [f'<section id="{self.key}"><h2>{escape(self.title)}</h2>']
+        parts += [f'<h3 id="{self.key}-figures">Figures</h3>', *map(panel, own)]
+        if other:
+            parts += [
+                f'<h3 id="{self.key}-others">Figures that the paper does not have</h3>',
+                *map(panel, other),
+            ]
+        if self.theorems:
+            parts += [f'<h3 id="{self.key}-theorems">Theorems</h3>', statements(self.theorems, self.short)]
+        if entries:
+            parts += [f'<h3 id="{self.key}-errata">Errata</h3>', _errata(self.key, entries)]
+        return "\n".join([*parts, "</section>"])
+
+
+def _errata(paper: str, entries: Sequence[errata.Erratum]) -> str:
+    parts = []
+    for number, each in enumerate(entries):
+        title = f"<h4>{each.title}</h4>\n" if each.title else ""
+        parts.append(f'<article class="erratum" id="erratum-{paper}-{number}">\n{title}{each.body}</article>')
+    return "\n".join(parts)
+
+
+def _contents(papers: Sequence[_Paper]) -> str:
+    items = []
+    for paper in papers:
+        inner = "".join(
+            f"<li>{link(anchor('figure', each.entry.key), _name(each))}</li>" for each in paper.figures
+        )
+        more = "".join(
+            f"<li>{link(f'{paper.key}-{kind}', kind)}</li>"
+            for kind in ("theorems", "errata")
+            if kind == "errata" or paper.theorems
+        )
+        items.append(f"<li>{link(paper.key, escape(paper.title))}\n<ul>{inner}{more}</ul></li>")
+    items.append(f"<li>{link(_BEYOND, 'Beyond the papers')}</li>")
+    return f'<nav aria-label="Contents">\n<ul>\n{chr(10).join(items)}\n</ul>\n</nav>'
+
+
+def _name(shown: Shown) -> str:
+    name = escape(shown.entry.key.partition("/")[2])
+    failing = shown.counts[1]
+    return f"{name} ✗" if failing else name if shown.is_made else f"{name} (not made)"
+
+
+def _summary(papers: Sequence[_Paper], entries: dict[str, list[errata.Erratum]]) -> str:
+    rows = []
+    for paper in papers:
+        held, failed = paper.counts
+        made = sum(each.is_made for each in paper.figures)
+        corrections = str(len(entries[paper.key]))
+        numbers = (
+            f"{made} of {len(paper.figures)}",
+            str(held),
+            str(failed),
+            str(len(paper.theorems)),
+            corrections,
+        )
+        rows.append((link(paper.key, escape(paper.short)), *numbers))
+    heads = ("Paper", "Figures made", "Claims that hold", "that fail", "Theorems", "Errata")
+    return (
+        '<section aria-labelledby="summary"><h2 id="summary">Summary</h2>\n'
+        + table("All papers", heads, rows)
+        + "</section>"
+    )
+
+
+def _beyond(papers: Sequence[_Paper], others: dict[str, Any]) -> str:
+    figures = [
+        f"<li>{link(anchor('figure', each.entry.key), html(each.entry.title))} ({escape(paper.short)})</li>"
+        for paper in papers
+        for each in paper.figures
+        if each.is_beyond
+    ]
+    sharper = [
+        f"<li>{link(anchor('theorem', each.key), f'<code>{escape(each.key)}</code>')}</li>"
+        for paper in papers
+        for each in paper.theorems
+        if is_beyond(each.key)
+    ]
+    parts = [f'<section id="{_BEYOND}"><h2>Beyond the papers</h2>']
+    parts += ["<h3>Figures that the papers do not have</h3>", f"<ul>{''.join(figures)}</ul>"]
+    parts += [
+        "<h3>Statements that the papers do not have, or sharper than theirs</h3>",
+        f"<ul>{''.join(sharper)}</ul>",
+    ]
+    for heading, entries in others.items():
+        parts += [f"<h3>{escape(heading)}</h3>", _errata(anchor("more", heading), entries)]
+    return "\n".join([*parts, "</section>"])
