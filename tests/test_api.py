@@ -16,6 +16,7 @@ from tacit import potentials
 
 VERBS = [
     "certify",
+    "closed_form",
     "derive",
     "flow",
     "limit",
@@ -32,7 +33,14 @@ CLASSES = ["Certificate", "Derivation", "Diagonal", "Limit", "Regime", "Trajecto
 CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Prepared", "Stability"]
 CLASSES += ["Monitor", "Network", "Probe", "ProbeSweep", "Status", "SweepingPath", "SymmetricFactorization"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]
-ERRORS = [*REFUSALS, "MissingDataError", "NotConvergedError", "OutsideDomainError", "TacitError"]
+ERRORS = [
+    *REFUSALS,
+    "MissingDataError",
+    "NoClosedFormError",
+    "NotConvergedError",
+    "OutsideDomainError",
+    "TacitError",
+]
 PUBLIC = sorted([*VERBS, *CLASSES, *ERRORS, "Interrupted", "Model", "losses", "model", "potentials"])
 POTENTIALS = ["L1", "Bregman", "DeepHypentropy", "DiagonalPotential", "Entropy", "Hypentropy"]
 POTENTIALS += ["NeuronPotential", "Nuclear", "Potential", "Power", "Quadratic", "Spectral", "WeightDistance"]
@@ -57,7 +65,7 @@ def result(request, problem):
 def test_public_names_are_these():
     assert tacit.__all__ == PUBLIC
     assert potentials.__all__ == POTENTIALS
-    assert set(dir(tacit)) == {*PUBLIC, "theorems", "warping", "__version__"}
+    assert set(dir(tacit)) == {*PUBLIC, "estimators", "theorems", "warping", "__version__"}
     for name in PUBLIC:
         assert getattr(tacit, name) is not None
     with pytest.raises(AttributeError, match="module 'tacit' has no attribute 'nothing'"):
@@ -92,9 +100,10 @@ def test_public_names_are_these():
         (tacit.SymmetricFactorization, "weights"),
         (tacit.SymmetricFactorization.gaussian, "d, width, scale, seed"),
         (tacit.observed, "matrix"),
-        (tacit.derive, "parametrization, theta0, *, samples, seed, radius"),
+        (tacit.derive, "parametrization, theta0, *, samples, seed, radius, candidates"),
         (tacit.certify, "potential, X, y, predictor, *, problem, tol"),
         (tacit.Diagonal, "depth, scale, profile, log_scale"),
+        (tacit.UntiedDiagonal.from_layers, "plus, minus"),
         (tacit.UntiedDiagonal.from_weights, "u_plus, v_plus, u_minus, v_minus"),
     ],
 )
@@ -130,7 +139,7 @@ def test_every_public_object_has_a_docstring_of_its_own():
 
 
 def test_importing_tacit_loads_nothing_that_only_files_figures_or_flows_need():
-    heavy = ("jax", "matplotlib", "pandas", "xarray", "pyarrow", "rich")
+    heavy = ("jax", "matplotlib", "pandas", "xarray", "pyarrow", "rich", "sklearn")
     code = f"import sys, tacit; print([name for name in {heavy} if name in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (run.stdout.strip(), run.stderr) == ("[]", "")

@@ -16,14 +16,15 @@ ORDER = [  # each may import what stands before it; what shares a line, only its
     {"losses"},
     {"models"},
     {"networks"},
-    {"derivation"},
     {"limits", "flows"},
     {"show"},
+    {"derivation"},
     {"verbs"},
+    {"estimators"},
     {"warping", "keys", "verdict"},
     {"theorems"},
     {"papers"},
-    {"demo"},
+    {"demo", "report"},
     {"cli"},
 ]
 HEIGHT = {name: height for height, names in enumerate(ORDER) for name in names}
@@ -109,3 +110,13 @@ def test_figures_and_theorems_use_what_users_use():
         for other in imports(ast.parse(path.read_text())):
             if other.startswith("tacit.") and other.split(".")[1] not in own:
                 assert any(other == each or other.startswith(f"{each}.") for each in named), (name, other)
+
+
+def test_only_estimators_need_scikit_learn():
+    """But for a loader of images, which asks it for files."""
+    needing = {
+        name
+        for name, path in MODULES.items()
+        if any(other.split(".")[0] == "sklearn" for other in imports(ast.parse(path.read_text())))
+    }
+    assert {name for name in needing if not name.startswith("tacit.estimators")} == {"tacit.data.images"}

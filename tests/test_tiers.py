@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import kernels
+import pages
 import pytest
 import tiers
 
@@ -40,6 +41,8 @@ def test_of_many_cases_there_are_many():
 def test_long_figures_and_files_that_are_named_exist():
     assert tiers.EVERY_FIGURE in FAMILIES
     assert {entry.key for entry in figures()} >= tiers.LONG_FIGURES
+    assert tiers.PAGES in FAMILIES
+    assert set(pages.pages()) >= tiers.LONG_PAGES
     assert {f"{name}.py" for name in tiers.NOT_NUMERICAL} <= FILES.keys()
     assert {f"test_{name}.py" for name in kernels.TELLING} <= FILES.keys()
 

@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tacit import estimators as estimators
     from tacit import losses as losses
     from tacit import potentials as potentials
     from tacit import theorems as theorems
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
     from tacit.data.observed import observed as observed
     from tacit.data.status import Status as Status
     from tacit.derivation import Derivation as Derivation
+    from tacit.derivation import closed_form as closed_form
     from tacit.derivation import derive as derive
     from tacit.errors import InconsistentDataError as InconsistentDataError
     from tacit.errors import InputError as InputError
     from tacit.errors import Interrupted as Interrupted
     from tacit.errors import MissingDataError as MissingDataError
+    from tacit.errors import NoClosedFormError as NoClosedFormError
     from tacit.errors import NoPotentialError as NoPotentialError
     from tacit.errors import NotConvergedError as NotConvergedError
     from tacit.errors import NotSeparableError as NotSeparableError
@@ -60,12 +63,13 @@ __version__ = "0.1.0"
 _HOMES = {  # where each public name is, which is loaded when it is first used
     "data.observed": ["observed"],
     "data.status": ["Status"],
-    "derivation": ["Derivation", "derive"],
+    "derivation": ["Derivation", "closed_form", "derive"],
     "errors": [
         "InconsistentDataError",
         "InputError",
         "Interrupted",
         "MissingDataError",
+        "NoClosedFormError",
         "NoPotentialError",
         "NotConvergedError",
         "NotSeparableError",
@@ -99,7 +103,7 @@ _HOMES = {  # where each public name is, which is loaded when it is first used
     "verbs.trajectory": ["Trajectory"],
 }
 _HOME = {name: f"tacit.{module}" for module, names in _HOMES.items() for name in names}
-_MODULES = ("losses", "potentials", "theorems", "warping")
+_MODULES = ("estimators", "losses", "potentials", "theorems", "warping")
 
 __all__ = sorted([*_HOME, "losses", "potentials"])
 
@@ -115,4 +119,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "theorems", "warping", "__version__"])
+    return sorted([*__all__, "estimators", "theorems", "warping", "__version__"])

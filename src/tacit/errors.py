@@ -32,6 +32,10 @@ class NoPotentialError(TacitError):
         self.nearest, self.commutator, self.distance = nearest, commutator, distance
 
 
+class NoClosedFormError(TacitError):
+    """A potential has no formula that is known here; the message says which step has none."""
+
+
 class OutsideDomainError(TacitError):
     """A predictor lies where a potential is not defined; `share` is how much of the way to it is inside."""
 

@@ -15,6 +15,8 @@ import numpy as np
 from tacit.errors import InputError
 from tacit.potentials.arrays import array_namespace
 
+__all__ = ["CrossEntropy", "Exponential", "Logistic", "Loss", "SeparatingLoss", "Square"]
+
 Array = Any
 
 _NORMALIZATIONS = {  # name → (factor, divided by the number of samples?)

@@ -23,6 +23,8 @@ from tacit.potentials import NeuronPotential
 from tacit.potentials.arrays import quiet
 from tacit.verbs.trajectory import Trajectory
 
+__all__ = ["hessian_violation", "metric", "warp", "warped_clock"]
+
 
 def warp(delta: float, predictor: Any) -> Float:
     """g = (3/2)|a| at predictors w̃, over leading axes: how fast the warped clock runs.

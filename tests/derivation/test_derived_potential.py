@@ -108,7 +108,10 @@ def test_what_no_flow_reaches_is_outside():
         Q.gradient([2.0, -1.0])
     np.testing.assert_allclose(caught.value.share, 0.5, rtol=1e-6)
     assert np.isnan(Q.mirror([1.5, 0.0])).all()
-    assert np.isnan(Q.value([np.nan, 1.0])) and np.isnan(Q.hessian([np.nan, 1.0])).all()
+    assert np.isnan(Q.value([np.nan, 1.0])) and np.isnan(Q.mirror([np.nan, 1.0])).all()
+    for ask in (Q.gradient, Q.hessian, Q.weights):
+        with pytest.raises(tacit.InputError, match="NaN or infinite"):
+            ask([np.nan, 1.0])
     with pytest.raises(tacit.InputError, match="2 entries"):
         Q.gradient([1.0])
     with pytest.raises(tacit.InputError, match="2 entries but the data has 3"):

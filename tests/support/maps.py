@@ -1,6 +1,12 @@
 """Parametrizations θ ↦ w whose geometry is known, each for any θ of its size."""
 
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import jax.numpy as jnp
+import numpy as np
 
 
 def tied(depth):
@@ -75,6 +81,41 @@ def two_layers(n, m, r):
     return product
 
 
+def rectified(r, inputs):
+    """Outputs of r ReLU neurons of two inputs, one output, on fixed inputs: smooth away from kinks."""
+    X = jnp.asarray(inputs)
+
+    def outputs(theta):
+        inner, outer = theta[: 2 * r].reshape(r, 2), theta[2 * r :]
+        return jnp.maximum(X @ inner.T, 0.0) @ outer
+
+    return outputs
+
+
+def untied_four(theta):
+    layers = theta.reshape(8, -1)
+    return layers[:4].prod(axis=0) - layers[4:].prod(axis=0)
+
+
+def convolved_three(theta):
+    """A convolutional linear net of width 3: two filters of three weights."""
+    return jnp.convolve(theta[:3], theta[3:])
+
+
+def convolved_four(theta):
+    return jnp.convolve(theta[:4], theta[4:])
+
+
+def quadratic(theta):
+    """Three random quadratic forms of four parameters, which commute with nothing."""
+    a, b, c, d = theta
+    return jnp.array([a * a + b * c, b * b - a * d, c * d + a * b])
+
+
+def separate_squares(theta):
+    return jnp.array([theta[0] ** 2 + 2 * theta[1] ** 2, theta[2] ** 2 - theta[3] ** 2])
+
+
 KNOWN = {  # function, number of parameters, verdict, reachable dimension
     "tied 2": (TIED[2], 6, "mirror", 3),
     "tied 3": (TIED[3], 6, "mirror", 3),
@@ -89,4 +130,49 @@ KNOWN = {  # function, number of parameters, verdict, reachable dimension
     "two neurons": (two_neurons, 8, "none", 5),
     "symmetric factors": (symmetric_factors, 4, "none", 4),
     "convolution": (convolved, 4, "none", 3),
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A map of the gallery, a start, and what is known of it."""
+
+    function: Callable
+    start: np.ndarray
+    kind: str
+    dimension: int
+
+    @property
+    def code(self):
+        return textwrap.dedent(inspect.getsource(self.function)).strip()
+
+
+def _random(p, seed=0):
+    return np.random.default_rng(seed).standard_normal(p)
+
+
+_PARALLEL = np.concatenate([[each, *(abs(each) * np.array([2.0, -1.0, 2.0]) / 3)] for each in (0.5, 1.25)])
+GALLERY = {
+    "tied, depth 2": Shown(TIED[2], abs(_random(6)), "mirror", 3),
+    "tied, depth 3": Shown(TIED[3], abs(_random(6)), "mirror", 3),
+    "tied, depth 4": Shown(TIED[4], abs(_random(6)), "mirror", 3),
+    "untied, two layers": Shown(untied, _random(12), "mirror", 3),
+    "untied, three layers": Shown(untied_three, _random(18), "mirror", 3),
+    "untied, four layers": Shown(untied_four, _random(24), "mirror", 3),
+    "neuron, δ positive": Shown(neuron, np.array([1.6, 0.6, -0.3, 0.5]), "warped", 3),
+    "neuron, δ zero": Shown(neuron, np.array([1.0, 0.48, -0.64, 0.6]), "warped", 3),
+    "neuron, δ negative": Shown(neuron, np.array([0.6, 0.6, -0.8, 0.9]), "warped", 3),
+    "two neurons, strictly balanced": Shown(two_neurons, _PARALLEL, "warped", 3),
+    "two neurons": Shown(two_neurons, _random(8), "none", 5),
+    "exponential": Shown(exponential, _random(3), "mirror", 3),
+    "linear": Shown(linear, _random(4), "mirror", 2),
+    "weight normalization": Shown(normalized, np.array([1.0, 0.5, -0.3, 0.8]), "warped", 3),
+    "Burer–Monteiro, 2×2": Shown(symmetric_factors, _random(4), "none", 4),
+    "shared weight": Shown(shared, _random(3), "warped", 2),
+    "convolution, width 2": Shown(convolved, _random(4), "none", 3),
+    "convolution, width 3": Shown(convolved_three, _random(6), "none", 5),
+    "convolution, width 4": Shown(convolved_four, _random(8), "none", 7),
+    "separate squares": Shown(separate_squares, _random(4), "mirror", 2),
+    "quadratic forms": Shown(quadratic, _random(4), "none", 4),
+    "Hopf map": Shown(sums_of_squares, _random(4), "warped", 4),
 }

@@ -14,6 +14,7 @@ NOT_NUMERICAL = {
     "test_layers",
     "test_cli_units",
     "test_data",
+    "test_docs",
     "test_images",
     "test_cli_tables",
     "test_inputs",
@@ -21,6 +22,8 @@ NOT_NUMERICAL = {
     "test_labels",
     "test_letters",
     "test_papers",
+    "test_report",
+    "test_several",
     "test_path_portrait",
     "test_tables",
     "test_tiers",
@@ -42,6 +45,9 @@ WRONG_SOFTWARE = {
     "test_woodworth_networks.py::test_wrong_software_fails_claims_of_networks",
 }
 OTHER_DRAWS = {
+    "test_classifier.py::test_it_is_one_with_other_options_too",
+    "test_classifier_cv.py::test_it_is_one_with_other_options_too",
+    "test_regressor_cv.py::test_it_is_one_with_other_options_too",
     "test_azulay_figures.py::test_claims_hold_of_other_draws_too",
     "test_moroshko_plane.py::test_the_open_question_is_answered_on_other_draws_too",
     "test_min_figures.py::test_claims_hold_of_another_draw",
@@ -50,17 +56,26 @@ OTHER_DRAWS = {
     "test_flow_oracles.py::test_many_digits_at_a_huge_scale_do_not_depend_on_the_steps",
 }
 MANY_CASES = {  # of which each so-many-th is enough
+    "test_candidates.py::test_relu_networks_keep_one_balance_for_each_neuron": 4,
+    "test_classifier_cv.py::test_it_is_an_estimator_of_scikit_learn": 3,
     "test_cli.py::test_as_a_program_it_exits_with_its_status_whatever_the_terminal_can_show": 2,
     "test_cli.py::test_every_model_has_a_picture": 2,
     "test_cli.py::test_output_that_cannot_be_written_is_one_line": 2,
     "test_cli.py::test_plot_writes_a_figure_and_writes_it_again": 2,
     "test_cli_check.py::test_lines_fit_the_terminal": 3,
+    "test_cli_check_fuzz.py::test_known_odd_tables": 4,
     "test_cli_flow.py::test_json_has_the_numbers_of_the_library": 2,
     "test_cli_units.py::test_starts_that_depend_on_the_data_are_for_these_units": 3,
+    "test_closed_form.py::test_formulas_are_what_is_derived_without_them": 20,
+    "test_closed_form.py::test_slopes_are_pulls_times_the_time_that_they_were_pulled": 4,
     "test_conformance.py::test_losses": 7,
     "test_conformance.py::test_models": 9,
     "test_conformance.py::test_potentials": 2,
     "test_conformance.py::test_potentials_of_matrices": 2,
+    "test_conserved.py::test_the_laws_of_linear_networks_are_their_imbalances": 3,
+    "test_derive.py::test_known_maps_get_the_known_verdict": 4,
+    "test_derive.py::test_the_orbit_of_a_linear_network_has_the_dimension_that_conservation_laws_leave": 3,
+    "test_derived_potential.py::test_flows_of_models_that_no_paper_treats_end_at_the_derived_limit": 2,
     "test_errata_regression.py::test_deep_potential_in_closed_form_and_at_both_ends": 3,
     "test_factorization.py::test_theorem_4_against_the_raw_flow": 3,
     "test_flow_connected.py::test_factorizations_agree_with_the_raw_weights": 3,
@@ -90,6 +105,7 @@ MANY_CASES = {  # of which each so-many-th is enough
     "test_flow_square.py::test_flow_agrees_with_the_raw_weights_all_along": 3,
     "test_flow_square.py::test_flow_ends_at_the_limit": 5,
     "test_flow_square.py::test_flow_of_untied_weights_ends_at_the_limit": 5,
+    "test_flow_square.py::test_huge_starts_follow_their_tangent_kernel_all_the_way": 3,
     "test_flow_square.py::test_small_scales_and_large_depths_take_few_steps": 8,
     "test_flow_square.py::test_tiny_scales_wait_long_and_then_arrive": 2,
     "test_flow_times.py::test_raw_parameters_keep_the_same_times": 2,
@@ -101,6 +117,7 @@ MANY_CASES = {  # of which each so-many-th is enough
     "test_flow_trajectory.py::test_the_summary_says_where_it_ended": 3,
     "test_flow_trajectory.py::test_trajectories_survive_pickling_and_copying": 3,
     "test_flow_unfittable.py::test_random_overdetermined_problems": 3,
+    "test_gallery.py::test_verdicts_are_the_known_ones_and_flows_end_where_they_say": 22,
     "test_guests.py::test_raw_weights_are_followed": 3,
     "test_intercept_degenerate.py::test_a_constant_feature_changes_nothing": 5,
     "test_intercept_degenerate.py::test_a_straight_line_through_points_at_equal_distances": 3,
@@ -121,6 +138,7 @@ MANY_CASES = {  # of which each so-many-th is enough
     "test_limit_accuracy.py::test_sparse_data_without_noise": 7,
     "test_limit_faces.py::test_the_choice_agrees_with_sixty_digit_arithmetic": 3,
     "test_limit_faces.py::test_the_choice_is_right_without_noise_too": 4,
+    "test_limit_layered.py::test_limits_are_where_flows_of_the_weights_end": 2,
     "test_limit_near_duplicates.py::test_collinear_spectra_converge": 3,
     "test_limit_near_duplicates.py::test_limits_that_the_data_determine_converge_to_the_truth": 3,
     "test_limit_near_duplicates.py::test_replicates_that_differ_a_little": 7,
@@ -164,9 +182,19 @@ MANY_CASES = {  # of which each so-many-th is enough
     "test_potentials_jax.py::test_differentiating_the_value_gives_the_gradient_and_again_the_hessian": 3,
     "test_potentials_jax.py::test_jitted_formulas_agree_with_numpy": 3,
     "test_prepare.py::test_limits_are_those_of_separate_calls": 2,
+    "test_regressor.py::test_it_is_an_estimator_of_scikit_learn": 2,
+    "test_regressor.py::test_weights_of_samples_count_them": 3,
+    "test_regressor_cv.py::test_it_is_an_estimator_of_scikit_learn": 3,
+    "test_several.py::test_whoever_is_stopped_leaves_no_process_and_nothing_false": 2,
     "test_stiff.py::test_a_leaky_neuron_on_collinear_data_knows_when_it_rests": 2,
+    "test_stopped_classification.py::test_predictors_at_accuracies_are_those_of_the_flow": 4,
+    "test_stopped_path.py::test_data_that_are_hard": 2,
+    "test_stopped_path.py::test_predictors_at_stops_are_those_of_the_flow": 4,
     "test_sweeping.py::test_the_verdict_on_the_support_is_the_same_in_all_units": 2,
     "test_sweeping.py::test_visits_between_the_looks_are_seen": 4,
+    "test_theorems_azulay_lemmas.py::test_hold": 2,
+    "test_theorems_azulay_lemmas.py::test_holds": 2,
+    "test_theorems_azulay_lemmas.py::test_holds_of_mirror_flows": 2,
     "test_theorems_min.py::test_measured_shares_are_those_of_the_raw_weights": 2,
     "test_theorems_min.py::test_orthogonal_starts_end_at_the_minimum_norm": 2,
     "test_theorems_min.py::test_targets_of_zero_break_no_theorem": 2,
@@ -180,8 +208,10 @@ MANY_CASES = {  # of which each so-many-th is enough
     "test_theorems_moroshko.py::test_excess_is_that_of_a_flow_in_twenty_digits": 2,
     "test_theorems_moroshko.py::test_holds": 2,
     "test_theorems_moroshko.py::test_units_do_not_matter": 2,
+    "test_theorems_moroshko_flows.py::test_holds": 3,
     "test_theorems_woodworth.py::test_both_parts_hold_at_their_thresholds": 3,
     "test_theorems_woodworth.py::test_thresholds_are_the_printed_formulas": 3,
+    "test_theorems_woodworth_ends.py::test_holds": 3,
     "test_theorems_woodworth_limits.py::test_a_wrong_limit_is_noticed": 3,
     "test_theorems_woodworth_limits.py::test_each_holds_of_its_own_depths": 5,
     "test_theorems_woodworth_limits.py::test_what_the_residual_leaves_is_no_violation": 3,
@@ -197,6 +227,11 @@ LONG_FIGURES = {
     *(f"moroshko2020/{name}" for name in ("fig8a", "fig8b", "fig8c", "open-question")),
     *(f"azulay2021/{name}" for name in ("theorem3", "neuron-limits", "proposition1", "regime-map")),
     *(f"min2021/{name}" for name in ("fig1", "fig3", "fig4")),
+}
+PAGES = "test_docs.py::test_code_runs_and_prints_what_stands_below_it"
+LONG_PAGES = {
+    *(f"docs/howto/{name}.md" for name in ("estimators", "flows", "model", "parametrization")),
+    *(f"docs/models/{name}.md" for name in ("matrices", "network", "neuron", "parametrization")),
 }
 PICTURES = {  # and all of tests/papers
     "test_cli.py::test_every_model_has_a_picture",
@@ -215,7 +250,7 @@ def is_thorough(family, number, case):
     """Is the test left to `make test-all`? family: file::test; number and case: which one of it."""
     if family in WRONG_SOFTWARE | OTHER_DRAWS or number % MANY_CASES.get(family, 1):
         return True
-    return family == EVERY_FIGURE and case in LONG_FIGURES
+    return (family == EVERY_FIGURE and case in LONG_FIGURES) or (family == PAGES and case in LONG_PAGES)
 
 
 def has_pictures(path, name):

@@ -7,23 +7,25 @@ coefficients can be read. As many are kept as have independent gradients.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.integrate import solve_ivp
+from scipy.integrate import DOP853
 
 from tacit.data.arrays import Float
 from tacit.derivation.smooth_map import Jets
 
 _TRIES = 4  # points for each equation, of which some may lie where the map is not defined
-_ROOM = 2.0  # equations for each unknown coefficient
+ROOM = 2.0  # equations for each unknown coefficient
 _NULL = 1e-9  # singular values below which, relative to the largest, equations hold
 _WHOLE = 1e-7  # distance from a small fraction at which a coefficient is one
 _FRACTIONS = (1, 2, 3, 4)  # their denominators
 _TIGHT = 1e-12  # of flows along which they are verified
-_MOST = 4_000  # coefficients, beyond which no search is made
+_CALLS = 2_000  # evaluations along one of them
+MOST = 4_000  # coefficients, beyond which no search is made
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -90,19 +92,18 @@ def polynomials(jets: Jets, start: Float, number: int, seed: int = 0) -> tuple[C
     p = len(start)
     pairs = np.array([(i, j) for i in range(p) for j in range(i, p)])
     unknowns = p + len(pairs)
-    if number == 0 or unknowns > _MOST:
+    if number == 0 or unknowns > MOST:
         return ()
     rng, size = np.random.default_rng(seed), float(np.sqrt(np.mean(start**2))) or 1.0
     rows: list[Float] = []
-    needed = int(_ROOM * unknowns + p)
+    needed = int(ROOM * unknowns + p)
     for _ in range(_TRIES * needed):
         if sum(map(len, rows)) >= needed:
             break
         theta = size * rng.standard_normal(p)
         J = jets.slopes(theta)
         if np.isfinite(J).all():
-            scale = np.linalg.norm(J, axis=1, keepdims=True)
-            rows.append(_equations(J / np.where(scale > 0, scale, 1.0), theta / size, pairs))
+            rows.append(_equations(_row_space(J), theta / size, pairs))
     if sum(map(len, rows)) < needed:
         return ()
     _, singular, vectors = np.linalg.svd(np.vstack(rows), full_matrices=False)
@@ -111,6 +112,12 @@ def polynomials(jets: Jets, start: Float, number: int, seed: int = 0) -> tuple[C
     names = parameter_names(jets)
     laws = [Conserved(linear, quadratic, names) for linear, quadratic in found]
     return tuple(_independent(laws, size * rng.standard_normal(p), number))
+
+
+def _row_space(J: Float) -> Float:
+    """Orthonormal rows: dependent ones are no further equations."""
+    _, singular, rows = np.linalg.svd(J, full_matrices=False)
+    return np.asarray(rows[singular > _NULL * max(float(singular[0]), 1e-300)])
 
 
 def _equations(J: Float, theta: Float, pairs: Any) -> Float:
@@ -172,11 +179,10 @@ def _independent(laws: list[Conserved], theta: Float, number: int) -> list[Conse
     return kept
 
 
-def drifts(jets: Jets, laws: tuple[Conserved, ...], start: Float, seed: int = 0) -> list[float]:
-    """The largest relative change of each along flows of random losses ½‖A(w − b)‖² from θ₀."""
-    rng, worst = np.random.default_rng(seed), np.zeros(len(laws))
-    w0 = jets.value(start)
-    for _ in range(3 if laws else 0):
+def random_flows(jets: Jets, start: Float, seed: int = 0) -> Iterator[Float]:
+    """Gradient flows of three random losses ½‖A(w − b)‖² from θ₀, each as rows of parameters."""
+    rng, w0 = np.random.default_rng(seed), jets.value(start)
+    for _ in range(3):
         A = rng.standard_normal((len(w0), len(w0)))
         b = w0 + rng.standard_normal(len(w0)) * (float(np.abs(w0).max()) or 1.0)
         J0 = jets.slopes(start)
@@ -187,8 +193,20 @@ def drifts(jets: Jets, laws: tuple[Conserved, ...], start: Float, seed: int = 0)
             return np.asarray(-jets.slopes(theta).T @ (A.T @ (A @ (jets.value(theta) - b))))
 
         size = _TIGHT * (float(np.linalg.norm(start)) or 1.0)
-        done = solve_ivp(rate, (0.0, duration), start, method="DOP853", rtol=_TIGHT, atol=size)
+        with np.errstate(all="ignore"):
+            steps = DOP853(rate, 0.0, start, duration, rtol=_TIGHT, atol=size)
+            rows = [start]
+            while steps.status == "running" and steps.nfev < _CALLS:  # kinks and poles end a flow
+                steps.step()
+                rows.append(steps.y)
+        yield np.array([theta for theta in rows if np.isfinite(theta).all()])
+
+
+def drifts(jets: Jets, laws: tuple[Conserved, ...], start: Float, seed: int = 0) -> list[float]:
+    """The largest relative change of each along flows of random losses from θ₀."""
+    worst = np.zeros(len(laws))
+    for flow in random_flows(jets, start, seed) if laws else ():
         for at, law in enumerate(laws):
-            changes = [abs(law(theta) - law(start)) / (law.terms(theta) or 1.0) for theta in done.y.T]
+            changes = [abs(law(theta) - law(start)) / (law.terms(theta) or 1.0) for theta in flow]
             worst[at] = max(worst[at], *changes)
     return worst.tolist()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.derivation.closure import ZERO, lie_closure
+from tacit.derivation.candidates import Candidate, put_to_test
+from tacit.derivation.closure import CLEAR, ZERO, lie_closure
 from tacit.derivation.conserved import Conserved, drifts, polynomials
 from tacit.derivation.leaf import Metric, measured
 from tacit.derivation.orbits import orbit_points
@@ -23,6 +25,9 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.models.function import FunctionModel, Mapped
 from tacit.models.parametrizations import Invariants
 from tacit.models.reduction import Weights
+
+if TYPE_CHECKING:
+    from tacit.show.figures import Picture
 
 _SHOWN = 6  # conserved quantities in a summary
 _UNKNOWN = Metric(math.nan, math.nan, math.nan, math.nan, math.nan)
@@ -38,7 +43,7 @@ class Derivation:
     larger. rank: that of the Jacobian on the orbit. hessian_violation: |∂_kH_ij − ∂_jH_ik|, warp_residual and
     warp_curl: what the best warp leaves of it, and its curl; fibre_change: how much M = JJᵀ changes, beyond a
     factor, where w does not: all relative, the largest over the sampled points, NaN where the Jacobian has no
-    full rank. Sizes up to `tolerance` count as 0.
+    full rank. Sizes up to `tolerance` count as 0. candidates: what became of proposed conserved quantities.
     """
 
     kind: str
@@ -55,6 +60,7 @@ class Derivation:
     radius: float
     seconds: float
     tolerance: float = ZERO
+    candidates: tuple[Candidate, ...] = ()
     function_model: FunctionModel = field(repr=False, kw_only=True)
     _jets: Jets = field(repr=False, kw_only=True)
 
@@ -99,12 +105,32 @@ class Derivation:
         """Those that are polynomials of degree 2 at most, as functions of the flat θ, each with its drift."""
         laws = polynomials(self._jets, self.theta0, self.conserved_number)
         seen = drifts(self._jets, laws, self.theta0)
-        return tuple(replace(law, drift=drift) for law, drift in zip(laws, seen, strict=True))
+        pairs = zip(laws, seen, strict=True)
+        return tuple(replace(law, drift=drift) for law, drift in pairs if drift < CLEAR)
 
     @property
     def model(self) -> DerivedModel:
         """The model F from θ₀, with this potential: what every verb takes."""
         return DerivedModel(self.function_model.function, self.function_model.theta0, self)
+
+    def picture(self, plane: Any = (0, 1)) -> Picture:
+        """Level sets of Q in two coordinates, others free, with flows that end where they touch solutions.
+
+        Without a potential: flows from θ₀ to one line of solutions under several losses, which end apart.
+        """
+        from tacit.derivation.portrait import check_plane, flows_apart, level_sets
+        from tacit.show.level_sets import apart_picture, level_picture
+
+        pair = check_plane(self, plane)
+        if self.kind in ("mirror", "warped"):
+            return level_picture(level_sets(self, pair))
+        if self.kind == "none" and self.features > 2 and self.rank == self.features:
+            return apart_picture(flows_apart(self))
+        raise NoPotentialError(f"there are no level sets to draw: {self.reason}")
+
+    def plot(self, file: str | Path | None = None, *, plane: Any = (0, 1)) -> Any:
+        """Draw it: into a file (.png, .pdf or .svg), whose path is returned, or as a figure of Matplotlib."""
+        return self.picture(plane).to(file)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON; None for what could not be measured."""
@@ -128,6 +154,7 @@ class Derivation:
             **{each: _finite(getattr(self, each)) for each in numbers},
             "conserved_number": self.conserved_number,
             "conserved": [{"polynomial": law.text, "drift": _finite(law.drift)} for law in self.conserved],
+            "candidates": [asdict(each) for each in self.candidates],
             "samples": self.samples,
             "radius": self.radius,
             "seconds": self.seconds,
@@ -152,8 +179,10 @@ class Derivation:
             f"Jacobian of rank {self.rank}".strip(),
             "sizes": f"{numbers}   (0 up to {self.tolerance:.0e})",
             "conserved": self._laws(),
+            "candidates": "; ".join(map(str, self.candidates)),
             "why": self.reason,
         }
+        lines = {key: value for key, value in lines.items() if value}
         return "\n".join(f"  {key:<12} {value}" for key, value in lines.items())
 
     def _laws(self) -> str:
@@ -209,13 +238,15 @@ def derive(
     samples: int = 8,
     seed: int | np.random.Generator = 0,
     radius: float = 0.3,
+    candidates: Sequence[Callable[[Any], Any]] = (),
 ) -> Derivation:
     """Is gradient flow of w = F(θ) from θ₀ a mirror flow, ∇Q(w)' = −∇L(w)? In another clock? With which Q?
 
     parametrization: a smooth function θ ↦ w that JAX can differentiate (jax.numpy, or plain arithmetic).
     theta0: the start, an array, or a dict of arrays. samples: points at which everything is measured, θ₀ and
     ends of random orbits from it; seed: of these orbits; radius: their length, relative to ‖θ₀‖. A map with
-    kinks is refused unless a smaller radius keeps the orbits on one smooth piece.
+    kinks is refused unless a smaller radius keeps the orbits on one smooth piece. candidates: functions θ ↦ a
+    number that may be conserved, each of which is tested.
 
     Commuting gradient fields make mirror flows (Li, Wang, Lee and Arora 2022); the Lie algebra of the fields
     counts what is conserved (Marcotte, Gribonval and Peyré 2023); the warp is that of Azulay et al. 2021,
@@ -250,6 +281,7 @@ def derive(
         fibre_change=metric.spread,
         samples=int(samples),
         radius=float(radius),
+        candidates=put_to_test(jets, candidates, points),
         seconds=time.perf_counter() - begun,
         function_model=model,
         _jets=jets,

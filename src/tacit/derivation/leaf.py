@@ -62,12 +62,16 @@ def _warp(bend: Any) -> Any:
     return -jnp.einsum("aac->c", T) / max(len(T) - 1, 1)
 
 
+def frame_warp(jets: Jets, theta: Any, L: Any, Q: Any) -> Any:
+    """v = ∇log g at θ, by least squares in the metric; 0 in one dimension. L, Q: those of `framed`."""
+    return solve_triangular(L, _warp(_bend(jets, theta, L, Q)), lower=True, trans="T")
+
+
 def warp_field(jets: Jets) -> Callable[[Any], Any]:
     """θ ↦ v = ∇log g, by least squares in the metric; 0 in one dimension."""
 
     def field(theta: Any) -> Any:
-        L, Q = framed(jets, theta)
-        return solve_triangular(L, _warp(_bend(jets, theta, L, Q)), lower=True, trans="T")
+        return frame_warp(jets, theta, *framed(jets, theta))
 
     return field
 

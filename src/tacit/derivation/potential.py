@@ -16,25 +16,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from tacit.autodiff import jnp, solve_triangular
 from tacit.data.arrays import Float
-from tacit.derivation.leaf import framed, warp_field
+from tacit.derivation.integrator import integrated
+from tacit.derivation.leaf import frame_warp, framed
 from tacit.derivation.smooth_map import Jets
 from tacit.errors import InputError, OutsideDomainError
 from tacit.models.function import FunctionModel
 from tacit.potentials.base import Potential
 
 _TIGHT = 1e-12  # of the integrator, relative and to the sizes at the start
-_MOST = 30_000  # evaluations on the way to one point
+_MOST = 2_500  # steps on the way to one point
 _CLOSED = 1e-8  # relative distance at which F(θ) has arrived at w
 _KEPT = 256  # points that are remembered
 _TRIED = 4  # points at which the accuracy is measured
 
 
 @dataclass(frozen=True)
-class _Way:
+class Rates:
     """The rates of (θ, z, log g, Q) along a straight line in w, or in z."""
 
     warped: bool
@@ -42,12 +42,12 @@ class _Way:
 
     def __call__(self, jets: Jets) -> Callable[..., Any]:
         """(state, step) ↦ rates."""
-        p = sum(int(np.prod(shape)) for _, shape in jets.layout)
 
         def rates(state: Any, step: Any) -> Any:
+            p = len(state) - len(step) - 2
             theta, z, g = state[:p], state[p:-2], jnp.exp(state[-2])
-            v = warp_field(jets)(theta) if self.warped else jnp.zeros_like(z)
             L, Q = framed(jets, theta)
+            v = frame_warp(jets, theta, L, Q) if self.warped else jnp.zeros_like(z)
             if self.dual:
                 slope, inside = step, L.T @ step / g
                 move = L @ inside
@@ -57,6 +57,32 @@ class _Way:
             return jnp.concatenate([Q @ inside, slope, jnp.stack([v @ move, z @ move])])
 
         return rates
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Such a line, all of it."""
+
+    rates: Rates
+
+    def __call__(self, jets: Jets) -> Callable[..., Any]:
+        """(θ₀, step) ↦ the state at the end, the share of the way that there is, and the rates there."""
+        rates = self.rates(jets)
+
+        def followed(theta0: Any, step: Any) -> Any:
+            p, d = len(theta0), len(step)
+            unit = jnp.max(jnp.abs(theta0))
+
+            def floor(rate: Any) -> Any:
+                weight, slope = jnp.where(unit > 0, unit, jnp.max(abs(rate[:p]))), jnp.max(abs(rate[p:-2]))
+                value = slope * jnp.sum(abs(jets.jacobian(theta0) @ rate[:p]))
+                last = jnp.stack([jnp.ones(()), value])
+                return jnp.concatenate([jnp.full(p, weight), jnp.full(d, slope), last])
+
+            begun = jnp.concatenate([theta0, jnp.zeros(d + 2)])
+            return integrated(lambda state: rates(state, step), begun, floor, _TIGHT, _MOST)
+
+        return followed
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,18 +137,16 @@ class DerivedPotential(Potential):
             raise InputError(f"w has {len(self.origin)} entries but the data has {features} features")
 
     def value(self, w: Any) -> float:
-        """Q(w)."""
+        """Q(w); NaN of NaN, as `mirror` gives for slopes that no predictor has."""
         return float(self._at(w).value)
 
     def gradient(self, w: Any) -> Float:
         """∇Q(w)."""
-        return self._at(w).slope.copy()
+        return self._at(_finite(w)).slope.copy()
 
     def hessian(self, w: Any) -> Float:
         """gH, a matrix."""
-        point = self._at(w)
-        if not np.isfinite(point.theta).all():
-            return np.full((len(point.slope), len(point.slope)), np.nan)
+        point = self._at(_finite(w))
         J = self.jets.slopes(point.theta)
         triangle = np.linalg.qr(J.T, mode="r")  # M = RᵀR without squaring the condition of J
         inverse = np.linalg.inv(triangle)
@@ -140,7 +164,7 @@ class DerivedPotential(Potential):
 
     def weights(self, w: Any) -> Float:
         """θ on the leaf of θ₀ with F(θ) = w, flat."""
-        return self._at(w).theta.copy()
+        return self._at(_finite(w)).theta.copy()
 
     def accuracy(self, seed: int = 0) -> float:
         """How far ∇Q(mirror(z)) is from z, relative, the largest of tries near w₀; NaN if none is inside.
@@ -196,49 +220,17 @@ class DerivedPotential(Potential):
         """Where the line leads, or None and the share of it that there is."""
         if not step.any():
             return self._origin(), 1.0
-        return _integrated(self.jets, _Way(self.warped, dual), self.theta0, step, self.origin)
+        p, origin = len(self.theta0), self.origin
+        end, reached, _ = self.jets(_Way(Rates(self.warped, dual)), self.theta0, step)
+        point = _Point(end[:p], end[p:-2], float(end[-2]), float(end[-1]))
+        arrived = bool(reached >= 1)
+        if arrived and not dual:
+            gap = np.abs(self.jets.value(point.theta) - origin - step).max()
+            arrived = bool(gap <= _CLOSED * np.abs(step).max())
+        return (point, 1.0) if arrived else (None, min(float(reached), 1.0))
 
 
-class _EndOfWayError(Exception):
-    """The way ends here."""
-
-
-def _integrated(
-    jets: Jets, way: _Way, theta0: Float, step: Float, origin: Float
-) -> tuple[_Point | None, float]:
-    """From θ₀ along the whole step."""
-    p, d = len(theta0), len(step)
-    begun = np.concatenate([theta0, np.zeros(d + 2)])
-    calls, reached = 0, 0.0
-
-    with jets.double():
-        rates = jets.compiled(way)
-
-        def rate(s: float, state: Float) -> Float:
-            nonlocal calls, reached
-            calls += 1
-            found = np.asarray(rates(state, step))
-            if calls > _MOST or not np.isfinite(found).all():
-                raise _EndOfWayError
-            reached = max(reached, s)
-            return found
-
-        try:
-            first = rate(0.0, begun)
-            slope = float(np.abs(first[p:-2]).max())
-            weight = float(np.abs(theta0).max()) or float(np.abs(first[:p]).max())
-            value = slope * float(np.abs(jets.slopes(theta0) @ first[:p]).sum())
-            floor = np.repeat([weight, slope, 1.0, value], [p, d, 1, 1])
-            with np.errstate(all="ignore"):
-                done = solve_ivp(rate, (0.0, 1.0), begun, method="DOP853", rtol=_TIGHT, atol=_TIGHT * floor)
-        except _EndOfWayError:
-            return None, reached
-    if not done.success:
-        return None, float(done.t[-1])
-    end = done.y[:, -1]
-    point = _Point(end[:p], end[p:-2], float(end[-2]), float(end[-1]))
-    if not way.dual:
-        gap = np.abs(jets.value(point.theta) - origin - step).max()
-        if not gap <= _CLOSED * np.abs(step).max():
-            return None, reached
-    return point, 1.0
+def _finite(w: Any) -> Any:
+    if not np.isfinite(np.asarray(w, dtype=float)).all():
+        raise InputError("w has entries that are NaN or infinite; a potential is asked of finite predictors")
+    return w

@@ -18,14 +18,14 @@ Layout = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 @contextmanager
-def _words() -> Iterator[None]:
+def words(whose: str = "the parametrization") -> Iterator[None]:
     """Errors of JAX and of the function, in words that say whose they are."""
     try:
         yield
     except jax.errors.JAXTypeError as error:
         first = str(error).strip().partition("\n")[0]
         raise InputError(
-            "the parametrization cannot be traced by JAX: write it with jax.numpy or plain arithmetic, "
+            f"{whose} cannot be traced by JAX: write it with jax.numpy or plain arithmetic, "
             f"without branches on values, and without NumPy or float() of what depends on θ ({first})"
         ) from error
     except (TypeError, ValueError, AttributeError, KeyError, IndexError, NotImplementedError) as error:
@@ -33,7 +33,8 @@ def _words() -> Iterator[None]:
             raise
         first = str(error).strip().partition("\n")[0]
         raise InputError(
-            f"the parametrization failed: {type(error).__name__}: {first}; it takes θ and gives a vector w"
+            f"{whose} failed: {type(error).__name__}: {first}; it takes θ and gives "
+            f"{'a vector w' if 'param' in whose else 'a number'}"
         ) from error
 
 
@@ -50,16 +51,20 @@ class Jets:
 
     def flat(self, theta: Any) -> Any:
         """F(θ) of the flat θ."""
+        return jnp.asarray(self.function(self.shaped(theta)))
+
+    def shaped(self, theta: Any) -> Any:
+        """The flat θ as the function takes it."""
         given, at = {}, 0
         for name, shape in self.layout:
             size = int(np.prod(shape))
             given[name] = theta[at : at + size].reshape(shape)
             at += size
-        return jnp.asarray(self.function(next(iter(given.values())) if self.single else given))
+        return next(iter(given.values())) if self.single else given
 
     def __call__(self, make: Callable[..., Any], *arguments: Any) -> Any:
         """make(self)(*arguments), traced once."""
-        with self.double(), _words():
+        with self.double(), words():
             found = self.compiled(make)(*(jnp.asarray(each, dtype=float) for each in arguments))
             return jax.tree_util.tree_map(np.asarray, found)
 
@@ -114,7 +119,7 @@ def checked_model(parametrization: Any, theta0: Any) -> tuple[FunctionModel, Jet
         )
     if not isinstance(theta0, dict) and np.size(theta0) == 0:
         raise InputError("theta0 is empty: there is nothing to differentiate by")
-    with jax.enable_x64(True), _words():
+    with jax.enable_x64(True), words():
         model = FunctionModel(parametrization, theta0)
     start = np.concatenate([np.ravel(each) for each in model.start().values()])
     jets = jets_of(model)

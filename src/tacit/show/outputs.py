@@ -19,6 +19,7 @@ MADE_BY = "made by Tacit"
 _LOOK = 16_384  # bytes of either end of a file in which our mark must stand
 _MARKS = {  # how a file of ours begins, and where in it the mark is
     "csv": rb"(?!)",  # a table of numbers has no place for one, and is never replaced
+    "html": rb"<!DOCTYPE html>\n<!-- made by Tacit -->",
     "json": rb'\s*\{\s*"made_by":\s*"made by Tacit"',
     "nc": rb"CDF.*made_by\0.{8}made by Tacit",
     "pdf": rb"%PDF-.*/Creator \(made by Tacit\)",
@@ -30,8 +31,8 @@ _MARKS = {  # how a file of ours begins, and where in it the mark is
 def claim_path(path: str | Path, kind: str) -> Path:
     """The path, if a file of this kind can be written there and nothing of the user's would be lost.
 
-    kind: "csv", "json", "nc", "pdf", "png" or "svg". The folder must be there; `InputError` says what is in
-    the way.
+    kind: "csv", "html", "json", "nc", "pdf", "png" or "svg". The folder must be there; `InputError` says
+    what is in the way.
     """
     path, place = Path(path), Path(os.path.realpath(path))
     with _refusing(f"write {path}"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -104,3 +105,33 @@ class Meter:
     ) -> None:
         if self.bar is not None:
             self.bar.stop()
+
+
+class Line:
+    """One line on standard error that says what is going on, and gives way to what is printed."""
+
+    def __init__(self) -> None:
+        self.shown = False
+
+    def show(self, text: str) -> None:
+        """In place of what it said before."""
+        if _watched():
+            width = shutil.get_terminal_size((80, 24)).columns - 1
+            self._write(text if len(text) <= width else f"{text[: width - 1]}…")
+            self.shown = True
+
+    def clear(self) -> None:
+        """Nothing is left of it."""
+        if self.shown:
+            self._write("")
+            self.shown = False
+
+    def _write(self, text: str) -> None:
+        sys.stderr.write(f"\r\x1b[2K{text}")
+        sys.stderr.flush()
+
+    def __enter__(self) -> Line:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()

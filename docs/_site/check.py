@@ -1,0 +1,80 @@
+"""The site as it was built: every link on it leads somewhere, nothing on it is fetched, pictures have words.
+
+python docs/_site/check.py docs/_build/html
+"""
+
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urlsplit
+
+FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src"}
+NOT_FETCHED = {"canonical", "prev", "next", "search", "index", "author", "copyright", "help"}  # of <link>
+
+
+class Page(HTMLParser):
+    """What a page links to, what it fetches, and its anchors, headings and pictures without words."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.fetched, self.anchors, self.levels, self.silent = [], [], set(), [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.anchors |= {attrs[name] for name in ("id", "name") if attrs.get(name)}
+        if tag == "a" and attrs.get("href"):
+            self.links.append(attrs["href"])
+        if tag in FETCHED and attrs.get(FETCHED[tag]):
+            self.fetched.append(attrs[FETCHED[tag]])
+        if tag == "link" and attrs.get("href") and attrs.get("rel") not in NOT_FETCHED:
+            self.fetched.append(attrs["href"])
+        if tag == "img" and attrs.get("alt") is None:  # "" says that it is for the eye only
+            self.silent.append(attrs.get("src"))
+        if len(tag) == 2 and tag[0] == "h" and tag[1].isdigit():
+            self.levels.append(int(tag[1]))
+
+
+def faults(folder):
+    """Everything that is wrong, a line each."""
+    folder = Path(folder).resolve()
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in written(folder)}
+    for path, page in pages.items():
+        where = path.relative_to(folder)
+        for address in page.links + page.fetched:
+            if not urlsplit(address).scheme and (wrong := unresolved(address, path, pages)):
+                yield f"{where}: {address}: {wrong}"
+        for address in page.fetched:
+            if urlsplit(address).netloc:
+                yield f"{where}: {address} is fetched from the network"
+        for picture in page.silent:
+            yield f"{where}: the picture {picture} has no words (alt)"
+        if page.levels.count(1) != 1 and path.stem not in ("search", "genindex", "py-modindex"):
+            yield f"{where}: {page.levels.count(1)} main headings"
+    for path in sorted(folder.rglob("*.css")):
+        if "url(http" in path.read_text(encoding="utf-8").replace('"', "").replace("'", ""):
+            yield f"{path.relative_to(folder)} fetches from the network"
+
+
+def written(folder):
+    """All pages but the templates that themes bring along."""
+    return [path for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts]
+
+
+def unresolved(address, path, pages):
+    """What is wrong with a local link on a page, or nothing."""
+    if address.startswith("//"):
+        return "is on another host"
+    name, anchor = urldefrag(address)
+    target = (path.parent / unquote(urlsplit(name).path)).resolve() if name else path
+    if not target.exists():
+        return "there is no such file"
+    if anchor and target in pages and unquote(anchor) not in pages[target].anchors:
+        return "there is no such place on that page"
+    return ""
+
+
+if __name__ == "__main__":
+    found = list(faults(sys.argv[1]))
+    print("\n".join(found) or "all links resolve, and nothing is fetched")
+    sys.exit(bool(found))

@@ -1,0 +1,106 @@
+"""Docstrings as they are written here: prose in Unicode, `names` in backticks, formulas set in.
+
+Bars, stars and underscores of formulas are not markup, what is set in stays as it stands, and a public name
+in backticks, in docstrings and on pages, is a link to its documentation.
+"""
+
+import importlib
+import re
+import textwrap
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
+
+import tacit
+
+MODULES = ("estimators", "losses", "papers", "potentials", "theorems", "warping")
+BEFORE_NUMPYDOC = 400
+_NAME = re.compile(r"^~?((?:tacit\.)?\w+(?:\.\w+)?)(?:\(.*\))?$")
+_SPANS = re.compile(r"(`[^`]+`|(?<![\w*])\*\w[\w ]*\*(?![\w*]))")
+
+
+def targets():
+    """What a name in backticks stands for: limit, tacit.limit, Hypentropy, potentials.Hypentropy, …"""
+    found = {}
+    for module in MODULES:
+        home = importlib.import_module(f"tacit.{module}")
+        found |= {f"tacit.{module}": ("mod", f"tacit.{module}")}
+        for name in home.__all__:
+            full = f"tacit.{module}.{name}"
+            found |= dict.fromkeys((full, f"{module}.{name}"), ("obj", full))
+    for name in set(tacit.__all__) - set(MODULES):
+        found |= dict.fromkeys((f"tacit.{name}", name), ("obj", f"tacit.{name}"))
+    return found
+
+
+TARGETS = targets()
+
+
+def target(text):
+    """(role, full name) of a public name, or None; lone words only where they cannot be anything else."""
+    match = _NAME.match(text.strip())
+    name = match[1] if match else ""
+    if "." not in name and not name[:1].isupper():
+        return None
+    return TARGETS.get(name)
+
+
+def as_rst(lines):
+    """The text of a docstring as reStructuredText."""
+    out = []
+    for paragraph in re.split(r"\n\s*\n", textwrap.dedent("\n".join(lines)).strip("\n")):
+        if all(row.startswith("    ") for row in paragraph.split("\n") if row):
+            out += ["::", "", *paragraph.split("\n"), ""]
+        else:
+            out += ["".join(map(escaped, _SPANS.split(paragraph))), ""]
+    return "\n".join(out).split("\n")
+
+
+def escaped(piece):
+    """A piece of a paragraph: a name, an emphasized word, or anything else."""
+    if piece.startswith("`") and piece.endswith("`") and len(piece) > 1:
+        found = target(piece[1:-1])
+        shown = piece[1:-1].replace("\n", " ")
+        return f":py:{found[0]}:`{shown} <{found[1]}>`" if found else f"``{shown}``"
+    if _SPANS.fullmatch(piece):
+        return piece
+    return re.sub(r"_(?!\w)", r"\\_", re.sub(r"([\\*|`])", r"\\\1", piece))
+
+
+def process(app, what, name, obj, options, lines):
+    lines[:] = as_rst(lines) if lines else lines
+
+
+def public(app, what, name, obj, options, signature, returns):
+    """Arguments that begin with _ are for Tacit itself."""
+    return re.sub(r"(, \*)?, _\w+(=[^,)]*)?", "", signature or "") or None, returns
+
+
+class LinkNames(SphinxTransform):
+    """`tacit.limit` on a page leads to its documentation."""
+
+    default_priority = 5
+
+    def apply(self, **kwargs):
+        for literal in list(self.document.findall(nodes.literal)):
+            text = literal.astext()
+            found = target(text) if "." in text and not literal.get("classes") else None
+            if found and not isinstance(literal.parent, nodes.reference | addnodes.pending_xref):
+                link = addnodes.pending_xref(
+                    "",
+                    literal.deepcopy(),
+                    refdomain="py",
+                    reftype=found[0],
+                    reftarget=found[1],
+                    refexplicit=True,
+                )
+                link["refdoc"] = self.env.current_document.docname
+                literal.replace_self(link)
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", process, priority=BEFORE_NUMPYDOC)
+    app.connect("autodoc-process-signature", public)
+    app.add_transform(LinkNames)
+    return {"parallel_read_safe": True}

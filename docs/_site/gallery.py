@@ -1,0 +1,136 @@
+"""The gallery: an example for each short figure of the registry that `tacit reproduce` uses.
+
+Examples are written here, so that a figure exists once: its caption is that of the registry and its picture
+the one that `reproduce` writes. sphinx-gallery runs an example again when its text has changed, and all of
+them are run again when the sources of Tacit have.
+"""
+
+import hashlib
+import shutil
+import textwrap
+from pathlib import Path
+
+import tacit
+from tacit.papers import Reproduction, figures
+from tacit.papers.registry import titles
+
+SHORT = [  # seconds each
+    *(f"woodworth2020/{name}" for name in ("fig1a", "fig1b", "fig2", "fig3a", "fig3b", "theorem4")),
+    *(f"moroshko2020/{name}" for name in ("fig3b", "fig9")),
+    *(f"azulay2021/{name}" for name in ("fig7.1", "fig7.2", "proposition1", "warp")),
+    "min2021/fig2",
+]
+HEADER = "GALLERY_HEADER.rst"
+INTRODUCTION = """
+Gallery
+=======
+
+Figures of the papers, made anew while this site was built, each with its claims: what the paper says of it,
+what was measured, and from where on it would be false. They are those of ``tacit reproduce``; here are the
+ones that take seconds. ``tacit reproduce list`` shows all of them, and ``tacit reproduce all`` makes them.
+"""
+EXAMPLE = '''"""
+{title}
+{line}
+
+{caption}
+"""
+
+from tacit.papers import figures, reproduce
+
+made = reproduce(figures("{key}")[0])
+for claim in made.claims:
+    print(claim.summary())
+
+# %%
+# In a terminal: ``tacit reproduce {key}``.
+'''
+
+
+def configuration(docs):
+    """What sphinx-gallery is told, with the examples written and what is out of date removed."""
+    examples, pages = docs / "_examples", docs / "gallery"
+    forget_what_is_old(examples, pages)
+    write_examples(examples)
+    return {
+        "examples_dirs": examples.name,
+        "gallery_dirs": pages.name,
+        "subsection_order": [f"{examples.name}/{paper}" for paper in titles()],
+        "within_subsection_order": "FileNameSortKey",
+        "filename_pattern": "",
+        "image_scrapers": (__name__,),
+        "capture_repr": (),
+        "abort_on_example_error": True,
+        "download_all_examples": False,
+        "write_computation_times": False,
+        "show_memory": False,
+        "show_signature": False,
+        "min_reported_time": 1e9,
+    }
+
+
+def forget_what_is_old(examples, pages):
+    """Pictures of other sources of Tacit."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(tacit.__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    made_of = pages / "made-of.txt"
+    if not made_of.exists() or made_of.read_text() != digest.hexdigest():
+        shutil.rmtree(pages, ignore_errors=True)
+        shutil.rmtree(examples, ignore_errors=True)
+        pages.mkdir(parents=True)
+        made_of.write_text(digest.hexdigest())
+
+
+def write_examples(folder):
+    """A script for each short figure, in a folder for each paper."""
+    write(folder / HEADER, INTRODUCTION)
+    for paper, title in titles().items():
+        keys = [key for key in SHORT if key.startswith(f"{paper}/")]
+        if keys:
+            write(folder / paper / HEADER, f"{title}\n{'-' * len(title)}\n")
+        for key in keys:
+            write(folder / paper / f"{name_of(key)}.py", example(key))
+
+
+def example(key):
+    """Its script."""
+    entry = figures(key)[0]
+    title = textwrap.shorten(entry.title, 72, placeholder=" …")
+    caption = textwrap.fill(plain(entry.caption), 100)
+    return EXAMPLE.format(title=plain(title), line="=" * len(plain(title)), caption=caption, key=key)
+
+
+def name_of(key):
+    """azulay2021/fig7.1 → azulay2021_fig7_1: the name of its page and, with _001.png, of its picture."""
+    return key.replace("/", "_").replace(".", "_").replace("-", "_")
+
+
+def plain(text):
+    """Bars and stars are not markup."""
+    return text.replace("\\", "").replace("|", "∣").replace("*", "∗")
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def picture(block, block_vars, gallery_conf):
+    """The picture that `reproduce` wrote, once."""
+    from sphinx_gallery.scrapers import figure_rst
+
+    names = block_vars["example_globals"]
+    made = names.get("made")
+    if not isinstance(made, Reproduction) or names.get("shown"):
+        return ""
+    names["shown"] = True
+    path = next(block_vars["image_path_iterator"])
+    shutil.copy(Path(block_vars["src_file"]).parent / made.files["png"], path)
+    return figure_rst([path], gallery_conf["src_dir"], plain(made.caption))
+
+
+def _get_sg_image_scraper():
+    """How sphinx-gallery finds it by the name of this module."""
+    return picture

@@ -1,0 +1,56 @@
+"""The site: `make docs` builds it from these pages, the docstrings and the registry of figures."""
+
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_site"))
+
+import gallery  # noqa: E402
+
+project = "Tacit"
+author = copyright = "The Tacit developers"
+version = release = version_of("tacit")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "docstrings",  # docs/_site: docstrings are prose with formulas in Unicode, not reStructuredText
+]
+exclude_patterns = ["_build", "_examples", "_templates", "gallery/**/*.ipynb", "gallery/**/*.py"]
+templates_path = ["_templates"]
+nitpicky = True
+highlight_language = "none"  # blocks that are set in are formulas
+myst_heading_anchors = 3
+smartquotes = False  # q' is a derivative
+
+autodoc_typehints = "none"  # the prose says what goes in
+autosummary_imported_members = True
+autosummary_ignore_module_all = False
+numpydoc_show_class_members = False
+
+sphinx_gallery_conf = gallery.configuration(HERE)
+
+html_theme = "pydata_sphinx_theme"
+html_title = "Tacit"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_sidebars = {"index": [], "tutorial": [], "items": [], "map": []}
+html_context = {"default_mode": "auto"}
+html_theme_options = {
+    "logo": {"text": "Tacit", "alt_text": "Tacit, home"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "navbar_end": ["theme-switcher"],
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}

@@ -1,0 +1,80 @@
+"""Makes docs/derive-gallery.md: every map with its verdict and numbers, all of them measured here.
+
+python docs/derive_gallery.py
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tacit
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+from maps import GALLERY
+
+HEAD = """# A gallery of parametrizations
+
+What `tacit.derive` says of each map θ ↦ w, from one start: its verdict and why, how many dimensions flows
+reach, what they conserve, and, where there is a potential, how well the end of a simulated flow on two
+samples satisfies the optimality conditions of the derived Q (`certify`'s stationarity). Numbers are measured:
+`python docs/derive_gallery.py` makes this page, and `tests/derivation/test_gallery.py` asks the same.
+
+| map | parameters → features | verdict | reach | conserved | certify |
+|---|---|---|---|---|---|
+"""
+
+
+def _row(name: str, found: Any, residual: float | None) -> str:
+    reach = f"{found.reachable_dimension} of {found.parameters}"
+    certified = "" if residual is None else f"{residual:.0e}"
+    link = name.lower().translate({ord(each): None for each in ",–×"}).replace(" ", "-")
+    columns = (f"[{name}](#{link})", f"{found.parameters} → {found.features}", found.kind, reach)
+    return f"| {' | '.join(columns)} | {found.conserved_number} | {certified} |"
+
+
+def _section(name: str, entry: Any, found: Any, residual: float | None) -> str:
+    laws = ", ".join(f"`{law.text}`" for law in found.conserved[:4]) + (
+        " …" if len(found.conserved) > 4 else ""
+    )
+    kept = f"{found.conserved_number} conserved" + (f", of degree 2: {laws}" if laws else "")
+    end = "" if residual is None else f" The flow ends where Q says, to {residual:.0e}."
+    return f"## {name}\n\n```python\n{entry.code}\n```\n\n**{found.kind}.** {found.reason}{end} {kept}.\n"
+
+
+def certified(found: Any, seed: int = 0) -> float | None:
+    """The stationarity of the end of a flow on at most two random samples; None for no potential."""
+    if found.kind not in ("mirror", "warped"):
+        return None
+    rng, origin = np.random.default_rng(seed), found.potential.origin
+    d = len(origin)
+    X = rng.standard_normal((min(2, d - 1), d))
+    y = X @ (origin + 0.3 * (np.linalg.norm(origin) or 1.0) * rng.standard_normal(d) / d)
+    model = tacit.model(found.function_model.function, found.function_model.theta0)
+    ended = tacit.flow(model, X, y, rtol=1e-11, until=45)
+    certificate = tacit.certify(found.potential, X, y, ended.predictor[-1])
+    if not certificate.holds:
+        raise RuntimeError(f"{found!r}: {certificate.summary()}")
+    return float(certificate.stationarity)
+
+
+def main() -> None:
+    """Write the page."""
+    rows, sections = [], []
+    for name, entry in GALLERY.items():
+        found = tacit.derive(entry.function, entry.start)
+        residual = certified(found)
+        if (found.kind, found.reachable_dimension) != (entry.kind, entry.dimension):
+            print(f"UNEXPECTED {name}: {found.kind}, {found.reachable_dimension}")
+        rows.append(_row(name, found, residual))
+        sections.append(_section(name, entry, found, residual))
+        print(rows[-1], flush=True)
+    page = HEAD + "\n".join(rows) + "\n\n" + "\n".join(sections)
+    (Path(__file__).parent / "derive-gallery.md").write_text(page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+r"""A scalar w along its own gradient flow, and the potential of that curve.
+
+For one w = f(θ) the flow θ' = ∇f(θ) of time z passes w with w' = ‖∇f‖² = 1/Q''(w): its time is the slope,
+z = Q'(w), and Q = ∫ z dw. Everything is a function of one parameter of the curve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sympy
+
+from tacit.derivation.symbolic.signs import sign
+
+W = sympy.Symbol("w", real=True)
+SLOPE = sympy.Symbol("z", real=True)
+_RAPIDITY = sympy.Symbol("xi", real=True)
+_FACTOR = sympy.Symbol("t", positive=True)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """w, Q'(w) and Q(w) as functions of a parameter, which is `start` at the start.
+
+    inverse: the parameter as a function of W; None where no formula is known, and then `why` says so. ratio:
+    where inverse is a power of an expression that is positive on the domain, that expression and the power.
+    """
+
+    parameter: Any
+    start: Any
+    predictor: Any
+    slope: Any
+    value: Any
+    inverse: Any = None
+    why: str = ""
+    ratio: tuple[Any, Any] | None = None
+
+    def explicit(self, function: Any) -> Any:
+        """A function of the parameter, as one of W."""
+        if self.ratio is None:
+            return sympy.powsimp(function.subs(self.predictor, W).subs(self.parameter, self.inverse))
+        base, power = self.ratio
+        positive = sympy.Dummy(positive=True)
+        found = sympy.expand(sympy.powdenest(function.subs(self.parameter, positive**power)))
+        return sympy.expand_log(found, force=True).subs(positive, base)
+
+    def subs(self, values: Any) -> Curve:
+        """With symbols of the start replaced."""
+        parts = ("start", "predictor", "slope", "value", "inverse")
+        changed = {name: getattr(self, name) for name in parts if getattr(self, name) is not None}
+        changed = {name: sympy.sympify(each).subs(values) for name, each in changed.items()}
+        ratio = None if self.ratio is None else tuple(each.subs(values) for each in self.ratio)
+        return replace(self, **changed, ratio=ratio)
+
+
+def straight(constant: Any, rate: Any) -> Curve:
+    """w = c + kz."""
+    value = rate * SLOPE**2 / 2
+    return Curve(SLOPE, sympy.S.Zero, constant + rate * SLOPE, SLOPE, value, (W - constant) / rate)
+
+
+def exponential(constant: Any, factor: Any, rate: Any) -> Curve:
+    """w = c + A·e^{kz}, by t = e^{kz}: an entropy."""
+    t, base = _FACTOR, (W - constant) / factor
+    value = factor / rate * (t * sympy.log(t) - t + 1)
+    one = sympy.S.One
+    return Curve(t, one, constant + factor * t, sympy.log(t) / rate, value, base, ratio=(base, one))
+
+
+def hyperbolic(constant: Any, up: Any, down: Any, rate: Any) -> Curve:
+    """w = c + A·e^{kz} + B·e^{−kz} = c + m·sinh ξ or m·cosh ξ, by the rapidity ξ = kz + ½log|A/B|, k > 0."""
+    odd, xi = sign(up * down) < 0, _RAPIDITY
+    scale = 2 * sign(up) * sympy.sqrt(sympy.factor(-up * down if odd else up * down))
+    shape, other, arc = (
+        (sympy.sinh, sympy.cosh, sympy.asinh) if odd else (sympy.cosh, sympy.sinh, sympy.acosh)
+    )
+    side = 1 if odd else sign(sympy.log(up / down))  # w rests where ξ = 0: no flow crosses it
+    begun = side * arc(sympy.simplify((up + down) / scale))
+    value = scale / rate * ((xi - begun) * shape(xi) - other(xi) + other(begun))
+    inverse = side * arc((W - constant) / scale)
+    return Curve(xi, begun, constant + scale * shape(xi), (xi - begun) / rate, value, inverse)
+
+
+def power(constant: Any, factor: Any, first: Any, rate: Any, exponent: Any) -> Curve:
+    """w = c + C·tᵐ with t = b + kz."""
+    t, base = _FACTOR, (W - constant) / factor
+    if exponent == -1:
+        value = factor / rate * (1 - first / t - sympy.log(t / first))
+    else:
+        grown = t ** (exponent + 1) / (exponent + 1) - first * t**exponent / exponent
+        value = factor * exponent / rate * (grown - grown.subs(t, first))
+    ratio = (base, 1 / sympy.sympify(exponent))
+    predictor = constant + factor * t**exponent
+    return Curve(t, first, predictor, (t - first) / rate, value, base ** ratio[1], ratio=ratio)

@@ -1,0 +1,263 @@
+r"""One coordinate w = f(θ): its terms, each along the gradient flow θ' = ∇f(θ) of time z.
+
+Terms that share no parameter move on their own. What has a formula:
+
+    quadratic      θ' = Aθ + b:            Σ c·e^{kz} + linear
+    c·∏θⱼ^{nⱼ}     θⱼ²/nⱼ − θᵢ²/nᵢ stay:    C·(b + kz)^{n/(2−n)} where they are 0, n = Σnⱼ; else an integral
+    c·e^{kθ}       (e^{−kθ})' = −ck²:       c/(b − ck²z)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import sympy
+from sympy.integrals.manualintegrate import manualintegrate
+
+from tacit.derivation.symbolic.curve import SLOPE, Curve, W, exponential, hyperbolic, power, straight
+from tacit.derivation.symbolic.signs import sign
+from tacit.errors import NoClosedFormError
+
+Start = dict[Any, Any]
+_NO_INVERSE = "has no inverse in elementary functions that is known here"
+
+
+@dataclass
+class _Sum:
+    """c + rate·z + Σ factor·e^{kz} + Σ C·(b + kz)^m, as its parts."""
+
+    constant: Any = sympy.S.Zero
+    rate: Any = sympy.S.Zero
+    exponentials: dict[Any, Any] = field(default_factory=dict)
+    powers: list[tuple[Any, Any, Any, Any]] = field(default_factory=list)
+
+    def curve(self) -> Curve:
+        """By the formula that these parts allow."""
+        waves = {k: sympy.simplify(c) for k, c in self.exponentials.items()}
+        waves = {k: c for k, c in waves.items() if sign(c) != 0}
+        if not waves and not self.powers:
+            if sign(self.rate) == 0:
+                raise NoClosedFormError("w does not move from this start: it is a critical point of it")
+            return straight(self.constant, self.rate)
+        if self.rate == 0 and not self.powers:
+            ordered = sorted(waves, key=sign, reverse=True)
+            if len(ordered) == 1:
+                return exponential(self.constant, waves[ordered[0]], ordered[0])
+            if len(ordered) == 2 and sympy.simplify(sum(ordered)) == 0:
+                up, down = ordered
+                return hyperbolic(self.constant, waves[up], waves[down], up)
+        if self.rate == 0 and not waves and len(self.powers) == 1:
+            return power(self.constant, *self.powers[0])
+        return self._by_slope(waves)
+
+    def _by_slope(self, waves: dict[Any, Any]) -> Curve:
+        """With the slope as parameter: w(z) is a formula, and its inverse if that is a quadratic equation."""
+        predictor = self.constant + self.rate * SLOPE
+        total = self.constant * SLOPE + self.rate * SLOPE**2 / 2
+        for k, c in waves.items():
+            predictor += c * sympy.exp(k * SLOPE)
+            total += c / k * (sympy.exp(k * SLOPE) - 1)
+        for factor, first, k, m in self.powers:
+            t = first + k * SLOPE
+            predictor += factor * t**m
+            total += (
+                factor
+                / k
+                * (sympy.log(t / first) if m == -1 else (t ** (m + 1) - first ** (m + 1)) / (m + 1))
+            )
+        inverse = None if waves else _quadratic_root(predictor)
+        why = "" if inverse is not None else f"w = {predictor}, z = Q'(w), {_NO_INVERSE}"
+        return Curve(SLOPE, sympy.S.Zero, predictor, SLOPE, SLOPE * predictor - total, inverse, why)
+
+
+def _quadratic_root(predictor: Any) -> Any:
+    """z of w(z) = w where that is a quadratic equation: the root that is 0 at the start, uncancelled."""
+    numerator = sympy.numer(sympy.together(predictor - W))
+    if not numerator.is_polynomial(SLOPE) or sympy.degree(numerator, SLOPE) != 2:
+        return None
+    square, linear, rest = (sympy.factor(each) for each in sympy.Poly(numerator, SLOPE).all_coeffs())
+    side = sign(linear.subs(W, predictor.subs(SLOPE, 0)))
+    root = sympy.sqrt(sympy.factor(linear**2 - 4 * square * rest))
+    return sympy.simplify(-2 * rest / (linear + side * root)) if side else None
+
+
+def scalar_curve(expression: Any, parameters: Sequence[Any], start: Start) -> Curve:
+    """The curve of w = f(θ) from the start; `NoClosedFormError` for terms without a formula."""
+    terms = _blocks(sympy.expand(expression), parameters)
+    moving = [term for term in terms if term[1]]
+    constant = sum((block for block, symbols in terms if not symbols), sympy.S.Zero)
+    alone = _alone(*moving[0], start) if len(moving) == 1 else None
+    if alone is not None:
+        return _shifted(alone, constant)
+    parts = _Sum(constant)
+    for block, symbols in moving:
+        _add(parts, block, symbols, start)
+    return parts.curve()
+
+
+def _blocks(expression: Any, parameters: Sequence[Any]) -> list[tuple[Any, tuple[Any, ...]]]:
+    """Groups of terms that share no parameter."""
+    groups: list[tuple[Any, set[Any]]] = []
+    for term in sympy.Add.make_args(expression):
+        symbols = term.free_symbols & set(parameters)
+        touched = [group for group in groups if group[1] & symbols or not (group[1] or symbols)]
+        groups = [group for group in groups if group not in touched]
+        groups.append((sum([g[0] for g in touched], term), set().union(symbols, *(g[1] for g in touched))))
+    return [(block, tuple(each for each in parameters if each in symbols)) for block, symbols in groups]
+
+
+def _add(parts: _Sum, block: Any, symbols: tuple[Any, ...], start: Start) -> None:
+    """The block's motion, to the sum."""
+    if block.is_polynomial(*symbols) and sympy.Poly(block, *symbols).total_degree() <= 2:
+        _add_quadratic(parts, block, symbols, start)
+        return
+    monomial = exponents(block, symbols)
+    if monomial is not None:
+        factor, powers = monomial
+        shares = {
+            sympy.simplify(start[each] ** 2 / n - start[symbols[0]] ** 2 / powers[symbols[0]])
+            for each, n in powers.items()
+        }
+        if shares == {0}:
+            parts.powers.append(_balanced(factor, powers, start))
+            return
+        raise NoClosedFormError(
+            f"the layers of {block} start at different sizes, and where there are other terms besides, "
+            "their sum has no formula"
+        )
+    rate = _exponential_rate(block, symbols)
+    if rate is None:
+        raise NoClosedFormError(f"{block} is neither quadratic, a product of powers, nor an exponential")
+    factor = sympy.simplify(block / sympy.exp(rate * symbols[0]))
+    first = sympy.exp(-rate * start[symbols[0]])
+    parts.powers.append((factor, first, -factor * rate**2, sympy.Integer(-1)))
+
+
+def _add_quadratic(parts: _Sum, block: Any, symbols: tuple[Any, ...], start: Start) -> None:
+    """½θᵀAθ + bᵀθ + c along θ' = Aθ + b, by the eigenspaces of A."""
+    A = sympy.hessian(block, symbols)
+    still = dict.fromkeys(symbols, 0)
+    b = sympy.Matrix([sympy.diff(block, each).subs(still) for each in symbols])
+    theta = sympy.Matrix([start[each] for each in symbols])
+    parts.constant += block.subs(still)
+    for value, _, vectors in A.eigenvects():
+        basis = sympy.Matrix.hstack(*vectors)
+        onto = basis * (basis.T * basis).inv() * basis.T
+        pull = sympy.simplify((b.T * onto * b)[0])
+        if sympy.simplify(value) == 0:
+            parts.constant += (b.T * onto * theta)[0]
+            parts.rate += pull
+            continue
+        moved = onto * (theta + b / value)
+        factor = sympy.factor(value * (moved.T * moved)[0] / 2)
+        rate = sympy.simplify(2 * value)
+        parts.constant -= pull / (2 * value)
+        parts.exponentials[rate] = parts.exponentials.get(rate, 0) + factor
+
+
+def exponents(block: Any, symbols: Sequence[Any]) -> tuple[Any, dict[Any, Any]] | None:
+    """c and the nⱼ of c·∏θⱼ^{nⱼ}; None for what is no such product."""
+    factor, powers = block, {}
+    for each in symbols:
+        power_of = sympy.simplify(each * sympy.diff(block, each) / block)
+        if power_of.free_symbols & set(symbols):
+            return None
+        powers[each] = power_of
+        factor = factor / each**power_of
+    factor = sympy.powsimp(sympy.simplify(factor), force=True)
+    return None if factor.free_symbols & set(symbols) else (factor, powers)
+
+
+def _exponential_rate(block: Any, symbols: Sequence[Any]) -> Any:
+    """k of c·e^{kθ}; None for what is none."""
+    if len(symbols) != 1:
+        return None
+    rate = sympy.simplify(sympy.diff(block, symbols[0]) / block)
+    return None if rate.free_symbols & set(symbols) else rate
+
+
+def _balanced(factor: Any, powers: dict[Any, Any], start: Start) -> tuple[Any, Any, Any, Any]:
+    """θⱼ = ±√nⱼ·τ of one τ: τ' = Kτ^{n−1}, w = Kτⁿ, and τ^{2−n} is linear in time."""
+    signs = sympy.Mul(*(sign(start[each]) ** n for each, n in powers.items()))
+    K = factor * signs * sympy.Mul(*(n ** (n / 2) for n in powers.values()))
+    total = sum(powers.values())
+    one, unit = abs(start[next(iter(powers))]), next(iter(powers.values()))  # τ in units of the first layer
+    rate = (2 - total) * K * unit ** ((2 - total) / 2)
+    return K / unit ** (total / 2), sympy.simplify(one ** (2 - total)), rate, total / (2 - total)
+
+
+def _alone(block: Any, symbols: tuple[Any, ...], start: Start) -> Curve | None:
+    """Of a block that is all of w, what needs an integral; None for what does not."""
+    if block.is_polynomial(*symbols) and sympy.Poly(block, *symbols).total_degree() <= 2:
+        return None
+    monomial = exponents(block, symbols)
+    if monomial is not None and len(symbols) > 1:
+        factor, powers = monomial
+        return _layers(factor, powers, start)
+    if monomial is None and _exponential_rate(block, symbols) is None and len(symbols) == 1:
+        return _univariate(block, symbols[0], start[symbols[0]])
+    return None
+
+
+def _layers(factor: Any, powers: dict[Any, Any], start: Start) -> Curve | None:
+    """c·∏θⱼ^{nⱼ} by its smallest layer s, |θⱼ| = √(nⱼ(s² + μⱼ²)); None where all μ are 0."""
+    sizes = {each: start[each] ** 2 / n for each, n in powers.items()}
+    smallest = next(each for each in sizes if all(sign(sizes[other] - sizes[each]) >= 0 for other in sizes))
+    mu = {each: sympy.simplify(sizes[each] - sizes[smallest]) for each in sizes}
+    if set(mu.values()) == {0}:
+        return None
+    least = sum(n for each, n in powers.items() if mu[each] == 0)
+    s = (
+        sympy.Symbol("s", real=True) if least == 1 else sympy.Symbol("s", positive=True)
+    )  # may it change its sign?
+    begun = sympy.sqrt(sizes[smallest])
+    signs = sympy.Mul(*(sign(start[each]) ** n * n ** (n / 2) for each, n in powers.items()))
+    others = sympy.Mul(*((s**2 + mu[each]) ** (n / 2) for each, n in powers.items() if mu[each] != 0))
+    predictor = factor * signs * s**least * others
+    slope = integral(s / predictor, s, begun)  # s' = w/s
+    value = slope * predictor - (s**2 - begun**2) / 2
+    why = f"w = {predictor} in its smallest layer s has no inverse that is known here"
+    return Curve(s, begun, predictor, slope, value, None, why)
+
+
+def _univariate(block: Any, symbol: Any, begun: Any) -> Curve:
+    """w = f(θ) of one θ: z = ∫ dθ/f'(θ)."""
+    rate = sympy.diff(block, symbol)
+    slope = integral(1 / rate, symbol, begun)
+    value = slope * block - integral(block / rate, symbol, begun)
+    if slope.has(sympy.Integral):
+        raise NoClosedFormError(f"no antiderivative of 1/({rate}) was found, which the slope of Q is")
+    roots = [
+        each
+        for each in sympy.solve(block - W, symbol)
+        if sympy.simplify(each.subs(W, block.subs(symbol, begun)) - begun) == 0
+    ]
+    inverse = roots[0] if len(roots) == 1 and not roots[0].has(sympy.I) else None
+    why = "" if inverse is not None else f"w = {block} {_NO_INVERSE}"
+    return Curve(symbol, begun, block, slope, value, inverse, why)
+
+
+def integral(function: Any, variable: Any, begun: Any) -> Any:
+    """∫ from the start, evaluated where the rules of textbooks do it, and left as it is elsewhere."""
+    function = sympy.simplify(function)
+    rational = function.is_rational_function(variable)
+    found = sympy.integrate(function, variable) if rational else manualintegrate(function, variable)
+    if not found.has(sympy.Integral):
+        return sympy.simplify(found - found.subs(variable, begun))
+    return left(function, variable, begun)
+
+
+def left(function: Any, variable: Any, begun: Any) -> Any:
+    """∫ from the start, as it is."""
+    within = sympy.Symbol("x", **variable.assumptions0)
+    return sympy.Integral(sympy.simplify(function).subs(variable, within), (within, begun, variable))
+
+
+def _shifted(curve: Curve, by: Any) -> Curve:
+    """The same for w + constant."""
+    if by == 0:
+        return curve
+    inverse = None if curve.inverse is None else curve.inverse.subs(W, W - by)
+    return replace(curve, predictor=curve.predictor + by, inverse=inverse)

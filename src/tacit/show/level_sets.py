@@ -1,0 +1,107 @@
+"""Level sets of a potential with flows that end where they touch the solutions; or flows that end apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tacit.data.arrays import Float
+from tacit.show.figures import KERNEL, RICH, TRUTH, Picture
+
+if TYPE_CHECKING:
+    from tacit.derivation.portrait import Apart, Levels
+
+_COLOURS = (KERNEL, RICH, TRUTH)
+_ROOM = 0.06  # around what is drawn, relative to its size
+
+
+def level_picture(portrait: Levels) -> Picture:
+    """Level sets, and for each flow the line of solutions and the level set that touches it."""
+
+    def draw(ax: Any) -> None:
+        _draw_levels(portrait, ax)
+        for flow, (normal, _, end, level), colour in zip(
+            portrait.flows, portrait.touched, _COLOURS, strict=False
+        ):
+            curve = portrait.curves[level]
+            ax.plot(curve[:, 0], curve[:, 1], color=colour, lw=1.0, alpha=0.9)
+            _draw_line(ax, normal, end, portrait, colour)
+            ax.plot(flow[:, 0], flow[:, 1], color=colour, lw=1.8, solid_capstyle="round")
+            _arrow(ax, flow, colour)
+            ax.plot(*end, "o", ms=5.5, mfc="w", mec=colour, mew=1.4, zorder=5)
+        _start(ax, portrait.origin)
+        _frame(ax, np.vstack(portrait.curves))
+        ax.plot([], [], color="0.25", lw=1.8, label="gradient flow")
+        ax.plot([], [], color="0.25", lw=1.0, ls=(0, (4, 2)), label="solutions $x\\cdot w = y$")
+        ax.plot([], [], "o", color="0.25", mfc="w", mew=1.4, label="where $Q$ touches them")
+        i, j = portrait.pair
+        ax.set(xlabel=f"$w_{{{i + 1}}}$", ylabel=f"$w_{{{j + 1}}}$")
+        _finish(ax, portrait.title)
+
+    return Picture(draw, {"figsize": (4.4, 4.4)})
+
+
+def _draw_levels(portrait: Levels, ax: Any) -> None:
+    from matplotlib import colormaps
+
+    shades = colormaps["Blues"](np.linspace(0.04, 0.34, len(portrait.curves)))
+    for curve, shade in zip(reversed(portrait.curves), shades, strict=True):
+        if np.isfinite(curve).all():
+            ax.fill(curve[:, 0], curve[:, 1], color=shade, lw=0, zorder=0)
+        ax.plot(curve[:, 0], curve[:, 1], color="0.72", lw=0.6, zorder=1)
+
+
+def _draw_line(ax: Any, normal: Float, end: Float, portrait: Levels, colour: str) -> None:
+    along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
+    points = np.vstack(portrait.curves)
+    reach = 2 * float((np.nanmax(points, axis=0) - np.nanmin(points, axis=0)).max())
+    points = end + np.outer([-reach, reach], along)
+    ax.plot(points[:, 0], points[:, 1], color=colour, lw=1.0, ls=(0, (4, 2)), zorder=2)
+
+
+def _arrow(ax: Any, flow: Float, colour: str) -> None:
+    """Halfway along."""
+    lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(flow, axis=0), axis=1))])
+    at = [np.interp(share * lengths[-1], lengths, flow[:, axis]) for share in (0.5, 0.56) for axis in (0, 1)]
+    shape = {"arrowstyle": "-|>", "color": colour, "lw": 1.2, "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", at[2:], at[:2], arrowprops=shape, zorder=4)
+
+
+def apart_picture(portrait: Apart) -> Picture:
+    """Flows of several losses, and the line of solutions along which their ends are spread."""
+
+    def draw(ax: Any) -> None:
+        from matplotlib import colormaps
+
+        ax.axhline(0, color="0.4", lw=1.0, ls=(0, (4, 2)), label="solutions $X w = y$", zorder=1)
+        shades = colormaps["viridis"](np.linspace(0.05, 0.85, len(portrait.flows)))
+        for flow, weight, shade in zip(portrait.flows, portrait.weights, shades, strict=True):
+            ax.plot(flow[:, 0], flow[:, 1], color=shade, lw=1.6, label=f"first sample × {weight:g}")
+            ax.plot(*flow[-1], "o", ms=5.5, mfc="w", mec=shade, mew=1.4, zorder=5, clip_on=False)
+        _start(ax, portrait.flows[0][0])
+        _frame(ax, np.vstack(portrait.flows), 0.08)
+        ax.set(
+            xlabel=f"along the solutions (ends up to {portrait.spread:.2g} apart)",
+            ylabel="away from them, towards $w_0$",
+        )
+        _finish(ax, portrait.title)
+
+    return Picture(draw, {"figsize": (4.6, 4.2)})
+
+
+def _start(ax: Any, origin: Float) -> None:
+    ax.plot(*origin, "o", ms=4.5, color="k", zorder=5)
+    ax.annotate("$w_0$", origin, (5, 5), textcoords="offset points", fontsize=9)
+
+
+def _frame(ax: Any, points: Float, room: float = _ROOM) -> None:
+    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
+    margin = room * (high - low)
+    ax.set_xlim(low[0] - margin[0], high[0] + margin[0])
+    ax.set_ylim(low[1] - margin[1], high[1] + margin[1])
+
+
+def _finish(ax: Any, title: str) -> None:
+    ax.set_title(title, loc="left")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, handlelength=1.8, columnspacing=1.2)

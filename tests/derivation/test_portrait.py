@@ -1,0 +1,44 @@
+"""Pictures of derivations: level sets of the potential, flows that end where they touch the solutions."""
+
+import numpy as np
+import pytest
+from maps import TIED, neuron, two_neurons
+
+import tacit
+from tacit.derivation.portrait import flows_apart, level_sets
+from tacit.show.level_sets import apart_picture
+
+
+def test_level_sets_are_those_of_the_potential_and_flows_end_where_lines_touch_them():
+    found = tacit.derive(TIED[2], np.array([0.5, 0.6, 0.4, 0.7, 0.3, 0.5]), samples=2)
+    shown = level_sets(found, (0, 2))
+    top = (0.8 * np.linalg.norm(found.theta0)) ** 2 / 2
+    rest = found.potential.origin[1]
+    for curve, share in ((shown.curves[0], 0.02), (shown.curves[-1], 1.0)):
+        values = [found.potential.value([w[0], rest, w[1]]) for w in curve[::32]]
+        np.testing.assert_allclose(values, share * top, rtol=1e-6)
+    assert len(shown.flows) == 3
+    for flow, (normal, offset, end, _) in zip(shown.flows, shown.touched, strict=True):
+        np.testing.assert_allclose(normal @ end, offset, rtol=1e-12)
+        np.testing.assert_allclose(flow[-1], end, atol=1e-6)
+
+
+def test_without_a_potential_the_ends_lie_apart(tmp_path, monkeypatch):
+    monkeypatch.setattr("tacit.derivation.portrait._DRAWS", 1)
+    found = tacit.derive(two_neurons, np.random.default_rng(0).standard_normal(8), samples=2)
+    shown = flows_apart(found)
+    assert all(abs(flow[-1, 1]) < 1e-6 for flow in shown.flows)
+    assert shown.spread > 1e-4  # flows end within 1e-7
+    assert apart_picture(shown).to(tmp_path / "apart.png").stat().st_size > 1000
+
+
+def test_planes_that_are_none_are_refused(tmp_path):
+    found = tacit.derive(neuron, np.array([1.2, 0.5, -0.3]), samples=2)
+    for plane in ((0, 0), (0, 2), 3, "ab"):
+        with pytest.raises(tacit.InputError, match="plane must be two"):
+            found.plot(plane=plane)
+    assert found.plot(tmp_path / "neuron.pdf").stat().st_size > 1000
+    with pytest.raises(tacit.InputError, match="one coordinate only"):
+        tacit.derive(neuron, np.array([1.2, 0.5]), samples=2).plot()
+    with pytest.raises(tacit.NoPotentialError, match="no level sets to draw"):
+        tacit.derive(neuron, np.zeros(3), samples=2).plot()

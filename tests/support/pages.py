@@ -1,0 +1,106 @@
+"""The code on the pages of the documentation: it runs, and prints what stands below it.
+
+A page is README.md or one under docs/. Its ```python blocks are one program; a ```text block right after one
+of them is what it prints. `make docs-outputs` writes these.
+"""
+
+import contextlib
+import io
+import os
+import re
+import sys
+import tempfile
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+MADE = {"_build", "_examples", "gallery", "generated"}  # by `make docs`
+_BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n^```text\n(.*?)^```\n)?", re.M | re.S)
+_NUMBER = re.compile(r"[-−+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
+_CLOCK = re.compile(r"\d[\d.]* (?:ms|s|min|steps|Newton steps)\b")  # other in each run, or on each CPU
+_ROUNDING = 1e-7  # what is smaller is rounding, or a tolerance that was met
+
+
+@dataclass(frozen=True)
+class Block:
+    """Code, where it stands, and what it is said to print (None where nothing is said)."""
+
+    code: str
+    line: int
+    output: str | None
+    span: tuple[int, int]  # of the output in the text
+
+
+def pages():
+    """Every page with code, by its path from the root."""
+    found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    names = [path.relative_to(ROOT) for path in found if not MADE & set(path.parts)]
+    return [name.as_posix() for name in names if blocks((ROOT / name).read_text(encoding="utf-8"))]
+
+
+def blocks(text):
+    """The ```python blocks of a page, in order."""
+    found = _BLOCK.finditer(text)
+    return [Block(each[1], text[: each.start(1)].count("\n"), each[2], each.span(2)) for each in found]
+
+
+def needs_torch(page):
+    return "import torch" in (ROOT / page).read_text(encoding="utf-8")
+
+
+def run(page):
+    """Yield each block with what it printed; files that it writes are gone afterwards."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    names = {"__name__": "__main__"}
+    before = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            for block in blocks(text):
+                code = compile("\n" * block.line + block.code, ROOT / page, "exec")
+                with contextlib.redirect_stdout(io.StringIO()) as printed:
+                    exec(code, names)
+                yield block, printed.getvalue()
+        finally:
+            os.chdir(before)
+
+
+def same(printed, written):
+    """The same words, and the same numbers but for rounding and the time it took."""
+    one, other = (_CLOCK.sub("(clock)", text).strip() for text in (printed, written))
+    if [line.split() for line in _NUMBER.sub("#", one).splitlines()] != [
+        line.split() for line in _NUMBER.sub("#", other).splitlines()
+    ]:
+        return False
+    return all(map(_near, _NUMBER.findall(one), _NUMBER.findall(other)))
+
+
+def _near(one, other):
+    """As numbers: to the last digit that is shown and one more, or both no more than rounding."""
+    a, b = (float(text.replace("−", "-").replace(",", "").rstrip(".")) for text in (one, other))
+    if max(abs(a), abs(b)) < _ROUNDING:
+        return True
+    digits = max(len(re.sub(r"e.*|[^\d]", "", text).lstrip("0")) for text in (one, other))
+    return abs(a - b) <= 2 * 10.0 ** (1 - digits) * max(abs(a), abs(b))
+
+
+def rewrite(page):
+    """Write below each block what it prints, where a ```text block stands; True if that changed the page."""
+    path = ROOT / page
+    text = path.read_text(encoding="utf-8")
+    made = [(block, printed) for block, printed in run(page) if block.output is not None]
+    new = text
+    for block, printed in reversed(made):
+        if not same(printed, block.output):
+            new = new[: block.span[0]] + printed + new[block.span[1] :]
+    path.write_text(new, encoding="utf-8")
+    return new != text
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or pages():
+        if needs_torch(name) and find_spec("torch") is None:
+            print(name, "left out: it needs PyTorch")
+        else:
+            print(name, "changed" if rewrite(name) else "as it was")
