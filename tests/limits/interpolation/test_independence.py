@@ -46,6 +46,27 @@ def test_samples_that_are_equal_up_to_rounding_count_once(gap):
     assert len(found.rows) == 3 and found.vanishing.high.shape == (2, 5)
 
 
+@given(st.integers(0, 10**6))
+@examples(20)
+def test_no_more_than_features_among_collinear_samples_that_agree_but_for_some_last_bits(seed):
+    """Some remainders are hardly more than rounding, of rows that span nearly everything already."""
+    rng = np.random.default_rng(seed)
+    X = (
+        rng.standard_normal((30, 12))
+        * np.logspace(0, -8, 12)
+        @ np.linalg.qr(rng.standard_normal((12, 12)))[0]
+    )
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    for place in range(1, 9, 2):
+        X[place + 1] = X[place] * (1 + np.where(rng.random(12) < 0.4, 20, 0) * 2.0**-52)
+    found = combine(X, np.ones(30), np.column_stack([-np.ones(29), np.eye(29)]))
+    turned = found.rows / np.exp2(np.frexp(np.abs(X).max(axis=0))[1])
+    assert len(turned) == 12
+    assert np.abs(turned @ turned.T - np.eye(12)).max() <= 1e-8
+    y = rng.standard_normal(30)
+    assert tacit.limit(tacit.Diagonal(2, 1.0), X, y, intercept=True, least_squares=True).rank == 12
+
+
 @given(st.integers(0, 10**6), st.integers(1, 20))
 @examples(30)
 def test_products_of_low_rank_have_it(seed, rank):

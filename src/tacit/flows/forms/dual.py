@@ -24,7 +24,7 @@ _HUGE = 1e150  # in place of predictors and stiffnesses beyond it, whose squares
 _SMALL = -46.0  # log of a predictor scale, 1e-20
 _HIGH = 100.0  # slopes up to which a fiftieth of the tolerance is accurate enough for them
 _LIFETIMES = 1e6  # in one step, of what decays most slowly: e^{-1e6} of it is left
-_FEW = 4  # iterations of Newton's method after which its S serves the next step too
+_FEW = 3  # iterations of Newton's method after which its S serves the next step too
 _LOOK = 16  # steps between two looks at whether the flow has come to rest
 
 
@@ -54,7 +54,7 @@ class DualSquare:
         self.samples = len(problem.y)
         self.axes = self._axes()
         self.rows, self.y = self.axes.T @ problem.X, self.axes.T @ problem.y
-        self.reach = self.rows / self.form.weight
+        self.reach = self.rows if np.all(self.form.weight == 1) else self.rows / self.form.weight
         self.sizes = np.abs(self.rows)
 
     def _height(self) -> float:

@@ -26,6 +26,7 @@ from tacit.numerics.rounding import EPS
 _SLOWER, _FASTER = 0.2, 20.0  # from one length of a step to the next
 _CAREFUL = 0.8  # of the length that the error would allow
 _LOOSE = 10.0  # tolerances: error of a rapidity, of coordinates that may not matter
+_NO_FARTHER = 0.1  # of logarithms of losses, at any tolerance
 _REACH = 0.5  # change of a slope over the first step
 _BEYOND = 1.2  # times the time in which the linear flow reaches the last stop
 _UNSEEN = 1.0  # tolerances: what a coordinate that does not count may make of the rate over a step
@@ -189,7 +190,7 @@ class DualFlow:
 
     def close(self, log_loss: float, level: float) -> bool:
         """Is a loss near enough to another?"""
-        return abs(log_loss - level) <= _LOOSE * self.rtol
+        return abs(log_loss - level) <= min(_LOOSE * self.rtol, _NO_FARTHER)
 
     def _error(self, there: MirrorMap, slopes: Float) -> float:
         """An error of slopes, as one of the predictor and of rapidities, relative to what is tolerated."""

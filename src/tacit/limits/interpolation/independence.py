@@ -21,6 +21,7 @@ _ROUNDOFF = EPS / 2
 _MOST, _AT_ALL = 0.8, 1e3  # share of entries within one unit of roundoff, and units that no entry may exceed
 _APART = 1e-6  # size of a remainder, relative to the largest, from which on it is accurate
 _CENTRED = 1e-11  # relative size of the mean of a feature that has been centred
+_TURNS, _SETTLED = 5, 1e-3  # at most; and what a turn leaves of a remainder that is one
 _PASSES = 40  # at most; each tells samples apart by more of their digits
 
 
@@ -59,9 +60,9 @@ def combine(X: Float, scale: Float, rest: Float | None = None, roundings: int = 
         gone = _vanish(X, left, Z, roundings)
         vanishing = _stacked(vanishing, left[gone])
         left, Z = left[~gone], Z[~gone]
-        if not len(Z):
+        if not len(Z) or len(rows) == X.shape[1]:  # there are no more independent ones than features
             break
-        factor, order, apart = _largest(Z)
+        factor, order, apart = _largest(Z, X.shape[1] - len(rows))
         new = product(factor, left[order[:apart]])
         basis, rows = _stacked(basis, new), np.vstack([rows, product(new, X).value])
         left, Z = left[order[apart:]], Z[order[apart:]]
@@ -70,12 +71,15 @@ def combine(X: Float, scale: Float, rest: Float | None = None, roundings: int = 
 
 def _remainders(X: Float, basis: Pair, rows: Float, rest: Pair, Z: Float) -> tuple[Pair, Float]:
     """What the basis leaves of the rest, scaled to size 1 by powers of 2, and its product Z with X."""
-    for _ in range(2):  # the second takes away the rounding of the first, where nearly nothing is left
+    for turn in range(_TURNS):  # each takes away nine digits or so, as far as rows are orthonormal
         rest, Z = _scaled(rest, Z)
         if not len(rows) or not len(Z):
             break
         rest = rest - product(Z @ rows.T, basis)
         Z = product(rest, X).value
+        sizes = np.abs(Z).max(axis=1)
+        if turn and (sizes[sizes > 0] > _SETTLED).all():
+            break
     return _scaled(rest, Z)
 
 
@@ -94,12 +98,12 @@ def _vanish(X: Float, T: Pair, Z: Float, roundings: int) -> NDArray[np.bool_]:
     return np.asarray(most & (np.abs(Z) <= _AT_ALL * bits + lost).all(axis=1))
 
 
-def _largest(Z: Float) -> tuple[Float, NDArray[np.intp], int]:
+def _largest(Z: Float, most: int) -> tuple[Float, NDArray[np.intp], int]:
     """The F that makes F·Z[order[:apart]] orthonormal, the order of the rows, and how many are apart."""
     (R,) = qr(Z.T, mode="r", check_finite=False)  # pivoting is slow on long rows, and R is short
     R, order = qr(R[: len(Z)], mode="r", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diag(R))
-    apart = int((diagonal > _APART * diagonal[0]).sum())
+    apart = min(int((diagonal > _APART * diagonal[0]).sum()), most)
     factor: Float = solve_triangular(R[:apart, :apart], np.eye(apart), trans="T")
     return factor, np.asarray(order, dtype=np.intp), apart
 
