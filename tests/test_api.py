@@ -17,6 +17,7 @@ from tacit import potentials
 VERBS = [
     "certify",
     "closed_form",
+    "check",
     "derive",
     "flow",
     "limit",
@@ -32,6 +33,7 @@ VERBS = [
 CLASSES = ["Certificate", "Derivation", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
 CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Prepared", "Stability"]
 CLASSES += ["Monitor", "Network", "Probe", "ProbeSweep", "Status", "SweepingPath", "SymmetricFactorization"]
+CLASSES += ["Verdicts"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]
 ERRORS = [
     *REFUSALS,

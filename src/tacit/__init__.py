@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from tacit.models import UntiedDiagonal as UntiedDiagonal
     from tacit.models import model as model
     from tacit.networks import Network as Network
+    from tacit.theorems.checking import check as check
+    from tacit.theorems.verdicts import Verdicts as Verdicts
     from tacit.verbs.answer import Limit as Limit
     from tacit.verbs.certify import Certificate as Certificate
     from tacit.verbs.certify import certify as certify
@@ -87,6 +89,8 @@ _HOMES = {  # where each public name is, which is loaded when it is first used
         "model",
     ],
     "networks": ["Network"],
+    "theorems.checking": ["check"],
+    "theorems.verdicts": ["Verdicts"],
     "verbs.answer": ["Limit"],
     "verbs.certify": ["Certificate", "certify"],
     "verbs.flow": ["flow"],

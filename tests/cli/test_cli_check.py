@@ -131,6 +131,7 @@ def test_several_numbers_have_commas_between_them(classification, capsys):
     assert content["verdicts"] == [json.loads(json.dumps(verdict.to_dict()))]
 
 
+LIST = "('tacit check --list' shows all)"
 MISTAKES = {
     "epsilon": "--with takes NAME=VALUE, such as epsilon=0.01, got 'epsilon'",
     "epsilon=": "--with takes NAME=VALUE, such as epsilon=0.01, got 'epsilon='",
@@ -139,8 +140,8 @@ MISTAKES = {
     "epsilon=1 --with epsilon=2": "--with epsilon is given twice",
     "epsilon=-1": "epsilon must be a positive number, got -1.0",
     "epsilon=1,2": "epsilon must be a positive number, got (1.0, 2.0)",
-    "epsilom=1": "no theorem that is asked has a parameter 'epsilom'; they have epsilon (see --list)",
-    "mu=1": "no theorem that is asked has a parameter 'mu'; they have epsilon, method (see --list)",
+    "epsilom=1": f"no theorem that is asked has a parameter 'epsilom'; they have epsilon {LIST}",
+    "mu=1": f"no theorem that is asked has a parameter 'mu'; they have epsilon, method {LIST}",
     "method=guess": "method must be 'auto' or 'parameters', got 'guess'",
 }
 
@@ -216,7 +217,7 @@ def test_a_theorem_that_fails_is_status_1(regression, capsys, monkeypatch):
         ("woodwoth2020", "did you mean woodworth2020? 'tacit check --list' shows all"),
         (
             "woodworth2020/lemma5",
-            "not about training; ask it in Python: check('woodworth2020/lemma5', model, ",
+            "not about training; ask it in Python: tacit.theorems.check('woodworth2020/lemma5', ",
         ),
     ],
 )
@@ -248,7 +249,7 @@ def test_networks_without_a_limit_are_refused_with_what_is_known(regression, cap
 
 
 def test_what_takes_minutes_on_large_data_is_asked_by_name_only(classification, monkeypatch, capsys):
-    monkeypatch.setattr("tacit.cli.check._LONG", 9 * 5 - 1)  # of nine numbers
+    monkeypatch.setattr("tacit.theorems.checking.LONG", 9 * 5 - 1)  # of nine numbers
     assert run("check data.npz --scale 10 --json found.json") == 0
     slow = [each.key for each in about_training() if each.flows >= 5]
     assert "moroshko2020/theorem6" in slow

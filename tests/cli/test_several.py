@@ -20,9 +20,10 @@ from tacit.show.progress import Line
 
 ALL = ["absent", "after", "broken", "dead", "plain", "wrong"]
 TERMINAL = """
-import sys, threading
+import signal, sys, threading
 import quick_figures, quick_figures_too
 from tacit.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell takes from its jobs
 sys.exit(main(["reproduce", "quick2031", "--jobs", "2", "--out", "out", "--json", "out.json"]))
 """
 
@@ -153,7 +154,7 @@ def test_whoever_is_stopped_leaves_no_process_and_nothing_false(tmp_path, sent, 
         time.sleep(0.05)
     assert len(busy) == 2 and all(map(alive, busy))
     running.send_signal(sent)
-    _, err = running.communicate(timeout=30)
+    _, err = running.communicate(timeout=120)
     assert running.returncode == status
     assert err == (b"tacit: interrupted\n" if sent == signal.SIGINT else b"")
     for _ in range(600):

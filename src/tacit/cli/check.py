@@ -18,9 +18,7 @@ from tacit.cli.options import (
     source,
 )
 from tacit.cli.stopwatch import waited
-from tacit.errors import InconsistentDataError, InputError, NotConvergedError, TacitError
-
-_LONG = 1_500_000  # entries of X times flows, from which on a theorem takes minutes
+from tacit.errors import InconsistentDataError, InputError, NotConvergedError
 
 _PARAMETERS = """parameters for --with:
   epsilon        woodworth2020/theorem2: by what share a norm may exceed the least
@@ -97,8 +95,9 @@ class _List(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from tacit.cli.verdicts import listing
+        from tacit.theorems.checking import about_training
 
-        print(listing(_about_training()))
+        print(listing(about_training()))
         parser.exit()
 
 
@@ -108,107 +107,44 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.data.units import in_units
     from tacit.models.model import check_intercept
     from tacit.show.outputs import write_json
-    from tacit.show.progress import progress
-    from tacit.theorems.arguments import ParameterError
-    from tacit.theorems.sharing import sharing
+    from tacit.theorems.checking import check, chosen_by
 
-    chosen = _chosen(options.only)
-    parameters = _parameters(options.parameters, chosen)
+    parameters = _parameters(options.parameters, chosen_by(options.only))
     table = read_data(options, classes=True)
     X, y = in_units(table.X, table.y, options.intercept, options.standardize)
     model = model_of(options, X)
     check_intercept(model, options.intercept)
     claim_outputs(options)
-    verdicts: list[Any] = []
-    refused: dict[str, TacitError] = {}
-    put_off = [each for each in chosen if options.only is None and each.flows * X.size > _LONG]
-    anyway = options.all or options.only is not None
-    with sharing():
-        for each in progress([each for each in chosen if each not in put_off], "theorems"):
-            taken = {name: value for name, value in parameters.items() if name in each.options}
-            try:
-                verdicts.append(each.ask(anyway, model=model, X=X, y=y, **taken))
-            except ParameterError:
-                raise  # a value that was asked for is what is wrong, not the data
-            except TacitError as error:
-                refused[each.key] = error
+    verdicts = check(model, X, y, only=options.only, anyway=options.all, **parameters)
     if options.json != "-":
-        print(report(repr(model), verdicts, refused, everything=options.all))
-        if put_off:
-            keys = ", ".join(each.key for each in put_off)
-            print(
-                wrapped(f"not asked, for they take minutes on data of this size: {keys}; --only KEY asks one")
-            )
+        print(report(verdicts, everything=options.all))
         print(wrapped(f"({waited(options)})"))
     if options.json is not None:
         asked = {"intercept": options.intercept, "standardize": options.standardize}
-        content = {**source(options, table), "model": repr(model), **asked}
-        found = {
-            "parameters": parameters,
-            "verdicts": [verdict.to_dict() for verdict in verdicts],
-            "refused": {key: str(error) for key, error in refused.items()},
-            "not_asked": [each.key for each in put_off],
-        }
-        write_json({**content, **found}, options.json)
-    _draw(options, verdicts)
-    return _status(verdicts, refused)
+        content = {**source(options, table), **asked, "parameters": parameters, **verdicts.to_dict()}
+        write_json(content, options.json)
+    if options.plot is not None:
+        verdicts.plot(options.plot, everything=options.all)
+    return _status(verdicts)
 
 
-def _draw(options: argparse.Namespace, verdicts: list[Any]) -> None:
-    """The picture that --plot asks for, of the verdicts that are printed."""
-    if options.plot is None:
-        return
-    from tacit.show.verdicts import verdicts_picture
-
-    shown = verdicts if options.all else [verdict for verdict in verdicts if verdict.applies]
-    verdicts_picture(shown).to(options.plot)
-
-
-def _status(verdicts: list[Any], refused: dict[str, TacitError]) -> int:
+def _status(verdicts: Any) -> int:
     """Bad input where the data kept every theorem about this model from being asked."""
-    if any(verdict.holds is False for verdict in verdicts):
+    if not verdicts.holds:
         return FAILED
-    asked = [verdict for verdict in verdicts if all(a.holds for a in verdict.assumptions[:1])]
-    applies = any(verdict.applies for verdict in asked)
-    unfit = any(isinstance(error, InconsistentDataError) for error in refused.values())
-    lost = any(isinstance(error, NotConvergedError) for error in refused.values())
-    if not refused or applies or (asked and not unfit and not lost):
+    asked = [each for each in verdicts.others if all(a.holds for a in each.assumptions[:1])]
+    errors = verdicts.refused.values()
+    unfit = any(isinstance(error, InconsistentDataError) for error in errors)
+    lost = any(isinstance(error, NotConvergedError) for error in errors)
+    if not errors or verdicts or (asked and not unfit and not lost):
         return DONE
-    only_lost = asked or all(isinstance(error, NotConvergedError) for error in refused.values())
+    only_lost = asked or all(isinstance(error, NotConvergedError) for error in errors)
     return FAILED if lost and only_lost else BAD_INPUT
-
-
-def _about_training() -> list[Any]:
-    from tacit.theorems import theorems
-
-    return [each for each in theorems() if _is_about_training(each)]
-
-
-def _is_about_training(theorem: Any) -> bool:
-    return set(theorem.needs) == {"model", "X", "y"} and not theorem.matrices
-
-
-def _chosen(only: str | None) -> list[Any]:
-    from tacit.keys import meant
-    from tacit.theorems.registry import selected
-
-    if only is None:
-        return _about_training()
-    asked = selected(only)
-    if found := [each for each in asked if _is_about_training(each)]:
-        return found
-    for other in asked:
-        if other.key == only:
-            needs = ", ".join(name if name == "model" else f"{name}=…" for name in other.needs)
-            about = "about matrices" if other.matrices else "not about training"
-            raise InputError(f"{only} is {about}; ask it in Python: check({only!r}, {needs})")
-    known = [each.key for each in _about_training()]
-    raise InputError(f"no theorem or paper {only!r}; {meant(only, known)} 'tacit check --list' shows all")
 
 
 def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
     """Names and values of --with."""
-    from tacit.keys import nearest
+    from tacit.theorems.checking import check_parameters
 
     defaults = {name: value for each in chosen for name, value in each.defaults.items()}
     parameters: dict[str, Any] = {}
@@ -216,10 +152,7 @@ def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
         name, _, value = text.partition("=")
         if not name or not value:
             raise InputError(f"--with takes NAME=VALUE, such as epsilon=0.01, got {text!r}")
-        if name not in defaults:
-            known = nearest(name, sorted(defaults)) or sorted(defaults)
-            there = f"they have {', '.join(known)}" if known else "they have none"
-            raise InputError(f"no theorem that is asked has a parameter {name!r}; {there} (see --list)")
+        check_parameters([name], chosen)
         if name in parameters:
             raise InputError(f"--with {name} is given twice")
         parameters[name] = value if isinstance(defaults[name], str) else _numbers(name, value)

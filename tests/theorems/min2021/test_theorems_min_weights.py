@@ -107,6 +107,24 @@ def test_a_flow_that_does_not_conserve_is_noticed(problem, monkeypatch):
     assert check("min2021/weights", *problem).holds is False
 
 
+@pytest.mark.parametrize(("name", "speed"), [("appendixD", 1.001), ("lemmaB.1", 0.03)])
+def test_flows_of_another_speed_are_noticed(name, speed, problem, monkeypatch):
+    """One flow finds the instants; the one that is then recorded at these is too fast, or too slow."""
+    real, calls = tacit.flow, []
+
+    def another(model, X, y, **options):
+        if "times" in options:
+            calls.append(model)
+            options["times"] = speed * np.asarray(options["times"])
+        return real(model, X, y, **options)
+
+    with sharing():
+        weights.followed(network.split(*problem))
+        monkeypatch.setattr(tacit, "flow", another)
+        assert check(f"min2021/{name}", *problem).holds is False
+    assert len(calls) >= 1
+
+
 def test_lemma_b1_lies_between_theorem_1_and_the_loss(problem, verdicts):
     theorem = check("min2021/theorem1", *problem, down_to=np.exp(-11.0)).bounds[0].measured
     assert theorem <= verdicts["lemmaB.1"].bounds[0].measured * (1 + 1e-6) <= 1 + 2e-6

@@ -24,7 +24,7 @@ from tacit.theorems.quadrature import Panels
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 
 _UNTIL = 20.0  # accuracy until which integrals are followed: later, supports hardly change
-_EARLY, _GROWTH, _WIDEST = 1e-3, 1.15, 0.4  # the first panel, in units of min(1, α^D), and how they widen
+_EARLY, _GROWTH, _WIDEST = 1e-3, 1.15, 0.8  # the first panel, in units of min(1, α^D), and how they widen
 _LEAST = -20.0  # log α^D from which on the nodes are not too many
 _ROUNDING = 1e-9  # relative
 
@@ -105,7 +105,7 @@ def _pulls(Z: Float, w: Float, hessian: Float) -> Float:
 
 
 def _panels(log_scale: float) -> Panels:
-    """From γ̃ = 0: growing from a part of min(1, α^D), and of width 0.4 in the end."""
+    """From γ̃ = 0: growing from a part of min(1, α^D), and of width 0.8 in the end."""
     ends = [0.0, _EARLY * min(1.0, math.exp(min(max(log_scale, -300.0), 0.0)))]
     while ends[-1] < _UNTIL:
         ends.append(ends[-1] + min((_GROWTH - 1) * ends[-1], _WIDEST))

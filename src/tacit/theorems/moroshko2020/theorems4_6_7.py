@@ -157,11 +157,9 @@ def theorem6(
 @theorem(
     "moroshko2020/theorem7",
     "γ̃ = ω(α^D) as α → ∞, under Condition 5 (D = 2: the weaker Condition 9): the flow stops at an ℓ1 margin.",
-    flows=5,
+    flows=4,
 )
-def theorem7(
-    model: Any, X: Any, y: Any, power: float = 2.0, scales: Any = (1e1, 1e2, 1e3, 1e4, 1e5)
-) -> Parts:
+def theorem7(model: Any, X: Any, y: Any, power: float = 2.0, scales: Any = (1e1, 1e2, 1e3, 1e4)) -> Parts:
     """Theorem 7 for γ̃ = s^power, α^D = s·‖w_ℓ2‖₂, power > 1: the excess of ‖ŵ‖₁ over the least ℓ1 norm.
 
     Norms are compared, not predictors: the ℓ1 margin need not be unique, and then the theorem names no ŵ.

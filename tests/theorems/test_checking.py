@@ -1,0 +1,126 @@
+"""All theorems at once: which apply, in what order, with whose numbers, and what is refused."""
+
+import numpy as np
+import pytest
+from oracles import gaussian_problem
+
+import tacit
+from tacit.theorems import check as ask
+from tacit.theorems import registry, theorems
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return gaussian_problem(4, 9, nonzero=2, seed=1)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return tacit.Diagonal(scale=1e-3)
+
+
+@pytest.fixture(scope="module")
+def found(model, problem):
+    return tacit.check(model, *problem)
+
+
+def test_every_theorem_that_applies_with_the_numbers_of_each_asked_alone(found, model, problem):
+    asked = [t for t in theorems() if set(t.needs) == {"model", "X", "y"} and not t.matrices]
+    assert {v.key for v in (*found, *found.others)} | set(found.refused) == {t.key for t in asked}
+    assert len(found) >= 3 and all(v.applies for v in found) and not any(v.applies for v in found.others)
+    for verdict in (found[0], found[-1]):
+        assert verdict.to_dict() == ask(verdict.key, model, *problem).to_dict()
+
+
+def rooms(verdict):
+    """How near each bound is to broken, from its numbers."""
+    for bound in verdict.bounds:
+        if bound.at_most is not None and bound.measured > 0:
+            yield bound.at_most / bound.measured
+        if bound.at_least is not None and bound.at_least > 0:
+            yield bound.measured / bound.at_least
+
+
+def test_the_nearest_to_broken_comes_first(found):
+    tightest = [min(rooms(verdict), default=np.inf) for verdict in found]
+    assert tightest == sorted(tightest) and tightest[0] < tightest[-1]
+
+
+def test_what_fails_comes_before_what_holds_and_numbers_that_are_none_before_both(
+    model, problem, monkeypatch
+):
+    measured = {"tight": 0.99, "broken": 2.0, "loose": 0.1, "none": np.nan, "told": None}
+    entries = {}
+    for name, value in measured.items():
+
+        def statement(model, X, y, value=value):
+            yield registry.Bound("b", 1.0 if value is None else value, at_most=None if value is None else 1.0)
+
+        # a default is an option; the statement about training has none
+        entry = registry.Theorem(
+            f"woodworth2020/{name}", "S.", lambda model, X, y, f=statement: f(model, X, y)
+        )
+        entries[entry.key] = entry
+    monkeypatch.setattr("tacit.keys.PAPERS", ())
+    monkeypatch.setattr(registry._THEOREMS, "registered", entries)
+    found = tacit.check(model, *problem)
+    assert [v.key.partition("/")[2] for v in found] == ["none", "broken", "tight", "loose", "told"]
+    assert not found.holds and "5 of 5 theorems apply, 3 hold" in found.summary()
+
+
+def test_summary_counts_and_everything_shows_all(found):
+    total = len(found) + len(found.others) + len(found.refused)
+    assert found.summary().endswith(f"{len(found)} of {total} theorems apply, {len(found)} hold")
+    assert found.others[0].key not in found.summary()
+    everything = found.summary(everything=True)
+    assert all(v.key in everything for v in found.others) and all(key in everything for key in found.refused)
+
+
+def test_results_are_plain_values_and_a_picture(found, tmp_path):
+    told = found.to_dict()
+    assert told["model"] == repr(tacit.Diagonal(scale=1e-3))
+    assert [v["key"] for v in told["verdicts"][: len(found)]] == [v.key for v in found]
+    assert found.plot(tmp_path / "bounds.png").stat().st_size > 5000
+
+
+def test_one_paper_or_one_theorem(model, problem):
+    (verdict,) = tacit.check(model, *problem, only="woodworth2020/theorem1")
+    assert verdict.key == "woodworth2020/theorem1"
+    few = tacit.check(model, *problem, only="woodworth2020", epsilon=0.25)
+    assert {v.key.partition("/")[0] for v in (*few, *few.others)} == {"woodworth2020"}
+    alone = ask("woodworth2020/theorem2-l1", model, *problem, epsilon=0.25)
+    assert alone.to_dict() in few.to_dict()["verdicts"]
+
+
+def test_two_classes_by_name_are_labels(problem):
+    X, y = problem
+    words = np.where(y > 0, "yes", "no")
+    asked = {"only": "moroshko2020/lemma3"}
+    named = tacit.check(tacit.Diagonal(), X, words, **asked)
+    assert named.to_dict() == tacit.check(tacit.Diagonal(), X, np.sign(y), **asked).to_dict()
+
+
+def test_long_ones_are_named_and_left_out(model, problem, monkeypatch):
+    monkeypatch.setattr("tacit.theorems.checking.LONG", 0)
+    found = tacit.check(model, *problem)
+    flows = {t.key: t.flows for t in theorems()}
+    assert not any(flows[v.key] for v in (*found, *found.others))
+    assert "woodworth2020/theorem1" in found.not_asked and all(flows[key] for key in found.not_asked)
+    assert tacit.check(model, *problem, only="woodworth2020/theorem1")
+
+
+BAD = {
+    "order": (lambda m, X, y: tacit.check(X, y, m), "the model comes first"),
+    "nan": (lambda m, X, y: tacit.check(m, X * np.nan, y), "X"),
+    "shape": (lambda m, X, y: tacit.check(m, X, y[1:]), "X has 4 rows, y has 3"),
+    "key": (lambda m, X, y: tacit.check(m, X, y, only="woodwoth2020"), "did you mean woodworth2020"),
+    "name": (lambda m, X, y: tacit.check(m, X, y, epsilom=1), "no theorem that is asked has a parameter"),
+    "value": (lambda m, X, y: tacit.check(m, X, y, epsilon=-1), "epsilon must be a positive number"),
+}
+
+
+@pytest.mark.parametrize("mistake", BAD)
+def test_mistakes_are_refused_at_once(mistake, model, problem):
+    call, words = BAD[mistake]
+    with pytest.raises(tacit.InputError, match=words):
+        call(model, *problem)
