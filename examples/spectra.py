@@ -89,12 +89,14 @@ def draw(axes, nm, X, y, flow, ends) -> None:
     table = flow.cv_results_
     scales, stops = (np.array(table[f"param_{name}"], dtype=float) for name in ("scale", "stop"))
     error = np.sqrt(-table["mean_test_score"])
+    end = np.nanmin(stops) / 2  # a place for flows that are not stopped
+    stops = np.where(np.isnan(stops), end, stops)
     shape = (len(np.unique(scales)), len(np.unique(stops)))
     grid = [values.reshape(shape) for values in (stops, scales, error)]
     norm = LogNorm(error.min(), 3 * error.min())
     mesh = axes[2].pcolormesh(*grid, norm=norm, cmap="cividis_r", shading="nearest")
-    axes[2].plot(flow.stop_, flow.scale_, "o", mfc="none", mec="#c1432e", mew=2, ms=9)
-    axes[2].set(xscale="log", yscale="log", xlabel="share of the training loss at the stop")
+    axes[2].plot(flow.stop_ or end, flow.scale_, "o", mfc="none", mec="#c1432e", mew=2, ms=9)
+    axes[2].set(xscale="log", yscale="log", xlabel="share of the training loss at the stop; last: none")
     axes[2].set_ylabel("scale of the start")
     axes[2].invert_xaxis()
     axes[2].set_title("cross-validated RMSE")

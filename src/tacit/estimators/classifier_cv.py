@@ -50,14 +50,14 @@ class FlowClassifierCV(OneAgainstOthers):
 
     scales: how many to try for each depth, chosen from the data (from the kernel end down, see
     `scale_range`), or the scales themselves, in the data's own units as of `FlowClassifier`. depth: one or
-    several. stops: shares that are left of what the logistic loss can fall by, or how many to try; None
-    stands for the margin. If left out: the margin where the data can be separated, ten stops where not. cv,
-    scoring (accuracy if left out), n_jobs: as everywhere in scikit-learn. rule: "best"; "smoothed",
-    after each mean score was averaged with its neighbours among scales and stops; or "one-standard-error",
-    the earliest stop, then the smallest scale, whose mean score is within one standard error of the best. Of
-    points with equal scores, which are many where samples are few, that one is taken whose held-out samples
-    are farthest on the right side, in units of the training samples'. Other arguments: as of
-    `FlowClassifier`.
+    several. stops: shares that are left of what the logistic loss can fall by, or how many to try before
+    the margin, for which None stands. If left out: the margin where the data can be separated, ten stops
+    where not. cv, scoring (accuracy if left out), n_jobs: as everywhere in scikit-learn. rule: "best";
+    "smoothed", after each mean score was averaged with its neighbours among scales and stops; or
+    "one-standard-error", the earliest stop, then the smallest scale, whose mean score is within one standard
+    error of the best. Of points with equal scores, which are many where samples are few, that one is taken
+    whose held-out samples are farthest on the right side, in units of the training samples'. Other arguments:
+    as of `FlowClassifier`.
 
     After fitting: scale_, depth_, stop_ (None for a margin), mu_ (scale_^depth_), cv_results_ (a table as of
     GridSearchCV), best_index_, best_score_, scorer_, n_splits_, and all that `FlowClassifier` has.

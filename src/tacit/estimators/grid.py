@@ -83,11 +83,11 @@ def _is_count(value: Any) -> bool:
 
 
 def as_stops(stops: Any) -> tuple[float | None, ...]:
-    """Shares, decreasing, and None for the end of the flow."""
+    """Shares, decreasing, and None for the end of the flow, which so many shares have after them."""
     if stops is None:
         return (None,)
     if _is_count(stops):
-        return tuple(np.geomspace(_FIRST, _LAST, int(stops)).tolist())
+        return (*np.geomspace(_FIRST, _LAST, int(stops)).tolist(), None)
     given = list(np.atleast_1d(np.asarray(stops, dtype=object)))
     shares = sorted({float(as_floats(each, "stops", ndim=(0,))) for each in given if each is not None})
     if not given or any(not 0 < share < 1 for share in shares):

@@ -29,7 +29,7 @@ class Patience:
 
     def begin(self) -> None:
         """Another flow."""
-        self.place, self.best, self.at = 0, -np.inf, 1.0
+        self.place, self.best, self.at, self.over = 0, -np.inf, 1.0, False
 
     def __call__(self, predictor: Float) -> bool:
         """Is this stop too late?"""
@@ -37,7 +37,8 @@ class Patience:
         self.place += 1
         if score > self.best:
             self.best, self.at = score, share
-        return share < self.at / _LATE
+        self.over = share < self.at / _LATE
+        return self.over
 
 
 def predictors(
@@ -66,7 +67,9 @@ def predictors(
         if patience is not None:
             patience.begin()
         found = np.zeros((0, d)) if runs is None else next(runs).predictors
-        if beyond:
+        if beyond and patience is not None and patience.over:
+            found = np.vstack([found, np.broadcast_to(found[-1], (beyond, d))])
+        elif beyond:
             end = limit(model, prepared, targets, tol=_ENDED, least_squares=True).predictor
             found = np.vstack([found, np.broadcast_to(end, (beyond, d))])
         yield found * unit

@@ -14,13 +14,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from tacit.data.arrays import Float, Index
 from tacit.estimators.fit import fitted
 from tacit.estimators.grid import STOPS, Grid, grid_of, kernel_end
+from tacit.estimators.held_out import HeldOut, held_out_outputs
 from tacit.estimators.predictors import predictors
 from tacit.estimators.regressor import LinearRegressor, regression_data, take
 from tacit.estimators.selection import check_rule, select
 from tacit.estimators.start import Start
 from tacit.estimators.training import Training
-
-_ROUGH = 0.01  # relative accuracy of predictors that are only compared: errors of folds to 3% or better
 
 
 class Predictor(RegressorMixin, BaseEstimator):
@@ -48,15 +47,16 @@ class FlowRegressorCV(LinearRegressor):
 
     scales: how many to try for each depth, chosen from the data (from the kernel end of stopped flows down,
     see `scale_range`), or the scales themselves, in the data's own units as of `FlowRegressor`. depth: one or
-    several. stops: how many shares of the loss to try, or the shares; None stands for the end of the flow,
-    and alone for no stopping at all. cv, scoring (of the mean square error if left out; larger is better),
-    n_jobs: as everywhere in scikit-learn. rule: "smoothed", the best mean score after each was averaged
-    with its neighbours among scales and stops, which takes out some luck; "best"; or "one-standard-error",
-    the earliest stop, then the smallest scale, whose mean score is within one standard error of the best.
-    Other arguments: as of `FlowRegressor`.
+    several. stops: how many shares of the loss to try before the end of the flow, or the shares; None among
+    them stands for its end, and alone for no stopping at all. cv, scoring (of the mean square error if left
+    out; larger is better), n_jobs: as everywhere in scikit-learn. rule: "smoothed", the best mean score after
+    each was averaged with its neighbours among scales and stops, which takes out some luck; "best"; or
+    "one-standard-error", the earliest stop, then the smallest scale, whose mean score is within one standard
+    error of the best. Other arguments: as of `FlowRegressor`.
 
     Each fold has units of its own, measured from its training samples. Folds compare predictors to a modest
-    accuracy; the final fit is that of `FlowRegressor(scale_, depth_, stop=stop_)`, to all digits.
+    accuracy, and where scales are close (30 of them) some by interpolation between others, unless scoring is
+    given; the final fit is that of `FlowRegressor(scale_, depth_, stop=stop_)`, to all digits.
 
     After fitting: scale_, depth_, stop_ (None where the flow is not stopped), cv_results_ (a table as of
     GridSearchCV), best_index_, best_score_, scorer_, n_splits_, and all that `FlowRegressor` has.
@@ -132,19 +132,16 @@ def _fold_scores(
     intercept, standardize, start = options
     of_train, of_test = (None if weights is None else weights[fold] for fold in (train, test))
     training = Training.of(X[train], y[train], of_train, intercept, standardize)
-    units, held_out = training.units, (X[test], y[test], of_test, scorer)
+    held_out = HeldOut(X[test], y[test], of_test, training.units)
+    rtol = held_out.tolerance(training, grid, start)
+    if scorer is None:
+        outputs = held_out_outputs(training, grid, start, rtol, held_out)
+        return np.concatenate([held_out.scores(each) for each in outputs])
 
     def scores(w: Float) -> Float:
-        return _scores_of(w, units.target - w @ units.center, *held_out)
+        weighted = {} if of_test is None else {"sample_weight": of_test}
+        each = zip(w, training.units.target - w @ training.units.center, strict=True)
+        return np.array([scorer(Predictor(*wb), X[test], y[test], **weighted) for wb in each], dtype=float)
 
-    found = predictors(training, grid, start, _ROUGH, lambda w: float(scores(w[None])[0]))
+    found = predictors(training, grid, start, rtol, lambda w: float(scores(w[None])[0]))
     return np.concatenate([scores(w) for w in found])
-
-
-def _scores_of(w: Float, b: Float, X: Float, y: Float, weights: Float | None, scorer: Any) -> Float:
-    if scorer is None:
-        errors = (y - (w @ X.T + b[:, None])) ** 2
-        return -np.average(errors, axis=1, weights=weights)
-    weighted = {} if weights is None else {"sample_weight": weights}
-    each = zip(w, b, strict=True)
-    return np.array([scorer(Predictor(wi, bi), X, y, **weighted) for wi, bi in each], dtype=float)
