@@ -82,7 +82,14 @@ def _ratio(larger: float, smaller: float) -> float:
 
 @dataclass(frozen=True)
 class Claim(Measured):
-    """A sentence of a paper, the number that decides it, and its threshold."""
+    """A sentence of a paper, the number that decides it, and its threshold.
+
+    of: the number of cases, where the number is a share of cases that were drawn. why: what the threshold
+    means, if the sentence does not say so.
+    """
+
+    of: int | None = None
+    why: str = ""
 
     @property
     def holds(self) -> bool:

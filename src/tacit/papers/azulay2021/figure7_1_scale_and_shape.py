@@ -78,12 +78,16 @@ class ScaleAndShape:
         error = data.error.values
         rich, kernel = data.end_error.values
         yield Claim(
-            "small and balanced (s = 0) generalizes as ℓ1 does (ratio)", error[0, 0] / rich, at_most=2
+            "small and balanced (s = 0) generalizes as ℓ1 does (ratio)",
+            error[0, 0] / rich,
+            at_most=2,
+            why="of its size, where the kernel has ten times as much",
         )
         yield Claim(
             "large scale is the kernel regime (relative difference)",
             abs(error[0, -1] / kernel - 1),
             at_most=0.05,
+            why="a twentieth: α = 1 is not infinite",
         )
         late = np.interp(np.log(1e-3), np.log(data.scale.values), error[-1])
         early = np.interp(np.log(1e-3), np.log(data.scale.values), error[0])
@@ -91,6 +95,7 @@ class ScaleAndShape:
             "at α = 1e-3, s → 1 raises the error towards the kernel's (ratio to s = 0)",
             late / early,
             at_least=2,
+            why="a multiple",
         )
         s, alpha = data["shape"].values, data["scale"].values
         root_k = np.log(4 * alpha[None, :] * (1 + s[:, None] ** 2) / (1 - s[:, None] ** 2))
@@ -98,8 +103,15 @@ class ScaleAndShape:
         yield Claim(
             "√k = 4α(1+s²)/(1−s²) alone decides: largest fall of the error along it, over the kernel's",
             largest_fall(error.ravel()[order]) / kernel,
-            at_most=1e-3,  # noise lets it fall a little at the rich end: by up to 1e-4 in 30 draws
+            at_most=1e-3,
+            why="at the rich end solutions fit the noise, and a larger k may do so a little less",
         )
         rough = np.log(alpha[None, :] / (1 - s[:, None] ** 2))
         factor = np.exp((root_k - rough).max() - (root_k - rough).min())
-        yield Claim("α/(1−s²) stands in for √k/4 within a factor", factor, at_least=1.0, at_most=2.0)
+        yield Claim(
+            "α/(1−s²) stands in for √k/4 within a factor",
+            factor,
+            at_least=1.0,
+            at_most=2.0,
+            why="1 + s² is between 1 and 2",
+        )

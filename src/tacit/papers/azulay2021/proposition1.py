@@ -132,21 +132,25 @@ class StrictlyBalanced:
             "every weight integrated, networks end at the minimum (largest relative difference)",
             float(data.raw.max(skipna=False)),
             at_most=1e-8,
+            why="a hundred times the residual at which flows stop",
         )
         yield Claim(
             "and with the width taken out (largest relative difference)",
             float(data.flow.max(skipna=False)),
             at_most=1e-8,
+            why="a hundred times the residual at which flows stop",
         )
         yield Claim(
             "the width does not matter (largest relative difference from the narrowest)",
             float(data.across.max(skipna=False)),
             at_most=1e-8,
+            why="a hundred times the residual at which flows stop",
         )
         yield Claim(
             "w̃(0) does: the distance to least norm grows by a factor from the smallest to the largest scale",
             float(data.distance[-1].min() / data.distance[0].max()),
             at_least=2,
+            why="a multiple",
         )
         small = data.tip.values <= 0.1
         yield Claim(
@@ -154,9 +158,13 @@ class StrictlyBalanced:
             exponent(data.tip.values[small], data.tipped.values[small]),
             at_least=1.9,
             at_most=2.1,
+            why="tells 2 from other powers",
         )
         yield Claim(
-            "and far, if it exceeds the weights (distance, factor 3)", float(data.tipped[-1]), at_least=0.02
+            "and far, if it exceeds the weights (distance, factor 3)",
+            float(data.tipped[-1]),
+            at_least=1e-3,
+            why="a hundred thousand times as far as ends of balanced ones are",
         )
 
 

@@ -53,4 +53,5 @@ class DistanceAgainstWidthByDescent:
             "gradient descent ends where the flow does (largest relative difference of the distance)",
             np.abs(data.descent_distance.values / same - 1).max(),
             at_most=1e-3,
+            why="the width of the marks",
         )

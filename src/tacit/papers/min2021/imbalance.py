@@ -79,9 +79,11 @@ def setting_claims(data: xr.Dataset) -> Iterator[Claim]:
         "all starts have the same end-to-end matrix (largest relative difference)",
         float(data.apart.max(skipna=False)),
         at_most=1e-12,
+        why="rounding, and room",
     )
     yield Claim(
         "the balanced start has no imbalance (c, relative to the least of the others)",
         float(data.level.sel(start=BALANCED) / data.level.sel(start=list(CASES)).min(skipna=False)),
         at_most=1e-12,
+        why="rounding, and room",
     )

@@ -102,6 +102,7 @@ class FromCommutingToGeneric:
             "measurements that commute end at the minimizer at every scale (largest distance)",
             float(mean.values[mixture == 0].max(initial=-math.inf)),
             at_most=1e-6,
+            why="ten times the residual at which flows stop",
         )
         generic = mean.sel(mixture=1.0).values
         large = level >= 3
@@ -110,6 +111,7 @@ class FromCommutingToGeneric:
             slope(np.log(level[large]), np.log(generic[large])),
             at_least=-2.2,
             at_most=-1.8,
+            why="tells the power −2 from −1 and −3",
         )
         small = (mixture > 0) & (mixture <= 0.01)
         middle = int(np.argmin(np.abs(np.log(level))))
@@ -118,14 +120,21 @@ class FromCommutingToGeneric:
             slope(np.log(mixture[small]), np.log(mean.values[small, middle])),
             at_least=0.8,
             at_most=1.2,
+            why="tells the power 1 from 1/2 and 3/2",
         )
         tenth = mean.sel(mixture=0.1).values
         yield Claim(
             "the smaller the scale, the more a tenth of generic ones matters: smallest over α²k = 1",
             float(tenth[0] / tenth[middle]),
             at_least=5.0,
+            why="several times",
         )
-        yield Claim("there nothing is left of the theorem: their distance", float(tenth[0]), at_least=0.03)
+        yield Claim(
+            "there nothing is left of the theorem: their distance",
+            float(tenth[0]),
+            at_least=0.03,
+            why="three percent of the predictor: one sees it",
+        )
 
 
 def mixed(size: int, samples: int, mixture: float, seed: int, draw: int) -> tuple[Float, Float]:

@@ -113,15 +113,20 @@ def _rich_claims(data: xr.Dataset) -> Iterator[Claim]:
         "where α²k is smallest the nuclear norm is that of Y* (relative difference)",
         float(np.abs(data.excess.values[smallest]) / norm),
         at_most=1e-2,
+        why="a hundredth: the entries that are seen fix the rest",
     )
     yield Claim(
         "and unobserved entries have moved to those of Y* there (relative difference of the distance)",
         float(np.abs(data.moved.values[smallest] / data.true_size.values - 1)),
         at_most=0.1,
+        why="a tenth of the way",
     )
     below = float((data.excess.min(skipna=False) - data.least_excess).values / norm)
     yield Claim(
-        "no flow ends below the least nuclear norm that fits (relative distance)", below, at_least=-1e-4
+        "no flow ends below the least nuclear norm that fits (relative distance)",
+        below,
+        at_least=-1e-4,
+        why="what flows leave when they stop",
     )
 
 
@@ -135,17 +140,20 @@ def _transition_claims(data: xr.Dataset) -> Iterator[Claim]:
         _last_below(data.level.values, excess, 0.5),
         at_least=0.05,
         at_most=20.0,
+        why="of the order of 1, where ‖Y*‖ is",
     )
     yield Claim(
         "movement is a tenth of the unobserved entries of Y* at infinite width, at α²k",
         _first_below(data.level.values, moved, 0.1),
         at_least=0.05,
         at_most=20.0,
+        why="of the order of 1, where ‖Y*‖ is",
     )
     yield Claim(
         "the largest width moves as the infinite one does for α²k ≤ 100 (largest difference)",
         float(_apart(data) / data.true_size.values),
         at_most=0.05,
+        why="half of the tenth above",
     )
     lower, upper = (_last_below(data.level.values, excess, share) for share in (0.25, 0.75))
     yield Claim(
@@ -153,12 +161,14 @@ def _transition_claims(data: xr.Dataset) -> Iterator[Claim]:
         float(np.log10(np.divide(upper, lower))),
         at_least=0.3,
         at_most=3.0,
+        why="neither a jump nor flat over the range drawn",
     )
     yield Claim(
         "what sharpens with k: unobserved entries move less at the best scale, by a power of k",
         _power_of_width(data, data.moved.min("scale", skipna=False).values),
         at_least=-0.85,
         at_most=-0.3,
+        why="near −1/2, apart from 0 and −1",
     )
 
 
@@ -171,12 +181,14 @@ def _kernel_claims(data: xr.Dataset) -> Iterator[Claim]:
         float(powers.ravel()[np.argmax(np.abs(powers - 1))]),
         at_least=0.9,
         at_most=1.1,
+        why="tells the power 1 from 1/2 and 2",
     )
     yield Claim(
         "relative to where they start they move by a power of k there",
         _power_of_width(data, (data.moved / data.start).values[:, -1]),
         at_least=-0.75,
         at_most=-0.25,
+        why="near −1/2, apart from 0 and −1",
     )
 
 

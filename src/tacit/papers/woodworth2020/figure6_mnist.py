@@ -86,26 +86,31 @@ class Digits:
             "scales at which some step leads to 100% training accuracy (share)",
             float(np.isfinite(error).mean()),
             at_least=1.0,
+            why="all of them",
         )
         yield Claim(
             "test error for α ≤ 2, of that for α ≥ 30 (paper: 1.4% and 2.4%)",
             float(np.divide(small, large)),
             at_most=0.85,
+            why="a seventh less",
         )
         yield Claim(
             "test error for α ≥ 30, of that of training the last layer only (paper: 2.4% and 2.7%)",
             float(np.divide(large, last)),
             at_least=0.6,
             at_most=2.0,
+            why="of the same size",
         )
         yield Claim(
             "test error for α ≤ 2, of that of training the last layer only",
             float(np.divide(small, last)),
             at_most=0.85,
+            why="a seventh less",
         )
         moved = data.best_moved.mean("seed").values
         yield Claim(
             "weights move less at the largest scale: how far, of how far at the smallest",
             float(np.divide(moved[-1], moved[0])),
             at_most=0.1,
+            why="an order of magnitude",
         )

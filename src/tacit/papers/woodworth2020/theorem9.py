@@ -102,17 +102,20 @@ class KernelBounds:
                 f"the bounds hold wherever the theorem applies, in its {form} form (largest share used)",
                 float(used.max()) if used.size else math.nan,
                 at_most=1.0,
+                why="that is the theorem",
             )
         first = [_first(data.level.values, applies[0, :, k]) for k in range(2)]
         yield Claim(
             "the sharp form applies from smaller scales on (ratio of the least α²k)",
             float(np.divide(first[0], first[1])),
             at_least=2.0,
+            why="a multiple",
         )
         yield Claim(
             "the second bound, as stated, exceeds the whole movement (smallest ratio)",
             float((bound[:, :, 0, 1] / measured[:, :, 0]).min()),
             at_least=1.0,
+            why="it exceeds it",
         )
         yield from _power_claims(data)
         narrow = measured[-1, :, 0]
@@ -120,6 +123,7 @@ class KernelBounds:
             "at finite width the start itself must be unlearned: movement grows again (largest over least)",
             float(narrow[-1] / narrow.min()),
             at_least=1.5,
+            why="it grows",
         )
 
 
@@ -139,6 +143,7 @@ def _power_claims(data: xr.Dataset) -> Iterator[Claim]:
             slope(logs, np.log(values[far])),
             at_least=power - 0.1,
             at_most=power + 0.1,
+            why="tells one power from the other",
         )
 
 

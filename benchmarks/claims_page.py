@@ -1,0 +1,85 @@
+"""The record of claims over seeds, and the page docs/claims.md that shows it, for `claims.py --write`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from claims import RECORD, ROOT, chance, told
+
+from tacit.papers import figures
+
+PAGE = ROOT / "docs" / "claims.md"
+HEAD = """# Claims on any seed
+
+`tacit reproduce` decides every claim of a figure by a number and its threshold. Most figures draw data, or
+starts of networks: would the claim hold of other draws, too? Below is every claim at its quick size, with
+the worst of its values over many seeds and the chance that it fails at another seed. It is to be at most 1
+in 1,000.
+
+Fifty draws cannot show that by counting. What they show is how far the worst of them stay from the
+threshold t, in units of how far these spread: with u the (k+1)-th worst of n values and S = Σ(x_i − u) over
+the k = 10 worst,
+
+    P = (k+1)/(n+1) · (1 + (t − u)/S)^(−k).
+
+The first factor is the chance of being beyond u, for any distribution; the second is the chance that an
+exponential tail exceeds t, averaged over what k values leave unknown of its scale. That is exact for
+exponential tails, too large for lighter ones, and itself a power law, which heavier ones do not fool much:
+where it says 1 in 1,000, a normal variable fails 0.16 times in 1,000, an exponential one 1.0 times,
+Student's t with five degrees of freedom 1.4 times. Positive values with a positive threshold vary by
+factors: of these, logarithms are taken. A share of cases is counted instead, by the beta-binomial
+distribution with Jeffreys' prior. `tacit.papers.chance` has the formulas, and `tests/papers/test_chance.py`
+tries them on known distributions.
+
+Where "—" stands for the chance, the value does not depend on the seed. Thresholds without a reason are
+those of the sentence itself, or an order of magnitude or more above what solvers and integrators promise.
+Figures that take long have fewer seeds; with a dozen or less the estimate is seldom as small as 1 in
+1,000, and then only says that no seed failed. Some thresholds were chosen with these seeds in view.
+Figures 6d and 8 need CIFAR-10, and are not among them.
+
+`python benchmarks/claims.py --write` writes this page.
+"""
+
+
+def write(record: dict[str, Any]) -> None:
+    """Both files."""
+    order = [entry.key for entry in figures() if entry.key in record]
+    ordered = {key: record[key] for key in order}
+    rows = ",\n".join(f"{json.dumps(key)}: {_compact(figure)}" for key, figure in ordered.items())
+    RECORD.write_text(f"{{\n{rows}\n}}\n", encoding="utf-8")
+    PAGE.write_text(page(ordered), encoding="utf-8")
+
+
+def _compact(figure: dict[str, Any]) -> str:
+    """A line for each claim: what changes is seen in a diff."""
+    head = json.dumps({name: value for name, value in figure.items() if name != "claims"})[:-1]
+    claims = ",\n  ".join(json.dumps(claim, ensure_ascii=False) for claim in figure["claims"])
+    return f'{head}, "claims": [\n  {claims}]}}'
+
+
+def page(record: dict[str, Any]) -> str:
+    """The text of docs/claims.md."""
+    return HEAD + "".join("\n" + "\n".join(_section(key, figure)) + "\n" for key, figure in record.items())
+
+
+def _section(key: str, figure: dict[str, Any]) -> Iterator[str]:
+    seeds = "does not depend on the seed" if figure["fixed"] else f"{figure['seeds']} seeds"
+    yield f"## {key}: {seeds}\n"
+    yield "| claim | threshold | its reason | worst | chance of failure |"
+    yield "| --- | --- | --- | --- | --- |"
+    for kept in figure["claims"]:
+        worst = told(kept)
+        odds = (
+            "—"
+            if figure["fixed"] or (len(set(kept["values"])) == 1 and not kept.get("of"))
+            else said(chance(kept))
+        )
+        text = worst.text.replace("|", "\\|")
+        yield f"| {text} | {worst.threshold} | {worst.why} | {worst.measured:.4g} | {odds} |"
+
+
+def said(chance: float) -> str:
+    """A chance in words."""
+    return "under 1 in a million" if chance < 1e-6 else f"1 in {float(f'{1 / chance:.2g}'):,.0f}"

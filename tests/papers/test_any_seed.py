@@ -1,0 +1,88 @@
+"""Claims hold on any seed: what was measured over many says so, and is what the figures say today."""
+
+import json
+from functools import cache
+
+import claims
+import claims_page
+import numpy as np
+import pytest
+
+from tacit.errors import MissingDataError
+from tacit.papers import figures
+from tacit.papers.chance import MOST
+
+RECORD = json.loads(claims.RECORD.read_text(encoding="utf-8"))
+ENTRIES = {entry.key: entry for entry in figures()}
+NOT_HERE = {"woodworth2020/fig6d", "woodworth2020/fig8"}  # they need CIFAR-10
+ENOUGH = 10  # seeds, from which the estimate can be as small as is asked for
+DEAR = {  # figures that take so long that they have fewer, or just so many
+    "woodworth2020/fig5",
+    "woodworth2020/commuting",
+    "woodworth2020/fig6a",
+    "woodworth2020/fig6b",
+    "woodworth2020/fig6c",
+}
+CHEAP = ("woodworth2020/fig1a", "woodworth2020/fig1b")
+
+
+@cache
+def computed(key, seed):
+    """What a figure measures at a seed."""
+    try:
+        return claims.computed(ENTRIES[key], "quick", seed)[1]["claims"]
+    except MissingDataError as error:
+        pytest.skip(str(error))
+
+
+def test_every_figure_is_in_the_record_with_its_claims_as_they_are():
+    """Who changes claims, thresholds or sizes of a figure runs `benchmarks/claims.py FIGURE --write`."""
+    assert set(RECORD) == set(ENTRIES) - NOT_HERE
+    changed = [key for key in RECORD if RECORD[key]["source"] != claims.digest(ENTRIES[key], "quick")]
+    assert changed == []
+
+
+def test_seeds_are_many_and_far_apart():
+    assert {key for key, figure in RECORD.items() if not figure["fixed"] and figure["seeds"] < ENOUGH} <= DEAR
+    assert min(np.diff(sorted(claims.seeds(50)))) >= 125  # draws k have the seed + k
+    assert len(set(claims.seeds(50))) == 50 and claims.seeds(60)[:50] == claims.seeds(50)
+    for figure in RECORD.values():
+        count = 1 if figure["fixed"] else figure["seeds"]
+        assert {len(claim["values"]) for claim in figure["claims"]} == {count}
+
+
+@pytest.mark.parametrize("key", RECORD)
+def test_claims_held_and_fail_at_most_once_in_a_thousand_seeds(key):
+    figure = RECORD[key]
+    assert [claim["text"] for claim in figure["claims"] if not claims.told(claim).holds] == []
+    if not figure["fixed"] and key not in DEAR:
+        doubtful = {claim["text"]: claims.chance(claim) for claim in figure["claims"]}
+        assert {text: chance for text, chance in doubtful.items() if chance > MOST} == {}
+
+
+@pytest.mark.parametrize("key", CHEAP)
+def test_a_seed_gives_what_was_recorded(key):
+    check(key, np.random.default_rng().integers(3, RECORD[key]["seeds"]))
+
+
+@pytest.mark.parametrize("key", RECORD)
+def test_all_figures_give_what_was_recorded(key):
+    check(key, 0)
+
+
+def check(key, number):
+    """Texts and thresholds exactly; values to what kernels leave: rounding is not the same on two CPUs."""
+    figure, seed = RECORD[key], claims.seeds(50)[number]
+    now = computed(key, seed)
+    assert len(now) == len(figure["claims"])
+    for claim, kept in zip(now, figure["claims"], strict=True):
+        for name in ("text", "at_least", "at_most", "of", "why"):
+            assert (claim[name] or None) == (kept.get(name) or None)
+        assert claims.told({**claim, "values": [claim["measured"]]}).holds
+        size = max(abs(kept.get("at_most") or 0.0), abs(kept.get("at_least") or 0.0))
+        assert claim["measured"] == pytest.approx(kept["values"][number], rel=0.02, abs=0.02 * size)
+
+
+def test_the_page_shows_the_record():
+    assert claims_page.PAGE.read_text(encoding="utf-8") == claims_page.page(RECORD)
+    assert claims.RECORD.stat().st_size < 300_000
