@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 # One BLAS thread: fastest at these sizes, and the tests already use every core.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test test-all test-torch test-kernels test-oldest test-newest fuzz lint bench docs docs-serve docs-outputs clean
+.PHONY: help setup demo test test-all test-torch test-kernels test-oldest test-newest fuzz lint bench docs docs-serve docs-browser docs-outputs readme clean
 
 help:
 	@echo "make demo          the main job on built-in data: limits from the kernel to the rich regime, and one flow"
@@ -22,7 +22,9 @@ help:
 	@echo "make bench         Tacit against what one would use instead, side by side"
 	@echo "make docs          the documentation as a site, in docs/_build/html; links are checked, warnings are errors"
 	@echo "make docs-serve    the same, shown at http://localhost:8000 (PORT=8000)"
+	@echo "make docs-browser  looks at it in Chromium, wide, narrow, light and dark: accessibility, console, network"
 	@echo "make docs-outputs  runs the code on all pages and writes what it prints below it"
+	@echo "make readme        measures the numbers of README.md and writes them there; minutes"
 	@echo "make clean         remove the virtual environment and all outputs"
 
 setup: $(READY)
@@ -77,23 +79,32 @@ bench: setup
 	$(BIN)/python benchmarks/flow.py --quick
 
 # Nothing is fetched while it is built, and nothing by a page that is read.
-DOCS := .venv-docs
+DOCS ?= .venv-docs
 SITE := docs/_build/html
 PORT ?= 8000
-$(DOCS)/.ready: pyproject.toml constraints.txt
+$(DOCS)/.ready-docs: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	touch $@
 
-docs: $(DOCS)/.ready
+docs: $(DOCS)/.ready-docs
 	$(DOCS)/bin/python -m sphinx --quiet --nitpicky --fail-on-warning --keep-going docs $(SITE)
 	$(DOCS)/bin/python docs/_site/check.py $(SITE)
 
 docs-serve: docs
 	$(DOCS)/bin/python -m http.server --directory $(SITE) $(PORT)
 
+# Needs a Chromium of this machine, named by CHROMIUM where it is not on the path.
+docs-browser: docs
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt playwright axe-playwright-python
+	$(DOCS)/bin/python docs/_site/browser.py $(SITE)
+
 docs-outputs: setup
 	$(BIN)/python tests/support/pages.py
+
+readme: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	$(BIN)/python benchmarks/readme.py
 
 clean:
 	rm -rf $(VENV) .venv-oldest .venv-newest $(TORCH) $(DOCS) tacit-output

@@ -19,6 +19,8 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
+    "indices",  # docs/_site: x_n and α^{2−D} with lowered and raised parts
+    "switches",
     "docstrings",  # docs/_site: docstrings are prose with formulas in Unicode, not reStructuredText
 ]
 exclude_patterns = ["_build", "_examples", "_templates", "gallery/**/*.ipynb", "gallery/**/*.py"]
@@ -50,6 +52,7 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "navigation_with_keys": False,
     "show_toc_level": 2,
+    "collapse_navigation": True,  # a sidebar of links: its switches would have no name
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],

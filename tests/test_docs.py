@@ -1,7 +1,9 @@
 """The documentation: its code runs and prints what it says, its links resolve, every public name is in it."""
 
+import hashlib
 import importlib
 import inspect
+import json
 import re
 import sys
 
@@ -14,6 +16,10 @@ from tacit.papers import figures
 sys.path.insert(0, str(pages.ROOT / "docs" / "_site"))
 import check
 import gallery
+import pictures
+
+sys.path.insert(0, str(pages.ROOT / "benchmarks"))
+import readme
 
 REFERENCE = (pages.ROOT / "docs" / "reference" / "index.md").read_text(encoding="utf-8")
 MODULES = [line.strip() for line in REFERENCE.splitlines() if re.fullmatch(r" +tacit[\w.]*", line)]
@@ -72,17 +78,25 @@ def links(text):
     return re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", text))
 
 
-def test_figures_on_pages_are_those_of_the_gallery():
-    """Which are of the registry, and made by `make docs`."""
+def test_the_gallery_has_figures_of_the_registry():
     assert {entry.key for entry in figures()} >= set(gallery.SHORT)
-    made = {f"{key.split('/')[0]}/images/sphx_glr_{gallery.name_of(key)}_001.png" for key in gallery.SHORT}
-    shown = [
-        address.split("gallery/")[1]
+    assert gallery.numbered("azulay2021/fig7.1") == "Figure 7.1"
+
+
+def test_pictures_on_pages_are_figures_of_the_registry():
+    """As `tacit reproduce` makes them today, by size and seed, untouched since, and all in use."""
+    record = json.loads(pictures.RECORD.read_text(encoding="utf-8"))
+    assert list(record) == pictures.SHOWN
+    for key, what in record.items():
+        sha256 = hashlib.sha256(pictures.picture(key).read_bytes()).hexdigest()
+        assert what == pictures.facts(key) | {"sha256": sha256}
+    shown = {
+        address.rpartition("/")[2]
         for path in (pages.ROOT / "docs").rglob("*.md")
         for address in links(path.read_text(encoding="utf-8"))
-        if "/images/sphx_glr" in address
-    ]
-    assert shown and set(shown) <= made
+        if "pictures/" in address
+    }
+    assert shown == {pictures.picture(key).name for key in record}
 
 
 def test_links_on_pages_lead_to_files():
@@ -103,17 +117,73 @@ def test_the_front_page_is_short():
     assert len((pages.ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
 
 
+NUMBERS = json.loads(readme.RECORD.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", sorted({*readme.PASSAGES, *readme.CLOCKED}))
+def test_numbers_on_pages_are_those_that_were_measured(page):
+    """`make readme` measures them; what is changed by hand is not what it wrote."""
+    text = (pages.ROOT / page).read_text(encoding="utf-8")
+    assert readme.written(page, text, NUMBERS) == text
+    for place in readme.clocks(text):
+        changed = text[: place.start()] + "0.001 ms" + text[place.end() :]
+        assert readme.written(page, changed, NUMBERS) == text
+    for name in readme.PASSAGES.get(page, ()):
+        begin = text.index(f"<!-- numbers: {name} -->")
+        digit = begin + re.search(r"\d", text[begin:]).start()
+        changed = text[:digit] + str((int(text[digit]) + 1) % 10) + text[digit + 1 :]
+        assert readme.written(page, changed, NUMBERS) == text
+
+
+def test_every_time_on_a_page_is_on_record():
+    """Pages whose code prints how long it took are those that `make readme` clocks."""
+    printing = {
+        page for page in pages.pages() if readme.clocks((pages.ROOT / page).read_text(encoding="utf-8"))
+    }
+    assert printing == set(readme.CLOCKED)
+
+
+def test_numbers_are_rounded_as_they_are_said():
+    record = {
+        "errors": [1.2e-16, 8e-16, 4.1e-14],
+        "methods": {
+            "tacit": {"seconds": 0.01326, "error": 7.1e-16},
+            "lsoda": {"seconds": 6.0613, "error": 1.4e-10},
+        },
+    }
+    assert readme.words(record) == {
+        "worst": "5e-14",
+        "often": "8e-16",
+        "ms": "13",
+        "tacit": "1",
+        "tacit_error": "7e-16",
+        "lsoda": "460",
+        "lsoda_error": "1e-10",
+    }
+
+
+def test_a_page_must_have_its_passages():
+    with pytest.raises(ValueError, match="0 passages named good"):
+        readme.written("README.md", "nothing", NUMBERS)
+
+
 SITE = {
-    "index.html": '<h1 id="top">A</h1><a href="b.html#here">b</a><img src="p.png" alt="">',
-    "b.html": '<h1>B</h1><p id="here"></p><a href="index.html#top"></a><a href="https://example.org">x</a>',
+    "index.html": '<html lang="en"><main><h1 id="top">A</h1><a href="b.html#here">b</a>'
+    '<img src="p.png" alt="">',
+    "b.html": '<html lang="en"><main><h1>B</h1><p id="here"></p><a href="index.html#top">a</a>'
+    '<a href="https://example.org">x</a>',
     "p.png": "",
 }
 FAULTS = {
-    "no such file": '<a href="c.html"></a>',
-    "no such place": '<a href="index.html#nowhere"></a>',
+    "no such file": '<a href="c.html">c</a>',
+    "no such place": '<a href="index.html#nowhere">c</a>',
     "fetched": '<script src="https://example.org/x.js"></script>',
     "no words": '<img src="p.png">',
     "main headings": "<h1>again</h1>",
+    "index.html has no words": '<a href="index.html"><img src="p.png" alt=""></a>',
+    "two places": '<p id="here"></p>',
+    "level 3 is below": "<h3>deep</h3>",
+    "language": '<html lang="">',
 }
 
 

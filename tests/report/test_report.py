@@ -239,6 +239,8 @@ def test_an_installation_without_errata_says_so(monkeypatch, tmp_path):
         ("(1+ε)^(−(2+ε)/2ε)", "(1+ε)<sup>−(2+ε)/2ε</sup>"),
         ("α^D, x_max², n^1/2", "α<sup>D</sup>, x<sub>max</sub>², n<sup>1/2</sup>"),
         ("Q^D_α, X_nX_mᵀ", "Q<sup>D</sup><sub>α</sub>, X<sub>n</sub>X<sub>m</sub>ᵀ"),
+        ("2C^{1/h^{1−2α}}", "2C<sup>1/h<sup>1−2α</sup></sup>"),
+        ("X̃_n is lifted", "X̃<sub>n</sub> is lifted"),
         ("test_of_it stays, so does a_name", "test_of_it stays, so does a_name"),
     ],
 )

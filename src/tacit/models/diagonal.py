@@ -22,7 +22,7 @@ _DEEPEST = 1e6  # beyond it p = D/(D−2) is 1 to six digits, and nothing change
 
 @dataclass(frozen=True, eq=False)
 class Diagonal(Model):
-    r"""β = w₊^D − w₋^D with w₊(0) = w₋(0) = scale·profile, D the depth (Woodworth et al. 2020, eq. 3, 10).
+    r"""β = w₊^D − w₋^D, both from scale·profile, D the depth (Woodworth et al. 2020, equations 3 and 10).
 
     scale multiplies the *weights*: the predictor's scale is scale**depth (times profile**depth). To match
     `UntiedDiagonal(scale=a)`, whose scale is that of a product of two weights, use depth 2, scale=√a.

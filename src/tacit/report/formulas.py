@@ -9,11 +9,14 @@ _SIGN = "[−+-]?"
 _LETTER = "[A-Za-zΑ-ωℓ∞⊥]"
 _RULES = [
     (re.compile(r"\^\(((?:[^()]|\([^()]*\))*)\)"), r"<sup>\1</sup>"),
-    (re.compile(r"\^\{([^{}]*)\}"), r"<sup>\1</sup>"),
+    (re.compile(r"\^\{((?:[^{}]|\{[^{}]*\})*)\}"), r"<sup>\1</sup>"),
+    (re.compile(r"\^\{([^{}]*)\}"), r"<sup>\1</sup>"),  # inside of another
     (re.compile(r"_\{([^{}]*)\}"), r"<sub>\1</sub>"),
     (re.compile(rf"\^({_SIGN}\d+(?:/\d+)?|{_LETTER})"), r"<sup>\1</sup>"),
     (
-        re.compile(rf"(?<=[A-Za-z0-9Α-ωᵀ²‖)\]>])_(max|min|TK|ℓ\d|{_LETTER}|\d+|\*)(?=[A-Z]_|[^A-Za-z_]|$)"),
+        re.compile(
+            rf"(?<=[A-Za-z0-9Α-ω\u0300-\u036fᵀ²‖)\]>])_(max|min|TK|ℓ\d|{_LETTER}|\d+|\*)(?=[A-Z]_|[^A-Za-z_]|$)"
+        ),
         r"<sub>\1</sub>",
     ),
 ]

@@ -1,0 +1,90 @@
+"""Pages as a browser shows them, wide and narrow, light and dark: what is wrong with them; pictures.
+
+    python docs/_site/browser.py docs/_build/html report.html --pictures shots
+
+Rules of accessibility are axe's (contrast, words, headings, landmarks, what the keyboard reaches); besides,
+nothing is asked of a network, scripts do not complain, and no page is wider than the screen.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
+SCHEMES = ("light", "dark")
+AXE = {"resultTypes": ["violations"], "preload": False}  # style sheets are not fetched once more
+WIDER = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+
+
+def pages(places):
+    """The pages below folders, and files."""
+    for place in map(Path, places):
+        found = sorted(place.rglob("*.html")) if place.is_dir() else [place]
+        yield from ((path, path.relative_to(place) if place.is_dir() else path) for path in found)
+
+
+def looked_at(browser, path, name, pictures):
+    """Yield what is wrong with a page, a line each."""
+    for size, (width, height) in SIZES.items():
+        screen = {"width": width, "height": height}
+        view = browser.new_context(viewport=screen, reduced_motion="reduce")  # colours change at once
+        page = view.new_page()
+        said, asked = [], []
+        page.on(
+            "console", lambda each, said=said: each.type in ("error", "warning") and said.append(each.text)
+        )
+        page.on("pageerror", lambda each, said=said: said.append(str(each)))
+        page.on("request", lambda each, asked=asked: asked.append(each.url))
+        page.goto(path.resolve().as_uri(), wait_until="load")
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            where = f"{name} ({size}, {scheme})"
+            yield from (f"{where}: {line}" for line in violations(page))
+            if pictures:
+                page.screenshot(path=pictures / f"{name.with_suffix('')}-{size}-{scheme}.png", full_page=True)
+        if page.evaluate(WIDER):
+            yield f"{name} ({size}): it is wider than the screen"
+        yield from (f"{name} ({size}): the console says: {text}" for text in said)
+        fetched = {url for url in asked if not url.startswith(("file:", "data:", "blob:"))}
+        yield from (f"{name} ({size}): {url} is asked of a network" for url in sorted(fetched))
+        view.close()
+
+
+def violations(page):
+    """What axe finds, with the first place of each."""
+    for rule in Axe().run(page, options=AXE).response["violations"]:
+        first = rule["nodes"][0]
+        place, more = first["target"][0], len(rule["nodes"]) - 1
+        detail = " ".join(first["failureSummary"].split())
+        yield f"{rule['impact']}: {rule['id']} at {place} and {more} more: {detail}"
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("places", nargs="+", metavar="PLACE", help="a page, or a folder of them")
+    parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="write pictures of all pages there")
+    options = parser.parse_args()
+    browser_file = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    count = 0
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_file, args=["--no-sandbox"])
+        for path, name in pages(options.places):
+            if "_static" in path.parts:
+                continue  # templates that the theme brings along
+            for line in looked_at(browser, path, name, options.pictures):
+                print(line, flush=True)
+                count += 1
+        browser.close()
+    print(f"{count} faults")
+    return int(count > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""Formulas in the text of pages and docstrings, α^{2−D} or x_n, raised and lowered as in the report."""
+
+import re
+from html import unescape
+
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from tacit.report.formulas import html
+
+VERBATIM = nodes.literal | nodes.literal_block | nodes.raw | nodes.title
+KINDS = {"sup": nodes.superscript, "sub": nodes.subscript}
+BLOCK = '<div class="highlight-none notranslate"><div class="highlight"><pre>{}\n</pre></div></div>'
+
+
+def parsed(text):
+    """The nodes of HTML that has no tags but sup and sub, one perhaps inside of another."""
+    inside = [nodes.inline()]
+    for piece in re.split(r"(</?su[bp]>)", text):
+        if piece in ("<sup>", "<sub>"):
+            inside.append(KINDS[piece[1:4]]())
+        elif piece in ("</sup>", "</sub>"):
+            done = inside.pop()
+            inside[-1] += done
+        elif piece:
+            inside[-1] += nodes.Text(unescape(piece))
+    return inside[0].children
+
+
+class Indices(SphinxPostTransform):
+    """Text, and blocks that are set in."""
+
+    default_priority = 900
+    formats = ("html",)
+
+    def run(self, **kwargs):
+        for text in list(self.document.findall(nodes.Text)):
+            if not any(isinstance(each, VERBATIM) for each in ancestors(text)):
+                found = html(text.astext())
+                if "<su" in found:
+                    text.parent.replace(text, parsed(found))
+        for block in list(self.document.findall(nodes.literal_block)):
+            found = html(block.astext())
+            if (
+                block.get("language", "none") in ("none", "default")
+                and not block["classes"]
+                and "<su" in found
+            ):
+                block.replace_self(nodes.raw("", BLOCK.format(found), format="html"))
+
+
+def ancestors(node):
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def setup(app):
+    app.add_post_transform(Indices)
+    return {"parallel_read_safe": True}

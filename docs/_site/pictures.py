@@ -1,0 +1,62 @@
+"""Small copies of figures for the pages, so that these have pictures wherever they are read.
+
+    tacit reproduce all && python docs/_site/pictures.py tacit-output
+
+takes what `tacit reproduce` has made; `record.json` says of what. The site's gallery makes figures anew.
+"""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+from gallery import name_of
+
+from tacit.papers import figures
+
+FOLDER = Path(__file__).parents[1] / "pictures"
+RECORD = FOLDER / "record.json"
+SHOWN = [
+    *(f"woodworth2020/{name}" for name in ("fig1a", "fig3a", "fig3b", "theorem4")),
+    "moroshko2020/fig3b",
+    *(f"azulay2021/{name}" for name in ("fig7.1", "fig7.2", "proposition1", "warp")),
+    "min2021/fig2",
+]
+WIDTH, COLOURS = 900, 64
+
+
+def picture(key):
+    """Where the picture of a figure is."""
+    return FOLDER / f"{name_of(key)}.png"
+
+
+def facts(key, preset="quick", seed=0):
+    """What a picture is of, as the registry has it."""
+    entry = figures(key)[0]
+    return json.loads(json.dumps({"preset": preset, "seed": seed, "parameters": entry.presets[preset]}))
+
+
+def shrink(source, target):
+    """A copy that is no wider than a page, in few colours."""
+    from PIL import Image
+
+    image = Image.open(source).convert("RGB")
+    width = min(WIDTH, image.width)
+    image = image.resize((width, round(image.height * width / image.width)), Image.Resampling.LANCZOS)
+    image.quantize(COLOURS, dither=Image.Dither.NONE).save(target, optimize=True)
+
+
+def main(folder):
+    FOLDER.mkdir(exist_ok=True)
+    record = {}
+    for key in SHOWN:
+        files = figures(key)[0].files(folder)
+        made = json.loads(Path(files["json"]).read_text(encoding="utf-8"))
+        shrink(files["png"], picture(key))
+        what = {name: made[name] for name in ("preset", "seed", "parameters")}
+        record[key] = what | {"sha256": hashlib.sha256(picture(key).read_bytes()).hexdigest()}
+    RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
