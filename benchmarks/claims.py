@@ -9,8 +9,11 @@ Figures whose data do not depend on the seed are computed twice, to see that, an
     python benchmarks/claims.py woodworth2020/fig1c --seeds 100
     python benchmarks/claims.py woodworth2020/fig1c --write     and keep the answer: the record that tests
                                                                 read, and the page docs/claims.md
-    python benchmarks/claims.py woodworth2020 --same --write    code was moved: one seed is computed, and all
-                                                                others stay if it gives what it gave
+    python benchmarks/claims.py woodworth2020 --same --write    code was moved, or thresholds: one seed is
+                                                                computed, and the measurements at all others
+                                                                stay if it gives what it gave
+
+What is in the record and was made by the code as it is now is not computed again.
 """
 
 from __future__ import annotations
@@ -118,12 +121,32 @@ def lines(path: Path) -> list[Line]:
     return found
 
 
-def runs(entry: Entry, preset: str, count: int, path: Path) -> list[Line]:
-    """Lines at every seed, those that are missing computed and kept; two where data are the same at both."""
+def recorded(key: str, figure: dict[str, Any] | None) -> Iterator[Line]:
+    """The lines of which a figure in the record was gathered."""
+    if figure is None:
+        return
+    head = {"figure": key} | {name: figure[name] for name in ("preset", "source", "seconds")}
+    for place, seed in enumerate(seeds(figure["seeds"])):
+        same = figure["fixed"]  # at every seed, and one value stands for all
+        claims = [
+            {"at_least": None, "at_most": None, "of": None, "why": "", **claim}
+            | {"measured": claim["values"][0 if same else place]}
+            for claim in figure["claims"]
+        ]
+        for claim in claims:
+            del claim["values"]
+        yield {**head, "seed": seed, "fixed": same, "claims": claims}
+
+
+def runs(entry: Entry, preset: str, count: int, path: Path, kept: dict[str, Any] | None = None) -> list[Line]:
+    """Lines at every seed, those that are missing computed and kept; two where data are the same at both.
+
+    kept: the figure as it stands in the record.
+    """
     asked = digest(entry, preset)
     known = {
         line["seed"]: line
-        for line in lines(path)
+        for line in (*recorded(entry.key, kept), *lines(path))
         if (line["figure"], line["preset"], line["source"]) == (entry.key, preset, asked)
     }
     first = None
@@ -144,10 +167,17 @@ def runs(entry: Entry, preset: str, count: int, path: Path) -> list[Line]:
 
 
 def unchanged(entry: Entry, preset: str, kept: dict[str, Any]) -> dict[str, Any] | None:
-    """The record of a figure whose code was moved, if its claims at the first seed are as they were."""
+    """The record of a figure whose code was moved, if its claims at the first seed measure what they did.
+
+    Thresholds are as they are now.
+    """
     now = gathered([computed(entry, preset, 0)[1]])
-    then = [{**claim, "values": claim["values"][:1]} for claim in kept["claims"]]
-    return {**kept, "source": now["source"]} if now["claims"] == then else None
+    first = [(claim["text"], claim["values"][:1]) for claim in kept["claims"]]
+    if [(claim["text"], claim["values"]) for claim in now["claims"]] != first:
+        return None
+    pairs = zip(now["claims"], kept["claims"], strict=True)
+    claims = [{**new, "values": old["values"]} for new, old in pairs]
+    return {**kept, "source": now["source"], "claims": claims}
 
 
 def gathered(found: list[Line]) -> dict[str, Any]:
@@ -214,9 +244,9 @@ def main() -> int:
     doubtful = 0
     record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     for entry in (entry for selection in options.selection for entry in figures(selection)):
-        kept = record.get(entry.key) if options.same else None
-        figure = kept and unchanged(entry, options.preset, kept)
-        figure = figure or gathered(runs(entry, options.preset, options.seeds, options.values))
+        kept = record.get(entry.key)
+        figure = unchanged(entry, options.preset, kept) if options.same and kept else None
+        figure = figure or gathered(runs(entry, options.preset, options.seeds, options.values, kept))
         shown = list(table(entry.key, figure))
         print("\n".join(shown), flush=True)
         doubtful += sum(line.startswith("!") for line in shown)

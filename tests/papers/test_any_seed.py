@@ -15,13 +15,19 @@ from tacit.papers.chance import MOST
 RECORD = json.loads(claims.RECORD.read_text(encoding="utf-8"))
 ENTRIES = {entry.key: entry for entry in figures()}
 NOT_HERE = {"woodworth2020/fig6d", "woodworth2020/fig8"}  # they need CIFAR-10
-ENOUGH = 10  # seeds, from which the estimate can be as small as is asked for
-DEAR = {  # figures that take so long that they have fewer, or just so many
-    "woodworth2020/fig5",
-    "woodworth2020/commuting",
-    "woodworth2020/fig6a",
-    "woodworth2020/fig6b",
-    "woodworth2020/fig6c",
+ENOUGH = 20  # seeds
+RARE = 0.01  # chance of failure of these, whose draws differ by factors of ten: one in a hundred
+SCATTER = {
+    ("woodworth2020/fig5", "where α²k is smallest the nuclear norm is that of Y* (relative difference)"),
+    (
+        "woodworth2020/fig5",
+        "and unobserved entries have moved to those of Y* there (relative difference of the distance)",
+    ),
+    ("woodworth2020/fig5", "relative to where they start they move by a power of k there"),
+    (
+        "woodworth2020/fig6a",
+        "test error at the smallest scale, of that at the largest (geometric mean over depths and draws)",
+    ),
 }
 CHEAP = ("woodworth2020/fig1a", "woodworth2020/fig1b")
 
@@ -43,7 +49,7 @@ def test_every_figure_is_in_the_record_with_its_claims_as_they_are():
 
 
 def test_seeds_are_many_and_far_apart():
-    assert {key for key, figure in RECORD.items() if not figure["fixed"] and figure["seeds"] < ENOUGH} <= DEAR
+    assert [key for key, figure in RECORD.items() if not figure["fixed"] and figure["seeds"] < ENOUGH] == []
     assert min(np.diff(sorted(claims.seeds(50)))) >= 125  # draws k have the seed + k
     assert len(set(claims.seeds(50))) == 50 and claims.seeds(60)[:50] == claims.seeds(50)
     for figure in RECORD.values():
@@ -55,9 +61,10 @@ def test_seeds_are_many_and_far_apart():
 def test_claims_held_and_fail_at_most_once_in_a_thousand_seeds(key):
     figure = RECORD[key]
     assert [claim["text"] for claim in figure["claims"] if not claims.told(claim).holds] == []
-    if not figure["fixed"] and key not in DEAR:
+    if not figure["fixed"]:
         doubtful = {claim["text"]: claims.chance(claim) for claim in figure["claims"]}
-        assert {text: chance for text, chance in doubtful.items() if chance > MOST} == {}
+        allowed = {text: RARE if (key, text) in SCATTER else MOST for text in doubtful}
+        assert {text: chance for text, chance in doubtful.items() if chance > allowed[text]} == {}
 
 
 @pytest.mark.parametrize("key", CHEAP)
@@ -86,3 +93,27 @@ def check(key, number):
 def test_the_page_shows_the_record():
     assert claims_page.PAGE.read_text(encoding="utf-8") == claims_page.page(RECORD)
     assert claims.RECORD.stat().st_size < 300_000
+
+
+@pytest.mark.parametrize("key", RECORD)
+def test_what_is_recorded_is_what_it_was_gathered_from(key):
+    lines = list(claims.recorded(key, RECORD[key]))
+    assert [line["seed"] for line in lines] == claims.seeds(RECORD[key]["seeds"])
+    assert claims.gathered(lines) == RECORD[key]
+
+
+def test_seeds_that_are_recorded_are_not_computed_again(tmp_path, monkeypatch):
+    key = CHEAP[0]
+    monkeypatch.setattr(claims, "computed", lambda *_: pytest.fail("computed"))
+    found = claims.runs(ENTRIES[key], "quick", RECORD[key]["seeds"], tmp_path / "none.jsonl", RECORD[key])
+    assert claims.gathered(found) == RECORD[key]
+
+
+def test_thresholds_may_move_under_measurements_that_stay():
+    key = CHEAP[0]
+    moved = json.loads(json.dumps(RECORD[key]))
+    for claim in moved["claims"]:
+        claim["why"] = "another"
+    assert claims.unchanged(ENTRIES[key], "quick", moved) == RECORD[key]
+    moved["claims"][0]["values"][0] += 1.0
+    assert claims.unchanged(ENTRIES[key], "quick", moved) is None

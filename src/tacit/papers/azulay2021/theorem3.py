@@ -120,7 +120,7 @@ class VanishingWeights:
         yield Claim(
             "and σ‖ŵ‖^{1/2}‖P⊥Wc‖ to first order (largest relative difference at the smallest σ)",
             float(np.abs(data.first_order.values / distance - 1)[..., 0].max()),
-            at_most=0.1,
+            at_most=0.02,
             why="to first order; the next is smaller by σ",
         )
         ways = dict(zip(SHRUNK, data.by_way.values, strict=True))
@@ -128,8 +128,8 @@ class VanishingWeights:
             yield Claim(
                 f"shrinking {name} ends at least norm (distance at the smallest)",
                 ways[name][0],
-                at_most=0.05,
-                why="a twentieth of the predictor",
+                at_most=0.02,
+                why="a fiftieth of the predictor",
             )
         held = ways[SHRUNK[2]]
         yield Claim(
@@ -141,8 +141,8 @@ class VanishingWeights:
         yield Claim(
             "it stays where a(0) = 0 ends (relative difference)",
             abs(ratio(held[0], float(data.left_over)) - 1),
-            at_most=0.01,
-            why="a hundredth of the distance",
+            at_most=1e-3,
+            why="a thousandth of the distance",
         )
 
 

@@ -139,6 +139,6 @@ class DescentFromImbalancedStarts:
             "case 2: the bound has the asymptotic rate (last rate over the guaranteed one)",
             ratio(rate, float(late.guaranteed)),
             at_least=0.9,
-            at_most=3.0,
+            at_most=2.0,
             why="of its size: so many steps do not reach the asymptotic rate",
         )

@@ -143,7 +143,7 @@ def width_claims(data: xr.Dataset) -> Iterator[Claim]:
             f"{what} falls like h^(−1/2) (fitted exponent)",
             exponent,
             at_least=-0.6,
-            at_most=-0.4,
+            at_most=-0.42,
             why="the exponent of six runs has a standard deviation of 0.012",
         )
     yield Claim(
