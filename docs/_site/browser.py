@@ -72,17 +72,20 @@ def main():
     parser.add_argument("--pictures", type=Path, metavar="FOLDER", help="write pictures of all pages there")
     options = parser.parse_args()
     browser_file = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    count = 0
+    count = seen = 0
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_file, args=["--no-sandbox"])
         for path, name in pages(options.places):
             if "_static" in path.parts:
                 continue  # templates that the theme brings along
+            seen += 1
             for line in looked_at(browser, path, name, options.pictures):
                 print(line, flush=True)
                 count += 1
+            if sys.stderr.isatty():
+                print(f"{seen} pages, {count} faults", end="\r", file=sys.stderr, flush=True)
         browser.close()
-    print(f"{count} faults")
+    print(f"{count} faults on {seen} pages")
     return int(count > 0)
 
 
