@@ -42,7 +42,15 @@ def test_it_is_an_estimator_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-@parametrize_with_checks([FlowClassifier(), FlowClassifier(accuracy=2), FlowClassifier(stop=0.1, depth=3)])
+@parametrize_with_checks(
+    [
+        FlowClassifier(),
+        FlowClassifier(accuracy=2),
+        FlowClassifier(stop=0.1, depth=3),
+        FlowClassifier(loss="square"),
+        FlowClassifier(loss="square", stop=0.1),
+    ]
+)
 def test_it_is_one_with_other_options_too(estimator, check):
     check(estimator)
 
@@ -142,7 +150,15 @@ def test_more_than_two_classes_are_each_set_against_the_others():
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"accuracy": 3.0}, {"stop": 0.1}, {"stop": 0.1, "standardize": True}, {"accuracy": 3.0, "depth": 3}],
+    [
+        {},
+        {"accuracy": 3.0},
+        {"stop": 0.1},
+        {"stop": 0.1, "standardize": True},
+        {"accuracy": 3.0, "depth": 3},
+        {"loss": "square"},
+        {"loss": "square", "stop": 0.1, "depth": 3},
+    ],
 )
 def test_predictions_do_not_depend_on_units_or_order(options):
     X, y = draw(5)
@@ -154,7 +170,7 @@ def test_predictions_do_not_depend_on_units_or_order(options):
     near(other.decision_function(1e3 * there[:, columns] / 7), fit.decision_function(there), 1e-8)
 
 
-@pytest.mark.parametrize("options", [{}, {"stop": 0.2}])
+@pytest.mark.parametrize("options", [{}, {"stop": 0.2}, {"loss": "square"}])
 def test_standardizing_is_as_by_hand(options):
     X, y = draw(7)
     there = draw(8)[0]
@@ -164,7 +180,15 @@ def test_standardizing_is_as_by_hand(options):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"stop": 0.2}, {"accuracy": 3.0}, {"accuracy": 3.0, "fit_intercept": False}]
+    "options",
+    [
+        {},
+        {"stop": 0.2},
+        {"accuracy": 3.0},
+        {"accuracy": 3.0, "fit_intercept": False},
+        {"loss": "square"},
+        {"loss": "square", "stop": 0.2},
+    ],
 )
 def test_weights_of_samples_count_them(options):
     X, y = draw(9)
@@ -195,6 +219,8 @@ def test_weights_of_features_and_sparse_matrices():
         ({"mu": 1, "stop": 0.1}, "one of mu, accuracy and stop, got mu and stop"),
         ({"accuracy": 1e-3}, "starts at"),
         ({"depth": 1}, "depth must be at least 2"),
+        ({"loss": "hinge"}, "loss must be 'square', or None for margins .*, got 'hinge'"),
+        ({"loss": "square", "accuracy": 2.0}, "stop is for loss='square'"),
     ],
 )
 def test_wrong_options_are_named(options, words):
@@ -214,3 +240,68 @@ def test_wrong_use_speaks():
         FlowClassifier().fit(X, X[:, 0])
     with pytest.raises(ValueError, match="expecting 40 features"):
         FlowClassifier().fit(X, y).predict(X[:, 1:])
+
+
+@pytest.mark.parametrize("options", [{}, {"depth": 3, "scale": 0.1}, {"mu": 0.1, "standardize": True}])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_labels_as_numbers_are_fitted_as_by_limit_and_flow(options, intercept):
+    X, y = draw(11)
+    options = {"loss": "square", "fit_intercept": intercept, **options}
+    fit = FlowClassifier(**options).fit(X, y)
+    kept = {"intercept": intercept, "standardize": options.get("standardize", False)}
+    end = tacit.limit(fit.model_, X, signs(y), **kept)
+    near(fit.coef_[0], end.predictor, 1e-12)
+    np.testing.assert_allclose(fit.decision_function(X), signs(y), atol=1e-9)
+    assert (fit.loss_, fit.separable_) == ("square", True) and fit.certificate_.holds
+    rows = X - X.mean(axis=0) if intercept else X
+    if not kept["standardize"]:
+        slopes = fit.model_.potential(X.shape[1]).gradient(fit.coef_[0])
+        near(rows.T @ (signs(y) * fit.dual_), slopes, 1e-6)
+    if "mu" in options:
+        return
+    stopped = FlowClassifier(stop=0.1, **options).fit(X, y)
+    errors = np.mean((stopped.decision_function(X) - signs(y)) ** 2)
+    wanted = 0.1 * np.mean((signs(y) - intercept * signs(y).mean()) ** 2)  # of the best constant
+    assert abs(errors / wanted - 1) < 1e-6 and abs(stopped.accuracy_[0] + np.log(wanted / 2)) < 1e-12
+    run = tacit.flow(stopped.model_, X, signs(y), at=stopped.accuracy_, **kept)
+    near(stopped.coef_[0], run.predictor[-1], 1e-8)
+
+
+def test_labels_as_numbers_at_the_kernel_end_are_fitted_by_least_squares():
+    """Of least norm where features are more than samples, the one there is where they are fewer."""
+    for X, y in (draw(12), overlapping(1)):
+        fit = FlowClassifier(scale=1e4, loss="square").fit(X, y)
+        centred, numbers = X - X.mean(axis=0), signs(y) - signs(y).mean()
+        near(fit.coef_[0], np.linalg.lstsq(centred, numbers, rcond=1e-10)[0], 1e-6)
+        assert abs(np.mean(fit.decision_function(X)) - signs(y).mean()) < 1e-12
+    assert not fit.separable_ and fit.loss_ == "square"
+
+
+def test_labels_as_numbers_of_several_classes_have_one_start():
+    X, y = draw(4, classes=3)
+    fit = FlowClassifier(scale=0.1, loss="square").fit(X, y)
+    for place, name in enumerate(fit.classes_):
+        alone = FlowClassifier(scale=0.1, loss="square").fit(X, y == name)
+        near(fit.coef_[place], alone.coef_[0], 1e-12)
+        assert alone.model_.scale == fit.model_.scale == FlowClassifier(0.1).fit(X, y).model_.scale
+    assert (fit.predict(X) == y).all() and len(fit.certificate_) == len(fit.regime_) == 3
+
+
+@pytest.mark.parametrize("options", [{}, {"stop": 0.1}, {"loss": "square"}, {"loss": "square", "stop": 0.1}])
+def test_paths_pass_the_fit_between_both_ends(options):
+    """Labels −1 of one sample in six, so that the units of margins and of regressions are not the same."""
+    X, y = draw(13)
+    y = np.where(np.argsort(np.argsort(X[:, 0])) < 3, "ash", "birch")
+    fit = FlowClassifier(scale=0.05, **options).fit(X, y)
+    path = fit.path(6)
+    (place,) = np.flatnonzero(np.isclose(path.scales, 0.05, rtol=1e-12))
+    assert path.chosen == pytest.approx(0.05, rel=1e-12) and path.stop == options.get("stop")
+    near(path.coefs[place], fit.coef_[0], 1e-2)
+    last = 1e-60 if options.get("stop") is None else 1e-4
+    given = fit.path([100.0, 0.05, last])
+    near(given.coefs[1], fit.coef_[0], 1e-2)
+    np.testing.assert_allclose(given.scales, [100.0, 0.05, last])
+    near(given.coefs[0], given.kernel, 0.1)
+    if options.get("stop") is None:
+        least = np.abs(given.rich).sum()  # the norm, which is there before the predictor
+        assert least - 1e-9 <= np.abs(given.coefs[2]).sum() <= 1.01 * least

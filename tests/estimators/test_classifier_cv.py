@@ -28,7 +28,10 @@ def test_it_is_one_with_other_options_too(estimator, check):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("options", [{}, {"scoring": "balanced_accuracy", "standardize": True}])
+@pytest.mark.parametrize(
+    "options",
+    [{"loss": None}, {"loss": "square"}, {"loss": None, "scoring": "balanced_accuracy", "standardize": True}],
+)
 def test_scores_are_those_of_a_search_by_hand(classes, options):
     X, y = draw(5, classes=classes)
     scales, stops, depths = [0.3, 0.03], [0.3, None], [2, 3] if classes == 2 else [2]
@@ -45,6 +48,7 @@ def test_scores_are_those_of_a_search_by_hand(classes, options):
         for p, s in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True)
     }
     given = [dict(point, depth=int(point["depth"])) for point in found.cv_results_["params"]]
+    assert {point.pop("loss") for point in given} == {options["loss"] or "margin"}
     for point, score in zip(given, found.cv_results_["mean_test_score"], strict=True):
         assert score == pytest.approx(wanted[str(sorted(point.items()))], abs=1e-9)
     final = FlowClassifier(found.scale_, found.depth_, stop=found.stop_, **plain).fit(X, y)
@@ -60,12 +64,42 @@ def test_scores_are_those_of_a_search_by_hand(classes, options):
 def test_margins_where_there_are_some_and_flows_where_not():
     X, y = draw(1)
     found = FlowClassifierCV(scales=3, cv=3).fit(X, y)
+    assert found.loss_ in ("margin", "square") and found.stop_ is None
+    found = FlowClassifierCV(scales=3, cv=3, loss=None).fit(X, y)
     assert (found.loss_, found.stop_) == ("margin", None)
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 3)), rng.random(60) < 0.5
     found = FlowClassifierCV(scales=2, cv=3, tol=1e-6).fit(X, y)
     assert found.loss_ == "logistic" and 0 < found.stop_ < 1 and not found.separable_
     assert FlowClassifierCV(scales=2, stops=None, cv=3, tol=1e-6).fit(X, y).stop_ == 0.01
+    found = FlowClassifierCV(scales=2, stops=None, cv=3, loss="square").fit(X, y)
+    assert (found.loss_, found.stop_) == ("square", None)  # least squares
+
+
+def clusters(seed, far):
+    """Many directions, of which the first tells the classes apart; far samples of one class are sure."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(60) % 2
+    X = rng.standard_normal((60, 100))
+    X[:, 0] += 4 * (2 * y - 1)
+    X[far & (rng.random(60) < 0.3)] *= 10.0
+    return X, y
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_the_loss_that_does_better_is_taken(far):
+    """Both are in the table, with the scores that each has alone."""
+    X, y = clusters(0, far)
+    both = FlowClassifierCV(scales=3, cv=3).fit(X, y)
+    table = both.cv_results_
+    for loss in ("margin", "square"):
+        alone = FlowClassifierCV(scales=3, cv=3, loss={"margin": None}.get(loss, loss)).fit(X, y)
+        here = table["param_loss"] == loss
+        np.testing.assert_array_equal(table["mean_test_score"][here], alone.cv_results_["mean_test_score"])
+        if both.loss_ == loss:
+            np.testing.assert_array_equal(both.coef_, alone.coef_)
+    assert both.best_score_ == table["mean_test_score"].max()
+    assert both.loss_ == table["param_loss"][both.best_index_]
 
 
 def test_weights_of_samples_count_them():
@@ -92,6 +126,7 @@ def test_predictions_do_not_depend_on_units():
     [
         ({"stops": "all"}, "stops must be"),
         ({"rule": "worst"}, "rule must be"),
+        ({"loss": "hinge"}, "loss must be 'square', 'auto', or None"),
         ({"cv": [([0, 1], [2])]}, "fold of cv"),
     ],
 )

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from joblib import parallel_config
+from scipy.stats import ttest_1samp
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import RidgeCV
@@ -201,6 +202,25 @@ def test_luck_of_one_point_does_not_decide():
         places[rule] = np.unravel_index(estimator.best_index_, means.shape)
     assert places["best"] == (1, 2)
     assert places["smoothed"][0] >= 6 and 5 <= places["smoothed"][1] < 9
+
+
+@pytest.mark.parametrize(
+    ("gains", "taken"), [((0.1, 0.11, 0.09, 0.1, 0.1), True), ((0.6, -0.1, 0.0, 0.1, -0.1), False)]
+)
+def test_who_is_cautious_leaves_the_kernel_end_only_for_what_is_surely_better(gains, taken):
+    """Of the same mean gain, one is that of every fold, the other that of one; a plain t test says which."""
+    grid = Grid((2.0,), (np.geomspace(1, 1e-3, 8),), tuple(np.geomspace(0.9, 1e-3, 12)))
+    scores = -np.ones((5, *grid.shape[1:]))
+    scores[:, 5:] += np.array(gains)[:, None, None]
+    scores[:, 0, 7] += 1e-3
+    assert (ttest_1samp(gains, 0.0, alternative="greater").pvalue < 0.1) == taken
+    scales = {}
+    for rule in ("smoothed", "cautious"):
+        estimator = SimpleNamespace()
+        select(estimator, grid, scores.reshape(5, -1), rule)
+        scales[rule] = estimator.scale_
+    assert scales["smoothed"] < 0.01
+    assert (scales["cautious"] == scales["smoothed"]) if taken else (scales["cautious"] == 1.0)
 
 
 def test_weights_and_groups_are_routed():

@@ -57,14 +57,21 @@ def _add_knobs(command: Any) -> None:
     command.add_argument("--cv", type=_folds, default=5, metavar="K", help="folds (default: %(default)s)")
     command.add_argument(
         "--rule",
-        choices=("smoothed", "best", "one-standard-error"),
-        help="which candidate is taken: that of the best score, after averaging with neighbours or as it is, "
-        "or the simplest within one standard error (default: smoothed; of classes best)",
+        choices=("cautious", "smoothed", "best", "one-standard-error"),
+        help="which candidate is taken: that of the best score, after averaging with neighbours or as it is; "
+        "cautious: averaged, and a scale below the kernel end only if it is surely better; or the simplest "
+        "within one standard error (default: cautious; of classes best)",
     )
     command.add_argument(
         "--scale",
         type=float,
         help="of the weights at the start, in the data's own units; no cross-validation",
+    )
+    command.add_argument(
+        "--loss",
+        choices=("margin", "square"),
+        help="with --classify: the largest margin and the flows towards it, or labels fitted as the numbers "
+        "-1 and 1 (default: cross-validation tries both; with --scale, margin)",
     )
     command.add_argument("--depth", type=float, default=2.0, help="of the network (default: 2)")
     command.add_argument(
@@ -85,6 +92,8 @@ def _run(options: argparse.Namespace) -> int:
 
     if options.stop is not None and options.scale is None:
         raise InputError("--stop goes with --scale; without them both are cross-validated")
+    if options.loss is not None and not options.classify:
+        raise InputError("--loss goes with --classify; of numbers it is the square loss")
     _need_scikit_learn()
     table = read_data(options, many=options.classify)
     if options.scale is None and options.cv > len(table.y):
@@ -128,6 +137,8 @@ def _estimator(options: argparse.Namespace) -> Any:
         "fit_intercept": not options.no_intercept,
         "standardize": options.standardize,
     }
+    if options.loss is not None:
+        common["loss"] = {"margin": None}.get(options.loss, options.loss)
     if options.scale is not None:
         single = estimators.FlowClassifier if options.classify else estimators.FlowRegressor
         return single(scale=options.scale, stop=options.stop, **common)
@@ -153,7 +164,7 @@ def _model(options: argparse.Namespace, table: Table, estimator: Any) -> Any:
 
     from tacit.verbs.linear_model import LinearModel
 
-    found = {name: getattr(estimator, f"{name}_", None) for name in ("scale", "depth", "stop", "mu")}
+    found = {name: getattr(estimator, f"{name}_", None) for name in ("scale", "depth", "stop", "mu", "loss")}
     fit = {name: value for name, value in found.items() if value is not None}
     if hasattr(estimator, "best_score_"):
         fit |= {"cross_validation": {"folds": estimator.n_splits_, "score": estimator.best_score_}}

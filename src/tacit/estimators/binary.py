@@ -13,7 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tacit.data.arrays import Float
 from tacit.errors import InputError, NotConvergedError, NotSeparableError
-from tacit.estimators.grid import kernel_end
+from tacit.estimators.grid import kernel_end, path_grid
+from tacit.estimators.labels import LabelFit, Labels
+from tacit.estimators.path import CoefficientPath
 from tacit.estimators.separating_flow import Samples, SeparatingFlow, least_loss
 from tacit.estimators.start import Start
 from tacit.estimators.training import Training
@@ -32,6 +34,8 @@ from tacit.verbs.regime import Regime, regime_between
 
 LEFT = 0.01  # of what the logistic loss can fall by, where no other share was asked for
 _TOL = 1e-6  # of a certificate
+_ROUGH = 1e-3  # relative accuracy of the predictors of a path
+_INFINITE = 1e4  # times the kernel end
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +95,13 @@ class TwoClasses:
         """The scale from which on flows are those of their tangent kernel."""
         return kernel_end(self.training, depth) * math.sqrt(2 * self.training.loss) ** (1 / depth)
 
-    def along(self, scales: Float, stops: Any, rtol: float) -> tuple[Float, Float]:
-        """Predictors and intercepts at these scales, at each at all stops; None, for the margin, last."""
+    def along(self, scales: Float, stops: Any, rtol: float, square: bool = False) -> tuple[Float, Float]:
+        """Predictors and intercepts at these scales, at each at all stops; None, for the end, last.
+
+        That is the margin, or, of the square loss, where outputs are equal to labels.
+        """
+        if square:
+            return Labels(self.training, self.start).along(scales, stops, rtol)
         d, shares = self.training.X.shape[1], [stop for stop in stops if stop is not None]
         w, b = np.empty((len(scales), len(stops), d)), np.empty((len(scales), len(stops)))
         if None in stops:
@@ -125,6 +134,10 @@ class TwoClasses:
         if not found.converged:
             warnings.warn(f"the margin is not vouched for: {found.reason}", ConvergenceWarning, stacklevel=4)
         return self._fit("margin", found.predictor, found.intercept, 1, math.inf, result=found)
+
+    def square(self, stop: float | None, tol: float) -> LabelFit:
+        """The flow of the square loss with labels as numbers, at its end or where a share of it is left."""
+        return Labels(self.training, self.start).fit(stop, tol)
 
     def exponential(self, accuracy: float, rtol: float) -> BinaryFit:
         """The flow of the exponential loss at an accuracy: `tacit.flow`, but for weights and an intercept."""
@@ -222,6 +235,19 @@ class BinaryFit:
         full = np.zeros(training.count)
         full[training.places] = self.result.dual
         return full
+
+    def path(self, scales: Any, names: tuple[str, ...] | None) -> CoefficientPath:
+        """Coefficients over scales, how many or which, other things equal."""
+        problem, start, stop = self.problem, self.problem.start, self.stop
+        grid = path_grid(start, scales, stop, problem.kernel_end)
+        coefs, intercepts = problem.along(grid.scales[0], grid.stops, _ROUGH)
+        if stop is None:
+            kernel, rich = problem.margin_ends
+        else:
+            far = np.array([_INFINITE * float(grid.scales[0].max())])
+            kernel, rich = problem.along(far, grid.stops, _ROUGH)[0][0], None
+        chosen = float(start.scale), kernel, rich, float(start.depth), stop, names
+        return CoefficientPath(grid.scales[0], coefs, intercepts, *chosen)
 
     @cached_property
     def regime(self) -> Regime:

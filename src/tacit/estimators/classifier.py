@@ -12,9 +12,12 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from tacit.data.arrays import Float, as_floats
 from tacit.errors import InputError
 from tacit.estimators.binary import LEFT, BinaryFit, TwoClasses
+from tacit.estimators.labels import LabelFit
 from tacit.estimators.one_against_others import OneAgainstOthers
 from tacit.estimators.start import Start
 from tacit.estimators.training import Training
+
+SQUARE = "square"
 
 
 class FlowClassifier(OneAgainstOthers):
@@ -30,6 +33,10 @@ class FlowClassifier(OneAgainstOthers):
     stopped where this share is left of what it can fall by. Data that no linear predictor separates have no
     margin: they get the flow of the logistic loss, with stop=0.01 if left out; then `separable_` is False.
 
+    loss: "square" for the flow that fits the labels as if they were the numbers −1 and 1, to its end or to a
+    stop, as `FlowRegressor` does: argmin Q_μ(w) subject to x_n·w + b = y_n, or least squares. Margins ask for
+    outputs beyond the label, this asks for the label itself.
+
     scale, mu: in the data's own units, so that one number means the same for any unit of X: the predictor's
     scale is scale^depth/s with s the root mean square of X (centred beside an intercept, standardized where
     that is asked for). `model_` is that start as a model of Tacit. depth: 2 or more. weights: one positive
@@ -42,9 +49,9 @@ class FlowClassifier(OneAgainstOthers):
     and made dense. sample_weight weighs the losses; of margins, which ask for every sample, only whether it
     is 0 counts (and the unit of the scale).
 
-    After fitting: classes_, coef_, intercept_, model_, n_iter_, separable_, loss_ ("margin", "exp" or
-    "logistic"), accuracy_ (of flows, of every class) and, when asked for, certificate_, dual_ and regime_,
-    tuples of them for more than two classes.
+    After fitting: classes_, coef_, intercept_, model_, n_iter_, separable_, loss_ ("margin", "exp",
+    "logistic" or "square"), accuracy_ (of flows, of every class) and, when asked for, certificate_, dual_ and
+    regime_, tuples of them for more than two classes.
     """
 
     def __init__(
@@ -58,6 +65,7 @@ class FlowClassifier(OneAgainstOthers):
         tol: float = 1e-10,
         weights: Any = None,
         standardize: bool = False,
+        loss: str | None = None,
     ):
         self.scale = scale
         self.depth = depth
@@ -68,13 +76,14 @@ class FlowClassifier(OneAgainstOthers):
         self.tol = tol
         self.weights = weights
         self.standardize = standardize
+        self.loss = loss
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FlowClassifier:
         """Fit the model; X: (N, d), y: labels of any kind, two or more."""
         self._check_options()
         X, codes, weights = labelled_data(self, X, y, sample_weight)
         problems = self._problems(X, codes, weights)
-        take(self, solved(problems, self.accuracy, self.stop, self.tol))
+        take(self, problems, solved(problems, self.loss == SQUARE, self.accuracy, self.stop, self.tol))
         return self
 
     def _check_options(self) -> None:
@@ -82,6 +91,8 @@ class FlowClassifier(OneAgainstOthers):
         given = [name for name, value in asked.items() if value is not None]
         if len(given) > 1:
             raise InputError(f"give one of mu, accuracy and stop, got {' and '.join(given)}")
+        if check_loss(self.loss) is not None and self.accuracy is not None:
+            raise InputError("accuracy stops the flow of the exponential loss; stop is for loss='square'")
         for name in given:
             value = float(as_floats(asked[name], name, ndim=(0,)))
             if not value > 0 or (name == "stop" and value >= 1):
@@ -125,8 +136,20 @@ def against_others(
     return problems
 
 
-def solved(problems: list[TwoClasses], accuracy: Any, stop: Any, tol: float) -> list[BinaryFit]:
-    """By the margin, or the flow of the exponential or the logistic loss: all by the same."""
+def check_loss(loss: Any, *also: str) -> str | None:
+    """The square loss by its name, or None for losses that margins are the ends of."""
+    if loss is None or loss in (SQUARE, *also):
+        return None if loss is None else str(loss)
+    known = ", ".join(map(repr, (SQUARE, *also)))
+    raise InputError(f"loss must be {known}, or None for margins and flows towards them, got {loss!r}")
+
+
+def solved(
+    problems: list[TwoClasses], square: bool, accuracy: Any, stop: Any, tol: float
+) -> list[BinaryFit | LabelFit]:
+    """By the margin, or the flow of one of the losses: all by the same."""
+    if square:
+        return [problem.square(stop, tol) for problem in problems]
     rtol = min(100 * tol, 0.1)
     if stop is not None or not all(problem.separable for problem in problems):
         return [problem.logistic(LEFT if stop is None else stop, rtol) for problem in problems]
@@ -135,13 +158,13 @@ def solved(problems: list[TwoClasses], accuracy: Any, stop: Any, tol: float) -> 
     return [problem.margin() for problem in problems]
 
 
-def take(estimator: Any, fits: list[BinaryFit]) -> None:
+def take(estimator: Any, problems: list[TwoClasses], fits: list[BinaryFit | LabelFit]) -> None:
     """What an estimator tells of its fits."""
     estimator._fit = fits
     estimator.coef_ = np.array([fit.predictor for fit in fits])
     estimator.intercept_ = np.array([fit.intercept for fit in fits])
-    estimator.model_ = fits[0].problem.model
+    estimator.model_ = problems[0].model
     estimator.n_iter_ = max(fit.iterations for fit in fits)
     estimator.loss_ = fits[0].loss
-    estimator.separable_ = all(fit.problem.separable for fit in fits)
+    estimator.separable_ = all(problem.separable for problem in problems)
     estimator.accuracy_ = np.array([fit.accuracy for fit in fits])

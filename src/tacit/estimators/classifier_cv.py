@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,13 +18,14 @@ from sklearn.utils.parallel import Parallel, delayed
 from tacit.data.arrays import Float, Index
 from tacit.errors import InputError
 from tacit.estimators.binary import LEFT, TwoClasses
-from tacit.estimators.classifier import against_others, labelled_data, solved, take
+from tacit.estimators.classifier import SQUARE, against_others, check_loss, labelled_data, solved, take
 from tacit.estimators.grid import Grid, as_stops, grid_of
 from tacit.estimators.one_against_others import OneAgainstOthers
 from tacit.estimators.selection import check_rule, select
 from tacit.estimators.start import Start
 
 _ROUGH = 0.01  # relative accuracy of predictors that are only compared
+_BOTH, _MARGIN = "auto", "margin"
 _STOPS = tuple(np.geomspace(0.9, 0.003, 10).tolist())
 
 
@@ -46,21 +49,27 @@ class FlowClassifierCV(OneAgainstOthers):
     r"""`FlowClassifier` with scale, depth and stop chosen by cross-validation.
 
     Of data that can be separated the margins at all scales are one path (`tacit.margin_path`); of flows of
-    the logistic loss one gives the predictors at all its stops.
+    the logistic or the square loss one gives the predictors at all its stops.
 
     scales: how many to try for each depth, chosen from the data (from the kernel end down, see
     `scale_range`), or the scales themselves, in the data's own units as of `FlowClassifier`. depth: one or
     several. stops: shares that are left of what the logistic loss can fall by, or how many to try before
     the margin, for which None stands. If left out: the margin where the data can be separated, ten stops
-    where not. cv, scoring (accuracy if left out), n_jobs: as everywhere in scikit-learn. rule: "best";
-    "smoothed", after each mean score was averaged with its neighbours among scales and stops; or
-    "one-standard-error", the earliest stop, then the smallest scale, whose mean score is within one standard
-    error of the best. Of points with equal scores, which are many where samples are few, that one is taken
-    whose held-out samples are farthest on the right side, in units of the training samples'. Other arguments:
-    as of `FlowClassifier`.
+    where not. loss: None for margins and the flows of the logistic loss towards them; "square" for flows that
+    fit labels as numbers, whose stops are shares of the loss at the start, and None their end. If left out,
+    both are tried where the data can be separated.
 
-    After fitting: scale_, depth_, stop_ (None for a margin), mu_ (scale_^depth_), cv_results_ (a table as of
-    GridSearchCV), best_index_, best_score_, scorer_, n_splits_, and all that `FlowClassifier` has.
+    cv, scoring (accuracy if left out), n_jobs: as everywhere in scikit-learn. rule: "best"; "smoothed", after
+    each mean score was averaged with its neighbours among scales and stops; "cautious", the same, but a scale
+    below the largest must be surely better than it (see `FlowRegressorCV`); or "one-standard-error", the
+    earliest stop, then the smallest scale, whose mean score is within one standard error of the best. Of
+    points with equal scores, which are many where samples are few, that one is taken whose held-out samples
+    are farthest on the right side, in units of the training samples'. Other arguments: as of
+    `FlowClassifier`.
+
+    After fitting: scale_, depth_, stop_ (None where no flow is stopped), mu_ (scale_^depth_), cv_results_ (a
+    table as of GridSearchCV; its loss "margin" stands for the flows towards margins, too), best_index_,
+    best_score_, scorer_, n_splits_, and all that `FlowClassifier` has, of which loss_ says what was taken.
     """
 
     scale_: float
@@ -81,6 +90,7 @@ class FlowClassifierCV(OneAgainstOthers):
         scoring: Any = None,
         rule: str = "best",
         n_jobs: int | None = None,
+        loss: str | None = "auto",
     ):
         self.scales = scales
         self.depth = depth
@@ -93,10 +103,11 @@ class FlowClassifierCV(OneAgainstOthers):
         self.scoring = scoring
         self.rule = rule
         self.n_jobs = n_jobs
+        self.loss = loss
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> FlowClassifierCV:
         """Choose scale, depth and stop, and fit with them; groups: of samples, for splitters that ask."""
-        rule = check_rule(self.rule)
+        rule, loss = check_rule(self.rule), check_loss(self.loss, _BOTH)
         X, codes, weights = labelled_data(self, X, y, sample_weight)
         problems = self._problems(X, codes, weights, 2.0, 1.0)
         separable = all(problem.separable for problem in problems)
@@ -104,29 +115,30 @@ class FlowClassifierCV(OneAgainstOthers):
         def top(depth: float) -> float:
             return max(problem.kernel_end(depth) for problem in problems)
 
-        grid = grid_of(self.depth, self.scales, self._stops(separable), top)
+        losses = _losses(loss, separable)
+        grid = replace(grid_of(self.depth, self.scales, self._stops(separable, loss), top), losses=losses)
         scores, sides = self._scores(X, codes, weights, groups, grid)
         select(self, grid, scores, rule, sides.mean(axis=0))
         self.cv_results_["mean_test_side"] = sides.mean(axis=0)
         self.mu_ = self.scale_**self.depth_
-        take(
-            self,
-            solved(self._problems(X, codes, weights, self.depth_, self.scale_), None, self.stop_, self.tol),
-        )
+        problems = self._problems(X, codes, weights, self.depth_, self.scale_)
+        take(self, problems, solved(problems, self.loss_ == SQUARE, None, self.stop_, self.tol))
         return self
 
     def _problems(self, X: Float, codes: Any, weights: Any, depth: float, scale: float) -> list[TwoClasses]:
         start = Start(depth, scale, None, self.weights)
         return against_others(X, codes, weights, self.fit_intercept, self.standardize, start)
 
-    def _stops(self, separable: bool) -> Any:
+    def _stops(self, separable: bool, loss: str | None) -> Any:
         """The stops that are tried: no margins where there are none."""
         if isinstance(self.stops, str):
             if self.stops != "auto":
                 raise InputError(f"stops must be shares, how many, None or 'auto', got {self.stops!r}")
             return None if separable else _STOPS
         stops = as_stops(self.stops)
-        return stops if separable else ([stop for stop in stops if stop is not None] or [LEFT])
+        return (
+            stops if separable or loss == SQUARE else ([stop for stop in stops if stop is not None] or [LEFT])
+        )
 
     def _scores(self, X: Float, codes: NDArray[np.intp], weights: Any, groups: Any, grid: Grid) -> Float:
         """Scores, and how far samples are on the right side: (2, folds, points)."""
@@ -150,19 +162,25 @@ class FlowClassifierCV(OneAgainstOthers):
                 "take fewer folds"
             )
         scores = []
-        for depth, scales in zip(grid.depths, grid.scales, strict=True):
+        flows = product(grid.losses, zip(grid.depths, grid.scales, strict=True))
+        for loss, (depth, scales) in flows:
             problems = self._problems(X[train], codes[train], of_train, depth, 1.0)
-            for w, b in zip(*_along(problems, scales, grid.stops), strict=True):
+            for w, b in zip(*_along(problems, scales, grid.stops, loss == SQUARE), strict=True):
                 train_data, test_data = (X[train], codes[train], of_train), (X[test], codes[test], of_test)
                 scores.append(scorer(w, b, train_data, test_data))
         return np.array(scores)
 
 
-def _along(problems: list[TwoClasses], scales: Float, stops: Any) -> tuple[Float, Float]:
+def _losses(loss: str | None, separable: bool) -> tuple[str, ...]:
+    """Those that are tried, by their names in the table."""
+    return {None: (_MARGIN,), SQUARE: (SQUARE,), _BOTH: (_MARGIN, SQUARE) if separable else (_MARGIN,)}[loss]
+
+
+def _along(problems: list[TwoClasses], scales: Float, stops: Any, square: bool) -> tuple[Float, Float]:
     """Predictors, (points, classes, d), and intercepts, (points, classes), at all scales and stops."""
     w, b = [], []
     for problem in problems:
-        found = list(zip(*problem.along(scales, stops, _ROUGH), strict=True))
+        found = list(zip(*problem.along(scales, stops, _ROUGH, square), strict=True))
         w.append([each[0] for each in found])
         b.append([each[1] for each in found])
     return np.swapaxes(np.array(w), 0, 1), np.array(b).T

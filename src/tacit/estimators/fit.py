@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from tacit.data.arrays import Float
+from tacit.estimators.grid import kernel_end, path_grid
+from tacit.estimators.path import CoefficientPath
+from tacit.estimators.predictors import REACHED, predictors
 from tacit.estimators.start import Start
 from tacit.estimators.training import Training
 from tacit.models.model import Model
 from tacit.verbs.answer import Limit
 from tacit.verbs.certify import Certificate, certify
 from tacit.verbs.limit import limit
-from tacit.verbs.regime import Regime
+from tacit.verbs.regime import Regime, both_ends
 from tacit.verbs.trajectory import Trajectory
 
 _RTOL = 100.0  # times the tolerance of a limit is that of a flow
-REACHED = 1 + 1e-9  # times the least share of the loss that there is
+_INFINITE = 1e4  # times the kernel end
+_ROUGH = 1e-3  # relative accuracy of the predictors of a path
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +95,18 @@ class Fit:
             return self.result.regime
         rows = self.training.rows
         return limit(self.model, rows, rows @ self._inside, least_squares=True).regime
+
+    def path(self, scales: Any, names: tuple[str, ...] | None) -> CoefficientPath:
+        """Coefficients over scales, how many or which, other things equal."""
+        training, start, stop = self.training, self.start, self.stop if self.stopped else None
+        grid = path_grid(start, scales, stop, partial(kernel_end, training, share=stop))
+        ends = replace(grid, scales=(np.array([_INFINITE * float(grid.scales[0].max())]),))
+        coefs = np.concatenate(list(predictors(training, grid, start, _ROUGH)))
+        found = both_ends(self.result) if isinstance(self.result, Limit) else None
+        kernel, rich = (next(predictors(training, ends, start, _ROUGH))[0], None) if found is None else found
+        intercepts = training.units.target - coefs @ training.units.center
+        chosen = float(start.scale), kernel, rich, float(start.depth), stop, names
+        return CoefficientPath(grid.scales[0], coefs, intercepts, *chosen)
 
 
 def fitted(training: Training, start: Start, stop: float | None, tol: float) -> Fit:

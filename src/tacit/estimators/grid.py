@@ -26,12 +26,14 @@ _DEEP = 1e-4
 class Grid:
     """All points of the search: for every depth its scales, from large to small; stops for all of them.
 
-    stops: shares of the loss, decreasing; None, for the end of the flow, comes last.
+    stops: shares of the loss, decreasing; None, for the end of the flow, comes last. losses: of which all of
+    this is tried, where there is a choice.
     """
 
     depths: tuple[float, ...]
     scales: tuple[Float, ...]
     stops: tuple[float | None, ...]
+    losses: tuple[str, ...] = ()
 
     def flows(self) -> Iterator[tuple[float, float]]:
         """Depth and scale of every flow."""
@@ -40,13 +42,14 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """How many depths, scales of each, and stops."""
-        return len(self.depths), len(self.scales[0]), len(self.stops)
+        """How many depths (for each loss), scales of each, and stops."""
+        return len(self.depths) * max(len(self.losses), 1), len(self.scales[0]), len(self.stops)
 
     def points(self) -> list[dict[str, Any]]:
-        """Every point, flow after flow, the earliest stop first."""
+        """Every point, loss after loss, flow after flow, the earliest stop first."""
         return [
-            {"depth": depth, "scale": scale, "stop": stop}
+            {**loss, "depth": depth, "scale": scale, "stop": stop}
+            for loss in [{"loss": loss} for loss in self.losses] or [{}]
             for depth, scale in self.flows()
             for stop in self.stops
         ]
@@ -63,13 +66,13 @@ def grid_of(depth: Any, scales: Any, stops: Any, top: Callable[[float], float]) 
 def path_grid(start: Start, scales: Any, stop: float | None, top: Callable[[float], float]) -> Grid:
     """The grid of one stop; where scales are a number, that of the start is among them."""
     grid = grid_of(start.depth, scales, [stop], top)
-    if not _is_count(scales):
+    if not is_count(scales):
         return grid
     return replace(grid, scales=(np.unique([*grid.scales[0], float(start.scale)])[::-1],))
 
 
 def _scales(depth: float, scales: Any, top: Callable[[float], float]) -> Float:
-    if not _is_count(scales):
+    if not is_count(scales):
         given = np.atleast_1d(as_floats(scales, "scales", ndim=(0, 1)))
         if not given.size or not (given > 0).all():
             raise InputError("scales must be positive numbers, or how many to try")
@@ -78,7 +81,8 @@ def _scales(depth: float, scales: Any, top: Callable[[float], float]) -> Float:
     return np.geomspace(end, end * _RICH.get(int(depth), _DEEP) ** (1 / depth), int(scales))
 
 
-def _is_count(value: Any) -> bool:
+def is_count(value: Any) -> bool:
+    """A number of scales or stops, not these themselves?"""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) > 0
 
 
@@ -86,7 +90,7 @@ def as_stops(stops: Any) -> tuple[float | None, ...]:
     """Shares, decreasing, and None for the end of the flow, which so many shares have after them."""
     if stops is None:
         return (None,)
-    if _is_count(stops):
+    if is_count(stops):
         return (*np.geomspace(_FIRST, _LAST, int(stops)).tolist(), None)
     given = list(np.atleast_1d(np.asarray(stops, dtype=object)))
     shares = sorted({float(as_floats(each, "stops", ndim=(0,))) for each in given if each is not None})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -40,24 +41,25 @@ class LinearFlow(BaseEstimator):
         """The multipliers of the training samples, ∇Q(w) = Xᵀν."""
         return self._fitted().dual
 
-    def path(self, scales: Any = 30) -> CoefficientPath:
+    def path(self, scales: Any = 30) -> Any:
         """Coefficients over scales, other things equal; scales: how many, from the kernel end down, or which.
 
         The predictors of stopped flows are found to three digits. More than two classes: one path for each.
         """
-        check_is_fitted(self)
-        return self._path(scales)
+        found = tuple(self._paths(scales))
+        return found[0] if len(found) == 1 else found
 
     def plot_path(self, file: Any = None, scales: Any = 30) -> Any:
         """Draw the path: into a file, whose path is returned, or as a figure of Matplotlib.
 
         Of more than two classes, that of the first.
         """
-        found = self.path(scales)
-        return (found[0] if isinstance(found, tuple) else found).plot(file)
+        return next(self._paths(scales)).plot(file)
 
-    def _path(self, scales: Any) -> Any:
-        raise TypeError(f"{type(self).__name__} must implement _path(scales)")
+    def _paths(self, scales: Any) -> Iterator[CoefficientPath]:
+        """One by one, each when it is asked for."""
+        fits = self._fitted()
+        return (fit.path(scales, self._names()) for fit in (fits if isinstance(fits, list) else [fits]))
 
     def _names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)

@@ -9,13 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from tacit.data.arrays import Float
-from tacit.estimators.binary import BinaryFit
-from tacit.estimators.grid import path_grid
 from tacit.estimators.linear_flow import LinearFlow
-from tacit.estimators.path import CoefficientPath
-
-_ROUGH = 1e-3  # relative accuracy of the predictors of a path
-_INFINITE = 1e4  # times the kernel end
 
 
 class OneAgainstOthers(ClassifierMixin, LinearFlow):
@@ -51,23 +45,6 @@ class OneAgainstOthers(ClassifierMixin, LinearFlow):
         """The multipliers of the training samples, ∇Q(w) = Σ ν_n y_n x_n."""
         found = self._each("dual")
         return np.array(found) if isinstance(found, tuple) else found
-
-    def _path(self, scales: Any) -> Any:
-        found = tuple(self._path_of(fit, scales) for fit in self._fit)
-        return found[0] if len(found) == 1 else found
-
-    def _path_of(self, fit: BinaryFit, scales: Any) -> CoefficientPath:
-        problem, stop = fit.problem, fit.stop
-        start = problem.start
-        grid = path_grid(start, scales, stop, problem.kernel_end)
-        coefs, intercepts = problem.along(grid.scales[0], grid.stops, _ROUGH)
-        if stop is None:
-            kernel, rich = problem.margin_ends
-        else:
-            far = np.array([_INFINITE * float(grid.scales[0].max())])
-            kernel, rich = problem.along(far, grid.stops, _ROUGH)[0][0], None
-        chosen = float(start.scale), float(start.depth), stop, self._names()
-        return CoefficientPath(grid.scales[0], coefs, intercepts, chosen[0], kernel, rich, *chosen[1:])
 
     def _each(self, name: str) -> Any:
         found = tuple(getattr(fit, name) for fit in self._fitted())

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.estimators.fit import REACHED
 from tacit.estimators.grid import Grid
 from tacit.estimators.start import Start
 from tacit.estimators.training import Training
@@ -16,6 +15,7 @@ from tacit.flows.stopping import stopped_paths
 from tacit.verbs.limit import limit
 from tacit.verbs.prepare import prepare
 
+REACHED = 1 + 1e-9  # times the least share of the loss that there is
 _ENDED = 1e-8  # tolerance of limits
 _LATE = 30.0  # times the loss at a stop
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,17 +11,9 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from tacit.data.arrays import Float, as_floats
 from tacit.errors import InputError
 from tacit.estimators.fit import Fit, fitted
-from tacit.estimators.grid import kernel_end, path_grid
 from tacit.estimators.linear_flow import LinearFlow
-from tacit.estimators.path import CoefficientPath
-from tacit.estimators.predictors import predictors
 from tacit.estimators.start import Start
 from tacit.estimators.training import Training
-from tacit.verbs.answer import Limit
-from tacit.verbs.regime import both_ends
-
-_INFINITE = 1e4  # times the kernel end
-_ROUGH = 1e-3  # relative accuracy of the predictors of a path
 
 
 class LinearRegressor(RegressorMixin, LinearFlow):
@@ -35,18 +25,6 @@ class LinearRegressor(RegressorMixin, LinearFlow):
     def predict(self, X: Any) -> Float:
         """X w + b."""
         return np.asarray(self._inputs(X) @ self.coef_ + self.intercept_)
-
-    def _path(self, scales: Any) -> CoefficientPath:
-        fit: Fit = self._fit
-        training, start, stop = fit.training, fit.start, fit.stop if fit.stopped else None
-        grid = path_grid(start, scales, stop, partial(kernel_end, training, share=stop))
-        ends = replace(grid, scales=(np.array([_INFINITE * float(grid.scales[0].max())]),))
-        coefs = np.concatenate(list(predictors(training, grid, start, _ROUGH)))
-        found = both_ends(fit.result) if isinstance(fit.result, Limit) else None
-        kernel, rich = (next(predictors(training, ends, start, _ROUGH))[0], None) if found is None else found
-        intercepts = training.units.target - coefs @ training.units.center
-        chosen = float(start.scale), float(start.depth), stop, self._names()
-        return CoefficientPath(grid.scales[0], coefs, intercepts, chosen[0], kernel, rich, *chosen[1:])
 
 
 class FlowRegressor(LinearRegressor):

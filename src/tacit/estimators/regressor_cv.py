@@ -50,9 +50,10 @@ class FlowRegressorCV(LinearRegressor):
     several. stops: how many shares of the loss to try before the end of the flow, or the shares; None among
     them stands for its end, and alone for no stopping at all. cv, scoring (of the mean square error if left
     out; larger is better), n_jobs: as everywhere in scikit-learn. rule: "smoothed", the best mean score after
-    each was averaged with its neighbours among scales and stops, which takes out some luck; "best"; or
-    "one-standard-error", the earliest stop, then the smallest scale, whose mean score is within one standard
-    error of the best. Other arguments: as of `FlowRegressor`.
+    each was averaged with its neighbours among scales and stops, which takes out some luck; "cautious", the
+    same, but a scale below the largest, the kernel end, must be better than it at 90% confidence (a paired t
+    test over folds); "best"; or "one-standard-error", the earliest stop, then the smallest scale, whose mean
+    score is within one standard error of the best. Other arguments: as of `FlowRegressor`.
 
     Each fold has units of its own, measured from its training samples. Folds compare predictors to a modest
     accuracy, and where scales are close (30 of them) some by interpolation between others, unless scoring is
@@ -79,7 +80,7 @@ class FlowRegressorCV(LinearRegressor):
         standardize: bool = False,
         cv: Any = None,
         scoring: Any = None,
-        rule: str = "smoothed",
+        rule: str = "cautious",
         n_jobs: int | None = None,
     ):
         self.scales = scales

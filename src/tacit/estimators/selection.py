@@ -13,8 +13,9 @@ from tacit.errors import InputError
 from tacit.estimators.grid import Grid
 
 Point = dict[str, Any]  # depth, scale and stop
-RULES = ("smoothed", "best", "one-standard-error")
+RULES = ("cautious", "smoothed", "best", "one-standard-error")
 _REACH = 1.5  # steps of the grid, the deviation of the weights by which scores are averaged
+_SURE = 0.9  # confidence at which a start below the kernel end is better
 _TIE = 1e-6  # of a score, relative
 
 
@@ -46,8 +47,11 @@ def select(estimator: Any, grid: Grid, scores: Float, rule: str, among_equals: F
     """Tell an estimator what it has chosen, and the table it has chosen from; scores: (folds, points)."""
     points = grid.points()
     simplicity = [(-(point["stop"] or 0.0), point["scale"]) for point in points]
-    if rule == "smoothed":
-        place = _best(smoothed(_means(scores), grid.shape), among_equals)
+    if rule in ("cautious", "smoothed"):
+        means = smoothed(_means(scores), grid.shape)
+        place = _best(means, among_equals)
+        if rule == "cautious":
+            place = _cautious(place, scores, means, grid.shape, among_equals)
     else:
         place = _chosen(scores, simplicity, rule, among_equals)
     estimator.best_index_, estimator.best_score_ = place, float(scores[:, place].mean())
@@ -67,6 +71,26 @@ def smoothed(means: Float, shape: tuple[int, ...]) -> Float:
     if not np.isfinite(means).all():
         return means
     return np.asarray(gaussian_filter(means.reshape(shape), (0, _REACH, _REACH), mode="nearest")).ravel()
+
+
+def _cautious(
+    best: int, scores: Float, means: Float, shape: tuple[int, ...], among_equals: Float | None
+) -> int:
+    """The best point, if it is surely better than the best at the kernel end, or else that one.
+
+    There only the stop is chosen, here the scale, too, and who chooses among more is lucky more often. A
+    one-sided t test of the differences between both, fold by fold.
+    """
+    from scipy.stats import t
+
+    first = np.zeros(shape, dtype=bool)
+    first[:, 0] = True  # scales go down
+    kernel = _best(np.where(first.ravel(), means, -np.inf), among_equals)
+    gains = scores[:, best] - scores[:, kernel]
+    if first.ravel()[best] or len(gains) < 2:
+        return best
+    needed = t.ppf(_SURE, len(gains) - 1) * gains.std(ddof=1) / np.sqrt(len(gains))
+    return best if gains.mean() > needed else kernel
 
 
 def _means(scores: Float) -> Float:

@@ -54,6 +54,9 @@ def _fit(estimator: Any) -> str:
     stop = _of(estimator, "stop")
     if loss == "margin":
         return "the predictor of largest margin"
+    if loss == "square":
+        ended = "its end" if stop is None else f"{stop:.3g} of the loss at the start"
+        return f"the flow that fits labels as the numbers −1 and 1 (square loss), to {ended}"
     if loss is not None:
         apart = "" if estimator.separable_ else "; no linear predictor separates these classes"
         stopped = "" if stop is None else f", stopped at {stop:.3g} of what its loss can fall by"
