@@ -221,6 +221,8 @@ def test_weights_of_features_and_sparse_matrices():
         ({"depth": 1}, "depth must be at least 2"),
         ({"loss": "hinge"}, "loss must be 'square', or None for margins .*, got 'hinge'"),
         ({"loss": "square", "accuracy": 2.0}, "stop is for loss='square'"),
+        ({"loss": "square", "scale": "large"}, "scale must be numbers, got 'large'"),
+        ({"loss": "square", "scale": -1}, "scale must be positive, got -1.0;"),
     ],
 )
 def test_wrong_options_are_named(options, words):

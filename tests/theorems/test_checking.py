@@ -111,6 +111,9 @@ def test_long_ones_are_named_and_left_out(model, problem, monkeypatch):
 
 BAD = {
     "order": (lambda m, X, y: tacit.check(X, y, m), "the model comes first"),
+    "no model": (lambda m, X, y: tacit.check("diagonal", X, y), "model must be a Tacit model, got str"),
+    "class": (lambda m, X, y: tacit.check(tacit.Diagonal, X, y), "model must be a Tacit model, got type"),
+    "list": (lambda m, X, y: tacit.check(m, X, y, only=["theorem1"]), "only must be .* a string, got list"),
     "nan": (lambda m, X, y: tacit.check(m, X * np.nan, y), "X"),
     "shape": (lambda m, X, y: tacit.check(m, X, y[1:]), "X has 4 rows, y has 3"),
     "key": (lambda m, X, y: tacit.check(m, X, y, only="woodwoth2020"), "did you mean woodworth2020"),

@@ -37,7 +37,7 @@ class Labels:
 
     def fit(self, stop: float | None, tol: float) -> LabelFit:
         """The end of the flow, or the flow where a share of the loss is left, as of `FlowRegressor`."""
-        start = replace(self.start, scale=self.start.scale / self.factor)
+        start = replace(self.start, scale=self.start.checked_scale() / self.factor)
         found = fitted(self.training, start, stop, tol)
         return LabelFit(found.training, found.start, found.stop, found.predictor, found.result, self)
 

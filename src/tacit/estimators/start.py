@@ -26,14 +26,19 @@ class Start:
     shape: Any = None
     weights: Any = None
 
+    def checked_scale(self) -> float:
+        """The scale, if it is one."""
+        scale = float(as_floats(self.scale, "scale", ndim=(0,)))
+        if not scale > 0:
+            raise InputError(f"scale must be positive, got {scale}; weights that start at 0 stay there")
+        return scale
+
     def model(self, unit: float, features: int) -> Model:
         """The model whose weights start at scale·unit^{1/depth}: its predictor's scale is scale^depth·unit.
 
         unit: the natural size of a coefficient.
         """
-        scale = float(as_floats(self.scale, "scale", ndim=(0,)))
-        if not scale > 0:
-            raise InputError(f"scale must be positive, got {scale}; weights that start at 0 stay there")
+        scale = self.checked_scale()
         profile = None if self.weights is None else _profile(self.weights, features)
         depth = float(as_floats(self.depth, "depth", ndim=(0,)))
         if self.shape is None:

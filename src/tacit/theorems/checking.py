@@ -9,7 +9,8 @@ import numpy as np
 from tacit.data.arrays import Float, as_floats, as_labels
 from tacit.errors import InputError, TacitError
 from tacit.keys import meant, nearest
-from tacit.models.model import check_model
+from tacit.models.model import Model, check_model
+from tacit.potentials import Potential
 from tacit.theorems.arguments import ParameterError
 from tacit.theorems.registry import Theorem, Verdict, selected, theorems
 from tacit.theorems.sharing import sharing
@@ -33,6 +34,8 @@ def check(
     from tacit.show.progress import progress
 
     check_model("check(model, X, y)", model, X, y)
+    if not isinstance(model, Model | Potential):
+        raise InputError(f"model must be a Tacit model, got {type(model).__name__}")
     chosen = chosen_by(only)
     check_parameters(parameters, chosen)
     X, y = _data(X, y)
@@ -73,6 +76,8 @@ def chosen_by(only: str | None) -> list[Theorem]:
     """The theorem about training with this key, those of this paper, or all."""
     if only is None:
         return about_training()
+    if not isinstance(only, str):
+        raise InputError(f"only must be a paper or one theorem of it, a string, got {type(only).__name__}")
     asked = selected(only)
     if found := [each for each in asked if _is_about_training(each)]:
         return found
