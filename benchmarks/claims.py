@@ -13,7 +13,9 @@ Figures whose data do not depend on the seed are computed twice, to see that, an
                                                                 computed, and the measurements at all others
                                                                 stay if it gives what it gave
 
-What is in the record and was made by the code as it is now is not computed again.
+What is in the record and was made by the code as it is now is not computed again. Seeds that were in the
+record when the code of a figure changed count as seen: its thresholds may have been chosen to suit them.
+More seeds than that (`--seeds`) are fresh, and tell more.
 """
 
 from __future__ import annotations
@@ -169,19 +171,30 @@ def runs(entry: Entry, preset: str, count: int, path: Path, kept: dict[str, Any]
 def unchanged(entry: Entry, preset: str, kept: dict[str, Any]) -> dict[str, Any] | None:
     """The record of a figure whose code was moved, if its claims at the first seed measure what they did.
 
-    Thresholds are as they are now.
+    Thresholds are as they are now; where they moved, they did so with all its seeds in view.
     """
-    now = gathered([computed(entry, preset, 0)[1]])
+    now = gathered([computed(entry, preset, 0)[1]], seen=1)
     first = [(claim["text"], claim["values"][:1]) for claim in kept["claims"]]
     if [(claim["text"], claim["values"]) for claim in now["claims"]] != first:
         return None
     pairs = zip(now["claims"], kept["claims"], strict=True)
     claims = [{**new, "values": old["values"]} for new, old in pairs]
-    return {**kept, "source": now["source"], "claims": claims}
+    seen = kept["seen"] if claims == kept["claims"] else kept["seeds"]
+    return {**kept, "source": now["source"], "seen": seen, "claims": claims}
 
 
-def gathered(found: list[Line]) -> dict[str, Any]:
-    """A figure as it stands in the record: each claim once, with its values in the order of seeds."""
+def in_view(kept: dict[str, Any] | None, source: str) -> int:
+    """How many seeds of a figure were known when its code got to be what it is: thresholds may suit them."""
+    if kept is None:
+        return 1
+    return int(kept["seen"] if kept["source"] == source else kept["seeds"])
+
+
+def gathered(found: list[Line], seen: int) -> dict[str, Any]:
+    """A figure as it stands in the record: each claim once, with its values in the order of seeds.
+
+    seen: how many of them were in view when its claims were made; the others are fresh.
+    """
     fixed = any(line["fixed"] for line in found)
     rows = zip(*(line["claims"] for line in found), strict=True)
     claims = []
@@ -193,7 +206,8 @@ def gathered(found: list[Line]) -> dict[str, Any]:
         claims.append({**told, "values": values[:1] if fixed else values})
     seconds = round(float(np.median([line["seconds"] for line in found])), 1)
     head = {name: found[0][name] for name in ("preset", "source")}
-    return {**head, "seeds": len(found), "fixed": fixed, "seconds": seconds, "claims": claims}
+    count = {"seeds": len(found), "seen": min(seen, len(found))}
+    return {**head, **count, "fixed": fixed, "seconds": seconds, "claims": claims}
 
 
 def chance(kept: dict[str, Any]) -> float:
@@ -220,7 +234,7 @@ def _room(claim: Claim) -> float:
 
 def table(key: str, figure: dict[str, Any]) -> Iterator[str]:
     """Lines to print for a figure."""
-    yield f"{key}  ({'the same at two' if figure['fixed'] else figure['seeds']} seeds)"
+    yield f"{key}  ({'the same at two' if figure['fixed'] else figure['seeds']} seeds, {figure['seen']} seen)"
     for kept in figure["claims"]:
         worst, odds = told(kept), "        " if figure["fixed"] else f"{chance(kept):8.1e}"
         mark = "!" if not worst.holds or (not figure["fixed"] and chance(kept) > MOST) else " "
@@ -246,7 +260,9 @@ def main() -> int:
     for entry in (entry for selection in options.selection for entry in figures(selection)):
         kept = record.get(entry.key)
         figure = unchanged(entry, options.preset, kept) if options.same and kept else None
-        figure = figure or gathered(runs(entry, options.preset, options.seeds, options.values, kept))
+        if figure is None:
+            found = runs(entry, options.preset, options.seeds, options.values, kept)
+            figure = gathered(found, in_view(kept, found[0]["source"]))
         shown = list(table(entry.key, figure))
         print("\n".join(shown), flush=True)
         doubtful += sum(line.startswith("!") for line in shown)

@@ -14,7 +14,7 @@ from tacit.papers.woodworth2020.completion import completion
 from tacit.theorems.woodworth2020.theorem4 import commutator
 
 SMALL = {
-    "fig5": {"size": 4, "observed": 12, "scales": 6, "widths": 3, "narrowest": 8, "levels": 11},
+    "fig5": {"size": 4, "observed": 12, "scales": 6, "widths": 3, "narrowest": 8, "levels": 11, "starts": 2},
     "theorem4": {"size": 3, "samples": 2, "levels": [0.1], "widths": [300, 3000], "draws": 2, "path": 2},
     "theorem9": {"size": 2, "observed": 3, "levels": 6, "widths": [10_000], "instants": 21},
     "commuting": {

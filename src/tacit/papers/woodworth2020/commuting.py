@@ -26,7 +26,7 @@ _SETTLED, _RTOL = 1e-9, 1e-8
         "mixtures": [0.0, 1e-3, 0.01, 0.1, 1.0],
         "levels": 7,
         "lowest": -4.0,
-        "draws": 1,
+        "draws": 3,
     },
     paper={
         "size": 5,
@@ -127,7 +127,7 @@ class FromCommutingToGeneric:
             "the smaller the scale, the more a tenth of generic ones matters: smallest over α²k = 1",
             float(tenth[0] / tenth[middle]),
             at_least=1.0,
-            why="more; by how much depends on the draw, most often by tens to hundreds",
+            why="more; by how much depends on the draws, most often by tens to hundreds",
         )
         yield Claim(
             "there nothing is left of the theorem: their distance",
