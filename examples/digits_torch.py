@@ -5,7 +5,7 @@ Before any training loop, `tacit.probe` says in which regime each of them is; `t
 ordinary loop of stochastic gradient descent at each scale, with the error on held-out digits at its end (797
 of them: half a percent more or less is chance).
 
-    pip install 'tacit[torch]' scikit-learn
+    pip install '.[torch]' scikit-learn
     python examples/digits_torch.py digits.png
 """
 

@@ -4,7 +4,7 @@ Every classifier that separates the patients of the training set has margins; wh
 depends on the scale of its start: the ℓ2 margin from large starts, which uses all genes a little, the ℓ1
 margin from small ones, which uses as few as it can. Here cross-validation chooses the scale in between.
 
-    pip install 'tacit[estimators]'
+    pip install '.[estimators]'
     python examples/genes.py genes.png                    # expression that this script makes
     python examples/genes.py genes.png golub.csv aml      # yours: a table and the column of the two kinds
 """

@@ -4,7 +4,7 @@ Ridge regression spreads its weight over all wavelengths, the Lasso picks a few;
 network moves from one to the other with the scale of its start, and stopping it early keeps noise out. Scale
 and stop are chosen by cross-validation here, and compared with RidgeCV and LassoCV on samples held out.
 
-    pip install 'tacit[estimators]'
+    pip install '.[estimators]'
     python examples/spectra.py spectra.png                        # spectra that this script makes
     python examples/spectra.py spectra.png gasoline.csv octane    # yours: a table and its target
 """

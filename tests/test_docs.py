@@ -5,12 +5,14 @@ import importlib
 import inspect
 import json
 import re
+import shlex
 import sys
 
 import pages
 import pytest
 
 import tacit
+from tacit import cli, estimators, keys, losses, potentials
 from tacit.papers import figures
 
 sys.path.insert(0, str(pages.ROOT / "docs" / "_site"))
@@ -111,6 +113,106 @@ def test_links_on_pages_lead_to_files():
             if name and not made and not (path.parent / name).exists():
                 broken.append(f"{path.relative_to(root)}: {address}")
     assert broken == []
+
+
+MAP = (pages.ROOT / "docs" / "map.md").read_text(encoding="utf-8")
+CELLS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in MAP.splitlines() if line[:2] == "| "]
+FILES = {  # of theorems
+    f"{paper}/{name}": f"theorems/{paper}/{module}.py"
+    for paper in keys.PAPERS
+    for name, module in importlib.import_module(f"tacit.theorems.{paper}").THEOREMS.items()
+}
+
+
+def test_keys_on_the_map_are_those_of_theorems_and_figures():
+    named = re.findall(rf"(?<!theorems/)\b(?:{'|'.join(keys.PAPERS)})/[\w.-]*\w", MAP)
+    known = {*FILES, *(entry.key for entry in figures())}
+    assert len(named) > 40
+    assert set(named) <= known
+
+
+def test_every_theorem_is_on_the_map_with_its_file():
+    rows = [cells for cells in CELLS if cells[0] in keys.PAPERS]
+    placed = {
+        f"{paper}/{name}": file.strip("`") for paper, names, file, _ in rows for name in names.split(", ")
+    }
+    assert placed == FILES
+
+
+def test_everything_for_users_is_on_the_map():
+    """Models, functions, potentials, losses and estimators."""
+    asked = {name for name in tacit.__all__ if is_model(getattr(tacit, name))}
+    asked |= {name for name in tacit.__all__ if inspect.isfunction(getattr(tacit, name))}
+    asked |= {*potentials.__all__, *losses.__all__, *estimators.__all__}
+    named = {word for code in re.findall(r"`([^`]+)`", MAP) for word in re.findall(r"\w+", code)}
+    assert {"Diagonal", "limit", "L1", "Square", "FlowRegressor"} <= asked <= named
+
+
+def is_model(item):
+    return inspect.isclass(item) and issubclass(item, tacit.Model)
+
+
+def test_files_and_tests_on_the_map_exist():
+    found = {path.name for path in (pages.ROOT / "tests").rglob("test_*.py")}
+    assert {f"{name}.py" for name in re.findall(r"\btest_\w+", MAP)} <= found
+    missing = []
+    for cells in CELLS:
+        folder = ""
+        for file in re.findall(r"[\w/]+\.py", " ".join(cells)):
+            folder = file.rpartition("/")[0] or folder
+            path = pages.ROOT / "src" / "tacit" / folder / file.rpartition("/")[2]
+            missing += [] if path.exists() else [file]
+    assert missing == []
+
+
+def test_papers_that_pages_cite_are_listed():
+    listed = (pages.ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+    entries = [" ".join(entry.split()) for entry in listed.split("\n- ")]
+    for page in (pages.ROOT / "docs").rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        for author, year in re.findall(r"\b([A-Z]\w+)(?: et al\.|(?:, \w+)* and \w+),? (20\d\d)", text):
+            assert any(author in entry and year in entry for entry in entries), f"{page}: {author} {year}"
+
+
+def test_errata_name_their_tests():
+    """But for what changes no number."""
+    text = (pages.ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
+    tests = "".join(path.read_text(encoding="utf-8") for path in (pages.ROOT / "tests").rglob("test_*.py"))
+    files = {path.name for path in (pages.ROOT / "tests").rglob("test_*.py")}
+    known = files | set(re.findall(r"(?:def|class) (\w+)", tests))
+    for entry in text.split("\n### ")[1:]:
+        named = set(re.findall(r"`(?:[\w/]+/)?(test_\w+(?:\.py)?|Test\w+)`", entry))
+        assert named <= known
+        assert named or "change no number" in entry.partition("\n")[0], entry
+
+
+def test_pages_whose_names_differ_in_capitals_are_found(tmp_path):
+    for name in ("limit", "Limit"):
+        (tmp_path / f"{name}.html").write_text('<html lang="en"><main><h1>A</h1>')
+    assert [line.endswith("one file") for line in check.faults(tmp_path)] == [True]
+
+
+def commands(text):
+    """What is typed in the ```sh blocks of a page that begins with tacit, as words."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, flags=re.M | re.S)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("tacit ")]
+
+
+def test_commands_on_pages_are_understood():
+    texts = [path.read_text(encoding="utf-8") for path in (pages.ROOT / "docs").rglob("*.md")]
+    typed = [command for text in texts for command in commands(text)]
+    assert {command[0] for command in typed} >= {"limit", "flow", "check", "derive", "fit", "reproduce"}
+    for command in typed:
+        assert callable(cli._parse(command).run)
+    with pytest.raises(SystemExit):
+        cli._parse(["limit", "genes.csv", "--no-such-option"])
+
+
+def test_figures_that_pages_reproduce_are_in_the_registry():
+    known = {"list", "all", *(entry.key for entry in figures())}
+    for path in [pages.ROOT / "README.md", *(pages.ROOT / "docs").rglob("*.md")]:
+        assert set(re.findall(r"tacit reproduce ([\w./-]+)", path.read_text(encoding="utf-8"))) <= known
 
 
 def test_the_front_page_is_short():

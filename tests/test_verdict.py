@@ -17,6 +17,9 @@ def test_both_are_a_sentence_a_number_and_thresholds(kind):
     assert found.threshold == "at least 0.25 and at most 1"
     assert found.summary() == "holds  a sentence: 0.5 (at least 0.25 and at most 1)"
     assert pickle.loads(pickle.dumps(found)) == found != kind("a sentence", 0.5, at_most=1.0)
+    assert kind("both sides are one", 2.0, at_least=2.0, at_most=2.0).threshold == "exactly 2"
+    assert kind("nearly so", 2.0, at_least=2 - 1e-9, at_most=2 + 1e-9).threshold == "within 1e-09 of 2"
+    assert kind("no side", 2.0).threshold == ""
 
 
 def test_a_bound_is_met_up_to_a_billionth_and_a_claim_is_not():

@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True)
 class Measured:
-    """at_least ≤ measured ≤ at_most, either side left out at will; NaN is within no threshold."""
+    """at_least ≤ measured ≤ at_most, either side left out at will; NaN is within no threshold.
+
+    text: the sentence. measured: the number that decides it. at_most, at_least: its thresholds.
+    """
 
     text: str
     measured: float
@@ -30,11 +33,14 @@ class Measured:
     @property
     def threshold(self) -> str:
         """The threshold in words."""
+        low, high = self.at_least, self.at_most
+        if low is not None and high is not None and f"{low:.4g}" == f"{high:.4g}":
+            return f"exactly {low:.4g}" if low == high else f"within {(high - low) / 2:.1g} of {low:.4g}"
         parts = []
-        if self.at_least is not None:
-            parts.append(f"at least {self.at_least:.4g}")
-        if self.at_most is not None:
-            parts.append(f"at most {self.at_most:.4g}")
+        if low is not None:
+            parts.append(f"at least {low:.4g}")
+        if high is not None:
+            parts.append(f"at most {high:.4g}")
         return " and ".join(parts)
 
     @property
@@ -84,8 +90,9 @@ def _ratio(larger: float, smaller: float) -> float:
 class Claim(Measured):
     """A sentence of a paper, the number that decides it, and its threshold.
 
-    of: the number of cases, where the number is a share of cases that were drawn. why: what the threshold
-    means, if the sentence does not say so.
+    text: the sentence. measured: the number. at_most, at_least: the threshold, on either side or on both. of:
+    the number of cases, where the number is a share of cases that were drawn. why: what the threshold means,
+    if the sentence does not say so.
     """
 
     of: int | None = None
@@ -99,7 +106,10 @@ class Claim(Measured):
 
 @dataclass(frozen=True)
 class Bound(Measured):
-    """A conclusion of a theorem: at_least ≤ measured ≤ at_most, up to rounding (1e-9 of the bound)."""
+    """A conclusion of a theorem: at_least ≤ measured ≤ at_most, up to rounding (1e-9 of the bound).
+
+    text: what is bounded. measured: its value. at_most, at_least: the bounds, None where there is none.
+    """
 
     rounding: ClassVar[float] = 1e-9
 

@@ -3,8 +3,11 @@
 import gzip
 import json
 import pickle
+import socket
 import struct
 import sys
+import warnings
+from urllib.error import HTTPError, URLError
 
 import numpy as np
 import pytest
@@ -164,3 +167,22 @@ def test_without_a_network_it_says_so(folder, monkeypatch):
     openml(monkeypatch, fetch)
     with pytest.raises(tacit.MissingDataError, match=r"OpenML does not give it \(Name or service"):
         images.cifar10()
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (URLError(socket.gaierror(-2, "Name or service not known")), "Name or service not known"),
+        (HTTPError("https://example.org", 503, "Service Unavailable", None, None), "Service Unavailable"),
+        (ValueError("the file\nis damaged"), "the file"),
+        (TimeoutError(), "TimeoutError"),
+    ],
+)
+def test_what_a_network_answers_is_told_in_words_and_without_warnings(folder, monkeypatch, error, words):
+    def fetch(name, **options):
+        warnings.warn("A network error occurred. Retrying...", stacklevel=1)
+        raise error
+
+    openml(monkeypatch, fetch)
+    with pytest.raises(tacit.MissingDataError, match=rf"OpenML does not give it \({words}\); without"):
+        images.mnist()

@@ -16,7 +16,7 @@ from tacit.cli import main
 from tacit.keys import PAPERS
 from tacit.papers import Claim, figures
 from tacit.papers.finished import digest
-from tacit.report import Shown, errata, page
+from tacit.report import Shown, errata, page, recorded
 from tacit.report.formulas import html
 from tacit.show.outputs import json_file
 from tacit.theorems import theorems
@@ -182,7 +182,7 @@ def test_it_can_be_read_without_seeing_it(read):
     assert read.all("html")[0]["lang"] == "en"
     assert all(len(image["alt"]) > 20 for image in read.all("img"))
     assert len({image["alt"] for image in read.all("img")}) == len(read.all("img")) == len(figures()) - 1
-    assert all((image["width"], image["height"]) == ("30", "20") for image in read.all("img"))
+    assert all((image["width"], image["height"]) == ("15", "10") for image in read.all("img"))
     levels = [int(tag[1]) for tag, _ in read.elements if re.fullmatch(r"h[1-6]", tag)]
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
@@ -210,19 +210,29 @@ def test_colours_of_text_have_contrast_enough():
 
 def test_what_goes_beyond_the_papers_has_a_section_of_its_own(whole):
     text = Read(whole[whole.index('<section id="beyond">') : whole.index("</main>")]).text
-    assert "min2021/distance" in text and "woodworth2020/theorem9-sharp" in text
+    assert re.findall(r"[a-z]+20\d\d/[\w.-]+(?=:)", text) == [
+        "woodworth2020/theorem2-l1-sharp",
+        "woodworth2020/theorem2-l2-sharp",
+        "woodworth2020/theorem9-sharp",
+    ]
     assert "The explicit regularizer of depth 2 is the implicit one of depth 4" in text
     own = [entry for entry in figures() if not entry.key.partition("/")[2].startswith("fig")]
     assert own and all(words(entry.title) in text for entry in own)
-    assert "woodworth2020/theorem2-l1 " not in text
 
 
-def test_packages_have_the_errata_where_they_are_looked_for():
+def test_packages_have_errata_and_records_where_they_are_looked_for():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     placed = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    inside = errata._PLACES[0].relative_to(Path(tacit.__file__).parents[1])
-    assert placed == {"docs/errata.md": inside.as_posix()}
-    assert errata._PLACES[1] == ROOT / "docs/errata.md"
+    expected = [(errata._PLACES, "")]
+    for path in (ROOT / "docs/networks").rglob("*.json"):
+        name = path.relative_to(ROOT / "docs/networks")
+        expected += [(recorded._PLACES, name.with_suffix(kind)) for kind in (".json", ".png")]
+    assert len(expected) == 7
+    home = Path(tacit.__file__).parents[1]
+    assert placed == {
+        (there / name).relative_to(ROOT).as_posix(): (here / name).relative_to(home).as_posix()
+        for (here, there), name in expected
+    }
 
 
 def test_an_installation_without_errata_says_so(monkeypatch, tmp_path):
@@ -241,7 +251,15 @@ def test_an_installation_without_errata_says_so(monkeypatch, tmp_path):
         ("Q^D_α, X_nX_mᵀ", "Q<sup>D</sup><sub>α</sub>, X<sub>n</sub>X<sub>m</sub>ᵀ"),
         ("2C^{1/h^{1−2α}}", "2C<sup>1/h<sup>1−2α</sup></sup>"),
         ("X̃_n is lifted", "X̃<sub>n</sub> is lifted"),
+        ("e^shift, scale^depth·u", "e<sup>shift</sup>, scale<sup>depth</sup>·u"),
+        ("e^log_scale, (scale_^depth_)", "e<sup>log_scale</sup>, (scale_<sup>depth_</sup>)"),
+        ("h^αU, 10^−k", "h<sup>α</sup>U, 10<sup>−k</sup>"),
+        ("−∇_θ L, ∇_W", "−∇<sub>θ</sub> L, ∇<sub>W</sub>"),
+        ("∂_k H_ij = ∂_jH_ik", "∂<sub>k</sub> H<sub>ij</sub> = ∂<sub>j</sub>H<sub>ik</sub>"),
+        ("θ'_n(m_n − g), θ′_n", "θ'<sub>n</sub>(m<sub>n</sub> − g), θ′<sub>n</sub>"),
+        ("X_nW, Σν_nX_n", "X<sub>n</sub>W, Σν<sub>n</sub>X<sub>n</sub>"),
         ("test_of_it stays, so does a_name", "test_of_it stays, so does a_name"),
+        ("a_Name stays, so do A_NAME and __name__", "a_Name stays, so do A_NAME and __name__"),
     ],
 )
 def test_formulas_are_set_with_indices_and_exponents(text, expected):

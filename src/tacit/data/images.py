@@ -17,6 +17,7 @@ import json
 import os
 import pickle
 import struct
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,13 +163,21 @@ def _from_openml(name: str, entry: str, shape: tuple[int, ...], train: int, file
             f"{name} is not here: {help_}, or install scikit-learn, which fetches it from OpenML"
         ) from error
     try:
-        X, y = fetch_openml(entry, version=1, return_X_y=True, as_frame=False, n_retries=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that it tries once more
+            X, y = fetch_openml(entry, version=1, return_X_y=True, as_frame=False, n_retries=1)
     except Exception as error:  # whatever a network answers
-        reason = str(error).partition("\n")[0]
         raise MissingDataError(
-            f"{name} is not here and OpenML does not give it ({reason}); without a network {help_}"
+            f"{name} is not here and OpenML does not give it ({_reason(error)}); without a network {help_}"
         ) from error
     images = np.asarray(X, np.uint8).reshape(-1, *shape)
     images = images.transpose(0, 2, 3, 1) if shape[0] == 3 else images
     labels = np.asarray(y).astype(np.uint8)
     return Images(images[:train], labels[:train], images[train:], labels[train:])
+
+
+def _reason(error: Exception) -> str:
+    """Why there was no answer, in words: of a network's errors, what the system says."""
+    cause = getattr(error, "reason", error)
+    words = getattr(cause, "strerror", None) or str(cause) or type(error).__name__
+    return str(words).partition("\n")[0]

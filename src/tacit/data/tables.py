@@ -153,7 +153,7 @@ def _read_excel(path: Path, kind: str, place: Place) -> Columns:
         frame = pd.read_excel(path, engine="openpyxl", header=None)
     except ImportError as error:
         raise InputError(
-            f"reading {path.name} needs openpyxl: pip install 'tacit[excel]', or save the sheet as CSV"
+            f"reading {path.name} needs openpyxl: pip install 'openpyxl>=3.1', or save the sheet as CSV"
         ) from error
     if frame.empty:
         raise InputError(f"{path.name} is empty; the first row must name the columns")

@@ -22,12 +22,12 @@ def closed_form(predictor: Any, parameters: Sequence[Any], start: Any) -> Closed
     Maps of which each parameter moves one coordinate only (separable), h(a, ‖v‖)·v of a vector and scalars
     (radial), and affine ones. Where w(z) has no inverse that is known, `.explicit` is False, and
     `.parametric` has w, Q' and Q by a parameter. `NoClosedFormError` says what has no formula. Needs SymPy,
-    `tacit[symbolic]`.
+    the extra `symbolic`.
     """
     try:
         import sympy
     except ImportError as error:
-        raise InputError("closed_form needs SymPy: pip install 'tacit[symbolic]'") from error
+        raise InputError("closed_form needs SymPy: pip install 'sympy>=1.13'") from error
     from tacit.derivation.symbolic.form import ClosedForm
     from tacit.derivation.symbolic.radial import radial_curve, radial_parts
     from tacit.derivation.symbolic.scalar import scalar_curve

@@ -44,6 +44,8 @@ class Derivation:
     warp_curl: what the best warp leaves of it, and its curl; fibre_change: how much M = JJᵀ changes, beyond a
     factor, where w does not: all relative, the largest over the sampled points, NaN where the Jacobian has no
     full rank. Sizes up to `tolerance` count as 0. candidates: what became of proposed conserved quantities.
+    samples, radius: how many points were sampled, and the length of the orbits to them, relative to ‖θ₀‖.
+    function_model: F and θ₀ as a model, for `tacit.flow`. seconds: how long it took.
     """
 
     kind: str

@@ -25,7 +25,7 @@ try:
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
 except ImportError as missing:
-    raise InputError("Network.from_torch needs PyTorch: pip install 'tacit[torch]'") from missing
+    raise InputError("Network.from_torch needs PyTorch: pip install 'torch>=2.3'") from missing
 
 from tacit.networks.dense import Factor, agreeing, called_once, contracted, dense_layers, factors
 

@@ -25,7 +25,8 @@ class Entry:
 
     make: a class whose instances have `data(**parameters, seed, progress)`, which computes everything as a
     `xarray.Dataset`; `draw(data, ax)`, which draws it and computes nothing; and `claims(data)`, which yields
-    what the paper says of it, with numbers. Its docstring is the caption.
+    what the paper says of it, with numbers. Its docstring is the caption. key: its name, "paper/figure".
+    presets: the parameters of each, by name. layout: of the picture, such as its size and panels.
     """
 
     key: str
@@ -51,7 +52,13 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """A figure that was made: its data, claims and files."""
+    """A figure that was made: its data, claims and files.
+
+    key: its name, "paper/figure". caption: what it shows. preset: the name of the sizes, and parameters: what
+    they are. seed: of what was drawn. claims: with their numbers. files: what was written, path by kind.
+    data: all that was computed, a `xarray.Dataset`. seconds: how long it took. made_with: versions of Tacit
+    and of what it stands on.
+    """
 
     key: str
     caption: str

@@ -21,7 +21,8 @@ class Bregman(Potential):
 
     Its gradient vanishes at the origin w⁰, as ∇Q(w(t)) − ∇Q(w(0)) = Xᵀν demands. For a biased start of
     an untied network this, and not Q itself, is what the flow minimizes (Azulay et al. 2021, Theorem 1
-    and Appendix A, corrected). For a neuron it is the q of Theorem 2, up to a constant.
+    and Appendix A, corrected). For a neuron it is the q of Theorem 2, up to a constant. potential: Q. origin:
+    w⁰.
     """
 
     potential: Any

@@ -108,7 +108,7 @@ class NeuronPotential(Radial):
     Azulay et al. 2021, Theorem 2 (6.1), with the factor 3/2 that the appendix drops. Its own clock runs
     3|a|/2 times as fast as training time. For δ < 0 the potential has a cone at 0 and describes the flow
     for as long as a keeps its sign. Q(0) = −δ^{3/2}/2 for δ > 0, so that values near the zero of Q have an
-    absolute, not a relative error of 1e-15·δ^{3/2}.
+    absolute, not a relative error of 1e-15·δ^{3/2}. delta: δ.
     """
 
     delta: Any = 0.0

@@ -168,7 +168,7 @@ class DeepHypentropy(DiagonalPotential):
     Woodworth et al. 2020, Theorem 3, with predictor scale m = α^D; any real depth above 2. It is
     (D−2)/(4D)·Σ w²/m for m → ∞ and Σ weightᵢ|wᵢ| for m → 0. A network whose weights start at α·profile
     has m = (α·profile)^D and weight = profile^{2−D}: unlike at depth 2, the profile survives in the rich
-    limit.
+    limit. depth: D. log_scale: log m, one number or one for each feature.
     """
 
     depth: float
@@ -195,7 +195,8 @@ class WeightDistance(DiagonalPotential):
 
     Woodworth et al. 2020, equation 9 and Figure 2. With w± = √m/(1 ∓ λ) the multiplier λ solves
     4λ = z(1−λ²)² and r = 2λ²(1+λ²)/(1−λ²)². Since r' = λ = h₄⁻¹(z), the function r *is* q₄: what depth 2
-    would minimize if flows minimized distances, depth 4 minimizes implicitly.
+    would minimize if flows minimized distances, depth 4 minimizes implicitly. log_scale: log m, one number or
+    one for each feature.
     """
 
     log_scale: Any

@@ -11,8 +11,10 @@ from tacit import __version__
 from tacit.papers.registry import titles
 from tacit.report import errata
 from tacit.report.formulas import html
+from tacit.report.numbered import numbered
 from tacit.report.panels import Shown, panel
-from tacit.report.statements import is_beyond, statements
+from tacit.report.recorded import or_recorded
+from tacit.report.statements import in_order, is_beyond, statements
 from tacit.report.tags import anchor, link, table
 from tacit.show.outputs import MADE_BY
 from tacit.theorems import theorems
@@ -20,15 +22,17 @@ from tacit.theorems import theorems
 _BEYOND = "beyond"
 _ABOUT = """Each figure of four papers on the implicit bias of gradient descent, made again from scratch, with
 what the papers say of it as claims that numbers decide; the theorems that Tacit can ask about data; where the
-papers are misprinted, what holds instead; and what goes beyond them. Everything is in this one file."""
+papers are misprinted, what holds instead; and what goes beyond them. For each paper a table of its numbered
+items says where each is. Everything is in this one file."""
 
 
 def page(figures: Sequence[Shown], when: str) -> str:
     """The report on these figures. when: the day it was made."""
+    figures = [or_recorded(each) for each in figures]
     papers = [_Paper(key, title, figures) for key, title in titles().items()]
     found = errata.sections()
     entries = {paper.key: found.pop(paper.short, []) for paper in papers}
-    parts = [_summary(papers, entries), errata.notation()]
+    parts = [_summary(papers, entries)]
     parts += [paper.section(entries[paper.key]) for paper in papers]
     parts.append(_beyond(papers, found))
     style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
@@ -49,7 +53,7 @@ def page(figures: Sequence[Shown], when: str) -> str:
 <h1>The papers, reproduced</h1>
 <p>{_ABOUT}</p>
 <p>Made by Tacit {escape(__version__)} on {escape(when)}; <code>tacit report</code> makes it again.</p>
-</header>
+{errata.notation()}</header>
 {_contents(papers)}
 <main id="content" tabindex="-1">
 {inside}
@@ -65,8 +69,9 @@ class _Paper:
     def __init__(self, key: str, title: str, figures: Sequence[Shown]):
         self.key, self.title = key, title
         self.short = title.partition(",")[0]
-        self.figures = [each for each in figures if each.entry.key.startswith(f"{key}/")]
-        self.theorems = [each for each in theorems() if each.key.startswith(f"{key}/")]
+        known = [each for each in figures if each.entry.key.startswith(f"{key}/")]
+        self.figures = sorted(known, key=lambda each: each.is_beyond)
+        self.theorems = in_order(key, [each for each in theorems() if each.key.startswith(f"{key}/")])
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -74,11 +79,24 @@ class _Paper:
         both = [each.counts for each in self.figures]
         return sum(held for held, _ in both), sum(failed for _, failed in both)
 
+    @property
+    def how_many(self) -> str:
+        """Figures that were made, of how many, and those that are shown as they are on record."""
+        recorded = sum(bool(each.instead_of) for each in self.figures)
+        made = sum(each.is_made for each in self.figures) - recorded
+        return f"{made} of {len(self.figures)}" + (f", {recorded} on record" if recorded else "")
+
+    @property
+    def parts(self) -> list[str]:
+        """What its section has besides figures."""
+        return ["items", *(["theorems"] if self.theorems else []), "errata"]
+
     def section(self, entries: Sequence[errata.Erratum]) -> str:
         """All that there is about the paper."""
         own = [each for each in self.figures if not each.is_beyond]
         other = [each for each in self.figures if each.is_beyond]
         parts = [f'<section id="{self.key}"><h2>{escape(self.title)}</h2>']
+        parts += [f'<h3 id="{self.key}-items">Numbered items</h3>', numbered(self.key, self.short)]
         parts += [f'<h3 id="{self.key}-figures">Figures</h3>', *map(panel, own)]
         if other:
             parts += [
@@ -106,12 +124,10 @@ def _contents(papers: Sequence[_Paper]) -> str:
         inner = "".join(
             f"<li>{link(anchor('figure', each.entry.key), _name(each))}</li>" for each in paper.figures
         )
-        more = "".join(
-            f"<li>{link(f'{paper.key}-{kind}', kind)}</li>"
-            for kind in ("theorems", "errata")
-            if kind == "errata" or paper.theorems
+        first, *rest = (f"<li>{link(f'{paper.key}-{kind}', kind)}</li>" for kind in paper.parts)
+        items.append(
+            f"<li>{link(paper.key, escape(paper.title))}\n<ul>{first}{inner}{''.join(rest)}</ul></li>"
         )
-        items.append(f"<li>{link(paper.key, escape(paper.title))}\n<ul>{inner}{more}</ul></li>")
     items.append(f"<li>{link(_BEYOND, 'Beyond the papers')}</li>")
     return f'<nav aria-label="Contents">\n<ul>\n{chr(10).join(items)}\n</ul>\n</nav>'
 
@@ -119,27 +135,25 @@ def _contents(papers: Sequence[_Paper]) -> str:
 def _name(shown: Shown) -> str:
     name = escape(shown.entry.key.partition("/")[2])
     failing = shown.counts[1]
-    return f"{name} ✗" if failing else name if shown.is_made else f"{name} (not made)"
+    if failing:
+        return f"{name} ✗"
+    return f"{name} (on record)" if shown.instead_of else name if shown.is_made else f"{name} (not made)"
 
 
 def _summary(papers: Sequence[_Paper], entries: dict[str, list[errata.Erratum]]) -> str:
     rows = []
     for paper in papers:
-        held, failed = paper.counts
-        made = sum(each.is_made for each in paper.figures)
-        corrections = str(len(entries[paper.key]))
         numbers = (
-            f"{made} of {len(paper.figures)}",
-            str(held),
-            str(failed),
+            paper.how_many,
+            *map(str, paper.counts),
             str(len(paper.theorems)),
-            corrections,
+            str(sum(bool(each.title) for each in entries[paper.key])),
         )
         rows.append((link(paper.key, escape(paper.short)), *numbers))
-    heads = ("Paper", "Figures made", "Claims that hold", "that fail", "Theorems", "Errata")
+    heads = ("Paper", "Figures", "Claims hold", "fail", "Theorems", "Errata")
     return (
         '<section aria-labelledby="summary"><h2 id="summary">Summary</h2>\n'
-        + table("All papers", heads, rows)
+        + table("All papers", heads, rows, "summary")
         + "</section>"
     )
 
@@ -152,7 +166,8 @@ def _beyond(papers: Sequence[_Paper], others: dict[str, Any]) -> str:
         if each.is_beyond
     ]
     sharper = [
-        f"<li>{link(anchor('theorem', each.key), f'<code>{escape(each.key)}</code>')}</li>"
+        f"<li>{link(anchor('theorem', each.key), f'<code>{escape(each.key)}</code>')}: "
+        f"{html(each.statement)}</li>"
         for paper in papers
         for each in paper.theorems
         if is_beyond(each.key)

@@ -20,11 +20,15 @@ _NAMES |= {"matplotlib": "Matplotlib", "source": "source"}
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure, what its JSON says of it ("left_out" or "error" where it was not made), and its PNG."""
+    """A figure, what its JSON says of it ("left_out" or "error" where it was not made), and its PNG.
+
+    instead_of: why it was not made, where it is shown as it is on record.
+    """
 
     entry: Entry
     content: Mapping[str, Any]
     picture: bytes | None
+    instead_of: str = ""
 
     @property
     def is_made(self) -> bool:
@@ -37,6 +41,11 @@ class Shown:
         claims = self.content.get("claims", ())
         held = sum(claim["verdict"] == "holds" for claim in claims)
         return held, len(claims) - held
+
+    @property
+    def reason_why_not(self) -> str:
+        """Why it was not made."""
+        return str(self.content.get("left_out") or self.content.get("error") or "it is not in the folder")
 
     @property
     def is_beyond(self) -> bool:
@@ -55,11 +64,9 @@ def panel(shown: Shown) -> str:
 
 
 def _heading(shown: Shown) -> str:
-    name = shown.entry.key.partition("/")[2]
     title = html(re.sub(r" \(Figure [\w.]+\)", "", shown.entry.title))
-    return (
-        f"{title} <code>{escape(name)}</code>" if shown.is_beyond else f"Figure {escape(name[3:])}: {title}"
-    )
+    name = escape(_name(shown))
+    return f"{title} <code>{name}</code>" if shown.is_beyond else f"{name}: {title}"
 
 
 def _made(shown: Shown) -> str:
@@ -76,7 +83,17 @@ def _made(shown: Shown) -> str:
     claims = table(
         f"Claims of {shown.entry.key}", ("Claim", "Measured", "Threshold", "Verdict"), rows, "claims"
     )
-    return f"{_picture(shown)}\n{claims}\n{_made_how(content)}"
+    return f"{_record(shown)}{_picture(shown)}\n{claims}\n{_made_how(content)}"
+
+
+def _record(shown: Shown) -> str:
+    if not shown.instead_of:
+        return ""
+    return (
+        f'<p class="missing"><strong>On record, not made anew:</strong> {_sentence(shown.instead_of)} '
+        "Below is a run at the sizes of the paper that comes with Tacit, with the thresholds of its day; "
+        "the sizes are those of its several calls.</p>\n"
+    )
 
 
 def _number(value: float | None) -> str:
@@ -84,14 +101,26 @@ def _number(value: float | None) -> str:
 
 
 def _picture(shown: Shown) -> str:
+    """The picture at two of its pixels to one of the page, and at all of them in a box that scrolls."""
     assert shown.picture is not None
     width, height = struct.unpack(">II", shown.picture[16:24])  # of PNG's first chunk
     data = base64.b64encode(shown.picture).decode()
-    alt = escape(f"Plot: {shown.entry.title}. The caption says what is drawn, the table below what it shows.")
     more = _caption(shown)
     caption = f"\n<figcaption>{more}</figcaption>" if more else ""
-    size = f'width="{width}" height="{height}"'
-    return f'<figure><img src="data:image/png;base64,{data}" {size} alt="{alt}">{caption}</figure>'
+    said = "The caption says what is drawn, the table" if more else "The table"
+    name = _name(shown)
+    alt = escape(f"Plot of {name}: {shown.entry.title}. {said} below has its claims and their numbers.")
+    kind = ' class="tall"' if height > width else ""
+    size = f'width="{width // 2}" height="{height // 2}"'
+    box = '<input type="checkbox" autocomplete="off">'
+    full = f'<label class="full">{box} {escape(name)} at full size</label>'
+    image = f'<img{kind} src="data:image/png;base64,{data}" {size} alt="{alt}">'
+    return f'<figure><div class="view">{image}\n{full}</div>{caption}</figure>'
+
+
+def _name(shown: Shown) -> str:
+    name = shown.entry.key.partition("/")[2]
+    return name if shown.is_beyond else f"Figure {name[3:]}"
 
 
 def _caption(shown: Shown) -> str:
@@ -104,10 +133,11 @@ def _made_how(content: Mapping[str, Any]) -> str:
     versions = ", ".join(
         f"{_NAMES.get(name, name)} {value}" for name, value in content.get("made_with", {}).items()
     )
+    device = f" ({content['device']})" if "device" in content else ""
     rows = {
         "Command": f"<code>{escape(command(content))}</code>",
         "Sizes": escape(parameters) or "none",
-        "Run time": f"{content['seconds']:.1f} s",
+        "Run time": escape(f"{content['seconds']:.1f} s{device}"),
         "Versions": escape(versions) or "not recorded",
     }
     return f'<dl class="how">{"".join(f"<div><dt>{k}</dt><dd>{v}</dd></div>" for k, v in rows.items())}</dl>'
@@ -125,9 +155,13 @@ def command(content: Mapping[str, Any]) -> str:
 
 
 def _not_made(shown: Shown) -> str:
-    reason = shown.content.get("left_out") or shown.content.get("error") or "it is not in the folder"
+    caption = _caption(shown)
     return (
-        f"<p>{_caption(shown)}</p>\n"
-        f'<p class="missing"><strong>Not made:</strong> {escape(str(reason))}. '
+        (f"<p>{caption}</p>\n" if caption else "")
+        + f'<p class="missing"><strong>Not made:</strong> {_sentence(shown.reason_why_not)} '
         f"Once that is mended, <code>tacit reproduce {escape(shown.entry.key)}</code> makes it.</p>"
     )
+
+
+def _sentence(reason: str) -> str:
+    return escape(reason if reason.endswith(("…", ".")) else f"{reason}.")

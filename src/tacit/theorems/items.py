@@ -64,7 +64,7 @@ _OPENING = """# Every numbered item of the papers
 
 Where Tacit has each theorem, proposition, lemma, corollary, definition, condition, equation and figure. Keys
 are those of `tacit check --list` and `tacit.theorems.check`; after "figure", those of `tacit reproduce list`.
-Where a printed claim is corrected, [errata.md](errata.md) has both forms. This page is printed by
+Where a printed claim is corrected, the [errata](errata.md) have both forms. This page is printed by
 `python -m tacit.theorems.items`; a test holds it against the list of items of each paper.
 """
 

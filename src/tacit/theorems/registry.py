@@ -18,7 +18,10 @@ from tacit.verdict import Bound
 
 @dataclass(frozen=True)
 class Assumption:
-    """A condition of a theorem, and whether it is met."""
+    """A condition of a theorem, and whether it is met.
+
+    text: the condition, with the numbers that decide it. holds: is it met?
+    """
 
     text: str
     holds: bool
@@ -28,8 +31,9 @@ class Assumption:
 class Verdict:
     """What a theorem says about one case.
 
-    applies: every assumption is met. holds: every bound is too, None where the theorem does not apply (the
-    bounds are reported all the same, as far as they could be computed).
+    key, statement: the theorem's. assumptions: its conditions. bounds: its conclusions. applies: every
+    assumption is met. holds: every bound is too, None where the theorem does not apply (the bounds are
+    reported all the same, as far as they could be computed).
     """
 
     key: str
@@ -83,10 +87,10 @@ _Parted = TypeVar("_Parted", bound=Callable[..., Parts])
 class Theorem:
     """A registered statement.
 
-    function: yields its Assumptions and Bounds. needs: the arguments it must be given ("model", "X", "y" for
-    a statement about training; others for one about the potential alone). options: those with defaults.
-    flows: how many it follows at the most, which is what takes long, or as many as take its time. matrices: X
-    is a stack of them, which no table is.
+    key: its name, "paper/theorem". statement: what it says. function: yields its Assumptions and Bounds.
+    needs: the arguments it must be given ("model", "X", "y" for a statement about training; others for one
+    about the potential alone). options: those with defaults. flows: how many it follows at the most, which is
+    what takes long, or as many as take its time. matrices: X is a stack of them, which no table is.
     """
 
     key: str

@@ -45,7 +45,10 @@ class Limit(Result):
 
     intercept: b of f(x) = w·x + b, where one was asked for; dual then adds up to 0. units: what the features
     were divided by, where they were standardized; Q, its gradient and the certificate are those of scale·w.
-    method: how it was found; flows: how many were run to decide something.
+    method: how it was found; flows: how many were run to decide something. model, X, y, tol: what was asked
+    about, with what tolerance. settled: did the solver come to rest? inside: the answer in the units in which
+    it was solved, where those are not the data's own. features: names of columns, if they have any. seconds:
+    how long it took.
     """
 
     predictor: Float

@@ -42,6 +42,8 @@ class Certificate(Result):
     complementarity: largest ν_n·(margin_n − 1) relative to the largest ν (0 for regression). error: an
     estimate of the relative distance from the predictor to the solution. Small residuals do not make that
     small where samples or features nearly coincide: the step that Newton's method would take from here does.
+    dual: these multipliers, one for each sample. tol: what the residuals were held against. problem:
+    "regression" or "margin".
     """
 
     problem: str

@@ -56,7 +56,9 @@ class MarginPath(AlongMu):
     of the optimality conditions at each point. error: an estimate of the relative forward error of each
     predictor, conditioning included. converged: where kkt is 1e-9 or less, error 1e-7 or less, and the solver
     settled. intercept: b of y_n(x_n·w + b) ≥ 1 at each point, 0 where none was asked for. units: what the
-    features were divided by, where they were standardized: Q_μ is that of scale·w.
+    features were divided by, where they were standardized: Q_μ is that of scale·w. depth: D of Q_μ, and
+    geometry: the potential at μ = 1. X, y: the data, y as −1 and +1. features: names of columns, if
+    they have any. seconds: how long it took.
     """
 
     mu: Float

@@ -53,7 +53,8 @@ class Margin(Result):
     complete: is that list all there is?
 
     intercept: b of y_n(x_n·w + b) ≥ 1, 0 where none was asked for; Σ ν_n y_n is then 0. units: what the
-    features were divided by, where they were standardized: the norm is that of scale·w.
+    features were divided by, where they were standardized: the norm is that of scale·w. X, y: the data, y as
+    −1 and +1. features: names of columns, if they have any. seconds: how long it took.
     """
 
     predictor: Float

@@ -44,7 +44,10 @@ class Probe(Result):
     of the loss), in the time of `tacit.flow`. kernel_movement: ‖K(θ₀ + Δθ) − K‖/‖K‖ for the Δθ that trains
     the linearized model. scale_criterion: κ of Chizat et al. 2019, small in the kernel regime.
     output_size: ‖f(θ₀)‖/‖y‖. kernel_distance: 1 − cos of the angle between the tangent kernels before and
-    after. layers: how far each moved, ‖W' − W‖/‖W‖. converged: has training reached its goal?
+    after. layers: how far each moved, ‖W' − W‖/‖W‖. converged: has training reached its goal? network: as it
+    was given. problem: the data, parted into those for training and those held out, and the loss. measured:
+    all numbers, and the trained weights. names: what was left out of the data, in words. seconds: how long it
+    took.
     """
 
     network: Network

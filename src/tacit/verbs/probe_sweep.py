@@ -29,6 +29,8 @@ class ProbeSweep(Result):
     """A network with weights times each of the scales: what `Probe` measures, an array over the scales each.
 
     regimes: the verdicts. reached: did training reach its goal? rescaled: the layers that were; all if empty.
+    network: as it was given. scales: what its weights were multiplied by. points: all numbers, by scale.
+    loss: the name of the one that was trained with. seconds: how long it took.
     """
 
     network: Network

@@ -36,6 +36,7 @@ class Stability:
     holds: for every μ from ∞ to down_to ("uniformly"). breaches: which samples break it, where. While none
     is open the flow is on the path of Q_μ margins (Theorem 6), otherwise off it. converged: is down_to as
     small as was asked for? If not, the flow could not be followed further, and nothing is known below.
+    sweeping: that flow.
     """
 
     holds: bool

@@ -53,7 +53,8 @@ class SweepingPath(AlongMu):
     mu: in the order asked for. predictors: w/γ̃, so that the smallest margin is 1, (len(mu), d). duals: θ ≥ 0,
     (len(mu), N), which only grow as μ falls. support: the samples with margin 1 that still push. converged:
     where all that is known; elsewhere predictors and duals are NaN. events: which samples come to have margin
-    1 and cease to, from large μ to small. down_to: the μ to which the process was followed.
+    1 and cease to, from large μ to small. down_to: the μ to which the process was followed. depth: D. X, y:
+    the data, y as −1 and +1. features: names of columns, if they have any. seconds: how long it took.
     """
 
     mu: Float

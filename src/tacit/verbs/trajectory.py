@@ -86,7 +86,9 @@ class Trajectory(Result):
     solutions at the one that the model's potential prefers. A flow that rests before the last of the times
     asked for stays where it is. unfitted: the residual, relative to ‖y‖, that no predictor can fit, where
     this is known beforehand, else 0. reason: where the flow ended, and why no later. method: how it was
-    computed, in steps steps. X, y: copies, unless they are larger than 64 MB.
+    computed, in steps steps. status: the reason as one of a few words. model: what was followed, linearized:
+    or its tangent at the start, with loss_function. X, y: copies, unless they are larger than 64 MB.
+    features: names of columns, if they have any. seconds: how long it took.
     """
 
     accuracy: Float

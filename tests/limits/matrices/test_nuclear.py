@@ -8,6 +8,7 @@ import tacit
 from tacit.limits.interpolation.equations import Samples
 from tacit.limits.matrices.measurements import Measurements
 from tacit.limits.matrices.nuclear import least_nuclear
+from tacit.papers.woodworth2020.completion import completion
 from tacit.potentials import Nuclear
 
 
@@ -119,3 +120,12 @@ def test_other_matrices_are_refuted():
     other = tacit.certify(Nuclear(), X, y, least)
     excess = 1 - found.value / np.linalg.norm(least, "nuc")
     assert not other.holds and other.stationarity == pytest.approx(excess, rel=1e-8)
+
+
+@pytest.mark.parametrize(("size", "seen", "seed"), [(8, 45, 41000), (8, 45, 925), (10, 60, 806)])
+def test_paths_that_come_close_to_the_edge_of_the_domain_are_not_lost(size, seen, seed):
+    """Entries of a matrix of rank 1: long strides of the barrier led next to the edge, and no further."""
+    problem = completion(size, seen, seed)
+    found = tacit.limit(Nuclear(), problem.X, problem.y)
+    assert found.converged and found.error <= 1e-9
+    proved(found, problem.X, problem.y, 1e-12)

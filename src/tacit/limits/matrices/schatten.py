@@ -37,6 +37,7 @@ _SMALL, _STALLED = 1e-5, 4  # relative size of steps that are rounding, if so ma
 _SHORT, _LONG = 3, 6  # steps of Newton at a point, below which the path goes faster and above which slower
 _CORRECTIONS, _NEARBY = 2, 1e-3  # last changes of M, and how large they may be, relative to it
 _LIGHT = 1e-290  # relative weight that stands for none
+_LOST, _NEAREST = 0.1, 1e-3  # relative residual at which a point is missed; and no nearer one is tried
 _KNOWN = 3  # points of the path that the next is extrapolated from
 
 
@@ -114,9 +115,10 @@ def _corrected(place: Place, problem: Measurements) -> tuple[Float, float]:
     for _ in range(_CORRECTIONS):
         change = place.step(problem, problem.residual(matrix))[1]
         moved = float(np.linalg.norm(change)) / size
+        lost = max(lost, moved)
         if not moved <= _NEARBY:
             break
-        matrix, lost = matrix + change, max(lost, moved)
+        matrix = matrix + change
     return matrix, lost
 
 
@@ -192,9 +194,12 @@ def _along(q: Any, problem: Measurements) -> tuple[Place, int]:
 
 
 def _onwards(q: Any, problem: Measurements, level: float, nu: Float) -> tuple[Place, int]:
-    """From multipliers at a scale e^level times as large."""
+    """From multipliers at a scale e^level times as large, to points that are nearer where one is missed.
+
+    Next to the edge of the domain of slopes, which is curved, Newton's method creeps.
+    """
     known: list[tuple[float, Float]] = [(level, nu)]
-    pace, total = 1.0, 0
+    pace, total, size = 1.0, 0, float(np.linalg.norm(problem.equations.y))
     place = Place.at(q, problem, nu)
     for _ in range(_POINTS):
         place = Place.at(q.rescaled(level), problem, _extrapolated(known, level))
@@ -202,6 +207,11 @@ def _onwards(q: Any, problem: Measurements, level: float, nu: Float) -> tuple[Pl
             place = Place.at(q.rescaled(level), problem, known[-1][1])
         place, _, steps = converge(place, problem, _NEXT)
         total += steps
+        last, left = known[-1][0], float(np.linalg.norm(problem.residual(place.matrix)))
+        if left > _LOST * size and last - level > _NEAREST:
+            pace = (last - level) / 4
+            level = last - pace
+            continue
         known = [*(each for each in known[1 - _KNOWN :] if each[0] > level), (level, place.nu)]
         if level == 0:
             break

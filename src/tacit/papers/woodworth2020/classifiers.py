@@ -32,7 +32,7 @@ Runs = dict[str, np.ndarray]
 MNIST = {
     "quick": {
         "scales": [0.1, 1.0, 30.0],
-        "steps": [0.3, 1.0],
+        "steps": [0.1, 1.0],  # the large scale needs the small one
         "last_steps": [3.0, 30.0],
         "seeds": 2,
         "width": 300,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -134,13 +134,22 @@ class _Circle:
         return cls(X, y, X_test, y_test)
 
 
+def _shapes(depth: int) -> Any:
+    return dense_shapes(2, *[WIDTH] * (depth - 1), 1)
+
+
+@cache
+def _networks(depth: int) -> tuple[tacit.Network, tacit.Network]:
+    """Doubled, and plain: of any weights, so that all draws share what is compiled."""
+    plain = tacit.Network(dense, he_uniform(_shapes(depth), np.random.default_rng(0)))
+    return plain.doubled(), plain
+
+
 @lru_cache(maxsize=256)
 def _of_depth(depth: int, scales: int, seeds: int, seed: int) -> xr.Dataset:
     """All runs of one depth, which both panels show."""
-    scale = np.logspace(-3, 2, scales)
-    shapes = dense_shapes(2, *[WIDTH] * (depth - 1), 1)
-    plain = tacit.Network(dense, he_uniform(shapes, np.random.default_rng(0)))
-    double = plain.doubled()
+    scale, shapes = np.logspace(-3, 2, scales), _shapes(depth)
+    double, plain = _networks(depth)
     found = np.full((4, len(_MODELS), seeds, scales), np.nan)
     for k in range(seeds):
         rng = np.random.default_rng([seed, k])

@@ -1,0 +1,169 @@
+"""Sections of the report: items in the paper's order, statements and their commands, records, pictures."""
+
+import json
+import re
+import shlex
+
+import numpy as np
+import pytest
+from test_report import Read, article, png, shown, words
+
+from tacit.cli import main
+from tacit.keys import PAPERS
+from tacit.papers import figures
+from tacit.papers.registry import titles
+from tacit.report import Shown, errata, page, recorded
+from tacit.report.statements import command, in_order, is_beyond
+from tacit.theorems import theorems
+from tacit.theorems.items import items
+
+ON_RECORD = ("woodworth2020/fig6c", "woodworth2020/fig6d", "woodworth2020/fig8")
+BY_KEY = {each.key: each for each in theorems()}
+IN_A_SHELL = [each for each in theorems() if command(each).startswith("tacit check")]
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """All figures but those of data that few have."""
+    missing = {"left_out": "there is no <network>"}
+    return page(
+        [Shown(each, missing, None) if each.key in ON_RECORD else shown(each) for each in figures()], "today"
+    )
+
+
+def section(whole, name, following):
+    return whole[whole.index(f'id="{name}"') : whole.index(f'id="{following}"')]
+
+
+def rows(table):
+    return re.findall(r"<tr>.*?</tr>", table.partition("<tbody>")[2], re.DOTALL)
+
+
+def test_only_sharper_statements_and_those_of_no_item_are_beyond_the_papers():
+    assert [key for key in BY_KEY if is_beyond(key)] == [key for key in BY_KEY if key.endswith("-sharp")]
+    assert is_beyond("min2021/theorem17") and is_beyond("elsewhere2031/theorem1")
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_items_are_there_in_the_order_of_the_paper_with_all_that_they_name(whole, paper):
+    table = section(whole, f"{paper}-items", f"{paper}-figures")
+    assert len(rows(table)) == len(items(paper))
+    for item, row in zip(items(paper), rows(table), strict=True):
+        text = Read(row).text
+        assert text.startswith(f"{item.name}{item.equations.replace('-', '–')}")
+        assert words(item.says) in text
+        assert all(test.replace("::", " ") in text for test in item.tests)
+        assert words(item.why) in text
+        targets = [f"theorem-{paper}/{name}" for name in item.theorems]
+        targets += [f"figure-{paper}/{name}" for name in item.figures]
+        links = re.findall(r'href="#([^"]*)"', row)
+        assert links[: len(targets)] == [re.sub(r"[^a-z0-9]+", "-", each.lower()) for each in targets]
+        assert targets or item.tests or item.why
+
+
+def test_keys_in_reasons_are_links(whole):
+    assert '<a href="#theorem-azulay2021-theorem1">azulay2021/theorem1</a> is the general case' in whole
+    assert '<a href="#figure-azulay2021-regime-map">azulay2021/regime-map</a>' in whole
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_statements_are_in_the_order_of_the_paper(whole, paper):
+    table = section(whole, f"{paper}-theorems", f"{paper}-errata")
+    found = [Read(re.findall(r"<th.*?</th>", row)[0]).text for row in rows(table)]
+    listed = list(dict.fromkeys(name for item in items(paper) for name in item.theorems))
+    assert found == listed
+    known = [BY_KEY[f"{paper}/{name}"] for name in listed]
+    assert in_order(paper, [*reversed(known)]) == known
+
+
+def test_errata_are_counted_without_what_stands_before_them(whole):
+    counted = [int(re.findall(r"<td>(\d+)</td></tr>", row)[0]) for row in rows(whole.partition("<h2>")[0])]
+    text = errata.text()
+    for paper, count in zip(titles().values(), counted, strict=True):
+        _, _, rest = text.partition(f"## {paper.partition(',')[0]}\n")
+        assert count == len(re.findall(r"^### ", rest.partition("\n## ")[0], re.MULTILINE))
+
+
+@pytest.fixture
+def tables(tmp_path, monkeypatch):
+    """Targets, and classes."""
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).standard_normal((5, 8))
+    y = X[:, 0] - 2 * X[:, 1]
+    head = ",".join([*(f"x{i}" for i in range(8)), "y"])
+    np.savetxt("targets.csv", np.c_[X, y], delimiter=",", header=head, comments="")
+    np.savetxt("classes.csv", np.c_[X, np.sign(y)], delimiter=",", header=head, comments="")
+
+
+def test_every_command_asks_about_the_model_that_the_statement_is_about(tables, capsys):
+    """The first condition of a statement is that on its model."""
+    assert {each.key.partition("/")[0] for each in IN_A_SHELL} == set(PAPERS)
+    asked = {}
+    for each in IN_A_SHELL:
+        options = command(each).partition(each.key)[2]
+        asked.setdefault((each.key.partition("/")[0], options), each)
+    for (paper, _), each in asked.items():
+        data = "classes.csv" if paper == "moroshko2020" else "targets.csv"
+        line = command(each).replace("DATA", data).replace("COL", "y")
+        assert main([*shlex.split(line)[1:], "--all", "--json", "-"]) == 0
+        (verdict,) = json.loads(capsys.readouterr().out)["verdicts"]
+        assert verdict["key"] == each.key and verdict["assumptions"][0]["holds"]
+
+
+def test_what_no_table_holds_is_asked_in_python():
+    assert command(BY_KEY["woodworth2020/theorem4"]) == (
+        'tacit.theorems.check("woodworth2020/theorem4", model, X, y)'
+    )
+    assert command(BY_KEY["woodworth2020/lemma6"]).endswith("model, features=…)")
+
+
+def test_figures_on_record_are_shown_where_they_cannot_be_made(whole):
+    for entry in (each for each in figures() if each.key in ON_RECORD):
+        text = Read(article(whole, entry)).text
+        assert "On record, not made anew: there is no <network>. Below" in text
+        assert "s (NVIDIA H200)" in text and "JAX 0.11.2" in text and "✓ holds" in text
+        assert f"tacit reproduce {entry.key} --preset paper --seed 0" in text
+    assert "<td>14 of 17, 3 on record</td>" in whole.partition("<h2>")[0]
+
+
+def test_a_record_has_the_time_and_the_sizes_of_all_its_calls():
+    (entry,) = figures("woodworth2020/fig6c")
+    found = recorded.or_recorded(Shown(entry, {}, None))
+    assert found.is_made and found.instead_of == "it is not in the folder"
+    assert found.content["seconds"] == pytest.approx(221.7 + 79.8)
+    assert found.content["parameters"]["epochs"] == 150
+    assert found.content["parameters"]["last_epochs"] == [200, 2]
+    made = shown(entry)
+    assert recorded.or_recorded(made) is made
+
+
+def test_without_a_record_the_reason_is_a_sentence(monkeypatch, tmp_path):
+    monkeypatch.setattr(recorded, "_PLACES", (tmp_path,))
+    reasons = {
+        "there is no network": "there is no network.",
+        "a folder that has a, …": "a folder that has a, …",
+    }
+    for reason, sentence in reasons.items():
+        absent = [Shown(each, {"left_out": reason}, None) for each in figures("woodworth2020/fig8")]
+        assert f"Not made: {sentence} Once" in Read(page(absent, "today")).text
+
+
+def test_pictures_say_what_they_are_and_name_a_caption_only_where_there_is_one(whole):
+    for entry in figures():
+        found = article(whole, entry)
+        (alt,) = re.findall(r'alt="([^"]*)"', found)
+        assert ("caption" in alt) == ("<figcaption>" in found)
+        assert words(entry.title).split()[0] in alt
+
+
+def test_pictures_are_opened_at_full_size_by_the_keyboard_too(whole):
+    read = Read(whole)
+    boxes = [each for each in read.all("input") if each["type"] == "checkbox"]
+    assert len(boxes) == len(read.all("label")) == len(read.all("img"))
+    assert ".view:has(:checked) img { max-width: none; }" in whole
+
+
+def test_tall_pictures_are_told_apart_for_printing():
+    (entry,) = figures("moroshko2020/fig6")
+    tall = Shown(entry, shown(entry).content, png(20, 30))
+    assert '<img class="tall"' in page([tall], "today")
