@@ -7,6 +7,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_site"))
 
+import docstrings  # noqa: E402
 import gallery  # noqa: E402
 
 project = "Tacit"
@@ -20,6 +21,7 @@ extensions = [
     "numpydoc",
     "sphinx_gallery.gen_gallery",
     "indices",  # docs/_site: x_n and α^{2−D} with lowered and raised parts
+    "breaks",  # docs/_site: long names in tables
     "switches",
     "docstrings",  # docs/_site: docstrings are prose with formulas in Unicode, not reStructuredText
 ]
@@ -31,6 +33,7 @@ myst_heading_anchors = 3
 smartquotes = False  # q' is a derivative
 
 autodoc_typehints = "none"  # the prose says what goes in
+autosummary_filename_map = docstrings.file_names()
 autosummary_imported_members = True
 autosummary_ignore_module_all = False
 numpydoc_show_class_members = False
@@ -39,10 +42,13 @@ sphinx_gallery_conf = gallery.configuration(HERE)
 
 html_theme = "pydata_sphinx_theme"
 html_title = "Tacit"
+html_favicon = "_static/icon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # it would fetch pages, which browsers refuse from files
+LONG = ["accuracy", "changelog", "claims", "errata", "gallery/**", "reference/**"]  # elsewhere code has room
 html_sidebars = {"index": [], "tutorial": [], "items": [], "map": []}
 html_context = {"default_mode": "auto"}
 html_theme_options = {
@@ -53,7 +59,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "collapse_navigation": True,  # a sidebar of links: its switches would have no name
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {page: ["page-toc"] for page in LONG},
     "footer_start": ["copyright"],
     "footer_end": [],
 }

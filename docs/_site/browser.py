@@ -18,7 +18,9 @@ from playwright.sync_api import sync_playwright
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 SCHEMES = ("light", "dark")
 AXE = {"resultTypes": ["violations"], "preload": False}  # style sheets are not fetched once more
-WIDER = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+WIDER = """[document.documentElement, ...document.querySelectorAll(".bd-article-container")]
+    .some((each) => each.scrollWidth > each.clientWidth + 1)"""  # the article scrolls by itself
+STEP = 20  # pages between two lines that say how far it is
 
 
 def pages(places):
@@ -64,6 +66,14 @@ def violations(page):
         yield f"{rule['impact']}: {rule['id']} at {place} and {more} more: {detail}"
 
 
+def tell(seen, count):
+    """How far it is: always in a terminal, elsewhere in a line now and then."""
+    if sys.stderr.isatty():
+        print(f"{seen} pages, {count} faults", end="\r", file=sys.stderr, flush=True)
+    elif seen % STEP == 0:
+        print(f"{seen} pages, {count} faults", file=sys.stderr, flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -82,8 +92,7 @@ def main():
             for line in looked_at(browser, path, name, options.pictures):
                 print(line, flush=True)
                 count += 1
-            if sys.stderr.isatty():
-                print(f"{seen} pages, {count} faults", end="\r", file=sys.stderr, flush=True)
+            tell(seen, count)
         browser.close()
     print(f"{count} faults on {seen} pages")
     return int(count > 0)

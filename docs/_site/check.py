@@ -90,9 +90,18 @@ def faults(folder):
         yield from (f"{where}: {wrong}" for wrong in unreadable(page))
         if page.levels.count(1) != 1 and path.stem not in ("search", "genindex", "py-modindex"):
             yield f"{where}: {page.levels.count(1)} main headings"
+    yield from (f"{names}: some disks take these for one file" for names in alike(pages, folder))
     for path in sorted(folder.rglob("*.css")):
         if "url(http" in path.read_text(encoding="utf-8").replace('"', "").replace("'", ""):
             yield f"{path.relative_to(folder)} fetches from the network"
+
+
+def alike(pages, folder):
+    """Pages whose names differ in capitals only."""
+    found = {}
+    for path in pages:
+        found.setdefault(str(path).lower(), []).append(str(path.relative_to(folder)))
+    return [" and ".join(names) for names in found.values() if len(names) > 1]
 
 
 def written(folder):

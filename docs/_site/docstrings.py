@@ -7,6 +7,7 @@ in backticks, in docstrings and on pages, is a link to its documentation.
 import importlib
 import re
 import textwrap
+from collections import Counter
 
 from docutils import nodes
 from sphinx import addnodes
@@ -35,6 +36,13 @@ def targets():
 
 
 TARGETS = targets()
+
+
+def file_names():
+    """Files of names that differ in capitals only, limit and Limit, which some disks take for one."""
+    names = sorted({full for _, full in TARGETS.values()})
+    alike = Counter(name.lower() for name in names)
+    return {name: f"{name}-function" for name in names if alike[name] > 1}
 
 
 def target(text):

@@ -97,9 +97,9 @@ def write_examples(folder):
 def example(key):
     """Its script."""
     entry = figures(key)[0]
-    title = f"{numbered(key)}: {textwrap.shorten(entry.title, 60, placeholder=' …')}"
+    title = numbered(key)
     caption = textwrap.fill(plain(entry.caption), 100)
-    return EXAMPLE.format(title=plain(title), line="=" * len(plain(title)), caption=caption, key=key)
+    return EXAMPLE.format(title=title, line="=" * len(title), caption=caption, key=key)
 
 
 def numbered(key):

@@ -4,13 +4,15 @@ import re
 from html import unescape
 
 from docutils import nodes
+from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from tacit.report.formulas import html
 
-VERBATIM = nodes.literal | nodes.literal_block | nodes.raw | nodes.title
+VERBATIM = nodes.literal | nodes.literal_block | nodes.raw
 KINDS = {"sup": nodes.superscript, "sub": nodes.subscript}
-BLOCK = '<div class="highlight-none notranslate"><div class="highlight"><pre>{}\n</pre></div></div>'
+BLOCK = '<div class="highlight-none{} notranslate"><div class="highlight"><pre>{}\n</pre></div></div>'
+DOCSTRINGS = "reference/"  # pages where blocks that are set in are code, too
 
 
 def parsed(text):
@@ -27,26 +29,40 @@ def parsed(text):
     return inside[0].children
 
 
+def set_text(root):
+    """Raise and lower what is to be in the text below a node."""
+    for text in list(root.findall(nodes.Text)):
+        if not any(isinstance(each, VERBATIM) for each in ancestors(text)):
+            found = html(text.astext())
+            if "<su" in found:
+                text.parent.replace(text, parsed(found))
+
+
+class Titles(SphinxTransform):
+    """Titles, as they are read: tables of contents have them, too."""
+
+    default_priority = 880
+
+    def apply(self, **kwargs):
+        for title in self.document.findall(nodes.title):
+            set_text(title)
+
+
 class Indices(SphinxPostTransform):
-    """Text, and blocks that are set in."""
+    """Text, and blocks that are set in, which on pages are formulas."""
 
     default_priority = 900
     formats = ("html",)
 
     def run(self, **kwargs):
-        for text in list(self.document.findall(nodes.Text)):
-            if not any(isinstance(each, VERBATIM) for each in ancestors(text)):
-                found = html(text.astext())
-                if "<su" in found:
-                    text.parent.replace(text, parsed(found))
+        set_text(self.document)
+        on_page = not self.env.current_document.docname.startswith(DOCSTRINGS)
         for block in list(self.document.findall(nodes.literal_block)):
-            found = html(block.astext())
-            if (
-                block.get("language", "none") in ("none", "default")
-                and not block["classes"]
-                and "<su" in found
-            ):
-                block.replace_self(nodes.raw("", BLOCK.format(found), format="html"))
+            found = html(block.astext().rstrip())
+            plain = block.get("language", "none") in ("none", "default") and not block["classes"]
+            if plain and (on_page or "<su" in found):
+                shown = BLOCK.format(" formula" if on_page else "", found)
+                block.replace_self(nodes.raw("", shown, format="html"))
 
 
 def ancestors(node):
@@ -56,5 +72,6 @@ def ancestors(node):
 
 
 def setup(app):
+    app.add_transform(Titles)
     app.add_post_transform(Indices)
     return {"parallel_read_safe": True}

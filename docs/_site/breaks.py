@@ -1,0 +1,47 @@
+"""Long names in tables and titles may break: paper2020/theorem1, one_file.py, module.name(x), LongClass."""
+
+import re
+
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+BREAK = re.compile(
+    r"(?<=\w\w[/_])(?=\w\w)|(?<=[a-z]\.)(?=[A-Z]|[a-z]{3})|(?<=[a-z])(?=[A-Z])|(?<=[a-z]{8})(?=\()"
+)
+
+
+class Break(nodes.Inline, nodes.Element):
+    """A place to break."""
+
+
+class Breaks(SphinxPostTransform):
+    """Places to break, which are not copied with the text."""
+
+    default_priority = 910  # after indices
+    formats = ("html",)
+
+    def run(self, **kwargs):
+        for place in self.document.findall(lambda node: isinstance(node, nodes.entry | nodes.title)):
+            for text in list(place.findall(nodes.Text)):
+                pieces = BREAK.split(text.astext())
+                if len(pieces) > 1:
+                    text.parent.replace(text, broken(pieces))
+
+
+def broken(pieces):
+    """The pieces with a place to break between any two."""
+    found = [nodes.Text(pieces[0])]
+    for piece in pieces[1:]:
+        found += [Break(), nodes.Text(piece)]
+    return found
+
+
+def write(writer, node):
+    writer.body.append("<wbr>")
+    raise nodes.SkipNode
+
+
+def setup(app):
+    app.add_node(Break, html=(write, None))
+    app.add_post_transform(Breaks)
+    return {"parallel_read_safe": True}
