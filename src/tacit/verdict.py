@@ -113,6 +113,28 @@ class Bound(Measured):
 
     rounding: ClassVar[float] = 1e-9
 
+    @property
+    def equality(self) -> tuple[float, float] | None:
+        """Two bounds that agree to four digits, as what the measured value is equal to, and the tolerance."""
+        low, high = self.at_least, self.at_most
+        if low is None or high is None or f"{low:.4g}" != f"{high:.4g}":
+            return None
+        return (low + high) / 2, (high - low) / 2
+
+    @property
+    def looseness(self) -> float:
+        """How many times the measured value could grow (or shrink) before it meets the nearest bound.
+
+        Between two bounds also how many times its distance to their middle could: of the two what is further
+        from 1, as no factor says how well an equality holds, whose bounds are a tolerance apart.
+        """
+        factor, low, high = super().looseness, self.at_least, self.at_most
+        if low is None or high is None or not math.isfinite(high - low) or math.isnan(factor):
+            return factor
+        middle = (low + high) / 2
+        room = _ratio((high - low) / 2, abs(self.measured - middle))
+        return max(factor, room) if self.holds else min(factor, room)
+
     def to_dict(self) -> dict[str, Any]:
         """Text, measured value, bounds and verdict; JSON has no ∞ and no NaN: None stands for both."""
         numbers = {"measured": self.measured, "at_most": self.at_most, "at_least": self.at_least}

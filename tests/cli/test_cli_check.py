@@ -65,15 +65,13 @@ def test_json_has_the_verdicts_of_the_library(classification, capsys):
 
 
 def test_labels_are_asked_for_where_a_theorem_needs_them(regression, capsys):
-    assert run("check data.npz --only moroshko2020 --json -") == 2
-    content = json.loads(capsys.readouterr().out)
-    assert not any(verdict["applies"] for verdict in content["verdicts"])
-    assert len(content["refused"]) >= 4 and all("labels" in reason for reason in content["refused"].values())
-    assert run("check data.npz --only moroshko2020") == 2
-    text = folded_back(capsys)
-    assert "No theorem applies to Diagonal(depth=2, scale=1) on these data" in text
-    assert text.count("a maximum margin needs labels −1 and +1") == 1  # once for all that need them
-    assert "moroshko2020/lemma3, moroshko2020/lemma10, " in text and "0 of 14 theorems apply" in text
+    for rest in ("", " --json -", " --all"):
+        assert run(f"check data.npz --only moroshko2020{rest}") == 2
+        out, error = capsys.readouterr()
+        assert out == "" and "labels" in error and error.count("\n") == 1
+    assert run("check data.npz --json -") == 0
+    refused = json.loads(capsys.readouterr().out)["refused"]
+    assert len(refused) >= 4 and all("labels" in reason for reason in refused.values())
 
 
 def test_the_default_model_has_its_theorem(regression, capsys):
@@ -98,12 +96,21 @@ def test_where_nothing_applies_the_nearest_say_what_they_lack(regression, capsys
     assert "min2021" not in text and "\n\n\n" not in text
 
 
-def test_data_that_nothing_fits_are_bad_input(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("depth", [2, 3])
+def test_data_that_nothing_fits_are_answered(depth, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     np.savez("data.npz", X=[[1.0, 2.0], [2.0, 4.0]], y=[1.0, 3.0])
-    assert run("check data.npz") == 2
+    assert run(f"check data.npz --depth {depth} --scale 0.1") == 0
     text = folded_back(capsys)
     assert "some w has Xw = y" in text and f"0 of {len(about_training())} theorems apply" in text
+
+
+def test_data_that_no_theorem_takes_are_refused_in_one_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    np.savez("data.npz", X=[[1.0, 2.0], [2.0, 5.0]], y=[1.0, 3.5])
+    assert run("check data.npz --only moroshko2020/lemma3") == 2
+    out, error = capsys.readouterr()
+    assert out == "" and error.startswith("tacit: ") and error.count("\n") == 1
 
 
 def test_parameters_reach_the_theorems_that_have_them(regression, capsys):
@@ -206,7 +213,8 @@ def test_a_theorem_that_fails_is_status_1(regression, capsys, monkeypatch):
     entry = registry.Theorem("woodworth2020/broken", "A statement that is false.", broken)
     monkeypatch.setitem(registry._THEOREMS.registered, entry.key, entry)
     assert main(["check", "data.npz", "--only", entry.key]) == 1
-    assert "FAILS" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert f"{entry.key}: violated" in text and "1 of 1 theorem applies, and is violated" in text
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import math
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -76,6 +77,8 @@ def test_odd_tables_are_answered_or_refused_by_name(table, line):
     assert status in (0, 1, 2) and "unexpected" not in err
     if out:
         found = json.loads(out)
+        lost = {v["key"] for v in found["verdicts"] if v["verdict"] == "not decided"}
+        assert lost <= set(found["refused"])  # by name: what did not converge
         assert found["verdicts"] or found["refused"] or found["not_asked"]
         numbers = [b["measured"] for v in found["verdicts"] for b in v["bounds"]]
         assert all(number is None or math.isfinite(number) for number in numbers)
@@ -115,8 +118,18 @@ def test_an_error_without_a_name_would_be_seen(monkeypatch):
         raise KeyError("no name")
 
     monkeypatch.setattr("tacit.theorems.registry.Theorem.ask", broken)
-    status, _, err = answered(ODD["one sample"], "--scale 0.3")
-    assert status == 1 and "unexpected" in err
+    status, out, _ = answered(ODD["one sample"], "--scale 0.3")
+    assert status == 1 and {v["because"] for v in json.loads(out)["verdicts"]} == {"KeyError: 'no name'"}
+
+
+def test_sizes_that_floats_cannot_hold_are_named():
+    """Columns from 1e-150 to 1e150, whose kernel solution overflows, and a start whose kernel does."""
+    X = np.random.default_rng(0).standard_normal((6, 10)) * 10.0 ** np.linspace(-150, 150, 10)
+    with pytest.raises(tacit.InputError, match="features differ in size"):
+        tacit.limit(tacit.Diagonal(scale=0.1), X, np.ones(6))
+    far = tacit.Diagonal(log_scale=400)
+    with pytest.raises(tacit.InputError, match="is beyond the range of floats"):
+        tacit.flow(far, np.eye(2), [1.0, -1.0], loss="exp", at=[1.0], linearized=True)
 
 
 @pytest.mark.parametrize(

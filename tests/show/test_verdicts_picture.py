@@ -29,11 +29,12 @@ CASES = [
 def drawn(verdicts):
     (axis,) = verdicts_picture(verdicts).to().axes
     labels = [label.get_text().replace("\n", " ") for label in axis.get_yticklabels()]
+    at = dict(zip(axis.get_yticks(), labels, strict=True))
     dots = {}
     for line in axis.lines:
         x, y = line.get_data()
         if len(x) == 1 and line.get_marker() in ("o", "<", ">"):
-            dots[labels[int(y[0])]] = (float(x[0]), line.get_marker(), line.get_markerfacecolor())
+            dots[at[y[0]]] = (float(x[0]), line.get_marker(), line.get_markerfacecolor())
     return axis, labels, dots
 
 
@@ -58,8 +59,35 @@ def test_every_bound_stands_where_its_share_says_and_the_worst_first():
     for label, (share, mark, colour) in expected.items():
         assert dots[label] == (pytest.approx(share), mark, colour)
     words = [text.get_text() for text in axis.texts]
-    assert "not a number" in words and "6 > 2" in words and "3 ≤ 30" in words
+    assert "not a number" in words and "6 > 2" in words and "30 ≥ 3" in words
     assert axis.get_ylim()[0] > axis.get_ylim()[1]  # the first is on top
+
+
+NUMBERS = {
+    "2 < 3": Bound("", 2.0, at_least=3.0),
+    "2 in [1, 3]": Bound("", 2.0, at_least=1.0, at_most=3.0),
+    "4 not in [1, 3]": Bound("", 4.0, at_least=1.0, at_most=3.0),
+    "1 = 1 ± 1e-06": Bound("", 1 + 1e-9, at_least=1 - 1e-6, at_most=1 + 1e-6),
+    "2 ≠ 1 ± 1e-06": Bound("", 2.0, at_least=1 - 1e-6, at_most=1 + 1e-6),
+}
+
+
+@pytest.mark.parametrize("words", NUMBERS)
+def test_what_is_measured_stands_before_its_bound(words):
+    (axis,) = verdicts_picture([verdict("a/b", NUMBERS[words])]).to().axes
+    assert words in [text.get_text() for text in axis.texts]
+
+
+def test_long_texts_are_all_there_in_several_lines_and_the_title_names_the_model():
+    text = " ".join(f"word{place}" for place in range(30))
+    cases = [
+        verdict("a/long", Bound(text, 1.0, at_most=2.0)),
+        verdict("b/short", Bound("one", 1.0, at_most=4.0)),
+    ]
+    (axis,) = verdicts_picture(cases, "Diagonal(scale=$2)\n5 samples").to().axes
+    label, short = (each.get_text() for each in axis.get_yticklabels())
+    assert label.replace("\n", " ") == f"a/long {text}" and max(map(len, label.splitlines())) <= 62
+    assert short == "b/short\none" and axis.get_title(loc="left") == "Diagonal(scale=$2)\n5 samples"
 
 
 def test_there_is_a_picture_where_nothing_applies():
@@ -75,7 +103,7 @@ def test_the_command_draws_the_verdicts_that_it_prints(tmp_path, monkeypatch, ca
     seen = []
     real = verdicts_picture
     monkeypatch.setattr(
-        "tacit.show.verdicts.verdicts_picture", lambda found: seen.extend(found) or real(found)
+        "tacit.show.verdicts.verdicts_picture", lambda found, title: seen.extend(found) or real(found, title)
     )
     line = f"check data.npz --log-scale -60 --only woodworth2020 --plot bounds.png{flags}"
     assert main(line.split()) == 0

@@ -35,9 +35,14 @@ def test_every_theorem_that_applies_with_the_numbers_of_each_asked_alone(found, 
 def rooms(verdict):
     """How near each bound is to broken, from its numbers."""
     for bound in verdict.bounds:
-        if bound.at_most is not None and bound.measured > 0:
+        if bound.at_most is not None and bound.at_least is not None:
+            middle = (bound.at_most + bound.at_least) / 2
+            yield (bound.at_most - middle) / max(abs(bound.measured - middle), 1e-300)
+        elif bound.at_most is not None and bound.at_most < 0:
+            yield bound.measured / bound.at_most
+        elif bound.at_most is not None and bound.measured > 0:
             yield bound.at_most / bound.measured
-        if bound.at_least is not None and bound.at_least > 0:
+        elif bound.at_least is not None and bound.at_least > 0:
             yield bound.measured / bound.at_least
 
 
@@ -109,6 +114,48 @@ def test_long_ones_are_named_and_left_out(model, problem, monkeypatch):
     assert tacit.check(model, *problem, only="woodworth2020/theorem1")
 
 
+def test_an_entry_that_breaks_is_not_decided_and_loses_no_other(model, problem, monkeypatch):
+    def broken(model, X, y):
+        yield registry.Assumption("so far, so good", True)
+        raise IndexError("nobody thought of this")
+
+    entry = registry.Theorem("woodworth2020/broken", "S.", broken)
+    before = tacit.check(model, *problem, only="woodworth2020")
+    monkeypatch.setitem(registry._THEOREMS.registered, entry.key, entry)
+    found = tacit.check(model, *problem, only="woodworth2020")
+    assert [v.to_dict() for v in found[1:]] == [v.to_dict() for v in before]
+    assert found[0].key == entry.key and found[0].because == "IndexError: nobody thought of this"
+    assert before.holds and not found.holds
+
+
+def test_data_that_do_not_fit_are_assumptions_that_fail(model):
+    """Equal samples of other targets: nothing fits them, and no line separates them."""
+    X, y = np.ones((2, 3)), np.array([1.0, -1.0])
+    for depth in (2, 3):
+        found = tacit.check(tacit.Diagonal(depth, scale=0.1), X, y)
+        assert not found.refused and found.others
+    (verdict,) = tacit.check(model, X, y, only="woodworth2020/theorem2-l1").others
+    assert verdict.holds is None and "no solution" in verdict.because
+    (verdict,) = tacit.check(model, X, y, only="moroshko2020/lemma3").others
+    assert verdict.holds is None
+
+
+def test_factorizations_are_asked_about_measurements_of_matrices():
+    matrix = np.outer([1.0, 2.0, -1.0], [1.0, 0.5, 2.0])
+    matrix[0, 2] = np.nan
+    X, y = tacit.observed(matrix)
+    found = tacit.check(FACTORS, X, y, only="woodworth2020/theorem9-sharp")
+    (verdict,) = (*found, *found.others)
+    assert verdict.to_dict() == ask(verdict.key, FACTORS, X.dense(), y).to_dict()
+    dense = tacit.check(FACTORS, X.dense(), y, only="woodworth2020/lemma13")
+    assert [v.key for v in dense] == ["woodworth2020/lemma13"] and dense.holds
+    about = {t.key for t in theorems() if t.matrices}
+    everything = tacit.check(FACTORS, SQUARES, [0.1, 0.2], draws=1, widths=(10, 20))
+    assert {v.key for v in (*everything, *everything.others)} | set(everything.refused) == about
+
+
+FACTORS = tacit.Factorization.gaussian((3, 3), 50, 0.3, seed=0)
+SQUARES = np.stack([np.eye(3), np.diag([1.0, 0.0, -1.0])])
 BAD = {
     "order": (lambda m, X, y: tacit.check(X, y, m), "the model comes first"),
     "no model": (lambda m, X, y: tacit.check("diagonal", X, y), "model must be a Tacit model, got str"),
@@ -118,6 +165,11 @@ BAD = {
     "shape": (lambda m, X, y: tacit.check(m, X, y[1:]), "X has 4 rows, y has 3"),
     "key": (lambda m, X, y: tacit.check(m, X, y, only="woodwoth2020"), "did you mean woodworth2020"),
     "name": (lambda m, X, y: tacit.check(m, X, y, epsilom=1), "no theorem that is asked has a parameter"),
+    "no rows": (lambda m, X, y: tacit.check(m, X[:0], y[:0]), "at least one sample"),
+    "no columns": (lambda m, X, y: tacit.check(m, X[:, :0], y), "at least one sample"),
+    "features": (lambda m, X, y: tacit.check(tacit.Neuron(1.0, np.ones(5)), X, y), "5 features .* has 9"),
+    "matrices": (lambda m, X, y: tacit.check(FACTORS, X, y), "X must have 3 dimensions"),
+    "vectors": (lambda m, X, y: tacit.check(FACTORS, SQUARES, [1.0, 2.0], only="min2021"), "about matrices"),
     "value": (lambda m, X, y: tacit.check(m, X, y, epsilon=-1), "epsilon must be a positive number"),
 }
 

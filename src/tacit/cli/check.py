@@ -7,7 +7,6 @@ from typing import Any
 
 from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
-    BAD_INPUT,
     DONE,
     FAILED,
     add_command,
@@ -18,7 +17,7 @@ from tacit.cli.options import (
     source,
 )
 from tacit.cli.stopwatch import waited
-from tacit.errors import InconsistentDataError, InputError, NotConvergedError
+from tacit.errors import InputError, NotConvergedError
 
 _PARAMETERS = """parameters for --with:
   epsilon        woodworth2020/theorem2: by what share a norm may exceed the least
@@ -116,6 +115,7 @@ def _run(options: argparse.Namespace) -> int:
     check_intercept(model, options.intercept)
     claim_outputs(options)
     verdicts = check(model, X, y, only=options.only, anyway=options.all, **parameters)
+    _refuse_what_none_could_take(verdicts)
     if options.json != "-":
         print(report(verdicts, everything=options.all))
         print(wrapped(f"({waited(options)})"))
@@ -129,17 +129,17 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _status(verdicts: Any) -> int:
-    """Bad input where the data kept every theorem about this model from being asked."""
-    if not verdicts.holds:
-        return FAILED
-    asked = [each for each in verdicts.others if all(a.holds for a in each.assumptions[:1])]
-    errors = verdicts.refused.values()
-    unfit = any(isinstance(error, InconsistentDataError) for error in errors)
-    lost = any(isinstance(error, NotConvergedError) for error in errors)
-    if not errors or verdicts or (asked and not unfit and not lost):
-        return DONE
-    only_lost = asked or all(isinstance(error, NotConvergedError) for error in errors)
-    return FAILED if lost and only_lost else BAD_INPUT
+    """Failed where a theorem is violated or not decided, or where no flow or limit arrived that one needs."""
+    lost = any(isinstance(error, NotConvergedError) for error in verdicts.refused.values())
+    return FAILED if not verdicts.holds or (lost and not verdicts) else DONE
+
+
+def _refuse_what_none_could_take(verdicts: Any) -> None:
+    """Raise what kept every theorem about this model from being asked, if it is the data."""
+    errors = list(verdicts.refused.values())
+    asked = any(all(a.holds for a in each.assumptions[:1]) for each in verdicts.others)
+    if errors and not verdicts and not asked:
+        raise next((each for each in errors if not isinstance(each, NotConvergedError)), errors[0])
 
 
 def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ _IN_PYTHON = ("azulay2021/proposition1",)  # no option makes its model
 _HOW = """<p class="lead">In commands DATA is a file with a table, such as a CSV file, and COL the column to
 predict; statements about classification ask for two classes. Numbers after the name are there to be changed.
 Calls of Python are for what no table or option names: <code>model</code> is a model of Tacit, and the dots
-are yours.</p>
+are yours. Where what a paper prints does not hold, a line has it, and says in which way.</p>
 """
 
 
@@ -54,17 +54,21 @@ def _names(paper: str) -> list[str]:
 
 
 def statements(found: Sequence[Any], about: str) -> str:
-    """Every statement, what it says, and how to ask it about data."""
+    """Every statement, what it says, what the paper prints instead, and how to ask it about data."""
     rows = [
         (
             f'<a class="anchor" id="{anchor("theorem", each.key)}">{escape(each.key.partition("/")[2])}</a>',
-            f'{html(each.statement)}<code class="ask">{escape(command(each))}</code>',
+            f'{html(each.statement)}{_printed(each)}<code class="ask">{escape(command(each))}</code>',
         )
         for each in found
     ]
     return _HOW + table(
         f"Theorems of {about}", ("Name", "What it says, and how to ask it about data"), rows, "named"
     )
+
+
+def _printed(theorem: Any) -> str:
+    return f'<span class="where">Printed: {html(theorem.printed)}</span>' if theorem.printed else ""
 
 
 def command(theorem: Any) -> str:

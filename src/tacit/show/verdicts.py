@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,25 +18,27 @@ if TYPE_CHECKING:
 
 _ROOM = 1e-4  # shares of a bound below this are drawn at the edge
 _BEYOND = 1e2  # and above this
-_LETTERS = 62  # of a label in a line
-_HEIGHT = 0.46  # inches of a row
+_LETTERS = 62  # in a line of a label
+_TITLE = 100  # in a line of the title
+_LINE = 0.145  # inches of a line of a label
+_BETWEEN = 1.2  # rows, in lines
 
 
 @dataclass(frozen=True)
 class _Row:
     """A bound: how much of it is used, and what is written beside it."""
 
-    label: str
+    lines: tuple[str, ...]
     numbers: str
     share: float
     applies: bool
     holds: bool
 
 
-def verdicts_picture(verdicts: Sequence[Verdict]) -> Picture:
+def verdicts_picture(verdicts: Sequence[Verdict], title: str = "") -> Picture:
     """The share of every bound that is used, 1 where it is met exactly: the largest first.
 
-    Theorems that do not apply are drawn hollow.
+    Theorems that do not apply are drawn hollow. title: what they were asked about.
     """
     bounds = [(verdict, bound) for verdict in verdicts for bound in verdict.bounds]
     rows = [_row(verdict, bound) for verdict, bound in bounds if bound.threshold]  # others only tell a number
@@ -48,28 +50,36 @@ def verdicts_picture(verdicts: Sequence[Verdict]) -> Picture:
             ax.text(0.5, 0.5, "no theorem applies", ha="center", va="center", transform=ax.transAxes)
             return
         _draw(rows, ax)
+        ax.set_title(heading, loc="left", fontsize=8.5, pad=16, parse_math=False)
 
-    return Picture(draw, {"figsize": (8.6, 1.1 + _HEIGHT * max(2, len(rows)))})
+    heading = "\n".join(part for line in title.splitlines() for part in textwrap.wrap(line, _TITLE))
+    lines = max(6.0, sum(len(row.lines) + _BETWEEN for row in rows)) + 1.5 * len(heading.splitlines())
+    return Picture(draw, {"figsize": (8.6, 1.1 + _LINE * lines)})
 
 
 def _row(verdict: Verdict, bound: Bound) -> _Row:
     share = math.inf if bound.looseness == 0 else 1 / bound.looseness
-    text = textwrap.shorten(bound.text, _LETTERS, placeholder=" …")
-    return _Row(f"{verdict.key}\n{text}", _numbers(bound), share, verdict.applies, bound.holds)
+    lines = (verdict.key, *textwrap.wrap(bound.text, _LETTERS))
+    return _Row(lines, _numbers(bound), share, verdict.applies, bound.holds)
 
 
 def _numbers(bound: Bound) -> str:
-    """Bound and measured, and how they compare: > where the one is broken that should be ≤."""
-    words = f"{bound.measured:.3g}"
-    if bound.at_least is not None:
-        words = f"{bound.at_least:.3g} {'≤' if replace(bound, at_most=None).holds else '>'} {words}"
-    if bound.at_most is not None:
-        words = f"{words} {'≤' if replace(bound, at_least=None).holds else '>'} {bound.at_most:.3g}"
-    return words
+    """What is measured, the bound after it, and how they compare: > where it is broken and should be ≤."""
+    measured, low, high = f"{bound.measured:.3g}", bound.at_least, bound.at_most
+    if bound.equality is not None:
+        value, tolerance = bound.equality
+        return f"{measured} {'=' if bound.holds else '≠'} {value:.3g} ± {tolerance:.1g}"
+    if low is not None and high is not None:
+        return f"{measured} {'in' if bound.holds else 'not in'} [{low:.3g}, {high:.3g}]"
+    if low is not None:
+        return f"{measured} {'≥' if bound.holds else '<'} {low:.3g}"
+    return f"{measured} {'≤' if bound.holds else '>'} {high:.3g}"
 
 
 def _draw(rows: Sequence[_Row], ax: Any) -> None:
-    places = range(len(rows))
+    heights = np.array([len(row.lines) + _BETWEEN for row in rows])
+    ends = np.cumsum(heights)
+    places = ends - heights / 2
     shares = np.array([row.share for row in rows])
     inside = shares[np.isfinite(shares) & (shares > 0)]
     left = max(_ROOM, min(0.3, float(inside.min(initial=1.0)) / 2))
@@ -80,15 +90,15 @@ def _draw(rows: Sequence[_Row], ax: Any) -> None:
         colour = MUTED if not row.applies else KERNEL if row.holds else RICH
         _draw_share(row, place, colour, (left, right), ax)
         ax.text(1.02, place, row.numbers, transform=ax.get_yaxis_transform(), va="center", fontsize=7.5)
-    ax.set(xscale="log", xlim=(left, right), ylim=(len(rows) - 0.4, -0.6))
-    ax.set_yticks(places, [row.label for row in rows], fontsize=7.5, parse_math=False)
+    ax.set(xscale="log", xlim=(left, right), ylim=(ends[-1], 0.0))
+    ax.set_yticks(places, ["\n".join(row.lines) for row in rows], fontsize=7.5, parse_math=False)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("share of the bound that is used (1: met exactly; beyond: broken)")
     beside = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 7.5}
-    ax.text(1.02, -0.75, "measured, bound", color=MUTED, **beside)
+    ax.text(1.02, -0.6, "measured, bound", color=MUTED, **beside)
 
 
-def _draw_share(row: _Row, place: int, colour: str, limits: tuple[float, float], ax: Any) -> None:
+def _draw_share(row: _Row, place: float, colour: str, limits: tuple[float, float], ax: Any) -> None:
     """A dot, or an arrow where it is off the picture; nothing where there is no number."""
     left, right = limits
     if math.isnan(row.share):

@@ -1,8 +1,8 @@
 r"""Where a theorem says that a flow ends, against the flow itself.
 
 A flow is stopped at a relative residual of 1e-8, and its distance to the predicted limit is measured. How far
-that residual keeps it from its end depends on X: where the distance is above 1e-6, the bound grows by the
-distance between the limits of the targets y and of those that the flow has reached.
+that residual keeps it from its end depends on X: where the distance is above 1e-6, the flow is compared with
+the limit of the targets that it has reached instead.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ def compared(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
 
 
 def _apart(model: Any, X: Float, end: End, limit: tacit.Limit) -> Bound:
-    """The distance of a flow to its limit, with what the residual leaves of it."""
-    gap, left = _distance(end.predictor, limit), 0.0
+    """The distance of a flow to its limit; where that is large, to the limit of what it has reached."""
+    gap = _distance(end.predictor, limit)
     text = f"relative distance of the flow ({end.how}) to the minimizer"
     if gap > AGREE:
-        left = _distance(tacit.limit(model, X, end.outputs).predictor, limit)
-        text += f" (the residual leaves {left:.2g})"
-    return Bound(text, gap, at_most=AGREE + left)
+        text += f" that fits its outputs, for their residual leaves {gap:.2g}"
+        gap = _distance(end.predictor, tacit.limit(model, X, end.outputs))
+    return Bound(text, gap, at_most=AGREE)
 
 
 @shared

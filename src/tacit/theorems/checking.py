@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, as_floats, as_labels
-from tacit.errors import InputError, TacitError
+from tacit.data.entries import Entries
+from tacit.errors import InconsistentDataError, InputError, NotSeparableError, TacitError
 from tacit.keys import meant, nearest
 from tacit.models.model import Model, check_model
 from tacit.potentials import Potential
 from tacit.theorems.arguments import ParameterError
-from tacit.theorems.registry import Theorem, Verdict, selected, theorems
+from tacit.theorems.registry import Assumption, Theorem, Verdict, selected, theorems, undecided
 from tacit.theorems.sharing import sharing
 from tacit.theorems.verdicts import Verdicts
 
@@ -29,16 +30,18 @@ def check(
     that would take minutes on data of this size are left out, and named in `not_asked`. anyway: measure the
     bounds of theorems that do not apply, too (in `others`). Other names are parameters of theorems, such as
     epsilon=0.05; those that have no such parameter do without. `tacit.theorems.check` asks a single one, and
-    also those that are not about training.
+    also those that are not about training. A model of matrices takes measurements X, a stack of them or what
+    `tacit.observed` makes. A theorem that stops with an error that nobody foresaw is not decided, which is no
+    success.
     """
     from tacit.show.progress import progress
 
     check_model("check(model, X, y)", model, X, y)
     if not isinstance(model, Model | Potential):
         raise InputError(f"model must be a Tacit model, got {type(model).__name__}")
-    chosen = chosen_by(only)
+    chosen = chosen_by(only, _of_matrices(model))
     check_parameters(parameters, chosen)
-    X, y = _data(X, y)
+    X, y = _data(model, X, y)
     long = [each for each in chosen if only is None and each.flows * X.size > LONG]
     found: list[Verdict] = []
     refused: dict[str, TacitError] = {}
@@ -49,44 +52,65 @@ def check(
                 found.append(each.ask(anyway or only is not None, model=model, X=X, y=y, **taken))
             except ParameterError:
                 raise  # a value that was asked for is what is wrong, not the data
+            except (InconsistentDataError, NotSeparableError) as error:
+                unmet = Assumption(str(error), False)
+                found.append(Verdict(each.key, each.statement, (unmet,), (), each.printed))
             except TacitError as error:
                 refused[each.key] = error
+            except Exception as error:  # one that is broken must not lose what the others say
+                found.append(undecided(each, error))
     return Verdicts(found, model=repr(model), refused=refused, not_asked=[each.key for each in long])
 
 
-def _data(X: Any, y: Any) -> tuple[Float, Float]:
-    """Numbers, one row for each sample; two classes by name are −1 and +1."""
-    X = as_floats(X, "X", ndim=(2,))
+def _of_matrices(model: Any) -> bool:
+    """Is the predictor of the model a matrix, and are samples measurements of it?"""
+    return getattr(model, "input_ndim", 2) == 3
+
+
+def _data(model: Any, X: Any, y: Any) -> tuple[Any, Float]:
+    """Numbers, one row for each sample, that fit the model; two classes by name are −1 and +1."""
+    if _of_matrices(model):
+        X = X if isinstance(X, Entries) else as_floats(X, "X", ndim=(3,))
+        X = model.as_inputs(X) if isinstance(model, Model) else X
+    else:
+        X = as_floats(X, "X", ndim=(2,))
     y = as_labels(y, "check") if np.asarray(y).dtype.kind in "OUST" else as_floats(y, "y", ndim=(1, 2))
     if len(y) != len(X):
         raise InputError(f"X and y must have one row per sample: X has {len(X)} rows, y has {len(y)}")
+    if not X.size:
+        raise InputError("X must have at least one sample and one feature")
+    if isinstance(model, Model) and not _of_matrices(model):
+        with np.errstate(all="ignore"):
+            model.start(X.shape[1])  # which says so where it is about other features
     return X, y
 
 
-def about_training() -> list[Theorem]:
-    """The theorems that ask for a model and a table of data."""
-    return [each for each in theorems() if _is_about_training(each)]
+def about_training(matrices: bool = False) -> list[Theorem]:
+    """The theorems that ask for a model and a table of data, or for measurements of a matrix."""
+    return [each for each in theorems() if _is_about_training(each, matrices)]
 
 
-def _is_about_training(theorem: Theorem) -> bool:
-    return set(theorem.needs) == {"model", "X", "y"} and not theorem.matrices
+def _is_about_training(theorem: Theorem, matrices: bool) -> bool:
+    return set(theorem.needs) == {"model", "X", "y"} and theorem.matrices == matrices
 
 
-def chosen_by(only: str | None) -> list[Theorem]:
-    """The theorem about training with this key, those of this paper, or all."""
+def chosen_by(only: str | None, matrices: bool = False) -> list[Theorem]:
+    """The theorem about training with this key, those of this paper, or all; matrices: those about them."""
     if only is None:
-        return about_training()
+        return about_training(matrices)
     if not isinstance(only, str):
         raise InputError(f"only must be a paper or one theorem of it, a string, got {type(only).__name__}")
     asked = selected(only)
-    if found := [each for each in asked if _is_about_training(each)]:
+    if found := [each for each in asked if _is_about_training(each, matrices)]:
         return found
+    if asked and matrices:
+        raise InputError(f"{only} has no theorem about matrices, which this model is about")
     for other in asked:
         if other.key == only:
             needs = ", ".join(name if name == "model" else f"{name}=…" for name in other.needs)
             about = "about matrices" if other.matrices else "not about training"
             raise InputError(f"{only} is {about}; ask it in Python: tacit.theorems.check({only!r}, {needs})")
-    known = [each.key for each in about_training()]
+    known = [each.key for each in about_training(matrices)]
     raise InputError(f"no theorem or paper {only!r}; {meant(only, known)} 'tacit check --list' shows all")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from tacit import keys
 
@@ -35,11 +36,26 @@ class Item:
         ends = [part.split("-") for part in self.equations.split(",") if part.strip()]
         return [number for each in ends for number in range(int(each[0]), int(each[-1]) + 1)]
 
+    @property
+    def ranges(self) -> str:
+        """Its equations as words, "5 to 7, 15"."""
+        return self.equations.replace("-", " to ")
+
 
 def items(paper: str) -> tuple[Item, ...]:
     """The items of a paper, in its order."""
     table: tuple[Item, ...] = importlib.import_module(f"tacit.theorems.{paper}.items").ITEMS
     return table
+
+
+def place(key: str) -> tuple[str | None, str | None]:
+    """The items that a theorem belongs to, and their equations; None where there are none."""
+    paper, _, name = key.partition("/")
+    if paper not in keys.PAPERS or find_spec(f"tacit.theorems.{paper}.items") is None:
+        return None, None
+    found = [item for item in items(paper) if name in item.theorems]
+    names = ", ".join(item.name for item in found)
+    return names or None, ", ".join(item.ranges for item in found if item.equations) or None
 
 
 def markdown() -> str:
@@ -56,7 +72,7 @@ def _row(paper: str, item: Item) -> str:
     found += [f"figure `{paper}/{name}`" for name in item.figures]
     found += [f"`{test.replace('::', ' ')}`" for test in item.tests]
     where = ", ".join(found) + ("; " if found and item.why else "") + item.why
-    cells = (item.name, item.equations.replace("-", " to "), item.says, where)
+    cells = (item.name, item.ranges, item.says, where)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.data.arrays import Float
 
@@ -22,7 +23,13 @@ class Panels:
         """Nodes and ends, increasing: the first end, then four nodes and an end for each panel."""
         low, width = self.ends[:-1, None], np.diff(self.ends)[:, None]
         inside = low + width * (1 + _NODES) / 2
-        return np.append(self.ends[0], np.hstack([inside, low + width]).ravel())
+        return np.append(self.ends[0], np.hstack([inside, self.ends[1:, None]]).ravel())
+
+    def split(self, which: NDArray[np.bool_], parts: int) -> Panels:
+        """Panels of which some are cut into equal parts; the others keep their nodes to the last digit."""
+        low, width = self.ends[:-1][which], np.diff(self.ends)[which]
+        cuts = low[:, None] + width[:, None] * (np.arange(1, parts) / parts)
+        return Panels(np.union1d(self.ends, cuts))
 
     def at_ends(self, values: Float) -> Float:
         """Of values at all instants, those at the ends."""
@@ -30,8 +37,12 @@ class Panels:
 
     def integral(self, values: Float) -> Float:
         """From the first end to each end, of what has these values at all instants."""
+        pieces = self.pieces(values)
+        return np.concatenate([np.zeros_like(pieces[:1]), np.cumsum(pieces, axis=0)])
+
+    def pieces(self, values: Float) -> Float:
+        """The integral over each panel, of what has these values at all instants."""
         shape = (len(self.ends) - 1, 5, *values.shape[1:])
         inside = values[1:].reshape(shape)[:, :4]
         width = np.diff(self.ends)
-        pieces = np.einsum("p,k,pk...->p...", width / 2, _WEIGHTS, inside)
-        return np.concatenate([np.zeros_like(pieces[:1]), np.cumsum(pieces, axis=0)])
+        return np.asarray(np.einsum("p,k,pk...->p...", width / 2, _WEIGHTS, inside))

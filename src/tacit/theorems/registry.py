@@ -31,30 +31,59 @@ class Assumption:
 class Verdict:
     """What a theorem says about one case.
 
-    key, statement: the theorem's. assumptions: its conditions. bounds: its conclusions. applies: every
-    assumption is met. holds: every bound is too, None where the theorem does not apply (the bounds are
-    reported all the same, as far as they could be computed).
+    key, statement, printed: the theorem's. assumptions: its conditions. bounds: its conclusions (where the
+    theorem does not apply they are reported all the same, as far as they could be computed). error: what kept
+    it from being decided, None if nothing did.
     """
 
     key: str
     statement: str
     assumptions: tuple[Assumption, ...]
     bounds: tuple[Bound, ...]
+    printed: str | None = None
+    error: str | None = None
 
     @property
     def applies(self) -> bool:
-        """Are all assumptions met?"""
-        return all(assumption.holds for assumption in self.assumptions)
+        """Are all assumptions met? Not where the verdict is not decided."""
+        return self.error is None and all(assumption.holds for assumption in self.assumptions)
 
     @property
     def holds(self) -> bool | None:
-        """Are all bounds met? None where the theorem does not apply."""
+        """Are all bounds met? None where the theorem does not apply, no where it is not decided."""
+        if self.error is not None:
+            return False
         return all(bound.holds for bound in self.bounds) if self.applies else None
+
+    @property
+    def verdict(self) -> str:
+        """In words: "holds", "violated", "does not apply" or "not decided"."""
+        if self.error is not None:
+            return "not decided"
+        return {True: "holds", False: "violated", None: "does not apply"}[self.holds]
+
+    @property
+    def because(self) -> str | None:
+        """The first assumption that is not met, or what kept it from being decided; None where it applies."""
+        return self.error or next((each.text for each in self.assumptions if not each.holds), None)
+
+    @property
+    def item(self) -> str | None:
+        """What the paper calls it, "Theorem 1"; None of a statement that is in no paper's table."""
+        return _place(self.key)[0]
+
+    @property
+    def equations(self) -> str | None:
+        """Their numbers in the paper, "4 to 5, 15 to 21"; None where it has none."""
+        return _place(self.key)[1]
 
     def summary(self) -> str:
         """The verdict in a few lines."""
-        words = {True: "holds", False: "FAILS", None: "does not apply"}
-        lines = [f"{self.key}: {words[self.holds]}", f"  {self.statement}"]
+        kind = "equation" if (self.equations or "").isdigit() else "equations"
+        where = ", ".join(filter(None, (self.item, self.equations and f"{kind} {self.equations}")))
+        lines = [f"{self.key}: {self.verdict}" + (f" ({where})" if where else ""), f"  {self.statement}"]
+        lines += [f"  printed: {self.printed}"] if self.printed else []
+        lines += [f"  error       {self.error}"] if self.error else []
         lines += [f"  assumption  {'yes' if a.holds else 'NO '}  {a.text}" for a in self.assumptions]
         lines += [
             f"  bound       {'yes' if b.holds else 'NO '}  {b.text}: {_interval(b)}" for b in self.bounds
@@ -65,7 +94,12 @@ class Verdict:
         """Plain values, ready for JSON, which has no ∞ and no NaN: None stands for both."""
         return {
             "key": self.key,
+            "item": self.item,
+            "equations": self.equations,
             "statement": self.statement,
+            "printed": self.printed,
+            "verdict": self.verdict,
+            "because": self.because,
             "applies": self.applies,
             "holds": self.holds,
             "assumptions": [{"text": a.text, "holds": bool(a.holds)} for a in self.assumptions],
@@ -73,10 +107,25 @@ class Verdict:
         }
 
 
+def _place(key: str) -> tuple[str | None, str | None]:
+    """Item and equations in the table of the paper."""
+    from tacit.theorems.items import place  # which runs as a program, too
+
+    return place(key)
+
+
 def _interval(bound: Bound) -> str:
+    """The bound around what is measured; of an equality, how far off it is."""
+    if not bound.threshold:
+        return f"{bound.measured:.6g}"
+    room = f"(looseness {bound.looseness:.4g})"
+    if bound.equality is not None:
+        value, tolerance = bound.equality
+        off = f"|{bound.measured:.6g} − {value:.6g}| = {abs(bound.measured - value):.2g}"
+        return f"{off} {'≤' if bound.holds else '>'} {tolerance:.2g} {room}"
     lower = "" if bound.at_least is None else f"{bound.at_least:.6g} ≤ "
     upper = "" if bound.at_most is None else f" ≤ {bound.at_most:.6g}"
-    return f"{lower}{bound.measured:.6g}{upper} (looseness {bound.looseness:.4g})"
+    return f"{lower}{bound.measured:.6g}{upper} {room}"
 
 
 Parts = Iterator[Assumption | Bound]
@@ -88,6 +137,7 @@ class Theorem:
     """A registered statement.
 
     key: its name, "paper/theorem". statement: what it says. function: yields its Assumptions and Bounds.
+    printed: what the paper has instead, and in which way it does not hold; None where that is the statement.
     needs: the arguments it must be given ("model", "X", "y" for a statement about training; others for one
     about the potential alone). options: those with defaults. flows: how many it follows at the most, which is
     what takes long, or as many as take its time. matrices: X is a stack of them, which no table is.
@@ -98,6 +148,7 @@ class Theorem:
     function: Callable[..., Parts]
     flows: int = 1
     matrices: bool = False
+    printed: str | None = None
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -127,7 +178,7 @@ class Theorem:
             ) from error
         assumptions = tuple(part for part in parts if isinstance(part, Assumption))
         bounds = tuple(part for part in parts if isinstance(part, Bound))
-        return Verdict(self.key, self.statement, assumptions, bounds)
+        return Verdict(self.key, self.statement, assumptions, bounds, self.printed)
 
     def _parts(self, anyway: bool, given: dict[str, Any]) -> list[Assumption | Bound]:
         parts = list[Assumption | Bound]()
@@ -142,18 +193,26 @@ _THEOREMS = Catalogue[Theorem]("theorem", "tacit.theorems", "THEOREMS")
 
 
 def theorem(
-    key: str, statement: str, *, flows: int = 1, matrices: bool = False
+    key: str, statement: str, *, printed: str | None = None, flows: int = 1, matrices: bool = False
 ) -> Callable[[_Parted], _Parted]:
     """Register a generator function that yields the Assumptions and Bounds of one statement.
 
-    flows: how many it follows, which is what takes long. matrices: is it about measurements of matrices?
+    printed: what the paper has instead, and in which way it does not hold. flows: how many it follows, which
+    is what takes long. matrices: is it about measurements of matrices?
     """
 
     def register(function: _Parted) -> _Parted:
-        _THEOREMS.register(key, Theorem(key, statement, function, flows, matrices), function.__module__)
+        entry = Theorem(key, statement, function, flows, matrices, printed)
+        _THEOREMS.register(key, entry, function.__module__)
         return function
 
     return register
+
+
+def undecided(theorem: Theorem, error: Exception) -> Verdict:
+    """The verdict of a theorem that stopped with an error that nobody foresaw: it is none, and no success."""
+    words = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return Verdict(theorem.key, theorem.statement, (), (), theorem.printed, words)
 
 
 def theorems() -> tuple[Theorem, ...]:

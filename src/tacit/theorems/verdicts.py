@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tacit.errors import TacitError
-
-if TYPE_CHECKING:
-    from tacit.theorems.registry import Verdict
+from tacit.errors import NotConvergedError, TacitError
+from tacit.theorems.registry import Assumption, Verdict, selected
 
 
-class Verdicts(tuple["Verdict", ...]):
-    """Verdicts of the theorems that apply, the nearest to broken first.
+class Verdicts(tuple[Verdict, ...]):
+    """Verdicts of the theorems that apply, the nearest to broken first, after those that were not decided.
 
     others: of those that do not apply. refused: why a theorem could not be asked about these data, by key.
-    not_asked: keys of those that would take minutes on data of this size. model: it, as one writes it.
+    not_asked: keys of those that would take minutes on data of this size. model: it, as one writes it. data:
+    what is known of them, in words.
     """
 
     others: tuple[Verdict, ...]
     refused: dict[str, TacitError]
     not_asked: tuple[str, ...]
     model: str
+    data: str
 
     def __new__(
         cls,
@@ -31,17 +31,19 @@ class Verdicts(tuple["Verdict", ...]):
         model: str,
         refused: Mapping[str, TacitError],
         not_asked: Iterable[str] = (),
+        data: str = "",
     ) -> Verdicts:
         """From verdicts in any order, of theorems that apply and of others."""
         found = list(found)
-        made = super().__new__(cls, sorted((each for each in found if each.applies), key=_worst_first))
-        made.others = tuple(each for each in found if not each.applies)
-        made.refused, made.not_asked, made.model = dict(refused), tuple(not_asked), model
+        shown = [each for each in found if each.holds is not None]
+        made = super().__new__(cls, sorted(shown, key=_worst_first))
+        made.others = tuple(each for each in found if each.holds is None)
+        made.refused, made.not_asked, made.model, made.data = dict(refused), tuple(not_asked), model, data
         return made
 
     @property
     def holds(self) -> bool:
-        """Does every theorem hold that applies?"""
+        """Does every theorem hold that applies? Not where one of them could not be decided."""
         return all(verdict.holds for verdict in self)
 
     def summary(self, everything: bool = False) -> str:
@@ -56,9 +58,10 @@ class Verdicts(tuple["Verdict", ...]):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
+        refusals = [_refusal(key, error) for key, error in self.refused.items()]
         return {
             "model": self.model,
-            "verdicts": [verdict.to_dict() for verdict in (*self, *self.others)],
+            "verdicts": [verdict.to_dict() for verdict in (*self, *self.others, *refusals)],
             "refused": {key: str(error) for key, error in self.refused.items()},
             "not_asked": list(self.not_asked),
         }
@@ -67,16 +70,21 @@ class Verdicts(tuple["Verdict", ...]):
         """What is measured against every bound, the nearest to broken first."""
         from tacit.show.verdicts import verdicts_picture
 
-        return verdicts_picture((*self, *self.others) if everything else self).to(file)
+        title = "\n".join(filter(None, (self.model, self.data)))
+        return verdicts_picture((*self, *self.others) if everything else self, title).to(file)
 
     def _count(self) -> str:
         """How many apply, and how many of these hold."""
         asked = len(self) + len(self.others) + len(self.refused)
-        holding = sum(verdict.holds is True for verdict in self)
-        of = f"{len(self)} of {asked} theorem{'' if asked == 1 else 's'}"
-        if len(self) == 1:
-            return f"{of} applies, and {'holds' if holding else 'FAILS'}"
-        return f"{of} {'applies' if asked == 1 else 'apply'}" + (f", {holding} hold" if self else "")
+        applying = [verdict for verdict in self if verdict.applies]
+        lost = len(self) - len(applying)
+        of = f"{len(applying)} of {asked} theorem{'' if asked == 1 else 's'}"
+        if len(applying) == 1:
+            words = f"{of} applies, and {'holds' if applying[0].holds else 'is violated'}"
+        else:
+            holding = sum(verdict.holds is True for verdict in applying)
+            words = f"{of} {'applies' if asked == 1 else 'apply'}" + (f", {holding} hold" if applying else "")
+        return f"{words}, {lost} {'is' if lost == 1 else 'are'} not decided" if lost else words
 
     def _lacking(self) -> str:
         """A line for each assumption that fails, with the theorems that make it: the nearest to applying.
@@ -87,8 +95,7 @@ class Verdicts(tuple["Verdict", ...]):
         shown = near if near or self.refused else self.others
         lines: dict[str, list[str]] = {}
         for verdict in shown:
-            reason = next(a.text for a in verdict.assumptions if not a.holds)
-            lines.setdefault(f"NO   {reason}", []).append(verdict.key)
+            lines.setdefault(f"NO   {verdict.because}", []).append(verdict.key)
         for key, error in self.refused.items():
             lines.setdefault(f"--   {error}", []).append(key)
         texts = [f"  {reason} ({', '.join(keys)})" for reason, keys in lines.items()]
@@ -97,9 +104,19 @@ class Verdicts(tuple["Verdict", ...]):
         return "\n".join(texts)
 
 
-def _worst_first(verdict: Verdict) -> tuple[bool, float]:
-    """What fails, then by the room in the tightest bound; a number that is none has no room."""
+def _refusal(key: str, error: TacitError) -> Verdict:
+    """The verdict of a theorem that could not be asked: the reason is what it lacks.
+
+    Where a flow or a limit did not arrive, it is not decided.
+    """
+    (entry,) = selected(key)
+    if isinstance(error, NotConvergedError):
+        return Verdict(key, entry.statement, (), (), entry.printed, str(error))
+    return Verdict(key, entry.statement, (Assumption(str(error), False),), (), entry.printed)
+
+
+def _worst_first(verdict: Verdict) -> tuple[bool, bool, float]:
+    """What is not decided or fails, then by the room in the tightest bound; what is no number has no room."""
     rooms = [bound.looseness for bound in verdict.bounds if bound.threshold]
-    return bool(verdict.holds), min(
-        (-math.inf if math.isnan(each) else each for each in rooms), default=math.inf
-    )
+    tightest = min((-math.inf if math.isnan(each) else each for each in rooms), default=math.inf)
+    return verdict.error is None, bool(verdict.holds), tightest

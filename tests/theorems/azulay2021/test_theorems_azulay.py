@@ -88,7 +88,9 @@ def test_what_the_residual_leaves_is_no_violation(name):
     left, _, right = np.linalg.svd(problem()[0], full_matrices=False)
     X = left * np.geomspace(1, 1e-4, 4) @ right
     verdict = check(f"azulay2021/{name}", cases()[name], X, X @ np.linspace(-1, 1, 7))
-    assert verdict.holds and verdict.bounds[-1].measured > 1e-6, verdict.summary()
+    assert verdict.holds, verdict.summary()
+    if name != "theorem3":  # then the flow is held against the limit of its own outputs
+        assert "their residual leaves" in verdict.bounds[-1].text and verdict.bounds[-1].at_most == 1e-6
 
 
 def test_data_that_nothing_fits_are_outside_the_theorems():

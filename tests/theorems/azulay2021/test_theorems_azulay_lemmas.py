@@ -95,6 +95,12 @@ class TestMultipliers:
         stuck = ask("lemma3.1", tacit.UntiedDiagonal.from_weights(one, one, one, -one), problem)
         assert stuck.holds is None and "potential" in stuck.assumptions[-1].text
 
+    def test_entries_below_all_floats_are_left_out(self, problem):
+        """At α = e^−1000 entries of the limit are below e^−745, and their slopes are not told."""
+        told, far = (ask("lemma3.1", tacit.Diagonal(log_scale=each), problem) for each in (-30, -1000))
+        assert told.holds and far.holds
+        assert "below" not in told.bounds[-1].text and "below all floats" in far.bounds[-1].text
+
 
 class TestKKT:
     @pytest.mark.parametrize(
@@ -182,3 +188,12 @@ class TestKernelNorm:
         assert ask("lemma4", tacit.Neuron(1.0, np.ones(6), slope=0.3), problem).holds is None
         assert ask("lemma4", tacit.Diagonal(), (np.vstack([X, X[:1]]), np.append(y, y[0]))).holds is None
         assert ask("lemma4", tacit.Diagonal(), (X, 0 * y)).holds is None
+
+    def test_samples_that_are_nearly_equal_have_the_room_of_their_rounding(self):
+        """Singular values of X from 1 to 1e-4: K has the squares, and solving loses eight digits."""
+        rng = np.random.default_rng(0)
+        for _ in range(5):
+            left = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+            right = np.linalg.qr(rng.standard_normal((6, 4)))[0]
+            X = left * np.geomspace(1, 2e-5, 4) @ right.T
+            assert ask("lemma4", tacit.Diagonal(), (X, rng.standard_normal(4))).bounds[0].holds

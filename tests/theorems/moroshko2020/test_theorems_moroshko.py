@@ -110,6 +110,12 @@ class TestLemma3:
         assert end.at_most == pytest.approx(1e9) and end.measured > 0.999e9
         assert 0.9 < largest.measured <= 1
 
+    def test_times_beyond_floats_are_no_case(self):
+        """α^D = 6000^10, where γ̃ is followed until 10 α^D."""
+        Z = np.array([[0.9, 0.5, -0.2], [1.5, 0.8, 0.1], [1.2, 0.8, 0.2]])
+        verdict = ask("lemma3", tacit.Diagonal(10, 6000.0), Z)
+        assert verdict.holds is None and all(np.isfinite(bound.measured) for bound in verdict.bounds)
+
 
 class TestSizes:
     @pytest.mark.parametrize("depth", [2, 2.01, 2.5, 3, 10, 50])

@@ -5,6 +5,7 @@ Oracles: the raw weights under SciPy, quadrature of their residuals in time, and
 
 import math
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,10 +14,11 @@ from scipy.integrate import solve_ivp
 
 import tacit
 from tacit.theorems import check
-from tacit.theorems.moroshko2020 import directions, dynamics, linearized
+from tacit.theorems.moroshko2020 import course, directions, dynamics, linearized
 
 ONE = np.array([[0.9, 0.5, -0.2], [1.5, 0.8, 0.1], [1.2, 0.8, 0.2]])
 TWO = np.array([[1, 1.5, -0.5], [1.1, -0.1, 0.1], [-0.5, 1.5, 0.6]])
+STEPS = np.array([[1.0, 0.0], [-0.3, 0.5]])
 EQUAL = np.tile([[1.0, 2.0, 0.5]], (4, 1))
 NAMES = ["inequalities", "lemma10", "lemma12", "theorem1", "theorem2", "appendixE", "depth"]
 
@@ -80,9 +82,32 @@ class TestSolutions:
         np.testing.assert_allclose(slope, s, rtol=1e-8)
 
     def test_wrong_pulls_are_noticed(self, monkeypatch):
-        pulls = dynamics._pulls
-        monkeypatch.setattr(dynamics, "_pulls", lambda Z, w, H: pulls(Z, w * (1 + 1e-4), H))
+        pulls = course.pulls
+        monkeypatch.setattr(course, "pulls", lambda Z, w: pulls(Z, w * (1 + 1e-4)))
         assert ask("lemma10", 2, 1.0, TWO).holds is False
+
+    @pytest.mark.parametrize(("name", "depth"), [("lemma10", 2), ("lemma12", 3)])
+    def test_another_speed_is_noticed(self, monkeypatch, name, depth):
+        flow = course.settled_flow
+
+        def faster(*given, **options):
+            found = flow(*given, **options)
+            return SimpleNamespace(
+                X=found.X, y=found.y, predictor=found.predictor, log_time=found.log_time - 1e-4
+            )
+
+        monkeypatch.setattr(course, "settled_flow", faster)
+        verdict = ask(name, depth, 1.0, TWO)
+        assert [bound.holds for bound in verdict.bounds] == [True, False] and verdict.holds is False
+
+    def test_flows_that_pass_a_saddle_hold(self):
+        """The second feature grows long after the first: r has a peak in γ̃ that the first panels miss."""
+        verdict = ask("lemma12", 3, 2e-5, STEPS)
+        assert verdict.holds and all(bound.measured < 1e-6 for bound in verdict.bounds)
+
+    def test_saddles_that_floats_cannot_follow_are_no_case(self):
+        verdict = ask("lemma12", 4, math.exp(-19.6), TWO)
+        assert verdict.holds is None and "fine enough" in verdict.assumptions[-1].text
 
 
 class TestInequalities:
@@ -95,6 +120,11 @@ class TestInequalities:
     def test_a_sample_far_behind_all_others_attains_log_n(self):
         Z = np.vstack([[1.0, 0.0], np.tile([[9.0, 9.0]], (4, 1))])
         assert ask("inequalities", 2, 1.0, Z).bounds[1].looseness == pytest.approx(1, rel=1e-6)
+
+    @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+    def test_one_sample_attains_them_at_any_scale(self, scale):
+        """γ̃ is the margin itself, to the tolerance of the flow."""
+        assert ask("inequalities", 2, scale, np.array([[0.6, 0.8]])).holds
 
     def test_the_raw_weights_obey_them_too(self):
         run = simulated(TWO, 3, 0.9, np.array([0.5, 2.0, 8.0]))

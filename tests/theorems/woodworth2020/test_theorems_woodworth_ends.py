@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
+from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq, linprog, minimize
 
 import tacit
@@ -115,6 +115,27 @@ class TestSaddle:
     @pytest.mark.parametrize("depth", [2, 3, 4])
     def test_holds(self, depth, problem):
         assert ask("escape-time", tacit.Diagonal(depth), problem).holds
+
+    @pytest.mark.parametrize("depth", [2.05, 2.2, 2.5])
+    def test_depths_just_above_two(self, depth, problem):
+        """x = y = 1 has c_D·t = ∫ds/(1 − α^D·h_D(s)), here over v = 1 − s; other data grow alike."""
+        needed, scales = 1 - math.sqrt(0.5), saddle.scales_of(depth)
+        power = depth / (depth - 2)
+
+        def time(scale):
+            def value(v):
+                return scale * (v**-power - (2 - v) ** -power)
+
+            start = brentq(lambda log_v: value(math.exp(log_v)) - needed, math.log(scale) / power - 1, -1e-9)
+            return scale ** (2 / depth - 1) * quad(lambda v: 1 / (1 - value(v)), math.exp(start), 1)[0]
+
+        expected = math.log(time(scales[2]) / time(scales[1])) / math.log(scales[1] / scales[2]) * depth
+        verdict = ask("escape-time", tacit.Diagonal(depth), (np.ones((1, 1)), np.ones(1)))
+        assert verdict.holds and verdict.bounds[1].measured == pytest.approx(expected, rel=1e-5)
+        assert ask("escape-time", tacit.Diagonal(depth), problem).holds
+
+    def test_depths_whose_power_no_float_reaches(self, problem):
+        assert ask("escape-time", tacit.Diagonal(2.001), problem).holds is None
 
     @pytest.mark.parametrize("depth", [2, 3])
     def test_times_are_those_of_the_raw_weights(self, depth, problem):

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.integrate import LSODA
 
 from tacit.data.arrays import Float
-from tacit.errors import NotSeparableError
+from tacit.errors import InputError, NotSeparableError
 from tacit.flows.forms.separating import MirrorState, SeparatingFlow, TangentPath
 from tacit.flows.segments import Observation, Problem, Rest, Rounded, Segment, solver_segments
 from tacit.models.reduction import same
@@ -36,6 +36,11 @@ class _Tangent:
         self.weights = problem.model.start(problem.features)
         self.first = np.asarray(self.parametrization.outputs(self.weights, self.X))
         self.kernel = np.asarray(self.parametrization.kernel(self.weights, self.X))
+        if not (np.isfinite(self.first).all() and np.isfinite(self.kernel).all()):
+            raise InputError(
+                "the tangent kernel at this start is beyond the range of floats; take a smaller scale, or "
+                "divide X by its size"
+            )
 
     @quiet
     def seen(self, nu: Float, outputs: Float, shares: Float | None = None) -> Observation:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.errors import InputError
 from tacit.limits.interpolation.equations import Equations
 from tacit.limits.interpolation.geometry import Separable
 from tacit.limits.interpolation.newton import residual
@@ -105,6 +106,10 @@ def _length(x: Float, dx: Float) -> float:
 def follow(equations: Equations, potential: Separable, kernel: Float) -> tuple[Interior, int]:
     """From inside to where Newton takes over (or as far as it goes): the state, and the steps taken."""
     state = start(equations, potential, kernel)
+    if not (np.isfinite(state.w).all() and np.isfinite(state.a).all()):
+        raise InputError(
+            "the features differ in size by more than floats can hold; divide each column of X by its size"
+        )
     for taken in range(1, _STEPS + 1):
         state, product, error = step(equations, potential, state)
         arrived = product < _PRODUCT and error < _MISFIT

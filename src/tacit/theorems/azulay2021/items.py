@@ -13,6 +13,14 @@ ITEMS = (
     Item("Section 7.1", "scale and shape together", "", ("section7.1",), ("fig7.1", "regime-map")),
     Item("Theorem 4 (8.1)", "one leaky neuron", "28-31", ("theorem4",), ("neuron-limits",)),
     Item(
+        "Appendix E (F)",
+        "what Q_k tends to as k → 0 and as k → ∞",
+        tests=(
+            "test_errata_regression.py::test_rich_end_has_a_minus_and_comes_at_the_rate_of_a_logarithm",
+            "test_errata_regression.py::test_kernel_end_is_half_of_what_is_printed",
+        ),
+    ),
+    Item(
         "Appendix F (G)",
         "kernel and rich regimes of a neuron",
         "26-27",

@@ -66,7 +66,8 @@ def lemma2(model: Any) -> Parts:
 
 @theorem(
     "azulay2021/lemma3",
-    "The warp ĝ(x) = (√P/x)·(δ/2 + √(δ²/4+x²)), P = √(x²+δ²/4) − δ/2, tends to √δ as x → 0; printed is 0.",
+    "The warp ĝ(x) = (√P/x)·(δ/2 + √(δ²/4+x²)), P = √(x²+δ²/4) − δ/2, tends to √δ as x → 0.",
+    printed="ĝ(x) → 0; the proof arrives at √δ, which holds.",
     flows=0,
 )
 def lemma3(model: Any) -> Parts:

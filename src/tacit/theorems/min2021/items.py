@@ -6,7 +6,17 @@ ITEMS = (
     Item("Setting", "the network in the coordinates of its data", "1-8", tests=("test_theorems_min.py",)),
     Item("Claim", "the imbalance Λ is conserved", "9", ("imbalance",)),
     Item("Theorem 1", "the loss falls at the rate of Λ", "10, 21-26", ("theorem1",), ("fig2", "fig3")),
-    Item("Section 3.1", "the end is Θ̂ + Φ₂U₂V(∞)ᵀ", "11-14", ("distance",)),
+    Item(
+        "Section 3.1",
+        "the end is Θ̂ + Φ₂U₂V(∞)ᵀ",
+        "11-14",
+        ("distance",),
+        tests=(
+            "test_identities.py::test_the_end_is_the_least_norm_and_what_the_start_leaves",
+            "test_theorems_min.py::test_equation_11_needs_the_frobenius_norm",
+        ),
+        why="min2021/distance, which is not in the paper, bounds the second term",
+    ),
     Item("Proposition 1", "orthogonal starts end at least norm", "15-16", ("proposition1",)),
     Item("Lemma 1", "wide Gaussian starts are almost orthogonal", "17-19, 32-35", ("lemma1",)),
     Item("Theorem 2", "how near least norm they end", "20, 36-44", ("theorem2", "rate"), ("fig1", "fig4")),

@@ -30,6 +30,7 @@ _NOISE = 5.0  # times the rounding of E: the absolute accuracy of E along a flow
 @theorem(
     "min2021/theorem1",
     "L(t) − L* ≤ exp(−2λ_r(Σ_x)ct)·(L(0) − L*), c = [λ_r(Λ)]₊ + [λ_m(−Λ)]₊, for L = ½‖Y − XUVᵀ‖².",
+    printed="The proof has λ_n(Σ_x) for λ_r(Σ_x), the smallest that is not 0.",
     flows=2,
 )
 def theorem1(model: Any, X: Any, y: Any, down_to: float = 1e-12) -> Parts:

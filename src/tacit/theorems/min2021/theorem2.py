@@ -61,6 +61,7 @@ def theorem2_log_width(model: Any, X: Any, alpha: float = 0.5, delta: float = 0.
     "min2021/lemma1",
     "h > 16(√(m+D)+τ)² and U, V ~ N(0, h^{−2α}) imply, with probability 1 − δ, c > h^{1−2α}, "
     "‖[V; U₁]U₂ᵀ‖ ≤ √(m+r)·B and ‖U₁Vᵀ‖ ≤ √m·B, B = 2(√(m+D)+τ)h^{½−2α}.",
+    printed="½log(2/δ) for τ = √(2log(2/δ)), from a tail of 2exp(−t²) in Lemma E.1, which is 2exp(−t²/2).",
 )
 def lemma1(model: Any, X: Any, alpha: float = 0.5, delta: float = 0.1) -> Parts:
     """Lemma 1, equations 17 to 19, in Frobenius norms; its outcome depends on the inputs alone."""
@@ -87,6 +88,8 @@ def lemma1(model: Any, X: Any, alpha: float = 0.5, delta: float = 0.1) -> Parts:
     "min2021/theorem2",
     "h^{4α−1} > max{16, 4m(λ₁/λ_r)²}(√(m+D)+τ)² and U, V ~ N(0, h^{−2α}) imply, with probability 1 − δ, "
     "‖U(∞)V(∞)ᵀ − Θ̂‖₂ ≤ 2C^{1/h^{1−2α}}√(m+r)(√(m+D)+τ)h^{½−2α}, C = exp(1 + λ₁^{½}‖Y‖/λ_r).",
+    printed="A width with λ₁/λ_r³, which changes with the unit of X, from λ_r^{−½}‖U₁Vᵀ‖ for λ₁^{½}‖U₁Vᵀ‖ in "
+    "‖E(0)‖; and ½log(2/δ) for τ.",
     flows=2,
 )
 def theorem2(model: Any, X: Any, y: Any, alpha: float = 0.5, delta: float = 0.1) -> Parts:

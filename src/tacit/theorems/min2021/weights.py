@@ -49,6 +49,7 @@ def imbalance(model: Any, X: Any, y: Any) -> Parts:
     "min2021/weights",
     "c > 0 implies that Z = [V; U₁] converges with E(∞) = 0: ‖Z(t)‖² ≤ exp(2λ₁^{½}‖E(0)‖/(cλ_r))‖Z(0)‖² and "
     "‖Z(t) − Z(∞)‖ ≤ λ₁^{½}‖E(t)‖/(cλ_r)·sup‖Z‖.",
+    printed="λ_n(Σ_x) for λ_r(Σ_x), the smallest that is not 0, in the bound after (27).",
 )
 def weights(model: Any, X: Any, y: Any) -> Parts:
     """The last statement of Theorem 1, with the bound that follows (27), where λ_n is printed for λ_r.
@@ -81,6 +82,7 @@ def weights(model: Any, X: Any, y: Any) -> Parts:
 @theorem(
     "min2021/appendixD",
     "Ũ = h^αU, Ṽ = h^αV follow the flow of ½‖Y − h^{−2α}XŨṼᵀ‖², h^{2α} times as fast.",
+    printed="(28) and (29) have a minus on the right too many; (30) and (31) do not use it.",
     flows=2,
 )
 def appendix_d(model: Any, X: Any, y: Any, alpha: float = 0.5) -> Parts:

@@ -12,6 +12,8 @@ from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 @theorem(
     "moroshko2020/condition5",
     "Condition 5 as α → ∞: no sample off the support was on it at a larger μ = α^D/γ̃.",
+    printed="It holds for μ above the kink of the Q_μ path (Figure 3d); it fails before, where a multiplier "
+    "begins to fall.",
     flows=2,
 )
 def condition5(model: Any, X: Any, y: Any, mu: float | None = None, down_to: float | None = None) -> Parts:

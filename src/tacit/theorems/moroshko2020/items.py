@@ -18,7 +18,15 @@ ITEMS = (
     Item("Theorem 6", "γ̃ = α^D/μ: the margin of Q_μ", "", ("theorem6",), ("fig3b", "fig4a", "fig4b")),
     Item("Theorem 7", "γ̃ = ω(α^D): the ℓ1 margin", "", ("theorem7",), ("fig5a",)),
     Item("Role of depth", "exp(1/δ) against poly(1/δ), and 10^−8700", "", ("depth",), ("fig5a", "fig5b")),
-    Item("Properties of h_D", "its slope is at least 2D/(D−2)", "7-9", tests=("test_potentials.py",)),
+    Item(
+        "Properties of h_D",
+        "its slope is at least 2D/(D−2)",
+        "7-9",
+        tests=(
+            "test_identities.py::test_the_slope_of_h_is_least_at_zero",
+            "test_potentials.py::test_mirror_map_matches_its_definition",
+        ),
+    ),
     Item("Useful inequalities", "γ ≤ γ̃ ≤ γ + log N, and ‖w‖₂ ≥ γ̃/x_max", "10-12", ("inequalities",)),
     Item("Condition 8", "Condition 5 in terms of γ̃", "", ("condition5",)),
     Item(

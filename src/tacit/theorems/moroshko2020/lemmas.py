@@ -47,6 +47,9 @@ def lemma3(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     D, data = model.depth, separation(X, y)
     flow = followed(model, X, y, data, until)
     log_rate = math.log(2 * (D * data.margin) ** 2) + (2 * D - 2) * log_alpha(model)
+    yield (told := Assumption("times are within the range of floats", bool(np.isfinite(flow.log_time).all())))
+    if not told.holds:
+        return
     promised = np.logaddexp(0.0, log_rate + flow.log_time)
     share = promised / flow.accuracy
     tight = int(np.argmax(share))
@@ -67,6 +70,8 @@ def lemma11(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
 @theorem(
     "moroshko2020/lemma13",
     "D > 2: ‖w(t)‖∞ ≤ α^D·h_D((D−2)x̄γ̃(t)/(2Dγ₂²α^D)) while the argument of h_D is below 1.",
+    printed="For all t; from γ̃ = 2Dγ₂²α^D/((D−2)x̄) on, the argument of h_D is not below 1 and nothing is "
+    "bounded.",
     flows=2,
 )
 def lemma13(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:

@@ -80,6 +80,8 @@ def _bend(z: float, depth: float) -> float:
 @theorem(
     "moroshko2020/theorem4",
     "γ̃ = o(α^D) as α → ∞: the flow stops at the ℓ2 maximum margin.",
+    printed="The last display of Theorem 14 is (2α²γ₂²/x̄)·sinh(…) − 1, which does not vanish; x̄γ̃ belongs "
+    "under the line.",
     flows=5,
 )
 def theorem4(
@@ -157,6 +159,8 @@ def theorem6(
 @theorem(
     "moroshko2020/theorem7",
     "γ̃ = ω(α^D) as α → ∞, under Condition 5 (D = 2: the weaker Condition 9): the flow stops at an ℓ1 margin.",
+    printed="Large scales select the ℓ1 margin of least ℓ2 norm (Appendix H.2); they select that of largest "
+    "entropy.",
     flows=4,
 )
 def theorem7(model: Any, X: Any, y: Any, power: float = 2.0, scales: Any = (1e1, 1e2, 1e3, 1e4)) -> Parts:

@@ -90,6 +90,8 @@ def enough_width(low: float, high: float, rows: int, size: float, alpha: float) 
     "woodworth2020/corollary10",
     "Weights of N(0, α²) and width k, α²k large, have sup‖W − W(0)‖ ≤ O(1/(α√k) + α) and "
     "sup‖W − W_TK‖ ≤ O(1/(α³k^{3/2}) + 1/(α√k) + α), with probability 1 − 2exp(−(d₁+d₂)/2).",
+    printed="(89) has 256kd³α⁴Λ² for 256kd²α⁴Λ and fails for small Λ, (92) has √Λ for √(2Λ), and the third "
+    "width in (94) is upside down.",
     flows=2,
     matrices=True,
 )

@@ -4,7 +4,17 @@ from tacit.theorems.items import Item
 
 ITEMS = (
     Item("Setting", "gradient flow, the tangent kernel, the squared model", "1-3", tests=("test_models.py",)),
-    Item("Theorem 1", "where depth 2 ends, from any shape", "4-7, 15-21", ("theorem1",), ("fig1a", "fig2")),
+    Item("Theorem 1", "where depth 2 ends, from any shape", "4-5, 15-21", ("theorem1",), ("fig1a", "fig2")),
+    Item(
+        "Ends of Q",
+        "a norm weighted by the shape as α → ∞, the ℓ1 norm of any shape as α → 0",
+        "6-7",
+        tests=(
+            "test_potentials.py::test_large_scale_is_a_parabola_and_small_scale_the_absolute_value",
+            "test_regimes.py::test_the_kernel_end_of_a_profile_is_the_weighted_norm",
+            "test_models.py::test_a_profile_matters_in_the_rich_limit_above_depth_two_only",
+        ),
+    ),
     Item(
         "Theorem 2",
         "from which scale on the limit is near ℓ1 or ℓ2",

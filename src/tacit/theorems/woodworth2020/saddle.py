@@ -23,7 +23,8 @@ from tacit.theorems.moroshko2020.separation import log_mirror, plain_diagonal
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 
 _LOSS = tacit.losses.Square("half-sum")
-_SCALES = (1e-2, 1e-4, 1e-6)  # α^D in units of ‖y‖/max‖Xᵢ‖
+_SCALES = (1e-2, 1e-4, 1e-6)  # α^D in units of ‖y‖/max‖Xᵢ‖, at depth 2 and from depth 3 on
+_SMALLEST = 1e-250  # such a scale, that floats can follow
 _FITTED = 1e-6  # relative residual below which data can be fitted
 _SLACK = 0.25  # relative, of exponents and increments: what is not yet asymptotic at these scales
 
@@ -50,6 +51,16 @@ def waiting_time(X: Float, y: Float, depth: float, log_alpha: float) -> float:
     return math.exp(log_z - log_rate - math.log(largest * size))
 
 
+def scales_of(depth: float) -> list[float]:
+    """α^D at which the time grows as it does in the end, in units of ‖y‖/max‖Xᵢ‖.
+
+    α^{D−2}t is a constant less (α^D)^{1−2/D} and smaller terms. Below depth 3 the scales are those at which
+    this is what it is at depth 3; 0 where they are below all floats.
+    """
+    power = 1.0 if depth == 2 else max(1.0, 1 / (3 * (1 - 2 / depth)))
+    return [math.exp(max(power * math.log(scale), -1e3)) for scale in _SCALES]
+
+
 @theorem(
     "woodworth2020/escape-time",
     "The time in which the loss halves is at least that of |βᵢ| ≤ α^D·h_D(c_D‖Xᵢ‖‖y‖t), and grows like "
@@ -69,7 +80,12 @@ def escape_time(model: Any, X: Any, y: Any) -> Parts:
         return
     unit = size / float(np.linalg.norm(X, axis=0).max())  # of a coefficient that fits y alone
     D = model.depth
-    logs = [math.log(scale * unit) / D for scale in _SCALES]
+    scales = scales_of(D)
+    text = f"floats reach the scales at which the power of depth {D:g} is seen"
+    yield (small := Assumption(text, scales[-1] >= _SMALLEST))
+    if not small.holds:
+        return
+    logs = [math.log(scale * unit) / D for scale in scales]
     times, settled = zip(*(_halved(D, each, X, y) for each in logs), strict=True)
     yield Assumption("the flows halve the loss", all(settled))
     if not all(settled):

@@ -137,6 +137,7 @@ def _kernel_parts(form: str, model: Any, X: Any, y: Any, epsilon: float) -> Part
 @theorem(
     "woodworth2020/theorem2-l1",
     "α ≤ min{(2(1+ε)B)^(−(2+ε)/2ε), exp(−d/(εB))}, B = ‖β_ℓ1‖₁, implies ‖β‖₁ ≤ (1+ε)B.",
+    printed="The same, and true; but its proof reaches only the smaller scale of theorem2-l1-proved.",
 )
 def rich(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
     """Theorem 2, first line, as stated."""
@@ -146,6 +147,7 @@ def rich(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
 @theorem(
     "woodworth2020/theorem2-l1-proved",
     "α ≤ min{1, √B, (2(1+2ε)B)^(−(2+ε)/2ε), exp(−d(2+ε)/(2εB))}, B = ‖β_ℓ1‖₁, implies ‖β‖₁ ≤ (1+ε)B.",
+    printed="α ≤ min{(2(1+ε)B)^(−(2+ε)/2ε), exp(−d/(εB))}, which is true, but more than (44) to (46) prove.",
 )
 def rich_proved(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
     """Theorem 2, first line, with the scale at which (44) to (46) go through.
@@ -158,6 +160,7 @@ def rich_proved(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
 @theorem(
     "woodworth2020/theorem2-l1-sharp",
     "α² ≤ B·(ed/(1+ε))^(−(1+ε)/ε)·2^(−1/ε), B = ‖β_ℓ1‖₁, implies ‖β‖₁ ≤ (1+ε)B.",
+    printed="α ≤ min{(2(1+ε)B)^(−(2+ε)/2ε), exp(−d/(εB))}, true, but a far smaller scale than is needed.",
 )
 def rich_sharp(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
     """Theorem 2, first line, without the exponential in d; it implies the form stated.
@@ -172,6 +175,7 @@ def rich_sharp(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
 @theorem(
     "woodworth2020/theorem2-l2",
     "α ≥ √(2(1+ε)(1+2/ε)B), B = ‖β_ℓ2‖₂, implies ‖β‖₂² ≤ (1+ε)B².",
+    printed="The same, and true; but its proof arrives at the threshold of theorem2-l2-proved.",
 )
 def kernel(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
     """Theorem 2, second line, as stated."""
@@ -181,6 +185,7 @@ def kernel(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
 @theorem(
     "woodworth2020/theorem2-l2-proved",
     "α ≥ √((1+2ε)B)·(1 + (1+2/ε)^(1/4)), B = ‖β_ℓ2‖₂, implies ‖β‖₂² ≤ (1+ε)B².",
+    printed="α ≥ √(2(1+ε)(1+2/ε)B), which is true, but not the threshold that the proof arrives at.",
 )
 def kernel_proved(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
     """Theorem 2, second line, with the scale at which (47) to (49) go through: α₂(ε/(2+ε), (1+2ε)B)."""
@@ -190,6 +195,7 @@ def kernel_proved(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
 @theorem(
     "woodworth2020/theorem2-l2-sharp",
     "α⁴ ≥ B²(1+ε)²/(48ε), B = ‖β_ℓ2‖₂ and ε ≤ 1, implies ‖β‖₂² ≤ (1+ε)B²; ε = 1 serves for ε > 1.",
+    printed="α ≥ √(2(1+ε)(1+2/ε)B), which is true, but a larger scale than is needed.",
 )
 def kernel_sharp(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
     """Theorem 2, second line, from ‖β‖₂²(1 − ‖β‖₂²/48α⁴) ≤ 4α²Q_α(β) ≤ ‖β‖₂²; it implies the form stated.
@@ -203,6 +209,7 @@ def kernel_sharp(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
 @theorem(
     "woodworth2020/lemma5",
     "α ≤ α₁(ε, ‖β‖₁, d) implies (1−ε)‖β‖₁ ≤ Q_α(β)/log(1/α²) ≤ (1+ε)‖β‖₁.",
+    printed="The same, and true; but its proof has x·arcsin(x/2) for x·arcsinh(x/2).",
 )
 def lemma5(model: Any, predictor: Any, epsilon: float = 0.1) -> Parts:
     """Lemma 5 of Appendix E: how close the potential is to a multiple of the ℓ1 norm, at one β."""

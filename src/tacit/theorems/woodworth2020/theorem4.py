@@ -30,6 +30,8 @@ _SLACK = 0.1  # of a fitted exponent, from a few draws
     "woodworth2020/theorem4",
     "UVᵀ(∞) → argmin Q_μ(spectrum(M)) s.t. ⟨X_n, M⟩ = y_n as k → ∞, 2μ² = α²k, for X_n that commute "
     "(X_nX_mᵀ and X_nᵀX_m symmetric) and a flow that fits the data.",
+    printed="X₁, …, X_N commute; but then the lifted ½[[0, X_n], [X_nᵀ, 0]] need not, and flows may end "
+    "elsewhere.",
     flows=18,
     matrices=True,
 )

@@ -39,6 +39,7 @@ _ACCURACY = 10 * SETTLED  # of what is measured, relative to the movement
     "woodworth2020/theorem9",
     "μ > 4Λγ/λ and r ≤ (μλ/√Λ)(1 − √((1+γ/μ)/(1+λ/4Λ))), r = ‖y(0) − y*‖, imply "
     "sup‖W − W(0)‖ ≤ √(Λ+λ/4)·r/(λ√μ) and sup‖W − W_TK‖ ≤ Λ√(1+λ/4Λ)·r²/(λ²μ^{3/2}) + 2√Λ√(1+γ/μ)·r/(λ√μ).",
+    printed="The same, and true; but the second bound exceeds the first, and so says nothing of W_TK.",
     flows=2,
     matrices=True,
 )
@@ -57,6 +58,8 @@ def theorem9(model: Any, X: Any, y: Any, mu: float | None = None, instants: int 
     "woodworth2020/theorem9-sharp",
     "√λ·s² ≥ 2r, s = σ_min(W(0)), implies sup‖W − W(0)‖ ≤ ρ, 2√λρ(s − ρ) = r, and a bound on sup‖W − W_TK‖ "
     "quadratic in r.",
+    printed="sup‖W − W_TK‖ ≤ Λ√(1+λ/4Λ)·r²/(λ²μ^{3/2}) + 2√Λ√(1+γ/μ)·r/(λ√μ), which is true, but of first "
+    "order in r.",
     flows=2,
     matrices=True,
 )
@@ -76,6 +79,8 @@ def theorem9_sharp(model: Any, X: Any, y: Any, instants: int = INSTANTS) -> Part
     "woodworth2020/lemma11",
     "‖W − W(0)‖ ≤ R until T implies ‖y(t) − y*‖ ≤ r·exp(−2μλt + 4Λ(γ+R²+2R√(μ+γ))t) until T, and "
     "‖y_TK(t) − y*‖ ≤ r·exp(−2μλt + 4Λγt).",
+    printed="The factor 4 in Σ of (71) goes with the loss ½‖y − y*‖², not ‖y − y*‖²; (75) has 2μλ where (74) "
+    "gives 4μλ.",
     flows=2,
     matrices=True,
 )
@@ -99,6 +104,7 @@ def lemma11(model: Any, X: Any, y: Any, mu: float | None = None, instants: int =
 @theorem(
     "woodworth2020/lemma12",
     "The assumptions of Theorem 9 imply sup‖W(t) − W(0)‖ ≤ √(Λ+λ/4)·r/(λ√μ).",
+    printed="The same, and true; but (80) lacks a factor 2 on its right-hand side, for which (75) has room.",
     flows=2,
     matrices=True,
 )
