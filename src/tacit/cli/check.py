@@ -129,9 +129,9 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _status(verdicts: Any) -> int:
-    """Failed where a theorem is violated or not decided, or where no flow or limit arrived that one needs."""
+    """Failed where a theorem is violated or not decided, as where a flow or limit that it needs got lost."""
     lost = any(isinstance(error, NotConvergedError) for error in verdicts.refused.values())
-    return FAILED if not verdicts.holds or (lost and not verdicts) else DONE
+    return FAILED if lost or not verdicts.holds else DONE
 
 
 def _refuse_what_none_could_take(verdicts: Any) -> None:

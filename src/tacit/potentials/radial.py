@@ -95,7 +95,7 @@ def _bend(xp: Any, w: Array, around: Array, along: Array, less: Array) -> Array:
 def length(xp: Any, w: Array) -> Array:
     """‖w‖, also where its square leaves the range of floats."""
     size = xp.max(xp.abs(w)) if w.size else xp.asarray(0.0)
-    unit = xp.where(size > 0, size, 1.0)
+    unit = xp.where((size > 0) & xp.isfinite(size), size, 1.0)
     return unit * xp.sqrt(xp.sum((w / unit) ** 2))
 
 
