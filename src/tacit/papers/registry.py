@@ -23,10 +23,18 @@ PRESETS = ("quick", "paper")
 class Entry:
     """A figure in the registry, with its sizes.
 
-    make: a class whose instances have `data(**parameters, seed, progress)`, which computes everything as a
-    `xarray.Dataset`; `draw(data, ax)`, which draws it and computes nothing; and `claims(data)`, which yields
-    what the paper says of it, with numbers. Its docstring is the caption. key: its name, "paper/figure".
-    presets: the parameters of each, by name. layout: of the picture, such as its size and panels.
+    Attributes
+    ----------
+    key : str
+        Its name, "paper/figure".
+    make : type
+        A class whose instances have `data(**parameters, seed, progress)`, which computes everything as a
+        `xarray.Dataset`; `draw(data, ax)`, which draws it and computes nothing; and `claims(data)`, which
+        yields what the paper says of it, with numbers. Its docstring is the caption.
+    presets : dict
+        The parameters of each, by name.
+    layout : dict
+        Of the picture, such as its size and panels.
     """
 
     key: str
@@ -46,7 +54,18 @@ class Entry:
         return re.sub(r" \(Figure [\w.]+\)$", "", sentence)
 
     def files(self, out: str | Path) -> dict[str, str]:
-        """What is written into a folder: kind and path."""
+        """What is written into a folder.
+
+        Parameters
+        ----------
+        out : path
+            The folder.
+
+        Returns
+        -------
+        dict of str
+            Path by kind.
+        """
         return {kind: f"{Path(out) / self.key}.{kind}" for kind in ("png", "pdf", "nc", "json")}
 
 
@@ -54,10 +73,28 @@ class Entry:
 class Reproduction:
     """A figure that was made: its data, claims and files.
 
-    key: its name, "paper/figure". caption: what it shows. preset: the name of the sizes, and parameters: what
-    they are. seed: of what was drawn. claims: with their numbers. files: what was written, path by kind.
-    data: all that was computed, a `xarray.Dataset`. seconds: how long it took. made_with: versions of Tacit
-    and of what it stands on.
+    Attributes
+    ----------
+    key : str
+        Its name, "paper/figure".
+    caption : str
+        What it shows.
+    preset : str
+        The name of the sizes.
+    seed : int
+        Of what was drawn.
+    parameters : dict
+        The sizes.
+    claims : tuple of Claim
+        With their numbers.
+    files : dict of str
+        What was written, path by kind.
+    seconds : float
+        How long it took.
+    data : xarray.Dataset
+        All that was computed.
+    made_with : dict of str
+        Versions of Tacit and of what it stands on.
     """
 
     key: str
@@ -105,7 +142,22 @@ _FIGURES = Catalogue[Entry]("figure", "tacit.papers", "FIGURES")
 def figure(
     key: str, *, quick: dict[str, Any], paper: dict[str, Any], **layout: Any
 ) -> Callable[[type[T]], type[T]]:
-    """Register a figure class under its key, with the sizes of its two presets and its layout."""
+    """Register a figure class under its key.
+
+    Parameters
+    ----------
+    key : str
+        "paper/figure".
+    quick, paper : dict
+        The parameters of `data` in each preset.
+    **layout
+        Of the picture, such as its size and panels.
+
+    Returns
+    -------
+    callable
+        A decorator of classes, see `papers.Entry`.
+    """
 
     def register(make: type[T]) -> type[T]:
         entry = Entry(key, make, {"quick": quick, "paper": paper}, layout)
@@ -121,7 +173,23 @@ def titles() -> dict[str, str]:
 
 
 def figures(selection: str = "all") -> list[Entry]:
-    """The figures of a selection: "all", a paper's key, or one figure's key; only these are imported."""
+    """The figures of a selection; only these are imported.
+
+    Parameters
+    ----------
+    selection : str, optional
+        "all", a paper's key, or one figure's key.
+
+    Returns
+    -------
+    list of Entry
+        In the order of the papers.
+
+    Raises
+    ------
+    InputError
+        Where there is no such figure.
+    """
     if selection in ("all", "list"):
         found = _known(keys.PAPERS)
     else:
@@ -157,8 +225,28 @@ def reproduce(
 ) -> Reproduction:
     """Compute a figure, draw it as PNG and PDF, save its data and the verdict on its claims.
 
-    data: what the figure's own `data` computed before, or on another machine, with these parameters; without,
-    it is computed now, with those of the preset.
+    Parameters
+    ----------
+    entry : Entry
+        The figure, from `papers.figures`.
+    preset : "quick" | "paper", optional
+        Its sizes.
+    seed : int, optional
+        Of what is drawn at random.
+    out : path, optional
+        The folder for its files.
+    progress : callable, optional
+        Is told how far it is.
+    data : xarray.Dataset, optional
+        What the figure's own `data` computed before, or on another machine, with these parameters. If left
+        out, it is computed now.
+    parameters : dict, optional
+        In place of those of the preset.
+
+    Returns
+    -------
+    Reproduction
+        Its data, claims and files.
     """
     import numpy as np
 

@@ -25,14 +25,35 @@ def check(
 ) -> Verdicts:
     """Every theorem that applies to training a model on data: its bounds, what is measured, and the verdict.
 
-    A tuple of verdicts, the nearest to broken first, with `summary()`, `to_dict()` and `plot()`; what limits,
-    margins and flows several theorems need is computed once. only: a paper, or one theorem of it; else those
-    that would take minutes on data of this size are left out, and named in `not_asked`. anyway: measure the
-    bounds of theorems that do not apply, too (in `others`). Other names are parameters of theorems, such as
-    epsilon=0.05; those that have no such parameter do without. `tacit.theorems.check` asks a single one, and
-    also those that are not about training. A model of matrices takes measurements X, a stack of them or what
-    `tacit.observed` makes. A theorem that stops with an error that nobody foresaw is not decided, which is no
-    success.
+    What limits, margins and flows several theorems need is computed once. `tacit.theorems.check` asks a
+    single theorem, and also those that are not about training. A theorem that stops with an error that nobody
+    foresaw is not decided, which is no success.
+
+    Parameters
+    ----------
+    model : Model
+        A model with its initialization.
+    X : (N, d) array-like, or Prepared
+        Rows are samples; for a model of matrices a stack of measurements, or what `tacit.observed` makes.
+    y : (N,) array-like
+        Targets, or two classes.
+    only : str, optional
+        A paper, or one theorem of it. If left out, all but those that would take minutes on data of this
+        size, which `not_asked` names.
+    anyway : bool, optional
+        Measure the bounds of theorems that do not apply, too (in `others`).
+    **parameters
+        Of theorems, such as epsilon=0.05; those that have no such parameter do without.
+
+    Returns
+    -------
+    Verdicts
+        The nearest to broken first, with `summary()`, `to_dict()` and `plot()`.
+
+    Raises
+    ------
+    InputError
+        Where an argument is not what it should be.
     """
     from tacit.show.progress import progress
 

@@ -20,7 +20,12 @@ from tacit.verdict import Bound
 class Assumption:
     """A condition of a theorem, and whether it is met.
 
-    text: the condition, with the numbers that decide it. holds: is it met?
+    Parameters
+    ----------
+    text : str
+        The condition, with the numbers that decide it.
+    holds : bool
+        Is it met?
     """
 
     text: str
@@ -31,9 +36,21 @@ class Assumption:
 class Verdict:
     """What a theorem says about one case.
 
-    key, statement, printed: the theorem's. assumptions: its conditions. bounds: its conclusions (where the
-    theorem does not apply they are reported all the same, as far as they could be computed). error: what kept
-    it from being decided, None if nothing did.
+    Attributes
+    ----------
+    key : str
+        The theorem's.
+    statement : str
+        What it says.
+    assumptions : tuple of Assumption
+        Its conditions.
+    bounds : tuple of Bound
+        Its conclusions; where the theorem does not apply they are reported all the same, as far as they could
+        be computed.
+    printed : str or None
+        What the paper has instead.
+    error : str or None
+        What kept it from being decided, None if nothing did.
     """
 
     key: str
@@ -136,11 +153,23 @@ _Parted = TypeVar("_Parted", bound=Callable[..., Parts])
 class Theorem:
     """A registered statement.
 
-    key: its name, "paper/theorem". statement: what it says. function: yields its Assumptions and Bounds.
-    printed: what the paper has instead, and in which way it does not hold; None where that is the statement.
-    needs: the arguments it must be given ("model", "X", "y" for a statement about training; others for one
-    about the potential alone). options: those with defaults. flows: how many it follows at the most, which is
-    what takes long, or as many as take its time. matrices: X is a stack of them, which no table is.
+    `needs` are the arguments it must be given ("model", "X", "y" for a statement about training; others for
+    one about the potential alone), `options` those with defaults.
+
+    Attributes
+    ----------
+    key : str
+        Its name, "paper/theorem".
+    statement : str
+        What it says.
+    function : callable
+        Yields its Assumptions and Bounds.
+    flows : int
+        How many it follows at the most, which is what takes long, or as many as take its time.
+    matrices : bool
+        X is a stack of them, which no table is.
+    printed : str or None
+        What the paper has instead, and in which way it does not hold; None where that is the statement.
     """
 
     key: str
@@ -168,7 +197,20 @@ class Theorem:
         return tuple(self.defaults)
 
     def ask(self, anyway: bool = True, **given: Any) -> Verdict:
-        """What it says about this case; anyway: how its bounds fare, too, where an assumption fails."""
+        """What it says about this case.
+
+        Parameters
+        ----------
+        anyway : bool, optional
+            How its bounds fare, too, where an assumption fails.
+        **given
+            Model, data and whatever else the statement is about, by name.
+
+        Returns
+        -------
+        Verdict
+            Assumptions and bounds, with numbers.
+        """
         try:
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 parts = self._parts(anyway, given)
@@ -197,8 +239,23 @@ def theorem(
 ) -> Callable[[_Parted], _Parted]:
     """Register a generator function that yields the Assumptions and Bounds of one statement.
 
-    printed: what the paper has instead, and in which way it does not hold. flows: how many it follows, which
-    is what takes long. matrices: is it about measurements of matrices?
+    Parameters
+    ----------
+    key : str
+        "paper/theorem".
+    statement : str
+        What it says, in words.
+    printed : str, optional
+        What the paper has instead, and in which way it does not hold.
+    flows : int, optional
+        How many it follows, which is what takes long.
+    matrices : bool, optional
+        Is it about measurements of matrices?
+
+    Returns
+    -------
+    callable
+        A decorator.
     """
 
     def register(function: _Parted) -> _Parted:
@@ -235,7 +292,31 @@ def check(key: str, model: Any, X: Any = None, y: Any = None, **options: Any) ->
     """Ask the theorem `key` about a model, and whatever else its statement is about.
 
     Theorems about training take the data X, y; statements about the potential alone take the arguments that
-    they name instead, such as predictor= or features= (`theorems()` lists them all with what they need).
+    they name instead, such as predictor= or features= (`theorems.theorems()` lists them all with what they
+    need).
+
+    Parameters
+    ----------
+    key : str
+        "paper/theorem".
+    model : Model
+        A model with its initialization.
+    X : (N, d) array-like, optional
+        Rows are samples.
+    y : (N,) array-like, optional
+        Targets, or two classes.
+    **options
+        Whatever else the statement takes, by name.
+
+    Returns
+    -------
+    Verdict
+        Assumptions and bounds, with numbers.
+
+    Raises
+    ------
+    InputError
+        Where no theorem has this key, or an argument is not one of its own.
     """
     if key not in _THEOREMS:
         raise tacit.InputError(f"no theorem {key!r}; {meant(key, _known())} theorems() lists them all")

@@ -13,9 +13,18 @@ from tacit.theorems.registry import Assumption, Verdict, selected
 class Verdicts(tuple[Verdict, ...]):
     """Verdicts of the theorems that apply, the nearest to broken first, after those that were not decided.
 
-    others: of those that do not apply. refused: why a theorem could not be asked about these data, by key.
-    not_asked: keys of those that would take minutes on data of this size. model: it, as one writes it. data:
-    what is known of them, in words.
+    A tuple of `theorems.Verdict`; `others` are those of theorems that do not apply.
+
+    Attributes
+    ----------
+    model : str
+        The model, as one writes it.
+    refused : dict of TacitError
+        Why a theorem could not be asked about these data, by key.
+    not_asked : tuple of str
+        Keys of those that would take minutes on data of this size.
+    data : str
+        What is known of the data, in words.
     """
 
     others: tuple[Verdict, ...]
@@ -47,7 +56,18 @@ class Verdicts(tuple[Verdict, ...]):
         return all(verdict.holds for verdict in self)
 
     def summary(self, everything: bool = False) -> str:
-        """The verdicts that apply, or what each theorem lacks where none does; everything: all of them."""
+        """The verdicts that apply, or what each theorem lacks where none does.
+
+        Parameters
+        ----------
+        everything : bool, optional
+            Also those that do not apply.
+
+        Returns
+        -------
+        str
+            What `tacit check` prints.
+        """
         parts = [verdict.summary() for verdict in self]
         if everything:
             parts += [verdict.summary() for verdict in self.others]
@@ -67,7 +87,20 @@ class Verdicts(tuple[Verdict, ...]):
         }
 
     def plot(self, file: Any = None, everything: bool = False) -> Any:
-        """What is measured against every bound, the nearest to broken first."""
+        """What is measured against every bound, the nearest to broken first.
+
+        Parameters
+        ----------
+        file : path, optional
+            Where to write it; its ending says how.
+        everything : bool, optional
+            Also those that do not apply.
+
+        Returns
+        -------
+        Path or matplotlib.figure.Figure
+            The file, or the figure where none was named.
+        """
         from tacit.show.verdicts import verdicts_picture
 
         title = "\n".join(filter(None, (self.model, self.data)))
