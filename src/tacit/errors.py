@@ -16,9 +16,15 @@ class InputError(TacitError, ValueError):
 class NoPotentialError(TacitError):
     """No convex function is known whose minimizer is the limit of this flow; the message says why.
 
-    For measurements of a matrix that do not commute: `commutator` (how far they are from it), `nearest` (the
-    potential that theory has for ones that do) and `distance` (how far from its minimizer the flow of the
-    model ended on the data, relative; NaN if it was not run).
+    Attributes
+    ----------
+    nearest : Potential or None
+        For measurements of a matrix that do not commute: the potential that theory has for ones that do.
+    commutator : float
+        How far they are from commuting.
+    distance : float
+        How far from the minimizer of nearest the flow of the model ended on the data, relative; NaN if it was
+        not run.
     """
 
     def __init__(
@@ -37,7 +43,13 @@ class NoClosedFormError(TacitError):
 
 
 class OutsideDomainError(TacitError):
-    """A predictor lies where a potential is not defined; `share` is how much of the way to it is inside."""
+    """A predictor lies where a potential is not defined.
+
+    Attributes
+    ----------
+    share : float
+        How much of the way to it is inside.
+    """
 
     def __init__(self, message: str, share: float = float("nan")):
         super().__init__(message)
@@ -45,7 +57,13 @@ class OutsideDomainError(TacitError):
 
 
 class InconsistentDataError(TacitError):
-    """The equations X w = y have no solution; `residual` is the relative least-squares residual."""
+    """The equations X w = y have no solution.
+
+    Attributes
+    ----------
+    residual : float
+        What least squares leaves, relative to y.
+    """
 
     def __init__(self, message: str, residual: float = float("nan")):
         super().__init__(message)
@@ -55,7 +73,10 @@ class InconsistentDataError(TacitError):
 class NotSeparableError(TacitError):
     """No linear predictor classifies every sample correctly.
 
-    `combination` proves it: weights c ≥ 0 with Σc = 1 and Σ c_n y_n x_n = 0.
+    Attributes
+    ----------
+    combination : (N,) array or None
+        The proof: weights c ≥ 0 with Σc = 1 and Σ c_n y_n x_n = 0.
     """
 
     def __init__(self, message: str, combination: Any = None):
@@ -72,7 +93,13 @@ class MissingDataError(TacitError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a flow; `trajectory` is what was computed until then."""
+    """Ctrl-C during a flow.
+
+    Attributes
+    ----------
+    trajectory : Trajectory
+        What was computed until then.
+    """
 
     def __init__(self, trajectory: Any):
         super().__init__("interrupted; .trajectory has what was computed")

@@ -30,9 +30,10 @@ _NORMALIZATIONS = {  # name → (factor, divided by the number of samples?)
 class Loss:
     """The contract of a loss, for those of your own: two methods, over leading axes of the outputs.
 
-    name: in words. separating: is it a mean of a decreasing function of the margins y·f (`SeparatingLoss`)?
-    quadratic: is it c·Σ(f − y)² with the c of `factor`? Such losses have faster integrators. relative: does
-    its clock run in units of the loss? classes: has it an output for each class?
+    `accuracy` and `pull` must be given. `name` is the loss in words. `separating`: is it a mean of a
+    decreasing function of the margins y·f (`SeparatingLoss`)? `quadratic`: is it c·Σ(f − y)² with the c of
+    `factor`? Such losses have faster integrators. `relative`: does its clock run in units of the loss?
+    `classes`: has it an output for each class?
     """
 
     name: str
@@ -42,29 +43,83 @@ class Loss:
     classes: bool = False
 
     def accuracy(self, outputs: Array, y: Array) -> Array:
-        """−log L."""
+        """γ̃ = −log L.
+
+        Parameters
+        ----------
+        outputs : (…, N) or (…, N, m) array
+            f(x_n), over leading axes.
+        y : (N,) or (N, m) array
+            Targets, or labels −1 and +1.
+
+        Returns
+        -------
+        (…) array
+            γ̃.
+        """
         raise TypeError(f"{type(self).__name__} must implement accuracy(outputs, y)")
 
     def pull(self, outputs: Array, y: Array) -> Array:
-        """−∂L/∂f; of relative losses −(1/L)·∂L/∂f."""
+        """−∂L/∂f; of relative losses −(1/L)·∂L/∂f.
+
+        Parameters
+        ----------
+        outputs : (…, N) or (…, N, m) array
+            f(x_n), over leading axes.
+        y : (N,) or (N, m) array
+            Targets, or labels −1 and +1.
+
+        Returns
+        -------
+        array
+            Of the shape of the outputs.
+        """
         raise TypeError(f"{type(self).__name__} must implement pull(outputs, y)")
 
     def factor(self, samples: int) -> float:
-        """c for this number of samples."""
+        """c of a quadratic loss c·Σ(f − y)².
+
+        Parameters
+        ----------
+        samples : int
+            N.
+
+        Returns
+        -------
+        float
+            c.
+        """
         raise TypeError(f"{type(self).__name__} must implement factor(samples): it says that it is quadratic")
 
     def margins(self, outputs: Array, y: Array) -> Array:
-        """By how much each sample is on the right side: y·f."""
+        """By how much each sample is on the right side: y·f.
+
+        Parameters
+        ----------
+        outputs : (…, N) or (…, N, m) array
+            f(x_n), over leading axes.
+        y : (N,) or (N, m) array
+            Labels −1 and +1, or rows of 0 and a 1.
+
+        Returns
+        -------
+        (…, N) array
+            The margins.
+        """
         return y * outputs
 
 
 @dataclass(frozen=True)
 class Square(Loss):
-    r"""L = c·Σ (f(x_n) − y_n)², summed over samples and outputs.
+    """L = c·Σ (f(x_n) − y_n)², summed over samples and outputs.
 
-    normalization: "half-mean", c = 1/(2N) (Azulay et al. 2021, Section 3); "mean", c = 1/N (Min et al. 2021,
-    Section 4); "half-sum", c = ½ (Min et al. 2021, Section 2); "sum", c = 1 (Woodworth et al. 2020,
-    Section 2). Only time depends on it.
+    Only time depends on the normalization.
+
+    Parameters
+    ----------
+    normalization : "half-mean" | "mean" | "half-sum" | "sum", optional
+        c = 1/(2N) (Azulay et al. 2021, Section 3), 1/N (Min et al. 2021, Section 4), ½ (Min et al. 2021,
+        Section 2) or 1 (Woodworth et al. 2020, Section 2).
     """
 
     normalization: str = "half-mean"
@@ -104,20 +159,56 @@ class Square(Loss):
 
 
 class SeparatingLoss(Loss):
-    """Means of a decreasing function ℓ of the margins y·f, for those of your own: its logarithms."""
+    """Means of a decreasing function ℓ of the margins y·f, for those of your own: its logarithms.
+
+    `log_terms`, `log_slope` and `slope_rate` must be given.
+    """
 
     separating = relative = True
 
     def log_terms(self, margins: Array) -> Array:
-        """log ℓ at every margin."""
+        """log ℓ at every margin.
+
+        Parameters
+        ----------
+        margins : (…, N) array
+            m = y·f.
+
+        Returns
+        -------
+        (…, N) array
+            The logarithms.
+        """
         raise TypeError(f"{type(self).__name__} must implement log_terms(margins)")
 
     def log_slope(self, margins: Array) -> Array:
-        """log(−ℓ') at every margin."""
+        """log(−ℓ') at every margin.
+
+        Parameters
+        ----------
+        margins : (…, N) array
+            m = y·f.
+
+        Returns
+        -------
+        (…, N) array
+            The logarithms.
+        """
         raise TypeError(f"{type(self).__name__} must implement log_slope(margins)")
 
     def slope_rate(self, margins: Array) -> Array:
-        """−d(log(−ℓ'))/dm at every margin."""
+        """−d(log(−ℓ'))/dm at every margin.
+
+        Parameters
+        ----------
+        margins : (…, N) array
+            m = y·f.
+
+        Returns
+        -------
+        (…, N) array
+            The rates.
+        """
         raise TypeError(f"{type(self).__name__} must implement slope_rate(margins)")
 
     def accuracy(self, outputs: Array, y: Array) -> Array:

@@ -90,9 +90,18 @@ def _ratio(larger: float, smaller: float) -> float:
 class Claim(Measured):
     """A sentence of a paper, the number that decides it, and its threshold.
 
-    text: the sentence. measured: the number. at_most, at_least: the threshold, on either side or on both. of:
-    the number of cases, where the number is a share of cases that were drawn. why: what the threshold means,
-    if the sentence does not say so.
+    Parameters
+    ----------
+    text : str
+        The sentence.
+    measured : float
+        The number.
+    at_most, at_least : float, optional
+        The threshold, on either side or on both.
+    of : int, optional
+        The number of cases, where the number is a share of cases that were drawn.
+    why : str, optional
+        What the threshold means, if the sentence does not say so.
     """
 
     of: int | None = None
@@ -108,7 +117,14 @@ class Claim(Measured):
 class Bound(Measured):
     """A conclusion of a theorem: at_least ≤ measured ≤ at_most, up to rounding (1e-9 of the bound).
 
-    text: what is bounded. measured: its value. at_most, at_least: the bounds, None where there is none.
+    Parameters
+    ----------
+    text : str
+        What is bounded.
+    measured : float
+        Its value.
+    at_most, at_least : float, optional
+        The bounds, None where there is none.
     """
 
     rounding: ClassVar[float] = 1e-9

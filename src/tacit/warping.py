@@ -27,16 +27,41 @@ __all__ = ["hessian_violation", "metric", "warp", "warped_clock"]
 
 
 def warp(delta: float, predictor: Any) -> Float:
-    """g = (3/2)|a| at predictors w̃, over leading axes: how fast the warped clock runs.
+    """g = (3/2)|a|: how fast the warped clock runs.
 
-    At w̃ → 0 it is (3/2)√δ for δ > 0 (Lemma 3, whose statement says 0).
+    At w̃ → 0 it is (3/2)√δ for δ > 0 (Azulay et al. 2021, Lemma 3, whose statement says 0).
+
+    Parameters
+    ----------
+    delta : float
+        δ = a² − ‖ω‖².
+    predictor : (…, d) array-like
+        w̃, over leading axes.
+
+    Returns
+    -------
+    (…) array
+        g.
     """
     w = as_floats(predictor, "predictor", ndim=(1, 2))
     return 1.5 * np.asarray(NeuronPotential(delta).layers(np.linalg.norm(w, axis=-1))[0])
 
 
 def metric(delta: float, predictor: Any) -> Float:
-    """H = (a²I + ωωᵀ)⁻¹ at the predictor w̃ = a·ω: H·dw̃/dt = Xᵀr (equation 23)."""
+    """H = (a²I + ωωᵀ)⁻¹ at the predictor w̃ = a·ω: H·dw̃/dt = Xᵀr (Azulay et al. 2021, equation 23).
+
+    Parameters
+    ----------
+    delta : float
+        δ = a² − ‖ω‖².
+    predictor : (d,) array-like
+        w̃.
+
+    Returns
+    -------
+    (d, d) array
+        H.
+    """
     w = as_floats(predictor, "predictor", ndim=(1,))
     x = float(np.linalg.norm(w))
     a, inner = (float(layer) for layer in NeuronPotential(delta).layers(x))
@@ -49,8 +74,22 @@ def metric(delta: float, predictor: Any) -> Float:
 def hessian_violation(field: Callable[[Float], Float], predictor: Any, *, step: float = 1e-4) -> float:
     """The largest |∂_k F_ij − ∂_j F_ik| of a matrix field, relative to its largest derivative.
 
-    0, up to the error of differences of sixth order, where the field is the Hessian of a function
-    (equation 6).
+    0, up to the error of differences of sixth order, where the field is the Hessian of a function (Azulay et
+    al. 2021, equation 6).
+
+    Parameters
+    ----------
+    field : callable
+        w ↦ F(w), (d, d).
+    predictor : (d,) array-like
+        Where.
+    step : float, optional
+        Of the differences.
+
+    Returns
+    -------
+    float
+        The violation.
     """
     w = as_floats(predictor, "predictor", ndim=(1,))
     size = step * max(float(np.linalg.norm(w)), 1e-300)
@@ -69,7 +108,17 @@ def hessian_violation(field: Callable[[Float], Float], predictor: Any, *, step: 
 def warped_clock(trajectory: Trajectory) -> Float:
     """τ(t) = ∫ g dt at the recorded instants of a neuron's flow, by Simpson's rule.
 
-    As accurate as the record is dense: ask `flow` for more instants with at=.
+    As accurate as the record is dense: ask `tacit.flow` for more instants with at=.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        The flow of a `Neuron`.
+
+    Returns
+    -------
+    (T,) array
+        τ.
     """
     model = trajectory.model
     if not isinstance(model, Neuron):

@@ -14,13 +14,34 @@ from tacit.errors import InconsistentDataError, InputError
 def observed(matrix: Any) -> tuple[Entries, Float]:
     """X, y of matrix completion: X measures the entries of the matrix that are known, and y is what they are.
 
-    matrix: an array or a pandas DataFrame with NaN (or a mask) for what is missing, or a SciPy sparse matrix,
-    whose stored entries are the known ones, zeros among them. X stands wherever a stack of measurements for a
-    `Factorization` does and takes the memory of its places alone.
+    Parameters
+    ----------
+    matrix : (d₁, d₂) array-like
+        An array or a pandas DataFrame with NaN (or a mask) for what is missing, or a SciPy sparse matrix,
+        whose stored entries are the known ones, zeros among them.
 
-    `InputError` where nothing is observed, or a row or column has no observed entry: a factorization has
-    nothing to learn it from, and leaves it as it starts. `InconsistentDataError` where a sparse matrix stores
-    an entry twice, with different values.
+    Returns
+    -------
+    X : Entries
+        Stands wherever a stack of measurements for a `Factorization` does, and takes the memory of its places
+        alone.
+    y : (N,) array
+        The known entries.
+
+    Raises
+    ------
+    InputError
+        Where nothing is observed, or a row or column has no observed entry: a factorization has nothing to
+        learn it from, and leaves it as it starts.
+    InconsistentDataError
+        Where a sparse matrix stores an entry twice, with different values.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> X, y = tacit.observed([[1, 2], [2, float("nan")]])
+    >>> y.tolist()
+    [1.0, 2.0, 2.0]
     """
     if hasattr(matrix, "nnz") and hasattr(matrix, "tocoo"):
         rows, columns, y, shape = _stored(matrix)

@@ -14,15 +14,32 @@ if TYPE_CHECKING:
 def closed_form(predictor: Any, parameters: Sequence[Any], start: Any) -> ClosedForm:
     """The formula of Q for w = F(θ) from θ₀: `.value`, `.gradient`, `.latex()`, and numbers as `.potential`.
 
-    predictor: an expression of SymPy, or a sequence of them, one for each coordinate. parameters: its
-    symbols. start: their values at the start, in the same order or by symbol; numbers, or expressions of
-    other symbols (as α of Woodworth et al. 2020, whose q is 4 times this Q). Q is that of `tacit.derive`:
-    ∇Q(w)' = −∇L(w), in a clock with g(w₀) = 1 if warped, Q(w₀) = 0 and ∇Q(w₀) = 0.
+    Q is that of `tacit.derive`: ∇Q(w)' = −∇L(w), in a clock with g(w₀) = 1 if warped, Q(w₀) = 0 and ∇Q(w₀) =
+    0. It is found for maps of which each parameter moves one coordinate only (separable), h(a, ‖v‖)·v of a
+    vector and scalars (radial), and affine ones. Where w(z) has no inverse that is known, `.explicit` is
+    False, and `.parametric` has w, Q' and Q by a parameter. Needs SymPy, the extra `symbolic`.
 
-    Maps of which each parameter moves one coordinate only (separable), h(a, ‖v‖)·v of a vector and scalars
-    (radial), and affine ones. Where w(z) has no inverse that is known, `.explicit` is False, and
-    `.parametric` has w, Q' and Q by a parameter. `NoClosedFormError` says what has no formula. Needs SymPy,
-    the extra `symbolic`.
+    Parameters
+    ----------
+    predictor : expression of SymPy, or a sequence of them
+        w, one for each coordinate.
+    parameters : sequence of symbols
+        θ.
+    start : sequence, or dict by symbol
+        Their values at the start: numbers, or expressions of other symbols (as α of Woodworth et al. 2020,
+        whose q is 4 times this Q).
+
+    Returns
+    -------
+    ClosedForm
+        The formula.
+
+    Raises
+    ------
+    NoClosedFormError
+        Where there is no formula, saying which step has none.
+    InputError
+        Where an argument is not what it should be.
     """
     try:
         import sympy

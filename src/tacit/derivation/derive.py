@@ -37,15 +37,42 @@ _UNKNOWN = Metric(math.nan, math.nan, math.nan, math.nan, math.nan)
 class Derivation:
     """What gradient flow of w = F(θ) from θ₀ minimizes, or why it minimizes nothing.
 
-    kind: "mirror" (∇Q(w)' = −∇L), "warped" (the same in another clock), "none" or "undecided"; reason: why.
-    commutator: the largest bracket of two gradient fields ∇Fᵢ, relative to its terms. reachable_dimension:
-    that of their Lie algebra along the orbit of θ₀, and so of the orbit; `closed` is False where it may be
-    larger. rank: that of the Jacobian on the orbit. hessian_violation: |∂_kH_ij − ∂_jH_ik|, warp_residual and
-    warp_curl: what the best warp leaves of it, and its curl; fibre_change: how much M = JJᵀ changes, beyond a
-    factor, where w does not: all relative, the largest over the sampled points, NaN where the Jacobian has no
-    full rank. Sizes up to `tolerance` count as 0. candidates: what became of proposed conserved quantities.
-    samples, radius: how many points were sampled, and the length of the orbits to them, relative to ‖θ₀‖.
-    function_model: F and θ₀ as a model, for `tacit.flow`. seconds: how long it took.
+    All sizes are relative, the largest over the sampled points; those up to `tolerance` count as 0.
+
+    Attributes
+    ----------
+    kind : str
+        "mirror" (∇Q(w)' = −∇L), "warped" (the same in another clock), "none" or "undecided".
+    reason : str
+        Why.
+    commutator : float
+        The largest bracket of two gradient fields ∇Fᵢ, relative to its terms.
+    reachable_dimension : int
+        That of their Lie algebra along the orbit of θ₀, and so of the orbit.
+    closed : bool
+        False where that may be larger.
+    rank : int
+        That of the Jacobian on the orbit.
+    hessian_violation : float
+        |∂_kH_ij − ∂_jH_ik| of the metric H; like the following, NaN where the Jacobian has no full rank.
+    warp_residual : float
+        What the best warp leaves of it.
+    warp_curl : float
+        The curl of that warp.
+    fibre_change : float
+        How much M = JJᵀ changes, beyond a factor, where w does not.
+    samples : int
+        How many points were sampled.
+    radius : float
+        The length of the orbits to them, relative to ‖θ₀‖.
+    seconds : float
+        How long it took.
+    tolerance : float
+        Sizes up to this count as 0.
+    candidates : tuple
+        What became of proposed conserved quantities.
+    function_model : Model
+        F and θ₀ as a model, for `tacit.flow`.
     """
 
     kind: str
@@ -119,6 +146,16 @@ class Derivation:
         """Level sets of Q in two coordinates, others free, with flows that end where they touch solutions.
 
         Without a potential: flows from θ₀ to one line of solutions under several losses, which end apart.
+
+        Parameters
+        ----------
+        plane : (int, int), optional
+            The two coordinates.
+
+        Returns
+        -------
+        Picture
+            What `plot` draws.
         """
         from tacit.derivation.portrait import check_plane, flows_apart, level_sets
         from tacit.show.level_sets import apart_picture, level_picture
@@ -131,7 +168,20 @@ class Derivation:
         raise NoPotentialError(f"there are no level sets to draw: {self.reason}")
 
     def plot(self, file: str | Path | None = None, *, plane: Any = (0, 1)) -> Any:
-        """Draw it: into a file (.png, .pdf or .svg), whose path is returned, or as a figure of Matplotlib."""
+        """Draw it: into a file (.png, .pdf or .svg), whose path is returned, or as a figure of Matplotlib.
+
+        Parameters
+        ----------
+        file : path, optional
+            Where to write it; its ending says how.
+        plane : (int, int), optional
+            The two coordinates.
+
+        Returns
+        -------
+        Path or matplotlib.figure.Figure
+            The file, or the figure where none was named.
+        """
         return self.picture(plane).to(file)
 
     def to_dict(self) -> dict[str, Any]:
@@ -244,16 +294,48 @@ def derive(
 ) -> Derivation:
     """Is gradient flow of w = F(θ) from θ₀ a mirror flow, ∇Q(w)' = −∇L(w)? In another clock? With which Q?
 
-    parametrization: a smooth function θ ↦ w that JAX can differentiate (jax.numpy, or plain arithmetic).
-    theta0: the start, an array, or a dict of arrays. samples: points at which everything is measured, θ₀ and
-    ends of random orbits from it; seed: of these orbits; radius: their length, relative to ‖θ₀‖. A map with
-    kinks is refused unless a smaller radius keeps the orbits on one smooth piece. candidates: functions θ ↦ a
-    number that may be conserved, each of which is tested.
-
     Commuting gradient fields make mirror flows (Li, Wang, Lee and Arora 2022); the Lie algebra of the fields
     counts what is conserved (Marcotte, Gribonval and Peyré 2023); the warp is that of Azulay et al. 2021,
     Section 5. Brackets are exact up to rounding, and sizes between rounding and what is clearly not 0 make
     the verdict "undecided".
+
+    Parameters
+    ----------
+    parametrization : callable
+        A smooth function θ ↦ w that JAX can differentiate (jax.numpy, or plain arithmetic). One with kinks is
+        refused unless a smaller radius keeps the orbits on one smooth piece.
+    theta0 : array-like, or dict of them
+        The start.
+    samples : int, optional
+        Points at which everything is measured: θ₀, and ends of random orbits from it.
+    seed : int or numpy.random.Generator, optional
+        Draws these orbits.
+    radius : float, optional
+        Their length, relative to ‖θ₀‖.
+    candidates : sequence of callables, optional
+        Functions θ ↦ a number that may be conserved, each of which is tested.
+
+    Returns
+    -------
+    Derivation
+        The kind of flow, why, and its potential where it has one.
+
+    Raises
+    ------
+    InputError
+        Where the map has kinks or is not finite at the start, or an argument is not what it should be.
+    NotConvergedError
+        Where an orbit could not be followed.
+
+    See Also
+    --------
+    closed_form : the formula of Q.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> tacit.derive(lambda t: t[:2] ** 2 - t[2:] ** 2, [1.0, 1.0, 1.0, 1.0]).kind
+    'mirror'
     """
     begun = time.perf_counter()
     if not isinstance(samples, int | np.integer) or samples < 2:

@@ -21,37 +21,78 @@ SQUARE = "square"
 
 
 class FlowClassifier(OneAgainstOthers):
-    r"""Linear classification by the flow of a diagonal network, from ℓ2 margins (large scale) to ℓ1 (small).
+    """Linear classification by the flow of a diagonal network, from ℓ2 margins (large scale) to ℓ1 (small).
 
     Without accuracy and stop, the predictor of largest margin in the potential of the network (Moroshko et
     al. 2020, Section 4), on the way from the ℓ2 to the ℓ1 margin:
 
         argmin Q_μ(w) subject to y_n(x_n·w + b) ≥ 1:    tacit.max_margin(X, y, model_, intercept=True)
 
-    mu: the predictor's scale, scale^depth if left out. accuracy: instead, the flow of the exponential loss
-    from that scale, stopped where −log(training loss) is this. stop: instead, the flow of the logistic loss,
-    stopped where this share is left of what it can fall by. Data that no linear predictor separates have no
-    margin: they get the flow of the logistic loss, with stop=0.01 if left out; then `separable_` is False.
+    Data that no linear predictor separates have no margin: they get the flow of the logistic loss; then
+    `separable_` is False. The intercept is in no potential: margins have it as a free coordinate, flows at
+    its best at every moment, which is gradient flow on min_b of the loss. More than two classes are each set
+    against all others; if one of them cannot be separated from them, all are fitted by flows of the logistic
+    loss. Sparse X is accepted and made dense.
 
-    loss: "square" for the flow that fits the labels as if they were the numbers −1 and 1, to its end or to a
-    stop, as `FlowRegressor` does: argmin Q_μ(w) subject to x_n·w + b = y_n, or least squares. Margins ask for
-    outputs beyond the label, this asks for the label itself.
+    Parameters
+    ----------
+    scale : float, optional
+        In the data's own units, so that one number means the same for any unit of X: the predictor's scale is
+        scale^depth/s with s the root mean square of X (centred beside an intercept, standardized where that
+        is asked for).
+    depth : float, optional
+        2 or more; the deeper, the sooner sparse.
+    mu : float, optional
+        The predictor's scale, in the same units; scale^depth if left out.
+    accuracy : float, optional
+        In place of the margin, the flow of the exponential loss from that scale, stopped where −log(training
+        loss) is this.
+    fit_intercept : bool, optional
+        Beside a free intercept, which is in no potential.
+    stop : float, optional
+        In place of the margin, the flow of the logistic loss, stopped where this share is left of what it can
+        fall by; 0.01 where data cannot be separated and it is left out.
+    tol : float, optional
+        Of margins; flows are followed to 100 times that.
+    weights : (d,) array-like, optional
+        One positive number for each feature, prior importance.
+    standardize : bool, optional
+        The model of features divided by their standard deviation. Coefficients are for the features as they
+        came.
+    loss : "square", optional
+        The flow that fits the labels as if they were the numbers −1 and 1, to its end or to a stop, as
+        `FlowRegressor` does: argmin Q_μ(w) subject to x_n·w + b = y_n, or least squares. Margins ask for
+        outputs beyond the label, this asks for the label itself.
 
-    scale, mu: in the data's own units, so that one number means the same for any unit of X: the predictor's
-    scale is scale^depth/s with s the root mean square of X (centred beside an intercept, standardized where
-    that is asked for). `model_` is that start as a model of Tacit. depth: 2 or more. weights: one positive
-    number for each feature, prior importance. standardize: the model of features divided by their standard
-    deviation; coefficients are for the features as they came. tol: flows are followed to 100 times that.
+    Attributes
+    ----------
+    classes_ : array
+        The labels, in order.
+    coef_ : (1, d) or (classes, d) array
+        w.
+    intercept_ : array
+        b.
+    model_ : Model
+        The start, as a model of Tacit in the units of the data.
+    n_iter_ : int or array
+        Steps that were needed.
+    separable_ : bool
+        Has every class a margin?
+    loss_ : str
+        "margin", "exp", "logistic" or "square".
+    accuracy_ : float or array
+        Of flows, of every class: −log(training loss) at their end.
 
-    The intercept is in no potential: margins have it as a free coordinate, flows at its best at every moment,
-    which is gradient flow on min_b of the loss. More than two classes are each set against all others; if one
-    of them cannot be separated from them, all are fitted by flows of the logistic loss. Sparse X is accepted
-    and made dense. sample_weight weighs the losses; of margins, which ask for every sample, only whether it
-    is 0 counts (and the unit of the scale).
+    See Also
+    --------
+    FlowClassifierCV : scale, depth and stop by cross-validation.
 
-    After fitting: classes_, coef_, intercept_, model_, n_iter_, separable_, loss_ ("margin", "exp",
-    "logistic" or "square"), accuracy_ (of flows, of every class) and, when asked for, certificate_, dual_ and
-    regime_, tuples of them for more than two classes.
+    Examples
+    --------
+    >>> from tacit.estimators import FlowClassifier
+    >>> found = FlowClassifier(scale=1e-3).fit([[0, 1], [1, 3], [2, 0]], ["a", "b", "a"])
+    >>> found.predict([[1, 4]]).tolist()
+    ['b']
     """
 
     def __init__(
@@ -79,7 +120,23 @@ class FlowClassifier(OneAgainstOthers):
         self.loss = loss
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FlowClassifier:
-        """Fit the model; X: (N, d), y: labels of any kind, two or more."""
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : (N, d) array-like or sparse matrix
+            Rows are samples.
+        y : (N,) array-like
+            Labels of any kind, two or more.
+        sample_weight : (N,) array-like, optional
+            Weighs the losses; of margins, which ask for every sample, only whether it is 0 counts (and the
+            unit of the scale).
+
+        Returns
+        -------
+        FlowClassifier
+            Itself.
+        """
         self._check_options()
         X, codes, weights = labelled_data(self, X, y, sample_weight)
         problems = self._problems(X, codes, weights)

@@ -46,30 +46,57 @@ class Scores(OneAgainstOthers, BaseEstimator):
 
 
 class FlowClassifierCV(OneAgainstOthers):
-    r"""`FlowClassifier` with scale, depth and stop chosen by cross-validation.
+    """`FlowClassifier` with scale, depth and stop chosen by cross-validation.
 
     Of data that can be separated the margins at all scales are one path (`tacit.margin_path`); of flows of
-    the logistic or the square loss one gives the predictors at all its stops.
+    the logistic or the square loss one gives the predictors at all its stops. Of points with equal scores,
+    which are many where samples are few, that one is taken whose held-out samples are farthest on the right
+    side, in units of the training samples'.
 
-    scales: how many to try for each depth, chosen from the data (from the kernel end down, see
-    `scale_range`), or the scales themselves, in the data's own units as of `FlowClassifier`. depth: one or
-    several. stops: shares that are left of what the logistic loss can fall by, or how many to try before
-    the margin, for which None stands. If left out: the margin where the data can be separated, ten stops
-    where not. loss: None for margins and the flows of the logistic loss towards them; "square" for flows that
-    fit labels as numbers, whose stops are shares of the loss at the start, and None their end. If left out,
-    both are tried where the data can be separated.
+    Parameters
+    ----------
+    scales : int or sequence of float, optional
+        How many to try for each depth, chosen from the data (from the kernel end down, see `scale_range`), or
+        the scales themselves, in the data's own units as of `FlowClassifier`.
+    depth : float or sequence of float, optional
+        One or several.
+    stops : int or sequence, optional
+        Shares that are left of what the logistic loss can fall by, or how many to try before the margin, for
+        which None stands. If left out: the margin where the data can be separated, ten stops where not.
+    fit_intercept, tol, weights, standardize : optional
+        As of `FlowClassifier`.
+    cv : int or splitter, optional
+        As everywhere in scikit-learn.
+    scoring : str or callable, optional
+        Larger is better; accuracy if left out.
+    rule : "best" | "smoothed" | "cautious" | "one-standard-error", optional
+        "smoothed": the best after each mean score was averaged with its neighbours among scales and stops.
+        "cautious": the same, but a scale below the largest must be surely better than it (see
+        `FlowRegressorCV`). "one-standard-error": the earliest stop, then the smallest scale, whose mean score
+        is within one standard error of the best.
+    n_jobs : int, optional
+        As everywhere in scikit-learn.
+    loss : "auto" | "square" or None, optional
+        None for margins and the flows of the logistic loss towards them; "square" for flows that fit labels
+        as numbers, whose stops are shares of the loss at the start, and None their end. "auto": both are
+        tried where the data can be separated.
 
-    cv, scoring (accuracy if left out), n_jobs: as everywhere in scikit-learn. rule: "best"; "smoothed", after
-    each mean score was averaged with its neighbours among scales and stops; "cautious", the same, but a scale
-    below the largest must be surely better than it (see `FlowRegressorCV`); or "one-standard-error", the
-    earliest stop, then the smallest scale, whose mean score is within one standard error of the best. Of
-    points with equal scores, which are many where samples are few, that one is taken whose held-out samples
-    are farthest on the right side, in units of the training samples'. Other arguments: as of
-    `FlowClassifier`.
+    Attributes
+    ----------
+    scale_, depth_, stop_ : float
+        What was chosen; stop_ is None where no flow is stopped.
+    mu_ : float
+        scale_^depth_.
+    cv_results_ : dict
+        A table as of GridSearchCV; its loss "margin" stands for the flows towards margins, too.
+    best_index_, best_score_, scorer_, n_splits_
+        As of GridSearchCV.
+    classes_, coef_, intercept_, model_, n_iter_, separable_, loss_, accuracy_
+        As of `FlowClassifier`.
 
-    After fitting: scale_, depth_, stop_ (None where no flow is stopped), mu_ (scale_^depth_), cv_results_ (a
-    table as of GridSearchCV; its loss "margin" stands for the flows towards margins, too), best_index_,
-    best_score_, scorer_, n_splits_, and all that `FlowClassifier` has, of which loss_ says what was taken.
+    See Also
+    --------
+    scale_range : between which scales the solution changes.
     """
 
     scale_: float
@@ -106,7 +133,24 @@ class FlowClassifierCV(OneAgainstOthers):
         self.loss = loss
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> FlowClassifierCV:
-        """Choose scale, depth and stop, and fit with them; groups: of samples, for splitters that ask."""
+        """Choose scale, depth and stop, and fit with them.
+
+        Parameters
+        ----------
+        X : (N, d) array-like or sparse matrix
+            Rows are samples.
+        y : (N,) array-like
+            Labels of any kind, two or more.
+        sample_weight : (N,) array-like, optional
+            Weighs the losses, as of `FlowClassifier`.
+        groups : (N,) array-like, optional
+            Of samples, for splitters that ask.
+
+        Returns
+        -------
+        FlowClassifierCV
+            Itself.
+        """
         rule, loss = check_rule(self.rule), check_loss(self.loss, _BOTH)
         X, codes, weights = labelled_data(self, X, y, sample_weight)
         problems = self._problems(X, codes, weights, 2.0, 1.0)

@@ -42,9 +42,19 @@ class LinearFlow(BaseEstimator):
         return self._fitted().dual
 
     def path(self, scales: Any = 30) -> Any:
-        """Coefficients over scales, other things equal; scales: how many, from the kernel end down, or which.
+        """Coefficients over scales, other things equal.
 
-        The predictors of stopped flows are found to three digits. More than two classes: one path for each.
+        The predictors of stopped flows are found to three digits.
+
+        Parameters
+        ----------
+        scales : int or sequence of float, optional
+            How many, from the kernel end down, or which.
+
+        Returns
+        -------
+        CoefficientPath, or a tuple of them
+            One for each class where there are more than two.
         """
         found = tuple(self._paths(scales))
         return found[0] if len(found) == 1 else found
@@ -53,6 +63,18 @@ class LinearFlow(BaseEstimator):
         """Draw the path: into a file, whose path is returned, or as a figure of Matplotlib.
 
         Of more than two classes, that of the first.
+
+        Parameters
+        ----------
+        file : path, optional
+            Where to write it; its ending says how.
+        scales : int or sequence of float, optional
+            How many, from the kernel end down, or which.
+
+        Returns
+        -------
+        Path or matplotlib.figure.Figure
+            The file, or the figure where none was named.
         """
         return next(self._paths(scales)).plot(file)
 

@@ -20,12 +20,34 @@ class OneAgainstOthers(ClassifierMixin, LinearFlow):
     intercept_: Float
 
     def decision_function(self, X: Any) -> Float:
-        """x·w + b: (N,) for two classes, (N, classes) for more."""
+        """x·w + b.
+
+        Parameters
+        ----------
+        X : (N, d) array-like or sparse matrix
+            Rows are samples.
+
+        Returns
+        -------
+        (N,) or (N, classes) array
+            One number for two classes, one for each of more.
+        """
         scores = np.asarray(self._inputs(X) @ self.coef_.T + self.intercept_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of every sample."""
+        """The class of every sample.
+
+        Parameters
+        ----------
+        X : (N, d) array-like or sparse matrix
+            Rows are samples.
+
+        Returns
+        -------
+        (N,) array
+            Labels.
+        """
         scores = self.decision_function(X)
         places = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[places])

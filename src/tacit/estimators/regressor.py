@@ -23,39 +23,83 @@ class LinearRegressor(RegressorMixin, LinearFlow):
     intercept_: float
 
     def predict(self, X: Any) -> Float:
-        """X w + b."""
+        """X w + b.
+
+        Parameters
+        ----------
+        X : (N, d) array-like or sparse matrix
+            Rows are samples.
+
+        Returns
+        -------
+        (N,) array
+            The predictions.
+        """
         return np.asarray(self._inputs(X) @ self.coef_ + self.intercept_)
 
 
 class FlowRegressor(LinearRegressor):
-    r"""Linear regression by the flow of a diagonal network, from ridgeless (large scale) to sparse (small).
+    """Linear regression by the flow of a diagonal network, from ridgeless (large scale) to sparse (small).
 
-    f(x) = w·x + b with w = argmin Q(w) subject to X w + b = y, where Q is the potential of the network's
-    initialization (Woodworth et al. 2020, Theorems 1 and 3): ℓ2 at large scales, ℓ1 at small ones. Where the
-    data cannot be fitted, the flow ends at least squares, of several solutions at the one of least Q; then
-    `interpolates_` is False. stop, a share between 0 and 1: the flow is stopped where the training loss has
-    fallen to that share of its start, which is that of the best constant (of 0 without an intercept).
+        argmin Q(w) subject to X w + b = y:    tacit.limit(model_, X, y, intercept=True, least_squares=True)
 
-    scale: of the weights at initialization, in the data's own units, so that one number means the same for
-    any units of X and y: the weights start at scale·u^{1/depth} and the predictor's scale is scale^depth·u,
-    with u = rms(y)/rms(X) over all entries of centred X and y (as they are without an intercept, and
-    standardized where that is asked for). `model_` is that start as a model of Tacit, and `coef_` is
+    Q is the potential of the network's initialization (Woodworth et al. 2020, Theorems 1 and 3): ℓ2 at large
+    scales, ℓ1 at small ones. Where the data cannot be fitted, the flow ends at least squares, of several
+    solutions at the one of least Q; then `interpolates_` is False. A flow that is stopped before its end is
+    the predictor of least Q, too, among all with the same outputs on the training data: that is what
+    certificate_, dual_ and regime_ say of it. Sparse X is accepted and made dense.
 
-        tacit.limit(model_, X, y, intercept=fit_intercept, standardize=standardize, least_squares=True)
+    Parameters
+    ----------
+    scale : float, optional
+        Of the weights at initialization, in the data's own units, so that one number means the same for any
+        units of X and y: the weights start at scale·u^{1/depth} and the predictor's scale is scale^depth·u,
+        with u = rms(y)/rms(X) over all entries of centred X and y (as they are without an intercept, and
+        standardized where that is asked for).
+    depth : float, optional
+        2 or more; the deeper, the sooner sparse.
+    shape : float, optional
+        How two untied layers compare (`tacit.UntiedDiagonal`; depth 2); scale² is that of their product.
+    stop : float, optional
+        A share between 0 and 1: the flow is stopped where the training loss has fallen to that share of its
+        start, which is that of the best constant (of 0 without an intercept). If left out, it goes to its
+        end.
+    fit_intercept : bool, optional
+        Beside a free intercept, which is in no potential.
+    tol : float, optional
+        Of the limit; flows are followed to 100 times that.
+    weights : (d,) array-like, optional
+        One positive number for each feature, prior importance: its weights start at that multiple of the
+        scale.
+    standardize : bool, optional
+        The model of features divided by their standard deviation. Coefficients are for the features as they
+        came.
 
-    .predictor, or that of `tacit.flow` at the accuracy of the stop. depth: 2 or more; the deeper, the sooner
-    sparse. shape: how two untied layers compare (`tacit.UntiedDiagonal`; depth 2); scale² is that of their
-    product. weights: one positive number for each feature, prior importance: its weights start at that
-    multiple of the scale. standardize: the model of features divided by their standard deviation;
-    coefficients are for the features as they came. tol: of the limit; flows are followed to 100 times that.
+    Attributes
+    ----------
+    coef_ : (d,) array
+        w.
+    intercept_ : float
+        b.
+    model_ : Model
+        The start, as a model of Tacit in the units of the data.
+    n_iter_ : int
+        Steps that were needed.
+    interpolates_ : bool
+        Are the training data fitted exactly?
+    stopped_ : bool
+        Was the flow stopped before its end?
 
-    Sparse X is accepted and made dense. sample_weight weighs the squares in the loss: it decides where the
-    flow passes on its way, and where it ends if the data cannot be fitted.
+    See Also
+    --------
+    FlowRegressorCV : scale, depth and stop by cross-validation.
 
-    After fitting: coef_, intercept_, model_, n_iter_, interpolates_ (are the training data fitted exactly?),
-    stopped_ (was the flow stopped before its end?), and, when asked for, certificate_, dual_ and regime_. A
-    stopped flow too is the predictor of least Q among all with the same outputs on the training data: that is
-    what these say of it.
+    Examples
+    --------
+    >>> from tacit.estimators import FlowRegressor
+    >>> found = FlowRegressor(scale=1e-6, fit_intercept=False).fit([[1, 2]], [2])
+    >>> found.coef_.round(3).tolist()
+    [0.0, 1.0]
     """
 
     def __init__(
@@ -79,7 +123,23 @@ class FlowRegressor(LinearRegressor):
         self.standardize = standardize
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FlowRegressor:
-        """Fit the model; X: (N, d), y: (N,)."""
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : (N, d) array-like or sparse matrix
+            Rows are samples.
+        y : (N,) array-like
+            Targets.
+        sample_weight : (N,) array-like, optional
+            Weighs the squares in the loss: it decides where the flow passes on its way, and where it ends if
+            the data cannot be fitted.
+
+        Returns
+        -------
+        FlowRegressor
+            Itself.
+        """
         stop = check_stop(self.stop)
         X, y, weights = regression_data(self, X, y, sample_weight)
         training = Training.of(X, y, weights, self.fit_intercept, self.standardize)

@@ -39,28 +39,56 @@ class Predictor(RegressorMixin, BaseEstimator):
 
 
 class FlowRegressorCV(LinearRegressor):
-    r"""`FlowRegressor` with scale, depth and stop chosen by cross-validation.
+    """`FlowRegressor` with scale, depth and stop chosen by cross-validation.
 
     One flow gives the predictors at all its stops, so that a search over scales and stops costs a flow for
     each scale and fold. At the largest scale it is the flow of the tangent kernel, whose stops are those of
     gradient descent on plain least squares, a close relative of ridge regression; at the smallest, sparse.
 
-    scales: how many to try for each depth, chosen from the data (from the kernel end of stopped flows down,
-    see `scale_range`), or the scales themselves, in the data's own units as of `FlowRegressor`. depth: one or
-    several. stops: how many shares of the loss to try before the end of the flow, or the shares; None among
-    them stands for its end, and alone for no stopping at all. cv, scoring (of the mean square error if left
-    out; larger is better), n_jobs: as everywhere in scikit-learn. rule: "smoothed", the best mean score after
-    each was averaged with its neighbours among scales and stops, which takes out some luck; "cautious", the
-    same, but a scale below the largest, the kernel end, must be better than it at 90% confidence (a paired t
-    test over folds); "best"; or "one-standard-error", the earliest stop, then the smallest scale, whose mean
-    score is within one standard error of the best. Other arguments: as of `FlowRegressor`.
-
     Each fold has units of its own, measured from its training samples. Folds compare predictors to a modest
     accuracy, and where scales are close (30 of them) some by interpolation between others, unless scoring is
     given; the final fit is that of `FlowRegressor(scale_, depth_, stop=stop_)`, to all digits.
 
-    After fitting: scale_, depth_, stop_ (None where the flow is not stopped), cv_results_ (a table as of
-    GridSearchCV), best_index_, best_score_, scorer_, n_splits_, and all that `FlowRegressor` has.
+    Parameters
+    ----------
+    scales : int or sequence of float, optional
+        How many to try for each depth, chosen from the data (from the kernel end of stopped flows down, see
+        `scale_range`), or the scales themselves, in the data's own units as of `FlowRegressor`.
+    depth : float or sequence of float, optional
+        One or several.
+    shape : float, optional
+        As of `FlowRegressor`.
+    stops : int or sequence, optional
+        How many shares of the loss to try before the end of the flow, or the shares; None among them stands
+        for its end, and alone for no stopping at all.
+    fit_intercept, tol, weights, standardize : optional
+        As of `FlowRegressor`.
+    cv : int or splitter, optional
+        As everywhere in scikit-learn.
+    scoring : str or callable, optional
+        Larger is better; minus the mean square error if left out.
+    rule : "cautious" | "smoothed" | "best" | "one-standard-error", optional
+        "smoothed": the best mean score after each was averaged with its neighbours among scales and stops,
+        which takes out some luck. "cautious": the same, but a scale below the largest, the kernel end, must
+        be better than it at 90% confidence (a paired t test over folds). "one-standard-error": the earliest
+        stop, then the smallest scale, whose mean score is within one standard error of the best.
+    n_jobs : int, optional
+        As everywhere in scikit-learn.
+
+    Attributes
+    ----------
+    scale_, depth_, stop_ : float
+        What was chosen; stop_ is None where the flow is not stopped.
+    cv_results_ : dict
+        A table as of GridSearchCV.
+    best_index_, best_score_, scorer_, n_splits_
+        As of GridSearchCV.
+    coef_, intercept_, model_, n_iter_, interpolates_, stopped_
+        As of `FlowRegressor`.
+
+    See Also
+    --------
+    scale_range : between which scales the solution changes.
     """
 
     scale_: float
@@ -97,7 +125,24 @@ class FlowRegressorCV(LinearRegressor):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> FlowRegressorCV:
-        """Choose scale, depth and stop, and fit with them; groups: of samples, for splitters that ask."""
+        """Choose scale, depth and stop, and fit with them.
+
+        Parameters
+        ----------
+        X : (N, d) array-like or sparse matrix
+            Rows are samples.
+        y : (N,) array-like
+            Targets.
+        sample_weight : (N,) array-like, optional
+            Weighs the squares in the loss, as of `FlowRegressor`.
+        groups : (N,) array-like, optional
+            Of samples, for splitters that ask.
+
+        Returns
+        -------
+        FlowRegressorCV
+            Itself.
+        """
         rule = check_rule(self.rule)
         X, y, weights = regression_data(self, X, y, sample_weight)
         training = Training.of(X, y, weights, self.fit_intercept, self.standardize)

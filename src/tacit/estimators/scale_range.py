@@ -25,7 +25,15 @@ _SAME = 1e-6  # relative difference of norms that is none
 
 
 class ScaleRange(NamedTuple):
-    """Scales in the data's own units, as of the estimators: at the rich and at the kernel end."""
+    """Scales in the data's own units, as of the estimators.
+
+    Attributes
+    ----------
+    rich : float
+        At the rich end: below, the fit is that of basis pursuit.
+    kernel : float
+        At the kernel end: above, the fit is that of minimum-norm least squares.
+    """
 
     rich: float
     kernel: float
@@ -46,6 +54,29 @@ def scale_range(
     as these norms tell; what is worth trying lies between. Where data leave no choice (as many independent
     samples as features), limits are one at all scales: then these are the scales between which flows that are
     stopped change their way.
+
+    Parameters
+    ----------
+    X : (N, d) array-like or sparse matrix
+        Rows are samples.
+    y : (N,) array-like
+        Targets.
+    depth : float, optional
+        2 or more.
+    share : float, optional
+        How much larger than the least the norms may be, relative to it.
+    fit_intercept, standardize : bool, optional
+        As of `FlowRegressor`.
+
+    Returns
+    -------
+    ScaleRange
+        Both scales.
+
+    Raises
+    ------
+    InputError
+        Where share is not between 0 and 1.
     """
     if not 0 < share < 1:
         raise InputError(f"share must lie between 0 and 1, got {share!r}")

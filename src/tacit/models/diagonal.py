@@ -22,13 +22,38 @@ _DEEPEST = 1e6  # beyond it p = D/(D−2) is 1 to six digits, and nothing change
 
 @dataclass(frozen=True, eq=False)
 class Diagonal(Model):
-    r"""β = w₊^D − w₋^D, both from scale·profile, D the depth (Woodworth et al. 2020, equations 3 and 10).
+    """β = w₊^D − w₋^D, both from scale·profile, D the depth (Woodworth et al. 2020, equations 3 and 10).
 
-    scale multiplies the *weights*: the predictor's scale is scale**depth (times profile**depth). To match
+    The scale multiplies the *weights*: the predictor's scale is scale**depth (times profile**depth). To match
     `UntiedDiagonal(scale=a)`, whose scale is that of a product of two weights, use depth 2, scale=√a.
 
-    depth: 2 or any real number above. scale: positive. profile: (d,), positive, ones if left out.
-    log_scale: replaces scale where scale itself would leave the float range (log_scale=-1000 is legal).
+    Parameters
+    ----------
+    depth : float, optional
+        D: 2, or any real number above.
+    scale : float, optional
+        Positive.
+    profile : (d,) array-like, optional
+        Positive; the weights of each feature relative to the scale. Ones if left out.
+    log_scale : float, optional
+        Replaces scale where scale itself would leave the float range: log_scale=-1000 is legal.
+
+    Raises
+    ------
+    InputError
+        Where an argument is not what it should be.
+
+    See Also
+    --------
+    UntiedDiagonal : two layers that need not be equal.
+    tacit.potentials.Hypentropy : what it minimizes at depth 2.
+    tacit.potentials.DeepHypentropy : what it minimizes at larger depths.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> tacit.limit(tacit.Diagonal(depth=3, scale=1e-3), [[1, 2]], [2]).predictor.round(3).tolist()
+    [0.0, 1.0]
     """
 
     depth: float = 2
@@ -134,13 +159,24 @@ class Diagonal(Model):
 
 @dataclass(frozen=True, eq=False)
 class UntiedDiagonal(Model):
-    r"""w̃ = u₊∘v₊ − u₋∘v₋ with layers that need not be equal (Azulay et al. 2021, Section 4).
+    """w̃ = u₊∘v₊ − u₋∘v₋ with layers that need not be equal (Azulay et al. 2021, Section 4).
 
-    scale is the *product* |u||v| of the layers and shape = (|v|/|u| − 1)/(|v|/|u| + 1) tells how their
-    sizes compare (Section 7.1): u± = √(scale·(1−s)/(1+s)), v± = √(scale·(1+s)/(1−s)). The start is
-    unbiased, w̃(0) = 0. `UntiedDiagonal(scale=α²)` is `Diagonal(depth=2, scale=α)`.
+    The scale is the *product* |u||v| of the layers and shape = (|v|/|u| − 1)/(|v|/|u| + 1) tells how their
+    sizes compare (Section 7.1): u± = √(scale·(1−s)/(1+s)), v± = √(scale·(1+s)/(1−s)). The start is unbiased,
+    w̃(0) = 0; `from_weights` takes any weights at all. `UntiedDiagonal(scale=α²)` is `Diagonal(depth=2,
+    scale=α)`.
 
-    scale, shape: numbers or (d,); scale > 0, −1 < shape < 1. `from_weights` takes any weights at all.
+    Parameters
+    ----------
+    scale : float or (d,) array-like, optional
+        Positive.
+    shape : float or (d,) array-like, optional
+        s, between −1 and 1.
+
+    Raises
+    ------
+    InputError
+        Where an argument is not what it should be.
     """
 
     scale: Any = 1.0
@@ -170,7 +206,18 @@ class UntiedDiagonal(Model):
 
     @classmethod
     def from_weights(cls, u_plus: Any, v_plus: Any, u_minus: Any, v_minus: Any) -> UntiedDiagonal:
-        """Any initialization: biased (w̃(0) ≠ 0), signs mixed, layers zero in places."""
+        """Any initialization: biased (w̃(0) ≠ 0), signs mixed, layers zero in places.
+
+        Parameters
+        ----------
+        u_plus, v_plus, u_minus, v_minus : (d,) array-like
+            The layers at the start; the predictor is u₊∘v₊ − u₋∘v₋.
+
+        Returns
+        -------
+        UntiedDiagonal
+            With these weights.
+        """
         names = ("u_plus", "v_plus", "u_minus", "v_minus")
         given = (u_plus, v_plus, u_minus, v_minus)
         weights = [as_floats(w, n, ndim=(0, 1)) for w, n in zip(given, names, strict=True)]
@@ -188,8 +235,17 @@ class UntiedDiagonal(Model):
     def from_layers(cls, plus: Any, minus: Any = None) -> UntiedDiagonal | LayeredDiagonal:
         """w = ∏ plusⱼ − ∏ minusⱼ for any number of layers, two or more, from any start.
 
-        plus, minus: lists of layers at the start, each a number or (d,); minus is plus (the start is
-        unbiased, w(0) = 0) if left out. Two layers are `from_weights`.
+        Parameters
+        ----------
+        plus : sequence of float or (d,) array-like
+            The layers at the start. Two are `from_weights`.
+        minus : sequence of float or (d,) array-like, optional
+            Those that are subtracted; plus if left out, so that the start is unbiased, w(0) = 0.
+
+        Returns
+        -------
+        UntiedDiagonal or LayeredDiagonal
+            A model with these layers.
         """
         first, second = layered(plus, plus if minus is None else minus)
         if len(first) == 2:

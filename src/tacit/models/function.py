@@ -86,7 +86,25 @@ class FunctionModel(Model):
 def model(function: Callable[[Any], Any], theta0: Any) -> FunctionModel:
     """A model of your own, as a function of its parameters that JAX can differentiate.
 
-    function: θ ↦ w, one number per feature. theta0: the parameters at the start, an array, or a dict of
-    arrays. `tacit.flow` runs it on its raw weights.
+    Parameters
+    ----------
+    function : callable
+        θ ↦ w, one number per feature.
+    theta0 : array-like, or dict of them
+        The parameters at the start.
+
+    Returns
+    -------
+    Model
+        `tacit.flow` runs it on its raw weights.
+
+    Raises
+    ------
+    InputError
+        Where the function does not take theta0, or does not give one number per feature.
+
+    See Also
+    --------
+    derive : does its flow minimize something, and what?
     """
     return FunctionModel(function, theta0)

@@ -24,13 +24,23 @@ _RANK_ONE = 1e-10  # relative
 
 @dataclass(frozen=True, eq=False)
 class LinearNetwork(Model):
-    r"""f(x) = V Uᵀ x: a linear network with one hidden layer, of predictor U Vᵀ (Min et al. 2021, Section 2).
+    """f(x) = V Uᵀ x: a linear network with one hidden layer, of predictor U Vᵀ (Min et al. 2021, Section 2).
 
     Gradient flow keeps the imbalance UᵀU − VᵀV. It also keeps what data X do not see: with Φ₁ an orthonormal
     basis of the row space of X and Φ₂ of its complement, U = Φ₁U₁ + Φ₂U₂ and U₂ never moves. So the paper's
     imbalance Λ = U₁ᵀU₁ − VᵀV, which is `conserved()` less U₂ᵀU₂, is constant too.
 
-    inner: U, (D, h). outer: V, (m, h), for one output (1, h). Not both zero.
+    Parameters
+    ----------
+    inner : (D, h) array-like
+        U. Not both layers may be zero.
+    outer : (m, h) array-like
+        V, for one output (1, h).
+
+    Raises
+    ------
+    InputError
+        Where an argument is not what it should be.
     """
 
     inner: Any
@@ -57,10 +67,32 @@ class LinearNetwork(Model):
         std_outer: float | None = None,
         seed: int | np.random.Generator = 0,
     ) -> LinearNetwork:
-        """Independent weights, U ~ N(0, std_inner²) and V ~ N(0, std_outer²); both std where not given.
+        """Independent weights, U ~ N(0, std_inner²) and V ~ N(0, std_outer²).
 
-        std is h^{−1/2} if left out: the α = ½ of Min et al. 2021, Section 3.2 and Theorem 2 (h^{−α} with
-        ¼ < α ≤ ½), which their Figure 1 uses. One seed gives the same weights up to the factors.
+        Min et al. 2021, Section 3.2 and Theorem 2, have standard deviations h^{−α} with ¼ < α ≤ ½; their
+        Figure 1 uses α = ½. One seed gives the same weights up to the factors.
+
+        Parameters
+        ----------
+        features : int
+            D.
+        width : int
+            h.
+        outputs : int, optional
+            m.
+        std : float, optional
+            Of both layers, where not given for one of them; h^{−1/2} if left out.
+        std_inner : float, optional
+            Of U.
+        std_outer : float, optional
+            Of V.
+        seed : int or numpy.random.Generator, optional
+            Draws the weights.
+
+        Returns
+        -------
+        LinearNetwork
+            With these weights.
         """
         D, h, m = as_size(features, "features"), as_size(width, "width"), as_size(outputs, "outputs")
         both = h**-0.5 if std is None else as_deviation(std, "std")
@@ -71,13 +103,27 @@ class LinearNetwork(Model):
 
     @classmethod
     def balanced(cls, theta: Any, X: Any, width: int, seed: int | np.random.Generator = 0) -> LinearNetwork:
-        r"""U = Θ M^{−1/4} Qᵀ and V = M^{1/4} Qᵀ, with M = ΘᵀΦ₁Φ₁ᵀΘ and QᵀQ = I (Min et al. 2021, Section 4).
+        """U = Θ M^{−1/4} Qᵀ and V = M^{1/4} Qᵀ, with M = ΘᵀΦ₁Φ₁ᵀΘ and QᵀQ = I (Min et al. 2021, Section 4).
 
         Then U Vᵀ = Θ, and U₁ᵀU₁ = VᵀV on the row space of X; UᵀU − VᵀV = U₂ᵀU₂ is zero only if Θ lies in it.
         The paper prints V = M^{1/4} Q, whose shapes do not fit. Where M is singular its powers are those of
         its nonzero part. V Vᵀ = M^{1/2} in every balanced start, so Θ must vanish wherever X Θ does.
 
-        theta: Θ, (D,) or (D, m). width: at least the rank of X Θ. seed: draws Q, which no output depends on.
+        Parameters
+        ----------
+        theta : (D,) or (D, m) array-like
+            Θ, the predictor at the start.
+        X : (N, D) array-like
+            The data, whose row space decides what is balanced.
+        width : int
+            h, at least the rank of X Θ.
+        seed : int or numpy.random.Generator, optional
+            Draws Q, which no output depends on.
+
+        Returns
+        -------
+        LinearNetwork
+            With zero imbalance on the data.
         """
         X, h = _as_data(X), as_size(width, "width")
         theta = as_floats(theta, "theta", ndim=(1, 2))
@@ -106,15 +152,29 @@ class LinearNetwork(Model):
     def orthogonal(
         cls, X: Any, width: int, outputs: int = 1, seed: int | np.random.Generator = 0
     ) -> LinearNetwork:
-        r"""V U₂ᵀ = 0 and U₁U₂ᵀ = 0, from where the flow ends at the minimum-norm solution exactly.
+        """V U₂ᵀ = 0 and U₁U₂ᵀ = 0, from where the flow ends at the minimum-norm solution exactly.
 
         These are the conditions of Min et al. 2021, Proposition 1, which also asks that the loss reach its
-        minimum. Theorem 1 grants that here: the rows of V and U₁ are orthonormal, so Λ = U₁ᵀU₁ − VᵀV has
-        r = rank X eigenvalues 1 and m eigenvalues −1, and the level of imbalance is c = 2. U₂ is Gaussian of
-        standard deviation h^{−1/2} in the hidden directions that are left, and the predictor starts at
-        U Vᵀ = 0. `gaussian` tends to such a start as its width grows.
+        minimum. Theorem 1 grants that here: the rows of V and U₁ are orthonormal, so Λ = U₁ᵀU₁ − VᵀV has r =
+        rank X eigenvalues 1 and m eigenvalues −1, and the level of imbalance is c = 2. U₂ is Gaussian of
+        standard deviation h^{−1/2} in the hidden directions that are left, and the predictor starts at U Vᵀ =
+        0. `gaussian` tends to such a start as its width grows.
 
-        width: at least rank X + outputs; with no more than that, U₂ = 0.
+        Parameters
+        ----------
+        X : (N, D) array-like
+            The data.
+        width : int
+            h, at least rank X + outputs; with no more than that, U₂ = 0.
+        outputs : int, optional
+            m.
+        seed : int or numpy.random.Generator, optional
+            Draws the weights.
+
+        Returns
+        -------
+        LinearNetwork
+            With these weights.
         """
         X, h, m = _as_data(X), as_size(width, "width"), as_size(outputs, "outputs")
         basis = row_space(X)

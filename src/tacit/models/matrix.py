@@ -21,13 +21,23 @@ _SYMMETRIC = 1e-12  # of the largest entry of a measurement: a difference from i
 
 @dataclass(frozen=True, eq=False)
 class Factorization(Model):
-    r"""f(X) = ⟨U Vᵀ, X⟩ for matrices X, of predictor U Vᵀ (Woodworth et al. 2020, Section 6).
+    """f(X) = ⟨U Vᵀ, X⟩ for matrices X, of predictor U Vᵀ (Woodworth et al. 2020, Section 6).
 
     Data are stacks of matrices, (N, d₁, d₂), or single entries as `tacit.observed` gives them. Gradient flow
     keeps the imbalance UᵀU − VᵀV, and depends on the lifted matrix M̄ = [U; V][U; V]ᵀ alone, whatever the
     width.
 
-    left: U, (d₁, k). right: V, (d₂, k). Not both zero.
+    Parameters
+    ----------
+    left : (d₁, k) array-like
+        U. Not both factors may be zero.
+    right : (d₂, k) array-like
+        V.
+
+    Raises
+    ------
+    InputError
+        Where an argument is not what it should be.
     """
 
     left: Any
@@ -53,15 +63,29 @@ class Factorization(Model):
         scale: float,
         seed: int | np.random.Generator = 0,
     ) -> Factorization:
-        """Independent weights ~ N(0, scale²), for predictors of the given shape (d₁, d₂).
+        """Independent weights ~ N(0, scale²), for predictors of the given shape.
 
-        scale multiplies the *weights*, α in Woodworth et al. 2020, Section 6: entries of the predictor are of
-        size σ = scale²·√k, and the lifted matrix of size scale²·k. One seed gives the same weights up to the
-        scale.
+        The scale multiplies the *weights*, α in Woodworth et al. 2020, Section 6: entries of the predictor
+        are of size σ = scale²·√k, and the lifted matrix of size scale²·k. One seed gives the same weights up
+        to the scale.
 
-        width: k, or math.inf for the limit of N(0, scale²/k) as k → ∞ (Theorem 4), with scale = lim α√k. It
-        has M̄(0) = scale²·I, from the weights U = scale·[I 0] and V = scale·[0 I] (Appendix G). The μ of the
-        theorem is scale/√2.
+        Parameters
+        ----------
+        shape : (int, int)
+            d₁ and d₂.
+        width : int or math.inf
+            k, or math.inf for the limit of N(0, scale²/k) as k → ∞ (Theorem 4), with scale = lim α√k. It has
+            M̄(0) = scale²·I, from the weights U = scale·[I 0] and V = scale·[0 I] (Appendix G). The μ of the
+            theorem is scale/√2.
+        scale : float
+            Positive.
+        seed : int or numpy.random.Generator, optional
+            Draws the weights.
+
+        Returns
+        -------
+        Factorization
+            With these weights.
         """
         try:
             rows, columns = shape
@@ -125,11 +149,19 @@ class Factorization(Model):
 
 @dataclass(frozen=True, eq=False)
 class SymmetricFactorization(Model):
-    r"""f(X) = ⟨W Wᵀ, X⟩ for symmetric matrices X, of predictor W Wᵀ (Woodworth et al. 2020, Section 6).
+    """f(X) = ⟨W Wᵀ, X⟩ for symmetric matrices X, of predictor W Wᵀ (Woodworth et al. 2020, Section 6).
 
     Data are stacks of symmetric matrices, (N, d, d). The flow depends on W Wᵀ alone, whatever the width.
 
-    weights: W, (d, k), not zero.
+    Parameters
+    ----------
+    weights : (d, k) array-like
+        W, not zero.
+
+    Raises
+    ------
+    InputError
+        Where weights are not what they should be.
     """
 
     weights: Any
@@ -155,7 +187,21 @@ class SymmetricFactorization(Model):
     ) -> SymmetricFactorization:
         """Independent weights ~ N(0, scale²), for d×d predictors.
 
-        width: k, or math.inf for the limit of N(0, scale²/k) as k → ∞: W = scale·I.
+        Parameters
+        ----------
+        d : int
+            Rows of the predictor.
+        width : int or math.inf
+            k, or math.inf for the limit of N(0, scale²/k) as k → ∞: W = scale·I.
+        scale : float
+            Positive.
+        seed : int or numpy.random.Generator, optional
+            Draws the weights.
+
+        Returns
+        -------
+        SymmetricFactorization
+            With these weights.
         """
         rows, k, deviation, rng = as_size(d, "d"), _as_width(width), _positive(scale), as_generator(seed)
         return cls(deviation * (np.eye(rows) if k is None else rng.standard_normal((rows, k))))

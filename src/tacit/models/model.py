@@ -76,7 +76,18 @@ class Model:
         raise TypeError(f"{type(self).__name__} must implement parametrization")
 
     def start(self, d: int | None = None) -> Weights:
-        """The weights at initialization, for d features where the model leaves their number open."""
+        """The weights at initialization.
+
+        Parameters
+        ----------
+        d : int, optional
+            The number of features, where the model leaves it open; one if nothing tells it.
+
+        Returns
+        -------
+        dict of arrays
+            The weights, by name.
+        """
         raise TypeError(f"{type(self).__name__} must implement start(d)")
 
     def describe(self) -> str:
@@ -84,13 +95,40 @@ class Model:
         return repr(self)
 
     def potential(self, d: int | None = None) -> Potential:
-        """The Q that gradient flow minimizes; `NoPotentialError` where none is known, saying why."""
+        """The Q that gradient flow minimizes.
+
+        Parameters
+        ----------
+        d : int, optional
+            The number of features, where the model leaves it open.
+
+        Returns
+        -------
+        Potential
+            Q, for `tacit.limit`, `tacit.max_margin` and `tacit.certify`.
+
+        Raises
+        ------
+        NoPotentialError
+            Where none is known, saying why.
+        """
         raise NoPotentialError(
             f"{type(self).__name__} names no potential that its flow minimizes; tacit.flow runs it"
         )
 
     def mirror_form(self, d: int) -> MirrorForm | None:
-        """The flow in mirror space, for potentials of diagonal networks; None where there is none."""
+        """The flow in mirror space, for potentials of diagonal networks.
+
+        Parameters
+        ----------
+        d : int
+            The number of features.
+
+        Returns
+        -------
+        MirrorForm or None
+            None where there is none.
+        """
         return None
 
     @property
@@ -108,7 +146,20 @@ class Model:
         return float(scale.flat[0]) if scale.size == 1 else scale
 
     def rescaled(self, shift: float, d: int | None = None) -> Model | Potential | None:
-        """The same at a predictor scale e^shift times as large, or what its flow then minimizes, if known."""
+        """The same at another scale, or what its flow then minimizes, if known.
+
+        Parameters
+        ----------
+        shift : float
+            The predictor's scale is e^shift times as large.
+        d : int, optional
+            The number of features, where the model leaves it open.
+
+        Returns
+        -------
+        Model, Potential or None
+            None where there is no scale.
+        """
         return self.potential(d).rescaled(shift, d)
 
     def lifted(self) -> Float:
@@ -125,19 +176,68 @@ class Model:
         return None
 
     def n_outputs(self, X: Any) -> int:
-        """How many numbers it gives for each of these samples."""
+        """How many numbers it gives for each of these samples.
+
+        Parameters
+        ----------
+        X : array-like
+            Inputs, samples first.
+
+        Returns
+        -------
+        int
+            m.
+        """
         return int(self.outputs)
 
     def on(self, X: Any) -> Model:
-        """The model of these samples; most do not ask which."""
+        """The model of these samples; most do not ask which.
+
+        Parameters
+        ----------
+        X : array-like
+            Inputs, samples first.
+
+        Returns
+        -------
+        Model
+            Itself, or one whose predictor are its outputs there.
+        """
         return self
 
     def kernel_work(self, X: Any) -> float:
-        """Multiplications for a tangent kernel, where that may be worth knowing."""
+        """Multiplications for a tangent kernel, where that may be worth knowing.
+
+        Parameters
+        ----------
+        X : array-like
+            Inputs, samples first.
+
+        Returns
+        -------
+        float
+            How many; 0 where they are few.
+        """
         return 0.0
 
     def as_inputs(self, X: Any) -> Any:
-        """X as floats of the shape that the model takes; `InputError` otherwise."""
+        """X as floats of the shape that the model takes.
+
+        Parameters
+        ----------
+        X : array-like
+            Inputs, samples first.
+
+        Returns
+        -------
+        array
+            The same in double precision.
+
+        Raises
+        ------
+        InputError
+            Where the shape is another, or entries are not finite.
+        """
         if isinstance(X, Entries):
             raise InputError(
                 f"entries of a matrix are data for a Factorization, not for {type(self).__name__}"
@@ -159,7 +259,18 @@ class Model:
 
     @quiet
     def tangent_kernel(self, X: Any) -> Float:
-        """K(x, x') = ⟨∇f(x), ∇f(x')⟩ at initialization."""
+        """K(x, x') = ⟨∇f(x), ∇f(x')⟩ at initialization.
+
+        Parameters
+        ----------
+        X : (N, d) array-like
+            Inputs, samples first.
+
+        Returns
+        -------
+        (N, N) array
+            K; (N·m, N·m) for m outputs, those of a sample side by side.
+        """
         X = self.as_inputs(X)
         d = None if isinstance(X, Entries) else X.shape[1]
         return np.asarray(self.parametrization.kernel(self.start(d), X))

@@ -18,12 +18,24 @@ from tacit.potentials import Bregman, NeuronPotential
 
 @dataclass(frozen=True, eq=False)
 class Neuron(Model):
-    r"""f(x) = a·σ(w·x) with σ(t) = max(t, slope·t) (Azulay et al. 2021, Section 6; leaky ReLU: Section 8).
+    """f(x) = a·σ(w·x) with σ(t) = max(t, slope·t) (Azulay et al. 2021, Section 6; leaky ReLU: Section 8).
 
-    The predictor is w̃ = a·w. Gradient flow keeps δ = a² − ‖w‖² (Section 6), for every slope.
+    The predictor is w̃ = a·w. Gradient flow keeps δ = a² − ‖w‖² (Section 6), for every slope. `from_scale`
+    takes the scale and shape of Section 7.2 instead of weights.
 
-    output: a, a number. weights: w, (d,). One of the two may be zero, not both. slope: 0 < slope ≤ 1, and
-    1 is a linear neuron. `from_scale` takes the scale and shape of Section 7.2 instead of weights.
+    Parameters
+    ----------
+    output : float
+        a. One of the two layers may be zero, not both.
+    weights : (d,) array-like
+        w.
+    slope : float, optional
+        0 < slope ≤ 1; 1 is a linear neuron.
+
+    Raises
+    ------
+    InputError
+        Where an argument is not what it should be.
     """
 
     output: Any
@@ -53,12 +65,28 @@ class Neuron(Model):
     def from_scale(
         cls, scale: float, shape: float, direction: Any, sign: int = 1, slope: float = 1.0
     ) -> Neuron:
-        r"""a = sign·√(scale·(1+s)/(1−s)) and w = √(scale·(1−s)/(1+s))·direction/‖direction‖, s the shape.
+        """a = sign·√(scale·(1+s)/(1−s)) and w = √(scale·(1−s)/(1+s))·direction/‖direction‖, s the shape.
 
-        scale = |a|·‖w‖ is the *product* of the layers and shape = (|a|/‖w‖ − 1)/(|a|/‖w‖ + 1) tells how
-        their sizes compare (Azulay et al. 2021, Section 7.2), so that δ = 4·scale·s/(1−s²) (Lemma 1).
+        scale = |a|·‖w‖ is the *product* of the layers and shape = (|a|/‖w‖ − 1)/(|a|/‖w‖ + 1) tells how their
+        sizes compare (Azulay et al. 2021, Section 7.2), so that δ = 4·scale·s/(1−s²) (Lemma 1).
 
-        scale: positive. shape: −1 < shape < 1. direction: (d,), not zero. sign: that of a, 1 or −1.
+        Parameters
+        ----------
+        scale : float
+            Positive.
+        shape : float
+            s, between −1 and 1.
+        direction : (d,) array-like
+            That of w; not zero.
+        sign : int, optional
+            That of a, 1 or −1.
+        slope : float, optional
+            0 < slope ≤ 1; 1 is a linear neuron.
+
+        Returns
+        -------
+        Neuron
+            With these layers.
         """
         product = float(as_floats(scale, "scale", ndim=(0,)))
         s = float(as_floats(shape, "shape", ndim=(0,)))

@@ -23,14 +23,28 @@ if TYPE_CHECKING:
 
 
 class Network(Model):
-    r"""f(θ, x), known as a function and in no other way: in JAX, or in PyTorch by `Network.from_torch`.
-
-    apply(params, X) gives (N,) or (N, m) for X with samples first, of any shape, each sample for itself.
-    params: any pytree. Its arrays of floats are the weights θ; whatever else is in it stays as it is. They
-    are taken in the order of the tree, which for dicts is that of their keys.
+    """f(θ, x), known as a function and in no other way: in JAX, or in PyTorch by `Network.from_torch`.
 
     Everything is computed in the floats of the weights, float32 or float64 (`with_weights` changes them);
     what comes in and goes out are NumPy arrays.
+
+    Parameters
+    ----------
+    apply : callable
+        apply(params, X) gives (N,) or (N, m) for X with samples first, of any shape, each sample for itself.
+    params : pytree
+        Its arrays of floats are the weights θ; whatever else is in it stays as it is. They are taken in the
+        order of the tree, which for dicts is that of their keys.
+
+    Raises
+    ------
+    InputError
+        Where params have no floats, or apply is no function.
+
+    See Also
+    --------
+    probe : does it learn features on your data?
+    Monitor : what happens to it along your own training.
     """
 
     has_predictor = False
@@ -45,8 +59,21 @@ class Network(Model):
     def from_torch(cls, module: Any) -> Network:
         """A module of PyTorch, as it is now: what happens to it later is seen by `current()` alone.
 
-        Its parameters are the weights, those that are shared once and those with requires_grad=False not at
-        all. Batch normalization and dropout must be in evaluation mode (`module.eval()`).
+        Parameters
+        ----------
+        module : torch.nn.Module
+            Its parameters are the weights, those that are shared once and those with requires_grad=False not
+            at all. Batch normalization and dropout must be in evaluation mode (`module.eval()`).
+
+        Returns
+        -------
+        Network
+            With these weights.
+
+        Raises
+        ------
+        InputError
+            Where the module is no function of its inputs.
         """
         from tacit.networks.in_torch import InTorch
 
@@ -106,7 +133,18 @@ class Network(Model):
         return self._backend.module(self._weights)
 
     def with_weights(self, weights: Any) -> Network:
-        """The same network with other weights, (P,); it computes in their floats."""
+        """The same network with other weights; it computes in their floats.
+
+        Parameters
+        ----------
+        weights : (P,) array-like
+            All of them, one after the other.
+
+        Returns
+        -------
+        Network
+            With these weights.
+        """
         given = np.asarray(weights)
         dtype = np.float64 if given.dtype == np.float64 else np.float32
         if given.shape != self._weights.shape or given.dtype.kind not in "fiu":
@@ -123,7 +161,20 @@ class Network(Model):
         return Network._of(*self._backend.current())
 
     def rescaled(self, alpha: Any, d: int | None = None) -> Network:
-        """All weights times α."""
+        """All weights times α.
+
+        Parameters
+        ----------
+        alpha : float
+            α.
+        d : int, optional
+            Not needed: the weights say it.
+
+        Returns
+        -------
+        Network
+            With these weights.
+        """
         return self.with_weights(self._weights * self._weights.dtype.type(alpha))
 
     # The function and the products of its Jacobian
@@ -134,7 +185,18 @@ class Network(Model):
         return X if X.dtype.kind in "iu" else X.astype(np.float64)
 
     def outputs(self, X: Any) -> Array:
-        """f(θ, x) of every sample, (N, m)."""
+        """f(θ, x) of every sample.
+
+        Parameters
+        ----------
+        X : (N, …) array-like
+            Inputs, samples first.
+
+        Returns
+        -------
+        (N, m) array
+            The outputs.
+        """
         X = as_samples(X)
         key = X.shape[1:], X.dtype.kind, self._weights.dtype
         if key not in self._seen:
@@ -150,14 +212,40 @@ class Network(Model):
         return self._seen[key] if key in self._seen else self.outputs(X).shape[1]
 
     def jvp(self, X: Any, direction: Any) -> Array:
-        """J·direction: how the outputs move, (N, m), when the weights move by (P,)."""
+        """J·direction: how the outputs move when the weights do.
+
+        Parameters
+        ----------
+        X : (N, …) array-like
+            Inputs, samples first.
+        direction : (P,) array-like
+            By what the weights move.
+
+        Returns
+        -------
+        (N, m) array
+            By what the outputs move, to first order.
+        """
         X, m = self._ready(X)
         direction = self._matching(direction, (self._weights.size,), "direction")
         moved = self._backend.jvp(self._weights, X, direction)
         return as_outputs(moved, len(X), f"the derivative of {self._backend.name()}").reshape(-1, m)
 
     def vjp(self, X: Any, cotangent: Any) -> Array:
-        """Jᵀ·cotangent, (P,): the gradient in the weights of Σ cotangent·f, for a cotangent (N, m)."""
+        """Jᵀ·cotangent: the gradient in the weights of Σ cotangent·f.
+
+        Parameters
+        ----------
+        X : (N, …) array-like
+            Inputs, samples first.
+        cotangent : (N, m) array-like
+            A number for every output.
+
+        Returns
+        -------
+        (P,) array
+            The gradient.
+        """
         X, m = self._ready(X)
         cotangent = np.asarray(cotangent)
         cotangent = cotangent[:, None] if cotangent.ndim == 1 and m == 1 else cotangent
@@ -176,34 +264,97 @@ class Network(Model):
     # The tangent kernel
 
     def tangent_kernel(self, X: Any, Y: Any = None, *, memory: int = MEMORY) -> Array:
-        """K = J(X)·J(Y)ᵀ, (N·m, N'·m) with the outputs of a sample side by side; J(X)·J(X)ᵀ without Y.
+        """K = J(X)·J(Y)ᵀ, by Jacobian products in blocks; `kernel_cost` says before what it will cost.
 
-        By Jacobian products in blocks: no more than `memory` bytes of J are held. `kernel_cost` says before
-        what it will cost.
+        Parameters
+        ----------
+        X : (N, …) array-like
+            Inputs, samples first.
+        Y : (N', …) array-like, optional
+            Other inputs; X if left out.
+        memory : int, optional
+            No more than so many bytes of J are held.
+
+        Returns
+        -------
+        (N·m, N'·m) array
+            K, with the outputs of a sample side by side.
         """
         (X, m), Y = self._ready(X), None if Y is None else as_samples(Y, "Y")
         return tangent_kernel(self._backend, self._weights, X, Y, m, memory)
 
     def kernel_cost(self, X: Any, Y: Any = None, *, memory: int = MEMORY) -> KernelCost:
-        """What `tangent_kernel` will take of memory and work."""
+        """What `tangent_kernel` will take of memory and work.
+
+        Parameters
+        ----------
+        X : (N, …) array-like
+            Inputs, samples first.
+        Y : (N', …) array-like, optional
+            Other inputs; X if left out.
+        memory : int, optional
+            As for `tangent_kernel`.
+
+        Returns
+        -------
+        KernelCost
+            Bytes, and multiplications.
+        """
         X, m = self._ready(X)
         others = None if Y is None else len(as_samples(Y, "Y"))
         return cost_of(self._backend, self._weights, X, others, m, memory)
 
     def kernel_distance(self, other: Network, X: Any) -> float:
-        """1 − cos of the angle between the tangent kernels of this network and of other weights of it."""
+        """1 − cos of the angle between the tangent kernels of this network and of other weights of it.
+
+        Parameters
+        ----------
+        other : Network
+            The same network with other weights.
+        X : (N, …) array-like
+            Inputs, samples first.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
         from tacit.networks.distances import kernel_distance
 
         return kernel_distance(self, other, X)
 
     def kernel_angle(self, other: Network, X: Any) -> float:
-        """The angle between these kernels, in radians, from 0 to π/2."""
+        """The angle between the tangent kernels of this network and of other weights of it.
+
+        Parameters
+        ----------
+        other : Network
+            The same network with other weights.
+        X : (N, …) array-like
+            Inputs, samples first.
+
+        Returns
+        -------
+        float
+            In radians, from 0 to π/2.
+        """
         from tacit.networks.distances import kernel_angle
 
         return kernel_angle(self, other, X)
 
     def movement(self, other: Network) -> dict[str, float]:
-        """How far the weights of `other` are from these, of each layer: ‖W' − W‖/‖W‖."""
+        """How far other weights are from these, of each layer: ‖W' − W‖/‖W‖.
+
+        Parameters
+        ----------
+        other : Network
+            The same network with other weights.
+
+        Returns
+        -------
+        dict of float
+            By the name of the layer.
+        """
         from tacit.networks.distances import movement
 
         return movement(self, other)
@@ -228,23 +379,57 @@ class Network(Model):
         return {name: out - into for name, (into, out) in grams.items()}
 
     def conserved(self, X: Any = None) -> dict[str, Array]:
-        """What gradient flow keeps constant, by name, as far as it follows from symmetries of the layers.
+        """What gradient flow keeps constant, as far as it follows from symmetries of the layers.
 
-        These are found at inputs X, or at random ones for the first layer; see `tacit.networks.symmetries`.
+        Parameters
+        ----------
+        X : (N, …) array-like, optional
+            Inputs at which symmetries are looked for (see `tacit.networks.symmetries`); random ones for the
+            first layer if left out.
+
+        Returns
+        -------
+        dict of arrays
+            What is conserved, by name.
         """
         found = self.on(self._inputs(X)).parametrization.quantities
         return {each.name: each.value(self._weights)[0] for each in found}
 
     def homogeneity(self, X: Any) -> Homogeneity:
-        """The degree L of f(cθ) = c^L f(θ), measured, and how well it fits."""
+        """The degree L of f(cθ) = c^L f(θ), measured, and how well it fits.
+
+        Parameters
+        ----------
+        X : (N, …) array-like
+            Inputs, samples first.
+
+        Returns
+        -------
+        Homogeneity
+            The degree, and the residual.
+        """
         from tacit.networks.homogeneity import homogeneity
 
         return homogeneity(self, X)
 
     def rebalanced(self, X: Any = None) -> Network:
-        """The same function with ‖W_1‖ = … = ‖W_L‖, biases rescaled with them; refused where there is none.
+        """The same function with ‖W_1‖ = … = ‖W_L‖, biases rescaled with them.
 
-        That the function is the same is seen at X, or at random inputs for the first layer.
+        Parameters
+        ----------
+        X : (N, …) array-like, optional
+            Inputs at which it is seen that the function is the same; random ones for the first layer if left
+            out.
+
+        Returns
+        -------
+        Network
+            With these weights.
+
+        Raises
+        ------
+        InputError
+            Where the layers have no such symmetry.
         """
         from tacit.networks.rebalancing import rebalanced
 

@@ -17,12 +17,18 @@ _OWN_ORIGIN = ("l1", "quadratic")  # families whose solvers know the origin 0 on
 
 @dataclass(frozen=True, eq=False)
 class Bregman(Potential):
-    r"""D_Q(w, w⁰) = Q(w) − Q(w⁰) − ∇Q(w⁰)·(w − w⁰): minimized by a mirror flow that starts at w⁰.
+    """D_Q(w, w⁰) = Q(w) − Q(w⁰) − ∇Q(w⁰)·(w − w⁰): minimized by a mirror flow that starts at w⁰.
 
-    Its gradient vanishes at the origin w⁰, as ∇Q(w(t)) − ∇Q(w(0)) = Xᵀν demands. For a biased start of
-    an untied network this, and not Q itself, is what the flow minimizes (Azulay et al. 2021, Theorem 1
-    and Appendix A, corrected). For a neuron it is the q of Theorem 2, up to a constant. potential: Q. origin:
-    w⁰.
+    Its gradient vanishes at the origin w⁰, as ∇Q(w(t)) − ∇Q(w(0)) = Xᵀν demands. For a biased start of an
+    untied network this, and not Q itself, is what the flow minimizes (Azulay et al. 2021, Theorem 1 and
+    Appendix A, corrected). For a neuron it is the q of Theorem 2, up to a constant.
+
+    Parameters
+    ----------
+    potential : Potential
+        Q.
+    origin : (d,) array-like
+        w⁰.
     """
 
     potential: Any

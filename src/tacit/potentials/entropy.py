@@ -18,13 +18,16 @@ _TERMS = 14
 
 @dataclass(frozen=True, eq=False)
 class Entropy(Potential):
-    r"""Q(w) = Σ wᵢ(log(wᵢ/mᵢ) − 1) + mᵢ for w ≥ 0, m = exp(log_scale): infinite where a w is negative.
+    """Q(w) = Σ wᵢ(log(wᵢ/mᵢ) − 1) + mᵢ for w ≥ 0, m = exp(log_scale): infinite where a w is negative.
 
-    Minimized by w = u² from w(0) = m, and on eigenvalues (`Spectral(Entropy(log c), eigenvalues=True)`) by
-    W Wᵀ from W(0)W(0)ᵀ = c·I where measurements commute: then M(t) = c·exp(2Σν_n(t)X_n), since
-    Ṁ = −(GM + MG) with G in their span (Woodworth et al. 2020, Section 6 and Appendix G).
+    Minimized by w = u² from w(0) = m, and on eigenvalues (`Spectral(Entropy(log c), eigenvalues=True)`) by W
+    Wᵀ from W(0)W(0)ᵀ = c·I where measurements commute: then M(t) = c·exp(2Σν_n(t)X_n), since Ṁ = −(GM + MG)
+    with G in their span (Woodworth et al. 2020, Section 6 and Appendix G).
 
-    log_scale: a number, or one for each coordinate.
+    Parameters
+    ----------
+    log_scale : float or (d,) array-like
+        log m.
     """
 
     log_scale: Any

@@ -24,7 +24,18 @@ class Geometry:
     weight: Any
 
     def rapidity(self, w: Array) -> Array:
-        """u of the predictor w."""
+        """u of the predictor w.
+
+        Parameters
+        ----------
+        w : (d,) array
+            A predictor.
+
+        Returns
+        -------
+        (d,) array
+            Its rapidities.
+        """
         xp, at = as_array(w)
         return xp.sign(at) * self._size(xp, at)
 
@@ -33,22 +44,66 @@ class Geometry:
         return rapidity.rapidity_of_log(xp, rapidity.log_abs(xp, w) - xp.asarray(self.log_scale), self.power)
 
     def predictor(self, u: Array) -> Array:
-        """w at rapidities u."""
+        """w at rapidities u.
+
+        Parameters
+        ----------
+        u : (d,) array
+            Rapidities.
+
+        Returns
+        -------
+        (d,) array
+            The predictor.
+        """
         xp, at = as_array(u)
         size = rapidity.log_predictor(xp, xp.abs(at), self.power) + xp.asarray(self.log_scale)
         return xp.sign(at) * xp.exp(size)
 
     def slope(self, u: Array) -> Array:
-        """∂Q at rapidities u."""
+        """∂Q at rapidities u.
+
+        Parameters
+        ----------
+        u : (d,) array
+            Rapidities.
+
+        Returns
+        -------
+        (d,) array
+            The gradient of Q.
+        """
         xp, at = as_array(u)
         return xp.asarray(self.weight) * rapidity.slope(xp, at, self.power)
 
     def log_stiffness(self, u: Array) -> Array:
-        """log dw/ds at rapidities u, for the slope s = ∂Q/weight."""
+        """log dw/ds at rapidities u, for the slope s = ∂Q/weight.
+
+        Parameters
+        ----------
+        u : (d,) array
+            Rapidities.
+
+        Returns
+        -------
+        (d,) array
+            The logarithms.
+        """
         xp, at = as_array(u)
         return rapidity.log_stiffness(xp, at, self.power) + xp.asarray(self.log_scale)
 
     def inverse_hessian(self, u: Array) -> Array:
-        """dw/d∂Q at rapidities u."""
+        """dw/d∂Q at rapidities u.
+
+        Parameters
+        ----------
+        u : (d,) array
+            Rapidities.
+
+        Returns
+        -------
+        (d,) array
+            The diagonal of (∇²Q)⁻¹.
+        """
         xp, at = as_array(u)
         return xp.exp(self.log_stiffness(at)) / xp.asarray(self.weight)

@@ -13,11 +13,15 @@ Array = Any
 
 @dataclass(frozen=True, eq=False)
 class L1(Potential):
-    r"""Q(w) = Σ weightᵢ|wᵢ|, the rich end of diagonal networks.
+    """Q(w) = Σ weightᵢ|wᵢ|, the rich end of diagonal networks.
 
     Woodworth et al. 2020: the limit of Q/log(1/m) at depth 2 (equation 7) and of Q itself at depth D > 2
-    (Theorem 3) as the scale goes to 0. The gradient is the subgradient of least norm. weight: one number for
-    all features, or one for each.
+    (Theorem 3) as the scale goes to 0. The gradient is the subgradient of least norm.
+
+    Parameters
+    ----------
+    weight : float or (d,) array-like, optional
+        One number for all features, or one for each.
     """
 
     weight: Any = 1.0

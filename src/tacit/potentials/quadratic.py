@@ -18,11 +18,15 @@ _SYMMETRIC = 1e-8  # of √(B_ii·B_jj): entries that differ by less are one num
 
 @dataclass(frozen=True, eq=False)
 class Quadratic(Potential):
-    r"""Q(w) = ½ wᵀ B w, the squared norm of a kernel; with metric 1, half the squared ℓ2 norm.
+    """Q(w) = ½ wᵀ B w, the squared norm of a kernel; with metric 1, half the squared ℓ2 norm.
 
-    metric: a positive number, the diagonal of B as a vector, or B itself (symmetric positive definite).
     In the kernel regime the flow minimizes ½ wᵀ B w with B the inverse of the tangent metric at the start
     (Woodworth et al. 2020, equation 6).
+
+    Parameters
+    ----------
+    metric : float, (d,) or (d, d) array-like, optional
+        A positive number, the diagonal of B, or B itself (symmetric positive definite).
     """
 
     metric: Any = 1.0

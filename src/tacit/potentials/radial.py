@@ -30,7 +30,18 @@ class Radial(Potential):
     aim_is_box = False
 
     def steepness(self, x: Array) -> Array:
-        """q'(x)."""
+        """q'(x), of Q(w) = q(‖w‖).
+
+        Parameters
+        ----------
+        x : array
+            Lengths ‖w‖.
+
+        Returns
+        -------
+        array
+            The slopes.
+        """
         raise TypeError(f"{type(self).__name__} must implement steepness")
 
     @quiet
@@ -63,7 +74,20 @@ class Radial(Potential):
         return xp.where(xp.any(w != 0), self.gradient(w), inside)
 
     def reach(self, seen: float, unseen: float) -> float:
-        """x with x² = seen² + (x/q'(x))²·unseen²: the length of a solution p + (x/q')·z, p ⊥ z."""
+        """x with x² = seen² + (x/q'(x))²·unseen²: the length of a solution p + (x/q')·z, p ⊥ z.
+
+        Parameters
+        ----------
+        seen : float
+            ‖p‖.
+        unseen : float
+            ‖z‖.
+
+        Returns
+        -------
+        float
+            x.
+        """
 
         def excess(log_x: float) -> float:
             x = np.exp(log_x)
@@ -101,14 +125,19 @@ def length(xp: Any, w: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class NeuronPotential(Radial):
-    r"""Minimized, as Bregman divergence from the start, by a neuron f = a·(ω·x) with δ = a² − ‖ω‖².
+    """Minimized, as Bregman divergence from the start, by a neuron f = a·(ω·x) with δ = a² − ‖ω‖².
 
         Q(w) = √(P+δ)·(P − δ/2),    q' = (3/2)√P,    P = √(‖w‖² + δ²/4) − δ/2
 
     Azulay et al. 2021, Theorem 2 (6.1), with the factor 3/2 that the appendix drops. Its own clock runs
-    3|a|/2 times as fast as training time. For δ < 0 the potential has a cone at 0 and describes the flow
-    for as long as a keeps its sign. Q(0) = −δ^{3/2}/2 for δ > 0, so that values near the zero of Q have an
-    absolute, not a relative error of 1e-15·δ^{3/2}. delta: δ.
+    3|a|/2 times as fast as training time. For δ < 0 the potential has a cone at 0 and describes the flow for
+    as long as a keeps its sign. Q(0) = −δ^{3/2}/2 for δ > 0, so that values near the zero of Q have an
+    absolute, not a relative error of 1e-15·δ^{3/2}.
+
+    Parameters
+    ----------
+    delta : float, optional
+        δ, of either sign.
     """
 
     delta: Any = 0.0
@@ -117,7 +146,18 @@ class NeuronPotential(Radial):
         object.__setattr__(self, "delta", float(as_floats(self.delta, "delta", ndim=(0,))))
 
     def layers(self, x: Array) -> tuple[Array, Array]:
-        """|a| and ‖ω‖ at predictors of length x."""
+        """|a| and ‖ω‖ at predictors of length x.
+
+        Parameters
+        ----------
+        x : array
+            Lengths ‖w‖.
+
+        Returns
+        -------
+        tuple of arrays
+            |a| and ‖ω‖.
+        """
         xp, x = as_array(x)
         half = abs(self.delta) / 2
         root = xp.hypot(x, xp.asarray(half))
@@ -202,10 +242,15 @@ class NeuronPotential(Radial):
 
 @dataclass(frozen=True, eq=False)
 class Power(Radial):
-    r"""Q(w) = ‖w‖^exponent, exponent > 1.
+    """Q(w) = ‖w‖^exponent, exponent > 1.
 
     With 3/2, as Bregman divergence from the start, what a strictly balanced linear network of one output
     minimizes at any width (Azulay et al. 2021, Proposition 1 (6.2)); it is `NeuronPotential(0)`.
+
+    Parameters
+    ----------
+    exponent : float, optional
+        p, above 1.
     """
 
     exponent: Any = 1.5

@@ -104,16 +104,30 @@ class DiagonalPotential(Geometry, Potential):
 
 @dataclass(frozen=True, eq=False)
 class Hypentropy(DiagonalPotential):
-    r"""Minimized by depth-2 diagonal networks trained with the square loss.
+    """Minimized by depth-2 diagonal networks trained with the square loss.
 
         Q(w) = weight · Σ mᵢ q(wᵢ/mᵢ),    q(z) = 2 − √(4 + z²) + z·arcsinh(z/2),    m = exp(log_scale)
 
     Woodworth et al. 2020, Theorem 1, with predictor scale mᵢ = α²·w₀ᵢ² and weight 1; Azulay et al. 2021,
-    Theorem 1 (Q_k, untied weights), with m = √k/4 and weight ½. Between its ends it is
-    Σ w²/(4m) for m → ∞ (kernel regime) and, divided by log(1/m), ‖w‖₁ for m → 0 (rich regime).
-    The scale is kept as a logarithm, so m = 1e-600 is as good as m = 1.
+    Theorem 1 (Q_k, untied weights), with m = √k/4 and weight ½. Between its ends it is Σ w²/(4m) for m → ∞
+    (kernel regime) and, divided by log(1/m), ‖w‖₁ for m → 0 (rich regime). The scale is kept as a logarithm,
+    so m = 1e-600 is as good as m = 1.
 
-    log_scale: a number, or one for each coordinate. weight: likewise.
+    Parameters
+    ----------
+    log_scale : float or (d,) array-like
+        log m.
+    weight : float or (d,) array-like, optional
+        Positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tacit.potentials import Hypentropy
+    >>> Q = Hypentropy(log_scale=0.0)
+    >>> w = np.array([1.0, -2.0])
+    >>> bool(np.allclose(Q.mirror(Q.gradient(w)), w))
+    True
     """
 
     log_scale: Any
@@ -161,14 +175,22 @@ class Hypentropy(DiagonalPotential):
 
 @dataclass(frozen=True, eq=False)
 class DeepHypentropy(DiagonalPotential):
-    r"""Minimized by diagonal networks of depth D > 2 trained with the square loss.
+    """Minimized by diagonal networks of depth D > 2 trained with the square loss.
 
         Q(w) = Σ weightᵢ · mᵢ q_D(wᵢ/mᵢ),    q_D' = h_D⁻¹,    h_D(s) = (1−s)^{−p} − (1+s)^{−p},  p = D/(D−2)
 
-    Woodworth et al. 2020, Theorem 3, with predictor scale m = α^D; any real depth above 2. It is
-    (D−2)/(4D)·Σ w²/m for m → ∞ and Σ weightᵢ|wᵢ| for m → 0. A network whose weights start at α·profile
-    has m = (α·profile)^D and weight = profile^{2−D}: unlike at depth 2, the profile survives in the rich
-    limit. depth: D. log_scale: log m, one number or one for each feature.
+    Woodworth et al. 2020, Theorem 3, with predictor scale m = α^D; any real depth above 2. It is (D−2)/(4D)·Σ
+    w²/m for m → ∞ and Σ weightᵢ|wᵢ| for m → 0. A network whose weights start at α·profile has m =
+    (α·profile)^D and weight = profile^{2−D}: unlike at depth 2, the profile survives in the rich limit.
+
+    Parameters
+    ----------
+    depth : float
+        D, above 2.
+    log_scale : float or (d,) array-like
+        log m.
+    weight : float or (d,) array-like, optional
+        Positive.
     """
 
     depth: float
@@ -189,14 +211,18 @@ class DeepHypentropy(DiagonalPotential):
 
 @dataclass(frozen=True, eq=False)
 class WeightDistance(DiagonalPotential):
-    r"""How far the weights of a depth-2 network must move: the explicit regularizer R.
+    """How far the weights of a depth-2 network must move: the explicit regularizer R.
 
         R(β) = min ‖w − α·w₀‖²  subject to  w₊² − w₋² = β,    R = Σ mᵢ r(βᵢ/mᵢ),    m = α²·w₀²
 
-    Woodworth et al. 2020, equation 9 and Figure 2. With w± = √m/(1 ∓ λ) the multiplier λ solves
-    4λ = z(1−λ²)² and r = 2λ²(1+λ²)/(1−λ²)². Since r' = λ = h₄⁻¹(z), the function r *is* q₄: what depth 2
-    would minimize if flows minimized distances, depth 4 minimizes implicitly. log_scale: log m, one number or
-    one for each feature.
+    Woodworth et al. 2020, equation 9 and Figure 2. With w± = √m/(1 ∓ λ) the multiplier λ solves 4λ = z(1−λ²)²
+    and r = 2λ²(1+λ²)/(1−λ²)². Since r' = λ = h₄⁻¹(z), the function r *is* q₄: what depth 2 would minimize if
+    flows minimized distances, depth 4 minimizes implicitly.
+
+    Parameters
+    ----------
+    log_scale : float or (d,) array-like
+        log m.
     """
 
     log_scale: Any

@@ -98,7 +98,20 @@ class MatrixPotential(Potential):
         return frame.matrix(np.clip(found, centre - reach, centre + reach))
 
     def stationarity(self, w: Array, slope: Array) -> float:
-        """How far a slope is from the gradient at M, relative to the largest entry of that."""
+        """How far a slope is from the gradient at M, relative to the largest entry of that.
+
+        Parameters
+        ----------
+        w : (d₁, d₂) array
+            M.
+        slope : (d₁, d₂) array
+            Such as Σ ν_n X_n.
+
+        Returns
+        -------
+        float
+            The residual.
+        """
         nearest = self.nearest_slope(w, slope)
         return float(np.abs(slope - nearest).max() / (np.abs(nearest).max() or 1.0))
 
@@ -113,15 +126,19 @@ class MatrixPotential(Potential):
 
 @dataclass(frozen=True, eq=False)
 class Spectral(MatrixPotential):
-    r"""Q(M) = Σ q(σᵢ(M)), a potential of numbers on the singular values of a matrix (a Schatten potential).
+    """Q(M) = Σ q(σᵢ(M)), a potential of numbers on the singular values of a matrix (a Schatten potential).
 
     `Spectral(Hypentropy(log(c/2)))` is what the factorization U Vᵀ minimizes from [U; V][U; V]ᵀ = c·I where
     measurements commute (Woodworth et al. 2020, Theorem 4 and Appendix G, with m = μ² = c/2 and μ² = α²k/2):
     between its ends it is ‖M‖²_F/(4m) for m → ∞ and, divided by log(1/m), the nuclear norm for m → 0.
 
-    potential: a sum over coordinates, the same for each, and even: `Hypentropy`, `DeepHypentropy`,
-    `WeightDistance` or `Quadratic` with numbers as parameters, or one of your own. eigenvalues: take those of
-    symmetric matrices, for which a potential need not be even (`Entropy`).
+    Parameters
+    ----------
+    potential : Potential
+        q: a sum over coordinates, the same for each, and even: `Hypentropy`, `DeepHypentropy`,
+        `WeightDistance` or `Quadratic` with numbers as parameters, or one of your own.
+    eigenvalues : bool, optional
+        Take those of symmetric matrices, for which a potential need not be even (`Entropy`).
     """
 
     potential: Any

@@ -28,27 +28,59 @@ if TYPE_CHECKING:
 class Limit(Result):
     """The solution that gradient flow picks, with its certificate.
 
-    predictor: w. dual: ν with ∇Q(w) = Xᵀν. value: Q(w). feasibility: ‖Xw−y‖/‖y‖. stationarity:
-    ‖∇Q(w)−Xᵀν‖∞/‖∇Q(w)‖∞, with ν as it was computed: where samples nearly coincide, multipliers are large
-    and of opposite sign, and rounding them to floats, as dual must, leaves more. error: an estimate of the
-    relative forward error ‖w − w*‖₂/‖w*‖₂, from both residuals and the conditioning of data and potential;
-    what the last bits of X and y decide is part of it.
+    `regime`, kernel, rich or intermediate, is computed when first asked for; where converged is False,
+    `reason` says why.
 
-    converged: both residuals within the tolerance, error 1e-7 or less, and the solver settled. Where the
-    terms of Xw are larger than y and cancel, rounding of w alone may leave a larger feasibility; that passes
-    up to 1e-6, unless the tolerance is below 1e-12. Where it is False, reason says why. iterations: matrix
-    factorizations (simplex steps for L1). rank: of X; samples that are combinations of others up to rounding
-    do not count. distance: a bound on how far from here the flow ends, 0 but for linear networks that start
-    small. sign: that of the output weight of a neuron at the end (if it has changed, Q is the divergence from
-    −w̃(0)), 0 for models without one. unfitted: what least squares leaves of y, relative to it, where that was
-    asked for; y is then what they fit. regime: kernel, rich or intermediate, computed when first asked for.
-
-    intercept: b of f(x) = w·x + b, where one was asked for; dual then adds up to 0. units: what the features
-    were divided by, where they were standardized; Q, its gradient and the certificate are those of scale·w.
-    method: how it was found; flows: how many were run to decide something. model, X, y, tol: what was asked
-    about, with what tolerance. settled: did the solver come to rest? inside: the answer in the units in which
-    it was solved, where those are not the data's own. features: names of columns, if they have any. seconds:
-    how long it took.
+    Attributes
+    ----------
+    predictor : (d,) array
+        w; (d, m) for a network of m outputs, (d₁, d₂) for matrices.
+    dual : (N,) array
+        ν with ∇Q(w) = Xᵀν; it adds up to 0 beside an intercept.
+    value : float
+        Q(w).
+    feasibility : float
+        ‖Xw−y‖/‖y‖.
+    stationarity : float
+        ‖∇Q(w)−Xᵀν‖∞/‖∇Q(w)‖∞, with ν as it was computed: where samples nearly coincide, multipliers are large
+        and of opposite sign, and rounding them to floats, as dual must, leaves more.
+    error : float
+        An estimate of the relative forward error ‖w − w*‖₂/‖w*‖₂, from both residuals and the conditioning of
+        data and potential; what the last bits of X and y decide is part of it.
+    converged : bool
+        Both residuals within the tolerance, error 1e-7 or less, and the solver settled. Where the terms of Xw
+        are larger than y and cancel, rounding of w alone may leave a larger feasibility; that passes up to
+        1e-6, unless the tolerance is below 1e-12.
+    iterations : int
+        Matrix factorizations (simplex steps for L1).
+    rank : int
+        Of X; samples that are combinations of others up to rounding do not count.
+    seconds : float
+        How long it took.
+    model, X, y, tol
+        What was asked about, with what tolerance; y is what least squares fit, where that was asked for.
+    settled : bool
+        Did the solver come to rest?
+    method : str
+        How it was found.
+    flows : int
+        How many were run to decide something.
+    distance : float
+        A bound on how far from here the flow ends, 0 but for linear networks that start small.
+    sign : int
+        That of the output weight of a neuron at the end (if it has changed, Q is the divergence from −w̃(0)),
+        0 for models without one.
+    unfitted : float
+        What least squares leaves of y, relative to it, where that was asked for.
+    intercept : float
+        b of f(x) = w·x + b, 0 where none was asked for.
+    units : Units or None
+        What the features were divided by, where they were standardized; Q, its gradient and the certificate
+        are those of scale·w.
+    features : tuple of str, or None
+        Names of columns, if they have any.
+    inside : Limit or None
+        The answer in the units in which it was solved, where those are not the data's own.
     """
 
     predictor: Float
@@ -118,13 +150,35 @@ class Limit(Result):
         return doubt_in_words(self.X, self.y.reshape(len(self.X), -1)[:, 0], W, w, self.error)
 
     def summary(self, names: Sequence[str] | None = None) -> str:
-        """The limit in a few lines; names: of the features, x0, x1, … if left out."""
+        """The limit in a few lines.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the features; x0, x1, … if left out.
+
+        Returns
+        -------
+        str
+            What `tacit limit` prints.
+        """
         from tacit.show.text import limit_report
 
         return limit_report(self, names or self.features)
 
     def picture(self, names: Sequence[str] | None = None) -> Picture:
-        """Largest coordinates of the limit and its ends, and distances to the ends against the scale."""
+        """Largest coordinates of the limit and its ends, and distances to the ends against the scale.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the features; x0, x1, … if left out.
+
+        Returns
+        -------
+        Picture
+            What `plot` draws.
+        """
         from tacit.show.limits import limit_picture
         from tacit.verbs.journey import journey
 

@@ -37,13 +37,25 @@ if TYPE_CHECKING:
 class Certificate(Result):
     """How well a predictor satisfies the KKT conditions of a problem.
 
-    stationarity: ‖∇Q(w) − Zᵀν‖∞/‖∇Q(w)‖∞ for the best multipliers ν found (Z = X for regression, the rows
-    y_n x_n for margins). feasibility: ‖Xw−y‖/‖y‖, or the largest shortfall of a margin below 1.
-    complementarity: largest ν_n·(margin_n − 1) relative to the largest ν (0 for regression). error: an
-    estimate of the relative distance from the predictor to the solution. Small residuals do not make that
-    small where samples or features nearly coincide: the step that Newton's method would take from here does.
-    dual: these multipliers, one for each sample. tol: what the residuals were held against. problem:
-    "regression" or "margin".
+    Attributes
+    ----------
+    problem : str
+        "regression" or "margin".
+    stationarity : float
+        ‖∇Q(w) − Zᵀν‖∞/‖∇Q(w)‖∞ for the best multipliers ν found; Z = X for regression, the rows y_n x_n for
+        margins.
+    feasibility : float
+        ‖Xw−y‖/‖y‖, or the largest shortfall of a margin below 1.
+    complementarity : float
+        The largest ν_n·(margin_n − 1) relative to the largest ν; 0 for regression.
+    error : float
+        An estimate of the relative distance from the predictor to the solution. Small residuals do not make
+        that small where samples or features nearly coincide: the step that Newton's method would take from
+        here does.
+    dual : (N,) array
+        These multipliers, one for each sample.
+    tol : float
+        What the residuals were held against.
     """
 
     problem: str
@@ -109,13 +121,47 @@ def certify(
 ) -> Certificate:
     """Check ∇Q(w) = Xᵀν, Xw = y (regression) or ∇Q(w) = Σ ν_n y_n x_n, ν ≥ 0, margins ≥ 1 (margin).
 
-    potential: a potential, or a model that has one. predictor: (d,); for a linear network also (d, 1), as
-    its limit has it. For a leaky neuron the equations are Xw = σ⁻¹(y), or −σ⁻¹(−y) where a < 0 (Azulay et al.
-    2021, Theorem 4), with the sign of a at the end; if that is not the sign at the start, Q is the divergence
-    from −w̃(0). For matrices the conditions are ∇Q(M) = Σ ν_n X_n and ⟨X_n, M⟩ = y_n; a factorization has them
-    where its measurements commute and it starts at a multiple of the identity. The multipliers are found
-    here, by least squares, linear programming or (nuclear norm) a solution; the predictor is all that is
-    taken on trust.
+    The multipliers are found here, by least squares, linear programming or (nuclear norm) a solution: the
+    predictor is all that is taken on trust. For a leaky neuron the equations are Xw = σ⁻¹(y), or −σ⁻¹(−y)
+    where a < 0 (Azulay et al. 2021, Theorem 4), with the sign of a at the end; if that is not the sign at the
+    start, Q is the divergence from −w̃(0). For matrices the conditions are ∇Q(M) = Σ ν_n X_n and ⟨X_n, M⟩ =
+    y_n; a factorization has them where its measurements commute and it starts at a multiple of the identity.
+
+    Parameters
+    ----------
+    potential : Potential or Model
+        Q, or a model that has one.
+    X : (N, d) array-like, or Prepared
+        Rows are samples; (N, d₁, d₂) for matrices.
+    y : (N,) array-like
+        Targets, or two classes for problem="margin".
+    predictor : (d,) array-like
+        w, wherever it comes from; for a linear network also (d, 1), as its limit has it.
+    problem : "regression" | "margin", optional
+        Which conditions.
+    tol : float, optional
+        What the residuals may be for the certificate to hold.
+
+    Returns
+    -------
+    Certificate
+        The residuals, the multipliers and an estimate of the distance to the solution.
+
+    Raises
+    ------
+    InputError
+        Where an argument is not what it should be.
+    NoPotentialError
+        Where potential is a model without one.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> X, y, model = [[1, 2]], [2], tacit.Diagonal(scale=0.1)
+    >>> tacit.certify(model, X, y, tacit.limit(model, X, y).predictor).holds
+    True
+    >>> tacit.certify(model, X, y, [0.4, 0.8]).holds
+    False
     """
     check_model("certify(model, X, y, predictor)", potential, X, y)
     if takes_matrices(potential):

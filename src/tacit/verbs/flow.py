@@ -58,25 +58,79 @@ def flow(
     intercept: bool = False,
     standardize: bool = False,
 ) -> Trajectory:
-    r"""θ' = −∇L(θ) from the model's initialization: gradient flow on the training loss.
+    """θ' = −∇L(θ) from the model's initialization: gradient flow on the training loss.
 
-    loss: "square", "exp", "logistic", "cross-entropy", or one of `tacit.losses`. until: the accuracy −log L
-    at which to stop; if left out, a relative residual of rtol/100 (square loss) or γ̃ = 30. at: increasing
-    accuracies to record, exactly these; times: increasing training times to record instead, 0 allowed;
-    otherwise some 200 instants, start and end included. A flow that cannot reach these ends where it
-    stalls, with converged=False and the reason. rtol: relative accuracy of the predictor.
-    linearized: follow the model's tangent at initialization (the kernel regime). exp and logistic take two
-    classes as y: −1 and +1, or any two names or whole numbers, of which the first in order becomes −1;
-    cross-entropy takes as many as there are outputs, numbered from 0 or by name, in their order.
+    A flow that cannot reach what is asked for ends where it stalls, with converged=False and the reason.
+    Ctrl-C raises `tacit.Interrupted`, a KeyboardInterrupt whose `trajectory` has what was computed.
 
-    method: "auto" takes the form of the flow that suits model and loss best; "parameters" integrates the raw
-    weights, whatever the model (slow, and independent of all other forms); "descent" and "normalized" run
-    gradient descent, plain or normalized (Moroshko et al. 2020, Appendix H.5), for most_steps steps at most,
-    of size `step` (of time; normalized ones, step/L), and record the first iterate at or beyond each mark.
-    intercept (square loss): f(x) = w·x + b with b at its best at every moment, which is the flow on centred X
-    and y. standardize: the flow of the weights that belong to features divided by their standard deviation.
-    Either way predictor and intercept of the trajectory are for the data as they came. Ctrl-C raises
-    `tacit.Interrupted`, a KeyboardInterrupt whose `trajectory` has what was computed.
+    Parameters
+    ----------
+    model : Model
+        A model with its initialization; also a `tacit.Network` and what `tacit.model` makes of a function.
+    X : (N, d) array-like, or Prepared
+        Rows are samples; of the shape that the model takes where it is one of matrices, or a network.
+    y : (N,) or (N, m) array-like
+        Targets. "exp" and "logistic" take two classes: −1 and +1, or any two names or whole numbers, of which
+        the first in order becomes −1. "cross-entropy" takes as many classes as there are outputs, numbered
+        from 0 or by name, in their order.
+    loss : "square" | "exp" | "logistic" | "cross-entropy" or a Loss, optional
+        What is minimized; `tacit.losses` has them with other normalizations.
+    until : float, optional
+        The accuracy −log L at which to stop; if left out, a relative residual of rtol/100 (square loss) or γ̃
+        = 30.
+    at : sequence of float, optional
+        Increasing accuracies to record, exactly these. If left out, some 200 instants, start and end
+        included.
+    times : sequence of float, optional
+        Increasing training times to record, instead of accuracies; 0 is allowed.
+    rtol : float, optional
+        Relative accuracy of the predictor.
+    linearized : bool, optional
+        Follow the model's tangent at initialization (the kernel regime).
+    method : "auto" | "parameters" | "descent" | "normalized", optional
+        "auto" takes the form of the flow that suits model and loss best. "parameters" integrates the raw
+        weights, whatever the model: slow, and independent of all other forms. "descent" and "normalized" run
+        gradient descent, plain or normalized (Moroshko et al. 2020, Appendix H.5), and record the first
+        iterate at or beyond each mark.
+    step : float, optional
+        Of descent: the size of a step in time; of normalized descent, step/L.
+    most_steps : int, optional
+        Of descent: the largest number of steps.
+    intercept : bool, optional
+        Square loss: f(x) = w·x + b with b at its best at every moment, which is the flow on centred X and y.
+    standardize : bool, optional
+        The flow of the weights that belong to features divided by their standard deviation. Predictor and
+        intercept of the trajectory are for the data as they came.
+
+    Returns
+    -------
+    Trajectory
+        Time, accuracy, predictor, weights and what they conserve, at the recorded instants.
+
+    Raises
+    ------
+    InputError
+        Where an argument is not what it should be.
+    NotSeparableError
+        Where no linear predictor has all samples on the right side, and the flow is one of margins.
+    Interrupted
+        At Ctrl-C.
+
+    See Also
+    --------
+    limit : where it ends on the square loss, without running it.
+    sweeping_path : the exponential loss at infinite scale.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> X, y = [[1, 2]], [2]
+    >>> run = tacit.flow(tacit.Diagonal(scale=0.1), X, y, at=[0, 5, 20])
+    >>> run.accuracy.tolist(), run.converged
+    ([0.0, 5.0, 20.0], True)
+    >>> end = tacit.limit(tacit.Diagonal(scale=0.1), X, y).predictor
+    >>> bool(abs(run.predictor[-1] - end).max() < 1e-4)
+    True
     """
     begun, names, loss = time.perf_counter(), feature_names(X), as_loss(loss)
     X, y = check_data(model, X, y, loss)

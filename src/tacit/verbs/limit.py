@@ -48,17 +48,64 @@ def limit(
 ) -> Limit:
     """argmin Q(w) subject to X w = y: where gradient flow on the square loss ends, without running it.
 
-    model: a model with its initialization (or a potential). X: (N, d), or `prepare(X)`; y: (N,). For matrices
-    X is (N, d₁, d₂) and the equations are ⟨X_n, M⟩ = y_n; a factorization has a limit where its measurements
-    commute, from any start. tol: what feasibility and stationarity must reach for the result to be called
-    converged, with an error below 1e-7.
-    Samples or features that nearly coincide are solved for in twice the digits of floats, and doubted where
-    their last bits decide. intercept: X w + b = y, with b free and not in Q. standardize: Q of the weights
-    that belong to features divided by their standard deviation (those that are constant stay as they are);
-    the predictor is that of the features as they came. least_squares: where X w = y has no solution, the w of
-    least Q among those of least squares, where the flow ends then; y of the result is what they fit. The
-    result keeps its own copy of X and y, for its regime, unless they are larger than 64 MB: then do not
-    change them while it is in use.
+    Q is the potential of the model at its initialization (Woodworth et al. 2020, Theorems 1 and 3; Azulay et
+    al. 2021, Theorems 1, 2 and 4). Samples or features that nearly coincide are solved for in twice the
+    digits of floats, and doubted where their last bits decide. The result keeps its own copy of X and y, for
+    its regime, unless they are larger than 64 MB: then do not change them while it is in use.
+
+    Parameters
+    ----------
+    model : Model or Potential
+        A model with its initialization, or the potential itself.
+    X : (N, d) array-like, or Prepared
+        Rows are samples. For models of matrices (N, d₁, d₂), or what `tacit.observed` gives; the equations
+        are then ⟨X_n, M⟩ = y_n.
+    y : (N,) array-like
+        Targets; (N, m) for a network of m outputs.
+    tol : float, optional
+        What feasibility and stationarity must reach for the result to be called converged, beside an error
+        below 1e-7.
+    intercept : bool, optional
+        Solve X w + b = y, with b free and not in Q.
+    standardize : bool, optional
+        Take Q of the weights that belong to features divided by their standard deviation (constant ones stay
+        as they are). The predictor is for the features as they came.
+    least_squares : bool, optional
+        Where X w = y has no solution: of all w of least squares, that of least Q, where the flow ends then.
+        The y of the result is what they fit.
+
+    Returns
+    -------
+    Limit
+        The predictor with its multipliers, its certificate and an estimate of its error.
+
+    Raises
+    ------
+    InputError
+        Where an argument is not what it should be.
+    InconsistentDataError
+        Where X w = y has no solution, and least_squares is not asked for.
+    NoPotentialError
+        Where no potential is known: networks in general, and factorizations whose measurements do not
+        commute.
+
+    See Also
+    --------
+    flow : the way there, and other losses.
+    regime : which end of the scale the limit is close to.
+    certify : the same conditions for a predictor of your own.
+
+    Examples
+    --------
+    Of the solutions of w₁ + 2w₂ = 2, small scales pick the sparse one and large scales the one of least norm.
+
+    >>> import tacit
+    >>> X, y = [[1, 2]], [2]
+    >>> for scale in (1e-8, 1e4):
+    ...     found = tacit.limit(tacit.Diagonal(scale=scale), X, y)
+    ...     print(found.predictor.round(3), found.converged)
+    [0. 1.] True
+    [0.4 0.8] True
     """
     check_model("limit(model, X, y)", model, X, y)
     check_tolerance(tol)

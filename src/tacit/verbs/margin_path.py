@@ -51,14 +51,36 @@ class Kink:
 class MarginPath(AlongMu):
     """argmin Q_μ(w) subject to y_n x_n·w ≥ 1, for each μ.
 
-    mu: in the order asked for. predictors: (len(mu), d). duals: ν ≥ 0 with ∇Q_μ(w) = Σ ν_n y_n x_n,
-    (len(mu), N). support: which samples have a positive multiplier, (len(mu), N). kkt: the largest residual
-    of the optimality conditions at each point. error: an estimate of the relative forward error of each
-    predictor, conditioning included. converged: where kkt is 1e-9 or less, error 1e-7 or less, and the solver
-    settled. intercept: b of y_n(x_n·w + b) ≥ 1 at each point, 0 where none was asked for. units: what the
-    features were divided by, where they were standardized: Q_μ is that of scale·w. depth: D of Q_μ, and
-    geometry: the potential at μ = 1. X, y: the data, y as −1 and +1. features: names of columns, if
-    they have any. seconds: how long it took.
+    Attributes
+    ----------
+    mu : (M,) array
+        In the order asked for.
+    predictors : (M, d) array
+        w at each μ.
+    duals : (M, N) array
+        ν ≥ 0 with ∇Q_μ(w) = Σ ν_n y_n x_n.
+    kkt : (M,) array
+        The largest residual of the optimality conditions at each point.
+    error : (M,) array
+        An estimate of the relative forward error of each predictor, conditioning included.
+    support : (M, N) array of bool
+        Which samples have a positive multiplier.
+    converged : (M,) array of bool
+        Where kkt is 1e-9 or less, error 1e-7 or less, and the solver settled.
+    depth : float
+        D of Q_μ.
+    seconds : float
+        How long it took.
+    geometry : Potential
+        The potential at μ = 1.
+    X, y
+        The data, y as −1 and +1.
+    intercept : (M,) array
+        b of y_n(x_n·w + b) ≥ 1 at each point, 0 where none was asked for.
+    units : Units
+        What the features were divided by, where they were standardized: Q_μ is that of scale·w.
+    features : tuple of str, or None
+        Names of columns, if they have any.
     """
 
     mu: Float
@@ -111,7 +133,17 @@ class MarginPath(AlongMu):
     def near(self, share: float = 0.05) -> tuple[float | None, float | None]:
         """μ down to which the ℓ2 norm is within this share of the least, and from which on the ℓ1 norm is.
 
-        By interpolation in log μ between the points of the path; None where the path does not go that far.
+        By interpolation in log μ between the points of the path.
+
+        Parameters
+        ----------
+        share : float, optional
+            How much larger than the least the norm may be, relative to it.
+
+        Returns
+        -------
+        tuple of float or None
+            Both μ; None where the path does not go that far.
         """
         order = np.argsort(-self.mu)
         logs = np.log(self.mu[order])
@@ -125,9 +157,19 @@ class MarginPath(AlongMu):
         )
 
     def summary(self, scale: float = 1.0, names: Sequence[str] | None = None) -> str:
-        """The path in a few lines; accuracies are those of a flow with μ = scale/accuracy.
+        """The path in a few lines.
 
-        names: of the features, x0, x1, … if left out.
+        Parameters
+        ----------
+        scale : float, optional
+            Accuracies are those of a flow with μ = scale/accuracy.
+        names : sequence of str, optional
+            Of the features; x0, x1, … if left out.
+
+        Returns
+        -------
+        str
+            What `tacit path` prints.
         """
         from tacit.show.path_text import path_report
 
@@ -139,7 +181,22 @@ class MarginPath(AlongMu):
         sweeping: SweepingPath | None = None,
         clock: str | None = None,
     ) -> Picture:
-        """Directions against μ, and who is in the support; sweeping: the flow to compare it with."""
+        """Directions against μ, and who is in the support.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the features; x0, x1, … if left out.
+        sweeping : SweepingPath, optional
+            The flow to compare it with.
+        clock : str, optional
+            What μ is for the flow, in symbols, on the axis.
+
+        Returns
+        -------
+        Picture
+            What `plot` draws.
+        """
         from tacit.show.paths import path_picture
 
         names = numbered(names or self.features, self.predictors.shape[1])
@@ -179,18 +236,55 @@ def margin_path(
     intercept: bool = False,
     standardize: bool = False,
 ) -> MarginPath:
-    """Minimizers of Q_μ^D under the margin constraints, for every μ (Moroshko et al. 2020, Section 4).
+    """argmin Q_μ(w) subject to y_n x_n·w ≥ 1, for every μ (Moroshko et al. 2020, Section 4).
 
     Gradient flow of the exponential loss on a diagonal network of depth D whose weights start at α is near
-    the one with μ = α^D/γ̃ when its accuracy is γ̃, as long as no sample leaves the support.
+    the point with μ = α^D/γ̃ when its accuracy is γ̃, as long as no sample leaves the support. At large μ the
+    predictor is that of the ℓ2 margin, at small μ of ℓ1.
 
-    y: two classes, as for `max_margin`.
-    mu: positive numbers in any order. At large μ the predictor is that of the ℓ2 margin, at small μ of ℓ1.
-    model: a `Diagonal` or `UntiedDiagonal` that starts at the predictor 0, in place of depth. Its potential
-    is taken with all predictor scales multiplied by μ, so that its own flow is near μ = 1/γ̃; `Diagonal()` and
-    `UntiedDiagonal()` give the path of depth 2, other shapes and profiles their own. intercept: margins of
-    x_n·w + b, with b free and in no potential. standardize: Q_μ of the weights that belong to features
-    divided by their standard deviation; predictors and intercepts are for the features as they came.
+    Parameters
+    ----------
+    X : (N, d) array-like, or Prepared
+        Rows are samples.
+    y : (N,) array-like
+        Two classes, as for `tacit.max_margin`.
+    mu : sequence of float
+        Positive numbers in any order.
+    depth : float, optional
+        D of Q_μ, 2 or more.
+    model : Diagonal or UntiedDiagonal, optional
+        One that starts at the predictor 0, in place of depth. Its potential is taken with all predictor
+        scales multiplied by μ, so that its own flow is near μ = 1/γ̃. `Diagonal()` and `UntiedDiagonal()`
+        give the path of depth 2, other shapes and profiles their own.
+    intercept : bool, optional
+        Margins of x_n·w + b, with b free and in no potential.
+    standardize : bool, optional
+        Q_μ of the weights that belong to features divided by their standard deviation. Predictors and
+        intercepts are for the features as they came.
+
+    Returns
+    -------
+    MarginPath
+        A predictor with multipliers and certificate for each μ.
+
+    Raises
+    ------
+    InputError
+        Where an argument is not what it should be.
+    NotSeparableError
+        Where no linear predictor has all samples on the right side.
+
+    See Also
+    --------
+    sweeping_path : the flow at infinite scale, which this path is an approximation of.
+    support_stability : down to which μ the two are the same.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> X, y = [[1, 2], [-2, -3]], [1, -1]
+    >>> tacit.margin_path(X, y, [1e3, 1e-9]).predictors.round(3).tolist()
+    [[0.2, 0.4], [0.0, 0.5]]
     """
     begun, names = time.perf_counter(), feature_names(X)
     X, y, levels = check_levels(X, y, mu)

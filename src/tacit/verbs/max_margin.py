@@ -41,20 +41,48 @@ _STRIDE, _SHORTEST = 0.5, 1e-4  # of log(p − 1), on the way from p = 2 to 1
 class Margin(Result):
     """argmin norm(w) subject to y_n x_n·w ≥ 1, with its certificate.
 
-    predictor: w; its margin over its norm is the largest there is, 1/value. dual: ν ≥ 0 with Σ ν_n y_n x_n
-    in the subdifferential of the norm (or potential) at w. value: norm(w). support: samples with ν_n > 0.
-    kkt: the largest relative residual of the optimality conditions. error: an estimate of the relative
-    forward error of w, conditioning included (to the nearest solution, where there are several). unique: is
-    w the only solution (None: not known)? converged: kkt is 1e-9 or less, and error 1e-7 or less.
-
-    face: where an ℓ1 solution is not unique, the vertices of all solutions, as rows (extreme points of them,
-    for faces of more than five dimensions). stationary: for p < 1, all stationary points for up to three
-    features, otherwise the local minima found, as rows, best first; minimum: which of them are local minima.
-    complete: is that list all there is?
-
-    intercept: b of y_n(x_n·w + b) ≥ 1, 0 where none was asked for; Σ ν_n y_n is then 0. units: what the
-    features were divided by, where they were standardized: the norm is that of scale·w. X, y: the data, y as
-    −1 and +1. features: names of columns, if they have any. seconds: how long it took.
+    Attributes
+    ----------
+    predictor : (d,) array
+        w; its margin over its norm is the largest there is, 1/value.
+    dual : (N,) array
+        ν ≥ 0 with Σ ν_n y_n x_n in the subdifferential of the norm (or potential) at w; Σ ν_n y_n is 0 beside
+        an intercept.
+    value : float
+        norm(w).
+    support : array of int
+        Samples with ν_n > 0.
+    kkt : float
+        The largest relative residual of the optimality conditions.
+    error : float
+        An estimate of the relative forward error of w, conditioning included (to the nearest solution, where
+        there are several).
+    unique : bool or None
+        Is w the only solution? None: not known.
+    converged : bool
+        kkt is 1e-9 or less, and error 1e-7 or less.
+    norm : str
+        What was minimized, in words.
+    seconds : float
+        How long it took.
+    X, y
+        The data, y as −1 and +1.
+    face : array or None
+        Where an ℓ1 solution is not unique, the vertices of all solutions, as rows (extreme points of them,
+        for faces of more than five dimensions).
+    stationary : array or None
+        For p < 1, all stationary points for up to three features, otherwise the local minima found, as rows,
+        best first.
+    minimum : array or None
+        Which of these are local minima.
+    complete : bool
+        Is that list all there is?
+    intercept : float
+        b of y_n(x_n·w + b) ≥ 1, 0 where none was asked for.
+    units : Units or None
+        What the features were divided by, where they were standardized: the norm is that of scale·w.
+    features : tuple of str, or None
+        Names of columns, if they have any.
     """
 
     predictor: Float
@@ -78,7 +106,18 @@ class Margin(Result):
     features: tuple[str, ...] | None = field(default=None, repr=False)
 
     def summary(self, names: Sequence[str] | None = None) -> str:
-        """The margin in a few lines; names: of the features, x0, x1, … if left out."""
+        """The margin in a few lines.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the features; x0, x1, … if left out.
+
+        Returns
+        -------
+        str
+            Predictor, margin, support and certificate.
+        """
         from tacit.show.text import margin_report
 
         return margin_report(self, names or self.features)
@@ -103,7 +142,18 @@ class Margin(Result):
         return np.asarray(self.y * (self.X @ self.predictor + self.intercept))
 
     def picture(self, names: Sequence[str] | None = None) -> Picture:
-        """Largest coordinates of the predictor, and the margins of all samples."""
+        """Largest coordinates of the predictor, and the margins of all samples.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the features; x0, x1, … if left out.
+
+        Returns
+        -------
+        Picture
+            What `plot` draws.
+        """
         from tacit.show.limits import margin_picture
 
         names = numbered(names or self.features, len(self.predictor))
@@ -139,14 +189,53 @@ class Margin(Result):
 def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardize: bool = False) -> Margin:
     """argmin norm(w) subject to y_n x_n·w ≥ 1: the predictor of largest margin.
 
-    y: two classes, −1 and +1, or any two names or whole numbers, of which the first in order becomes −1.
-    norm: "l1", "l2", a number p with 0 < p ≤ 2 for ‖w‖_p, or a potential (or a model that has one). Below
-    p = 1 the problem is not convex: with up to three features all stationary points are found, otherwise the
-    best local one from several starts (beside an intercept always).
+    With a potential Q_μ in place of the norm it is a point of `margin_path` (Moroshko et al. 2020, Section
+    4).
 
-    intercept: margins of x_n·w + b, with b free and not in the norm. standardize: the norm of the weights
-    that belong to features divided by their standard deviation; predictor and intercept are for the features
-    as they came.
+    Parameters
+    ----------
+    X : (N, d) array-like, or Prepared
+        Rows are samples.
+    y : (N,) array-like
+        Two classes: −1 and +1, or any two names or whole numbers, of which the first in order becomes −1.
+    norm : "l1" | "l2" | float, or a Potential or Model
+        A number p with 0 < p ≤ 2 stands for ‖w‖_p. Below p = 1 the problem is not convex: with up to three
+        features all stationary points are found, otherwise the best local one from several starts (beside an
+        intercept always).
+    intercept : bool, optional
+        Margins of x_n·w + b, with b free and not in the norm.
+    standardize : bool, optional
+        The norm of the weights that belong to features divided by their standard deviation. Predictor and
+        intercept are for the features as they came.
+
+    Returns
+    -------
+    Margin
+        The predictor with its multipliers, support and certificate.
+
+    Raises
+    ------
+    InputError
+        Where an argument is not what it should be.
+    NotSeparableError
+        Where no linear predictor has all samples on the right side; it brings the proof.
+    NoPotentialError
+        Where norm is a model without a potential.
+    NotConvergedError
+        Where no solution was found that can be vouched for.
+
+    See Also
+    --------
+    margin_path : the same for every scale between ℓ2 and ℓ1.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> X, y = [[2, 1], [-1, -2]], [1, -1]
+    >>> tacit.max_margin(X, y, "l2").predictor.round(4).tolist()
+    [0.3333, 0.3333]
+    >>> tacit.max_margin(X, y, "l2").support.tolist()
+    [0, 1]
     """
     begun = time.perf_counter()
     names = feature_names(X)

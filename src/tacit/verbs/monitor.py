@@ -35,12 +35,26 @@ class Monitor(Result):
                 m.record(step, loss=loss)       # in JAX: m.record(step, params, loss=loss)
 
     Steps are recorded at about logarithmic distances (8 in each tenfold), and others passed over at once; the
-    last one is recorded when the block ends. Records of large networks wait until they take no more than
-    half a second, or `share` of the time of training with the set-up; share=None never waits.
-    Everything is relative to the network that the monitor was made with. X: some inputs, of which at
-    most 32 are looked at, drawn by `seed`; of large networks with many outputs, a random combination of the
-    outputs. Only numbers are kept, of 400 records at most, and one kernel. Weights that are not
-    finite are recorded as NaN. What was recorded stays when the block is left by an exception.
+    last one is recorded when the block ends. Records of large networks wait until they take no more than half
+    a second, or `share` of the time of training with the set-up. Everything is relative to the network that
+    the monitor was made with. Only numbers are kept, of 400 records at most, and one kernel. Weights that are
+    not finite are recorded as NaN. What was recorded stays when the block is left by an exception.
+
+    Parameters
+    ----------
+    network : Network
+        With its weights at the start.
+    X : (N, …) array-like
+        Some inputs, of which at most 32 are looked at; of large networks with many outputs, a random
+        combination of the outputs.
+    seed : int, optional
+        Draws these.
+    share : float or None, optional
+        The share of the time of training that records may take; None never waits.
+
+    See Also
+    --------
+    probe : a verdict, from a short training of its own.
     """
 
     def __init__(self, network: Any, X: Any, *, seed: int = 0, share: float | None = 0.1):
@@ -88,7 +102,19 @@ class Monitor(Result):
     def record(self, step: float, params: Any = None, *, loss: Any = None) -> bool:
         """Look at the network after this many steps, if it is time to; was it?
 
-        params: of a network in JAX, its parameters now. loss: a number, or what becomes one by float().
+        Parameters
+        ----------
+        step : float
+            How many steps were made.
+        params : pytree, optional
+            Of a network in JAX, its parameters now.
+        loss : float, optional
+            The training loss: a number, or what becomes one by float().
+
+        Returns
+        -------
+        bool
+            Was it recorded?
         """
         if not 0 <= step < math.inf:
             raise InputError(f"step must be how many steps were taken, a number from 0 on, got {step!r}")

@@ -11,7 +11,15 @@ from tacit.limits.interpolation.equations import Samples
 
 
 class Prepared:
-    """X, with what was found out about it: taken wherever X is. `prepare` makes one."""
+    """X, with what was found out about it: taken wherever X is. `tacit.prepare` makes one.
+
+    Attributes
+    ----------
+    X : (N, d) array
+        The features.
+    features : tuple of str, or None
+        The names of the columns, if they have any.
+    """
 
     def __init__(self, X: Float, features: tuple[str, ...] | None):
         self.X, self.columns, self.samples = X, features, Samples(X)
@@ -36,8 +44,23 @@ def prepare(X: Any) -> Prepared:
 
     `tacit.limit(model, prepared, y)` finds the equations that samples make once for each y, and starts from
     the limit at the nearest scale that was asked about before, if it is near: the answer is the same to
-    rounding, in a fraction of the time. Every verb takes it in place of X. It keeps its own copy of X, unless
-    that is larger than 64 MB: then do not change it while it is in use.
+    rounding, in a fraction of the time. It keeps its own copy of X, unless that is larger than 64 MB: then do
+    not change it while it is in use.
+
+    Parameters
+    ----------
+    X : (N, d) array-like
+        Rows are samples.
+
+    Returns
+    -------
+    Prepared
+        Taken by every verb in place of X.
+
+    Raises
+    ------
+    InputError
+        Where X is no table of finite numbers.
     """
     if isinstance(X, Prepared):
         return X

@@ -33,21 +33,32 @@ STEPS = 2000
 
 @dataclass(frozen=True, eq=False)
 class Probe(Result):
-    r"""What a network does on data: before training, and after a short one beside its linearization.
+    """What a network does on data: before training, and after a short one beside its linearization.
 
-    regime: "kernel", "rich" or "intermediate", by the thresholds of `tacit.regime`: linearization_gap is the
-    distance of the trained network from the linearized one at the same training loss, distance_to_rich that
-    from the end of the same network with weights a tenth as large (NaN where it was not needed or not
-    reached), both on held-out inputs, ‖f − g‖/max(‖f‖, ‖g‖). An end within 10% gives its name; where both are
-    one, or the second is not known, the kernel does. "unknown" where training did not halve the loss.
-    kernel, eigenvalues: of the tangent kernel on the training inputs, at the start; time_scales: 1/(λᵢ·slope
-    of the loss), in the time of `tacit.flow`. kernel_movement: ‖K(θ₀ + Δθ) − K‖/‖K‖ for the Δθ that trains
-    the linearized model. scale_criterion: κ of Chizat et al. 2019, small in the kernel regime.
-    output_size: ‖f(θ₀)‖/‖y‖. kernel_distance: 1 − cos of the angle between the tangent kernels before and
-    after. layers: how far each moved, ‖W' − W‖/‖W‖. converged: has training reached its goal? network: as it
-    was given. problem: the data, parted into those for training and those held out, and the loss. measured:
-    all numbers, and the trained weights. names: what was left out of the data, in words. seconds: how long it
-    took.
+    Besides its fields it has, by name: `regime`, "kernel", "rich" or "intermediate" by the thresholds of
+    `tacit.regime`, and "unknown" where training did not halve the loss; `linearization_gap`, the distance of
+    the trained network from the linearized one at the same training loss, and `distance_to_rich`, that from
+    the end of the same network with weights a tenth as large (NaN where it was not needed or not reached),
+    both on held-out inputs, ‖f − g‖/max(‖f‖, ‖g‖). An end within 10% gives its name; where both are one, or
+    the second is not known, the kernel does. `kernel` and `eigenvalues` are of the tangent kernel on the
+    training inputs, at the start, and `time_scales` 1/(λᵢ·slope of the loss), in the time of `tacit.flow`.
+    `kernel_movement` is ‖K(θ₀ + Δθ) − K‖/‖K‖ for the Δθ that trains the linearized model; `scale_criterion` κ
+    of Chizat et al. 2019, small in the kernel regime; `output_size` ‖f(θ₀)‖/‖y‖; `kernel_distance` 1 − cos of
+    the angle between the tangent kernels before and after; `layers` how far each moved, ‖W' − W‖/‖W‖;
+    `converged` whether training has reached its goal.
+
+    Attributes
+    ----------
+    network : Network
+        As it was given.
+    problem : object
+        The data, parted into those for training and those held out, and the loss.
+    measured : object
+        All numbers, and the trained weights.
+    names : tuple of str
+        What was left out of the data, in words.
+    seconds : float
+        How long it took.
     """
 
     network: Network
@@ -139,8 +150,17 @@ class Probe(Result):
     def sweep(self, scales: Any, *, layers: Sequence[str] | str | None = None) -> ProbeSweep:
         """The same network with its weights times each of the scales, trained anew on the same data.
 
-        layers: names of those that are rescaled, all others staying as they are; "last" is the last
-        matrix.
+        Parameters
+        ----------
+        scales : sequence of float
+            What the weights are multiplied by.
+        layers : sequence of str, or str, optional
+            Names of those that are rescaled, all others staying as they are; "last" is the last matrix.
+
+        Returns
+        -------
+        ProbeSweep
+            What the probe measures, over the scales.
         """
         from tacit.verbs.probe_sweep import sweep_of
 
@@ -217,12 +237,41 @@ def probe(
 ) -> Probe:
     """Does the network learn features on these data, or stay near its linearization? A verdict with numbers.
 
-    loss: "square", "exp", "logistic", "cross-entropy", or one of `tacit.losses`. The network and its
-    linearization are trained to 1e-2 of the targets (other losses: to 5% of the loss at outputs of 0), by
-    gradient descent of most_steps steps at most that stays on the flow, on all samples at once, in double
-    precision; they are compared at the same training loss. A quarter of the samples, drawn by `seed`, is held
-    out for that, unless X_test is given. Of kernels of more than 1,000 rows (samples times outputs), samples
-    are drawn.
+    The network and its linearization are trained to 1e-2 of the targets (other losses: to 5% of the loss at
+    outputs of 0), by gradient descent that stays on the flow, on all samples at once, in double precision.
+    They are compared at the same training loss, on inputs that were held out. Of kernels of more than 1,000
+    rows (samples times outputs), samples are drawn.
+
+    Parameters
+    ----------
+    network : Network
+        With its weights at the start; `Network.from_torch(module)` for PyTorch.
+    X : (N, …) array-like
+        Inputs, samples first, of the shape that the network takes.
+    y : (N,) or (N, m) array-like
+        Targets, or classes, as for `tacit.flow`.
+    loss : "square" | "exp" | "logistic" | "cross-entropy" or a Loss, optional
+        What is minimized.
+    seed : int, optional
+        Draws what is held out, a quarter of the samples, and what stands for data that are too large.
+    X_test : array-like, optional
+        Inputs to compare on, instead of those held out.
+    most_steps : int, optional
+        The largest number of steps of gradient descent.
+
+    Returns
+    -------
+    Probe
+        The regime, the distances that decide it, and the tangent kernel.
+
+    Raises
+    ------
+    InputError
+        Where an argument is not what it should be.
+
+    See Also
+    --------
+    Monitor : the same questions along your own training.
     """
     _check_network(network)
     loss = as_loss(loss)

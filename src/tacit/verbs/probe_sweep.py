@@ -28,9 +28,22 @@ _NUMBERS = ("linearization_gap", "kernel_distance", "distance_to_rich", "scale_c
 class ProbeSweep(Result):
     """A network with weights times each of the scales: what `Probe` measures, an array over the scales each.
 
-    regimes: the verdicts. reached: did training reach its goal? rescaled: the layers that were; all if empty.
-    network: as it was given. scales: what its weights were multiplied by. points: all numbers, by scale.
-    loss: the name of the one that was trained with. seconds: how long it took.
+    `regimes` are the verdicts, `reached` says whether training reached its goal.
+
+    Attributes
+    ----------
+    network : Network
+        As it was given.
+    scales : (S,) array
+        What its weights were multiplied by.
+    points : tuple
+        All numbers, by scale.
+    rescaled : tuple of str
+        The layers that were rescaled; all if empty.
+    loss : str
+        The name of the one that was trained with.
+    seconds : float
+        How long it took.
     """
 
     network: Network

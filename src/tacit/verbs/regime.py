@@ -27,21 +27,31 @@ _NEAR = 0.1  # an end within 10% gives the regime its name
 
 @dataclass(frozen=True, eq=False)
 class Regime:
-    """Which end of the scale a limit is close to.
+    """Which end of the scale a limit is close to. It equals its name: `limit.regime == "rich"`.
 
-    name: "kernel", "rich" ("anti-kernel" for neurons and linear networks) or "intermediate"; "unknown" of a
-    limit that has not converged, whose ends floats cannot hold, or whose potential has no scale, and then all
-    numbers are NaN.
-    distance_to_kernel and distance_to_rich: `relative_distance` of the limit to those at infinite and at zero
-    scale (the minimum of the tangent kernel's norm, and of the norm that rich_end names: ℓ1 for diagonal
-    networks, weighted for deep ones with a profile, ℓ2 for neurons and linear networks, nuclear for matrices
-    (of a factorization without a limit, it is where its flow ends that is between them, and a small start
-    need not be near the rich end: only measurements that commute make it so); the kernel end of neurons and
-    networks is the solution nearest to their start in its tangent metric, where a linear model linearized at
-    its start would go, which a large scale alone does not reach).
-    kernel_distance: 1 − cos∠(K₀, K∞) between the tangent kernels at the start and at the limit, in the
-    Frobenius inner product; it gives the name where both ends are one solution, and is NaN where the weights
-    at the limit are not known. A Regime equals its name: `limit.regime == "rich"`.
+    The kernel end is the minimum of the tangent kernel's norm; the rich end that of the norm which rich_end
+    names. The kernel end of neurons and networks is the solution nearest to their start in its tangent
+    metric, where a model linearized at its start would go, which a large scale alone does not reach. Of a
+    factorization without a limit, it is where its flow ends that is between the ends, and a small start need
+    not be near the rich one: only measurements that commute make it so.
+
+    Attributes
+    ----------
+    name : str
+        "kernel", "rich" ("anti-kernel" for neurons and linear networks) or "intermediate". "unknown", with
+        all numbers NaN, of a limit that has not converged, whose ends floats cannot hold, or whose potential
+        has no scale.
+    distance_to_kernel : float
+        From the limit to that at infinite scale, ‖w − w'‖ relative to the larger of the two.
+    distance_to_rich : float
+        From the limit to that at zero scale, likewise.
+    kernel_distance : float
+        1 − cos∠(K₀, K∞) between the tangent kernels at the start and at the limit, in the Frobenius inner
+        product. It gives the name where both ends are one solution, and is NaN where the weights at the limit
+        are not known.
+    rich_end : str
+        The norm that the rich end minimizes: ℓ1 for diagonal networks, weighted for deep ones with a profile,
+        ℓ2 for neurons and linear networks, nuclear for matrices.
     """
 
     name: str
@@ -96,7 +106,36 @@ class Regime:
 
 
 def regime(model: Any, X: Any, y: Any) -> Regime:
-    """Where between the kernel and the rich end the limit of gradient flow lies."""
+    """Where between the kernel and the rich end the limit of gradient flow lies.
+
+    It compares `tacit.limit` with the limits of the same model at infinite and at zero scale (Woodworth et
+    al. 2020, Sections 3 and 4).
+
+    Parameters
+    ----------
+    model : Model or Potential
+        A model with its initialization.
+    X : (N, d) array-like, or Prepared
+        Rows are samples.
+    y : (N,) array-like
+        Targets.
+
+    Returns
+    -------
+    Regime
+        Its name, and the distances to both ends.
+
+    Raises
+    ------
+    InputError, InconsistentDataError, NoPotentialError
+        As `tacit.limit` does.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> tacit.regime(tacit.Diagonal(scale=1e-8), [[1, 2]], [2]).name
+    'rich'
+    """
     check_model("regime(model, X, y)", model, X, y)
     return _matrix_regime(model, X, y) if takes_matrices(model) else limit(model, X, y).regime
 

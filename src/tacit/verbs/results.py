@@ -52,7 +52,20 @@ class Result:
         return xr.Dataset(arrays, coordinates, attributes)
 
     def plot(self, file: str | Path | None = None, **options: Any) -> Any:
-        """Draw it: into a file (.png, .pdf or .svg), whose path is returned, or as a figure of Matplotlib."""
+        """Draw it: into a file (.png, .pdf or .svg), whose path is returned, or as a figure of Matplotlib.
+
+        Parameters
+        ----------
+        file : path, optional
+            Where to write it; its ending says how.
+        **options
+            As `picture` takes them, where the result has one.
+
+        Returns
+        -------
+        Path or matplotlib.figure.Figure
+            The file, or the figure where none was named.
+        """
         return self.picture(**options).to(file)
 
 

@@ -31,12 +31,23 @@ class Breach:
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """For which μ Condition 5 holds, on the flow at infinite scale.
+    """For which μ Condition 5 of Moroshko et al. 2020 holds, on the flow at infinite scale.
 
-    holds: for every μ from ∞ to down_to ("uniformly"). breaches: which samples break it, where. While none
-    is open the flow is on the path of Q_μ margins (Theorem 6), otherwise off it. converged: is down_to as
-    small as was asked for? If not, the flow could not be followed further, and nothing is known below.
-    sweeping: that flow.
+    While no breach is open the flow is on the path of Q_μ margins (Theorem 6), otherwise off it.
+
+    Attributes
+    ----------
+    holds : bool
+        For every μ from ∞ to down_to ("uniformly")?
+    breaches : tuple
+        Which samples break it, and where.
+    down_to : float
+        The smallest μ that was looked at.
+    converged : bool
+        Is down_to as small as was asked for? If not, the flow could not be followed further, and nothing is
+        known below.
+    sweeping : SweepingPath
+        The flow at infinite scale.
     """
 
     holds: bool
@@ -46,7 +57,23 @@ class Stability:
     sweeping: SweepingPath = field(repr=False)
 
     def holds_at(self, mu: float) -> bool:
-        """Does the condition hold for accuracies α^D/μ?"""
+        """Does the condition hold for accuracies α^D/μ?
+
+        Parameters
+        ----------
+        mu : float
+            Positive.
+
+        Returns
+        -------
+        bool
+            Is no breach open at this μ?
+
+        Raises
+        ------
+        NotConvergedError
+            Where the flow could not be followed that far.
+        """
         level = float(as_floats(mu, "mu", ndim=(0,)))
         if not self.converged and level < self.down_to:
             raise NotConvergedError(f"mu = {level:g} is not decided: {self._open()}")
@@ -87,14 +114,37 @@ class Stability:
 def support_stability(
     X: Any, y: Any, *, depth: float = 2, model: Any = None, down_to: float | None = None
 ) -> Stability:
-    """Does Condition 5 hold on these data, for which μ, and which sample breaks it?
+    """Does Condition 5 of Moroshko et al. 2020 hold on these data, for which μ, and which sample breaks it?
 
     The condition asks of every sample whose margin is above the smallest at the end that it has stayed above
     all along, from accuracies small against α^D on. As α grows the flow tends to the sweeping process of
-    `sweeping_path`, on which this says: no support vector has left without coming back.
+    `tacit.sweeping_path`, on which this says: no support vector has left without coming back.
 
-    down_to: the smallest μ looked at; if left out, that at which the scale μ·α^D, α = 1 unless a model says
-    otherwise, is 1e-9 of ‖w_ℓ2‖₂, in any units of the data. depth, model: as for `margin_path`.
+    Parameters
+    ----------
+    X : (N, d) array-like, or Prepared
+        Rows are samples.
+    y : (N,) array-like
+        Two classes, as for `tacit.max_margin`.
+    depth : float, optional
+        D, 2 or more.
+    model : Diagonal or UntiedDiagonal, optional
+        In place of depth, as for `tacit.margin_path`.
+    down_to : float, optional
+        The smallest μ looked at; if left out, that at which the scale μ·α^D, α = 1 unless a model says
+        otherwise, is 1e-9 of ‖w_ℓ2‖₂, in any units of the data.
+
+    Returns
+    -------
+    Stability
+        Whether it holds, and the breaches.
+
+    Raises
+    ------
+    InputError
+        Where an argument is not what it should be.
+    NotSeparableError
+        Where no linear predictor has all samples on the right side.
     """
     if down_to is None:
         down_to = _far_down(X, y, depth, model)

@@ -50,11 +50,30 @@ _CROWDED, _MOVES = 1e-4, 50  # relative growth of g, and the moves, and 4 a samp
 class SweepingPath(AlongMu):
     """The infinite-scale flow at each μ = α^D/γ̃.
 
-    mu: in the order asked for. predictors: w/γ̃, so that the smallest margin is 1, (len(mu), d). duals: θ ≥ 0,
-    (len(mu), N), which only grow as μ falls. support: the samples with margin 1 that still push. converged:
-    where all that is known; elsewhere predictors and duals are NaN. events: which samples come to have margin
-    1 and cease to, from large μ to small. down_to: the μ to which the process was followed. depth: D. X, y:
-    the data, y as −1 and +1. features: names of columns, if they have any. seconds: how long it took.
+    Attributes
+    ----------
+    mu : (M,) array
+        In the order asked for.
+    predictors : (M, d) array
+        w/γ̃, so that the smallest margin is 1.
+    duals : (M, N) array
+        θ ≥ 0, which only grow as μ falls.
+    support : (M, N) array of bool
+        The samples with margin 1 that still push.
+    converged : (M,) array of bool
+        Where all that is known; elsewhere predictors and duals are NaN.
+    events : list
+        Which samples come to have margin 1 and cease to, from large μ to small.
+    down_to : float
+        The μ to which the process was followed.
+    depth : float
+        D.
+    seconds : float
+        How long it took.
+    X, y
+        The data, y as −1 and +1.
+    features : tuple of str, or None
+        Names of columns, if they have any.
     """
 
     mu: Float
@@ -87,7 +106,18 @@ class SweepingPath(AlongMu):
         return self.events
 
     def picture(self, names: Sequence[str] | None = None) -> Picture:
-        """Directions against μ, and who has margin 1."""
+        """Directions against μ, and who has margin 1.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the features; x0, x1, … if left out.
+
+        Returns
+        -------
+        Picture
+            What `plot` draws.
+        """
         from tacit.show.paths import path_picture
 
         return path_picture(self, numbered(names or self.features, self.predictors.shape[1]))
@@ -135,11 +165,42 @@ class _Sweep:
 def sweeping_path(X: Any, y: Any, mu: Any, *, depth: float = 2, model: Any = None) -> SweepingPath:
     """The limit of gradient flow on the exponential loss for α → ∞ at fixed μ = α^D/γ̃, with its events.
 
-    mu: positive numbers in any order. model: in place of depth, as for `margin_path`. Moroshko et al. 2020
-    leave open whether the flow follows the Q_μ path when a support vector leaves; it follows this one.
+        θ' ≥ 0,    m_n(θ) ≥ g,    θ'_n (m_n(θ) − g) = 0,    m = Z h_D(Zᵀθ),  g = 1/μ, rows of Z: y_n x_n
 
-    Where samples tie to the last digit it may be impossible to tell who pushes: then the process is known
-    down to some μ only, and `converged` says for which of those asked for.
+    Moroshko et al. 2020 leave open whether the flow follows the path of Q_μ margins when a support vector
+    leaves; it follows this sweeping process. Where samples tie to the last digit it may be impossible to tell
+    who pushes: then the process is known down to some μ only, and `converged` says for which of those asked
+    for.
+
+    Parameters
+    ----------
+    X : (N, d) array-like, or Prepared
+        Rows are samples.
+    y : (N,) array-like
+        Two classes, as for `tacit.max_margin`.
+    mu : sequence of float
+        Positive numbers in any order.
+    depth : float, optional
+        D, 2 or more.
+    model : Diagonal or UntiedDiagonal, optional
+        In place of depth, as for `tacit.margin_path`.
+
+    Returns
+    -------
+    SweepingPath
+        A predictor with multipliers for each μ, and who enters and leaves the support.
+
+    Raises
+    ------
+    InputError
+        Where an argument is not what it should be.
+    NotSeparableError
+        Where no linear predictor has all samples on the right side.
+
+    See Also
+    --------
+    margin_path : minimizers of Q_μ under the same constraints.
+    support_stability : where the two part.
     """
     begun, names = time.perf_counter(), feature_names(X)
     X, y, levels = check_path(X, y, mu)

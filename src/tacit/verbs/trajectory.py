@@ -73,22 +73,52 @@ class SeenWeights:
 class Trajectory(Result):
     """Gradient flow at T recorded instants.
 
-    time: (T,), infinite where it exceeds the largest float; log_time is its logarithm. accuracy: −log loss.
-    predictor: (T, …), made when asked for, predictor[i], where large matrices are completed; of a `Network`
-    its outputs at the samples. outputs: f(x_n),
-    (T, N) or (T, N, outputs). weights: by name, (T, …) each. drifts: by how much each conserved quantity has
-    changed, relative to the size of the terms that make it. intercept: (T,) or (T, outputs), 0 where none was
-    asked for. units: what was done to the features, if anything; the weights are those of features in these
-    units, everything else is for the data as they came.
+    `time` is (T,), infinite where it exceeds the largest float, and `log_time` its logarithm; `loss`,
+    `margin`, `weights` and `kernel_distance` are computed when first asked for.
 
-    converged: what was asked for was reached; where nothing was asked for, the flow has arrived: the data are
-    fitted or, if they cannot be, it is at rest where they are fitted best: at least squares, of several
-    solutions at the one that the model's potential prefers. A flow that rests before the last of the times
-    asked for stays where it is. unfitted: the residual, relative to ‖y‖, that no predictor can fit, where
-    this is known beforehand, else 0. reason: where the flow ended, and why no later. method: how it was
-    computed, in steps steps. status: the reason as one of a few words. model: what was followed, linearized:
-    or its tangent at the start, with loss_function. X, y: copies, unless they are larger than 64 MB.
-    features: names of columns, if they have any. seconds: how long it took.
+    Attributes
+    ----------
+    accuracy : (T,) array
+        γ̃ = −log of the training loss.
+    predictor : (T, …) array
+        w at every instant; made when asked for, predictor[i], where large matrices are completed; of a
+        `Network` its outputs at the samples.
+    outputs : (T, N) or (T, N, m) array
+        f(x_n).
+    drifts : dict of (T,) arrays
+        By how much each conserved quantity has changed, relative to the size of the terms that make it.
+    converged : bool
+        What was asked for was reached. Where nothing was asked for, the flow has arrived: the data are fitted
+        or, if they cannot be, it is at rest where they are fitted best: at least squares, of several
+        solutions at the one that the model's potential prefers. A flow that rests before the last of the
+        times asked for stays where it is.
+    reason : str
+        Where the flow ended, and why no later.
+    status : Status
+        The reason as one of a few words.
+    intercept : (T,) or (T, m) array
+        0 where none was asked for.
+    unfitted : float
+        The residual, relative to ‖y‖, that no predictor can fit, where this is known beforehand, else 0.
+    method : str
+        How it was computed.
+    steps : int
+        In how many steps.
+    seconds : float
+        How long it took.
+    linearized : bool
+        Was the tangent at the start followed, in place of the model?
+    loss_function : Loss
+        The loss.
+    model : Model
+        What was followed.
+    X, y
+        The data; copies, unless they are larger than 64 MB.
+    units : Units or None
+        What was done to the features, if anything; the weights are those of features in these units,
+        everything else is for the data as they came.
+    features : tuple of str, or None
+        Names of columns, if they have any.
     """
 
     accuracy: Float
@@ -162,7 +192,18 @@ class Trajectory(Result):
         return {name: np.array([weights[name] for weights in each]) for name in each[0]}
 
     def weights_at(self, instant: int) -> dict[str, Float]:
-        """The weights of the model at one of the recorded instants, by name."""
+        """The weights of the model at one of the recorded instants, by name.
+
+        Parameters
+        ----------
+        instant : int
+            Its number in the record; −1 is the last.
+
+        Returns
+        -------
+        dict of arrays
+            As `weights` has them, of one instant.
+        """
         return self._weights.at(instant)
 
     @cached_property
@@ -236,7 +277,18 @@ class Trajectory(Result):
         return float(self._kernels(slice(-1, None))[0])
 
     def summary(self, names: Sequence[str] | None = None) -> str:
-        """The trajectory in a few lines; names: of the features, x0, x1, … if left out."""
+        """The trajectory in a few lines.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Of the features; x0, x1, … if left out.
+
+        Returns
+        -------
+        str
+            What `tacit flow` prints.
+        """
         from tacit.show.text import flow_report
 
         return flow_report(self, names or self.features)
@@ -335,7 +387,20 @@ class Trajectory(Result):
         }
 
     def picture(self, clock: str | None = None, names: Sequence[str] | None = None) -> Picture:
-        """Loss, predictor, margins and conserved quantities against the clock, "time" or "accuracy"."""
+        """Loss, predictor, margins and conserved quantities against a clock.
+
+        Parameters
+        ----------
+        clock : "time" | "accuracy", optional
+            The horizontal axis; which suits the loss, if left out.
+        names : sequence of str, optional
+            Of the features; x0, x1, … if left out.
+
+        Returns
+        -------
+        Picture
+            What `plot` draws.
+        """
         from tacit.show.flows import flow_picture
         from tacit.verbs.journey import predicted_end
 
