@@ -1,14 +1,16 @@
-"""Docstrings as they are written here: prose in Unicode, `names` in backticks, formulas set in.
+"""Docstrings as they are written here: prose in Unicode, `names` in backticks, formulas set in, sections.
 
 Bars, stars and underscores of formulas are not markup, what is set in stays as it stands, and a public name
-in backticks, in docstrings and on pages, is a link to its documentation.
+in backticks, in docstrings and on pages, or among the types of a section is a link to its documentation.
 """
 
 import importlib
+import inspect
 import re
 import textwrap
 from collections import Counter
 
+import sections
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.transforms import SphinxTransform
@@ -29,7 +31,7 @@ def targets():
         found |= {f"tacit.{module}": ("mod", f"tacit.{module}")}
         for name in home.__all__:
             full = f"tacit.{module}.{name}"
-            found |= dict.fromkeys((full, f"{module}.{name}"), ("obj", full))
+            found |= dict.fromkeys((full, f"{module}.{name}", name), ("obj", full))
     for name in set(tacit.__all__) - set(MODULES):
         found |= dict.fromkeys((f"tacit.{name}", name), ("obj", f"tacit.{name}"))
     return found
@@ -54,15 +56,44 @@ def target(text):
     return TARGETS.get(name)
 
 
-def as_rst(lines):
-    """The text of a docstring as reStructuredText."""
+def as_rst(text):
+    """The text of a docstring as reStructuredText, its sections as numpydoc reads them."""
     out = []
-    for paragraph in re.split(r"\n\s*\n", textwrap.dedent("\n".join(lines)).strip("\n")):
-        if all(row.startswith("    ") for row in paragraph.split("\n") if row):
+    for heading, body in sections.parts(text):
+        out += ["", heading, "-" * len(heading)] if heading else []
+        if heading in sections.LISTS:
+            for entry, kind, words in sections.entries(body):
+                out += [f"{entry} : {typed(kind)}" if kind else typed(entry) if single(heading) else entry]
+                out += textwrap.indent("\n".join(prose(words)), "    ").split("\n")
+        else:
+            out += body.split("\n") if heading == "See Also" else prose(body)
+    return out
+
+
+def single(heading):
+    """Are entries without a colon types, and not names?"""
+    return heading in ("Returns", "Raises")
+
+
+def prose(text):
+    """Paragraphs as reStructuredText: formulas are set in, examples stay as they are."""
+    out = []
+    for paragraph in re.split(r"\n\s*\n", text.strip("\n")):
+        if paragraph.startswith(">>>"):
+            out += [*paragraph.split("\n"), ""]
+        elif all(row.startswith("    ") for row in paragraph.split("\n") if row):
             out += ["::", "", *paragraph.split("\n"), ""]
         else:
             out += ["".join(map(escaped, _SPANS.split(paragraph))), ""]
     return "\n".join(out).split("\n")
+
+
+def typed(kind):
+    """A type in words, in which public names are links."""
+    words = re.split(r"([A-Z]\w+)", kind)
+    return "".join(
+        f":py:obj:`{word} <{TARGETS[word][1]}>`" if word in TARGETS else escaped(word) for word in words
+    )
 
 
 def escaped(piece):
@@ -77,11 +108,20 @@ def escaped(piece):
 
 
 def process(app, what, name, obj, options, lines):
-    lines[:] = as_rst(lines) if lines else lines
+    """Of methods, the sections of what they override, too."""
+    text = textwrap.dedent("\n".join(lines)).strip("\n")
+    if what == "method":
+        home, owner, method = name.rsplit(".", 2)
+        kind = getattr(importlib.import_module(home), owner)
+        text = sections.whole(kind, method) or text
+    lines[:] = as_rst(text) if text else lines
 
 
 def public(app, what, name, obj, options, signature, returns):
-    """Arguments that begin with _ are for Tacit itself."""
+    """Arguments that begin with _ are for Tacit itself, and all are of what nobody makes but Tacit."""
+    text = inspect.getdoc(obj) or ""
+    if what == "class" and sections.names(text, "Attributes") and not sections.names(text, "Parameters"):
+        return "", None
     return re.sub(r"(, \*)?, _\w+(=[^,)]*)?", "", signature or "") or None, returns
 
 

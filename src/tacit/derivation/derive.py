@@ -329,7 +329,7 @@ def derive(
 
     See Also
     --------
-    closed_form : the formula of Q.
+    closed_form : The formula of Q.
 
     Examples
     --------

@@ -85,7 +85,7 @@ class FlowClassifier(OneAgainstOthers):
 
     See Also
     --------
-    FlowClassifierCV : scale, depth and stop by cross-validation.
+    FlowClassifierCV : Scale, depth and stop by cross-validation.
 
     Examples
     --------

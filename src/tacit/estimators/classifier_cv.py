@@ -96,7 +96,7 @@ class FlowClassifierCV(OneAgainstOthers):
 
     See Also
     --------
-    scale_range : between which scales the solution changes.
+    scale_range : Between which scales the solution changes.
     """
 
     scale_: float

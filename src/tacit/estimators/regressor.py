@@ -92,7 +92,7 @@ class FlowRegressor(LinearRegressor):
 
     See Also
     --------
-    FlowRegressorCV : scale, depth and stop by cross-validation.
+    FlowRegressorCV : Scale, depth and stop by cross-validation.
 
     Examples
     --------

@@ -88,7 +88,7 @@ class FlowRegressorCV(LinearRegressor):
 
     See Also
     --------
-    scale_range : between which scales the solution changes.
+    scale_range : Between which scales the solution changes.
     """
 
     scale_: float

@@ -45,14 +45,15 @@ class Diagonal(Model):
 
     See Also
     --------
-    UntiedDiagonal : two layers that need not be equal.
-    tacit.potentials.Hypentropy : what it minimizes at depth 2.
-    tacit.potentials.DeepHypentropy : what it minimizes at larger depths.
+    UntiedDiagonal : Two layers that need not be equal.
+    tacit.potentials.Hypentropy : What it minimizes at depth 2.
+    tacit.potentials.DeepHypentropy : What it minimizes at larger depths.
 
     Examples
     --------
     >>> import tacit
-    >>> tacit.limit(tacit.Diagonal(depth=3, scale=1e-3), [[1, 2]], [2]).predictor.round(3).tolist()
+    >>> model = tacit.Diagonal(depth=3, scale=1e-3)
+    >>> tacit.limit(model, [[1, 2]], [2]).predictor.round(3).tolist()
     [0.0, 1.0]
     """
 

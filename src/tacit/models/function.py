@@ -105,6 +105,6 @@ def model(function: Callable[[Any], Any], theta0: Any) -> FunctionModel:
 
     See Also
     --------
-    derive : does its flow minimize something, and what?
+    derive : Does its flow minimize something, and what?
     """
     return FunctionModel(function, theta0)

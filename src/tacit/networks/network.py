@@ -43,8 +43,8 @@ class Network(Model):
 
     See Also
     --------
-    probe : does it learn features on your data?
-    Monitor : what happens to it along your own training.
+    probe : Does it learn features on your data?
+    Monitor : What happens to it along your own training.
     """
 
     has_predictor = False

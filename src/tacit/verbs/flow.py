@@ -118,8 +118,8 @@ def flow(
 
     See Also
     --------
-    limit : where it ends on the square loss, without running it.
-    sweeping_path : the exponential loss at infinite scale.
+    limit : Where it ends on the square loss, without running it.
+    sweeping_path : The exponential loss at infinite scale.
 
     Examples
     --------

@@ -91,9 +91,9 @@ def limit(
 
     See Also
     --------
-    flow : the way there, and other losses.
-    regime : which end of the scale the limit is close to.
-    certify : the same conditions for a predictor of your own.
+    flow : The way there, and other losses.
+    regime : Which end of the scale the limit is close to.
+    certify : The same conditions for a predictor of your own.
 
     Examples
     --------

@@ -276,8 +276,8 @@ def margin_path(
 
     See Also
     --------
-    sweeping_path : the flow at infinite scale, which this path is an approximation of.
-    support_stability : down to which μ the two are the same.
+    sweeping_path : The flow at infinite scale, which this path is an approximation of.
+    support_stability : Down to which μ the two are the same.
 
     Examples
     --------

@@ -226,7 +226,7 @@ def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardiz
 
     See Also
     --------
-    margin_path : the same for every scale between ℓ2 and ℓ1.
+    margin_path : The same for every scale between ℓ2 and ℓ1.
 
     Examples
     --------

@@ -54,7 +54,7 @@ class Monitor(Result):
 
     See Also
     --------
-    probe : a verdict, from a short training of its own.
+    probe : A verdict, from a short training of its own.
     """
 
     def __init__(self, network: Any, X: Any, *, seed: int = 0, share: float | None = 0.1):

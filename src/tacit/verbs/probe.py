@@ -271,7 +271,7 @@ def probe(
 
     See Also
     --------
-    Monitor : the same questions along your own training.
+    Monitor : The same questions along your own training.
     """
     _check_network(network)
     loss = as_loss(loss)

@@ -199,8 +199,8 @@ def sweeping_path(X: Any, y: Any, mu: Any, *, depth: float = 2, model: Any = Non
 
     See Also
     --------
-    margin_path : minimizers of Q_μ under the same constraints.
-    support_stability : where the two part.
+    margin_path : Minimizers of Q_μ under the same constraints.
+    support_stability : Where the two part.
     """
     begun, names = time.perf_counter(), feature_names(X)
     X, y, levels = check_path(X, y, mu)
