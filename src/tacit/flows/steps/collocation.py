@@ -208,8 +208,8 @@ def _newton(h: float, q: Float, a: Float, awake: Index, kernel: Float, excess: F
     column = q[:, awake] * damped
     matrix = np.zeros((size + stages, size + stages))
     own_rows = kernel if samples == q.shape[1] else kernel[:, awake]
-    blocks = (h * A)[:, None, :, None] * (own_rows[:, :, None, :] * column)
-    matrix[:size, :size] = blocks.reshape(size, size)
+    blocks = matrix[:size, :size].reshape(stages, samples, stages, samples)  # in place
+    np.multiply(own_rows[:, :, None, :], (h * A)[:, None, :, None] * column, out=blocks)
     matrix.flat[: size * (size + stages) : size + stages + 1] += damped.ravel()
     for i in range(stages):
         own = slice(i * samples, (i + 1) * samples)

@@ -1,21 +1,23 @@
 r"""A flow of the exponential loss, and the integrals that Lemmas 10 and 12 of Moroshko et al. 2020 promise.
 
 With p_n = r_n/‖r‖₁, the pull of each sample, and H = ∇²Q, both lemmas say ∇Q(w(t)) = c_D·Zᵀ∫r, where c₂ = 4
-and c_D = α^{D−2}D(D−2), and w' = c_D·H⁻¹Zᵀr. In the clock γ̃ of the flow itself
+and c_D = α^{D−2}D(D−2), and w' = c_D·H⁻¹Zᵀr; rows of Z are y_n x_n. Along the flow γ̃ rises, and so does
+∇Q(w)·v for a v that separates the data, Zv ≥ 1. In the clock τ = γ̃ + b·∇Q(w)·v, whatever b is,
 
-    c_D·∫r dt = ∫ p/k dγ̃,      c_D·t = ∫ exp(γ̃)/k dγ̃,      k = pᵀZ H⁻¹ Zᵀp,      rows of Z: y_n x_n
+    d∇Q = Zᵀp/f dτ,      d(c_D·t) = exp(γ̃)/f dτ,      f = k + b·pᵀZv,      k = dγ̃/d(c_D·‖r‖₁t) = pᵀZ H⁻¹ Zᵀp
 
-which Gauss's rule finds from the predictors at its nodes. In the first no loss and no scale is left: it
-decides the way of the flow. The second decides its speed, and with it c_D.
+In the first no loss and no scale is left: it decides the way of the flow. The second decides its speed, and
+with it c_D. Near a saddle the loss hardly falls, and then γ̃ alone would be no clock to integrate in.
 
-Near a saddle the loss hardly falls, and both integrands have narrow peaks in γ̃. Panels whose integral is not
-what the flow says are therefore cut, until cutting moves the integrals no more.
+Between two neighbouring states of the flow, each is the integral of the polynomial in τ through the states
+around them. Where polynomials of two degrees disagree, the flow is asked for states in between.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,92 +25,141 @@ from scipy.special import softmax
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.numerics.rounding import EPS
 from tacit.theorems.agreement import AGREE
 from tacit.theorems.arguments import log_alpha
-from tacit.theorems.moroshko2020.separation import settled_flow
-from tacit.theorems.quadrature import Panels
+from tacit.theorems.moroshko2020.separation import overview, settled_flow, settled_margin
 from tacit.theorems.registry import Assumption
 
 _UNTIL = 20.0  # accuracy until which integrals are followed: later, supports hardly change
-_EARLY, _GROWTH, _WIDEST = 1e-3, 1.15, 0.8  # the first panel, in units of min(1, α^D), and how they widen
-_PARTS, _ROUNDS = 4, 9  # into how many a panel is cut, and how often
-_MOST = 3  # times as many panels as in the beginning
-_CLOCK = 1e9 * EPS  # γ̃ from which on it has nine digits: −log of a mean near 1 is known to EPS only
-_REAL = 0.5  # a disagreement everywhere of which cutting moves less than this share is one of the flow
-_FINE = "panels of γ̃ can be fine enough for this flow"
+_RTOL = 1e-8  # of the flow
+_NODES = 10  # states that polynomials go through
+_LEAST = 1e-300  # in place of 0 below a fraction
+_SURE = 0.25  # of what is allowed, that polynomials may be off
+_PARTS, _ROUNDS = 16, 6  # into how many a gap between states is cut at the most, and how often
+_MOST = 3000  # states
+_CROWDED = 1e-2  # of a gap beside it: states nearer than this to each other say the same
+_FINE = "states of this flow can be near enough to each other to integrate"
 
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """A flow at the instants of panels: predictors w, and c_D·t as `times`."""
+    """States of a flow in their order, the start first: predictors w, accuracies γ̃, c_D·t as `times`.
+
+    v separates the rows of Z. share: b, what ∇Q(w)·v counts in the clock.
+    """
 
     model: tacit.Diagonal
-    X: Any
-    y: Any
     Z: Float
-    panels: Panels
+    v: Float
+    share: float
     w: Float
+    accuracy: Float
     times: Float
 
+    @cached_property
     def seen(self) -> Float:
-        """∇Q(w) and c_D·t at the ends of panels, by the flow."""
-        slopes = np.asarray(self.model.potential(self.w.shape[1]).gradient(self.panels.at_ends(self.w)))
-        return np.column_stack([slopes, self.panels.at_ends(self.times)])
+        """∇Q(w) and c_D·t at each state, by the flow."""
+        slopes = np.asarray(self.model.potential(self.w.shape[1]).gradient(self.w))
+        return np.column_stack([slopes, self.times])
 
+    @cached_property
+    def clock(self) -> Float:
+        """The clock τ at each state."""
+        return np.asarray(self.accuracy + self.share * (self.seen[:, :-1] @ self.v))
+
+    @cached_property
     def rates(self) -> Float:
-        """What the lemmas integrate to get these, at all instants."""
+        """What the lemmas integrate to get what is seen, and k/f, the rate of γ̃."""
         hessian = np.asarray(self.model.potential(self.w.shape[1]).hessian(self.w))
         force = pulls(self.Z, self.w) @ self.Z
         k = np.sum(force**2 / hessian, axis=1)
-        return np.column_stack([force, np.exp(self.panels.instants)]) / k[:, None]
+        speed = k + self.share * (force @ self.v)
+        return np.column_stack([force, np.exp(self.accuracy), k]) / speed[:, None]
 
     def apart(self) -> Float:
         """By how much integrals and flow differ at the most, relative: on the way, and in time."""
-        largest = self._relative(self.seen() - self.panels.integral(self.rates())).max(axis=0)
-        return np.array([largest[:-1].max(), largest[-1]])
+        reached = np.cumsum(between(self.clock, self.rates[:, :-1], _NODES), axis=0)
+        return self._relative(self.seen[1:] - reached).max(axis=0)
 
-    def refined(self) -> Course:
-        """With panels cut whose integrals are not what the flow says: only at new nodes is it asked."""
-        steps = np.diff(self.seen(), axis=0) - self.panels.pieces(self.rates())
-        wrong = self._relative(np.concatenate([steps[:1], steps]))[1:].max(axis=1)
-        panels = self.panels.split(wrong > AGREE / (4 * len(wrong)), _PARTS)  # the rest sums up to little
-        known = np.isin(panels.instants, self.panels.instants)
-        kept = np.isin(self.panels.instants, panels.instants)
-        w, times = np.empty((len(known), self.w.shape[1])), np.empty(len(known))
-        w[known], times[known] = self.w[kept], self.times[kept]
-        flow = _asked(self.model, self.X, self.y, panels.instants[~known])
-        w[~known], times[~known] = flow.predictor, _times(self.model, flow)
-        return replace(self, panels=panels, w=w, times=times)
+    @cached_property
+    def doubts(self) -> Float:
+        """By how much integrals over each gap between states may be off, relative.
 
-    def moved(self, finer: Course) -> float:
-        """By how much the integrals of finer panels differ from these at the most, relative."""
-        common = np.isin(finer.panels.ends, self.panels.ends)
-        change = finer.panels.integral(finer.rates())[common] - self.panels.integral(self.rates())
-        return float(self._relative(change).max())
+        Two more states make of the difference to fewer what they made of that to still fewer.
+        """
+        best, good, fair = (between(self.clock, self.rates[:, :-1], _NODES - less) for less in (0, 2, 4))
+        late, early = self._relative(best - good), self._relative(good - fair)
+        return np.asarray((late * np.minimum(late / np.maximum(early, _LEAST), 1.0)).max(axis=1))
+
+    def missing(self) -> Float:
+        """Accuracies in the gaps over which polynomials are in doubt, about evenly in τ."""
+        found = []
+        shares = self.doubts * len(self.doubts) / (_SURE * AGREE)
+        for gap in np.flatnonzero(shares > 1).tolist():
+            parts = min(1 + math.ceil(shares[gap] ** (1 / _NODES)), _PARTS)
+            found.append(self._inside(gap, np.arange(1, parts) / parts))
+        return np.unique(np.concatenate([[], *found]))
+
+    def _inside(self, gap: int, places: Float) -> Float:
+        """γ̃ at places between 0 and 1 of a gap, by Hermite's cubic where that rises, by a line if not."""
+        low, high = self.accuracy[gap : gap + 2]
+        first, last = np.diff(self.clock)[gap] * self.rates[gap : gap + 2, -1]
+        line = (high - low) * places
+        bend = places * (1 - places) * ((first - high + low) * (1 - places) - (last - high + low) * places)
+        cubic = low + line + bend
+        rises = (np.diff(np.concatenate([[low], cubic, [high]])) > 0).all()
+        return np.asarray(cubic if rises else low + line)
+
+    def joined(self, flow: tacit.Trajectory) -> Course:
+        """With the states of another record of the same flow, but for those that are crowded."""
+        w = np.concatenate([self.w, np.asarray(flow.predictor)])
+        accuracy = np.append(self.accuracy, flow.accuracy)
+        times = np.append(self.times, _times(self.model, flow))
+        order = np.argsort(accuracy, kind="stable")
+        return replace(self, w=w[order], accuracy=accuracy[order], times=times[order]).thinned()
+
+    def thinned(self) -> Course:
+        """Without states that are much nearer to one neighbour than to the other."""
+        gaps = np.diff(self.clock)
+        kept = np.minimum(gaps[1:], gaps[:-1]) > _CROWDED * np.maximum(gaps[1:], gaps[:-1])
+        kept = np.concatenate([[True], kept, [True]])
+        return replace(self, w=self.w[kept], accuracy=self.accuracy[kept], times=self.times[kept])
 
     def _relative(self, errors: Float) -> Float:
-        """At each end, slopes in units of the largest there, times in their own; 0 before γ̃ has digits."""
-        sizes, told = np.abs(self.seen()), self.panels.ends >= _CLOCK
-        sizes[:, :-1] = sizes[:, :-1].max(axis=1, keepdims=True)
-        return np.divide(np.abs(errors), sizes, out=np.zeros_like(sizes), where=told[:, None])
+        """At each state after the start: slopes in units of the largest there, times in their own."""
+        sizes, errors = np.abs(self.seen[1:]), np.abs(errors)
+        way = errors[:, :-1].max(axis=1) / sizes[:, :-1].max(axis=1)
+        return np.column_stack([way, errors[:, -1] / sizes[:, -1]])
+
+
+def between(clock: Float, rates: Float, nodes: int) -> Float:
+    """The integral over each gap of the polynomials in the clock through the nodes around it."""
+    nodes, gaps = min(nodes, len(clock)), len(clock) - 1
+    first = np.clip(np.arange(gaps) - (nodes // 2 - 1), 0, len(clock) - nodes)
+    around = first[:, None] + np.arange(nodes)
+    middle, half = (clock[1:] + clock[:-1]) / 2, (clock[1:] - clock[:-1]) / 2
+    places = clock[around] - middle[:, None]
+    unit = np.abs(places).max(axis=1)
+    powers = np.arange(nodes)
+    moments = ((half / unit)[:, None] ** (powers + 1)) * (1 - (-1.0) ** (powers + 1)) / (powers + 1)
+    matrices = (places / unit[:, None])[:, None, :] ** powers[:, None]
+    weights = unit[:, None] * np.linalg.solve(matrices, moments[:, :, None])[:, :, 0]
+    return np.asarray(sum(weights[:, [k]] * rates[around[:, k]] for k in range(nodes)))
 
 
 def settled_course(model: tacit.Diagonal, X: Any, y: Any) -> tuple[Course, Assumption]:
-    """The flow in panels that are fine enough, and whether they are."""
+    """The flow at states that are near enough to each other, and whether they are."""
     course = _first(model, X, y)
-    most = _MOST * len(course.panels.ends)
     for _ in range(_ROUNDS):
-        if (apart := float(course.apart().max())) <= AGREE:
+        missing = course.missing()
+        if not len(missing) or course.apart().max() <= _SURE * AGREE:
             return course, Assumption(_FINE, True)
-        finer = course.refined()
-        moved, course = course.moved(finer), finer
-        if len(course.panels.ends) > most and moved <= _REAL * apart:
-            return course, Assumption(_FINE, True)  # it is wrong wherever one looks
-        if len(course.panels.ends) > most:
+        if len(missing) + len(course.w) > _MOST:
             break
-    narrow = float(np.diff(course.panels.ends).min())
-    return course, Assumption(f"{_FINE}: it passes saddles in less than {narrow:.2g} of γ̃", False)
+        course = course.joined(settled_flow(model, X, y, missing, rtol=_RTOL))
+    worst = int(np.argmax(course.doubts))
+    where = f"not at γ̃ = {course.accuracy[worst]:.4g}, near a saddle"
+    return course, Assumption(f"{_FINE}: {where}", float(course.doubts.sum()) <= AGREE)
 
 
 def pulls(Z: Float, w: Float) -> Float:
@@ -117,20 +168,17 @@ def pulls(Z: Float, w: Float) -> Float:
 
 
 def _first(model: tacit.Diagonal, X: Any, y: Any) -> Course:
-    """From γ̃ = 0: panels that grow from a part of min(1, α^D), and are 0.8 wide in the end."""
-    log_scale = model.depth * log_alpha(model)
-    ends = [0.0, _EARLY * min(1.0, math.exp(min(max(log_scale, -300.0), 0.0)))]
-    while ends[-1] < _UNTIL:
-        ends.append(ends[-1] + min((_GROWTH - 1) * ends[-1], _WIDEST))
-    panels = Panels(np.array(ends))
-    flow = _asked(model, X, y, panels.instants[1:])
-    Z = flow.y[:, None] * np.asarray(flow.X)
-    w = np.concatenate([np.zeros((1, Z.shape[1])), np.asarray(flow.predictor)])
-    return Course(model, X, y, Z, panels, w, np.append(0.0, _times(model, flow)))
+    """At the states that a flow records of itself.
 
-
-def _asked(model: tacit.Diagonal, X: Any, y: Any, accuracies: Float) -> tacit.Trajectory:
-    return settled_flow(model, X, y, accuracies, rtol=1e-9)
+    The clock counts changes of slopes that h_D answers with a change of w like that of γ̃: of order 1 for
+    D = 2, and of (α^D/w)^{1−2/D} for D > 2.
+    """
+    flow = overview(model, X, y, _UNTIL, _RTOL)
+    v = settled_margin(X, y, "l2").predictor
+    far = math.log(float(np.abs(v).max())) - model.depth * log_alpha(model)
+    share = math.exp((1 - 2 / model.depth) * max(far, 0.0)) / float(np.abs(v).sum())
+    Z, w = flow.y[:, None] * np.asarray(flow.X), np.asarray(flow.predictor)
+    return Course(model, Z, v, share, w, flow.accuracy, _times(model, flow)).thinned()
 
 
 def _times(model: tacit.Diagonal, flow: tacit.Trajectory) -> Float:

@@ -96,7 +96,16 @@ def plain_diagonal(model: Any) -> Assumption:
 @shared
 def settled_flow(model: Any, X: Any, y: Any, accuracies: Any, rtol: float = 1e-8) -> tacit.Trajectory:
     """The flow of the exponential loss at these accuracies, all of them reached."""
-    flow = tacit.flow(model, X, y, loss="exp", at=accuracies, rtol=rtol)
+    return _converged(model, tacit.flow(model, X, y, loss="exp", at=accuracies, rtol=rtol))
+
+
+@shared
+def overview(model: Any, X: Any, y: Any, until: float, rtol: float) -> tacit.Trajectory:
+    """The flow of the exponential loss until this accuracy, at the states that it records of itself."""
+    return _converged(model, tacit.flow(model, X, y, loss="exp", until=until, rtol=rtol))
+
+
+def _converged(model: Any, flow: tacit.Trajectory) -> tacit.Trajectory:
     if not flow.converged:
         raise tacit.NotConvergedError(
             f"the flow of {model!r} ended early ({flow.reason}); no bound can be checked"
