@@ -112,7 +112,9 @@ def _draw(folder: Path, files: list[str]) -> None:
         data.attrs["calls"] = json.dumps(calls)
         for name in names:
             (entry,) = figures(f"woodworth2020/{name}")
-            made = reproduce(entry, preset="paper", out=folder, data=data.copy(), parameters=calls)
+            made = reproduce(
+                entry, preset="paper", out=folder, force=True, data=data.copy(), parameters=calls
+            )
             print(made.summary())
 
 

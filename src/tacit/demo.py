@@ -13,7 +13,7 @@ from tacit.data.problems import SparseRegression, sparse_regression
 from tacit.models import Diagonal
 from tacit.potentials import L1, Quadratic
 from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, save_figure
-from tacit.show.outputs import claim_path, make_folder
+from tacit.show.outputs import Output, claim, make_folder
 from tacit.show.progress import progress
 from tacit.verbs.answer import Limit
 from tacit.verbs.flow import flow
@@ -63,12 +63,12 @@ def demo(out: str, seed: int = 0) -> bool:
     True if every limit carries its certificate, and the flow ends where it should.
     """
     make_folder(out)
-    target = claim_path(Path(out) / "demo.png", "png")
+    target = claim(Output(Path(out) / "demo.png", "png", "demo"))
     print("Sparse regression: 100 samples, 1000 features, 5 of them relevant, noise 0.1.")
     print("A depth-2 diagonal network fits the data exactly. Which solution it finds depends on its start:\n")
     sweep = _sweep(sparse_regression(100, 1000, seed=seed))
     print(_table(sweep))
-    save_figure(lambda axes: draw(sweep, axes), [target], figsize=(11.4, 3.4), ncols=3)
+    save_figure(lambda axes: draw(sweep, axes), target, "demo", figsize=(11.4, 3.4), ncols=3)
     good = sum(found.converged for found in sweep.limits)
     milliseconds = 1000 * np.median([found.seconds for found in sweep.limits])
     print(f"\n{good} of {len(sweep.limits)} limits certified, {milliseconds:.0f} ms each (median).")

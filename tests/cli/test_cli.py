@@ -220,7 +220,6 @@ def test_a_file_is_ours_only_where_its_mark_and_kind_are(limit):
     theirs = {
         "quote.json": '{"note": "made by Tacit"}',
         "half.json": '{\n  "made_by": "made',
-        "empty.json": "",
     }
     for name, text in theirs.items():
         Path(name).write_text(text)
@@ -233,6 +232,42 @@ def test_a_file_is_ours_only_where_its_mark_and_kind_are(limit):
     refused(limit("--json pipe.json"), "pipe")
     refused(limit("--json new.json --plot limit.jpg"))
     assert not Path("new.json").exists()
+
+
+def test_what_another_command_wrote_is_not_replaced(run):
+    """Nor a model by scores of the same fit, nor any kind of picture."""
+    fit = "fit genes.csv --target response --scale 0.1"
+    limit, flow = (f"{verb} genes.csv --target response" for verb in ("limit", "flow"))
+    assert run(f"{fit} --save model.json --json fit.json --plot fit.svg")[0] == 0
+    assert run(f"{limit} --json limit.json --plot limit.pdf")[0] == 0
+    assert run(f"{flow} --save flow.nc --plot flow.png")[0] == 0
+    files = {path: path.read_bytes() for path in Path().iterdir()}
+    for line, there, here in (
+        (f"{limit} --json model.json", "fit --save", "limit"),
+        (f"{limit} --json fit.json", "fit", "limit"),
+        (f"{fit} --save fit.json", "fit", "fit --save"),
+        (f"{fit} --json model.json", "fit --save", "fit"),
+        (f"{flow} --json limit.json", "limit", "flow"),
+        (f"{flow} --plot limit.pdf", "limit", "flow"),
+        (f"{limit} --plot flow.png", "flow", "limit"),
+        (f"{limit} --plot fit.svg", "fit", "limit"),
+    ):
+        refused(
+            run(line), f"was written by Tacit as {there!r}, and {here!r} would replace it", "choose another"
+        )
+    assert files == {path: path.read_bytes() for path in Path().iterdir()}
+    assert run(f"{flow} --save flow.nc")[0] == 0
+    assert run(f"{fit} --save model.json")[0] == 0
+    old = json.loads(Path("limit.json").read_text()) | {"made_by": "made by Tacit"}
+    Path("old.json").write_text(json.dumps(old))
+    refused(run(f"{limit} --json old.json"), "does not say as what")
+
+
+def test_an_empty_file_is_nobodys(limit):
+    """As mktemp makes one, and a disk that was full leaves one."""
+    Path("empty.json").touch()
+    assert limit("--json empty.json")[0] == 0
+    assert strict_json(Path("empty.json").read_text(encoding="utf-8"))["converged"] is True
 
 
 def test_a_write_that_fails_leaves_what_was_there_and_nothing_else(limit, monkeypatch):

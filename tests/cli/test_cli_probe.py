@@ -85,7 +85,7 @@ def test_classes_by_name_have_an_output_each(folder, capsys, tmp_path):
     ("name", "more", "message"),
     [
         ("nothing", (), "has no 'nothing'; it has"),
-        ("fails", (), "fails failed: RuntimeError: boom"),
+        ("fails", (), "model.py, line 19: RuntimeError: boom"),
         ("nan", (), "gives nan at sample"),
         ("number", (), "it gives int"),
         ("greedy", (), "3 are asked for"),

@@ -15,6 +15,7 @@ import xarray as xr
 
 from tacit.cli import main
 from tacit.papers import figures, registry
+from tacit.papers.finished import kept
 from tacit.papers.schedule import groups
 from tacit.show.progress import Line
 
@@ -96,19 +97,104 @@ def test_a_finished_figure_is_not_made_again(run, monkeypatch):
 
     assert again() == set()
     assert again(" --force") == {"plain", "after"}
-    assert again(" --seed 1") == {"plain", "after"}
-    assert again(" --seed 1 --preset paper") == {"plain", "after"}
-    assert again() == {"plain", "after"}
-    Path("out/quick2031/plain.png").write_bytes(Path("out/quick2031/after.png").read_bytes() + b"\0")
+    assert again(" --seed 1 --force") == {"plain", "after"}
+    assert again(" --seed 1 --preset paper --force") == {"plain", "after"}
+    assert again(" --force") == {"plain", "after"}
+    with Path("out/quick2031/plain.png").open("ab") as picture:
+        picture.write(b"\0")
     assert again() == {"plain"}
     Path("out/quick2031/plain.nc").unlink()
     assert again() == {"plain"}
     monkeypatch.setitem(figures("quick2031/after")[0].presets["quick"], "points", 2)
     assert again() == {"after"}
-    Path("out/quick2031/after.json").write_text('{"made_by": "made by Tacit", "figure": ["cut')
+    mark = "made by Tacit [reproduce quick2031/after --preset quick --seed 0]"
+    Path("out/quick2031/after.json").write_text(f'{{"made_by": "{mark}", "figure": ["cut')
     assert again() == {"after"}
     monkeypatch.setattr("tacit.papers.finished.made_with", lambda: {"tacit": "9.9"})
     assert again() == {"plain", "after"}
+
+
+def test_a_single_figure_is_kept_as_well_and_the_output_says_so(run):
+    line = "reproduce quick2031/plain --out out"
+    status, new, err = run(line)
+    assert (status, err) == (0, "") and "kept" not in new
+    files = {path: path.stat().st_mtime_ns for path in Path("out").rglob("*.*")}
+    status, kept, err = run(line)
+    assert (status, err) == (0, "")
+    assert kept == f"{new}  kept from before: made by the same software; --force makes it again\n"
+    assert files == {path: path.stat().st_mtime_ns for path in Path("out").rglob("*.*")}
+    (figure,) = json.loads(run(f"{line} --json -")[1])["figures"]
+    assert figure["from_before"] is True and figure["holds"] is True
+    assert run(f"{line} --force")[1].count("kept") == 0
+    assert all(path.stat().st_mtime_ns > before for path, before in files.items())
+
+
+@pytest.mark.parametrize("selection", ["quick2031", "quick2031/plain"])
+@pytest.mark.parametrize("flags", ["--preset quick", "--preset paper --seed 4"])
+def test_another_preset_or_seed_is_not_replaced_without_force(run, monkeypatch, selection, flags):
+    without_failures(monkeypatch)
+    line = f"reproduce {selection} --jobs 1 --out out"
+    assert run(f"{line} --preset paper")[0] == 0
+    before = {path: path.read_bytes() for path in Path("out").rglob("*.*")}
+    status, out, err = run(f"{line} {flags}")
+    assert (status, out) == (2, "") and err.count("\n") == 1
+    assert "--preset paper --seed 0', and" in err
+    assert "--force" in err and "--out" in err
+    assert before == {path: path.read_bytes() for path in Path("out").rglob("*.*")}
+    assert run(f"{line} {flags} --force")[0] == 0
+    assert all(path.read_bytes() != content for path, content in before.items())
+
+
+def test_a_folder_with_everything_needs_no_right_to_write(run, monkeypatch):
+    without_failures(monkeypatch)
+    line = "reproduce quick2031 --jobs 1 --out out"
+    run(line)
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: 1 / 0)  # how a folder is tried
+    status, out, err = run(line)
+    assert (status, err) == (0, "") and out.count("  from before") == 2
+
+
+def damaged(content, path, value):
+    """A copy in which what the path leads to is another value, or missing."""
+    copy = json.loads(json.dumps(content))
+    place = copy
+    for step in path[:-1]:
+        place = place[step]
+    if value is None:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return copy
+
+
+def test_an_incomplete_json_is_no_finished_figure(run, monkeypatch):
+    without_failures(monkeypatch)
+    (entry,) = figures("quick2031/plain")
+    run("reproduce quick2031/plain --out out")
+    file = Path("out/quick2031/plain.json")
+    content = json.loads(file.read_text())
+    assert kept(entry, "out")["claims"] == content["claims"]
+    names = set(content) - {"made_by", "files"}
+    claim = set(content["claims"][0])
+    places = [(name,) for name in names] + [("claims", 0, name) for name in claim]
+    places += [("sha256", kind) for kind in ("png", "pdf", "nc")]
+    for place in places:
+        for value in (None, [[]], {}, "odd"):
+            changed = damaged(content, place, value)
+            if place == ("caption",) and value == "odd":
+                continue  # words may be any
+            if place[-1] in ("text", "threshold", "preset") and value == "odd":
+                continue
+            if place in (("parameters",), ("made_with",)) and value == {}:
+                continue
+            file.write_text(json.dumps(changed))
+            assert kept(entry, "out") is None, (place, value)
+    for odd in (None, 3, [], "words", {}, {"figure": "quick2031/plain"}):
+        file.write_text(json.dumps(odd))
+        assert kept(entry, "out") is None
+    file.write_text(json.dumps(damaged(content, ("claims",), None)))
+    assert run("reproduce quick2031 --jobs 1 --out out")[0] == 0
+    assert kept(entry, "out")["claims"] == content["claims"]
 
 
 def test_json_has_those_from_before_too_and_their_verdicts_count(run, monkeypatch):

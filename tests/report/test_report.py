@@ -44,6 +44,7 @@ def png(width, height):
 def shown(entry, claims=CLAIMS):
     content = {
         "figure": entry.key,
+        "caption": entry.caption,
         "preset": "paper",
         "seed": 7,
         "parameters": entry.presets["paper"],
@@ -281,13 +282,14 @@ def folder(tmp_path, monkeypatch):
     for entry in figures():
         files = {kind: Path(path) for kind, path in entry.files("made").items()}
         files["png"].parent.mkdir(parents=True, exist_ok=True)
-        files["png"].write_bytes(png(30, 20))
+        for kind in ("png", "pdf", "nc"):
+            files[kind].write_bytes(png(30, 20))
         claims = [CLAIMS[0]] if entry.key != "min2021/fig1" else CLAIMS
         content = {**shown(entry, claims).content, "holds": len(claims) == 1}
-        content["sha256"] = {"png": digest(png(30, 20))}
-        files["json"].write_bytes(json_file(content))
-    Path("made/woodworth2020/fig2.json").unlink()
-    Path("made/woodworth2020/fig2.png").unlink()
+        content["sha256"] = dict.fromkeys(("png", "pdf", "nc"), digest(png(30, 20)))
+        files["json"].write_bytes(json_file(content, entry.command("paper", 7)))
+    for kind in ("json", "png", "pdf", "nc"):
+        Path(f"made/woodworth2020/fig2.{kind}").unlink()
     Path("made/woodworth2020/fig3a.png").unlink()
     return tmp_path
 
@@ -296,7 +298,10 @@ def test_the_command_takes_what_there_is_and_makes_what_is_missing(folder, capsy
     line = ["report", "--from", "made", "--out", "report.html", "--jobs", "1"]
     assert main(line) == 1  # claims of one fail
     out, err = capsys.readouterr()
-    assert err == "" and out.splitlines()[-1] == "report.html"
+    assert err.startswith(
+        "tacit: figures that made lacks are made for the report only: made/woodworth2020/fig3a"
+    )
+    assert err.count("\n") == 1 and out.splitlines()[-1] == "report.html"
     assert "fail, 41 from before" in out
     whole = (folder / "report.html").read_text(encoding="utf-8")
     for entry in figures():
@@ -310,4 +315,7 @@ def test_the_command_takes_what_there_is_and_makes_what_is_missing(folder, capsy
     assert "was not written by Tacit as HTML" in capsys.readouterr().err
     assert main(["report", "--from", "made", "--out", "report.pdf"]) == 2
     assert main(["report", "--from", "thesis.html"]) == 2
-    assert "cannot make the folder thesis.html" in capsys.readouterr().err
+    assert "there is no folder thesis.html" in capsys.readouterr().err
+    assert main(["report", "--from", "typo"]) == 2
+    assert "there is no folder typo; 'tacit reproduce all --out typo' makes one" in capsys.readouterr().err
+    assert not (folder / "typo").exists()

@@ -24,10 +24,10 @@ def drawn(monkeypatch, tmp_path):
     def draw(*args, **options):
         kept = []
 
-        def keep(draw, paths, *, figsize, **layout):
+        def keep(draw, path, by, *, figsize, **layout):
             kept.append(Figure().subplots(**layout))
             draw(kept[0])
-            return paths
+            return path
 
         monkeypatch.setattr(figures, "save_figure", keep)
         path_picture(*args, **options).to(tmp_path / "path.png")

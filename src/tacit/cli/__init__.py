@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import NoReturn
 
 from tacit import __version__
@@ -24,11 +25,14 @@ from tacit.cli import (
     reproduce,
     threads,
 )
+from tacit.cli.guests import blaming_guests
 from tacit.cli.interrupts import ending_at_once, say_interrupted
 from tacit.cli.letters import write_anything
-from tacit.cli.options import BAD_INPUT, DONE, FAILED, INTERRUPTED
+from tacit.cli.options import BAD_INPUT, FAILED, INTERRUPTED
 from tacit.cli.stopwatch import begun
+from tacit.cli.streams import for_nobody_too
 from tacit.errors import NotConvergedError, TacitError
+from tacit.show.outputs import reserving_output
 from tacit.show.progress import announcing
 
 threads.few()  # before NumPy is loaded
@@ -49,23 +53,25 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the return value is the exit status."""
     arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    write_anything()
+    with for_nobody_too():
+        write_anything()
+        return _status(arguments)
+
+
+def _status(arguments: Sequence[str]) -> int:
+    """Run a command, and say in a line what goes wrong."""
     try:
         with ending_at_once():
             started = begun()
             options = _parse(arguments)
             options.begun = started
-            with announcing():
-                status = options.run(options)
+            status = _run(options)
             _flush()
-            return int(status)
+            return status
     except KeyboardInterrupt:
         say_interrupted()
         _give_up_output()
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone, as `head` does
-        _give_up_output()
-        return DONE
     except Exception as error:
         if "--debug" in arguments:
             raise
@@ -73,6 +79,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _give_up_output()
         refused = isinstance(error, TacitError | OSError) and not isinstance(error, NotConvergedError)
         return BAD_INPUT if refused else FAILED
+
+
+def _run(options: argparse.Namespace) -> int:
+    """The command itself; with --json - nothing but JSON gets to standard output, whatever guests print."""
+    only_json = getattr(options, "json", None) == "-"
+    with announcing(), blaming_guests(), reserving_output() if only_json else nullcontext():
+        return int(options.run(options))
 
 
 def _explanation(error: Exception) -> str:

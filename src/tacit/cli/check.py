@@ -122,7 +122,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json is not None:
         asked = {"intercept": options.intercept, "standardize": options.standardize}
         content = {**source(options, table), **asked, "parameters": parameters, **verdicts.to_dict()}
-        write_json(content, options.json)
+        write_json(content, options.json, "check")
     if options.plot is not None:
         verdicts.plot(options.plot, everything=options.all)
     return _status(verdicts)

@@ -21,6 +21,7 @@ def run(options: argparse.Namespace) -> int:
     """Read the matrix, run the flow, write what was asked for."""
     from tacit.data.matrices import read_matrix
     from tacit.data.observed import observed
+    from tacit.show.outputs import Output
 
     check_options(options)
     _check_flow(options)
@@ -31,7 +32,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"tacit: assumed of {options.data}: {'; '.join(table.assumed)}", file=sys.stderr)
     X, y = observed(_Labelled(table))
     model = _model(options, X)
-    claim_outputs(options, [] if options.save is None else [(options.save, _kind(options.save))])
+    saved = [] if options.save is None else [Output(options.save, _kind(options.save), "flow")]
+    claim_outputs(options, saved)
     result, status = followed(options, model, X, y, until=_until(options, X, y))
     _report(options, table, result)
     return status

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 from pathlib import Path
 from typing import Any
 
-from tacit.cli.guests import guest, is_guest
-from tacit.cli.options import DONE, FAILED, add_command, json_file, seed_number
+from tacit.cli.guests import guest_or_import
+from tacit.cli.options import DONE, FAILED, add_command, json_and_plot, seed_number
 from tacit.cli.terminal import wrapped
 from tacit.errors import InputError
 
@@ -60,17 +59,17 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
-    _claim(options)
-    start = _start(options.at, options.seed)
-    function = _function(options.function)
     from tacit.derivation import cost, derive
-    from tacit.show.outputs import write_json
+    from tacit.show.outputs import claim_all, write_json
 
+    claim_all(json_and_plot(options))  # before anything is computed
+    start = _start(options.at, options.seed)
+    function = guest_or_import(options.function)
     if sys.stderr.isatty():
         expected = cost(function, start, samples=options.samples)
         if expected.large:
             print(f"tacit: {expected}", file=sys.stderr)
-    quantities = () if options.candidates is None else _function(options.candidates)
+    quantities = () if options.candidates is None else guest_or_import(options.candidates)
     found = derive(
         function,
         start,
@@ -87,30 +86,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.plot is not None:
         found.plot(options.plot)
     if options.json is not None:
-        write_json({"source": options.function, "at": options.at, **found.to_dict()}, options.json)
+        write_json({"source": options.function, "at": options.at, **found.to_dict()}, options.json, "derive")
     return FAILED if found.kind == "undecided" else DONE
-
-
-def _claim(options: argparse.Namespace) -> None:
-    """What could keep results from being written, said before they are computed."""
-    from tacit.show.figures import figure_kind
-    from tacit.show.outputs import claim_all
-
-    picture = [] if options.plot is None else [(options.plot, figure_kind(options.plot))]
-    claim_all([*json_file(options), *picture])
-
-
-def _function(text: str) -> Any:
-    """What FILE.py:FUNCTION or package.module:function names."""
-    if is_guest(text):
-        return guest(text)
-    module, _, name = text.rpartition(":")
-    if not module:
-        raise InputError(f"name the function as FILE.py:FUNCTION or package.module:function, not {text!r}")
-    try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"{text} cannot be loaded: {error}") from error
 
 
 def _start(text: str, seed: int) -> Any:

@@ -12,6 +12,8 @@ from tacit.errors import InputError
 if TYPE_CHECKING:
     from tacit.data.tables import Table
 
+_SAVED = "fit --save"  # what `tacit predict` reads
+
 
 def add(commands: Any) -> Any:
     """The command and its options."""
@@ -88,7 +90,7 @@ def _folds(text: str) -> int:
 def _run(options: argparse.Namespace) -> int:
     import pandas as pd
 
-    from tacit.show.outputs import write_json
+    from tacit.show.outputs import Output, write_json
 
     if options.stop is not None and options.scale is None:
         raise InputError("--stop goes with --scale; without them both are cross-validated")
@@ -98,7 +100,7 @@ def _run(options: argparse.Namespace) -> int:
     table = read_data(options, many=options.classify)
     if options.scale is None and options.cv > len(table.y):
         raise InputError(f"--cv {options.cv} asks for more folds than there are samples, {len(table.y)}")
-    claim_outputs(options, [] if options.save is None else [(options.save, "json")])
+    claim_outputs(options, [] if options.save is None else [Output(options.save, "json", _SAVED)])
     named = pd.DataFrame(table.X, columns=list(table.features))
     estimator = _estimator(options).fit(named, _targets(table, options.classify))
     model = _model(options, table, estimator)
@@ -108,9 +110,9 @@ def _run(options: argparse.Namespace) -> int:
 
         print(fit_report(estimator, table))
     if options.json is not None:
-        write_json({**source(options, table), **model.to_dict()}, options.json)
+        write_json({**source(options, table), **model.to_dict()}, options.json, "fit")
     if options.save is not None:
-        write_json(model.to_dict(), options.save)
+        write_json(model.to_dict(), options.save, _SAVED)
         if speak:
             print(f"  model        {options.save} (tacit predict {options.save} NEW)")
     if options.plot is not None:

@@ -102,13 +102,15 @@ def _add_outputs(command: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from tacit.show.outputs import Output
+
     if options.model == "completion":
         return completion.run(options)
     table = read_data(options, classes=options.loss != "square")
     model = model_of(options, inputs_of(options, table.X))
     if options.save is not None and not options.save.lower().endswith(".nc"):
         raise InputError(f"--save writes netCDF; name its file .nc, not {options.save}")
-    claim_outputs(options, [] if options.save is None else [(options.save, "nc")])
+    claim_outputs(options, [] if options.save is None else [Output(options.save, "nc", "flow")])
     units = {"intercept": options.intercept, "standardize": options.standardize}
     result, status = followed(options, model, table.X, table.y, loss=options.loss, **units)
     content = {**source(options, table), "features": table.features}

@@ -53,16 +53,16 @@ def report(
     content: what JSON holds besides the trajectory. features: for the summary. names: those of entries of the
     predictor, for the picture. matrix: what --save writes as text, in place of the trajectory.
     """
-    from tacit.show.outputs import netcdf_file, write_file, write_json
+    from tacit.show.outputs import Output, netcdf_file, write_file, write_json
 
     speak = options.json != "-"
     if speak:
         print(result.summary(features))
     if options.json is not None:
-        write_json({**content, **result.to_dict()}, options.json)
+        write_json({**content, **result.to_dict()}, options.json, "flow")
     if options.save is not None:
-        saved, kind = (netcdf_file(result.to_xarray()), "nc") if matrix is None else (matrix, "csv")
-        write_file(saved, options.save, kind)
+        saved, kind = (netcdf_file(result.to_xarray(), "flow"), "nc") if matrix is None else (matrix, "csv")
+        write_file(saved, Output(options.save, kind, "flow"))
         if speak:
             print(f"  {'data' if matrix is None else 'matrix':<10} {options.save}")
     if options.plot is not None:

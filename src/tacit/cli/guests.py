@@ -5,11 +5,52 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
-from tacit.errors import InputError
+from tacit.errors import InputError, TacitError
+
+_files: dict[str, str] = {}  # of guests, and how their users call them
+
+
+@contextmanager
+def blaming_guests() -> Iterator[None]:
+    """What goes wrong in a file of the user's is bad input, with the line where it does."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        line = _guilty_line(error)
+        if line is None or (isinstance(error, TacitError) and not isinstance(error, InputError)):
+            raise
+        raise InputError(f"{line}: {_what(error)}") from error
+
+
+def _guilty_line(error: BaseException | None) -> str | None:
+    """The last line of a guest that the error came through, or the one that it was raised from."""
+    if error is None:
+        return None
+    if isinstance(error, SyntaxError) and error.filename in _files:
+        return f"{_files[error.filename]}, line {error.lineno}"
+    found = None
+    for frame, line in walk_tb(error.__traceback__):
+        if (file := frame.f_code.co_filename) in _files:
+            found = f"{_files[file]}, line {line}"
+    return found or _guilty_line(error.__cause__)
+
+
+def _what(error: BaseException) -> str:
+    """The error in a line, however much a library has to say."""
+    if isinstance(error, InputError):
+        return str(error)
+    if isinstance(error, SystemExit):
+        return f"it ends the program (sys.exit({error.code!r}))"
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    first = text.strip().partition("\n")[0]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
 def is_guest(text: str) -> bool:
@@ -20,10 +61,33 @@ def is_guest(text: str) -> bool:
 def guest(text: str) -> Any:
     """The object that file.py:Name names."""
     path, _, name = text.rpartition(":")
-    module = _loaded(Path(path))
+    return _named(_loaded(Path(path)), name, path)
+
+
+def guest_or_import(text: str) -> Any:
+    """What file.py:Name or package.module:Name names."""
+    if is_guest(text):
+        return guest(text)
+    module, _, name = text.rpartition(":")
+    if not module:
+        raise InputError(f"name the function as FILE.py:FUNCTION or package.module:function, not {text!r}")
+    try:
+        spec = importlib.util.find_spec(module)
+        if spec is None:
+            raise ModuleNotFoundError(f"No module named {module!r}")
+        if spec.origin is not None:
+            _files[spec.origin] = spec.origin
+        return _named(importlib.import_module(module), name, module)
+    except (ImportError, ValueError) as error:
+        if _guilty_line(error) is not None:
+            raise
+        raise InputError(f"{text} cannot be loaded: {error}; a file is named as FILE.py:FUNCTION") from error
+
+
+def _named(module: ModuleType, name: str, where: str) -> Any:
     if not hasattr(module, name):
         public = ", ".join(key for key in vars(module) if not key.startswith("_")) or "nothing"
-        raise InputError(f"{path} has no {name!r}; it has {public}")
+        raise InputError(f"{where} has no {name!r}; it has {public}")
     return getattr(module, name)
 
 
@@ -36,7 +100,7 @@ def guest_model(text: str, features: int) -> Any:
 
     found = guest(text)
     if callable(found) and not isinstance(found, Model):
-        found = found(features) if _asks(found) else found()
+        found = _made(text, found, *[features] * _asks(found))
     if not isinstance(found, Model):
         raise InputError(
             f"{text} must be a tacit.Model, or make one when called; it is {type(found).__name__}"
@@ -49,17 +113,11 @@ def guest_network(text: str, features: int, outputs: int) -> Any:
 
     What makes one is called with as many of features and outputs as it asks for.
     """
-    from tacit.errors import TacitError
     from tacit.networks import Network
 
     found = guest(text)
     if callable(found) and not isinstance(found, Network) and not _is_module(found):
-        try:
-            found = found(*(features, outputs)[: _asked(found)])
-        except TacitError:
-            raise
-        except Exception as error:
-            raise InputError(f"{text} failed: {type(error).__name__}: {error}") from error
+        found = _made(text, found, *(features, outputs)[: _asked(found)])
     if isinstance(found, Network):
         return found
     if _is_module(found):
@@ -70,6 +128,16 @@ def guest_network(text: str, features: int, outputs: int) -> Any:
         f"{text} must give a torch module, a pair (apply, params) or a tacit.Network; it gives "
         f"{type(found).__name__}"
     )
+
+
+def _made(text: str, make: Any, *arguments: int) -> Any:
+    """What a guest makes; it may fail before its first line, by asking for other arguments."""
+    try:
+        return make(*arguments)
+    except Exception as error:
+        if isinstance(error, TacitError) or _guilty_line(error) is not None:
+            raise
+        raise InputError(f"{text} failed: {_what(error)}") from error
 
 
 def _is_module(found: Any) -> bool:
@@ -101,11 +169,14 @@ def _loaded(path: Path) -> ModuleType:
         raise InputError(f"there is no file {path}")
     name = f"tacit_guest_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None and spec.loader is not None and spec.origin is not None
+    _files[spec.origin] = str(path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses of the file look for it here
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise InputError(f"{path} does not run: {type(error).__name__}: {error}") from error
+        if _guilty_line(error) is not None:
+            raise
+        raise InputError(f"{path} does not run: {_what(error)}") from error
     return module

@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from tacit.cli.options import INTERRUPTED
 
@@ -65,4 +65,5 @@ def take_time() -> None:
 def say_interrupted() -> None:
     """On standard error, which a bar may have left without its cursor."""
     cursor = _SHOW_CURSOR if sys.stderr and sys.stderr.isatty() else ""
-    os.write(2, f"{cursor}tacit: interrupted\n".encode())
+    with suppress(OSError):  # nobody may be there to read it
+        os.write(2, f"{cursor}tacit: interrupted\n".encode())

@@ -72,7 +72,7 @@ def _run(options: argparse.Namespace) -> int:
         print(result.summary(table.features))
     if options.json is not None:
         content = {**source(options, table), "features": table.features}
-        write_json({**content, **result.to_dict()}, options.json)
+        write_json({**content, **result.to_dict()}, options.json, "limit")
     if options.plot is not None:
         path = result.plot(options.plot, names=table.features)
         if speak:

@@ -8,12 +8,14 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import InputError
 
 if TYPE_CHECKING:
     from tacit.data.tables import Table
+    from tacit.show.outputs import Output
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _MOST_NUMBERS = 100_000
@@ -28,7 +30,7 @@ def add_command(commands: Any, name: str, run: Callable[..., int], help: str, **
         allow_abbrev=False,
         **texts,
     )
-    command.set_defaults(run=run, command=command)
+    command.set_defaults(run=run, command=command, by=name)
     return command
 
 
@@ -109,22 +111,26 @@ def source(options: argparse.Namespace, table: Table) -> dict[str, Any]:
     return {"data": options.data, "target": table.target, "assumed": table.assumed}
 
 
-def claim_outputs(options: argparse.Namespace, others: Sequence[tuple[str, str]] = ()) -> None:
+def claim_outputs(options: argparse.Namespace, others: Sequence[Output] = ()) -> None:
     """Everything that could keep the results from being written, said before they are computed."""
-    from tacit.show.figures import figure_kind
     from tacit.show.outputs import claim_all
 
-    for path in (options.json, options.plot, *(path for path, _ in others)):
+    for path in (options.json, options.plot, *(output.path for output in others)):
         if path and os.path.exists(path) and _same_file(path, options.data):
             raise InputError(f"{path} is the data itself; write the result elsewhere")
-    picture = [] if options.plot is None else [(options.plot, figure_kind(options.plot))]
-    claim_all([*json_file(options), *picture, *others])
+    claim_all([*json_and_plot(options), *others])
 
 
-def _same_file(path: str, data: str) -> bool:
+def _same_file(path: str | Path, data: str) -> bool:
     return data != "-" and os.path.samefile(path, data)
 
 
-def json_file(options: argparse.Namespace) -> list[tuple[str, str]]:
-    """The file that --json names, if any."""
-    return [] if options.json in (None, "-") else [(options.json, "json")]
+def json_and_plot(options: argparse.Namespace) -> list[Output]:
+    """The files that --json and --plot name, if any."""
+    from tacit.show.figures import figure_kind
+    from tacit.show.outputs import Output
+
+    found = [] if options.json in (None, "-") else [Output(options.json, "json", options.by)]
+    if options.plot is not None:
+        found.append(Output(options.plot, figure_kind(options.plot), options.by))
+    return found

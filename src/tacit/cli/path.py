@@ -96,7 +96,7 @@ def _run(options: argparse.Namespace) -> int:
         content = {**source(options, table), "features": table.features}
         extra = {} if sweeping is None else {"sweeping": sweeping.to_dict()}
         clock = {"predictor_scale": scale, "accuracy": (scale / found.mu).tolist()}
-        write_json({**content, **found.to_dict(), **clock, **extra}, options.json)
+        write_json({**content, **found.to_dict(), **clock, **extra}, options.json, "path")
     if options.plot is not None:
         picture = found.plot(options.plot, names=table.features, sweeping=sweeping, clock=model.path_clock)
         if speak:

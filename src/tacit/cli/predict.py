@@ -46,21 +46,22 @@ def add(commands: Any) -> Any:
 
 def _run(options: argparse.Namespace) -> int:
     from tacit.data.new_samples import read_new_samples
-    from tacit.show.outputs import write_file, write_json
+    from tacit.show.outputs import Output, write_file, write_json
     from tacit.verbs.linear_model import read_model
 
     model = read_model(options.model)
-    claim_outputs(options, [] if options.out is None else [(options.out, "csv")])
+    table = [] if options.out is None else [Output(options.out, "csv", "predict")]
+    claim_outputs(options, table)
     new = read_new_samples(options.data, model.features, model.target)
     _tell(options, new, len(model.features))
     predictions = model.predict(new.X)
     score = _score(model, new, predictions)
     if options.json is not None:
         content = {"model": options.model, "data": options.data, "target": model.target, "score": score}
-        write_json({**content, "predictions": predictions, "unused": new.unused}, options.json)
+        write_json({**content, "predictions": predictions, "unused": new.unused}, options.json, "predict")
     text = _table(model.target, predictions)
-    if options.out is not None:
-        write_file(text.encode(), options.out, "csv")
+    if table:
+        write_file(text.encode(), *table)
     elif options.json is None:
         print(text, end="")
     if score:

@@ -161,7 +161,7 @@ def _write(options: argparse.Namespace, table: Any, found: Any, sweep: Any) -> N
     speak = options.json != "-"
     if options.json is not None:
         extra = {} if sweep is None else {"sweep": sweep.to_dict()}
-        write_json({**source(options, table), **found.to_dict(), **extra}, options.json)
+        write_json({**source(options, table), **found.to_dict(), **extra}, options.json, "probe")
     if options.plot is not None:
         path = (found if sweep is None else sweep).plot(options.plot)
         if speak:

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import os
+import sys
+import tempfile
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.options import DONE, FAILED, add_command
-from tacit.cli.several import add_jobs
+from tacit.cli.several import How, add_jobs, claim_files
 from tacit.errors import InputError
 
 if TYPE_CHECKING:
     from tacit.papers import Entry
+
+_FIGURES = "tacit-output"
 
 
 def add(commands: Any) -> Any:
@@ -38,9 +46,8 @@ def add(commands: Any) -> Any:
     command.add_argument(
         "--from",
         dest="folder",
-        default="tacit-output",
         metavar="DIR",
-        help="the folder of figures (default: %(default)s)",
+        help=f"the folder of figures (default: {_FIGURES})",
     )
     add_jobs(command)
     return command
@@ -52,24 +59,54 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.papers import figures
     from tacit.papers.finished import kept
     from tacit.report import Shown, page
-    from tacit.show.outputs import claim_path, make_folder, write_file
+    from tacit.show.outputs import Output, claim, write_file
 
     if not options.out.lower().endswith((".html", ".htm")):
         raise InputError(f"the report is HTML; name its file .html, not {options.out!r}")
-    claim_path(options.out, "html")
-    make_folder(options.folder)
-    chosen = figures("all")
-    how = several.How("quick", 0, options.folder, options.jobs, quiet=True, debug=options.debug)
-    contents = several.make(chosen, how, lambda entry: kept(entry, options.folder))
-    shown = [
-        Shown(entry, content, _picture(entry, options.folder) if "claims" in content else None)
-        for entry, content in zip(chosen, contents, strict=True)
-    ]
-    write_file(page(shown, datetime.date.today().isoformat()).encode(), options.out, "html")
+    target = Output(options.out, "html", "report")
+    claim(target)
+    folder, chosen = _folder(options.folder), figures("all")
+    before = several.those_of(chosen, lambda entry: kept(entry, folder))
+    how = How("quick", 0, folder, jobs=options.jobs, quiet=True, debug=options.debug)
+    with _written(how, [entry for entry in chosen if entry.key not in before]) as able:
+        contents = several.make(chosen, able, before)
+        pictures = [_picture(content) for content in contents]
+    shown = [Shown(*each) for each in zip(chosen, contents, pictures, strict=True)]
+    write_file(page(shown, datetime.date.today().isoformat()).encode(), target)
     print(wrapped(several.total(contents, time.perf_counter() - options.begun)))
     print(options.out)
     return DONE if all(content.get("holds", True) for content in contents) else FAILED
 
 
-def _picture(entry: Entry, folder: str) -> bytes:
-    return Path(entry.files(folder)["png"]).read_bytes()
+def _folder(named: str | None) -> str:
+    """The folder of figures; one that the user names must be there."""
+    from tacit.show.outputs import make_folder
+
+    if named is None:
+        make_folder(_FIGURES)
+        return _FIGURES
+    if not os.path.isdir(named):
+        raise InputError(
+            f"there is no folder {named}; 'tacit reproduce all --out {named}' makes one with figures"
+        )
+    return named
+
+
+@contextmanager
+def _written(how: How, missing: Sequence[Entry]) -> Iterator[How]:
+    """Missing figures are made in the folder; elsewhere, for the moment, if something there is in the way."""
+    try:
+        claim_files(missing, how)
+        hindrance = ""
+    except InputError as error:
+        hindrance = str(error)
+    if not hindrance:
+        yield how
+        return
+    print(f"tacit: figures that {how.out} lacks are made for the report only: {hindrance}", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as elsewhere:
+        yield replace(how, out=elsewhere)
+
+
+def _picture(content: Mapping[str, Any]) -> bytes | None:
+    return Path(content["files"]["png"]).read_bytes() if "claims" in content else None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, FAILED, add_command, json_file, seed_number
+from tacit.cli.options import DONE, FAILED, add_command, seed_number
 from tacit.cli.several import add_jobs
 
 if TYPE_CHECKING:
+    from tacit.cli.several import How
     from tacit.papers import Entry
+    from tacit.show.outputs import Output
 
 _READABLE = 30  # columns that a title needs
 
@@ -25,8 +26,9 @@ def add(commands: Any) -> Any:
         help="figures of the papers, with a verdict on every claim",
         description="Make figures of the papers again: picture (PNG, PDF), data (netCDF) and a JSON with\n"
         "every claim, its measured value, its threshold and the verdict. Exit status 1 if one fails.\n"
-        "Several figures are made at once, and those that the folder has already, made by the same software\n"
-        "with the same preset and seed, are not made again: a run that was stopped goes on where it was.\n"
+        "Several are made at once. A figure that the folder has already, made by the same software with the\n"
+        "same preset and seed, is kept and not made again: a run that was stopped goes on where it was. One\n"
+        "of another preset or seed is not replaced without --force; another --out keeps both.\n"
         "Figures of MNIST and CIFAR-10 need the data: in the folder that TACIT_DATA names, or from OpenML\n"
         "through scikit-learn; without them all others are made.",
         epilog="examples:\n"
@@ -54,7 +56,7 @@ def add(commands: Any) -> Any:
     command.add_argument(
         "--force",
         action="store_true",
-        help="of several figures, make also those again that the folder has (a single one always is)",
+        help="make figures again that the folder has, and replace those of another preset or seed",
     )
     add_jobs(command)
     command.add_argument("--out", default="tacit-output", metavar="DIR", help="folder (default: %(default)s)")
@@ -64,19 +66,20 @@ def add(commands: Any) -> Any:
 
 def _run(options: argparse.Namespace) -> int:
     from tacit.papers import figures
-    from tacit.show.outputs import claim_all, make_folder, write_json
+    from tacit.show.outputs import Output, claim_all, write_json
 
     chosen = figures(options.selection)
     listing = options.selection == "list"
-    files = [] if listing else [item for entry in chosen for item in entry.files(options.out).items()]
-    claim_all(json_file(options))
-    for folder in {os.path.dirname(path) for _, path in files}:
-        make_folder(folder)
-    claim_all([*((path, kind) for kind, path in files), *json_file(options)])
-    content = _list_figures(chosen, options) if listing else _make_figures(chosen, options)
+    table = (
+        []
+        if options.json in (None, "-")
+        else [Output(options.json, "json", f"reproduce {options.selection}")]
+    )
+    claim_all(table)
+    content = _list_figures(chosen, options) if listing else _make_figures(chosen, options, table)
     holds = all(entry.get("holds", True) for entry in content)
     if options.json is not None:
-        write_json({"figures": content, "holds": holds}, options.json)
+        write_json({"figures": content, "holds": holds}, options.json, f"reproduce {options.selection}")
     return DONE if holds else FAILED
 
 
@@ -108,29 +111,39 @@ def _listing(chosen: list[Entry]) -> str:
     return "\n\n".join(parts)
 
 
-def _make_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict[str, Any]]:
-    if len(chosen) == 1:
-        return [_make_one(chosen[0], options)]
+def _make_figures(
+    chosen: list[Entry], options: argparse.Namespace, table: list[Output]
+) -> list[dict[str, Any]]:
+    """Those that the folder does not have are made, once it is sure that they can be written."""
     from tacit.cli import several
     from tacit.papers.finished import finished
 
+    asked = {"preset": options.preset, "seed": options.seed, "out": options.out}
+    before = {} if options.force else several.those_of(chosen, lambda entry: finished(entry, **asked))
     quiet = options.json == "-"
-    how = several.How(options.preset, options.seed, options.out, options.jobs, quiet, options.debug)
-    contents = several.make(
-        chosen, how, lambda entry: None if options.force else finished(entry, **how.asked)
-    )
+    how = several.How(**asked, force=options.force, jobs=options.jobs, quiet=quiet, debug=options.debug)
+    several.claim_files([entry for entry in chosen if entry.key not in before], how, table)
+    if len(chosen) == 1:
+        return [_make_one(chosen[0], how, before.get(chosen[0].key))]
+    contents = several.make(chosen, how, before)
     if not quiet:
         took = time.perf_counter() - options.begun
         print(f"\n{several.table(contents)}\n\n{several.total(contents, took)}")
     return contents
 
 
-def _make_one(entry: Entry, options: argparse.Namespace) -> dict[str, Any]:
+def _make_one(entry: Entry, how: How, before: dict[str, Any] | None) -> dict[str, Any]:
     from tacit.cli.terminal import wrapped
     from tacit.papers import reproduce
+    from tacit.papers.registry import in_words
 
-    result = reproduce(entry, preset=options.preset, seed=options.seed, out=options.out)
-    if options.json != "-":
-        verdicts, _, picture = result.summary().rpartition("\n")  # a path is not folded
+    if before is None:
+        content = {**reproduce(entry, **how.asked).to_dict(), "from_before": False}
+    else:
+        content = {**before, "from_before": True}
+    if not how.quiet:
+        verdicts, _, picture = in_words(content).rpartition("\n")  # a path is not folded
         print(f"{wrapped(verdicts)}\n{picture}", flush=True)
-    return result.to_dict()
+        if before is not None:
+            print(wrapped("  kept from before: made by the same software; --force makes it again"))
+    return content

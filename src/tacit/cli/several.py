@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from tacit.cli.terminal import shortened, wrapped
 
 if TYPE_CHECKING:
     from tacit.papers import Entry
+    from tacit.show.outputs import Output
 
 _Content = dict[str, Any]
 _LEAST = 16  # columns for the reason why a figure is left out
@@ -38,11 +39,16 @@ def _jobs(text: str) -> int:
 
 @dataclass(frozen=True)
 class How:
-    """How figures are made. jobs: at once; None for one on each core. quiet: nothing on standard output."""
+    """How figures are made.
+
+    force: also where the folder has them. jobs: at once; None for one on each core. quiet: nothing on
+    standard output.
+    """
 
     preset: str
     seed: int
     out: str
+    force: bool = False
     jobs: int | None = None
     quiet: bool = False
     debug: bool = False
@@ -50,15 +56,29 @@ class How:
     @property
     def asked(self) -> dict[str, Any]:
         """What is asked of every figure."""
-        return {"preset": self.preset, "seed": self.seed, "out": self.out}
+        return {"preset": self.preset, "seed": self.seed, "out": self.out, "force": self.force}
 
 
-def make(chosen: Sequence[Entry], how: How, found: Callable[[Entry], _Content | None]) -> list[_Content]:
-    """What is known of every figure, in their order; those of which nothing is found are made first.
+def those_of(chosen: Sequence[Entry], found: Callable[[Entry], _Content | None]) -> dict[str, _Content]:
+    """What is found of figures, of which not all may be there."""
+    return {entry.key: content for entry in chosen if (content := found(entry)) is not None}
+
+
+def claim_files(missing: Sequence[Entry], how: How, others: Sequence[Output] = ()) -> None:
+    """Everything that could keep figures from being written, said before they are computed."""
+    from tacit.show.outputs import claim_all, make_folder
+
+    for folder in {os.path.dirname(os.path.join(how.out, entry.key)) for entry in missing}:
+        make_folder(folder)
+    files = [entry.outputs(**how.asked) for entry in missing]
+    claim_all([*(output for each in files for output in each.values()), *others])
+
+
+def make(chosen: Sequence[Entry], how: How, before: Mapping[str, _Content]) -> list[_Content]:
+    """What is known of every figure, in their order; those that are not among the ones before are made first.
 
     Each has "from_before", or says in "left_out" or "error" why it was not made.
     """
-    before = {entry.key: content for entry in chosen if (content := found(entry)) is not None}
     missing = [entry for entry in chosen if entry.key not in before]
     known = {key: {**content, "from_before": True} for key, content in before.items()}
     for answer in _made(missing, how):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -45,20 +46,46 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_NEEDED: dict[str, Callable[[Any], bool]] = {  # what the JSON of every figure has
+    "caption": lambda value: isinstance(value, str),
+    "preset": lambda value: isinstance(value, str),
+    "seed": lambda value: isinstance(value, int),
+    "parameters": lambda value: isinstance(value, dict),
+    "claims": lambda value: isinstance(value, list) and all(map(_is_claim, value)),
+    "holds": lambda value: isinstance(value, bool),
+    "seconds": _is_number,
+    "made_with": lambda value: isinstance(value, dict),
+}
+
+
+def _is_claim(value: Any) -> bool:
+    """Text, numbers (or null), the threshold in words and the verdict."""
+    words = (value["text"], value["threshold"])
+    numbers = (value["measured"], value["at_most"], value["at_least"])
+    is_said = all(isinstance(each, str) for each in words) and value["verdict"] in ("holds", "fails")
+    return is_said and all(each is None or _is_number(each) for each in numbers)
+
+
 def kept(entry: Entry, out: str | Path) -> dict[str, Any] | None:
     """What the JSON of a figure says, whatever made it; None where it is missing, or not whole.
 
-    A run that was killed while files took their places may leave some of one figure and some of another.
+    A run that was killed while files took their places may leave some of one figure and some of another, and
+    somebody may have edited them.
     """
     files = entry.files(out)
     try:
         content = json.loads(Path(files["json"]).read_text(encoding="utf-8"))
-        if content["figure"] != entry.key:
+        if content["figure"] != entry.key or not all(good(content[name]) for name, good in _NEEDED.items()):
             return None
-        whole = {kind: digest(Path(files[kind]).read_bytes()) for kind in content["sha256"]}
-    except (OSError, ValueError, KeyError, TypeError):
+        there = {kind: digest(Path(files[kind]).read_bytes()) for kind in files if kind != "json"}
+        whole = content["sha256"] == there
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    return content if whole == content["sha256"] else None
+    return {**content, "files": files} if whole else None  # the folder may have another name by now
 
 
 def finished(entry: Entry, *, preset: str, seed: int, out: str | Path) -> dict[str, Any] | None:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import importlib
+import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tacit import keys
 from tacit.errors import InputError
 from tacit.keys import Catalogue, chosen, meant
 from tacit.verdict import Claim
 
+if TYPE_CHECKING:
+    from tacit.show.outputs import Output
+
 T = TypeVar("T")
 PRESETS = ("quick", "paper")
+_INSTEAD = "--force (in Python force=True) replaces it, another folder (--out) keeps both"
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,23 @@ class Entry:
         sentence = re.split(r"\.(?: |$)", self.caption)[0]
         return re.sub(r" \(Figure [\w.]+\)$", "", sentence)
 
+    def command(self, preset: str, seed: int) -> str:
+        """What makes it.
+
+        Parameters
+        ----------
+        preset : "quick" | "paper"
+            Its sizes.
+        seed : int
+            Of what is drawn at random.
+
+        Returns
+        -------
+        str
+            What to type after `tacit`.
+        """
+        return f"reproduce {self.key} --preset {preset} --seed {seed}"
+
     def files(self, out: str | Path) -> dict[str, str]:
         """What is written into a folder.
 
@@ -67,6 +89,30 @@ class Entry:
             Path by kind.
         """
         return {kind: f"{Path(out) / self.key}.{kind}" for kind in ("png", "pdf", "nc", "json")}
+
+    def outputs(self, preset: str, seed: int, out: str | Path, force: bool = False) -> dict[str, Output]:
+        """What a preset and a seed write into a folder; files of others are in the way, unless by force.
+
+        Parameters
+        ----------
+        preset : "quick" | "paper"
+            Its sizes.
+        seed : int
+            Of what is drawn at random.
+        out : path
+            The folder.
+        force : bool, optional
+            Replace files of another preset or seed.
+
+        Returns
+        -------
+        dict
+            Files to be claimed and written, by kind.
+        """
+        from tacit.show.outputs import Output
+
+        by, files = self.command(preset, seed), self.files(out)
+        return {kind: Output(path, kind, by, force, _INSTEAD) for kind, path in files.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +161,7 @@ class Reproduction:
 
     def summary(self) -> str:
         """The verdicts and where the picture is."""
-        lines = [self.key, f"  {self.caption}"]
-        lines += [f"  {claim.summary()}" for claim in self.claims]
-        lines += [f"  {self.files['png']}  ({self.seconds:.1f} s)"]
-        return "\n".join(lines)
+        return in_words(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """All but the data, ready for JSON."""
@@ -134,6 +177,15 @@ class Reproduction:
             "seconds": self.seconds,
             "made_with": self.made_with,
         }
+
+
+def in_words(content: Mapping[str, Any]) -> str:
+    """The verdicts and where the picture is, of what the JSON of a figure has."""
+    lines = [content["figure"], f"  {content['caption']}"]
+    for each in content["claims"]:
+        measured = math.nan if each["measured"] is None else each["measured"]
+        lines.append(f"  {Claim(each['text'], measured, each['at_most'], each['at_least']).summary()}")
+    return "\n".join([*lines, f"  {content['files']['png']}  ({content['seconds']:.1f} s)"])
 
 
 _FIGURES = Catalogue[Entry]("figure", "tacit.papers", "FIGURES")
@@ -219,6 +271,7 @@ def reproduce(
     preset: str = "quick",
     seed: int = 0,
     out: str | Path = "tacit-output",
+    force: bool = False,
     progress: Any = None,
     data: Any = None,
     parameters: dict[str, Any] | None = None,
@@ -235,6 +288,8 @@ def reproduce(
         Of what is drawn at random.
     out : path, optional
         The folder for its files.
+    force : bool, optional
+        Replace the figure of another preset or seed, if the folder has one.
     progress : callable, optional
         Is told how far it is.
     data : xarray.Dataset, optional
@@ -252,23 +307,23 @@ def reproduce(
 
     from tacit.papers.finished import digest, made_with
     from tacit.show.figures import render
-    from tacit.show.outputs import MADE_BY, claim_all, json_file, make_folder, netcdf_file, write_together
+    from tacit.show.outputs import claim_all, json_file, make_folder, netcdf_file, write_together
     from tacit.show.progress import progress as bar
 
     if preset not in PRESETS:
         raise InputError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}")
     begun = time.perf_counter()
-    files = entry.files(out)
-    make_folder(Path(files["png"]).parent)
-    claim_all((path, kind) for kind, path in files.items())
+    by, outputs = entry.command(preset, seed), entry.outputs(preset, seed, out, force)
+    make_folder(Path(out, entry.key).parent)
+    claim_all(outputs.values())
     shown = entry.make()
     parameters = parameters or entry.presets[preset]
     if data is None:
         data = shown.data(**parameters, seed=seed, progress=progress or bar)
-    data.attrs.update(figure=entry.key, preset=preset, seed=str(seed), made_by=MADE_BY)
+    data.attrs.update(figure=entry.key, preset=preset, seed=str(seed))
     with np.errstate(divide="ignore", invalid="ignore"):  # what cannot be measured is NaN, and fails
         claims = tuple(shown.claims(data))
-    pictures = render(lambda ax: shown.draw(data, ax), ["png", "pdf"], **entry.layout)
+    pictures = render(lambda ax: shown.draw(data, ax), ["png", "pdf"], by, **entry.layout)
     result = Reproduction(
         entry.key,
         entry.caption,
@@ -276,13 +331,13 @@ def reproduce(
         seed,
         parameters,
         claims,
-        files,
+        entry.files(out),
         time.perf_counter() - begun,
         data,
         made_with(),
     )
-    contents = dict(zip(("png", "pdf", "nc"), (*pictures, netcdf_file(data)), strict=True))
+    contents = dict(zip(("png", "pdf", "nc"), (*pictures, netcdf_file(data, by)), strict=True))
     sums = {kind: digest(content) for kind, content in contents.items()}
-    contents["json"] = json_file({**result.to_dict(), "sha256": sums})
-    write_together((content, files[kind], kind) for kind, content in contents.items())
+    contents["json"] = json_file({**result.to_dict(), "sha256": sums}, by)
+    write_together((content, outputs[kind]) for kind, content in contents.items())
     return result

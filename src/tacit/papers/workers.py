@@ -36,9 +36,9 @@ _GRACE = 0.3  # seconds in which a process may put away what it was writing
 _Order = dict[str, Any]
 
 
-def order(entry: Entry, *, preset: str, seed: int, out: str) -> _Order:
-    """What a process has to know to make a figure."""
-    return {"key": entry.key, "module": entry.make.__module__, "preset": preset, "seed": seed, "out": out}
+def order(entry: Entry, **asked: Any) -> _Order:
+    """What a process has to know to make a figure. asked: preset, seed, out and force."""
+    return {"key": entry.key, "module": entry.make.__module__, **asked}
 
 
 def answer(entry: Entry, progress: Any = None, **asked: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from tacit.report.panels import Shown, panel
 from tacit.report.recorded import or_recorded
 from tacit.report.statements import in_order, is_beyond, statements
 from tacit.report.tags import anchor, link, table
-from tacit.show.outputs import MADE_BY
+from tacit.show.outputs import marked
 from tacit.theorems import theorems
 
 _BEYOND = "beyond"
@@ -38,7 +38,7 @@ def page(figures: Sequence[Shown], when: str) -> str:
     style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
     inside = "\n\n".join(parts)
     return f"""<!DOCTYPE html>
-<!-- {MADE_BY} -->
+<!-- {marked("report")} -->
 <html lang="en">
 <head>
 <meta charset="utf-8">

@@ -52,7 +52,7 @@ def coefficients_picture(curves: CoefficientCurves, names: Sequence[str]) -> Pic
         ax.set_title("rich end" + " (◆)" * (curves.rich is not None), loc="right", color=RICH)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=4, title=curves.title)
 
-    return Picture(draw, {"figsize": (6.4, 4.4)})
+    return Picture(draw, {"figsize": (6.4, 4.4)}, "fit")
 
 
 def _mark(ax: Any, scale: float, end: Float | None, i: int, color: str, marker: str) -> None:

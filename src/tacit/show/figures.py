@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import logging
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tacit.errors import InputError
-from tacit.show.outputs import MADE_BY, write_file
+from tacit.show.outputs import Output, marked, write_file
 
 STYLE = Path(__file__).with_name("tacit.mplstyle")
 KERNEL, RICH, TRUTH, MUTED = "#0072B2", "#D55E00", "#009E73", "#999999"
@@ -21,15 +21,19 @@ _STRANGE_LETTERS = "Glyph .* missing from|Matplotlib currently does not support"
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing that is not yet on any axes. layout: arguments of `plt.subplots`."""
+    """A drawing that is not yet on any axes.
+
+    layout: arguments of `plt.subplots`. by: what it is a picture of, such as "limit", for its file's mark.
+    """
 
     draw: Callable[[Any], None]
     layout: dict[str, Any]
+    by: str
 
     def to(self, file: str | Path | None = None) -> Any:
         """The path of the file that it was saved in, or a figure of Matplotlib."""
         if file is not None:
-            return save_figure(self.draw, [file], **self.layout)[0]
+            return save_figure(self.draw, file, self.by, **self.layout)
         from matplotlib.style import context
 
         with context(str(STYLE)), warnings.catch_warnings():
@@ -37,11 +41,11 @@ class Picture:
             return _drawn(self.draw, **self.layout)
 
 
-def save_figure(draw: Callable[[Any], None], paths: Iterable[str | Path], **layout: Any) -> list[Path]:
-    """Draw on fresh axes (arguments of `plt.subplots` in layout) and save under every name given."""
-    targets = [(path, figure_kind(path)) for path in paths]
-    pictures = render(draw, [kind for _, kind in targets], **layout)
-    return [write_file(picture, path, kind) for picture, (path, kind) in zip(pictures, targets, strict=True)]
+def save_figure(draw: Callable[[Any], None], path: str | Path, by: str, **layout: Any) -> Path:
+    """Draw on fresh axes (arguments of `plt.subplots` in layout) and save. by: as in `Picture`."""
+    kind = figure_kind(path)
+    (picture,) = render(draw, [kind], by, **layout)
+    return write_file(picture, Output(path, kind, by))
 
 
 def figure_kind(path: str | Path) -> str:
@@ -53,9 +57,12 @@ def figure_kind(path: str | Path) -> str:
 
 
 def render(
-    draw: Callable[[Any], None], kinds: list[str], *, figsize: Any = None, **layout: Any
+    draw: Callable[[Any], None], kinds: list[str], by: str, *, figsize: Any = None, **layout: Any
 ) -> list[bytes]:
-    """The picture as each of the kinds, drawn on fresh axes (arguments of `plt.subplots` in layout)."""
+    """The picture as each of the kinds, drawn on fresh axes (arguments of `plt.subplots` in layout).
+
+    by: what it is a picture of, as in `Picture`.
+    """
     for name in ("matplotlib", "fontTools"):  # they remark on caches, fonts, and dates inside fonts
         logging.getLogger(name).setLevel(logging.ERROR)
     from matplotlib.style import context
@@ -66,7 +73,7 @@ def render(
         figure = _drawn(draw, figsize=figsize, **layout)
         for kind in kinds:
             file = io.BytesIO()
-            figure.savefig(file, format=kind, metadata={_METADATA[kind]: MADE_BY})
+            figure.savefig(file, format=kind, metadata={_METADATA[kind]: marked(by)})
             pictures.append(file.getvalue())
     return pictures
 

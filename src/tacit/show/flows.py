@@ -47,7 +47,9 @@ def flow_picture(
     predicted limit, marked at the end where it is known.
     """
     portrait = _portrait(trajectory, end, clock, names)
-    return Picture(lambda axes: _draw(portrait, axes), {"figsize": (8.6, 6.0), "nrows": 2, "ncols": 2})
+    return Picture(
+        lambda axes: _draw(portrait, axes), {"figsize": (8.6, 6.0), "nrows": 2, "ncols": 2}, "flow"
+    )
 
 
 def _portrait(

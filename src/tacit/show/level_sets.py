@@ -39,7 +39,7 @@ def level_picture(portrait: Levels) -> Picture:
         ax.set(xlabel=f"$w_{{{i + 1}}}$", ylabel=f"$w_{{{j + 1}}}$")
         _finish(ax, portrait.title)
 
-    return Picture(draw, {"figsize": (4.4, 4.4)})
+    return Picture(draw, {"figsize": (4.4, 4.4)}, "derive")
 
 
 def _draw_levels(portrait: Levels, ax: Any) -> None:
@@ -87,7 +87,7 @@ def apart_picture(portrait: Apart) -> Picture:
         )
         _finish(ax, portrait.title)
 
-    return Picture(draw, {"figsize": (4.6, 4.2)})
+    return Picture(draw, {"figsize": (4.6, 4.2)}, "derive")
 
 
 def _start(ax: Any, origin: Float) -> None:

@@ -44,7 +44,7 @@ def limit_picture(predictor: Float, names: Sequence[str], journey: Journey | Non
 
     far = journey is not None and len(journey.factors) > 0
     layout = {"figsize": (8.4, 3.4), "ncols": 2} if far else {"figsize": (4.6, 3.4)}
-    return Picture(draw, layout)
+    return Picture(draw, layout, "limit")
 
 
 def margin_picture(predictor: Float, margins: Float, support: Index, names: Sequence[str]) -> Picture:
@@ -54,7 +54,7 @@ def margin_picture(predictor: Float, margins: Float, support: Index, names: Sequ
         draw_coordinates(predictor, names, None, axes[0])
         _draw_margins(margins, support, axes[1])
 
-    return Picture(draw, {"figsize": (8.4, 3.4), "ncols": 2})
+    return Picture(draw, {"figsize": (8.4, 3.4), "ncols": 2}, "margin")
 
 
 def _draw_margins(margins: Float, support: Index, ax: Any) -> None:
@@ -75,7 +75,7 @@ def multipliers_picture(dual: Float, title: str) -> Picture:
         ax.plot(dual, "o", ms=3.5, color=KERNEL)
         ax.set(xlabel="sample, counted from 0", ylabel=r"multiplier $\nu$", title=title)
 
-    return Picture(draw, {"figsize": (4.6, 3.4)})
+    return Picture(draw, {"figsize": (4.6, 3.4)}, "certificate")
 
 
 def draw_coordinates(predictor: Float, names: Sequence[str], journey: Journey | None, ax: Any) -> None:

@@ -59,7 +59,7 @@ def monitor_picture(result: Monitor) -> Picture:
         for ax in axes[1]:
             ax.set_xlabel("step")
 
-    return Picture(draw, {"figsize": (7.6, 5.4), "nrows": 2, "ncols": 2, "sharex": True})
+    return Picture(draw, {"figsize": (7.6, 5.4), "nrows": 2, "ncols": 2, "sharex": True}, "monitor")
 
 
 def _outputs(ax: Any, steps: Any, result: Monitor) -> None:

@@ -1,4 +1,4 @@
-"""Files that Tacit writes: whole or not at all, and never over something it did not write itself."""
+"""Files that Tacit writes: whole or not at all, and never over anything but the same thing of its own."""
 
 from __future__ import annotations
 
@@ -7,37 +7,61 @@ import math
 import os
 import re
 import secrets
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TextIO
 
 from tacit.errors import InputError
 
 MADE_BY = "made by Tacit"
 _LOOK = 16_384  # bytes of either end of a file in which our mark must stand
+_MARK = rb"made by Tacit(?: \[([^\]]*)\])?"
 _MARKS = {  # how a file of ours begins, and where in it the mark is
     "csv": rb"(?!)",  # a table of numbers has no place for one, and is never replaced
-    "html": rb"<!DOCTYPE html>\n<!-- made by Tacit -->",
-    "json": rb'\s*\{\s*"made_by":\s*"made by Tacit"',
-    "nc": rb"CDF.*made_by\0.{8}made by Tacit",
-    "pdf": rb"%PDF-.*/Creator \(made by Tacit\)",
-    "png": rb"\x89PNG\r\n.*Software\0made by Tacit",
-    "svg": rb"<\?xml.*<dc:creator>.{1,80}made by Tacit</dc:title>",
+    "html": rb"<!DOCTYPE html>\n<!-- " + _MARK + rb" -->",
+    "json": rb'\s*\{\s*"made_by":\s*"' + _MARK + rb'"',
+    "nc": rb"CDF.*made_by\0.{8}" + _MARK,
+    "pdf": rb"%PDF-.*/Creator \(" + _MARK + rb"\)",
+    "png": rb"\x89PNG\r\n.*Software\0" + _MARK,
+    "svg": rb"<\?xml.*<dc:creator>.{1,80}" + _MARK + rb"</dc:title>",
 }
+_INSTEAD = "choose another name or move it away"
+_for_json: ContextVar[TextIO | None] = ContextVar("for_json", default=None)
 
 
-def claim_path(path: str | Path, kind: str) -> Path:
-    """The path, if a file of this kind can be written there and nothing of the user's would be lost.
+class Output(NamedTuple):
+    """A file to be written.
 
-    kind: "csv", "html", "json", "nc", "pdf", "png" or "svg". The folder must be there; `InputError` says
-    what is in the way.
+    kind: "csv", "html", "json", "nc", "pdf", "png" or "svg". by: what writes it, such as "limit": it replaces
+    nothing that Tacit wrote as something else. force: it does, but nothing that others wrote. instead: what
+    one can do about it.
     """
-    path, place = Path(path), Path(os.path.realpath(path))
+
+    path: str | Path
+    kind: str
+    by: str
+    force: bool = False
+    instead: str = _INSTEAD
+
+
+def marked(by: str) -> str:
+    """The mark of a file: that it is ours, and what wrote it."""
+    return f"{MADE_BY} [{by}]"
+
+
+def claim(output: Output) -> Path:
+    """The path, if the file can be written there and nothing of the user's would be lost.
+
+    The folder must be there; `InputError` says what is in the way.
+    """
+    path, place = Path(output.path), Path(os.path.realpath(output.path))
     with _refusing(f"write {path}"):
         if place.exists():
-            _check_replaceable(path, kind)
+            _check_replaceable(output)
     if not place.parent.is_dir():
         raise InputError(f"cannot write {path}: no folder {path.parent}; make it first")
     with _refusing(f"write {path}"):
@@ -51,31 +75,31 @@ def make_folder(path: str | Path) -> None:
         Path(path).mkdir(parents=True, exist_ok=True)
 
 
-def claim_all(files: Iterable[tuple[str | Path, str]]) -> None:
-    """Claim every path for its kind; no two may be the same file."""
+def claim_all(outputs: Iterable[Output]) -> None:
+    """Claim every path; no two may be the same file."""
     taken: set[str] = set()
-    for path, kind in files:
-        claim_path(path, kind)
-        place = os.path.realpath(path)
+    for output in outputs:
+        claim(output)
+        place = os.path.realpath(output.path)
         if place in taken:
-            raise InputError(f"{path} is asked for twice; every output needs a file of its own")
+            raise InputError(f"{output.path} is asked for twice; every output needs a file of its own")
         taken.add(place)
 
 
-def write_file(content: bytes, path: str | Path, kind: str) -> Path:
+def write_file(content: bytes, output: Output) -> Path:
     """Write all of the content or nothing: under another name, which then takes the place of the path."""
-    write_together([(content, path, kind)])
-    return Path(path)
+    write_together([(content, output)])
+    return Path(output.path)
 
 
-def write_together(files: Iterable[tuple[bytes, str | Path, str]]) -> None:
-    """Write contents to paths, as their kinds: every file whole, and none before all of them are ready."""
+def write_together(files: Iterable[tuple[bytes, Output]]) -> None:
+    """Write contents to their files: every one whole, and none before all of them are ready."""
     drafts: dict[Path, Path] = {}
     try:
-        for content, path, kind in files:
-            place = Path(os.path.realpath(claim_path(path, kind)))
+        for content, output in files:
+            place = Path(os.path.realpath(claim(output)))
             drafts[place] = place.with_name(f".tacit-{secrets.token_hex(8)}")
-            with _refusing(f"write {path}"):
+            with _refusing(f"write {output.path}"):
                 drafts[place].write_bytes(content)
         for place, draft in drafts.items():
             with _refusing(f"write {place}"):
@@ -85,22 +109,33 @@ def write_together(files: Iterable[tuple[bytes, str | Path, str]]) -> None:
             draft.unlink(missing_ok=True)
 
 
-def write_json(content: dict[str, Any], path: str) -> None:
+def write_json(content: dict[str, Any], path: str, by: str) -> None:
     """JSON into a file, or to standard output (in ASCII, for any terminal or pipe) if the path is "-"."""
     if path == "-":
-        print(_json_text(content, ensure_ascii=True))
+        print(_json_text(content, by, ensure_ascii=True), file=_for_json.get() or sys.stdout)
         return
-    write_file(json_file(content), path, "json")
+    write_file(json_file(content, by), Output(path, "json", by))
 
 
-def json_file(content: dict[str, Any]) -> bytes:
+@contextmanager
+def reserving_output() -> Iterator[None]:
+    """As long as this lasts, standard output is for JSON alone: prints go to standard error."""
+    token = _for_json.set(sys.stdout)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _for_json.reset(token)
+
+
+def json_file(content: dict[str, Any], by: str) -> bytes:
     """The content of a JSON file."""
-    return f"{_json_text(content, ensure_ascii=False)}\n".encode(errors="backslashreplace")
+    return f"{_json_text(content, by, ensure_ascii=False)}\n".encode(errors="backslashreplace")
 
 
-def netcdf_file(data: Any) -> bytes:
+def netcdf_file(data: Any, by: str) -> bytes:
     """The content of a netCDF file."""
-    content = data.to_netcdf(engine="scipy")
+    content = data.assign_attrs(made_by=marked(by)).to_netcdf(engine="scipy")
     try:
         return bytes(content)
     finally:
@@ -108,9 +143,9 @@ def netcdf_file(data: Any) -> bytes:
             content.release()
 
 
-def _json_text(content: dict[str, Any], ensure_ascii: bool) -> str:
-    marked = as_json({"made_by": MADE_BY, **content})
-    return json.dumps(marked, indent=2, ensure_ascii=ensure_ascii, allow_nan=False)
+def _json_text(content: dict[str, Any], by: str, ensure_ascii: bool) -> str:
+    named = as_json({"made_by": marked(by), **content})
+    return json.dumps(named, indent=2, ensure_ascii=ensure_ascii, allow_nan=False)
 
 
 def as_json(value: Any) -> Any:
@@ -124,27 +159,34 @@ def as_json(value: Any) -> Any:
     return as_json(value.tolist()) if hasattr(value, "tolist") else value
 
 
-def _check_replaceable(path: Path, kind: str) -> None:
+def _check_replaceable(output: Output) -> None:
+    path, kind = Path(output.path), output.kind
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file in it")
     if not path.is_file():
         raise InputError(f"{path} is a device or a pipe; name an ordinary file")
     if not os.access(path, os.W_OK):
         raise InputError(f"{path} is protected from writing; choose another name")
-    if not _is_ours(path, kind):
+    if path.stat().st_size == 0:  # made by mktemp, or by a disk that was full: nothing is in it
+        return
+    writer = _writer(path, kind)
+    if writer is None:
+        raise InputError(f"{path} exists and was not written by Tacit as {kind.upper()}; {_INSTEAD}")
+    if writer != output.by and not output.force:
+        there = f"as {writer!r}" if writer else "earlier and does not say as what"
         raise InputError(
-            f"{path} exists and was not written by Tacit as {kind.upper()}; "
-            "choose another name or move it away"
+            f"{path} was written by Tacit {there}, and {output.by!r} would replace it; {output.instead}"
         )
 
 
-def _is_ours(path: Path, kind: str) -> bool:
-    """Is the file of this kind, with our mark where we put it?"""
+def _writer(path: Path, kind: str) -> str | None:
+    """What has written the file, "" if it does not say; None if it is not of this kind, with our mark."""
     with path.open("rb") as file:
         ends = file.read(_LOOK)
         file.seek(max(len(ends), path.stat().st_size - _LOOK))
         ends += file.read(_LOOK)
-    return re.match(_MARKS[kind], ends, re.DOTALL) is not None
+    found = re.match(_MARKS[kind], ends, re.DOTALL)
+    return None if found is None else (found[1] or b"").decode(errors="replace")
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def path_picture(
             axis.set_xlim(*_limits(found.mu))
             axis.set_xlabel(clock or r"$\mu$ = scale of the predictor / accuracy $\tilde\gamma$")
 
-    return Picture(draw, {"figsize": (8.6, 4.0), "ncols": 2})
+    return Picture(draw, {"figsize": (8.6, 4.0), "ncols": 2}, "path")
 
 
 def _limits(mu: Float) -> Span:

@@ -35,7 +35,7 @@ def probe_picture(result: Probe) -> Picture:
             fontsize=10.5,
         )
 
-    return Picture(draw, {"figsize": (7.6, 5.8), "nrows": 2, "ncols": 2})
+    return Picture(draw, {"figsize": (7.6, 5.8), "nrows": 2, "ncols": 2}, "probe")
 
 
 def _spectrum(ax: Any, result: Probe) -> None:
@@ -99,7 +99,7 @@ def _layers(ax: Any, result: Probe) -> None:
 
 def sweep_picture(result: ProbeSweep) -> Picture:
     """One panel: distances against the scale, and the verdicts above."""
-    return Picture(lambda ax: _draw_sweep(ax, result), {"figsize": (5.4, 3.6)})
+    return Picture(lambda ax: _draw_sweep(ax, result), {"figsize": (5.4, 3.6)}, "probe")
 
 
 def _draw_sweep(ax: Any, result: ProbeSweep) -> None:

@@ -54,7 +54,7 @@ def verdicts_picture(verdicts: Sequence[Verdict], title: str = "") -> Picture:
 
     heading = "\n".join(part for line in title.splitlines() for part in textwrap.wrap(line, _TITLE))
     lines = max(6.0, sum(len(row.lines) + _BETWEEN for row in rows)) + 1.5 * len(heading.splitlines())
-    return Picture(draw, {"figsize": (8.6, 1.1 + _LINE * lines)})
+    return Picture(draw, {"figsize": (8.6, 1.1 + _LINE * lines)}, "check")
 
 
 def _row(verdict: Verdict, bound: Bound) -> _Row:
