@@ -252,6 +252,16 @@ def test_numbers_are_rounded_as_they_are_said():
             "tacit": {"seconds": 0.01326, "error": 7.1e-16},
             "lsoda": {"seconds": 6.0613, "error": 1.4e-10},
         },
+        "near": {
+            "problems": 2000,
+            "converged": 1421,
+            "worst": 6.3e-9,
+            "flattering": 0,
+            "determined": 1341,
+            "determined_converged": 1331,
+        },
+        "steps": {"kernel": 4, "any": 28},
+        "margins": {"points": 4800, "residual": 6.8e-13},
     }
     assert readme.words(record) == {
         "worst": "5e-14",
@@ -261,6 +271,15 @@ def test_numbers_are_rounded_as_they_are_said():
         "tacit_error": "7e-16",
         "lsoda": "460",
         "lsoda_error": "1e-10",
+        "near_problems": "2,000",
+        "near_converged": "1,421",
+        "near_worst": "7e-9",
+        "near_flattering": "none",
+        "near_share": "99.3",
+        "steps_kernel": "4",
+        "steps_any": "28",
+        "margins_points": "4,800",
+        "margins_residual": "7e-13",
     }
 
 
