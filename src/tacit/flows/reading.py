@@ -18,6 +18,7 @@ Seen = tuple[Any, float]  # a state, and what its gauge says
 _NEARLY = 1e-10  # to which the clock of a mark is found from rough states
 _ASIDE = 1e-3  # of a segment, for the slope there
 _SECANTS = 6  # to a root that is within one step; the rest is left to bisection
+_HALVINGS = 4000  # bisection alone takes 1,100 from 1 to the least float; interpolation may add to them
 _SPREAD, _GRID = 3, 17  # states within a segment from which on they are spread, by looks at it
 
 
@@ -50,31 +51,30 @@ class Reader:
             return end
         tight = 4 * EPS
 
-        endless = math.isinf(self(start)[1])
+        beyond = _bounded if math.isinf(self(start)[1]) else float
 
         def excess(clock: float) -> float:
-            far = self(clock)[1] - target
-            return _bounded(far) if endless else far
+            return beyond(self(clock)[1] - target)
 
-        near = self._near(target) if self.segment.rough is not None and not endless else None
+        near = self._near(target, beyond) if self.segment.rough is not None else None
         if near is not None:
             noise = 2 * tight * max(1.0, abs(target))
             clock = _polished(excess, *near, noise, self.segment)
             if clock is not None:
                 return clock
-        return float(brentq(excess, start, end, xtol=1e-300, rtol=tight))
+        return float(brentq(excess, start, end, xtol=1e-300, rtol=tight, maxiter=_HALVINGS))
 
-    def _near(self, target: float) -> tuple[float, float] | None:
-        """Where rough states reach the target, and how fast the gauge rises there."""
+    def _near(self, target: float, beyond: Callable[[float], float]) -> tuple[float, float] | None:
+        """Where rough states reach the target, and how fast what is beyond it rises there."""
         start, end, rough = self.segment.start, self.segment.end, self.segment.rough
 
         def excess(clock: float) -> float:
             assert rough is not None
-            return self.gauge(rough(clock)) - target
+            return beyond(self.gauge(rough(clock)) - target)
 
         if not excess(start) < 0 < excess(end):
             return None
-        clock = float(brentq(excess, start, end, rtol=_NEARLY))
+        clock = float(brentq(excess, start, end, xtol=1e-300, rtol=_NEARLY, maxiter=_HALVINGS))
         aside = clock + (_ASIDE if clock < (start + end) / 2 else -_ASIDE) * (end - start)
         return clock, (excess(aside) - excess(clock)) / (aside - clock)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,17 @@ class Panels:
         low, width = self.ends[:-1][which], np.diff(self.ends)[which]
         cuts = low[:, None] + width[:, None] * (np.arange(1, parts) / parts)
         return Panels(np.union1d(self.ends, cuts))
+
+    def refined(
+        self, values: Float, which: NDArray[np.bool_], parts: int, ask: Callable[[Float], Float]
+    ) -> tuple[Panels, Float]:
+        """Some panels cut, and values at all instants then: only those at new ones are asked for."""
+        finer = self.split(which, parts)
+        known = np.isin(finer.instants, self.instants)
+        filled = np.empty((len(known), *values.shape[1:]))
+        filled[known] = values[np.isin(self.instants, finer.instants)]
+        filled[~known] = ask(finer.instants[~known])
+        return finer, filled
 
     def at_ends(self, values: Float) -> Float:
         """Of values at all instants, those at the ends."""

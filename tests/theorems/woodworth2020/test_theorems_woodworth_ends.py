@@ -65,6 +65,20 @@ class TestLemma8:
         assert ask("lemma8", tacit.Diagonal(3), (problem[0], np.zeros(4))).holds is None
         assert ask("lemma8", tacit.Diagonal(6, log_scale=-5), problem).holds is None
 
+    def test_collinear_samples_whose_residuals_fall_by_jumps(self):
+        """The times that a flow records of itself are too far apart here, and (58) seemed off by 3e-3."""
+        rng = np.random.default_rng(2)
+        t = np.linspace(0, 1, 40)
+        peaks = np.exp(-(((t - rng.random((14, 6, 1))) / 0.1) ** 2))
+        X = (rng.standard_normal((14, 6, 1)) * peaks).sum(axis=1) + 0.02 * rng.standard_normal((14, 40))
+        X, y = (X - X.mean(axis=0)) / X.std(axis=0), rng.standard_normal(14)
+        model = tacit.Diagonal(2.5, scale=1e-5)
+        first = lemma8.Multipliers.of(model, X, y)
+        assert first.apart() > 1e-4
+        found, fine = first.settled()
+        assert fine.holds and found.apart() <= 1e-5
+        assert len(found.panels.ends) < 20 * len(first.panels.ends)
+
     def test_another_clock_is_noticed(self, problem, monkeypatch):
         monkeypatch.setattr(lemma8, "_LOSS", tacit.losses.Square("sum"))
         assert ask("lemma8", tacit.Diagonal(3, scale=0.3), problem).holds is False
@@ -119,7 +133,8 @@ class TestSaddle:
     @pytest.mark.parametrize("depth", [2.05, 2.2, 2.5])
     def test_depths_just_above_two(self, depth, problem):
         """x = y = 1 has c_D·t = ∫ds/(1 − α^D·h_D(s)), here over v = 1 − s; other data grow alike."""
-        needed, scales = 1 - math.sqrt(0.5), saddle.scales_of(depth)
+        one = np.ones((1, 1)), np.ones(1)
+        needed, scales = 1 - math.sqrt(0.5), np.exp(saddle.Escape(*one, depth).scales())
         power = depth / (depth - 2)
 
         def time(scale):
@@ -130,8 +145,8 @@ class TestSaddle:
             return scale ** (2 / depth - 1) * quad(lambda v: 1 / (1 - value(v)), math.exp(start), 1)[0]
 
         expected = math.log(time(scales[2]) / time(scales[1])) / math.log(scales[1] / scales[2]) * depth
-        verdict = ask("escape-time", tacit.Diagonal(depth), (np.ones((1, 1)), np.ones(1)))
-        assert verdict.holds and verdict.bounds[1].measured == pytest.approx(expected, rel=1e-5)
+        verdict = ask("escape-time", tacit.Diagonal(depth), one)
+        assert verdict.holds and verdict.bounds[2].measured == pytest.approx(expected, rel=1e-5)
         assert ask("escape-time", tacit.Diagonal(depth), problem).holds
 
     def test_depths_whose_power_no_float_reaches(self, problem):
@@ -147,8 +162,34 @@ class TestSaddle:
 
         halved.terminal = True
         found = raw(X, y, depth, alpha, 1e4, events=halved).t_events[0][0]
-        assert saddle._halved(depth, math.log(alpha), X, y) == (pytest.approx(found, rel=1e-6), True)
-        assert saddle.waiting_time(X, y, depth, math.log(alpha)) < found
+        escape, log_scale = saddle.Escape(X, y, depth), math.log(1e-2)
+        assert escape.halved(log_scale) == (pytest.approx(found, rel=1e-6), True)
+        assert escape.least(log_scale) < found < escape.most(log_scale)[0]
+
+    def test_data_whose_small_scales_are_far_below_their_unit(self):
+        """Many columns about as long: at 1e-2 to 1e-6 of the unit, increments of the time differ by a third.
+
+        In the end they are equal, and times are those of one coordinate and another until each has grown.
+        """
+        rng = np.random.default_rng(3)
+        X = rng.standard_normal((6, 1)) + 0.05 * rng.standard_normal((6, 3000))
+        y = X[:, :2].sum(axis=1)
+        escape = saddle.Escape(X, y, 2)
+        early = [escape.halved(math.log(scale) + escape.log_unit)[0] for scale in (1e-2, 1e-4, 1e-6)]
+        assert (early[2] - early[1]) / (early[1] - early[0]) > 1.25
+        verdict = ask("escape-time", tacit.Diagonal(2), (X, y))
+        assert verdict.holds and verdict.bounds[2].measured == pytest.approx(1, abs=0.03)
+
+    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("depth", [2, 2.4, 3, 7])
+    def test_both_bounds_at_any_scale(self, depth, seed):
+        """Of large scales, too, of which nothing is asked as α → 0."""
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((5, 12)) * np.exp(rng.standard_normal(12))
+        escape = saddle.Escape(X, rng.standard_normal(5), depth)
+        for log_scale in (-20.0, -3.0, 0.0, 5.0):
+            time, done = escape.halved(log_scale)
+            assert done and escape.least(log_scale) < time < escape.most(log_scale)[0]
 
     @pytest.mark.parametrize("depth", [2, 3])
     def test_one_number_by_hand(self, depth):
@@ -172,9 +213,17 @@ class TestSaddle:
         assert flat[1] - flat[0] == pytest.approx(20 / 4, rel=1e-6)  # log(1/α²)/4
 
     def test_a_flow_that_is_too_fast_is_noticed(self, problem, monkeypatch):
-        halved = saddle._halved
-        monkeypatch.setattr(saddle, "_halved", lambda *given: (halved(*given)[0] / 10, True))
+        halved = saddle.Escape.halved
+        monkeypatch.setattr(saddle.Escape, "halved", lambda *given: (halved(*given)[0] / 10, True))
         assert ask("escape-time", tacit.Diagonal(2), problem).holds is False
+
+    @pytest.mark.parametrize("depth", [2, 3])
+    def test_flows_that_are_too_slow_or_grow_otherwise_are_noticed(self, depth, problem, monkeypatch):
+        halved = saddle.Escape.halved
+        monkeypatch.setattr(saddle.Escape, "halved", lambda *given: (halved(*given)[0] * 100, True))
+        assert not ask("escape-time", tacit.Diagonal(depth), problem).bounds[1].holds
+        monkeypatch.setattr(saddle.Escape, "halved", lambda *given: (halved(*given)[0] ** 1.2, True))
+        assert not ask("escape-time", tacit.Diagonal(depth), problem).bounds[2].holds
 
     def test_nothing_to_learn(self):
         assert ask("escape-time", tacit.Diagonal(2), (np.eye(2), np.zeros(2))).holds is None
