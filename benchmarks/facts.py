@@ -57,7 +57,7 @@ def near() -> dict[str, Any]:
 
 
 def margins() -> dict[str, Any]:
-    """Points of maximum-margin paths on Gaussian data with labels of a random direction, the worst of them."""
+    """Points of maximum-margin paths on Gaussian data with labels of a random direction, and the worst."""
     rng, residuals = np.random.default_rng(0), []
     for index in range(PATHS):
         X = rng.standard_normal((rng.choice(SAMPLES), rng.choice(FEATURES)))

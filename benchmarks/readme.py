@@ -45,11 +45,11 @@ PASSAGES = {
         "arithmetic, and {near_flattering} by more than ten times the `error` that it states. Of those that "
         "the data\ndetermine to 1e-8, {near_share}% converge.",
         "steps": "The number of steps hardly depends on the scale: on a problem of 100 × 1000 it is "
-        "{steps_kernel} at the predictor scale 1e4,\nand at most {steps_any} at any scale down to 1e-300 and any "
-        "of these depths.",
-        "margins": "On {margins_points} points of maximum-margin paths (3 to 100 samples, 3 to 1000 features, "
-        "μ from 1e3 to 1e-12, depths\n2, 3 and 10) the largest residual of the optimality conditions is "
-        "{margins_residual}.",
+        "{steps_kernel} at the predictor scale 1e4,\nand at most {steps_any} at any scale down to 1e-300 "
+        "and any of these depths.",
+        "margins": "On {margins_points} points of maximum-margin paths (3 to 100 samples, 3 to 1000 "
+        "features, μ from 1e3 to 1e-12, depths\n2, 3 and 10) the largest residual of the optimality "
+        "conditions is {margins_residual}.",
         "methods": "| method | time, relative | error |\n|---|---|---|\n"
         "| Tacit (about {ms} ms) | 1 | {tacit_error} |\n"
         "| L-BFGS on the dual | {dual} | {dual_error} |\n"

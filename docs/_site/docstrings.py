@@ -12,6 +12,7 @@ import zlib
 from collections import Counter
 from pathlib import Path
 
+import gallery
 import sections
 from docutils import nodes
 from sphinx import addnodes
@@ -128,25 +129,31 @@ def public(app, what, name, obj, options, signature, returns):
 
 
 class LinkNames(SphinxTransform):
-    """`tacit.limit` on a page leads to its documentation."""
+    """`tacit.limit` on a page leads to its documentation, the key of a figure to its place in the gallery."""
 
     default_priority = 5
 
     def apply(self, **kwargs):
+        page = self.env.current_document.docname
         for literal in list(self.document.findall(nodes.literal)):
-            text = literal.astext()
-            found = target(text) if "." in text and not literal.get("classes") else None
-            if found and not isinstance(literal.parent, nodes.reference | addnodes.pending_xref):
-                link = addnodes.pending_xref(
-                    "",
-                    literal.deepcopy(),
-                    refdomain="py",
-                    reftype=found[0],
-                    reftarget=found[1],
-                    refexplicit=True,
-                )
-                link["refdoc"] = self.env.current_document.docname
-                literal.replace_self(link)
+            linked = isinstance(literal.parent, nodes.reference | addnodes.pending_xref)
+            found = None if linked or literal.get("classes") else link(literal.astext(), page)
+            if found is not None:
+                found += literal.deepcopy()
+                literal.replace_self(found)
+
+
+def link(text, page):
+    """To what code on a page stands for: a public name, or a figure in the gallery; None for other code."""
+    name = target(text)
+    if name:
+        role, full = name
+        options = {"refdomain": "py", "reftype": role, "reftarget": full, "refexplicit": True}
+        return addnodes.pending_xref("", refdoc=page, **options)
+    key = text.removeprefix("tacit reproduce ")
+    if key in gallery.SHORT and not page.startswith("gallery/"):
+        return nodes.reference("", "", internal=True, refuri="../" * page.count("/") + gallery.page(key))
+    return None
 
 
 def setup(app):

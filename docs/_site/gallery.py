@@ -5,14 +5,14 @@ the one that `reproduce` writes. sphinx-gallery runs an example again when its t
 them are run again when the sources of Tacit have.
 """
 
-import hashlib
+import json
 import re
 import shutil
 import textwrap
 from pathlib import Path
 
-import tacit
 from tacit.papers import Reproduction, figures
+from tacit.papers.finished import made_with
 from tacit.papers.registry import titles
 
 SHORT = [  # a few seconds each: the site is built with every change
@@ -71,16 +71,13 @@ def configuration(docs):
 
 
 def forget_what_is_old(examples, pages):
-    """Pictures of other sources of Tacit."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(tacit.__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    made_of = pages / "made-of.txt"
-    if not made_of.exists() or made_of.read_text() != digest.hexdigest():
+    """Pictures of other sources of Tacit, or of other versions of what it stands on."""
+    sources, made_of = json.dumps(made_with()), pages / "made-of.txt"
+    if not made_of.exists() or made_of.read_text() != sources:
         shutil.rmtree(pages, ignore_errors=True)
         shutil.rmtree(examples, ignore_errors=True)
         pages.mkdir(parents=True)
-        made_of.write_text(digest.hexdigest())
+        made_of.write_text(sources)
 
 
 def write_examples(folder):
@@ -111,6 +108,11 @@ def numbered(key):
 def name_of(key):
     """azulay2021/fig7.1 → azulay2021_fig7_1: the name of its page and, with _001.png, of its picture."""
     return key.replace("/", "_").replace(".", "_").replace("-", "_")
+
+
+def page(key):
+    """Its page, from the root of the site."""
+    return f"gallery/{key.partition('/')[0]}/{name_of(key)}.html"
 
 
 def plain(text):
