@@ -104,7 +104,7 @@ def test_predictions_go_to_a_file_that_is_not_replaced(run, tmp_path):
         ("fit numbers.csv --target target --scale -1", "scale must be positive"),
         ("fit numbers.csv --target target --scale 1 --stop 2", "share of the loss between 0 and 1"),
         ("fit words.csv --target target", "'tacit fit --classify'"),
-        ("fit numbers.csv --target target --cv 50", "more folds than there are samples, 20"),
+        ("fit numbers.csv --target target --cv 50", "in 50 folds asks for more than there are samples, 20"),
         ("fit numbers.csv --target target --save numbers.csv", "numbers.csv"),
         ("predict numbers.csv numbers-new.csv", "no JSON"),
         ("predict nothing.json numbers-new.csv", "no file at nothing.json"),
@@ -115,3 +115,54 @@ def test_wrong_use_is_one_line_and_writes_nothing(run, tmp_path, line, message):
     status, out, err = run(line)
     assert status == 2 and out == "" and message in err and err.count("\n") == 1
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def few_of_one_class(counts):
+    labels = np.repeat(["u", "v"], counts)
+    X_few = np.random.default_rng(0).standard_normal((len(labels), 4))
+    pd.DataFrame(X_few, columns=list("abcd")).assign(c=labels).to_csv("few.csv", index=False)
+
+
+def test_folds_are_no_more_than_samples_of_the_smallest_class(run):
+    few_of_one_class((9, 3))
+    line = "fit few.csv --target c --classify"
+    status, out, err = run(line)
+    assert status == 0 and "(3 folds)" in out
+    assert err.splitlines()[1:] == ["tacit: 3 folds in place of 5, which is more than class 'v' has samples"]
+    status, out, err = run(f"{line} --cv 3")
+    assert status == 0 and err.count("\n") == 1
+    for folds in (4, 10, 13):
+        status, out, err = run(f"{line} --cv {folds}")
+        assert (status, out) == (2, "")
+        assert f"in {folds} folds asks for more than class 'v' has samples, 3; give --cv 3 or less" in err
+    few_of_one_class((9, 1))
+    assert "than class 'v' has samples, 1; give --scale, which needs none" in run(line)[2]
+    assert run(f"{line} --scale 0.1")[0] == 0
+
+
+def test_few_samples_of_numbers_have_fewer_folds(run):
+    few_of_one_class((2, 2))
+    table = pd.read_csv("few.csv")
+    table.assign(c=table["a"]).to_csv("few.csv", index=False)
+    status, _, err = run("fit few.csv --target c")
+    assert status == 0 and "tacit: 4 folds in place of 5, which is more than there are samples" in err
+    assert (
+        "asks for more than there are samples, 4; give --cv 4 or less"
+        in run("fit few.csv --target c --cv 5")[2]
+    )
+
+
+@pytest.mark.parametrize("flags", ["", "--standardize", "--scale 1", "--scale 1 --stop 0.1", "--depth 3"])
+@pytest.mark.parametrize(("of_X", "of_y"), [(1e300, 1.0), (1e-300, 1.0), (1.0, 1e300), (1.0, 1e-300)])
+def test_numbers_whose_squares_floats_cannot_hold_are_refused_without_warnings(run, flags, of_X, of_y):
+    few_of_one_class((6, 6))
+    table = pd.read_csv("few.csv")
+    numbers = table.drop(columns="c") * of_X
+    numbers.assign(y=of_y * table["a"]).to_csv("odd.csv", index=False)
+    status, out, err = run(f"fit odd.csv --target y {flags}")
+    assert (status, out) == (2, "") and err.count("\n") == 1
+    assert f"the largest entry of {'y' if of_X == 1 else 'X'}" in err and "give it in another unit" in err
+    if of_X != 1:
+        numbers.assign(c=table["c"]).to_csv("odd.csv", index=False)
+        status, out, err = run(f"fit odd.csv --target c --classify {flags}")
+        assert (status, out) == (2, "") and "the largest entry of X" in err

@@ -129,11 +129,61 @@ def test_what_is_missing_is_named_with_what_to_do(folder, monkeypatch):
         images.mnist()
 
 
-def test_a_file_of_another_kind_is_refused(folder):
+PACKED = gzip.compress(idx(DIGITS["t10k"]))
+DAMAGED = {
+    "another kind": b"\x89PNG",
+    "empty": b"",
+    "cut": PACKED[:-40],
+    "cut in its head": PACKED[:6],
+    "a byte changed": PACKED[:60] + bytes([PACKED[60] ^ 255]) + PACKED[61:],
+    "cut before it was packed": gzip.compress(idx(DIGITS["t10k"])[:-1]),
+    "sizes cut": gzip.compress(idx(DIGITS["t10k"])[:10]),
+    "another size": gzip.compress(idx(DIGITS["t10k"][:, 1:])),
+    "fewer images": gzip.compress(idx(DIGITS["t10k"][1:])),
+    "labels": gzip.compress(idx(np.arange(3, dtype=np.uint8))),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_damaged_digits_are_refused_by_name(folder, damage):
     write_mnist(folder)
-    (folder / "mnist" / "t10k-images-idx3-ubyte.gz").write_bytes(b"\x89PNG")
-    with pytest.raises(tacit.InputError, match="is no IDX file"):
+    (folder / "mnist" / "t10k-images-idx3-ubyte.gz").write_bytes(DAMAGED[damage])
+    with pytest.raises(tacit.InputError, match=r"mnist/t10k-\S+-ubyte\.gz (is|has).*fetch (it|both) again"):
         images.mnist()
+
+
+def test_labels_are_ten_classes(folder):
+    write_mnist(folder)
+    (folder / "mnist" / "t10k-labels-idx1-ubyte.gz").write_bytes(idx(np.array([1, 10, 2], np.uint8)))
+    with pytest.raises(tacit.InputError, match=r"t10k-labels-\S+ has a class 10, and there are ten"):
+        images.mnist()
+
+
+@pytest.mark.parametrize("write", [write_binary, write_python, write_picture])
+@pytest.mark.parametrize("cut", [0, 1, 50, -200])
+def test_damaged_photographs_are_refused_by_name(folder, write, cut):
+    place = folder / "cifar10"
+    for name, pictures, labels in zip(images._BATCHES, PHOTOS, LABELS, strict=True):
+        write(place, name, pictures, labels)
+    (file,) = place.glob("data_batch_3*")
+    file.write_bytes(file.read_bytes()[:cut])
+    with pytest.raises(
+        tacit.InputError, match=r"cifar10/data_batch_3\S* (is damaged|has no).*fetch it again"
+    ):
+        images.cifar10()
+
+
+def test_a_batch_that_lacks_something_is_refused_by_name(folder):
+    place = folder / "cifar10"
+    for name, pictures, labels in zip(images._BATCHES, PHOTOS, LABELS, strict=True):
+        write_python(place, name, pictures, labels)
+    for content in ({b"data": PHOTOS[0].reshape(4, -1)}, {b"labels": [1]}, {b"data": 3, b"labels": [1]}, 5):
+        (place / "data_batch_2").write_bytes(pickle.dumps(content, protocol=3))
+        with pytest.raises(tacit.InputError, match="cifar10/data_batch_2 is damaged"):
+            images.cifar10()
+    write_python(place, "data_batch_2", PHOTOS[1], LABELS[1][:3])
+    with pytest.raises(tacit.InputError, match=r"data_batch_2 has labels of shape \(3,\) for images"):
+        images.cifar10()
 
 
 def openml(monkeypatch, fetch):

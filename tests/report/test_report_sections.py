@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from test_report import Read, article, png, shown, words
 from tacit.cli import main
 from tacit.keys import PAPERS
 from tacit.papers import figures
+from tacit.papers.finished import made_with
 from tacit.papers.registry import titles
 from tacit.report import Shown, errata, page, recorded
 from tacit.report.statements import command, in_order, is_beyond
@@ -167,3 +169,32 @@ def test_tall_pictures_are_told_apart_for_printing():
     (entry,) = figures("moroshko2020/fig6")
     tall = Shown(entry, shown(entry).content, png(20, 30))
     assert '<img class="tall"' in page([tall], "today")
+
+
+def test_figures_that_were_made_otherwise_are_marked():
+    """By other software, at another preset or seed than most; those on record are told as such."""
+    usual, now = figures()[:5], made_with()
+    ways = {
+        0: ({"seed": 3}, "paper preset, seed 3, where most have paper preset, seed 7."),
+        1: ({"preset": "quick"}, "quick preset, seed 7, where most have paper preset, seed 7."),
+        2: (
+            {"made_with": now | {"tacit": "0.0.1", "source": "a" * 16}},
+            "made by Tacit 0.0.1 with other source.",
+        ),
+        3: ({"made_with": now | {"numpy": "1.0"}}, f"made by Tacit {now['tacit']} with NumPy 1.0."),
+        4: ({"made_with": {}}, "made by Tacit of an unknown version with other source."),
+    }
+    made = []
+    for place, entry in enumerate(figures()):
+        plain = shown(entry)
+        content = {**plain.content, "made_with": now} | (ways[place][0] if place in ways else {})
+        made.append(replace(plain, content=content))
+    whole = page(made, "2031-02-03")
+    for place, entry in enumerate(figures()):
+        text = Read(article(whole, entry)).text
+        assert ("Made otherwise:" in text) == (place in ways)
+        assert place not in ways or f"Made otherwise: {ways[place][1]}" in text
+    links = ", ".join(entry.key for entry in usual)
+    count = len(made) - len(ways)
+    said = f"{count} of {len(made)} figures were made by this software: paper preset, seed 7."
+    assert f"{said} Otherwise: {links}." in Read(whole).text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.options import DONE, add_command, add_data, claim_outputs, read_data, source
@@ -12,6 +13,7 @@ from tacit.errors import InputError
 if TYPE_CHECKING:
     from tacit.data.tables import Table
 
+_FOLDS = 5
 _SAVED = "fit --save"  # what `tacit predict` reads
 
 
@@ -56,7 +58,12 @@ def add(commands: Any) -> Any:
 
 def _add_knobs(command: Any) -> None:
     """What decides which of all linear models it is."""
-    command.add_argument("--cv", type=_folds, default=5, metavar="K", help="folds (default: %(default)s)")
+    command.add_argument(
+        "--cv",
+        type=_folds,
+        metavar="K",
+        help=f"folds (default: {_FOLDS}, or as many as there are samples, or samples of the smallest class)",
+    )
     command.add_argument(
         "--rule",
         choices=("cautious", "smoothed", "best", "one-standard-error"),
@@ -98,11 +105,11 @@ def _run(options: argparse.Namespace) -> int:
         raise InputError("--loss goes with --classify; of numbers it is the square loss")
     _need_scikit_learn()
     table = read_data(options, many=options.classify)
-    if options.scale is None and options.cv > len(table.y):
-        raise InputError(f"--cv {options.cv} asks for more folds than there are samples, {len(table.y)}")
+    targets = _targets(table, options.classify)
+    folds = _possible_folds(options, targets) if options.scale is None else 0
     claim_outputs(options, [] if options.save is None else [Output(options.save, "json", _SAVED)])
     named = pd.DataFrame(table.X, columns=list(table.features))
-    estimator = _estimator(options).fit(named, _targets(table, options.classify))
+    estimator = _estimator(options, folds).fit(named, targets)
     model = _model(options, table, estimator)
     speak = options.json != "-"
     if speak:
@@ -124,6 +131,24 @@ def _run(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _possible_folds(options: argparse.Namespace, targets: Any) -> int:
+    """As many as are asked for; every fold must have samples, and of every class."""
+    import numpy as np
+
+    most, of_what = len(targets), "there are samples"
+    if options.classify:
+        classes, counts = np.unique(targets, return_counts=True)
+        smallest = int(counts.argmin())
+        most, of_what = int(counts[smallest]), f"class {classes.tolist()[smallest]!r} has samples"
+    least = options.cv or 2
+    if least > most:
+        instead = f"give --cv {most} or less" if most > 1 else "give --scale, which needs none"
+        raise InputError(f"cross-validation in {least} folds asks for more than {of_what}, {most}; {instead}")
+    if options.cv is None and most < _FOLDS:
+        print(f"tacit: {most} folds in place of {_FOLDS}, which is more than {of_what}", file=sys.stderr)
+    return options.cv or min(_FOLDS, most)
+
+
 def _need_scikit_learn() -> None:
     try:
         import tacit.estimators  # noqa: F401
@@ -131,7 +156,7 @@ def _need_scikit_learn() -> None:
         raise InputError(str(error)) from error
 
 
-def _estimator(options: argparse.Namespace) -> Any:
+def _estimator(options: argparse.Namespace, folds: int) -> Any:
     from tacit import estimators
 
     common: dict[str, Any] = {
@@ -146,7 +171,7 @@ def _estimator(options: argparse.Namespace) -> Any:
         return single(scale=options.scale, stop=options.stop, **common)
     searched = estimators.FlowClassifierCV if options.classify else estimators.FlowRegressorCV
     rule = {} if options.rule is None else {"rule": options.rule}
-    return searched(cv=options.cv, **rule, **common)
+    return searched(cv=folds, **rule, **common)
 
 
 def _targets(table: Table, classify: bool) -> Any:

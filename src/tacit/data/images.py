@@ -21,12 +21,13 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from tacit.errors import InputError, MissingDataError
+from tacit.errors import InputError, MissingDataError, TacitError
 
+T = TypeVar("T")
 FOLDER = "TACIT_DATA"
 _BATCHES = (*(f"data_batch_{k}" for k in range(1, 6)), "test_batch")
 _INSIDE = ("", "cifar-10-batches-py", "cifar-10-batches-bin", "package")  # where archives unpack to
@@ -53,7 +54,9 @@ def mnist() -> Images:
     folder = _folder("mnist")
     if folder is None or not (files := _idx_files(folder)):
         return _from_openml("MNIST", "mnist_784", (28, 28, 1), 60_000, "mnist/train-images-idx3-ubyte.gz, …")
-    images, labels, test, test_labels = (_read_idx(file) for file in files)
+    images, labels, test, test_labels = (_read(_read_idx, file) for file in files)
+    for many, of_these, file in ((images, labels, files[1]), (test, test_labels, files[3])):
+        _check_labels(many, of_these, (28, 28), file)
     return Images(images[..., None], labels, test[..., None], test_labels)
 
 
@@ -63,11 +66,44 @@ def cifar10() -> Images:
         folder = _folder(f"cifar10/{place}")
         for ending, read in _READERS.items():
             if folder is not None and (folder / f"test_batch{ending}").is_file():
-                batches = [read(_there(folder / f"{name}{ending}")) for name in _BATCHES]
+                batches = [_batch(read, _there(folder / f"{name}{ending}")) for name in _BATCHES]
                 images, labels = zip(*batches, strict=True)
                 train, train_labels = np.concatenate(images[:-1]), np.concatenate(labels[:-1])
                 return Images(train, train_labels, images[-1], labels[-1])
     return _from_openml("CIFAR-10", "CIFAR_10", (3, 32, 32), 50_000, "cifar10/data_batch_1, …, test_batch")
+
+
+def _batch(
+    read: Callable[[Path], tuple[np.ndarray, np.ndarray]], path: Path
+) -> tuple[np.ndarray, np.ndarray]:
+    images, labels = _read(read, path)
+    _check_labels(images, labels, (32, 32, 3), path)
+    return images, labels
+
+
+def _read(read: Callable[[Path], T], path: Path) -> T:
+    """What is in the file; whatever a damaged one does to its reader is said with its name."""
+    try:
+        return read(path)
+    except TacitError:
+        raise
+    except Exception as error:  # unpacking and unpickling fail in many ways
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise InputError(
+            f"{path} is damaged, or no file of this data set ({reason}); fetch it again"
+        ) from error
+
+
+def _check_labels(images: np.ndarray, labels: np.ndarray, shape: tuple[int, ...], path: Path) -> None:
+    """An image of the size of the data set for every label, and one of ten classes."""
+    if labels.size == 0:
+        raise InputError(f"{path} has no images; fetch it again")
+    if images.shape != (*labels.shape, *shape) or labels.ndim != 1:
+        raise InputError(
+            f"{path} has labels of shape {labels.shape} for images of shape {images.shape}; fetch both again"
+        )
+    if labels.max(initial=0) > 9:
+        raise InputError(f"{path} has a class {labels.max()}, and there are ten, 0 to 9; fetch it again")
 
 
 def _folder(name: str) -> Path | None:
@@ -102,7 +138,7 @@ def _read_idx(path: Path) -> np.ndarray:
     if content[:2] == b"\x1f\x8b":
         content = gzip.decompress(content)
     if content[:3] != b"\0\0\x08":
-        raise InputError(f"{path} is no IDX file of bytes")
+        raise InputError(f"{path} is no IDX file of bytes; fetch it again")
     axes = content[3]
     shape = struct.unpack(f">{axes}I", content[4 : 4 + 4 * axes])
     return np.frombuffer(content, np.uint8, offset=4 + 4 * axes).reshape(shape)

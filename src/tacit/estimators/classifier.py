@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from tacit.data.arrays import Float, as_floats
+from tacit.data.arrays import Float, as_floats, check_squares
 from tacit.errors import InputError
 from tacit.estimators.binary import LEFT, BinaryFit, TwoClasses
 from tacit.estimators.labels import LabelFit
@@ -169,6 +169,7 @@ def labelled_data(
     """X, dense, and the classes as numbers; those of the estimator are set."""
     X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64)
     X = X.toarray() if hasattr(X, "toarray") else X
+    check_squares(X, np.ones(1))
     check_classification_targets(y)
     estimator.classes_, codes = np.unique(y, return_inverse=True)
     weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)

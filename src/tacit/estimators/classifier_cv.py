@@ -202,7 +202,7 @@ class FlowClassifierCV(OneAgainstOthers):
         if len(np.unique(seen)) < len(self.classes_):
             missing = np.setdiff1d(np.arange(len(self.classes_)), seen)
             raise InputError(
-                f"a fold of cv leaves no training samples of class {self.classes_[missing[0]]!r}: "
+                f"a fold of cv leaves no training samples of class {self.classes_.tolist()[missing[0]]!r}: "
                 "take fewer folds"
             )
         scores = []

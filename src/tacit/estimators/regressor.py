@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from tacit.data.arrays import Float, as_floats
+from tacit.data.arrays import Float, as_floats, check_squares
 from tacit.errors import InputError
 from tacit.estimators.fit import Fit, fitted
 from tacit.estimators.linear_flow import LinearFlow
@@ -153,7 +153,9 @@ def regression_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple
     X, y = validate_data(estimator, X, y, accept_sparse="csr", y_numeric=True, dtype=np.float64)
     X = X.toarray() if hasattr(X, "toarray") else X
     weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
-    return X, np.asarray(y, dtype=np.float64), weights
+    y = np.asarray(y, dtype=np.float64)
+    check_squares(X, y)
+    return X, y, weights
 
 
 def take(estimator: Any, fit: Fit) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from tacit import __version__
 from tacit.papers.registry import titles
-from tacit.report import errata
+from tacit.report import errata, origins
 from tacit.report.formulas import html
 from tacit.report.numbered import numbered
 from tacit.report.panels import Shown, panel
@@ -28,11 +29,12 @@ items says where each is. Everything is in this one file."""
 
 def page(figures: Sequence[Shown], when: str) -> str:
     """The report on these figures. when: the day it was made."""
-    figures = [or_recorded(each) for each in figures]
+    made = {each.entry.key: each.content for each in figures if each.is_made}
+    figures = [_told_apart(each, origins.usual(list(made.values()))) for each in figures]
     papers = [_Paper(key, title, figures) for key, title in titles().items()]
     found = errata.sections()
     entries = {paper.key: found.pop(paper.short, []) for paper in papers}
-    parts = [_summary(papers, entries)]
+    parts = [_summary(papers, entries, origins.summary(made))]
     parts += [paper.section(entries[paper.key]) for paper in papers]
     parts.append(_beyond(papers, found))
     style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
@@ -61,6 +63,13 @@ def page(figures: Sequence[Shown], when: str) -> str:
 </body>
 </html>
 """
+
+
+def _told_apart(shown: Shown, others: str) -> Shown:
+    """The figure, with what sets it apart from the others; or what is on record, where it was not made."""
+    if not shown.is_made:
+        return or_recorded(shown)
+    return replace(shown, otherwise=origins.otherwise(shown.content, others))
 
 
 class _Paper:
@@ -140,7 +149,7 @@ def _name(shown: Shown) -> str:
     return f"{name} (on record)" if shown.instead_of else name if shown.is_made else f"{name} (not made)"
 
 
-def _summary(papers: Sequence[_Paper], entries: dict[str, list[errata.Erratum]]) -> str:
+def _summary(papers: Sequence[_Paper], entries: dict[str, list[errata.Erratum]], how: str) -> str:
     rows = []
     for paper in papers:
         numbers = (
@@ -154,7 +163,7 @@ def _summary(papers: Sequence[_Paper], entries: dict[str, list[errata.Erratum]])
     return (
         '<section aria-labelledby="summary"><h2 id="summary">Summary</h2>\n'
         + table("All papers", heads, rows, "summary")
-        + "</section>"
+        + f"\n{how}</section>"
     )
 
 

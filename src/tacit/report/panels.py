@@ -12,23 +12,23 @@ from typing import Any
 
 from tacit.papers.registry import Entry
 from tacit.report.formulas import html
+from tacit.report.origins import NAMES
 from tacit.report.tags import anchor, table, verdict
-
-_NAMES = {"tacit": "Tacit", "python": "Python", "numpy": "NumPy", "scipy": "SciPy", "jax": "JAX"}
-_NAMES |= {"matplotlib": "Matplotlib", "source": "source"}
 
 
 @dataclass(frozen=True)
 class Shown:
     """A figure, what its JSON says of it ("left_out" or "error" where it was not made), and its PNG.
 
-    instead_of: why it was not made, where it is shown as it is on record.
+    instead_of: why it was not made, where it is shown as it is on record. otherwise: in which way it was made
+    otherwise than this software would, or than the others were.
     """
 
     entry: Entry
     content: Mapping[str, Any]
     picture: bytes | None
     instead_of: str = ""
+    otherwise: str = ""
 
     @property
     def is_made(self) -> bool:
@@ -88,7 +88,8 @@ def _made(shown: Shown) -> str:
 
 def _record(shown: Shown) -> str:
     if not shown.instead_of:
-        return ""
+        words = f'<p class="missing"><strong>Made otherwise:</strong> {_sentence(shown.otherwise)}</p>\n'
+        return words if shown.otherwise else ""
     return (
         f'<p class="missing"><strong>On record, not made anew:</strong> {_sentence(shown.instead_of)} '
         "Below is a run at the sizes of the paper that comes with Tacit, with the thresholds of its day; "
@@ -131,7 +132,7 @@ def _caption(shown: Shown) -> str:
 def _made_how(content: Mapping[str, Any]) -> str:
     parameters = ", ".join(f"{name} {_plain(value)}" for name, value in content["parameters"].items())
     versions = ", ".join(
-        f"{_NAMES.get(name, name)} {value}" for name, value in content.get("made_with", {}).items()
+        f"{NAMES.get(name, name)} {value}" for name, value in content.get("made_with", {}).items()
     )
     device = f" ({content['device']})" if "device" in content else ""
     rows = {

@@ -1,0 +1,64 @@
+"""With what software, preset and seed figures were made, and which of them otherwise than the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from tacit.papers.finished import made_with
+from tacit.report.tags import anchor, link
+
+_LIBRARIES = {
+    "python": "Python",
+    "numpy": "NumPy",
+    "scipy": "SciPy",
+    "jax": "JAX",
+    "matplotlib": "Matplotlib",
+}
+NAMES = {"tacit": "Tacit", **_LIBRARIES, "source": "source"}
+
+
+def sizes(content: Mapping[str, Any]) -> str:
+    """The preset and the seed, in words."""
+    return f"{content['preset']} preset, seed {content['seed']}"
+
+
+def usual(contents: Sequence[Mapping[str, Any]]) -> str:
+    """The preset and the seed that most figures have; the first of those that are equally common."""
+    return Counter(map(sizes, contents)).most_common(1)[0][0] if contents else ""
+
+
+def otherwise(content: Mapping[str, Any], others: str) -> str:
+    """What sets a figure apart from what this software makes, and from what most others are, if anything."""
+    own = sizes(content)
+    parts = [
+        _software(content.get("made_with", {})),
+        f"{own}, where most have {others}" if own != others else "",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def _software(then: Mapping[str, Any]) -> str:
+    """The Tacit that made it, if it is another one, or its libraries, if they are others."""
+    now = made_with()
+    changed = [name for name, version in now.items() if then.get(name) != version]
+    if not changed:
+        return ""
+    others = [f"{NAMES[name]} {then[name]}" for name in changed if name in then and name in _LIBRARIES]
+    others = ["other source"] * ("source" in changed) + others
+    by = f"made by Tacit {then.get('tacit', 'of an unknown version')}"
+    return f"{by} with {', '.join(others)}" if others else by
+
+
+def summary(made: Mapping[str, Mapping[str, Any]]) -> str:
+    """A paragraph: what most figures are, and links to those that were made otherwise."""
+    if not made:
+        return ""
+    most = usual(list(made.values()))
+    apart = [key for key, content in made.items() if otherwise(content, most)]
+    links = ", ".join(link(anchor("figure", key), escape(key)) for key in apart)
+    count = len(made) - len(apart)
+    same = f"{count} of {len(made)} figures were made by this software: {escape(most)}."
+    return f"<p>{same}{f' Otherwise: {links}.' if apart else ''}</p>\n"
