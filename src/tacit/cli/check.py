@@ -32,7 +32,9 @@ _PARAMETERS = """parameters for --with:
   alpha, delta   min2021/theorem2: weights drawn from N(0, width^(-2·alpha)), and
                  the bound holds with probability 1 - delta; moroshko2020/depth:
                  delta is the excess ℓ1 norm that is asked for
-  widths, seed   min2021/rate: of the Gaussian networks that are drawn"""
+  widths, seed   min2021/rate: of the Gaussian networks that are drawn
+  noise, draws   woodworth2020/sample-size: of the targets, and how many tables of
+                 this size are drawn (from seed)"""
 
 
 def add(commands: Any) -> Any:
@@ -94,9 +96,9 @@ class _List(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from tacit.cli.verdicts import listing
-        from tacit.theorems.checking import about_training
+        from tacit.theorems.checking import askable
 
-        print(listing(about_training()))
+        print(listing(askable()))
         parser.exit()
 
 
@@ -137,7 +139,7 @@ def _status(verdicts: Any) -> int:
 def _refuse_what_none_could_take(verdicts: Any) -> None:
     """Raise what kept every theorem about this model from being asked, if it is the data."""
     errors = list(verdicts.refused.values())
-    asked = any(all(a.holds for a in each.assumptions[:1]) for each in verdicts.others)
+    asked = any(not each.about_others for each in verdicts.others)
     if errors and not verdicts and not asked:
         raise next((each for each in errors if not isinstance(each, NotConvergedError)), errors[0])
 
@@ -159,9 +161,14 @@ def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
     return parameters
 
 
+def _number(text: str) -> float:
+    """Whole where it is written so, as numbers of draws and seeds are."""
+    return int(text) if text.strip().isdecimal() else float(text)
+
+
 def _numbers(name: str, text: str) -> float | tuple[float, ...]:
     try:
-        numbers = tuple(float(part) for part in text.split(","))
+        numbers = tuple(_number(part) for part in text.split(","))
     except ValueError:
         raise InputError(
             f"--with {name} takes a number, or several with commas between them, got {text!r}"

@@ -1,4 +1,4 @@
-"""Every theorem about training, asked about one model and its data."""
+"""Every theorem, asked about one model and its data."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import numpy as np
 
 from tacit.data.arrays import Float, as_floats, as_labels
 from tacit.data.entries import Entries
-from tacit.errors import InconsistentDataError, InputError, NotSeparableError, TacitError
+from tacit.errors import InputError, TacitError
 from tacit.keys import meant, nearest
 from tacit.models.model import Model, check_model
 from tacit.potentials import Potential
 from tacit.theorems.arguments import ParameterError
-from tacit.theorems.registry import Assumption, Theorem, Verdict, selected, theorems, undecided
+from tacit.theorems.case import Case, answers
+from tacit.theorems.registry import Theorem, Verdict, selected, theorems, undecided
 from tacit.theorems.sharing import sharing
 from tacit.theorems.verdicts import Verdicts
 
@@ -66,16 +67,14 @@ def check(
     long = [each for each in chosen if only is None and each.flows * X.size > LONG]
     found: list[Verdict] = []
     refused: dict[str, TacitError] = {}
+    case, anyway = Case(model, X, y), anyway or only is not None
     with sharing():
         for each in progress([each for each in chosen if each not in long], "theorems"):
             taken = {name: value for name, value in parameters.items() if name in each.options}
             try:
-                found.append(each.ask(anyway or only is not None, model=model, X=X, y=y, **taken))
+                found.append(each.judge(anyway, **case.supply(each.needs), **taken))
             except ParameterError:
                 raise  # a value that was asked for is what is wrong, not the data
-            except (InconsistentDataError, NotSeparableError) as error:
-                unmet = Assumption(str(error), False)
-                found.append(Verdict(each.key, each.statement, (unmet,), (), each.printed))
             except TacitError as error:
                 refused[each.key] = error
             except Exception as error:  # one that is broken must not lose what the others say
@@ -106,32 +105,32 @@ def _data(model: Any, X: Any, y: Any) -> tuple[Any, Float]:
     return X, y
 
 
-def about_training(matrices: bool = False) -> list[Theorem]:
-    """The theorems that ask for a model and a table of data, or for measurements of a matrix."""
-    return [each for each in theorems() if _is_about_training(each, matrices)]
+def askable(matrices: bool = False) -> list[Theorem]:
+    """The theorems that can be asked about a model and a table of data, or measurements of a matrix."""
+    return [each for each in theorems() if _is_askable(each, matrices)]
 
 
-def _is_about_training(theorem: Theorem, matrices: bool) -> bool:
-    return set(theorem.needs) == {"model", "X", "y"} and theorem.matrices == matrices
+def _is_askable(theorem: Theorem, matrices: bool) -> bool:
+    return answers(theorem.needs) and theorem.matrices == matrices
 
 
 def chosen_by(only: str | None, matrices: bool = False) -> list[Theorem]:
-    """The theorem about training with this key, those of this paper, or all; matrices: those about them."""
+    """The theorem with this key, those of this paper, or all; matrices: those about them."""
     if only is None:
-        return about_training(matrices)
+        return askable(matrices)
     if not isinstance(only, str):
         raise InputError(f"only must be a paper or one theorem of it, a string, got {type(only).__name__}")
     asked = selected(only)
-    if found := [each for each in asked if _is_about_training(each, matrices)]:
+    if found := [each for each in asked if _is_askable(each, matrices)]:
         return found
     if asked and matrices:
         raise InputError(f"{only} has no theorem about matrices, which this model is about")
     for other in asked:
         if other.key == only:
             needs = ", ".join(name if name == "model" else f"{name}=…" for name in other.needs)
-            about = "about matrices" if other.matrices else "not about training"
+            about = "about matrices" if other.matrices else "about more than a model and data"
             raise InputError(f"{only} is {about}; ask it in Python: tacit.theorems.check({only!r}, {needs})")
-    known = [each.key for each in about_training(matrices)]
+    known = [each.key for each in askable(matrices)]
     raise InputError(f"no theorem or paper {only!r}; {meant(only, known)} 'tacit check --list' shows all")
 
 

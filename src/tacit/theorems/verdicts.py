@@ -56,7 +56,7 @@ class Verdicts(tuple[Verdict, ...]):
         return all(verdict.holds for verdict in self)
 
     def summary(self, everything: bool = False) -> str:
-        """The verdicts that apply, or what each theorem lacks where none does.
+        """The verdicts that apply, and what the other theorems about this model lack.
 
         Parameters
         ----------
@@ -72,8 +72,10 @@ class Verdicts(tuple[Verdict, ...]):
         if everything:
             parts += [verdict.summary() for verdict in self.others]
             parts += [f"{key}: not asked\n  {reason}" for key, reason in self.refused.items()]
-        elif not self:
-            parts.append(f"No theorem applies to {self.model} on these data:\n{self._lacking()}")
+        elif lacking := self._lacking():
+            head = "Of those about this model, these lack something:"
+            head = head if self else f"No theorem applies to {self.model} on these data:"
+            parts.append(f"{head}\n{lacking}")
         return "\n\n".join([*parts, self._count()])
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,17 +126,27 @@ class Verdicts(tuple[Verdict, ...]):
 
         Theorems about other models are shown where there is nothing else.
         """
-        near = [verdict for verdict in self.others if any(a.holds for a in verdict.assumptions)]
-        shown = near if near or self.refused else self.others
+        near = [verdict for verdict in self.others if not verdict.about_others]
+        shown = near if near or self.refused or self else self.others
         lines: dict[str, list[str]] = {}
         for verdict in shown:
             lines.setdefault(f"NO   {verdict.because}", []).append(verdict.key)
         for key, error in self.refused.items():
             lines.setdefault(f"--   {error}", []).append(key)
-        texts = [f"  {reason} ({', '.join(keys)})" for reason, keys in lines.items()]
-        if left := len(self.others) - len(shown):
+        most_first = sorted(lines.items(), key=lambda line: -len(line[1]))
+        texts = [f"  {reason} ({_listed(keys)})" for reason, keys in most_first]
+        if texts and (left := len(self.others) - len(shown)):
             texts.append(f"  {left} more {'is' if left == 1 else 'are'} about other models")
         return "\n".join(texts)
+
+
+def _listed(keys: list[str]) -> str:
+    """Keys, each paper once: "woodworth2020/theorem1, theorem3; azulay2021/lemma4"."""
+    papers: dict[str, list[str]] = {}
+    for key in keys:
+        paper, _, name = key.partition("/")
+        papers.setdefault(paper, []).append(name)
+    return "; ".join(f"{paper}/{', '.join(names)}" for paper, names in papers.items())
 
 
 def _refusal(key: str, error: TacitError) -> Verdict:

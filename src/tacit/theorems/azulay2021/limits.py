@@ -16,7 +16,7 @@ from tacit.data.arrays import Float, check_problem
 from tacit.numerics.rounding import EPS
 from tacit.theorems.agreement import AGREE, ended, steady
 from tacit.theorems.arguments import check_method
-from tacit.theorems.registry import Assumption, Bound, Parts, theorem
+from tacit.theorems.registry import Assumption, Bound, Parts, Setting, theorem
 
 _SMALL = (1e-1, 1e-2, 1e-3)  # α/k̂ on the way to the joint limit
 _EXACT = 1e-8  # relative, of norms by two ways
@@ -35,7 +35,7 @@ def lemma31(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     """
     check_method(method)
     mirror = isinstance(model, tacit.Diagonal | tacit.UntiedDiagonal)
-    yield Assumption("the model is Diagonal or UntiedDiagonal, whose metric is a Hessian", mirror)
+    yield Setting("the model is Diagonal or UntiedDiagonal, whose metric is a Hessian", mirror)
     if not mirror:
         return
     X, y = check_problem(X, y)
@@ -97,7 +97,7 @@ def lemma4(model: Any, X: Any, y: Any) -> Parts:
     X, y = check_problem(X, y)
     A, K = _kernels(model, X)
     linear = A is not None and bool(np.abs(X @ A @ X.T - K).max() <= _EXACT * np.abs(K).max())
-    yield Assumption("the tangent kernel is that of a linear predictor of one output", linear)
+    yield Setting("the tangent kernel is that of a linear predictor of one output", linear)
     if A is None or not linear:
         return
     values = np.linalg.eigvalsh(A)
@@ -144,7 +144,7 @@ def section71(model: Any, X: Any, y: Any) -> Parts:
     """
     plain = isinstance(model, tacit.UntiedDiagonal) and np.ndim(model.scale) == np.ndim(model.shape) == 0
     plain = plain and bool(np.all(np.asarray(model.predictor()) == 0))
-    yield Assumption("the model is UntiedDiagonal with one scale and one shape, unbiased", plain)
+    yield Setting("the model is UntiedDiagonal with one scale and one shape, unbiased", plain)
     if not plain:
         return
     X, y = check_problem(X, y)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import tacit
-from tacit.theorems.registry import Assumption, Bound, Parts, theorem
+from tacit.theorems.registry import Assumption, Bound, Parts, Setting, theorem
 
 _EXACT = 1e-12  # relative, to α + |δ|
 _NEAR = 1e-6  # of α + |δ|: an x near 0
@@ -24,8 +24,8 @@ def _sizes(model: tacit.Neuron) -> tuple[float, float, float]:
     return a * w, (a - w) / (a + w), (a - w) * (a + w)
 
 
-def _neuron(model: Any) -> Assumption:
-    return Assumption("the model is a Neuron", isinstance(model, tacit.Neuron))
+def _neuron(model: Any) -> Setting:
+    return Setting("the model is a Neuron", isinstance(model, tacit.Neuron))
 
 
 @theorem("azulay2021/lemma1", "δ = a(0)² − ‖w(0)‖² = 4αs/(1−s²).", flows=0)

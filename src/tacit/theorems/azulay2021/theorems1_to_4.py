@@ -15,7 +15,7 @@ import tacit
 from tacit.data.arrays import check_problem
 from tacit.limits.networks.wide import distance_bound
 from tacit.theorems.agreement import AGREE, compared, ended
-from tacit.theorems.registry import Assumption, Bound, Parts, theorem
+from tacit.theorems.registry import Assumption, Bound, Parts, Setting, theorem
 
 
 @theorem(
@@ -25,7 +25,7 @@ from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 )
 def theorem1(model: Any, X: Any, y: Any) -> Parts:
     """Theorem 1 (4.1 at ICML), corrected for biased starts."""
-    yield Assumption("the model is UntiedDiagonal", untied := isinstance(model, tacit.UntiedDiagonal))
+    yield Setting("the model is UntiedDiagonal", untied := isinstance(model, tacit.UntiedDiagonal))
     if untied:
         yield from compared(model, X, y)
 
@@ -38,7 +38,7 @@ def theorem1(model: Any, X: Any, y: Any) -> Parts:
 )
 def theorem2(model: Any, X: Any, y: Any) -> Parts:
     """Theorem 2 (6.1 at ICML), with the factor 3/2 throughout, and for δ < 0."""
-    yield Assumption("the model is a linear Neuron", linear := _neuron(model) and model.slope == 1)
+    yield Setting("the model is a linear Neuron", linear := _neuron(model) and model.slope == 1)
     if linear:
         yield from compared(model, X, y)
 
@@ -50,7 +50,7 @@ def theorem2(model: Any, X: Any, y: Any) -> Parts:
 )
 def theorem4(model: Any, X: Any, y: Any) -> Parts:
     """Theorem 4 (8.1 at ICML), with the sign of the output weight kept."""
-    yield Assumption("the model is a leaky Neuron", leaky := _neuron(model) and model.slope < 1)
+    yield Setting("the model is a leaky Neuron", leaky := _neuron(model) and model.slope < 1)
     if leaky:
         yield from compared(model, X, y)
 
@@ -63,7 +63,7 @@ def theorem4(model: Any, X: Any, y: Any) -> Parts:
 def proposition1(model: Any, X: Any, y: Any) -> Parts:
     """Proposition 1 (6.2 at ICML): balanced means UᵀU = VᵀV, which makes the hidden layer of rank one."""
     neuron = model.as_neuron() if isinstance(model, tacit.LinearNetwork) else None
-    yield Assumption(
+    yield Setting(
         "the model is a LinearNetwork of one output whose hidden layer has rank one", neuron is not None
     )
     if neuron is None:
@@ -85,7 +85,7 @@ def theorem3(model: Any, X: Any, y: Any) -> Parts:
     (−λ + √(λ² + 4‖ŵ‖²))/2, λ the smallest eigenvalue of the imbalance, is a simpler one.
     """
     single = isinstance(model, tacit.LinearNetwork) and model.outputs == 1
-    yield Assumption("the model is a LinearNetwork of one output", single)
+    yield Setting("the model is a LinearNetwork of one output", single)
     if not single:
         return
     X, y = check_problem(X, y)

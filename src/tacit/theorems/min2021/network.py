@@ -26,7 +26,7 @@ from tacit.limits.networks.imbalance import imbalance_spectrum
 from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import visible
 from tacit.theorems.arguments import ParameterError
-from tacit.theorems.registry import Assumption
+from tacit.theorems.registry import Setting
 from tacit.theorems.sharing import shared
 
 RTOL = 1e-10  # of the flows that are measured
@@ -117,9 +117,9 @@ def check_network(model: Any) -> None:
         raise tacit.InputError(f"the imbalance is that of a LinearNetwork, got {model!r}")
 
 
-def linear_network(model: Any) -> Assumption:
+def linear_network(model: Any) -> Setting:
     """Is the model a linear network of one hidden layer?"""
-    return Assumption("the model is a LinearNetwork", isinstance(model, tacit.LinearNetwork))
+    return Setting("the model is a LinearNetwork", isinstance(model, tacit.LinearNetwork))
 
 
 @shared

@@ -11,7 +11,7 @@ from tacit.theorems.agreement import AGREE
 from tacit.theorems.arguments import log_alpha
 from tacit.theorems.moroshko2020.course import settled_course
 from tacit.theorems.moroshko2020.separation import followed, plain_diagonal, separation
-from tacit.theorems.registry import Assumption, Bound, Parts, theorem
+from tacit.theorems.registry import Assumption, Bound, Parts, Setting, theorem
 
 _LEAST = -20.0  # log α^D from which on the nodes are not too many
 _ROUNDING = 1e-7  # relative: ten times the rtol to which outputs and the clock γ̃ of the flow agree
@@ -61,7 +61,7 @@ def _solution(model: Any, X: Any, y: Any, deep: bool) -> Parts:
     """Lemma 10, or Lemma 12 of a deep network."""
     plain = plain_diagonal(model)
     fits = plain.holds and deep == (model.depth > 2)
-    yield Assumption(f"{plain.text}, of depth {'above 2' if deep else '2'}", fits)
+    yield Setting(f"{plain.text}, of depth {'above 2' if deep else '2'}", fits)
     if not fits:
         return
     separation(X, y)  # which refuses what is not separable

@@ -27,7 +27,7 @@ from tacit.theorems.moroshko2020.separation import (
     plain_diagonal,
     separation,
 )
-from tacit.theorems.registry import Assumption, Bound, Parts, theorem
+from tacit.theorems.registry import Assumption, Bound, Parts, Setting, theorem
 
 
 @theorem(
@@ -87,7 +87,7 @@ def _size(model: Any, X: Any, y: Any, until: float | None, deep: bool) -> Parts:
     """Lemma 11, or Lemma 13 of a deep network, along the flow."""
     plain = plain_diagonal(model)
     fits = plain.holds and deep == (model.depth > 2)
-    yield Assumption(f"{plain.text}, of depth {'above 2' if deep else '2'}", fits)
+    yield Setting(f"{plain.text}, of depth {'above 2' if deep else '2'}", fits)
     if not fits:
         return
     D, data, log_scale = model.depth, separation(X, y), model.depth * log_alpha(model)

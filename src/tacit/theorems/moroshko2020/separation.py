@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 import tacit
 from tacit.theorems.arguments import log_alpha, positive
-from tacit.theorems.registry import Assumption
+from tacit.theorems.registry import Setting
 from tacit.theorems.sharing import shared
 
 Float = NDArray[np.float64]
@@ -86,11 +86,11 @@ def far_down(data: Separation) -> float:
     return _RICH * data.norm
 
 
-def plain_diagonal(model: Any) -> Assumption:
+def plain_diagonal(model: Any) -> Setting:
     """Is the model a diagonal network that starts from equal weights?"""
     plain = isinstance(model, tacit.Diagonal)
     plain = plain and (model.profile is None or bool(np.all(model.profile == 1)))
-    return Assumption("the model is Diagonal with equal initial weights", plain)
+    return Setting("the model is Diagonal with equal initial weights", plain)
 
 
 @shared

@@ -20,7 +20,7 @@ import numpy as np
 
 import tacit
 from tacit.data.arrays import Float, as_floats
-from tacit.theorems.registry import Assumption
+from tacit.theorems.registry import Assumption, Setting
 from tacit.theorems.sharing import shared
 
 LOSS = tacit.losses.Square("half-sum")
@@ -96,16 +96,16 @@ class Movement:
     settled: Assumption
 
 
-def factorized(model: Any) -> Assumption:
+def factorized(model: Any) -> Setting:
     """Is the model a factorization?"""
     found = getattr(model, "input_ndim", 0) == 3 and hasattr(model, "start")
-    return Assumption("the model is a Factorization or a SymmetricFactorization", found)
+    return Setting("the model is a Factorization or a SymmetricFactorization", found)
 
 
-def asymmetric(model: Any) -> Assumption:
+def asymmetric(model: Any) -> Setting:
     """Is the model a factorization into two matrices of their own?"""
     found = factorized(model).holds and len(model.start()) == 2
-    return Assumption("the model is a Factorization", found)
+    return Setting("the model is a Factorization", found)
 
 
 @shared

@@ -18,7 +18,7 @@ import numpy as np
 import tacit
 from tacit.data.problems import sparse_regression
 from tacit.theorems.arguments import ParameterError, whole
-from tacit.theorems.registry import Assumption, Bound, Parts, theorem
+from tacit.theorems.registry import Assumption, Bound, Parts, Setting, theorem
 
 _ERRORS = 5.0  # standard errors that a mean may be off: less than once in a million seeds
 
@@ -37,12 +37,12 @@ def sample_size(
     model: Any, samples: int, features: int, noise: float = 0.1, draws: int = 100, seed: int = 0
 ) -> Parts:
     """The sample size of Section 4 for the limit at infinite scale, on the data of Figure 1c."""
-    samples, features = whole(samples, "samples", 1), whole(features, "features", 3)
+    samples, features = whole(samples, "samples", 1), whole(features, "features", 1)
     draws = whole(draws, "draws", 10)
     if not (isinstance(noise, (int, float, np.number)) and 0 <= noise < math.inf):
         raise ParameterError(f"noise must not be negative, got {noise!r}")
     known = isinstance(model, tacit.Diagonal) and model.profile is None
-    yield Assumption("the model is Diagonal with equal initial weights", known)
+    yield Setting("the model is Diagonal with equal initial weights", known)
     yield Assumption(f"N = {samples} is below d − 1 = {features - 1}", samples < features - 1)
     if not known or samples >= features - 1:
         return

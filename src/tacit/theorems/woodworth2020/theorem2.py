@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import tacit
 from tacit.theorems.arguments import ParameterError, log_alpha, positive
-from tacit.theorems.registry import Assumption, Bound, Parts, theorem
+from tacit.theorems.registry import Assumption, Bound, Parts, Setting, theorem
 from tacit.theorems.sharing import shared
 
 _LARGEST = 150.0  # log α beyond which q(1/α²) is 1/(4α⁴) to more digits than a float has
@@ -273,10 +273,10 @@ def lemma7(model: Any, predictor: Any, epsilon: float = 0.1) -> Parts:
     yield Bound("4α²Q_α(β)", share * unit**2, **limits)
 
 
-def _setting(model: Any) -> Assumption:
+def _setting(model: Any) -> Setting:
     plain = isinstance(model, tacit.Diagonal) and model.depth == 2
     plain = plain and (model.profile is None or bool(np.all(model.profile == 1)))
-    return Assumption("the model is Diagonal of depth 2 with equal initial weights (w₀ = 1)", plain)
+    return Setting("the model is Diagonal of depth 2 with equal initial weights (w₀ = 1)", plain)
 
 
 def _at_most(level: float, threshold: float) -> Assumption:

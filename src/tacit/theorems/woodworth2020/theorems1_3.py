@@ -14,7 +14,7 @@ from typing import Any
 import tacit
 from tacit.theorems.agreement import compared
 from tacit.theorems.arguments import check_method
-from tacit.theorems.registry import Assumption, Parts, theorem
+from tacit.theorems.registry import Parts, Setting, theorem
 
 
 @theorem(
@@ -24,7 +24,7 @@ from tacit.theorems.registry import Assumption, Parts, theorem
 def theorem1(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     """Theorem 1 in its general case: any scale α and profile w₀; method: "auto" or "parameters"."""
     check_method(method)
-    yield (setting := Assumption("the model is Diagonal of depth 2", _depth(model) == 2))
+    yield (setting := Setting("the model is Diagonal of depth 2", _depth(model) == 2))
     if setting.holds:
         yield from compared(model, X, y, method)
 
@@ -41,7 +41,7 @@ def theorem3(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     α → ∞, are no statements about one scale; `tacit.regime` tells how near a limit is to either end.
     """
     check_method(method)
-    yield (setting := Assumption("the model is Diagonal of depth above 2", _depth(model) > 2))
+    yield (setting := Setting("the model is Diagonal of depth above 2", _depth(model) > 2))
     if setting.holds:
         yield from compared(model, X, y, method)
 
