@@ -103,12 +103,20 @@ def test_every_argument_and_every_field_is_documented_in_order_and_no_other(modu
     assert list(faults(module)) == []
 
 
+def docstrings(module):
+    """(name, docstring) of every public name and of its methods with arguments."""
+    for name, item in public(module).items():
+        yield name, inspect.getdoc(item)
+        for method, _ in methods(item) if inspect.isclass(item) else ():
+            yield f"{name}.{method}", sections.whole(item, method)
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_every_entry_has_words_and_every_argument_a_type(module):
     silent = []
-    for name, item in public(module).items():
-        for heading, text in sections.parts(inspect.getdoc(item)):
-            for entry, kind, words in sections.entries(text) if heading in sections.LISTS else ():
+    for name, text in docstrings(module):
+        for heading, section in sections.parts(text):
+            for entry, kind, words in sections.entries(section) if heading in sections.LISTS else ():
                 typed = kind or heading != "Parameters" or entry.startswith("*")
                 silent += [] if words and typed else [f"{name}: {heading} {entry}"]
     assert silent == []
@@ -116,9 +124,9 @@ def test_every_entry_has_words_and_every_argument_a_type(module):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_errors_that_are_named_are_errors(module):
-    for item in public(module).values():
-        for name in sections.names(inspect.getdoc(item), "Raises") or []:
-            assert is_error(getattr(tacit, name))
+    for name, text in docstrings(module):
+        for error in sections.names(text, "Raises") or []:
+            assert is_error(getattr(tacit, error)), name
 
 
 def examples():
