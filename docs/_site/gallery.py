@@ -15,12 +15,19 @@ from tacit.papers import Reproduction, figures
 from tacit.papers.finished import made_with
 from tacit.papers.registry import titles
 
-SHORT = [  # a few seconds each: the site is built with every change
-    *(f"woodworth2020/{name}" for name in ("fig1a", "fig1b", "fig2", "fig3a", "fig3b")),
-    "moroshko2020/fig9",
-    *(f"azulay2021/{name}" for name in ("fig7.1", "fig7.2", "proposition1", "warp")),
-    "min2021/fig2",
-]
+SHORT = {  # a few seconds each: the site is built with every change
+    "woodworth2020/fig1a": "error against scale",
+    "woodworth2020/fig1b": "norms against scale",
+    "woodworth2020/fig2": "implicit and explicit",
+    "woodworth2020/fig3a": "potentials by depth",
+    "woodworth2020/fig3b": "from ℓ1 to ℓ2 by depth",
+    "moroshko2020/fig9": "the kernel turns",
+    "azulay2021/fig7.1": "scale and shape",
+    "azulay2021/fig7.2": "potential of a neuron",
+    "azulay2021/proposition1": "balanced networks",
+    "azulay2021/warp": "a neuron in two clocks",
+    "min2021/fig2": "imbalance is fast",
+}
 HEADER = "GALLERY_HEADER.rst"
 INTRODUCTION = """
 Gallery
@@ -28,7 +35,8 @@ Gallery
 
 Figures of the papers, made anew while this site was built, each with its claims: what the paper says of it,
 what was measured, and from where on it would be false. They are those of ``tacit reproduce``; here are the
-ones that take seconds. ``tacit reproduce list`` shows all of them, and ``tacit reproduce all`` makes them.
+ones that take seconds. ``tacit reproduce list`` shows all of them, ``tacit reproduce all`` makes them, and
+``tacit report`` puts them into one file; :doc:`/claims` has the claims of each.
 """
 EXAMPLE = '''"""
 {title}
@@ -94,7 +102,7 @@ def write_examples(folder):
 def example(key):
     """Its script."""
     entry = figures(key)[0]
-    title = numbered(key)
+    title = f"{numbered(key)}: {SHORT[key]}"
     caption = textwrap.fill(plain(entry.caption), 100)
     return EXAMPLE.format(title=title, line="=" * len(title), caption=caption, key=key)
 
