@@ -421,9 +421,23 @@ class TestTheorem7:
         near, far = (
             ask("theorem7", tacit.Diagonal(), LEAVES, power=power, scales=(1e3, 1e4)) for power in (2, 3)
         )
-        assert near.holds and far.holds and "μ = 0.0019" in near.summary()
+        assert near.holds and far.holds and "of samples left behind: " in near.summary()
         assert 0.01 < far.bounds[0].measured < near.bounds[0].measured / 1.5
         assert ask("condition5", tacit.Diagonal(), LEAVES).applies is False
+
+    def test_what_is_left_behind_is_that_of_a_flow(self):
+        """(∗) at a large scale: θ from ∇Q(w) = Zᵀθ, which three samples of three features determine."""
+        scale, mu = 1e7, np.array([1e-2, 1e-3])
+        flow = tacit.flow(network(2, scale), LEAVES, np.ones(3), loss="exp", at=scale / mu)
+        theta = np.arcsinh(flow.predictor / (2 * scale)) @ np.linalg.inv(LEAVES)
+        margins = flow.predictor @ LEAVES.T
+        right = np.sum(theta * (margins / margins.min(axis=1, keepdims=True) - 1), axis=1)
+        np.testing.assert_allclose(regimes._left_behind(LEAVES, np.ones(3), mu), right, rtol=1e-3)
+
+    def test_condition_9_fails_where_what_is_left_behind_grows_with_the_logarithm(self, monkeypatch):
+        monkeypatch.setattr(regimes, "_left_behind", lambda X, y, mu: 0.1 * np.log1p(1 / mu) ** 1.5)
+        verdict = ask("theorem7", tacit.Diagonal(), LEAVES, scales=(1e3, 1e4))
+        assert verdict.applies is False and "Condition 9" in verdict.because and "rises" in verdict.because
 
     @pytest.mark.parametrize("Z", [DEEP, LOCAL], ids=["deep", "local"])
     def test_deeper_without_condition_5_the_flow_ends_elsewhere(self, Z):

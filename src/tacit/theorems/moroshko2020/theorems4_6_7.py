@@ -46,6 +46,7 @@ _NOISE = 1e-8  # a gap below it may be an error of the flow
 _ACCURATELY, _ROUGHLY = 1e-8, 1e-6  # tolerances of flows, and the largest that saves time
 _OF_THE_BOUND = 1e-3  # what a flow may miss of a norm, relative to the bound that it is compared with
 _STATIONARY = 1e-6  # relative residual below which a point is stationary
+_LOOKS = 19  # at the sweeping path, for samples that are left behind
 _BETWEEN = 0.25  # of the largest entry of w_ℓ2: a μ at which Q_μ is neither ℓ2 nor ℓ1
 
 
@@ -169,8 +170,9 @@ def theorem7(model: Any, X: Any, y: Any, power: float = 2.0, scales: Any = (1e1,
     Norms are compared, not predictors: the ℓ1 margin need not be unique, and then the theorem names no ŵ.
     The bound is `rich_excess`. For D > 2 the right side of (∗) is left out: under Condition 5 it is O(1/γ̃),
     of smaller order than the bound, (α^D/γ̃)^{1−2/D}. For D = 2 a sample may leave the support if it does so
-    by γ̃ = o(α² log(γ̃/α²)) (Condition 9). As γ̃/α² → ∞, leaving at any fixed μ = α²/γ̃ will do; the sample
-    counts with the multiplier that it keeps on the sweeping path.
+    by γ̃ = o(α² log(γ̃/α²)) (Condition 9), which makes the right side of (∗) o(log(γ̃/α²)) (64). As γ̃/α² → ∞
+    leaving at any fixed μ = α²/γ̃ will do; but samples may leave at ever smaller μ, by the dozen and at 1e-37
+    still, and no finite μ tells which is the last. So (64) itself is looked at, on the sweeping path.
 
     For D > 2 the paper concludes that a unique ℓ1 margin must be stationary for ‖w‖_{2/D}: checked too.
     """
@@ -180,9 +182,10 @@ def theorem7(model: Any, X: Any, y: Any, power: float = 2.0, scales: Any = (1e1,
         return
     D, data = model.depth, separation(X, y)
     yield Assumption(f"γ̃ = s^{power:g}, s = α^D/‖w_ℓ2‖₂, is ω(α^D)", power > 1)
-    yield _stable_to_the_end(X, y, D, far_down(data))
-
     least = settled_margin(X, y, "l1")
+    stable = stability(X, y, D, far_down(data))
+    yield _vanishing(X, y, data.norm, least.value, stable) if D == 2 else _stable_to_the_end(stable)
+
     bounds = [rich_excess(least.value, data.features, D, data.norm * s ** (1 - power)) for s in scales]
     rtol = _tolerated(np.array(bounds))
     flows = _flows(model, X, y, data.norm * scales, scales**power, rtol)
@@ -213,17 +216,28 @@ def quasi_stationarity(margin: tacit.Margin, depth: float) -> float:
     return misfit / float(np.linalg.norm(slope))
 
 
-def _stable_to_the_end(X: Any, y: Any, depth: float, down_to: float) -> Assumption:
-    """Condition 5 for μ → 0, or for D = 2 the weaker Condition 9."""
-    stable = stability(X, y, depth, down_to)
-    if depth > 2:
-        text = f"Condition 5 holds for μ → 0 (looked at down to {down_to:.3g})"
-        return Assumption(text, stable.holds_at(stable.down_to))
-    when = "no sample leaves the support"
-    if stable.breaches:
-        last = min(breach.leaves for breach in stable.breaches)
-        when = f"the last sample to leave the support does so at μ = {last:.4g}, where γ̃ is of order α²"
-    return Assumption(f"Condition 9: {when}", True)
+def _stable_to_the_end(stable: tacit.Stability) -> Assumption:
+    """Condition 5 for μ → 0."""
+    text = f"Condition 5 holds for μ → 0 (looked at down to {stable.down_to:.3g})"
+    return Assumption(text, stable.holds_at(stable.down_to))
+
+
+def _vanishing(X: Any, y: Any, first: float, norm: float, stable: tacit.Stability) -> Assumption:
+    """What Condition 9 is for, (64): samples that are left behind count for o(log 1/μ) as μ → 0.
+
+    Their share of B·log(1 + B/μ), B = ‖w_ℓ1‖₁, to which they add in `rich_excess`, has to fall in the end.
+    """
+    mu = np.geomspace(first, stable.down_to, _LOOKS)
+    shares = np.maximum(_left_behind(X, y, mu), 0.0) / (norm * np.log1p(norm / mu))
+    if shares.max() <= _NOISE:
+        return Assumption("Condition 9: no sample is left behind", True)
+    largest = int(np.argmax(shares))
+    then = f", at most {shares[largest]:.2g} before" if largest < _LOOKS - 1 else ", and it rises"
+    return Assumption(
+        f"Condition 9: Σθₙ(z_n·ŵ − 1) is o(log 1/μ), of samples left behind: {shares[-1]:.2g} of "
+        f"‖w_ℓ1‖₁·log(1/μ) at μ = {mu[-1]:.2g}{then}",
+        largest < _LOOKS - 1,
+    )
 
 
 def _left_behind(X: Any, y: Any, mu: Float) -> Float:
