@@ -15,7 +15,7 @@ NOT_NUMERICAL = {
     "test_cli_units",
     "test_data",
     "test_docs",
-    "test_docs_fields",
+    "test_docs_parameters",
     "test_images",
     "test_cli_tables",
     "test_inputs",
