@@ -3,6 +3,10 @@ r"""Where a theorem says that a flow ends, against the flow itself.
 A flow is stopped at a relative residual of 1e-8, and its distance to the predicted limit is measured. How far
 that residual keeps it from its end depends on X: where the distance is above 1e-6, the flow is compared with
 the limit of the targets that it has reached instead.
+
+Flows of diagonal networks are followed on the raw weights where that takes about a second, and else in mirror
+space, the form that their proofs find for them. That form knows the potential which it is to test; so the
+potential is held against the weights by itself, too (`metric`).
 """
 
 from __future__ import annotations
@@ -16,14 +20,18 @@ import numpy as np
 import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.numerics.rounding import EPS
+from tacit.theorems.metric import metric
 from tacit.theorems.registry import Assumption, Bound, Parts
 from tacit.theorems.sharing import shared
 
 AGREE = 1e-6  # relative distance at which flow and theorem are the same
 _RESIDUAL = 1e-8  # ‖f(X) − y‖/‖y‖ at which a simulated flow has ended
 _SMALLEST = 1e-300
-_IN_MIRROR_SPACE = 1e-7  # rtol where errors of the flow's way do not move its end
+_DIAGONAL = 1e-7  # rtol, of which steps of raw weights take a thousandth, and mirror space keeps its end
 _OTHERWISE = 1e-10
+_FEW, _MOST = 300, 900  # weights: fewer take as long, and more too long for an implicit method
+_WORK = 8000.0  # these times D/2·log(|β|/α^D), that a second is enough for, if ...
+_EVEN = 100.0  # ... singular values of X lie within this factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +70,12 @@ def compared(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
         yield Assumption("the output weight keeps its sign: it changes sign on these data", False)
     end = ended(model, X, y, method)
     yield end.fits
-    if end.fits.holds:
-        yield _apart(model, X, end, limit)
+    if not end.fits.holds:
+        return
+    yield _apart(model, X, end, limit)
+    if isinstance(model, tacit.Diagonal | tacit.UntiedDiagonal):
+        bound = metric(model, X.shape[1], float(np.abs(limit.predictor).max()))
+        yield from () if bound is None else (bound,)
 
 
 def _apart(model: Any, X: Float, end: End, limit: tacit.Limit) -> Bound:
@@ -85,12 +97,33 @@ def ended(model: Any, X: Float, y: Float, method: str = "auto") -> End:
     if missing <= _RESIDUAL * size:
         return End(predictor, outputs, Assumption(text, True), "at its start")
     until = math.log(2 * len(y)) - 2 * math.log(_RESIDUAL * max(size, missing, _SMALLEST))
-    mirror = method == "auto" and isinstance(model, tacit.Diagonal | tacit.UntiedDiagonal)
-    rtol = _IN_MIRROR_SPACE if mirror else _OTHERWISE
-    run = tacit.flow(model, X, y, at=[until], rtol=rtol, method=method)
+    run = _followed(model, X, y, until, method)
     fits = Assumption(text if run.converged else f"{text}: {run.reason}", bool(run.converged))
     how = run.method.replace(" (", ", ").rstrip(")")
     return End(np.asarray(run.predictor[-1]).ravel(), run.outputs[-1], fits, how)
+
+
+def _followed(model: Any, X: Float, y: Float, until: float, method: str) -> tacit.Trajectory:
+    """The flow up to an accuracy; by itself on the raw weights, where they arrive soon."""
+    diagonal = isinstance(model, tacit.Diagonal | tacit.UntiedDiagonal)
+    rtol = _DIAGONAL if diagonal else _OTHERWISE
+    if method == "auto" and diagonal and _soon_followed(model, X, y):
+        run = tacit.flow(model, X, y, at=[until], rtol=rtol, method="parameters")
+        if run.converged:
+            return run
+    return tacit.flow(model, X, y, at=[until], rtol=rtol, method=method)
+
+
+def _soon_followed(model: Any, X: Float, y: Float) -> bool:
+    """Can raw weights be followed to the end in about a second?"""
+    weights = sum(np.size(each) for each in model.start(X.shape[1]).values())
+    sizes = np.linalg.svd(X, compute_uv=False) if weights <= _MOST else np.zeros(1)
+    least = np.linalg.lstsq(X, y, rcond=None)[0]
+    if not (0 < sizes[0] <= _EVEN * sizes[-1] and np.any(least)):
+        return False
+    scales = np.asarray(model.potential(X.shape[1]).base.log_scale)
+    far = abs(float(np.log(np.abs(least).max()) - scales.min()))
+    return max(weights, _FEW) * getattr(model, "depth", 2) / 2 * far <= _WORK
 
 
 def steady(model: Any, X: Float, y: Float, least: float = EPS) -> Assumption:
