@@ -32,7 +32,8 @@ highlight_language = "none"  # blocks that are set in are formulas
 myst_heading_anchors = 3
 smartquotes = False  # q' is a derivative
 
-autodoc_typehints = "none"  # the prose says what goes in
+autodoc_typehints = "none"  # the sections say what goes in
+autodoc_member_order = "bysource"  # what a class is for stands first, and what it inherits last
 autosummary_filename_map = docstrings.file_names()
 autosummary_imported_members = True
 autosummary_ignore_module_all = False
