@@ -7,10 +7,12 @@ import inspect
 import re
 import sys
 
+import numpy as np
 import pages
 import pytest
 
 import tacit
+from tacit import estimators
 
 sys.path.insert(0, str(pages.ROOT / "docs" / "_site"))
 import sections
@@ -101,6 +103,25 @@ def faults(module):
 @pytest.mark.parametrize("module", MODULES)
 def test_every_argument_and_every_field_is_documented_in_order_and_no_other(module):
     assert list(faults(module)) == []
+
+
+CLASSES = ["a", "b"] * 10
+MADE = {  # without a dataclass to say what they have
+    "Prepared": lambda X, y: tacit.prepare(X),
+    "Verdicts": lambda X, y: tacit.check(tacit.Diagonal(), X, y, only="woodworth2020/lemma7"),
+    "FlowRegressor": lambda X, y: estimators.FlowRegressor().fit(X, y),
+    "FlowRegressorCV": lambda X, y: estimators.FlowRegressorCV(scales=2, stops=2, cv=2).fit(X, y),
+    "FlowClassifier": lambda X, y: estimators.FlowClassifier().fit(X, CLASSES),
+    "FlowClassifierCV": lambda X, y: estimators.FlowClassifierCV(scales=2, cv=2).fit(X, CLASSES),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_attributes_are_there(name):
+    X = np.random.default_rng(0).standard_normal((20, 30))
+    made = MADE[name](X, X[:, 0])
+    names = sections.names(inspect.getdoc(type(made)), "Attributes")
+    assert names and [each for each in names if not hasattr(made, each)] == []
 
 
 def docstrings(module):

@@ -74,14 +74,14 @@ class FlowClassifier(OneAgainstOthers):
         b.
     model_ : Model
         The start, as a model of Tacit in the units of the data.
-    n_iter_ : int or array
+    n_iter_ : int
         Steps that were needed.
     separable_ : bool
         Has every class a margin?
     loss_ : str
         "margin", "exp", "logistic" or "square".
-    accuracy_ : float or array
-        Of flows, of every class: −log(training loss) at their end.
+    accuracy_ : (1,) or (classes,) array
+        −log(training loss) where the flow was stopped; infinite for margins.
 
     See Also
     --------

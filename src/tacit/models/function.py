@@ -101,7 +101,7 @@ def model(function: Callable[[Any], Any], theta0: Any) -> FunctionModel:
     Raises
     ------
     InputError
-        Where the function does not take theta0, or does not give one number per feature.
+        Where function is none, or does not give one number per feature.
 
     See Also
     --------

@@ -298,7 +298,7 @@ class Network(Model):
         Returns
         -------
         KernelCost
-            Bytes, and multiplications.
+            Bytes, blocks and multiplications.
         """
         X, m = self._ready(X)
         others = None if Y is None else len(as_samples(Y, "Y"))
@@ -406,7 +406,7 @@ class Network(Model):
         Returns
         -------
         Homogeneity
-            The degree, and the residual.
+            The degree, the misfit, and whether it holds.
         """
         from tacit.networks.homogeneity import homogeneity
 

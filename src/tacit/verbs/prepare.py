@@ -17,12 +17,12 @@ class Prepared:
     ----------
     X : (N, d) array
         The features.
-    features : tuple of str, or None
-        The names of the columns, if they have any.
+    columns : tuple of str, or None
+        Their names, if they have any.
     """
 
-    def __init__(self, X: Float, features: tuple[str, ...] | None):
-        self.X, self.columns, self.samples = X, features, Samples(X)
+    def __init__(self, X: Float, columns: tuple[str, ...] | None):
+        self.X, self.columns, self.samples = X, columns, Samples(X)
 
     def __repr__(self) -> str:
         return f"Prepared({self.X.shape[0]:,} samples × {self.X.shape[1]:,} features)"

@@ -392,7 +392,7 @@ class Trajectory(Result):
         Parameters
         ----------
         clock : "time" | "accuracy", optional
-            The horizontal axis; which suits the loss, if left out.
+            The horizontal axis; if left out, time for the square loss and accuracy for others.
         names : sequence of str, optional
             Of the features; x0, x1, … if left out.
 
