@@ -1,6 +1,7 @@
 """tacit fit and tacit predict: a model from a table, and its predictions for another."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 from tacit.cli import main
 from tacit.estimators import FlowClassifier, FlowRegressor, FlowRegressorCV
+from tacit.estimators.training import Training
 
 RNG = np.random.default_rng(3)
 NAMES = [f"band {i}" for i in range(24)]
@@ -166,3 +168,33 @@ def test_numbers_whose_squares_floats_cannot_hold_are_refused_without_warnings(r
         numbers.assign(c=table["c"]).to_csv("odd.csv", index=False)
         status, out, err = run(f"fit odd.csv --target c --classify {flags}")
         assert (status, out) == (2, "") and "the largest entry of X" in err
+
+
+def test_numbers_that_are_no_classes_are_refused(run):
+    told = "tacit: --classify takes classes, words or whole numbers; leave it out to fit other numbers\n"
+    assert run("fit numbers.csv --target target --classify") == (2, "", told)
+
+
+def test_a_fit_that_is_not_vouched_for_is_status_1_and_a_line(run, monkeypatch):
+    found = Training.limit
+
+    def doubtful(self, model, tol):
+        w, result = found(self, model, tol)
+        return w, replace(result, converged=False, settled=False)
+
+    monkeypatch.setattr(Training, "limit", doubtful)
+    status, out, err = run("fit numbers.csv --target target --scale 1e-2")
+    assert (status, err) == (1, "tacit: the limit is not vouched for: the solver did not settle\n")
+    assert "predictor" in out
+
+
+def test_scores_beyond_the_square_root_of_floats_have_their_deviations(run):
+    """Those of the same data in another unit; 2^332 is about 1e100."""
+    few_of_one_class((8, 8))
+    table, scores = pd.read_csv("few.csv").drop(columns="c"), []
+    for unit in (1.0, 2.0**332):
+        table.assign(y=unit * (table["a"] + table["b"] ** 2)).to_csv("scaled.csv", index=False)
+        status, out, err = run("fit scaled.csv --target y --json -")
+        assert (status, err) == (0, "")
+        scores.append(json.loads(out)["fit"]["cross_validation"]["score"] / unit**2)
+    assert scores[0] == pytest.approx(scores[1], rel=1e-9)

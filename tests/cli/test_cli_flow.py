@@ -212,3 +212,14 @@ def test_data_that_cannot_be_fitted_end_at_least_squares(flow, tmp_path):
     assert found["converged"] and found["unfitted"] > 0.5
     status, out, _ = flow("tall.npz --scale 0.5 --until 50")
     assert status == 1 and "out of reach" in out
+
+
+@pytest.mark.parametrize("step", ["0.5", "1", "1e9"])
+def test_descent_that_diverges_says_so_without_warnings(tmp_path, step, capsys):
+    X = np.random.default_rng(0).standard_normal((12, 30))
+    np.savez(tmp_path / "data.npz", X=X, y=X[:, 0] - X[:, 3])
+    line = ["flow", str(tmp_path / "data.npz"), "--method", "descent", "--step", step]
+    assert main([*line, "--json", str(tmp_path / "flow.json"), "--plot", str(tmp_path / "flow.png")]) == 1
+    out, err = capsys.readouterr()
+    assert err == "" and f"the weights diverged: the step {float(step):g} is too large" in out
+    assert json.loads((tmp_path / "flow.json").read_text())["converged"] is False

@@ -140,3 +140,16 @@ def test_modules_are_guests_too(run, tmp_path, monkeypatch):
         "tacit: no_such_module:f cannot be loaded: No module named 'no_such_module'; "
         "a file is named as FILE.py:FUNCTION\n",
     )
+
+
+def test_starts_may_have_commas_and_candidates_are_functions(run, tmp_path):
+    (tmp_path / "start.txt").write_text("1, 2,3\n4")
+    status, out, _ = run("derive guest.py:product --at start.txt --json -")
+    assert status == 0 and json.loads(out)["parameters"] == 4
+    (tmp_path / "start.txt").write_text("1; 2")
+    assert run("derive guest.py:product --at start.txt")[2].startswith(
+        "tacit: start.txt is no file of numbers"
+    )
+    (tmp_path / "number.py").write_text("number = 3")
+    status, _, err = run(f"{DERIVE.format('product')} --candidates number.py:number")
+    assert (status, err) == (2, "tacit: candidates must be functions of θ, got int\n")

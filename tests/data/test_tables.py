@@ -139,7 +139,7 @@ def test_wide_tables_are_read_at_once_and_exactly(tmp_path, monkeypatch, labels,
 @pytest.mark.parametrize(
     ("row", "match"),
     [
-        ("1," * 300 + "1,5", "Expected 301 fields in line 3"),
+        ("1," * 300 + "1,5", "line 3 has 302 fields"),
         ("1," * 299 + "1", "column 'response', row 2 is missing"),
         ("1," * 299 + "x,1", "column 'g299', row 2 is 'x', not a number"),
         ("1," * 299 + "inf,1", "column 'g299', row 2 is inf"),
@@ -196,3 +196,16 @@ def test_other_targets_than_two_classes_are_refused_by_name(tmp_path, entries, m
 def test_words_as_the_target_of_a_regression_are_refused_with_a_hint(tmp_path):
     with pytest.raises(tacit.InputError, match="row 1 is 'x', not a number; classes go with 'tacit fit"):
         read(tmp_path, "d.csv", "a,label\n1,x\n2,y\n", "label")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b,y\n1,2,3\n4,5,6,7\n", "line 3 has 4 fields, and the lines above it 3"),
+        ('a,b,y\n1,"2,3\n4,5,6\n', "row 1 opens a quotation mark that nothing closes"),
+    ],
+)
+def test_text_that_is_no_table_is_told_in_words(tmp_path, text, words):
+    (tmp_path / "data.csv").write_text(text)
+    with pytest.raises(tacit.InputError, match=rf"data\.csv is not a readable CSV file: {words}$"):
+        read_table(str(tmp_path / "data.csv"), "y")

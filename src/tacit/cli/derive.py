@@ -103,6 +103,10 @@ def _start(text: str, seed: int) -> Any:
     if not path.is_file():
         raise InputError(f"there is no file {text}; --at takes a file of numbers, or random:P")
     try:
-        return np.load(path) if path.suffix == ".npy" else np.array(path.read_text().split(), dtype=float)
+        return (
+            np.load(path)
+            if path.suffix == ".npy"
+            else np.array(path.read_text().replace(",", " ").split(), float)
+        )
     except (ValueError, OSError) as error:
         raise InputError(f"{text} is no file of numbers: {error}") from error

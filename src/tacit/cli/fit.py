@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, add_command, add_data, claim_outputs, read_data, source
+from tacit.cli.options import DONE, FAILED, add_command, add_data, claim_outputs, read_data, source
 from tacit.cli.stopwatch import waited
 from tacit.errors import InputError
 
@@ -109,7 +110,9 @@ def _run(options: argparse.Namespace) -> int:
     folds = _possible_folds(options, targets) if options.scale is None else 0
     claim_outputs(options, [] if options.save is None else [Output(options.save, "json", _SAVED)])
     named = pd.DataFrame(table.X, columns=list(table.features))
-    estimator = _estimator(options, folds).fit(named, targets)
+    estimator, doubts = _fitted(_estimator(options, folds), named, targets)
+    for doubt in doubts:
+        print(f"tacit: {doubt}", file=sys.stderr)
     model = _model(options, table, estimator)
     speak = options.json != "-"
     if speak:
@@ -128,7 +131,7 @@ def _run(options: argparse.Namespace) -> int:
             print(f"  figure       {path}")
     if speak:
         print(f"  waited       {waited(options)}")
-    return DONE
+    return FAILED if doubts else DONE
 
 
 def _possible_folds(options: argparse.Namespace, targets: Any) -> int:
@@ -154,6 +157,20 @@ def _need_scikit_learn() -> None:
         import tacit.estimators  # noqa: F401
     except ImportError as error:
         raise InputError(str(error)) from error
+
+
+def _fitted(estimator: Any, X: Any, y: Any) -> tuple[Any, list[str]]:
+    """The estimator, fitted, and what it says where it did not converge."""
+    from tacit.estimators.fit import ConvergenceWarning
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ConvergenceWarning)
+        estimator.fit(X, y)
+    doubts = [str(each.message) for each in told if issubclass(each.category, ConvergenceWarning)]
+    for each in told:
+        if not issubclass(each.category, ConvergenceWarning):
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    return estimator, list(dict.fromkeys(doubts))
 
 
 def _estimator(options: argparse.Namespace, folds: int) -> Any:
@@ -182,8 +199,9 @@ def _targets(table: Table, classify: bool) -> Any:
         return table.y
     if table.classes:
         return np.array(table.classes)[table.y.astype(int)]
-    whole = np.array_equal(table.y, np.round(table.y)) and np.abs(table.y).max(initial=0) < 2**53
-    return table.y.astype(np.int64) if whole else table.y
+    if not np.array_equal(table.y, np.round(table.y)) or np.abs(table.y).max(initial=0) >= 2**53:
+        raise InputError("--classify takes classes, words or whole numbers; leave it out to fit other numbers")
+    return table.y.astype(np.int64)
 
 
 def _model(options: argparse.Namespace, table: Table, estimator: Any) -> Any:

@@ -128,9 +128,12 @@ def _units(options: argparse.Namespace, table: Any) -> tuple[Any, Any]:
     """The data, standardized where that is asked for; without, a target far from 0 is remarked on."""
     import numpy as np
 
+    from tacit.data.arrays import check_squares
+
     X, y = table.X, table.y
     if options.loss == "square":
         y = np.asarray(y, dtype=float)
+        check_squares(X, y)
         spread = y.std(axis=0)
         if options.standardize and (spread > 0).all():
             y = (y - y.mean(axis=0)) / spread

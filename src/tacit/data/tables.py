@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -195,11 +196,19 @@ def _read_npz(path: Path, target: str | None, classes: bool, many: bool) -> Tabl
     return Table(X, y, tuple(f"x{i}" for i in range(X.shape[1])), "y", assumed, names)
 
 
+_UNEVEN = r"Expected (\d+) fields in line (\d+), saw (\d+)"  # what pandas says of text
+_UNQUOTED = r"EOF inside string starting at row (\d+)"
+
+
 def _reason(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8 text; save it as UTF-8"
     if type(error).__name__ == "EmptyDataError":
         return "it is empty; the first line must name the columns"
+    if found := re.search(_UNEVEN, str(error)):
+        return f"line {found[2]} has {found[3]} fields, and the lines above it {found[1]}"
+    if found := re.search(_UNQUOTED, str(error)):
+        return f"row {found[1]} opens a quotation mark that nothing closes"
     reason = getattr(error, "strerror", None) or str(error).strip() or type(error).__name__
     return shortened(reason.splitlines()[0], 120)
 

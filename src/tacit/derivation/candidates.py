@@ -65,7 +65,7 @@ class _Gradient:
 
 def put_to_test(jets: Jets, quantities: Sequence[Any], points: Float, seed: int = 0) -> tuple[Candidate, ...]:
     """The verdict on each; points: on the orbit of θ₀, which comes first."""
-    if callable(quantities):
+    if callable(quantities) or not isinstance(quantities, Sequence):
         quantities = [quantities]
     rng, start = np.random.default_rng(seed), points[0]
     size = float(np.sqrt(np.mean(start**2))) or 1.0

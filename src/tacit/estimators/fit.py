@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning as ConvergenceWarning
 
 from tacit.data.arrays import Float
 from tacit.estimators.grid import kernel_end, path_grid

@@ -29,7 +29,13 @@ def _cv_results(points: list[Point], scores: Float) -> dict[str, Any]:
     order = np.argsort(-mean, kind="stable")
     rank = np.empty(len(points), dtype=np.int32)
     rank[order] = np.arange(1, len(points) + 1)
-    return table | {"mean_test_score": mean, "std_test_score": scores.std(axis=0), "rank_test_score": rank}
+    return table | {"mean_test_score": mean, "std_test_score": _deviation(scores), "rank_test_score": rank}
+
+
+def _deviation(scores: Float, ddof: int = 0) -> Float:
+    """Over folds; in a unit in which floats hold the squares of scores that are squares themselves."""
+    _, exponent = np.frexp(np.abs(scores).max(initial=0.0))
+    return np.ldexp(np.ldexp(scores, -exponent).std(axis=0, ddof=ddof), exponent)
 
 
 def _column(values: list[Any]) -> NDArray[Any]:
@@ -89,7 +95,7 @@ def _cautious(
     gains = scores[:, best] - scores[:, kernel]
     if first.ravel()[best] or len(gains) < 2:
         return best
-    needed = t.ppf(_SURE, len(gains) - 1) * gains.std(ddof=1) / np.sqrt(len(gains))
+    needed = t.ppf(_SURE, len(gains) - 1) * _deviation(gains, 1) / np.sqrt(len(gains))
     return best if gains.mean() > needed else kernel
 
 
@@ -118,6 +124,6 @@ def _chosen(
     mean = _means(scores)
     if rule == "best" or len(scores) < 2:
         return _best(mean, among_equals)
-    error = float(scores[:, int(mean.argmax())].std(ddof=1) / np.sqrt(len(scores)))
+    error = float(_deviation(scores[:, int(mean.argmax())], 1) / np.sqrt(len(scores)))
     good = np.flatnonzero(mean >= mean.max() - error).tolist()
     return min(good, key=lambda place: (*simplicity[place], -mean[place]))

@@ -235,7 +235,8 @@ class _Overview:
     def _progress(self) -> Float:
         """How far each state is, from 0 to 1: half by the steps taken, half by what the accuracy gained."""
         levels, steps = (np.array(part) for part in zip(*((m, at) for (_, m), at in self.kept), strict=True))
-        gained = np.abs(np.diff(gain(levels, levels[0]), prepend=0.0)).cumsum()
+        gains = np.abs(np.diff(gain(levels, levels[0]), prepend=0.0))
+        gained = np.nan_to_num(gains, posinf=1e300).cumsum()  # descent that diverges ends at an infinite loss
         return np.asarray(sum(way / max(way[-1], 1e-300) for way in (steps, gained)) / 2)
 
     def _fill(self) -> None:

@@ -189,7 +189,8 @@ class InJax:
 
     def _inputs(self, weights: Array, X: Array) -> Array:
         """X in the floats of the weights; whole numbers stay what they are, for tables of embeddings."""
-        return X if X.dtype.kind in "iu" else X.astype(weights.dtype, copy=False)
+        with np.errstate(over="ignore"):  # what they cannot hold is infinite, and found in the outputs
+            return X if X.dtype.kind in "iu" else X.astype(weights.dtype, copy=False)
 
     def _call(self, function: Any, weights: Array, X: Array, *others: Array, raw: bool = False) -> Any:
         with self._precision(weights), _words(f"apply ({self.name()})"):

@@ -58,7 +58,7 @@ def _portrait(
     flat, labels = _paths(trajectory, names)
     times, label = _clock(trajectory, clock)
     separating = trajectory.loss_function.separating and trajectory.model.has_predictor
-    sizes = np.linalg.norm(flat, axis=1, keepdims=True)
+    sizes = np.linalg.norm(flat, axis=1, keepdims=True) if separating else np.ones((len(flat), 1))
     unit = np.where(sizes > 0, sizes, 1.0)
     by_margin = trajectory.loss_function.separating or trajectory.loss_function.classes
     samples = trajectory.margins.reshape(len(flat), -1)
@@ -69,9 +69,9 @@ def _portrait(
         labels,
         times,
         label,
-        flat / unit if separating else flat,
+        flat / unit,
         None if end is None else end.ravel(),
-        samples / (unit if separating else 1.0) if by_margin else residuals,
+        samples / unit if by_margin else residuals,
         _turning(trajectory),
     )
 

@@ -183,7 +183,9 @@ def _fit(result: Trajectory) -> str:
             f"smallest margin {margins.min():.4g}, {margins.min() / size:.4g}·‖w‖₂; 99% of the pull from "
             f"{count(len(support), 'sample')} ({named})"
         )
-    residual = np.linalg.norm(result.outputs[-1] - result.y) / (np.linalg.norm(result.y) or 1.0)
+    misfit = result.outputs[-1] - result.y
+    largest = np.abs(misfit).max() or 1.0  # its square may be beyond floats where descent diverged
+    residual = largest * (np.linalg.norm(misfit / largest) / (np.linalg.norm(result.y) or 1.0))
     least = (
         f"; these data cannot be fitted: least squares leaves {result.unfitted:.3g}"
         if result.unfitted

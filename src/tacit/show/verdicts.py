@@ -73,7 +73,7 @@ def _numbers(bound: Bound) -> str:
         return f"{measured} {'in' if bound.holds else 'not in'} [{low:.3g}, {high:.3g}]"
     if low is not None:
         return f"{measured} {'≥' if bound.holds else '<'} {low:.3g}"
-    return f"{measured} {'≤' if bound.holds else '>'} {high:.3g}"
+    return f"{measured} {'≤' if bound.holds else '>'} {high:.3g}".replace("inf", "∞")
 
 
 def _draw(rows: Sequence[_Row], ax: Any) -> None:
