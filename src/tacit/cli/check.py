@@ -34,7 +34,8 @@ _PARAMETERS = """parameters for --with:
                  delta is the excess ℓ1 norm that is asked for
   widths, seed   min2021/rate: of the Gaussian networks that are drawn
   noise, draws   woodworth2020/sample-size: of the targets, and how many tables of
-                 this size are drawn (from seed)"""
+                 this size are drawn (from seed); sample-size-rich: draws
+  nonzero        woodworth2020/sample-size-rich: entries of the truth"""
 
 
 def add(commands: Any) -> Any:

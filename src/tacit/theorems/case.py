@@ -45,7 +45,7 @@ _FROM_THE_CASE: dict[str, Callable[[Case], Any]] = {
 }
 
 DERIVED = {
-    "predictor": "the predictor at the end of the flow",
+    "predictor": "that at the end of the flow",
     "samples": "the number of rows",
     "features": "the number of columns",
 }

@@ -73,9 +73,9 @@ def check(
             taken = {name: value for name, value in parameters.items() if name in each.options}
             try:
                 found.append(each.judge(anyway, **case.supply(each.needs), **taken))
-            except ParameterError:
-                raise  # a value that was asked for is what is wrong, not the data
             except TacitError as error:
+                if isinstance(error, ParameterError) and taken:
+                    raise  # a value that was asked for is what is wrong, not the case
                 refused[each.key] = error
             except Exception as error:  # one that is broken must not lose what the others say
                 found.append(undecided(each, error))

@@ -98,8 +98,7 @@ class Verdict:
 
     def summary(self) -> str:
         """The verdict in a few lines."""
-        kind = "equation" if (self.equations or "").isdigit() else "equations"
-        where = ", ".join(filter(None, (self.item, self.equations and f"{kind} {self.equations}")))
+        where = cited(self.key)
         lines = [f"{self.key}: {self.verdict}" + (f" ({where})" if where else ""), f"  {self.statement}"]
         lines += [f"  printed: {self.printed}"] if self.printed else []
         lines += [f"  error       {self.error}"] if self.error else []
@@ -126,6 +125,13 @@ class Verdict:
         }
 
 
+def cited(key: str) -> str:
+    """Where a theorem stands in its paper, "Lemma 6, equations 31 to 37"; nothing if it is in none."""
+    item, equations = _place(key)
+    kind = "equation" if (equations or "").isdigit() else "equations"
+    return ", ".join(filter(None, (item, equations and f"{kind} {equations}")))
+
+
 def _place(key: str) -> tuple[str | None, str | None]:
     """Item and equations in the table of the paper."""
     from tacit.theorems.items import place  # which runs as a program, too
@@ -137,7 +143,7 @@ def _interval(bound: Bound) -> str:
     """The bound around what is measured; of an equality, how far off it is."""
     if not bound.threshold:
         return f"{bound.measured:.6g}"
-    room = f"(looseness {bound.looseness:.4g})"
+    room = f"(looseness {bound.looseness:.4g})".replace("inf", "∞")
     if bound.equality is not None:
         value, tolerance = bound.equality
         off = f"|{bound.measured:.6g} − {value:.6g}| = {abs(bound.measured - value):.2g}"

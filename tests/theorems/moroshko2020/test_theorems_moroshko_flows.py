@@ -285,3 +285,11 @@ class TestDirections:
             ask("depth", 2, 1.0, TWO, delta=2)
         with pytest.raises(tacit.InputError, match="at least two increasing"):
             ask("theorem1", 2, 1.0, TWO, scales=(1.0,))
+
+
+@pytest.mark.parametrize("name", ["inequalities", "lemma3", "lemma13", "theorem2"])
+def test_flows_that_jump_faster_than_floats_tell_are_no_case(name):
+    """α^D = 1e-60 at depth 10: slopes of Q differ from 1 by 1e-48 where w has arrived."""
+    verdict = ask(name, 10, 1e-60, TWO)
+    assert verdict.holds is None and "floats can follow the flow" in verdict.because
+    assert ask(name, 10, 1e-8, TWO).holds

@@ -26,6 +26,7 @@ from tacit.theorems.moroshko2020.separation import (
     separation,
     settled_flow,
     settled_margin,
+    steady,
 )
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 
@@ -47,6 +48,9 @@ def theorem2(model: Any, X: Any, y: Any) -> Parts:
     if not setting.holds:
         return
     data, scale = separation(X, y), math.exp(min(model.depth * log_alpha(model), 50.0))
+    yield (seen := steady(model, data))
+    if not seen.holds:
+        return
     first = 2 * math.log(data.samples) + 1
     flow = settled_flow(model, X, y, np.geomspace(first, max(_LATE * max(1.0, scale), 10 * first), _INSTANTS))
     D, Z = model.depth, flow.y[:, None] * np.asarray(flow.X)

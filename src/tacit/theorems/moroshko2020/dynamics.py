@@ -10,7 +10,7 @@ import numpy as np
 from tacit.theorems.agreement import AGREE
 from tacit.theorems.arguments import log_alpha
 from tacit.theorems.moroshko2020.course import settled_course
-from tacit.theorems.moroshko2020.separation import followed, plain_diagonal, separation
+from tacit.theorems.moroshko2020.separation import followed, plain_diagonal, separation, steady
 from tacit.theorems.registry import Assumption, Bound, Parts, Setting, theorem
 
 _LEAST = -20.0  # log α^D from which on the nodes are not too many
@@ -48,6 +48,9 @@ def inequalities(model: Any, X: Any, y: Any) -> Parts:
     if not setting.holds:
         return
     data = separation(X, y)
+    yield (seen := steady(model, data))
+    if not seen.holds:
+        return
     flow = followed(model, X, y, data, None)
     gaps = flow.accuracy - (flow.y * flow.outputs).min(axis=1)
     yield Bound("(10) (γ̃ − γ)/γ̃, the smallest", float(np.min(gaps / flow.accuracy)), at_least=-_ROUNDING)

@@ -26,6 +26,7 @@ from tacit.theorems.moroshko2020.separation import (
     mirror_argument,
     plain_diagonal,
     separation,
+    steady,
 )
 from tacit.theorems.registry import Assumption, Bound, Parts, Setting, theorem
 
@@ -45,6 +46,9 @@ def lemma3(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     if not setting.holds:
         return
     D, data = model.depth, separation(X, y)
+    yield (seen := steady(model, data))
+    if not seen.holds:
+        return
     flow = followed(model, X, y, data, until)
     log_rate = math.log(2 * (D * data.margin) ** 2) + (2 * D - 2) * log_alpha(model)
     yield (told := Assumption("times are within the range of floats", bool(np.isfinite(flow.log_time).all())))
@@ -91,6 +95,9 @@ def _size(model: Any, X: Any, y: Any, until: float | None, deep: bool) -> Parts:
     if not fits:
         return
     D, data, log_scale = model.depth, separation(X, y), model.depth * log_alpha(model)
+    yield (seen := steady(model, data))
+    if not seen.holds:
+        return
     flow = followed(model, X, y, data, until)
     size = np.log(np.abs(flow.predictor).max(axis=1))
     limit = log_scale + log_mirror(mirror_argument(data, D, log_scale, flow.accuracy), D)

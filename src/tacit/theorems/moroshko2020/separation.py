@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 import tacit
+from tacit.theorems.agreement import suddenness
 from tacit.theorems.arguments import log_alpha, positive
-from tacit.theorems.registry import Setting
+from tacit.theorems.registry import Assumption, Setting
 from tacit.theorems.sharing import shared
 
 Float = NDArray[np.float64]
@@ -21,6 +22,7 @@ _EARLY = 1e-3  # of min(1, α^D, the accuracy at which z = 1): the accuracy of t
 _FAR = 10.0  # times α^D: how accurate the flow becomes if not told otherwise, but at least _ACCURATE
 _ACCURATE = 50.0
 _LOGS = 600.0  # logarithms of accuracies stay within ±this
+_STEADY = 1e-8  # below it EPS of a slope moves margins by more than the 1e-8 at which flows give up
 _RICH = 1e-9  # of ‖w_ℓ2‖₂: the smallest μ looked at
 
 
@@ -91,6 +93,13 @@ def plain_diagonal(model: Any) -> Setting:
     plain = isinstance(model, tacit.Diagonal)
     plain = plain and (model.profile is None or bool(np.all(model.profile == 1)))
     return Setting("the model is Diagonal with equal initial weights", plain)
+
+
+def steady(model: Any, data: Separation) -> Assumption:
+    """Can the flow be followed, or does it arrive so suddenly that rounding hides where slopes of Q are?"""
+    sudden = suddenness(model, data.predictor)
+    text = f"floats can follow the flow: it arrives within {sudden:.2g} of the time that it stands still"
+    return Assumption(text, sudden >= _STEADY)
 
 
 @shared
