@@ -27,6 +27,7 @@ MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-", "svg": b"<?xml"}
 def run(tmp_path, monkeypatch, capsys):
     """Run a command in a fresh folder with data in genes.csv: exit status, standard output and error."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)  # as in a pipe: lines stay whole
     pd.DataFrame(X, columns=NAMES).assign(response=Y).to_csv("genes.csv", index=False)
 
     def command(line, *arguments):
@@ -360,6 +361,17 @@ def test_verdicts_on_figures_fit_the_terminal(run, monkeypatch, columns):
     joined = " ".join(out.split())
     assert content["caption"] in joined
     assert all(f"holds {claim['text']}: " in joined for claim in content["claims"])
+
+
+@pytest.mark.parametrize("command", ["limit", "flow", "fit --scale 0.1"])
+def test_results_fit_the_terminal(run, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "60")
+    verb, *flags = command.split()
+    status, out, _ = run(f"{verb} genes.csv --target response {' '.join(flags)}")
+    assert status == 0 and max(map(len, out.splitlines())) <= 60
+    monkeypatch.delenv("COLUMNS")
+    whole = run(f"{verb} genes.csv --target response {' '.join(flags)}")[1]
+    assert max(map(len, whole.splitlines())) > 60
 
 
 def test_lines_are_whole_in_a_pipe(run, monkeypatch):

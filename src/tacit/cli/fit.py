@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.cli.options import DONE, FAILED, add_command, add_data, claim_outputs, read_data, source
 from tacit.cli.stopwatch import waited
+from tacit.cli.terminal import wrapped
 from tacit.errors import InputError
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _run(options: argparse.Namespace) -> int:
     if speak:
         from tacit.show.fit_text import fit_report
 
-        print(fit_report(estimator, table))
+        print(wrapped(fit_report(estimator, table)))
     if options.json is not None:
         write_json({**source(options, table), **model.to_dict()}, options.json, "fit")
     if options.save is not None:
@@ -130,7 +131,7 @@ def _run(options: argparse.Namespace) -> int:
         if speak:
             print(f"  figure       {path}")
     if speak:
-        print(f"  waited       {waited(options)}")
+        print(wrapped(f"  waited       {waited(options)}"))
     return FAILED if doubts else DONE
 
 
@@ -200,7 +201,9 @@ def _targets(table: Table, classify: bool) -> Any:
     if table.classes:
         return np.array(table.classes)[table.y.astype(int)]
     if not np.array_equal(table.y, np.round(table.y)) or np.abs(table.y).max(initial=0) >= 2**53:
-        raise InputError("--classify takes classes, words or whole numbers; leave it out to fit other numbers")
+        raise InputError(
+            "--classify takes classes, words or whole numbers; leave it out to fit other numbers"
+        )
     return table.y.astype(np.int64)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from tacit.cli.interrupts import take_time
 from tacit.cli.options import DONE, FAILED, INTERRUPTED
 from tacit.cli.stopwatch import waited
+from tacit.cli.terminal import wrapped
 from tacit.errors import Interrupted
 
 _ASKED = ("until", "at", "times", "rtol", "linearized", "method", "step")
@@ -57,7 +58,7 @@ def report(
 
     speak = options.json != "-"
     if speak:
-        print(result.summary(features))
+        print(wrapped(result.summary(features)))
     if options.json is not None:
         write_json({**content, **result.to_dict()}, options.json, "flow")
     if options.save is not None:
@@ -70,4 +71,4 @@ def report(
         if speak:
             print(f"  figure     {path}")
     if speak:
-        print(f"  waited     {waited(options)}")
+        print(wrapped(f"  waited     {waited(options)}"))

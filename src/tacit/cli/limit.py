@@ -18,6 +18,7 @@ from tacit.cli.options import (
     source,
 )
 from tacit.cli.stopwatch import waited
+from tacit.cli.terminal import wrapped
 
 
 def add(commands: Any) -> Any:
@@ -69,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
     )
     speak = options.json != "-"
     if speak:
-        print(result.summary(table.features))
+        print(wrapped(result.summary(table.features)))
     if options.json is not None:
         content = {**source(options, table), "features": table.features}
         write_json({**content, **result.to_dict()}, options.json, "limit")
@@ -78,5 +79,5 @@ def _run(options: argparse.Namespace) -> int:
         if speak:
             print(f"  figure       {path}")
     if speak:
-        print(f"  waited       {waited(options)}")
+        print(wrapped(f"  waited       {waited(options)}"))
     return DONE if result.converged else FAILED

@@ -18,6 +18,7 @@ from tacit.cli.options import (
     source,
 )
 from tacit.cli.stopwatch import waited
+from tacit.cli.terminal import wrapped
 from tacit.errors import InputError
 
 
@@ -89,9 +90,9 @@ def _run(options: argparse.Namespace) -> int:
     sweeping = sweeping_path(table.X, table.y, options.mu, depth=depth) if options.sweeping else None
     speak = options.json != "-"
     if speak:
-        print(found.summary(scale, table.features))
+        print(wrapped(found.summary(scale, table.features)))
         if sweeping is not None:
-            print(sweeping.summary())
+            print(wrapped(sweeping.summary()))
     if options.json is not None:
         content = {**source(options, table), "features": table.features}
         extra = {} if sweeping is None else {"sweeping": sweeping.to_dict()}
@@ -102,5 +103,5 @@ def _run(options: argparse.Namespace) -> int:
         if speak:
             print(f"  figure      {picture}")
     if speak:
-        print(f"  waited      {waited(options)}")
+        print(wrapped(f"  waited      {waited(options)}"))
     return DONE if found.converged.all() else FAILED

@@ -19,6 +19,7 @@ from tacit.cli.options import (
     source,
 )
 from tacit.cli.stopwatch import waited
+from tacit.cli.terminal import wrapped
 from tacit.errors import InputError
 
 
@@ -114,7 +115,7 @@ def _run(options: argparse.Namespace) -> int:
     found = probe(network, X, y, loss=options.loss, seed=options.seed, most_steps=options.steps)
     speak = options.json != "-"
     if speak:
-        print(found.summary())
+        print(wrapped(found.summary()))
     layers = options.layers.split(",") if options.layers else None
     layers = "last" if layers == ["last"] else layers
     sweep = None if options.scales is None else found.sweep(options.scales, layers=layers)
@@ -170,4 +171,4 @@ def _write(options: argparse.Namespace, table: Any, found: Any, sweep: Any) -> N
         if speak:
             print(f"  figure     {path}")
     if speak:
-        print(f"  waited     {waited(options)}")
+        print(wrapped(f"  waited     {waited(options)}"))

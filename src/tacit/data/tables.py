@@ -126,12 +126,14 @@ def _read_text(path: Path, kind: str, place: Place) -> Columns:
 
 def _read_parquet(path: Path, kind: str, place: Place) -> Columns:
     """Straight from Arrow: a frame of many columns takes pandas longer than reading them."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    most = (
-        2**31 - 1
-    )  # bytes, and entries, of the list of columns; a million of them are more than the default
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise InputError(
+            f"reading {path.name} needs pyarrow: pip install 'pyarrow>=16', or save the table as CSV"
+        ) from error
+    most = 2**31 - 1  # bytes, and entries, of the list of columns: a million are more than the default
     with pq.ParquetFile(path, thrift_string_size_limit=most, thrift_container_size_limit=most) as file:
         table = file.read()
     indices = (table.schema.pandas_metadata or {}).get("index_columns", [])
