@@ -172,10 +172,9 @@ def _check_replaceable(output: Output) -> None:
     writer = _writer(path, kind)
     if writer is None:
         raise InputError(f"{path} exists and was not written by Tacit as {kind.upper()}; {_INSTEAD}")
-    if writer != output.by and not output.force:
-        there = f"as {writer!r}" if writer else "earlier and does not say as what"
+    if writer not in ("", output.by) and not output.force:  # marks did not always say what wrote a file
         raise InputError(
-            f"{path} was written by Tacit {there}, and {output.by!r} would replace it; {output.instead}"
+            f"{path} was written by Tacit as {writer!r}, and {output.by!r} would replace it; {output.instead}"
         )
 
 
