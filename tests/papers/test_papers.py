@@ -254,7 +254,7 @@ def strict_json(text):
 def test_the_command_makes_a_figure_and_again_but_not_over_files_of_others(tmp_path, capsys):
     command = ["reproduce", "woodworth2020/fig2", "--out", str(tmp_path), "--json", "-"]
     for seed in ("0", "0", str(2**70)):
-        assert main([*command, "--seed", seed]) == 0
+        assert main([*command, "--seed", seed, "--force"]) == 0
         out, err = capsys.readouterr()
         assert err == ""
         (content,) = strict_json(out)["figures"]
@@ -262,7 +262,7 @@ def test_the_command_makes_a_figure_and_again_but_not_over_files_of_others(tmp_p
         made = sorted(path.suffix for path in (tmp_path / "woodworth2020").iterdir())
         assert made == [".json", ".nc", ".pdf", ".png"]
     (tmp_path / "woodworth2020/fig2.nc").write_text("a thesis")
-    assert main(command) == 2
+    assert main([*command, "--force"]) == 2  # not by force either
     assert "fig2.nc exists and was not written by Tacit" in capsys.readouterr().err
 
 

@@ -198,3 +198,8 @@ def test_figures_that_were_made_otherwise_are_marked():
     count = len(made) - len(ways)
     said = f"{count} of {len(made)} figures were made by this software: paper preset, seed 7."
     assert f"{said} Otherwise: {links}." in Read(whole).text
+
+    all_others = [replace(each, content={**each.content, "made_with": {}}) for each in made]
+    text = Read(page(all_others, "2031-02-03")).text
+    assert f"0 of {len(made)} figures were made by this software" in text
+    assert "The others say how they were made." in text and "Otherwise:" not in text

@@ -17,6 +17,7 @@ _LIBRARIES = {
     "jax": "JAX",
     "matplotlib": "Matplotlib",
 }
+_LISTED = 12  # figures that are named
 NAMES = {"tacit": "Tacit", **_LIBRARIES, "source": "source"}
 
 
@@ -58,7 +59,10 @@ def summary(made: Mapping[str, Mapping[str, Any]]) -> str:
         return ""
     most = usual(list(made.values()))
     apart = [key for key, content in made.items() if otherwise(content, most)]
-    links = ", ".join(link(anchor("figure", key), escape(key)) for key in apart)
     count = len(made) - len(apart)
     same = f"{count} of {len(made)} figures were made by this software: {escape(most)}."
-    return f"<p>{same}{f' Otherwise: {links}.' if apart else ''}</p>\n"
+    if not apart:
+        return f"<p>{same}</p>\n"
+    links = ", ".join(link(anchor("figure", key), escape(key)) for key in apart)
+    others = f"Otherwise: {links}." if len(apart) <= _LISTED else "The others say how they were made."
+    return f"<p>{same} {others}</p>\n"
