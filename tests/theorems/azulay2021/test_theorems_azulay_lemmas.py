@@ -65,10 +65,28 @@ class TestNeurons:
         bounds = ask("lemma3", tacit.Neuron(2.0, [0.6, 0.8])).bounds
         assert bounds[1].measured > 0.7 and bounds[0].measured < 1e-6
 
-    @pytest.mark.parametrize("name", NEURONS[:2])
-    def test_another_shape_is_noticed(self, name, monkeypatch):
+    def test_another_shape_is_noticed(self, monkeypatch):
+        neuron = tacit.Neuron(2.0, [0.6, 0.8])
+        monkeypatch.setattr(tacit.Neuron, "shape", property(lambda self: 0.34))
+        assert not any(bound.holds for bound in ask("lemma1", neuron).bounds)
         monkeypatch.setattr(neurons, "_sizes", lambda model: (2.0, 0.34, 3.0))
-        assert ask(name, tacit.Neuron(2.0, [0.6, 0.8])).holds is False
+        assert ask("lemma2", neuron).holds is False
+
+    @pytest.mark.parametrize("slope", [1.0, 0.3])
+    def test_a_flow_that_does_not_keep_the_balance_is_noticed(self, slope, monkeypatch):
+        """As one would be whose output weight learns at another rate."""
+        neuron = tacit.Neuron(-2.0, [0.6, 0.8, 1.0], slope=slope)
+        assert ask("lemma1", neuron).holds
+        kind = type(neuron.parametrization)
+        pull = kind.pull
+
+        def other(self, weights, X, r):
+            pulled = pull(self, weights, X, r)
+            return {"a": pulled["a"] * (1 + 1e-5), "w": pulled["w"]}
+
+        monkeypatch.setattr(kind, "pull", other)
+        first, second = ask("lemma1", neuron).bounds
+        assert first.holds and not second.holds
 
 
 class TestMultipliers:

@@ -248,6 +248,14 @@ class TestSampleSize:
         monkeypatch.setattr(sample_size, "expected_error", lambda n, d, noise: (1 - n / d) ** 2)
         assert check("woodworth2020/sample-size", tacit.Diagonal(), samples=20, features=50).holds is False
 
+    def test_a_regime_that_learns_more_is_noticed(self, monkeypatch):
+        """As one would be that finds a single entry from fewer than d/2 samples: that of least ℓ1 norm."""
+        monkeypatch.setattr(tacit.potentials, "Quadratic", tacit.potentials.L1)
+        assert not any(
+            bound.holds
+            for bound in check("woodworth2020/sample-size", tacit.Diagonal(), samples=20, features=50).bounds
+        )
+
     def test_not_from_as_many_samples_as_features_nor_of_other_models(self):
         ask = {"samples": 49, "features": 50}
         assert check("woodworth2020/sample-size", tacit.Diagonal(), **ask).holds is None

@@ -3,10 +3,10 @@ r"""Theorems 1 and 3 of Woodworth et al. 2020: where a diagonal network ends, ag
     β(∞) = argmin Q(β) s.t. Xβ = y,    Q(β) = Σ αᴰw₀ᵢ²·q_D(βᵢ/(αᴰw₀ᵢᴰ)),
 
 with q₂ of equation 21 and q_D = ∫h_D⁻¹ of equation 59. Both theorems assume that the flow fits the data. The
-flow is followed on the raw weights, which assumes nothing, where that takes about a second; and else in mirror
-space, ∇Q(β) = Xᵀν, at any scale, a form that is part of the proofs (equations 18 and 58). Q is then held
-against the weights by its metric (`tacit.theorems.metric`). method="parameters" takes raw weights however long
-they take.
+flow is followed on the raw weights, which assumes nothing, where that takes about a second; and else in
+mirror space, ∇Q(β) = Xᵀν, at any scale, a form that is part of the proofs (equations 18 and 58). Q itself is
+held against the weights by its metric (`tacit.theorems.metric`). method="parameters" takes raw weights,
+however long that is.
 """
 
 from __future__ import annotations
