@@ -40,7 +40,7 @@ _DOWN = np.geomspace(1e2, 1e-8, 81)  # values of μ, in units of ‖w_ℓ2‖₂
 @theorem(
     "moroshko2020/theorem2",
     "As L → 0 directions u/‖u‖ tend to KKT points of min ‖u‖₂ s.t. y_n f(u, x_n) ≥ 1 (Lyu and Li).",
-    flows=14,
+    flows=4,
 )
 def theorem2(model: Any, X: Any, y: Any) -> Parts:
     """Theorem 2 by the inequality of its proof, from γ̃ = 2 log N + 1 to 1e4·max(1, α^D)."""
@@ -100,7 +100,7 @@ def log_enough(norm: float, features: int, depth: float, delta: float) -> float:
 @theorem(
     "moroshko2020/depth",
     "An excess ℓ1 norm of δ takes γ̃ = α^D/μ with 1/μ = exp(O(1/δ)) for D = 2 and poly(1/δ) for D > 2.",
-    flows=14,
+    flows=2,
 )
 def depth(model: Any, X: Any, y: Any, delta: float = 0.05) -> Parts:
     """The role of depth, Section 4: the μ from which on the margin of Q_μ is within δ of the ℓ1 margin.

@@ -30,7 +30,7 @@ _POSITIVE = 1e-9  # relative: a multiplier below it is zero
 @theorem(
     "moroshko2020/theorem1",
     "sup over t ≤ T of ‖w(t) − w̄(t)‖, w̄ the linearized model, vanishes as α → ∞ at fixed T.",
-    flows=14,
+    flows=6,
 )
 def theorem1(model: Any, X: Any, y: Any, scales: Any = (1e1, 1e2, 1e3)) -> Parts:
     """Theorem 1, after Chizat et al. 2019, at growing scales s = α^D/‖w_ℓ2‖₂; the model gives the depth.
