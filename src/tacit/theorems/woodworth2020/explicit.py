@@ -52,8 +52,8 @@ def least_move(beta: Float, alpha: float) -> float:
     "woodworth2020/explicit",
     "The least that weights must move to fit, ‖w − α1‖² = α²Σr(βᵢ/α²) in β^R, has ‖β^R‖₁/‖β_ℓ1‖₁ ≤ (a + "
     "√(1+a²))², a = α√(d/‖β_ℓ1‖₁), and tends to β_ℓ2 as α → ∞; the flow moves them farther.",
-    printed="r is the unique real root of a quartic, and R = Σr(β/α²): there are two, r is the smaller one, and R "
-    "has the factor α².",
+    printed="r is the unique real root of a quartic, and R = Σr(β/α²): there are two, r is the smaller one, "
+    "and R has the factor α².",
     flows=0,
 )
 def explicit(model: Any, X: Any, y: Any) -> Parts:
