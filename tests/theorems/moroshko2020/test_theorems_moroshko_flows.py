@@ -202,6 +202,19 @@ class TestLinearized:
         )
         assert ask("theorem1", 2, 1.0, ONE, scales=(1.0, 10.0)).holds is False
 
+    def test_theorem_1_has_the_cube_of_the_accuracy_taken_out(self):
+        """Few features and depth 10, where γ̃(T) grows from 3.7 to 11: the exponent alone is above −1."""
+        rng = np.random.default_rng(1)
+        Z = np.abs(rng.standard_normal((12, 3)))
+        for depth in (2, 10):
+            exponent = ask("theorem1", depth, 1.0, Z).bounds[1]
+            assert exponent.holds and -2.3 < exponent.measured < -1.6
+
+    @pytest.mark.parametrize("name", ["theorem1", "appendixE"])
+    def test_samples_that_no_flow_learns_together_are_no_case(self, name):
+        verdict = ask(name, 2, 1.0, np.array([[1.0, 0.0], [-1.0, 1e-5]]))
+        assert verdict.holds is None and "x_max/γ₂" in verdict.because
+
     def test_one_sample_by_hand(self):
         """w̄ = log(1 + ρ‖x‖²t)·x/‖x‖²: both bounds of (37) and (39) are attained, and κ → 0."""
         low, high, kappa = ask("appendixE", 2, 3.0, np.array([[0.6, 0.8]])).bounds
