@@ -88,4 +88,4 @@ def test_paths_are_drawn(tmp_path):
 def test_without_scikit_learn_it_says_what_to_install():
     code = "import sys; sys.modules['sklearn'] = None; import tacit; tacit.limit; tacit.estimators"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert run.returncode != 0 and "pip install 'scikit-learn>=1.6'" in run.stderr
+    assert run.returncode != 0 and "pip install 'scikit-learn>=1.7'" in run.stderr

@@ -29,7 +29,7 @@ def add(commands: Any) -> Any:
         description="Fit a linear model by the gradient flow of a diagonal network. Large starts and early\n"
         "stops make it a relative of ridge regression, small starts make it sparse; which of them predicts\n"
         "best is found by cross-validation, unless --scale says it. Needs scikit-learn:\n"
-        "pip install 'scikit-learn>=1.6'.",
+        "pip install 'scikit-learn>=1.7'.",
         epilog="examples:\n"
         "  tacit fit spectra.csv --target octane\n"
         "  tacit fit spectra.csv --target octane --cv 10 --save model.json --plot path.png\n"

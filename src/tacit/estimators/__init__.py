@@ -11,7 +11,7 @@ try:
     import sklearn as sklearn
 except ImportError as missing:
     raise ImportError(
-        "tacit.estimators needs scikit-learn, which is not installed: pip install 'scikit-learn>=1.6'"
+        "tacit.estimators needs scikit-learn, which is not installed: pip install 'scikit-learn>=1.7'"
     ) from missing
 
 from tacit.estimators.classifier import FlowClassifier as FlowClassifier

@@ -142,10 +142,12 @@ def tangent_kernel(
             f"the tangent kernel does not fit: {cost.summary()}, and at most {_size(_MOST)} are allowed for "
             "the kernel; give fewer samples"
         )
-    if cost.weights < weights.size:
+    if cost.weights == weights.size:
+        K = _by_rows(backend, weights, X, Y, cost)
+    else:
         K = backend.contract(weights, X, Y, outputs)
-        return K + _by_rows(backend, weights, X, Y, cost) if cost.weights else K
-    return _by_rows(backend, weights, X, Y, cost)
+        K = K + _by_rows(backend, weights, X, Y, cost) if cost.weights else K
+    return K if Y is not None else (K + K.T) / 2  # products need not be symmetric to the last bit
 
 
 def _by_rows(backend: Backend, weights: Array, X: Array, Y: Array | None, cost: KernelCost) -> Array:
