@@ -126,7 +126,7 @@ def example(key):
 
 
 def numbered(key):
-    """azulay2021/fig7.1 → Figure 7.1, woodworth2020/theorem4 → Theorem 4, azulay2021/regime-map → Regime map."""
+    """azulay2021/fig7.1 → Figure 7.1, woodworth2020/theorem4 → Theorem 4, …/regime-map → Regime map."""
     name = key.partition("/")[2].replace("fig", "figure", 1).replace("-", " ").capitalize()
     return re.sub(r"(?<=[a-z])(?=\d)", " ", name)
 

@@ -114,6 +114,14 @@ class TestEnds:
             assert ends.along_face(X, np.array([0.5, 0.3, 0.2]), depth) > 0.1
         assert ends.along_face(np.eye(3), np.array([0.5, 0.3, 0.2]), 3) == 0
 
+    @pytest.mark.parametrize("depth", [2, 3])
+    def test_units_do_not_matter(self, depth, problem):
+        X, y = problem
+        for unit in (1e-100, 1e-7, 1e150):
+            assert ask("theorem3-ends", tacit.Diagonal(depth), (unit * X, y)).holds
+        beta = np.array([0.5, 0.3, 0.2])
+        assert ends.along_face(1e-150 * np.ones((1, 3)), 1e150 * beta, depth) > 0.1
+
     def test_limits_that_do_not_move_are_noticed(self, problem, monkeypatch):
         limit = ends._limit
         monkeypatch.setattr(ends, "_limit", lambda depth, log_scale, X, y: limit(depth, 0.0, X, y))

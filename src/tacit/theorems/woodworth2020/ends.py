@@ -25,6 +25,7 @@ _SMALLEST = {True: -4000.0, False: -90.0}  # log α^D at which nothing is left o
 _ON = 1e-4  # of the largest: entries that are on the face as α → 0
 _SELECTED = 1e-4  # relative: a gradient this small along the face is that of a maximizer
 _NOISE = 1e-10
+_TINY = 1e-300  # in place of a row of zeros
 
 
 @theorem(
@@ -43,17 +44,18 @@ def theorem3_ends(model: Any, X: Any, y: Any) -> Parts:
         return
     X, y = check_problem(X, y)
     try:
-        least = tacit.limit(tacit.potentials.Quadratic(), X, y).predictor
+        nearest = tacit.limit(tacit.potentials.Quadratic(), X, y)
     except tacit.InconsistentDataError as refusal:
         yield Assumption(f"some w has Xw = y (best relative residual: {refusal.residual:.2g})", False)
         return
+    least = nearest.predictor
     unit = float(np.abs(least).max())
     yield Assumption("the targets are not zero", unit > 0)
     if unit == 0:
         return
     D = model.depth
     norm = float(np.abs(tacit.limit(tacit.potentials.L1(), X, y).predictor).sum())
-    rich = [_limit(D, math.log(scale * unit), X, y) for scale in _SMALL]
+    rich = [_limit(D, math.log(scale * unit), X, y).predictor for scale in _SMALL]
     shares = [
         (float(np.abs(beta).sum()) / norm - 1) / rich_excess(norm, X.shape[1], D, scale * unit)
         for beta, scale in zip(rich, _SMALL, strict=True)
@@ -61,33 +63,38 @@ def theorem3_ends(model: Any, X: Any, y: Any) -> Parts:
     yield Bound("excess ℓ1 norm over its bound, the largest over small scales", max(shares), at_most=1.0)
     yield Bound(
         f"gradient of {'the entropy' if D == 2 else 'Σ|β|^(2/D)'} along the face of ℓ1 minimizers, relative",
-        along_face(X, _limit(D, _SMALLEST[D == 2] + math.log(unit), X, y), D),
+        along_face(X, _limit(D, _SMALLEST[D == 2] + math.log(unit), X, y).predictor, D),
         at_most=_SELECTED,
     )
-    gaps = [
-        float(np.linalg.norm(_limit(D, math.log(scale * unit), X, y) - least) / np.linalg.norm(least))
-        for scale in _LARGE
-    ]
+    kernel = [_limit(D, math.log(scale * unit), X, y) for scale in _LARGE]
+    gaps = [float(np.linalg.norm(each.predictor - least) / np.linalg.norm(least)) for each in kernel]
+    noise = max(_NOISE, 10 * max(each.error for each in (nearest, *kernel)))  # estimates, so with room
     exponent = float(np.polyfit(np.log(_LARGE), np.log(np.maximum(gaps, 1e-300)), 1)[0])
-    yield Bound("distance to β_ℓ2 at the largest scale, relative", gaps[-1], at_most=max(gaps[0], _NOISE))
-    if gaps[-1] > _NOISE:
+    yield Bound("distance to β_ℓ2 at the largest scale, relative", gaps[-1], at_most=max(gaps[0], noise))
+    if gaps[-1] > noise:
         yield Bound("exponent of α^D in it", exponent, at_most=-1.0)
 
 
 def along_face(X: Float, beta: Float, depth: float) -> float:
-    """The part along the face of the gradient of what is largest there, relative; 0 where it is one point."""
-    on = np.abs(beta) > _ON * np.abs(beta).max()
-    size, sign = np.abs(beta[on]) / np.abs(beta).max(), np.sign(beta[on])
-    gradient = -(np.log(size) + 1) * sign if depth == 2 else size ** (2 / depth - 1) * sign
-    directions = null_space(np.vstack([X[:, on], sign]))  # that keep the outputs and the ℓ1 norm
+    """The part along the face of the gradient of what is largest there, relative; 0 where it is one point.
+
+    Directions are those of relative changes u of |β|, which no units of features or targets move; they keep
+    the outputs and the ℓ1 norm.
+    """
+    largest = np.abs(beta).max()
+    on = np.abs(beta) > _ON * largest
+    size, sign = np.abs(beta[on]) / largest, np.sign(beta[on])
+    gradient = -(np.log(size) + 1) * size if depth == 2 else size ** (2 / depth)
+    kept = np.vstack([X[:, on] * (sign * size), size])
+    directions = null_space(kept / np.abs(kept).max(axis=1, keepdims=True, initial=_TINY))
     return float(np.linalg.norm(directions.T @ gradient) / np.linalg.norm(gradient))
 
 
-def _limit(depth: float, log_scale: float, X: Float, y: Float) -> Float:
+def _limit(depth: float, log_scale: float, X: Float, y: Float) -> tacit.Limit:
     """The limit at log α^D = log_scale."""
     found = tacit.limit(tacit.Diagonal(depth=depth, log_scale=log_scale / depth), X, y)
     if not found.converged:
         raise tacit.NotConvergedError(
             f"the limit at α^D = e^{log_scale:.4g} did not converge; no end can be told"
         )
-    return np.asarray(found.predictor)
+    return found
