@@ -92,11 +92,11 @@ def test_every_float_comes_back_to_its_last_bit(tmp_path, name):
 def test_json_and_netcdf_hold_every_float_to_its_last_bit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     values = telling_floats()
-    write_json({"values": values}, "v.json")
+    write_json({"values": values}, "v.json", "test")
     assert np.array(json.loads(Path("v.json").read_text())["values"]).tobytes() == values.tobytes()
     run = tacit.flow(tacit.Diagonal(2, 0.3), FRAME.iloc[:2, :4] / 1e3, [1 / 3, -0.7], until=5)
-    Path("v.nc").write_bytes(netcdf_file(run.to_xarray()))
-    write_json(run.to_dict(), "run.json")
+    Path("v.nc").write_bytes(netcdf_file(run.to_xarray(), "test"))
+    write_json(run.to_dict(), "run.json", "test")
     text = json.loads(Path("run.json").read_text())
     with xr.open_dataset("v.nc", engine="scipy") as data:
         for name in ("predictor", "accuracy", "time"):

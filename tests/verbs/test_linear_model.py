@@ -21,7 +21,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_what_is_written_is_read_to_the_last_bit(tmp_path, name):
     model, path = MODELS[name], tmp_path / "model.json"
-    write_json(model.to_dict(), str(path))
+    write_json(model.to_dict(), str(path), "fit --save")
     found = read_model(path)
     np.testing.assert_array_equal(found.coefficients, model.coefficients)
     assert (found.features, found.target, found.classes) == (model.features, model.target, model.classes)
@@ -39,7 +39,7 @@ def test_predictions_are_numbers_or_classes():
 
 def damaged(**changes):
     """The text of a model with other entries; None: without it."""
-    content = {**json.loads(json_file(MODELS["numbers"].to_dict())), **changes}
+    content = {**json.loads(json_file(MODELS["numbers"].to_dict(), "fit --save")), **changes}
     return json.dumps({name: value for name, value in content.items() if value is not None})
 
 
