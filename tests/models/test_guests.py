@@ -227,7 +227,7 @@ class TestCommandLine:
             ("{file}:Nobody", "has no 'Nobody'; it has"),
             ("{file}:Cosh", "must be a tacit.Model, or make one when called; it is Cosh"),
             ("{file}:Twins --scale 2", "--scale does not go with --model"),
-            ("broken.py:model", "broken.py does not run: ZeroDivisionError"),
+            ("broken.py:model", "broken.py, line 1: ZeroDivisionError: division by zero"),
         ],
     )
     def test_what_is_wrong_with_it_is_said_in_a_line(self, given, words, capsys):

@@ -78,9 +78,12 @@ def _driven(parametrization: Any, start: Weights, units: Float, ends: Float) -> 
     first = np.concatenate([*(start[name] for name in names), np.zeros(count)])
     atol = np.repeat([*(float(np.abs(start[name]).max()) for name in names), 1.0], count) * _RTOL * 1e-3
     places = np.arange(1, _WAY + 1) / _WAY
-    found = solve_ivp(
-        rates, (0, 1), first, "DOP853", t_eval=places, rtol=_RTOL, atol=np.maximum(atol, 1e-300)
-    )
+    with np.errstate(under="ignore"):  # of SciPy's shortest step at the time 0
+        found = solve_ivp(
+            rates, (0, 1), first, "DOP853", t_eval=places, rtol=_RTOL, atol=np.maximum(atol, 1e-300)
+        )
+    if not found.success:
+        raise tacit.NotConvergedError(f"the weights cannot be followed to the farthest w: {found.message}")
     pulls = found.y[-count:].T * (units / sizes)
     return units * np.sinh(places[:, None] * ends), pulls
 
