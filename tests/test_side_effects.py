@@ -122,7 +122,7 @@ def test_every_verb_leaves_what_is_global_as_it_was(tmp_path):
         [sys.executable, "-c", SCRIPT, str(tmp_path)],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(SOURCE.parent), "KMP_DUPLICATE_LIB_OK": "True"},  # scipy.io sets it
+        env={**os.environ, "PYTHONPATH": str(SOURCE.parent), "KMP_DUPLICATE_LIB_OK": "True"},  # by scipy.io
         check=False,
     )
     assert ran.returncode == 0 and "Traceback" not in ran.stderr, ran.stderr[-3000:]
