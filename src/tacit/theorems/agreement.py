@@ -21,7 +21,7 @@ import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.numerics.rounding import EPS
 from tacit.theorems.metric import metric
-from tacit.theorems.registry import Assumption, Bound, Parts
+from tacit.theorems.registry import Assumption, Bound, Parts, unmet
 from tacit.theorems.sharing import shared
 
 AGREE = 1e-6  # relative distance at which flow and theorem are the same
@@ -53,7 +53,7 @@ def compared(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
         yield Assumption(f"a potential describes the flow: {refusal}", False)
         return
     except tacit.InconsistentDataError as refusal:
-        yield Assumption(f"some w has Xw = y (best relative residual: {refusal.residual:.2g})", False)
+        yield unmet(refusal)
         return
     if not limit.converged:
         raise tacit.NotConvergedError(

@@ -117,7 +117,7 @@ class Theorem:
             Assumptions and bounds, with numbers.
         """
         parts, refusal = self._asked(anyway, given)
-        return self._verdict(parts if refusal is None else [*parts, _unmet(refusal)])
+        return self._verdict(parts if refusal is None else [*parts, unmet(refusal)])
 
     def _verdict(self, parts: list[Assumption | Bound]) -> Verdict:
         assumptions = tuple(part for part in parts if isinstance(part, Assumption))
@@ -144,7 +144,7 @@ class Theorem:
         return parts, None
 
 
-def _unmet(refusal: tacit.TacitError) -> Assumption:
+def unmet(refusal: tacit.TacitError) -> Assumption:
     """What data lack that nothing fits, or that nothing separates, without advice on other commands."""
     if isinstance(refusal, tacit.InconsistentDataError):
         return Assumption(f"some w has Xw = y (best relative residual: {refusal.residual:.2g})", False)

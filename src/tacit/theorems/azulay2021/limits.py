@@ -16,7 +16,7 @@ from tacit.data.arrays import Float, check_problem
 from tacit.numerics.rounding import EPS
 from tacit.theorems.agreement import AGREE, ended, steady
 from tacit.theorems.arguments import check_method
-from tacit.theorems.registry import Assumption, Bound, Parts, Setting, theorem
+from tacit.theorems.registry import Assumption, Bound, Parts, Setting, theorem, unmet
 
 _SMALL = (1e-1, 1e-2, 1e-3)  # α/k̂ on the way to the joint limit
 _EXACT = 1e-8  # relative, of norms by two ways
@@ -45,8 +45,9 @@ def lemma31(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
         yield Assumption(f"a potential describes the flow: {refusal}", False)
         return
     missing = float(np.linalg.norm(X @ np.linalg.lstsq(X, y, rcond=None)[0] - y))
-    fits = missing <= AGREE * float(np.linalg.norm(y))
-    yield Assumption(f"some w has Xw = y (best residual: {missing:.2g})", fits)
+    missing /= float(np.linalg.norm(y)) or 1.0
+    fits = missing <= AGREE
+    yield Assumption(f"some w has Xw = y (best relative residual: {missing:.2g})", fits)
     yield (followed := steady(model, X, y))
     if not (fits and followed.holds):
         return
@@ -75,8 +76,11 @@ def definition1(model: Any, X: Any, y: Any) -> Parts:
     """Definition 1 at the limit, by `tacit.certify`, which finds multipliers of its own."""
     try:
         limit = tacit.limit(model, X, y)
-    except (tacit.NoPotentialError, tacit.InconsistentDataError) as refusal:
-        yield Assumption(f"the model has a limit on these data: {refusal}", False)
+    except tacit.NoPotentialError as refusal:
+        yield Assumption(f"a potential describes the flow: {refusal}", False)
+        return
+    except tacit.InconsistentDataError as refusal:
+        yield unmet(refusal)
         return
     except tacit.InputError as refusal:
         yield Assumption(f"the model is about data of this shape: {refusal}", False)
@@ -152,7 +156,7 @@ def section71(model: Any, X: Any, y: Any) -> Parts:
     try:
         goal = tacit.limit(tacit.Diagonal(depth=2, scale=math.sqrt(2 * k)), X, y).predictor
     except tacit.InconsistentDataError as refusal:
-        yield Assumption(f"some w has Xw = y (best relative residual: {refusal.residual:.2g})", False)
+        yield unmet(refusal)
         return
     size = float(np.linalg.norm(goal))
     yield Assumption("the targets are not zero", size > 0)

@@ -17,7 +17,7 @@ from scipy.linalg import null_space
 import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.theorems.moroshko2020.separation import plain_diagonal, rich_excess
-from tacit.theorems.registry import Assumption, Bound, Parts, theorem
+from tacit.theorems.registry import Assumption, Bound, Parts, theorem, unmet
 
 _SMALL = (1e-2, 1e-4, 1e-6, 1e-8)  # α^D in units of the largest entry of β_ℓ2
 _LARGE = (1e1, 1e2, 1e3)
@@ -46,7 +46,7 @@ def theorem3_ends(model: Any, X: Any, y: Any) -> Parts:
     try:
         nearest = tacit.limit(tacit.potentials.Quadratic(), X, y)
     except tacit.InconsistentDataError as refusal:
-        yield Assumption(f"some w has Xw = y (best relative residual: {refusal.residual:.2g})", False)
+        yield unmet(refusal)
         return
     least = nearest.predictor
     unit = float(np.abs(least).max())

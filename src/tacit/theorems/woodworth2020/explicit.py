@@ -23,7 +23,7 @@ import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.theorems.arguments import log_alpha
 from tacit.theorems.moroshko2020.separation import plain_diagonal
-from tacit.theorems.registry import Assumption, Bound, Parts, Setting, theorem
+from tacit.theorems.registry import Assumption, Bound, Parts, Setting, theorem, unmet
 
 _EXACT = 1e-9  # relative, of distances and norms by two ways
 _ROUNDS = 40
@@ -69,7 +69,7 @@ def explicit(model: Any, X: Any, y: Any) -> Parts:
             for each in (tacit.potentials.L1(), tacit.potentials.Quadratic())
         )
     except tacit.InconsistentDataError as refusal:
-        yield Assumption(f"some w has Xw = y (best relative residual: {refusal.residual:.2g})", False)
+        yield unmet(refusal)
         return
     yield Assumption("the targets are not zero", bool(np.any(rich)))
     floats = abs(log_alpha(model)) <= _LOGS

@@ -136,8 +136,12 @@ def escape_time(model: Any, X: Any, y: Any) -> Parts:
     X, y = check_problem(X, y)
     least = np.linalg.lstsq(X, y, rcond=None)[0]
     size, missing = float(np.linalg.norm(y)), float(np.linalg.norm(X @ least - y))
-    yield Assumption("some w has Xw = y, and y is not zero", size > 0 and missing <= _FITTED * size)
-    if size == 0 or missing > _FITTED * size:
+    yield Assumption("the targets are not zero", size > 0)
+    if size == 0:
+        return
+    fits = missing <= _FITTED * size
+    yield Assumption(f"some w has Xw = y (best relative residual: {missing / size:.2g})", fits)
+    if not fits:
         return
     escape = Escape(X, y, model.depth)
     scales = escape.scales()
