@@ -302,6 +302,7 @@ FAULTS = {
     "no words": '<img src="p.png">',
     "main headings": "<h1>again</h1>",
     "index.html has no words": '<a href="index.html"><img src="p.png" alt=""></a>',
+    "b.html has no words": '<a href="b.html"><a href="index.html">a</a></a>',
     "two places": '<p id="here"></p>',
     "level 3 is below": "<h3>deep</h3>",
     "language": '<html lang="">',

@@ -33,6 +33,7 @@ class Page(HTMLParser):
         self.ids += [attrs["id"]] if attrs.get("id") else []
         self.language = attrs.get("lang") if tag == "html" else self.language
         if tag == "a" and attrs.get("href"):
+            self.empty += [self.link[0]] if self.link and not self.link[1] else []  # browsers end it here
             self.link = [attrs["href"], attrs.get("aria-label") or attrs.get("title") or ""]
         if self.link and tag == "img":
             self.link[1] += attrs.get("alt") or ""

@@ -136,11 +136,17 @@ class LinkNames(SphinxTransform):
     def apply(self, **kwargs):
         page = self.env.current_document.docname
         for literal in list(self.document.findall(nodes.literal)):
-            linked = isinstance(literal.parent, nodes.reference | addnodes.pending_xref)
-            found = None if linked or literal.get("classes") else link(literal.astext(), page)
+            found = None if linked(literal) or literal.get("classes") else link(literal.astext(), page)
             if found is not None:
                 found += literal.deepcopy()
                 literal.replace_self(found)
+
+
+def linked(node):
+    """Is it a part of a link already? A link in a link would leave the outer one without words."""
+    while node is not None and not isinstance(node, nodes.reference | addnodes.pending_xref):
+        node = node.parent
+    return node is not None
 
 
 def link(text, page):
