@@ -96,3 +96,9 @@ def test_on_the_command_line(tmp_path, capsys):
     assert main([*line, "--least-squares"]) == 0
     content = json.loads(capsys.readouterr().out)
     np.testing.assert_allclose(content["predictor"], np.linalg.lstsq(X, y, rcond=None)[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 2)])
+def test_features_that_are_all_zero_fit_nothing(shape):
+    limit = tacit.limit(tacit.Diagonal(scale=0.3), np.zeros(shape), np.ones(shape[0]), least_squares=True)
+    assert limit.converged and not limit.predictor.any() and not limit.y.any() and limit.unfitted == 1

@@ -125,6 +125,8 @@ class Samples:
         """
         count = len(self.X)
         rows, scale = (np.arange(count), np.ones(count)) if self.intercept else _scales(self.X)
+        if not len(rows):
+            return np.zeros_like(Y)
         among = _apart(count) if self.intercept else None
         found = combine(self.X[rows] / scale[:, None], scale, among, self.roundings).vanishing.value / scale
         dead = np.eye(count)[np.delete(np.arange(count), rows)]
