@@ -140,6 +140,7 @@ def test_sizes_that_floats_cannot_hold_are_named():
     ("key", "unit"), [("azulay2021/lemma4", 1e300), ("woodworth2020/theorem2-l2", 1e-300)]
 )
 def test_numbers_beyond_floats_are_named(key, unit):
-    named = f"{key} leaves the range of floats on these data|did not converge"  # by what SciPy makes of them
-    with pytest.raises(tacit.TacitError, match=named):
+    # what comes first: a product that overflows, where NumPy tells, or a limit that is not vouched for
+    named = f"{key} leaves the range of floats on these data|floats cannot hold its square"
+    with pytest.raises((tacit.InputError, tacit.NotConvergedError), match=named):
         check(key, tacit.Diagonal(), [[unit, 2 * unit], [unit, -unit]], [1.0, 1e6])

@@ -57,7 +57,7 @@ def compared(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
         return
     if not limit.converged:
         raise tacit.NotConvergedError(
-            f"the limit of {model!r} did not converge; no flow can be compared with it"
+            f"the limit of {model!r} did not converge ({limit.reason}); no flow can be compared with it"
         )
     if (sudden := suddenness(model, limit.predictor)) < EPS:
         yield Assumption(

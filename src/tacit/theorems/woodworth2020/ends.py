@@ -95,6 +95,6 @@ def _limit(depth: float, log_scale: float, X: Float, y: Float) -> tacit.Limit:
     found = tacit.limit(tacit.Diagonal(depth=depth, log_scale=log_scale / depth), X, y)
     if not found.converged:
         raise tacit.NotConvergedError(
-            f"the limit at α^D = e^{log_scale:.4g} did not converge; no end can be told"
+            f"the limit at α^D = e^{log_scale:.4g} did not converge ({found.reason}); no end can be told"
         )
     return found

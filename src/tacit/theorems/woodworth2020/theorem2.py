@@ -292,7 +292,7 @@ def _limit(model: Any, X: Any, y: Any) -> NDArray[np.float64]:
     result = tacit.limit(model, X, y)
     if not result.converged:
         raise tacit.NotConvergedError(
-            f"the limit of {model!r} did not converge; no bound can be checked with it"
+            f"the limit of {model!r} did not converge ({result.reason}); no bound can be checked with it"
         )
     return result.predictor
 
