@@ -7,12 +7,13 @@ READY := $(VENV)/.ready
 # One BLAS thread: fastest at these sizes, and the tests already use every core.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test test-all test-torch test-kernels test-oldest test-newest fuzz lint bench docs docs-serve docs-browser docs-outputs readme clean
+.PHONY: help setup demo test test-all test-faults test-torch test-kernels test-oldest test-newest fuzz lint bench docs docs-serve docs-browser docs-outputs readme clean
 
 help:
 	@echo "make demo          the main job on built-in data: limits from the kernel to the rich regime, and one flow"
 	@echo "make test          the tests of every day"
 	@echo "make test-all      all tests: also other draws, long figures, and claims that must fail"
+	@echo "make test-faults   wrong theories and pieces, planted one by one: checks, figures and tests must notice"
 	@echo "make test-torch    the tests that need PyTorch, which the others leave out"
 	@echo "make test-kernels  the numerical tests as other CPUs would run them (KERNELS=--short: two of them)"
 	@echo "make test-oldest   all tests with the oldest dependencies that are allowed (PYTHON=python3.11)"
@@ -42,7 +43,10 @@ test: setup
 	$(BIN)/python -m pytest
 
 test-all: setup
-	$(BIN)/python -m pytest -m ''
+	$(BIN)/python -m pytest -m 'not faults'
+
+test-faults: setup
+	$(BIN)/python -m pytest -m faults
 
 # PyTorch's CPU build is taken where pip finds one.
 TORCH := .venv-torch

@@ -16,6 +16,7 @@ NOT_NUMERICAL = {
     "test_data",
     "test_docs",
     "test_docs_parameters",
+    "test_faults",
     "test_images",
     "test_cli_tables",
     "test_inputs",

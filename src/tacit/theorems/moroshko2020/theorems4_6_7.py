@@ -189,7 +189,7 @@ def theorem7(model: Any, X: Any, y: Any, power: float = 2.0, scales: Any = (1e1,
     bounds = [rich_excess(least.value, data.features, D, data.norm * s ** (1 - power)) for s in scales]
     rtol = _tolerated(np.array(bounds))
     flows = _flows(model, X, y, data.norm * scales, scales**power, rtol)
-    excess = np.array([np.abs(_stop(flow)).sum() / least.value - 1 for flow in flows])
+    excess = np.array([_excess(flow, least.value) for flow in flows])
     mus = np.array([s * data.norm / flow.margin[-1] for s, flow in zip(scales, flows, strict=True)])
     left = _left_behind(X, y, mus) if D == 2 else np.zeros(len(mus))
     allowed = np.array(
@@ -266,6 +266,11 @@ def _stop(flow: tacit.Trajectory) -> Float:
             f"the flow does not classify every sample yet at γ̃ = {flow.accuracy[-1]:.4g}; take larger scales"
         )
     return np.asarray(flow.predictor[-1] / flow.margin[-1])
+
+
+def _excess(flow: tacit.Trajectory, least: float) -> float:
+    """‖ŵ‖₁/‖w_ℓ1‖₁ − 1."""
+    return float(np.abs(_stop(flow)).sum()) / least - 1
 
 
 def _tolerated(sizes: Float) -> Float:

@@ -1,0 +1,112 @@
+"""Wrong pieces in place of right ones, in the memory of a process: no file is changed.
+
+A `Fault` names one attribute of Tacit and makes what stands there instead, from what stood there. `plant`
+puts it in. Daily tests run with it in a process that has this folder on its path, the plugin `planted` of
+pytest, and the name of the fault in TACIT_FAULT.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+VARIABLE = "TACIT_FAULT"
+REFEREES = ("check", "figures", "tests")
+Wrong = Callable[[Any], Any]  # from the right piece to the wrong one
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A case for `tacit.check`: the key of a theorem, and the name of a case in `cases`."""
+
+    key: str
+    case: str
+
+    def __str__(self) -> str:
+        return f"{self.key}, {self.case}"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure, at the sizes of its quick preset but for those given."""
+
+    key: str
+    sizes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        return f"{self.key} {dict(self.sizes) or ''}".strip()
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong, where, and which referees have to notice.
+
+    wrong: in words. at: "module:attribute" or "module:Class.attribute". plant: makes the wrong piece from
+    the right one. check: what `tacit.check` is asked. figures: those of which a claim must fail. tests: daily
+    tests of which one must fail. unconcerned: referees that do not come across it, and why.
+    """
+
+    name: str
+    wrong: str
+    at: str
+    plant: Wrong
+    check: tuple[Asked, ...] = ()
+    figures: tuple[Shown, ...] = ()
+    tests: tuple[str, ...] = ()
+    unconcerned: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def plant(fault: Fault, put: Callable[[Any, str, Any], None] = setattr) -> None:
+    """Put it in, for good unless `put` takes it back: JAX keeps what it has compiled, right or wrong."""
+    module, _, path = fault.at.partition(":")
+    *owners, name = path.split(".")
+    owner: Any = import_module(module)
+    for each in owners:
+        owner = getattr(owner, each)
+    right = inspect.getattr_static(owner, name)
+    wrong = fault.plant(right)
+    if owners:
+        put(owner, name, wrong)
+        return
+    for holder in [each for key, each in sys.modules.items() if key.split(".")[0] == "tacit"]:
+        for held in [key for key, value in vars(holder).items() if value is right]:
+            put(holder, held, wrong)
+
+
+def swapped(old: str, new: str) -> Wrong:
+    """The function again, with one expression of its source replaced by another."""
+
+    def wrong(right: Any) -> Any:
+        function = right.fget if isinstance(right, property) else inspect.unwrap(right)
+        source = textwrap.dedent(inspect.getsource(function))
+        if source.count(old) != 1:
+            raise LookupError(f"{function.__qualname__} must have {old!r} once: the fault is out of date")
+        made: dict[str, Any] = {}
+        code = compile(source.replace(old, new), "<fault>", "exec", annotations.compiler_flag)
+        exec(code, sys.modules[function.__module__].__dict__, made)
+        return made[function.__name__]
+
+    return wrong
+
+
+def returning(change: Callable[..., Any]) -> Wrong:
+    """The function or property again, with what it returns changed: change(returned, *arguments)."""
+
+    def wrong(right: Any) -> Any:
+        function = right.fget if isinstance(right, property) else right
+
+        def again(*arguments: Any, **named: Any) -> Any:
+            return change(function(*arguments, **named), *arguments)
+
+        return property(again) if isinstance(right, property) else again
+
+    return wrong
