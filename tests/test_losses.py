@@ -61,3 +61,21 @@ def test_it_works_over_leading_axes_and_in_jax():
         assert np.asarray(loss.pull(jnp.asarray(f), Y)) == pytest.approx(loss.pull(f, Y))
         slope = jax.grad(lambda each: loss.accuracy(each, jnp.asarray(Y)))(jnp.asarray(f[0]))
         assert np.asarray(slope) == pytest.approx(loss.pull(f[0], Y), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["exp", "logistic"])
+@pytest.mark.parametrize("margin", [-700.0, -30.0, -1.0, 0.0, 1e-3, 2.0, 39.0, 41.0, 700.0])
+def test_losses_of_margins_are_those_of_many_digits(name, margin):
+    """ℓ, −ℓ' and −d(log −ℓ')/dm, from derivatives of the formula that mpmath takes."""
+    loss = as_loss(name)
+    with mpmath.workdps(700):  # of which e⁻⁷⁰⁰ leaves enough
+        m, one = mpmath.mpf(margin), mpmath.mpf(1)
+        term = {"exp": lambda m: mpmath.exp(-m), "logistic": lambda m: mpmath.log(one + mpmath.exp(-m))}[name]
+        slope = {"exp": lambda m: mpmath.exp(-m), "logistic": lambda m: one / (one + mpmath.exp(m))}[name]
+        step = mpmath.mpf(10) ** -30
+        assert abs((term(m - step) - term(m + step)) / (2 * step) / slope(m) - 1) < 1e-25
+        rate = (mpmath.log(slope(m - step)) - mpmath.log(slope(m + step))) / (2 * step)
+        expected = [float(each) for each in (mpmath.log(term(m)), mpmath.log(slope(m)), rate)]
+    m = np.array([margin])
+    found = [float(each[0]) for each in (loss.log_terms(m), loss.log_slope(m), loss.slope_rate(m))]
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-300)

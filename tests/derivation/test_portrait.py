@@ -5,7 +5,7 @@ import pytest
 from maps import TIED, neuron, two_neurons
 
 import tacit
-from tacit.derivation.portrait import flows_apart, level_sets
+from tacit.derivation.portrait import _flow, flows_apart, level_sets
 from tacit.show.level_sets import apart_picture
 
 
@@ -21,6 +21,18 @@ def test_level_sets_are_those_of_the_potential_and_flows_end_where_lines_touch_t
     for flow, (normal, offset, end, _) in zip(shown.flows, shown.touched, strict=True):
         np.testing.assert_allclose(normal @ end, offset, rtol=1e-12)
         np.testing.assert_allclose(flow[-1], end, atol=1e-6)
+
+
+def test_flows_are_drawn_until_the_residual_is_a_part_of_the_first():
+    """Of 1e-8, whatever the unit of the targets; before that they are on their way."""
+    found = tacit.derive(TIED[2], np.array([0.5, 0.6, 0.4, 0.3, 0.7, 0.5]), samples=2)
+    X, w0 = np.array([[0.3, 1.0, -0.4]]), found._jets.value(found.theta0)
+    for size in (1e-3, 1.0, 30.0):
+        first = size * np.ones(1)
+        y = X @ w0 + first
+        left = np.abs(_flow(found, X, y, np.ones(1)) @ X.T - y).ravel() / size
+        assert left[-1] == pytest.approx(1e-8, rel=1e-2)
+        assert (left[:-1] > 1e-8).all() and left[0] == pytest.approx(1)
 
 
 def test_without_a_potential_the_ends_lie_apart(tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tacit.estimators import FlowRegressor, FlowRegressorCV
 from tacit.estimators.grid import Grid
-from tacit.estimators.selection import select, smoothed
+from tacit.estimators.selection import _cautious, select, smoothed
 
 
 def draw(seed=0, samples=24, features=50, noise=0.5):
@@ -221,6 +221,17 @@ def test_who_is_cautious_leaves_the_kernel_end_only_for_what_is_surely_better(ga
         scales[rule] = estimator.scale_
     assert scales["smoothed"] < 0.01
     assert (scales["cautious"] == scales["smoothed"]) if taken else (scales["cautious"] == 1.0)
+
+
+def test_what_is_surely_better_is_what_a_t_test_says():
+    """Of many draws, some near the threshold: differences of few folds have wide tails."""
+    rng = np.random.default_rng(5)
+    for folds in (2, 3, 5):
+        for gains in rng.uniform(0.2, 2.0, (200, 1)) + rng.standard_normal((200, folds)):
+            means = np.array([0.0, gains.mean()])
+            scores = np.stack([np.zeros(folds), gains], axis=1)
+            place = _cautious(1, scores, means, (1, 2, 1), None)
+            assert place == int(ttest_1samp(gains, 0.0, alternative="greater").pvalue < 0.1)
 
 
 def test_weights_and_groups_are_routed():

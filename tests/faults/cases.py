@@ -23,12 +23,6 @@ def _biased() -> tacit.UntiedDiagonal:
     return tacit.UntiedDiagonal.from_weights(*rng.uniform(0.2, 0.9, size=(4, 6)))
 
 
-def _balanced() -> tacit.LinearNetwork:
-    """UᵀU = VᵀV, of rank one."""
-    q = np.array([0.6, 0.8])
-    return tacit.LinearNetwork(np.outer(0.5 * START / np.linalg.norm(START), q), 0.5 * q[None])
-
-
 def _commuting() -> tuple[tacit.Factorization, np.ndarray, np.ndarray]:
     """Two diagonal measurements, and infinite width."""
     spectra = np.array([[1.0, 0.4, -0.2], [0.3, 1.0, 0.8]])
@@ -44,7 +38,6 @@ CASES = {
     "untied": lambda: (tacit.UntiedDiagonal(0.2, 0.6), X, Y),
     "biased": lambda: (_biased(), X, Y),
     "neuron": lambda: (tacit.Neuron.from_scale(0.5, 0.3, START), X, Y),
-    "balanced": lambda: (_balanced(), X, Y),
     "commuting": _commuting,
     "white": lambda: (tacit.LinearNetwork.gaussian(6, 12), np.eye(3, 6), np.zeros(3)),  # the rate is met
     "classes, depth 2": lambda: (tacit.Diagonal(2, 0.5), PLANE, ONES),

@@ -1,5 +1,7 @@
 """Flows of the square loss: where they end, how they get there, and when."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from flow_oracles import power_network, product_network, raw_flow, square, tangent_network
@@ -10,6 +12,8 @@ from properties import examples
 from scipy.linalg import expm
 
 import tacit
+from tacit.flows.forms.dual import DualSquare
+from tacit.flows.segments import Problem, Rest, Rounded
 
 
 def distance(found, exact):
@@ -367,3 +371,21 @@ def test_huge_starts_follow_their_tangent_kernel_all_the_way(depth, scale):
     exact = (seen - left) / values @ turn.T @ X
     for w, kernel in zip(found.predictor[-3:], exact, strict=True):
         assert np.linalg.norm(w - kernel) < 1e-9 * np.linalg.norm(kernel)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_flows_rest_where_the_residual_may_be_its_own_rounding(side):
+    """Of X w and y together, of whatever sign; a residual that is a little larger is none."""
+    problem = Problem(tacit.Diagonal(), np.eye(1), np.array([side]), tacit.losses.Square("sum"), 1e-8)
+    flow = DualSquare(problem, problem.model.mirror_form(1))
+    begun = flow.begin()
+
+    def near(off):
+        slope = np.arcsinh(side * (1 + off) / 2)  # w = 2 sinh(∇Q), at scale 1
+        return replace(begun, nu=np.array([slope]) / flow.reach.item())
+
+    with pytest.raises(Rounded):
+        flow._check_stall(near(2e-16), 1.0)
+    flow._check_stall(near(1e-14), 1.0)
+    with pytest.raises(Rest):
+        flow._check_stall(near(1e-14), 1e7)

@@ -9,6 +9,7 @@ from network_problems import Perceptron, differences, params
 
 import tacit
 from tacit.autodiff import jax, jnp
+from tacit.networks.distances import distance_between
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((5, 3))
@@ -186,6 +187,15 @@ def test_distances_are_zero_only_where_nothing_turns():
     assert set(moved) == {"0", "1", "2"} and moved["2"] == np.inf
     with pytest.raises(tacit.InputError, match="same layers"):
         network.kernel_distance(tacit.Network(Perceptron("relu"), params(3, 5, 2)), X)
+
+
+def test_the_distance_of_kernels_with_zeros_is_that_of_the_angle():
+    """A kernel that is 0 has no angle; one that has zeros among its entries has."""
+    units, ones, zeros = np.eye(2), np.ones((2, 2)), np.zeros((2, 2))
+    assert distance_between(units, ones) == pytest.approx(1 - 1 / np.sqrt(2), rel=1e-14)
+    assert distance_between(units, -units) == pytest.approx(2, rel=1e-14)
+    assert distance_between(units, zeros) == distance_between(zeros, ones) == 1
+    assert distance_between(zeros, zeros) == 0
 
 
 BAD = {

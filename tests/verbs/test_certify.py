@@ -35,6 +35,15 @@ def test_a_perturbed_predictor_is_refused(problem):
     assert not tacit.certify(model, X, y, 1.001 * w).holds
 
 
+def test_residuals_are_those_of_their_definitions():
+    """One coordinate of many is off: the largest deviation counts, not their mean."""
+    X, y, w = np.eye(3, 12), np.array([3.0, 0.0, 4.0]), np.zeros(12)
+    w[:3], w[7] = (3.0, 0.5, 4.0), 0.2  # ∇Q = w, which the rows reach but for w₇
+    found = tacit.certify(Quadratic(), X, y, w)
+    assert found.stationarity == pytest.approx(0.2 / 4, rel=1e-12)
+    assert found.feasibility == pytest.approx(0.5 / 5, rel=1e-12)
+
+
 def test_the_minimum_of_a_general_solver_is_certified(problem):
     X, y = problem
     Q = Hypentropy(np.log(0.3))

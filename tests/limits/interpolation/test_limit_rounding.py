@@ -1,5 +1,6 @@
 """What rounding does to limits and to their certificates: where it is all there is, and where it grows."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,6 +12,8 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import orth
 
 import tacit
+from tacit.limits.interpolation.equations import Samples
+from tacit.limits.interpolation.newton import residual
 from tacit.limits.networks.rank_one import drift_bound
 from tacit.potentials import Quadratic
 
@@ -196,3 +199,17 @@ def test_squares_beyond_the_largest_float_are_not_taken():
     X, y = np.random.default_rng(1).standard_normal((3, 5)), np.array([1.0, -2.0, 0.5])
     found = tacit.limit(tacit.LinearNetwork.orthogonal(X, 8), X, 1e200 * y)
     assert found.converged and gap(found.predictor[:, 0] / 1e200, np.linalg.pinv(X) @ y) < 1e-12
+
+
+@pytest.mark.parametrize("features", [3, 40])  # whose large coordinates are most of them, and few
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_residual_is_nothing_only_where_it_may_be_its_own_rounding(features, sign):
+    rng = np.random.default_rng(8)
+    X, w = rng.standard_normal((3, features)), sign * rng.uniform(0.5, 1.0, features)
+    w[3:] *= 1e-9
+    equations = Samples(X).equations(X @ w, 1e-6)
+    size = np.abs(equations.X) @ np.abs(w) + np.abs(equations.y)
+    for off, seen in ((1e-16, False), (1e-13, True)):
+        for side in (1, -1):
+            found = residual(replace(equations, y=equations.X @ w + side * off * size), w)
+            assert (np.sign(found) == (side if seen else 0)).all()

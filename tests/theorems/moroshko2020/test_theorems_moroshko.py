@@ -409,6 +409,14 @@ class TestTheorem7:
         assert bound.measured == pytest.approx(excess[1], rel=1e-5)
         assert bound.measured / bound.at_most <= share.measured < 1
 
+    def test_signs_of_features_do_not_matter(self):
+        """A norm, not a sum: TWO has an ŵ of positive entries."""
+        one, other = (
+            [bound.measured for bound in ask("theorem7", tacit.Diagonal(), Z, scales=(1e2, 1e3)).bounds]
+            for Z in (TWO, TWO * [1, -1, 1])
+        )
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
     @pytest.mark.parametrize(("Z", "depth"), [(ONE, 2), (ONE, 3), (TWO, 10), (MANY, 2), (MANY, 3), (DEEP, 2)])
     def test_holds(self, Z, depth):
         verdict = ask("theorem7", tacit.Diagonal(depth), Z)
