@@ -7,13 +7,14 @@ READY := $(VENV)/.ready
 # One BLAS thread: fastest at these sizes, and the tests already use every core.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test test-all test-faults test-torch test-kernels test-oldest test-newest fuzz lint bench docs docs-serve docs-browser docs-outputs readme clean
+.PHONY: help setup demo test test-all test-faults mutants test-torch test-kernels test-oldest test-newest fuzz lint bench docs docs-serve docs-browser docs-outputs readme clean
 
 help:
 	@echo "make demo          the main job on built-in data: limits from the kernel to the rich regime, and one flow"
 	@echo "make test          the tests of every day"
 	@echo "make test-all      all tests: also other draws, long figures, and claims that must fail"
 	@echo "make test-faults   wrong theories and pieces, planted one by one: checks, figures and tests must notice"
+	@echo "make mutants       N=100 random mutants (SEED=1), and those that no daily test notices; an hour or more"
 	@echo "make test-torch    the tests that need PyTorch, which the others leave out"
 	@echo "make test-kernels  the numerical tests as other CPUs would run them (KERNELS=--short: two of them)"
 	@echo "make test-oldest   all tests with the oldest dependencies that are allowed (PYTHON=python3.11)"
@@ -47,6 +48,13 @@ test-all: setup
 
 test-faults: setup
 	$(BIN)/python -m pytest -m faults
+
+# On a copy of the checkout; stopped, it goes on where it was. PART="potentials limits/kkt.py" draws from these.
+N ?= 100
+SEED ?= 1
+mutants: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS:%=-c %) -e '.[dev,mutants]'
+	$(BIN)/python tests/mutants/mutants.py --count $(N) --seed $(SEED) $(if $(PART),--part $(PART))
 
 # PyTorch's CPU build is taken where pip finds one.
 TORCH := .venv-torch
@@ -111,5 +119,5 @@ readme: setup
 	$(BIN)/python benchmarks/readme.py
 
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-newest $(TORCH) $(DOCS) tacit-output
+	rm -rf $(VENV) .venv-oldest .venv-newest $(TORCH) $(DOCS) tacit-output tacit-mutants
 	rm -rf docs/_build docs/_examples docs/gallery docs/reference/generated

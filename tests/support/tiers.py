@@ -23,6 +23,7 @@ NOT_NUMERICAL = {
     "test_keys",
     "test_labels",
     "test_letters",
+    "test_mutants",
     "test_papers",
     "test_report",
     "test_report_sections",

@@ -1,0 +1,247 @@
+"""A seeded sample of mutants of the source, and which of them no daily test notices (make mutants).
+
+Works on a copy of the checkout. Of each test file it first measures, once, how long it takes and which
+functions it calls; a mutant is then tried on the nearest files that call the mutated function, until one
+fails, or takes three times as long as it should. Results are kept in tacit-mutants/, and a run that was
+stopped goes on where it was. `equivalent.toml` names mutants that change nothing but the time it takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import hashlib
+import json
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nearest import order
+from sites import Site, sites
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("potentials", "limits", "flows", "derivation", "theorems")
+_BUDGET = 120.0  # seconds of CPU that the right source takes for the tests that are tried on a mutant
+_FAR = 3.0  # times as much, for files that turn out not to call it
+_SLOWER, _AT_LEAST = 3.0, 20.0  # times as long, and in seconds, after which a test counts as failed
+_WALL = 20.0  # times the seconds of CPU, on a machine that is busy otherwise
+_SLOW = 90.0  # a file that takes longer is left out
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A test file on the right source: does it pass, seconds of CPU, and the functions it calls."""
+
+    passes: bool
+    seconds: float
+    calls: frozenset[str]
+
+
+class Laboratory:
+    """A copy of the checkout in which files are mutated and tests run."""
+
+    def __init__(self, copy: Path, results: Path):
+        self.copy, self.kept, self.cache = copy, results / "baseline.json", results / "compiled"
+        self.known = json.loads(self.kept.read_text()) if self.kept.exists() else {}
+        self.orders: dict[str, list[str]] = {}
+
+    def measured(self, test: str) -> Measured:
+        """Of the right source; kept for as long as neither the test nor the source is changed."""
+        stamp = _stamp(self.copy / test)
+        if self.known.get(test, {}).get("stamp") != stamp:
+            calls = self.copy / "called.json"
+            calls.unlink(missing_ok=True)
+            code, seconds = self._pytest([test], 3600.0, "called", TACIT_CALLED=str(calls))
+            found = json.loads(calls.read_text()) if calls.exists() else []
+            self.known[test] = {"stamp": stamp, "passes": code == 0, "seconds": seconds, "calls": found}
+            self.kept.write_text(json.dumps(self.known))
+        kept = self.known[test]
+        return Measured(kept["passes"], kept["seconds"], frozenset(kept["calls"]))
+
+    def noticed_by(self, site: Site, mutated: str) -> tuple[str | None, list[str]]:
+        """The first test file that fails, and all that were tried."""
+        path = self.copy / "src" / "tacit" / site.file
+        right, tried = path.read_text(encoding="utf-8"), []
+        for test, seconds in self._plan(site, right):
+            tried.append(test)
+            try:
+                path.write_text(mutated, encoding="utf-8")
+                status, _ = self._pytest([test], _SLOWER * seconds + _AT_LEAST)
+            finally:
+                path.write_text(right, encoding="utf-8")
+            if status not in (0, 5):
+                return test, tried
+        return None, tried
+
+    def _plan(self, site: Site, source: str) -> Iterator[tuple[str, float]]:
+        """Test files that call the mutated function, nearest first, within the budget."""
+        if site.file not in self.orders:
+            self.orders[site.file] = order(self.copy, site.file)
+        functions, spent, looked = _around(source, site.line), 0.0, 0.0
+        for test in self.orders[site.file]:
+            if spent >= _BUDGET or looked >= _FAR * _BUDGET:
+                return
+            found = self.measured(test)
+            looked += found.seconds
+            called = not functions or any(f"{site.file}:{line}" in found.calls for line in functions)
+            if found.passes and found.seconds <= _SLOW and called:
+                spent += found.seconds
+                yield test, found.seconds
+
+    def _pytest(self, tests: list[str], limit: float, plugin: str = "", **more: str) -> tuple[int, float]:
+        """The status of pytest, and the seconds of CPU it took."""
+        options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not thorough and not faults"]
+        options += ["-p", plugin] if plugin else []
+        paths = [self.copy / "src", self.copy / "tests" / "mutants"]
+        env = os.environ | {
+            "PYTHONPATH": os.pathsep.join(map(str, paths)),
+            "PYTHONDONTWRITEBYTECODE": "1",  # a mutant of the same size and second would be read as another
+            "OPENBLAS_NUM_THREADS": "1",
+            "JAX_COMPILATION_CACHE_DIR": str(self.cache),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        }
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pytest", *options, *tests],
+            cwd=self.copy,
+            env=env | more,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 1)),
+        )
+        try:
+            code = process.wait(_WALL * limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            code = process.wait()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return code, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _around(source: str, line: int) -> list[int]:
+    """First lines of the innermost function around a line, with its decorators and without; or none."""
+    inner: list[int] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
+            if first <= line <= (node.end_lineno or line) and first >= max(inner, default=0):
+                inner = [first, node.lineno]
+    return inner
+
+
+def _stamp(test: Path) -> str:
+    return hashlib.sha256(test.read_bytes()).hexdigest()[:16]
+
+
+def copied(to: Path) -> Path:
+    """The checkout with what is not committed yet, without what git ignores."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True
+    )
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (ROOT / name).is_file():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, to / name)
+    return to
+
+
+def drawn(root: Path, parts: list[str], count: int, seed: int) -> list[Site]:
+    """A sample of places, and of each a mutation: the first of a longer one of the same seed."""
+    package = root / "src" / "tacit"
+    files = [p for part in parts for p in [*(package / part).rglob("*.py"), package / part] if p.is_file()]
+    places: dict[tuple[str, int, int], list[Site]] = defaultdict(list)
+    for path in sorted(files):
+        for site in sites(package, path.relative_to(package).as_posix()):
+            places[site.file, site.line, site.column].append(site)
+    rng, found = random.Random(seed), []
+    shuffled = sorted(places)
+    rng.shuffle(shuffled)
+    for place in shuffled:
+        if len(found) == count:
+            break
+        site = rng.choice(places[place])
+        if site.mutated((package / site.file).read_text(encoding="utf-8")):
+            found.append(site)
+    return found
+
+
+def lines_of(source: str, mutated: str) -> tuple[str, str]:
+    """What stood there, and what stands there now."""
+    changed = [(a, b) for a, b in zip(source.split("\n"), mutated.split("\n"), strict=False) if a != b]
+    return changed[0][0].strip(), changed[0][1].strip()
+
+
+def is_equivalent(entry: dict[str, Any]) -> str | None:
+    """The reason, if it is listed as one that changes no answer."""
+    for each in tomllib.loads(Path(__file__).with_name("equivalent.toml").read_text(encoding="utf-8"))[
+        "mutant"
+    ]:
+        if (each["file"], each["was"], each["is"]) == (entry["file"], entry["was"], entry["is"]):
+            return str(each["why"])
+    return None
+
+
+def tried(laboratory: Laboratory, site: Site) -> dict[str, Any]:
+    """What became of a mutant."""
+    source = (laboratory.copy / "src" / "tacit" / site.file).read_text(encoding="utf-8")
+    mutated = site.mutated(source)
+    assert mutated is not None
+    was, now = lines_of(source, mutated)
+    by, files = laboratory.noticed_by(site, mutated)
+    return site.to_dict() | {"was": was, "is": now, "noticed_by": by, "tried": files}
+
+
+def report(entries: list[dict[str, Any]], seed: int) -> str:
+    """The share that was noticed, and the others by name."""
+    lost = [each for each in entries if not each["noticed_by"]]
+    reasons = [is_equivalent(each) for each in lost]
+    real = [each for each, reason in zip(lost, reasons, strict=True) if reason is None]
+    lines = [
+        f"# Mutants of seed {seed}",
+        f"{len(entries)} tried, {len(entries) - len(lost)} noticed by daily tests, {len(lost) - len(real)} "
+        f"listed as equivalent, {len(real)} survived.",
+        "",
+    ]
+    for each, reason in zip(lost, reasons, strict=True):
+        lines.append(f"- `{each['file']}:{each['line']}` {reason or '**survived**'}")
+        lines += [f"  `{each['was']}`", f"  `{each['is']}`"]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--part", nargs="*", default=list(PACKAGES), help="folders or files of src/tacit")
+    parser.add_argument("--results", type=Path, default=ROOT / "tacit-mutants")
+    asked = parser.parse_args()
+    asked.results.mkdir(exist_ok=True)
+    kept = asked.results / f"seed-{asked.seed}.json"
+    entries = json.loads(kept.read_text()) if kept.exists() else []
+    with tempfile.TemporaryDirectory(prefix="tacit-mutants-") as folder:
+        laboratory = Laboratory(copied(Path(folder)), asked.results)
+        for site in drawn(laboratory.copy, asked.part, asked.count, asked.seed)[len(entries) :]:
+            entries.append(tried(laboratory, site))
+            kept.write_text(json.dumps(entries, indent=1, ensure_ascii=False))
+            said = entries[-1]["noticed_by"] or "SURVIVED"
+            print(f"{len(entries):4} {said}  {site.file}:{site.line}  {entries[-1]['is']}", flush=True)
+    text = report(entries, asked.seed)
+    kept.with_suffix(".md").write_text(text, encoding="utf-8")
+    print(text)
+    return int(any(not each["noticed_by"] and is_equivalent(each) is None for each in entries))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""Which test files to try first on a mutant: those that name its module, are named like it, or are near."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+_NAMED, _ALIKE, _IMPORTER = 4.0, 3.0, 1.5  # points of a test; a folder that both have is 2 of them
+
+
+def order(root: Path, file: str) -> list[str]:
+    """Test files, nearest first; file: of the source, relative to src/tacit."""
+    tests = sorted(path.relative_to(root).as_posix() for path in (root / "tests").rglob("test_*.py"))
+    tests = [test for test in tests if not test.startswith(("tests/faults", "tests/mutants"))]
+    importers = _importers(root, file)
+    return sorted(tests, key=lambda test: (-_points(root, file, importers, test), test))
+
+
+def _points(root: Path, file: str, importers: list[str], test: str) -> float:
+    text = (root / test).read_text(encoding="utf-8")
+    near = max([_near(file, test), *(_near(each, test) / 2 + _IMPORTER / 2 for each in importers)])
+    return near + _NAMED * bool(re.search(rf"\b{re.escape(_dotted(file))}\b", text))
+
+
+def _near(file: str, test: str) -> float:
+    """Points for folders and a name that both share."""
+    there, here = Path(file), Path(test).relative_to("tests")
+    shared = 0
+    for one, other in zip(there.parent.parts, here.parent.parts, strict=False):
+        if one != other:
+            break
+        shared += 1
+    words = set(re.split(r"[_\d]+", here.stem)) - {"test", ""}
+    alike = any(word.rstrip("s") in there.stem for word in words if len(word) > 3)
+    return 2.0 * shared + _ALIKE * (alike and shared > 0)
+
+
+def _dotted(file: str) -> str:
+    return "tacit." + file.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+
+
+def _importers(root: Path, file: str) -> list[str]:
+    """Files of the source that import it."""
+    name, package = _dotted(file), root / "src" / "tacit"
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
+                if name in names:
+                    found.append(path.relative_to(package).as_posix())
+                    break
+    return found

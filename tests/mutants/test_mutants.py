@@ -1,0 +1,48 @@
+"""The tool that draws mutants: where it mutates, what it leaves alone, and which tests it tries first."""
+
+import textwrap
+
+import pytest
+from mutants import ROOT
+from nearest import order
+
+pytest.importorskip("cosmic_ray", reason="needs cosmic-ray: make mutants")
+from mutants import _around, lines_of
+from sites import sites
+
+SOURCE = textwrap.dedent('''
+    """Text of 3 words."""
+
+    LIMIT = 3.0
+
+
+    @dataclass(frozen=True)
+    class Thing:
+        size: int = 5
+
+        def value(self, x, more=2):
+            """x > 0"""
+            return np.abs(x[0] - self.size) + 1 if x > LIMIT else -x
+''').lstrip()
+
+
+def test_every_kind_of_place_is_mutated_and_no_constant(tmp_path):
+    (tmp_path / "thing.py").write_text(SOURCE)
+    texts = [each.mutated(SOURCE) for each in sites(tmp_path, "thing.py")]
+    lines = {lines_of(SOURCE, text)[1] for text in texts if text}
+    for part in ("abs(x[0] + self", "n (x[0] - self.size) + 1", "+ 2 if", "x >= LIMIT", "+x", "if not x >"):
+        assert any(part in line for line in lines), part
+    assert all(line.startswith("return") for line in lines)
+
+
+def test_functions_are_those_around_a_line():
+    assert _around(SOURCE, 12) == [10, 10]
+    assert _around(SOURCE, 3) == []
+
+
+def test_the_nearest_tests_name_the_module_or_are_named_like_it():
+    assert (
+        order(ROOT, "limits/interpolation/layered.py")[0]
+        == "tests/limits/interpolation/test_limit_layered.py"
+    )
+    assert order(ROOT, "losses.py")[0] == "tests/test_losses.py"
