@@ -6,7 +6,8 @@ import ast
 import re
 from pathlib import Path
 
-_NAMED, _ALIKE, _IMPORTER = 4.0, 3.0, 1.5  # points of a test; a folder that both have is 2 of them
+_NAMED, _ALIKE = 4.0, 3.0  # points of a test; a folder that both have is 2 of them
+_IMPORTER = 0.3  # of the points, where a test is near a file that imports it
 
 
 def order(root: Path, file: str) -> list[str]:
@@ -19,7 +20,7 @@ def order(root: Path, file: str) -> list[str]:
 
 def _points(root: Path, file: str, importers: list[str], test: str) -> float:
     text = (root / test).read_text(encoding="utf-8")
-    near = max([_near(file, test), *(_near(each, test) / 2 + _IMPORTER / 2 for each in importers)])
+    near = max([_near(file, test), *(_IMPORTER * _near(each, test) for each in importers)])
     return near + _NAMED * bool(re.search(rf"\b{re.escape(_dotted(file))}\b", text))
 
 
@@ -33,7 +34,7 @@ def _near(file: str, test: str) -> float:
         shared += 1
     words = set(re.split(r"[_\d]+", here.stem)) - {"test", ""}
     alike = any(word.rstrip("s") in there.stem for word in words if len(word) > 3)
-    return 2.0 * shared + _ALIKE * (alike and shared > 0)
+    return 2.0 * shared + _ALIKE * (alike and (shared > 0 or not there.parent.parts))
 
 
 def _dotted(file: str) -> str:
