@@ -10,7 +10,7 @@ import tacit
 ROOT = Path(tacit.__file__).parent
 ORDER = [  # each may import what stands before it; what shares a line, only itself
     {"errors"},
-    {"data", "autodiff"},
+    {"data", "autodiff", "pickling"},
     {"numerics"},
     {"potentials"},
     {"losses"},

@@ -25,6 +25,7 @@ NOT_NUMERICAL = {
     "test_letters",
     "test_mutants",
     "test_papers",
+    "test_pickling",
     "test_report",
     "test_report_sections",
     "test_several",
@@ -49,6 +50,8 @@ WRONG_SOFTWARE = {
     "test_woodworth_networks.py::test_wrong_software_fails_claims_of_networks",
 }
 OTHER_DRAWS = {
+    "test_pickling.py::test_a_process_pool_returns_what_workers_found",
+    "test_pickling.py::test_more_results",
     "test_any_seed.py::test_all_figures_give_what_was_recorded",
     "test_classifier.py::test_it_is_one_with_other_options_too",
     "test_classifier_cv.py::test_it_is_one_with_other_options_too",
@@ -206,6 +209,7 @@ MANY_CASES = {  # of which each so-many-th is enough
     "test_papers.py::test_the_seed_decides_the_claims_and_they_hold": 2,
     "test_papers.py::test_where_nothing_can_be_measured_claims_fail_and_the_figure_is_made": 6,
     "test_path_portrait.py::test_bars_are_where_the_support_is": 6,
+    "test_pickling.py::test_what_was_computed_before_needs_no_function": 4,
     "test_potentials.py::test_bregman_divergence_keeps_its_digits_near_the_origin": 4,
     "test_potentials.py::test_lists_and_jax_arrays_are_accepted": 2,
     "test_potentials.py::test_value_gradient_and_hessian_match_the_definitions": 10,

@@ -25,6 +25,7 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.models.function import FunctionModel, Mapped
 from tacit.models.parametrizations import Invariants
 from tacit.models.reduction import Weights
+from tacit.pickling import can_be_pickled, name_of_function
 
 if TYPE_CHECKING:
     from tacit.show.figures import Picture
@@ -93,14 +94,19 @@ class Derivation:
     function_model: FunctionModel = field(repr=False, kw_only=True)
     _jets: Jets = field(repr=False, kw_only=True)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """With what is computed on demand, if the function cannot be pickled and computes it no more."""
+        if not can_be_pickled(self.function_model.function):
+            _ = self.conserved, self._origin
+        return vars(self)
+
     def __repr__(self) -> str:
         return f"Derivation({self.kind}: {self.name}, {self.parameters} parameters → {self.features})"
 
     @property
     def name(self) -> str:
         """That of the function."""
-        function = self.function_model.function
-        return getattr(function, "__name__", type(function).__name__)
+        return name_of_function(self.function_model.function)
 
     @property
     def theta0(self) -> Float:
@@ -115,7 +121,7 @@ class Derivation:
     @property
     def features(self) -> int:
         """d, the number of entries of w."""
-        return len(self._jets.value(self.theta0))
+        return self.function_model.features
 
     @cached_property
     def potential(self) -> DerivedPotential:
@@ -123,6 +129,11 @@ class Derivation:
         if self.kind not in ("mirror", "warped"):
             raise NoPotentialError(self.reason)
         return DerivedPotential(self._jets, self.function_model, self.theta0, self.kind == "warped")
+
+    @cached_property
+    def _origin(self) -> Float:
+        """w₀ = F(θ₀)."""
+        return self._jets.value(self.theta0)
 
     @property
     def conserved_number(self) -> int:
@@ -211,7 +222,7 @@ class Derivation:
             "radius": self.radius,
             "seconds": self.seconds,
             "theta0": self.theta0.tolist(),
-            "predictor": self._jets.value(self.theta0).tolist(),
+            "predictor": self._origin.tolist(),
         }
 
     def summary(self) -> str:

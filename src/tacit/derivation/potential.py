@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,12 @@ class DerivedPotential(Potential):
         clock = ", in a clock of its own" if self.warped else ""
         return f"{self!r}: what gradient flow from θ₀ minimizes{clock}"
 
-    @property
+    def __getstate__(self) -> dict[str, Any]:
+        """With w₀, which the points that are remembered need where the function cannot be pickled."""
+        _ = self.origin
+        return vars(self)
+
+    @cached_property
     def origin(self) -> Float:
         """w₀ = F(θ₀)."""
         return self.jets.value(self.theta0)

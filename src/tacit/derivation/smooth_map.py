@@ -13,6 +13,7 @@ from tacit.autodiff import jax, jnp
 from tacit.data.arrays import Float
 from tacit.errors import InputError
 from tacit.models.function import FunctionModel
+from tacit.pickling import Carried, carried
 
 Layout = tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -48,6 +49,10 @@ class Jets:
         self.function, self.layout, self.single = function, layout, single
         self.jacobian: Callable[[Any], Any] = jax.jacrev(self.flat)
         self._compiled: dict[Any, Callable[..., Any]] = {}
+
+    def __reduce__(self) -> tuple[Callable[..., Jets], tuple[Any, ...]]:
+        """Without what JAX has compiled, which cannot be pickled."""
+        return _again, (Carried(self.function), self.layout, self.single)
 
     def flat(self, theta: Any) -> Any:
         """F(θ) of the flat θ."""
@@ -102,12 +107,17 @@ _jets = lru_cache(maxsize=32)(Jets)
 
 def jets_of(model: FunctionModel) -> Jets:
     """The derivatives of the model's function; those of functions that were met before are compiled."""
-    single = not isinstance(model.theta0, dict)
     layout = tuple((name, tuple(each.shape)) for name, each in model.start().items())
+    return _again(model.function, layout, not isinstance(model.theta0, dict))
+
+
+def _again(function: Any, layout: Layout, single: bool) -> Jets:
+    """The same derivatives as before for the same function; a copy brings it as `Carried`."""
+    function = carried(function)
     try:
-        return _jets(model.function, layout, single)
+        return _jets(function, layout, single)
     except TypeError:  # a callable without a hash
-        return Jets(model.function, layout, single)
+        return Jets(function, layout, single)
 
 
 def checked_model(parametrization: Any, theta0: Any) -> tuple[FunctionModel, Jets, Float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,13 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import Model
 from tacit.models.parametrizations import Parametrization
 from tacit.models.reduction import Weights
+from tacit.pickling import PicklesFunctions, name_of_function
 
 _ONE = "θ"  # the name of parameters that are one array
 
 
 @dataclass(frozen=True)
-class Mapped(Parametrization):
+class Mapped(PicklesFunctions, Parametrization):
     """w = function(θ), with θ an array or, where several arrays were given, a dict of them."""
 
     function: Callable[[Any], Any]
@@ -37,11 +38,12 @@ class Mapped(Parametrization):
 
 
 @dataclass(frozen=True, eq=False)
-class FunctionModel(Model):
+class FunctionModel(PicklesFunctions, Model):
     """w = function(θ) from θ₀, and the outputs X w; differentiated by JAX. `tacit.model` makes one."""
 
     function: Callable[[Any], Any]
     theta0: Any
+    features: int = field(init=False, repr=False)  # entries of w
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -50,10 +52,13 @@ class FunctionModel(Model):
         checked = {name: as_floats(each, f"theta0 ({name})", ndim=(0, 1, 2)) for name, each in given.items()}
         checked = {name: each.copy() for name, each in checked.items()}
         object.__setattr__(self, "theta0", checked if isinstance(self.theta0, dict) else checked[_ONE])
-        self.start()
+        shape = np.shape(self.parametrization.predictor(self._weights))
+        if len(shape) != 1:
+            raise InputError(f"function(θ) must be a vector, one number per feature; its shape is {shape}")
+        object.__setattr__(self, "features", shape[0])
 
     def __repr__(self) -> str:
-        name = getattr(self.function, "__name__", type(self.function).__name__)
+        name = name_of_function(self.function)
         return f"model({name}, θ₀ of {sum(each.size for each in self._weights.values()):,} numbers)"
 
     @property
@@ -67,13 +72,9 @@ class FunctionModel(Model):
 
     def start(self, d: int | None = None) -> Weights:
         """θ₀."""
-        weights = {name: each.copy() for name, each in self._weights.items()}
-        shape = np.shape(self.parametrization.predictor(weights))
-        if len(shape) != 1:
-            raise InputError(f"function(θ) must be a vector, one number per feature; its shape is {shape}")
-        if d not in (None, shape[0]):
-            raise InputError(f"function(θ) has {shape[0]} entries but the data has {d} features")
-        return weights
+        if d not in (None, self.features):
+            raise InputError(f"function(θ) has {self.features} entries but the data has {d} features")
+        return {name: each.copy() for name, each in self._weights.items()}
 
     def potential(self, d: int | None = None) -> Any:
         """Nobody knows."""

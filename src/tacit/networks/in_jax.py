@@ -18,6 +18,7 @@ import numpy as np
 from tacit.autodiff import jax, jnp
 from tacit.errors import InputError, TacitError
 from tacit.networks.backend import Array, Backend, Layer, as_floating, layers_of
+from tacit.pickling import Carried, carried, name_of_function
 
 _HALVES = ("float16", "bfloat16")
 
@@ -73,7 +74,10 @@ class InJax:
         _ = self.layers
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"apply": self.apply, "given": self.given}
+        return {"apply": Carried(self.apply), "given": self.given}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, apply=carried(state["apply"]))
 
     @cached_property
     def _flattened(self) -> Any:
@@ -107,7 +111,7 @@ class InJax:
 
     def name(self) -> str:
         """That of the function."""
-        return getattr(self.apply, "__name__", type(self.apply).__name__)
+        return name_of_function(self.apply)
 
     def start(self) -> Array:
         """The leaves, one after the other."""

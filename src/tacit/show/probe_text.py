@@ -126,7 +126,7 @@ def advice(result: Probe) -> str:
     """Which way to go, by how much, and how to see it."""
     if result.regime == "unknown":
         return "train longer (most_steps), or start from larger weights: network.rescaled(10)"
-    degree, parts = _degree(result), []
+    degree, parts = result.degree, []
     if result.regime != "kernel":
         first = "outputs of 0 at the start (.doubled()), then " if result.output_size > _LARGE else ""
         parts.append(f"towards the kernel: {first}larger weights{_factor(result, degree, 0)}, or more units")
@@ -134,19 +134,6 @@ def advice(result: Probe) -> str:
         parts.append(f"to learn features: smaller weights{_factor(result, degree, 1)}, or fewer units")
     parts.append("probe.sweep(scales) tries it, with layers='last' on the last layer alone")
     return "; ".join(parts)
-
-
-def _degree(result: Probe) -> float:
-    """The degree of homogeneity L that fits best, by ∇f(cθ) = c^{L−1}∇f(θ); 0 where there is none.
-
-    Of doubled networks too, whose outputs are 0.
-    """
-    cotangent = np.ones((len(result.problem.X), result.measured.start.shape[1]))
-    sizes = [
-        float(np.linalg.norm(result.network.rescaled(c).vjp(result.problem.X, cotangent))) for c in (0.5, 2)
-    ]
-    degree = 1 + math.log(sizes[1] / sizes[0]) / math.log(4) if min(sizes) > 0 else 0.0
-    return degree if 0.5 < degree < 100 else 0.0
 
 
 def _factor(result: Probe, degree: float, way: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from tacit.errors import NotConvergedError, TacitError
@@ -49,6 +50,13 @@ class Verdicts(tuple[Verdict, ...]):
         made.others = tuple(each for each in found if each.holds is None)
         made.refused, made.not_asked, made.model, made.data = dict(refused), tuple(not_asked), model, data
         return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """How pickle and copy make it again: a tuple alone would be made without its keywords."""
+        made = partial(
+            Verdicts, model=self.model, refused=self.refused, not_asked=self.not_asked, data=self.data
+        )
+        return made, ((*self, *self.others),)
 
     @property
     def holds(self) -> bool:

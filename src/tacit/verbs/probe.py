@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -136,10 +137,26 @@ class Probe(Result):
         """Did training reach its goal?"""
         return self.measured.trained.reached
 
+    @cached_property
+    def degree(self) -> float:
+        """The degree of homogeneity L that fits best, by ∇f(cθ) = c^{L−1}∇f(θ); 0 where there is none.
+
+        Of doubled networks too, whose outputs are 0.
+        """
+        X, cotangent = self.problem.X, np.ones((len(self.problem.X), self.measured.start.shape[1]))
+        sizes = [float(np.linalg.norm(self.network.rescaled(c).vjp(X, cotangent))) for c in (0.5, 2)]
+        degree = 1 + math.log(sizes[1] / sizes[0]) / math.log(4) if min(sizes) > 0 else 0.0
+        return degree if 0.5 < degree < 100 else 0.0
+
     @property
     def trained(self) -> Network:
         """The network after the short training."""
         return self.network.with_weights(self.measured.trained.state)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With what the summary computes on demand: not every function can be pickled."""
+        _ = self.degree
+        return vars(self)
 
     def __repr__(self) -> str:
         return (

@@ -1,0 +1,129 @@
+"""Functions that a result depends on, when the result is pickled or copied."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from tacit.errors import InputError
+
+# Pickle functions by value, lambdas included; older releases of joblib bring a copy.
+_BY_VALUE = ("cloudpickle", "joblib.externals.cloudpickle")
+
+
+class PicklesFunctions:
+    """Base class of objects with functions of the user among their attributes, named in `functions`.
+
+    Pickle stores a function by its module and name, which a lambda or a local function does not have. Such a
+    function is pickled by value where cloudpickle is installed; otherwise the object is pickled without it,
+    and an `InputError` says so where the function is called. Copies share the function.
+    """
+
+    functions: tuple[str, ...] = ("function",)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {name: Carried(getattr(self, name)) for name in self.functions}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({name: carried(value) for name, value in state.items()})
+
+
+class Carried:
+    """A function on its way through pickle or copy; unpickled it is the function itself."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self.function = function
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Callable[..., Any]:
+        return self.function
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """By the first of these ways that works: as pickle does it, by name, by value, or not at all."""
+        function = self.function
+        if _picklable(function):
+            return _itself, (function,)
+        module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+        if _found(module, name) is function:  # what jax.jit makes has a name and cannot be pickled
+            return _found, (module, name)
+        if content := _by_value(function):
+            return _of_content, (content, name_of_function(function))
+        return NotPickled, (name_of_function(function),)
+
+
+class NotPickled:
+    """Stands for a function that could not be pickled, and says so where it is called."""
+
+    def __init__(self, name: str):
+        self.__name__ = name
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        raise InputError(
+            f"the function {self.__name__} could not be pickled, so this copy cannot evaluate it: pickle "
+            "stores functions by name. Define it with def at the top level of a module, or install "
+            "cloudpickle"
+        )
+
+    def __repr__(self) -> str:
+        return f"NotPickled({self.__name__})"
+
+
+def carried(value: Any) -> Any:
+    """The function of a `Carried`; anything else as it is."""
+    return value.function if isinstance(value, Carried) else value
+
+
+def can_be_pickled(function: Callable[..., Any]) -> bool:
+    """Can the function still be called after it has been pickled?"""
+    return Carried(function).__reduce__()[0] is not NotPickled
+
+
+def name_of_function(function: Any) -> str:
+    """Its name, or that of its class."""
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _itself(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
+
+
+def _of_content(content: bytes, name: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = pickle.loads(content)
+    if name_of_function(function) == name:
+        return function
+    named = partial(function)  # what jax.jit makes loses its name
+    named.__name__ = name  # type: ignore[attr-defined]
+    return named
+
+
+def _picklable(function: Callable[..., Any]) -> bool:
+    try:
+        pickle.dumps(function)
+    except Exception:  # pickle raises whatever the function's own attributes raise
+        return False
+    return True
+
+
+def _found(module: str | None, name: str | None) -> Any:
+    """What is importable under this name; None where nothing is."""
+    if module is None or name is None:
+        return None
+    if module not in sys.modules:
+        importlib.import_module(module)
+    found: Any = sys.modules[module]
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _by_value(function: Callable[..., Any]) -> bytes | None:
+    """The function pickled with its code, if a library for this is installed and able to do it."""
+    for module in _BY_VALUE:
+        try:
+            return bytes(importlib.import_module(module).dumps(function))
+        except Exception:  # not installed, or the closure holds what cannot be pickled, such as an open file
+            continue
+    return None
