@@ -61,7 +61,7 @@ PIECES = (
         "A derivation asks whether the metric is a function of w where the orbit is smaller than w.",
         "tacit.derivation.verdict:judge",
         swapped("n > d and metric.spread >= CLEAR", "n < d and metric.spread >= CLEAR"),
-        tests=("derivation/test_derive.py",),
+        tests=("derivation/test_judging.py",),
         unconcerned={
             "check": "No theorem derives a potential.",
             "figures": "No figure derives a potential.",
