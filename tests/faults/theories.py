@@ -201,11 +201,11 @@ THEORIES = (
     ),
     Fault(
         "loss-slope",
-        "The exponential loss falls like e^(−m/2) where flows are steered.",
+        "The slope of the exponential loss falls like e^(−0.9m) where flows are steered.",
         "tacit.losses:Exponential.log_slope",
-        returning(lambda logs, *_: logs / 2),
+        returning(lambda logs, *_: 0.9 * logs),
         check=(Asked("moroshko2020/lemma10", "classes, depth 2"),),
-        figures=(Shown("moroshko2020/fig6"),),
+        figures=(Shown("moroshko2020/fig5b", {"depths": (2.0, 3.0)}),),
         tests=("flows/test_flow_exponential.py",),
     ),
     Fault(

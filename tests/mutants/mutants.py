@@ -1,9 +1,10 @@
 """A seeded sample of mutants of the source, and which of them no daily test notices (make mutants).
 
-Works on a copy of the checkout. Of each test file it first measures, once, how long it takes and which
-functions it calls; a mutant is then tried on the nearest files that call the mutated function, until one
-fails, or takes three times as long as it should. Results are kept in tacit-mutants/, and a run that was
-stopped goes on where it was. `equivalent.toml` names mutants that change nothing but the time it takes.
+Works on a copy of the checkout. Of each test file it first measures, once, how long its tests take and which
+functions they call; a mutant is then tried on the tests that call the mutated function, of the nearest files
+first, until one fails or all together take three times as long as they should. Results are kept in
+tacit-mutants/, and a run that was stopped goes on where it was. `equivalent.toml` names mutants that change
+nothing but the time it takes.
 """
 
 from __future__ import annotations
@@ -16,13 +17,12 @@ import os
 import random
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,20 +31,11 @@ from sites import Site, sites
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("potentials", "limits", "flows", "derivation", "theorems")
-_BUDGET = 120.0  # seconds of CPU that the right source takes for the tests that are tried on a mutant
-_FAR = 3.0  # times as much, for files that turn out not to call it
-_SLOWER, _AT_LEAST = 3.0, 20.0  # times as long, and in seconds, after which a test counts as failed
+_BUDGET = 40.0  # seconds of CPU that the right source takes for the tests that are tried on a mutant
+_FILES, _LOOKED = 6, 12  # files with tests that call the function, and files that are looked at for them
+_SLOWER, _AT_LEAST = 3.0, 30.0  # times as long, and in seconds, after which a test counts as failed
+_LONGEST = 600.0  # seconds of CPU for all tests of a file
 _WALL = 20.0  # times the seconds of CPU, on a machine that is busy otherwise
-_SLOW = 90.0  # a file that takes longer is left out
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A test file on the right source: does it pass, seconds of CPU, and the functions it calls."""
-
-    passes: bool
-    seconds: float
-    calls: frozenset[str]
 
 
 class Laboratory:
@@ -55,51 +46,55 @@ class Laboratory:
         self.known = json.loads(self.kept.read_text()) if self.kept.exists() else {}
         self.orders: dict[str, list[str]] = {}
 
-    def measured(self, test: str) -> Measured:
-        """Of the right source; kept for as long as neither the test nor the source is changed."""
-        stamp = _stamp(self.copy / test)
-        if self.known.get(test, {}).get("stamp") != stamp:
+    def measured(self, file: str) -> dict[str, Any]:
+        """Seconds and calls of every test of a file on the right source; none where one of them fails."""
+        stamp = hashlib.sha256((self.copy / file).read_bytes()).hexdigest()[:16]
+        if self.known.get(file, {}).get("stamp") != stamp:
             calls = self.copy / "called.json"
             calls.unlink(missing_ok=True)
-            code, seconds = self._pytest([test], 3600.0, "called", TACIT_CALLED=str(calls))
-            found = json.loads(calls.read_text()) if calls.exists() else []
-            self.known[test] = {"stamp": stamp, "passes": code == 0, "seconds": seconds, "calls": found}
+            status = self._pytest([file], _LONGEST, "called", TACIT_CALLED=str(calls))
+            found = json.loads(calls.read_text()) if status == 0 and calls.exists() else {}
+            self.known[file] = {"stamp": stamp, "tests": found}
             self.kept.write_text(json.dumps(self.known))
-        kept = self.known[test]
-        return Measured(kept["passes"], kept["seconds"], frozenset(kept["calls"]))
+        return dict(self.known[file]["tests"])
 
-    def noticed_by(self, site: Site, mutated: str) -> tuple[str | None, list[str]]:
-        """The first test file that fails, and all that were tried."""
+    def noticed(self, site: Site, mutated: str) -> tuple[bool, list[str]]:
+        """Does one of the nearest tests fail? And which these are."""
         path = self.copy / "src" / "tacit" / site.file
-        right, tried = path.read_text(encoding="utf-8"), []
-        for test, seconds in self._plan(site, right):
-            tried.append(test)
-            try:
-                path.write_text(mutated, encoding="utf-8")
-                status, _ = self._pytest([test], _SLOWER * seconds + _AT_LEAST)
-            finally:
-                path.write_text(right, encoding="utf-8")
-            if status not in (0, 5):
-                return test, tried
-        return None, tried
+        right = path.read_text(encoding="utf-8")
+        tests, seconds = self._plan(site, right)
+        if not tests:
+            return False, []
+        try:
+            path.write_text(mutated, encoding="utf-8")
+            status = self._pytest(tests, _SLOWER * seconds + _AT_LEAST)
+        finally:
+            path.write_text(right, encoding="utf-8")
+        return status != 0, tests
 
-    def _plan(self, site: Site, source: str) -> Iterator[tuple[str, float]]:
-        """Test files that call the mutated function, nearest first, within the budget."""
+    def _plan(self, site: Site, source: str) -> tuple[list[str], float]:
+        """Tests that call the mutated function, nearest files first, within the budget; and their seconds."""
         if site.file not in self.orders:
             self.orders[site.file] = order(self.copy, site.file)
-        functions, spent, looked = _around(source, site.line), 0.0, 0.0
-        for test in self.orders[site.file]:
-            if spent >= _BUDGET or looked >= _FAR * _BUDGET:
-                return
-            found = self.measured(test)
-            looked += found.seconds
-            called = not functions or any(f"{site.file}:{line}" in found.calls for line in functions)
-            if found.passes and found.seconds <= _SLOW and called:
-                spent += found.seconds
-                yield test, found.seconds
+        places = {f"{site.file}:{line}" for line in _around(source, site.line)}
+        chosen: list[str] = []
+        total, used = 0.0, 0
+        for looked, file in enumerate(self.orders[site.file]):
+            if total >= _BUDGET or used >= _FILES or (looked >= _LOOKED and used):
+                break
+            found = sorted(self.measured(file).items(), key=lambda each: each[1]["seconds"])
+            calling = [
+                (name, each["seconds"]) for name, each in found if places <= {*each["calls"]} or not places
+            ]
+            for name, seconds in calling:
+                if total < _BUDGET:
+                    chosen.append(name)
+                    total += seconds
+            used += bool(calling)
+        return chosen, total
 
-    def _pytest(self, tests: list[str], limit: float, plugin: str = "", **more: str) -> tuple[int, float]:
-        """The status of pytest, and the seconds of CPU it took."""
+    def _pytest(self, tests: list[str], limit: float, plugin: str = "", **more: str) -> int:
+        """The status of pytest; not 0 where it takes more seconds of CPU than the limit."""
         options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not thorough and not faults"]
         options += ["-p", plugin] if plugin else []
         paths = [self.copy / "src", self.copy / "tests" / "mutants"]
@@ -111,7 +106,6 @@ class Laboratory:
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
         }
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         process = subprocess.Popen(
             [sys.executable, "-m", "pytest", *options, *tests],
             cwd=self.copy,
@@ -122,27 +116,21 @@ class Laboratory:
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 1)),
         )
         try:
-            code = process.wait(_WALL * limit)
+            return process.wait(_WALL * limit)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            code = process.wait()
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return code, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            os.killpg(process.pid, signal.SIGKILL)
+            return process.wait()
 
 
 def _around(source: str, line: int) -> list[int]:
-    """First lines of the innermost function around a line, with its decorators and without; or none."""
+    """Where the innermost function around a line begins, with its decorators; none of a line of a module."""
     inner: list[int] = []
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
             if first <= line <= (node.end_lineno or line) and first >= max(inner, default=0):
-                inner = [first, node.lineno]
+                inner = [first]
     return inner
-
-
-def _stamp(test: Path) -> str:
-    return hashlib.sha256(test.read_bytes()).hexdigest()[:16]
 
 
 def copied(to: Path) -> Path:
@@ -199,13 +187,13 @@ def tried(laboratory: Laboratory, site: Site) -> dict[str, Any]:
     mutated = site.mutated(source)
     assert mutated is not None
     was, now = lines_of(source, mutated)
-    by, files = laboratory.noticed_by(site, mutated)
-    return site.to_dict() | {"was": was, "is": now, "noticed_by": by, "tried": files}
+    noticed, tests = laboratory.noticed(site, mutated)
+    return site.to_dict() | {"was": was, "is": now, "noticed": noticed, "tried": tests}
 
 
 def report(entries: list[dict[str, Any]], seed: int) -> str:
     """The share that was noticed, and the others by name."""
-    lost = [each for each in entries if not each["noticed_by"]]
+    lost = [each for each in entries if not each["noticed"]]
     reasons = [is_equivalent(each) for each in lost]
     real = [each for each, reason in zip(lost, reasons, strict=True) if reason is None]
     lines = [
@@ -235,12 +223,12 @@ def main() -> int:
         for site in drawn(laboratory.copy, asked.part, asked.count, asked.seed)[len(entries) :]:
             entries.append(tried(laboratory, site))
             kept.write_text(json.dumps(entries, indent=1, ensure_ascii=False))
-            said = entries[-1]["noticed_by"] or "SURVIVED"
+            said = "noticed " if entries[-1]["noticed"] else "SURVIVED"
             print(f"{len(entries):4} {said}  {site.file}:{site.line}  {entries[-1]['is']}", flush=True)
     text = report(entries, asked.seed)
     kept.with_suffix(".md").write_text(text, encoding="utf-8")
     print(text)
-    return int(any(not each["noticed_by"] and is_equivalent(each) is None for each in entries))
+    return int(any(not each["noticed"] and is_equivalent(each) is None for each in entries))
 
 
 if __name__ == "__main__":
