@@ -41,5 +41,6 @@ CASES = {
     "commuting": _commuting,
     "white": lambda: (tacit.LinearNetwork.gaussian(6, 12), np.eye(3, 6), np.zeros(3)),  # the rate is met
     "classes, depth 2": lambda: (tacit.Diagonal(2, 0.5), PLANE, ONES),
+    "two samples, depth 2": lambda: (tacit.Diagonal(2, 0.5), PLANE[:2], ONES[:2]),
     "classes, depth 3": lambda: (tacit.Diagonal(3, 0.5), PLANE, ONES),
 }
