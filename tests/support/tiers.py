@@ -124,6 +124,8 @@ MANY_CASES = {  # of which each so-many-th is enough
     "test_flow_exponential.py::test_linearized_flow_is_that_of_the_tangent": 5,
     "test_flow_exponential.py::test_raw_parameters_are_another_way_to_the_same_trajectory": 6,
     "test_flow_exponential.py::test_small_steps_approach_the_flow_at_first_order": 3,
+    "test_flow_independence.py::test_a_wrong_potential_changes_mirror_forms_and_not_raw_weights": 5,
+    "test_flow_independence.py::test_what_is_said_of_a_form_is_so": 3,
     "test_flow_layered.py::test_mirror_space_and_raw_weights_agree": 2,
     "test_flow_lifted.py::test_a_single_entry_follows_the_closed_form": 2,
     "test_flow_lifted.py::test_commuting_measurements_end_where_theorem_4_says": 6,

@@ -79,7 +79,8 @@ def _add_ways(command: Any) -> None:
         "--method",
         choices=("auto", "parameters", "descent", "normalized"),
         default="auto",
-        help="parameters: the raw weights; descent, normalized: gradient descent (default: %(default)s)",
+        help="parameters: the raw weights, slower and independent of the potential; descent, normalized: "
+        "gradient descent (default: %(default)s)",
     )
     command.add_argument("--step", type=float, help="step size of descent (default: 0.001)")
 

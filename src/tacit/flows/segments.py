@@ -93,10 +93,23 @@ class Restore(Protocol):
     def __call__(self, weights: Weights) -> Weights: ...
 
 
+@dataclass(frozen=True)
+class Premise:
+    """What the equations of a form are made of, in words; and is the potential Q of the model part of them?
+
+    A form that uses Q follows the flow that belongs to Q: if Q is wrong, so is the flow, and it still ends at
+    the limit that Q predicts. Only the other forms can confirm or refute a limit.
+    """
+
+    words: str
+    uses_potential: bool = False
+
+
 class Form(Protocol):
     """A way to write the flow down, with the integrator that suits it."""
 
-    name: str
+    name: str  # the unknowns and the integrator
+    premise: Premise
     parametrization: Any  # of the weights that it observes
     X: Float  # the inputs which these weights take
 

@@ -99,7 +99,7 @@ def ended(model: Any, X: Float, y: Float, method: str = "auto") -> End:
     until = math.log(2 * len(y)) - 2 * math.log(_RESIDUAL * max(size, missing, _SMALLEST))
     run = _followed(model, X, y, until, method)
     fits = Assumption(text if run.converged else f"{text}: {run.reason}", bool(run.converged))
-    how = run.method.replace(" (", ", ").rstrip(")")
+    how = run.method.replace(" (", ", ").replace(")", "")
     return End(np.asarray(run.predictor[-1]).ravel(), run.outputs[-1], fits, how)
 
 

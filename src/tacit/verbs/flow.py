@@ -88,10 +88,11 @@ def flow(
     linearized : bool, optional
         Follow the model's tangent at initialization (the kernel regime).
     method : "auto" | "parameters" | "descent" | "normalized", optional
-        "auto" takes the form of the flow that suits model and loss best. "parameters" integrates the raw
-        weights, whatever the model: slow, and independent of all other forms. "descent" and "normalized" run
-        gradient descent, plain or normalized (Moroshko et al. 2020, Appendix H.5), and record the first
-        iterate at or beyond each mark.
+        "auto" takes the form of the flow that suits model and loss best. For diagonal networks that is a
+        mirror form of the same potential Q that `limit` minimizes, and its agreement with `limit` is no
+        evidence for Q. "parameters" integrates the raw weights of any model: slower, and independent of Q.
+        "descent" and "normalized" run gradient descent, plain or normalized (Moroshko et al. 2020, Appendix
+        H.5), and record the first iterate at or beyond each mark. `Trajectory.method` says what was done.
     step : float, optional
         Of descent: the size of a step in time; of normalized descent, step/L.
     most_steps : int, optional
@@ -118,14 +119,14 @@ def flow(
 
     See Also
     --------
-    limit : Where it ends on the square loss, without running it.
+    limit : Where it ends on the square loss, without running it. Compare it with method="parameters".
     sweeping_path : The exponential loss at infinite scale.
 
     Examples
     --------
     >>> import tacit
     >>> X, y = [[1, 2]], [2]
-    >>> run = tacit.flow(tacit.Diagonal(scale=0.1), X, y, at=[0, 5, 20])
+    >>> run = tacit.flow(tacit.Diagonal(scale=0.1), X, y, at=[0, 5, 20], method="parameters")
     >>> run.accuracy.tolist(), run.converged
     ([0.0, 5.0, 20.0], True)
     >>> end = tacit.limit(tacit.Diagonal(scale=0.1), X, y).predictor

@@ -101,7 +101,11 @@ class Trajectory(Result):
     unfitted : float
         The residual, relative to ‖y‖, that no predictor can fit, where this is known beforehand, else 0.
     method : str
-        How it was computed.
+        How it was computed: the unknowns with their integrator and, after a colon, what it knows of the
+        potential Q, such as "mirror form of the same potential Q" or "independent of Q".
+    uses_potential : bool
+        Do the equations that were integrated contain Q? Then the trajectory leads to the limit of this Q,
+        be Q right or wrong; only trajectories without it (method="parameters") can confirm a limit.
     steps : int
         In how many steps.
     seconds : float
@@ -131,6 +135,7 @@ class Trajectory(Result):
     intercept: Float
     unfitted: float
     method: str
+    uses_potential: bool
     steps: int
     seconds: float
     linearized: bool
@@ -299,6 +304,7 @@ class Trajectory(Result):
             "model": repr(self.model),
             "loss": self.loss_function.name,
             "method": self.method,
+            "uses_potential": self.uses_potential,
             "linearized": self.linearized,
             "converged": self.converged,
             "status": self.status.value,
@@ -363,6 +369,7 @@ class Trajectory(Result):
             "model": repr(self.model),
             "loss_function": self.loss_function.name,
             "method": self.method,
+            "uses_potential": int(self.uses_potential),
             "linearized": int(self.linearized),
             "converged": int(self.converged),
             "status": self.status.value,

@@ -15,7 +15,7 @@ from tacit.data.entries import Entries
 from tacit.errors import InputError
 from tacit.flows.forms.parameters import velocity
 from tacit.flows.forms.weights import Layout
-from tacit.flows.segments import Observation, Problem, Rest, Segment, Stall
+from tacit.flows.segments import Observation, Premise, Problem, Rest, Segment, Stall
 from tacit.models.reduction import same
 from tacit.potentials.arrays import quiet
 
@@ -61,6 +61,7 @@ class Iterate:
 class Descent:
     """θ ← θ − step·∇L(θ), or θ ← θ − step·∇L(θ)/L(θ) from log-sum-exp (Moroshko et al. 2020, equation 87)."""
 
+    premise = Premise("raw weights, independent of Q")
     restore = staticmethod(same)
 
     def __init__(

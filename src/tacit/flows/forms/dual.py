@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.forms.mirror import MirrorMap
+from tacit.flows.forms.mirror import MIRROR, MirrorMap
 from tacit.flows.segments import Observation, Problem, Rest, Rounded, Segment, Stall
 from tacit.flows.steps.stiff import Field, Spectrum, Step
 from tacit.models.model import MirrorForm
@@ -43,6 +43,7 @@ class DualSquare:
     """
 
     name = "mirror space (Radau IIA)"
+    premise = MIRROR
     restore = staticmethod(same)
 
     def __init__(self, problem: Problem, form: MirrorForm):

@@ -11,7 +11,7 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.errors import InputError
 from tacit.flows.forms.descent import Descent, Iterate
-from tacit.flows.forms.parameters import Parameters
+from tacit.flows.forms.parameters import INDEPENDENT, Parameters
 from tacit.flows.forms.weights import WeightFlow, WeightState
 from tacit.flows.segments import GaveUp, Problem, Segment, solver_segments
 from tacit.flows.steps.floored import Floored
@@ -24,8 +24,6 @@ _UNIT = 1e-3  # of the time in which the loss or a layer would be gone: before i
 
 class _Kinked(WeightFlow):
     """A flow that may meet kinks: where accurate steps come to a standstill, on by `Floored` ones."""
-
-    name: str
 
     def segments(self) -> Iterator[Segment]:
         """Steps of the solver, and of another one from where it gets stuck."""
@@ -77,6 +75,7 @@ class Gradients(_Kinked):
     """A network of another framework: LSODA on few weights and DOP853 on many, with gradients as arrays."""
 
     name = "raw weights, by gradients (LSODA or DOP853)"
+    premise = INDEPENDENT
 
     def __init__(self, problem: Problem):
         _check_start(problem)

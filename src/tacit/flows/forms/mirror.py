@@ -19,11 +19,13 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.flows.segments import Premise
 from tacit.models.model import MirrorForm
 from tacit.numerics import hyperbolic
 from tacit.numerics.rounding import EPS
 from tacit.potentials import rapidity
 
+MIRROR = Premise("mirror form of the same potential Q", uses_potential=True)
 _WHOLE = (2.0, 3.0)  # powers of depths 4 and 3
 _TAME = 200.0  # logarithms of scales whose fourth powers are floats, and those of slopes that belong to them
 _MANY = 2000  # slopes, from which on one exponential takes less time than NumPy's own sinh

@@ -1,4 +1,8 @@
-"""The raw weights of any model, differentiated by JAX: slow, and independent of all other forms."""
+"""The raw weights of any model, differentiated by JAX: slow, and independent of its potential Q.
+
+Nothing here asks the model for more than its parametrization and its start. Steps, tolerances, clock and
+stopping rule are those of `WeightFlow`, which sees weights, outputs and gradients of the loss.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,9 @@ from tacit.data.arrays import Float
 from tacit.data.entries import Entries
 from tacit.errors import InputError
 from tacit.flows.forms.weights import Layout, WeightFlow
-from tacit.flows.segments import Problem
+from tacit.flows.segments import Premise, Problem
 
+INDEPENDENT = Premise("independent of Q")
 _TOO_MANY = 4000  # weights whose Jacobian no machine wants to factorize
 
 
@@ -31,9 +36,9 @@ def velocity_jacobian(parametrization: Any, loss: Any, layout: Layout, flat: Any
 
 
 class Parameters(WeightFlow):
-    """LSODA on all weights, with JAX's Jacobian."""
+    """LSODA on all weights, with JAX's Jacobian; DOP853 where that would have too many entries."""
 
-    name = "raw weights (LSODA)"
+    premise = INDEPENDENT
 
     def __init__(self, problem: Problem):
         model, X = problem.model, problem.X.dense() if isinstance(problem.X, Entries) else problem.X
@@ -47,7 +52,9 @@ class Parameters(WeightFlow):
         with jax.enable_x64(True):
             data = jax.numpy.asarray(X), jax.numpy.asarray(problem.y)
         call = partial(_call, given, data)
-        jacobian = partial(call, velocity_jacobian) if layout.size <= _TOO_MANY else None
+        implicit = layout.size <= _TOO_MANY
+        self.name = f"raw weights ({'LSODA' if implicit else 'DOP853'})"
+        jacobian = partial(call, velocity_jacobian) if implicit else None
         super().__init__(problem, start, partial(call, velocity), jacobian)
         if given[0] is not self.parametrization:
             self.rtol = max(0.1 * self.rtol, 1e-13)

@@ -8,11 +8,12 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.flows.forms.weights import WeightFlow
-from tacit.flows.segments import Problem
+from tacit.flows.segments import Premise, Problem
 from tacit.flows.steps.lifted import LiftedFlow
 from tacit.flows.steps.two_layers import TwoLayers
 from tacit.models.reduction import Weights
 
+_LIFTED = Premise("W Wᵀ of the stacked raw weights W, independent of Q")
 _ROWS, _MEASUREMENTS = 120, 1000  # of a lifted matrix, and of it, up to which implicit steps pay
 
 
@@ -25,6 +26,7 @@ class Reduced(WeightFlow):
     """The flow of the smallest equivalent network."""
 
     name = "weights, width taken out"
+    premise = Premise("raw weights of the smallest network with the same flow, independent of Q")
 
     def __init__(self, problem: Problem):
         self.parametrization = problem.model.parametrization
@@ -65,6 +67,7 @@ class Reduced(WeightFlow):
 
         W, loss, y = np.vstack(list(layers.values())), self.problem.loss, self.problem.y
         self.name = "lifted matrix, width taken out (Radau IIA)"
+        self.premise = _LIFTED
         return LiftedFlow(W, self.lift, y, loss.factor(len(y)), 10 * self.rtol, flat)
 
     def predictor(self, weights: Weights) -> Float:

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, Index
-from tacit.flows.forms.mirror import MirrorMap
-from tacit.flows.segments import Observation, Problem, Segment, Stall
+from tacit.flows.forms.mirror import MIRROR, MirrorMap
+from tacit.flows.segments import Observation, Premise, Problem, Segment, Stall
 from tacit.flows.steps import collocation
 from tacit.flows.steps.collocation import Step
 from tacit.losses import log_mean_exp
@@ -166,6 +166,7 @@ class SeparatingFlow:
     """A path in mirror space, followed by collocation steps whose clock is Σθ_n."""
 
     name = "mirror space, clock built in (Radau IIA)"
+    premise: Premise
     restore = staticmethod(same)
 
     def __init__(self, path: Any, loss: Any, rtol: float):
@@ -288,6 +289,8 @@ def _normalized(logs: Float) -> Float:
 
 class DualSeparating(SeparatingFlow):
     """Exponential and logistic loss on diagonal networks."""
+
+    premise = MIRROR
 
     def __init__(self, problem: Problem, form: MirrorForm):
         self.X, self.parametrization, self.form = problem.X, problem.model.parametrization, form

@@ -24,7 +24,7 @@ from scipy.optimize import brentq
 
 from tacit.data.arrays import Float
 from tacit.flows.forms.weights import WeightFlow, WeightState
-from tacit.flows.segments import Problem, Rest, Segment, Stall, solver_segments
+from tacit.flows.segments import Premise, Problem, Rest, Segment, Stall, solver_segments
 from tacit.flows.steps.two_layers import TwoLayers
 from tacit.models.parametrizations import Weights
 from tacit.numerics.rounding import EPS
@@ -40,6 +40,7 @@ class Sliding(WeightFlow):
     """Smooth flows between the instants at which a sample meets the kink, slides along it, or leaves it."""
 
     name = "weights, sliding along the kink"
+    premise = Premise("raw weights in the row space of X, independent of Q")
 
     def __init__(self, problem: Problem):
         self.parametrization, self.X = problem.model.parametrization, problem.X

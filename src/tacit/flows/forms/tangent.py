@@ -14,7 +14,7 @@ from scipy.integrate import LSODA
 from tacit.data.arrays import Float
 from tacit.errors import InputError, NotSeparableError
 from tacit.flows.forms.separating import MirrorState, SeparatingFlow, TangentPath
-from tacit.flows.segments import Observation, Problem, Rest, Rounded, Segment, solver_segments
+from tacit.flows.segments import Observation, Premise, Problem, Rest, Rounded, Segment, solver_segments
 from tacit.models.reduction import same
 from tacit.numerics.separation import check_separable
 from tacit.potentials.arrays import quiet
@@ -27,6 +27,7 @@ _GROWTH = 1.08  # of the stretches of time in which the closed form is read
 class _Tangent:
     """What is known at the start."""
 
+    premise = Premise("the model linearized at its start, independent of Q")
     restore = staticmethod(same)
 
     @quiet

@@ -13,7 +13,17 @@ from scipy.integrate import DOP853, LSODA
 
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
-from tacit.flows.segments import Observation, Problem, Rest, Restore, Rounded, Segment, Stall, solver_segments
+from tacit.flows.segments import (
+    Observation,
+    Premise,
+    Problem,
+    Rest,
+    Restore,
+    Rounded,
+    Segment,
+    Stall,
+    solver_segments,
+)
 from tacit.models.parametrizations import Weights
 from tacit.models.reduction import same
 from tacit.numerics.rounding import EPS
@@ -76,6 +86,8 @@ class WeightFlow:
     may leave the float range, τ does not.
     """
 
+    name: str
+    premise: Premise
     parametrization: Any
     X: Float
     restore: Restore = staticmethod(same)
