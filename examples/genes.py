@@ -15,16 +15,17 @@ import sys
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import tacit
-from tacit.data.tables import read_table
 from tacit.estimators import FlowClassifierCV
-from tacit.show.figures import save_figure
 
-NAMED = 7  # genes in the picture
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")  # of Okabe and Ito
+NAMED = len(COLORS)  # genes in the picture
 BLUE, RED = "#4c72b0", "#c1432e"
 
 
@@ -40,8 +41,9 @@ def made_up(patients: int = 60, genes: int = 2000, seed: int = 0) -> tuple[np.nd
 
 
 def from_file(path: str, target: str) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    table = read_table(path, target, classes=True)
-    return table.X, table.y, list(table.features)
+    table = pd.read_csv(path)
+    kind = table.pop(target)
+    return table.to_numpy(dtype=float), kind.to_numpy(), list(table.columns)
 
 
 def main(picture: str, *source: str) -> None:
@@ -60,8 +62,9 @@ def main(picture: str, *source: str) -> None:
         print(f"  {name:10} right of those held out {right:.1%}, {carry:,} genes carry 99%")
     mu = np.geomspace(1, 1e-9, 46)
     path = tacit.margin_path(X, y, mu, intercept=True)
-    layout = {"figsize": (12, 3.6), "nrows": 1, "ncols": 3}
-    save_figure(lambda axes: draw(axes, path, found, X_test, y_test, names), [picture], **layout)
+    figure = Figure(figsize=(12, 3.6), dpi=220, layout="constrained")
+    draw(figure.subplots(1, 3), path, found, X_test, y_test, names)
+    figure.savefig(picture)
     print(f"picture: {picture}")
 
 
@@ -70,7 +73,7 @@ def draw(axes: Any, path: Any, found: Any, X_test: Any, y_test: Any, names: list
     last = np.abs(path.predictors[-1])
     for rank, gene in enumerate(np.argsort(-last)[: 4 * NAMED]):
         line = axes[0].semilogx(path.mu, path.predictors[:, gene], lw=1.2 if rank < NAMED else 0.5)[0]
-        line.set(color=f"C{rank}" if rank < NAMED else "0.75", zorder=2 if rank < NAMED else 1)
+        line.set(color=COLORS[rank] if rank < NAMED else "0.75", zorder=2 if rank < NAMED else 1)
         if rank < NAMED:
             line.set_label(names[gene])
     axes[0].invert_xaxis()
@@ -92,7 +95,7 @@ def draw(axes: Any, path: Any, found: Any, X_test: Any, y_test: Any, names: list
     scores = found.decision_function(X_test)
     for kind, color in zip(found.classes_, (BLUE, RED), strict=True):
         own = np.sort(scores[y_test == kind])
-        axes[2].plot(own, np.linspace(0, 1, len(own)), "o", color=color, label=f"kind {kind:g}", ms=5)
+        axes[2].plot(own, np.linspace(0, 1, len(own)), "o", color=color, label=f"kind {kind}", ms=5)
     axes[2].axvline(0, color="0.6", lw=0.8, zorder=0)
     axes[2].set(title="patients held out", xlabel="f(x)", ylabel="share of the kind")
     axes[2].legend(frameon=False)

@@ -15,14 +15,14 @@ import re
 import sys
 
 import numpy as np
+import pandas as pd
 from matplotlib import colormaps
 from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
 from sklearn.linear_model import LassoCV, RidgeCV
 from sklearn.model_selection import train_test_split
 
-from tacit.data.tables import read_table
 from tacit.estimators import FlowRegressor, FlowRegressorCV
-from tacit.show.figures import save_figure
 
 Spectra = tuple[np.ndarray, np.ndarray, np.ndarray]  # wavelengths, absorbances (samples, wavelengths), target
 
@@ -41,10 +41,11 @@ def made_up(samples: int = 60, wavelengths: int = 300, seed: int = 0) -> Spectra
 
 def from_file(path: str, target: str) -> Spectra:
     """Wavelengths from the names of the columns, where these are numbers."""
-    table = read_table(path, target)
-    numbers = [re.search(r"\d+(\.\d+)?", name) for name in table.features]
+    table = pd.read_csv(path)
+    y = table.pop(target)
+    numbers = [re.search(r"\d+(\.\d+)?", name) for name in table.columns]
     places = [float(found[0]) if found else float(i) for i, found in enumerate(numbers)]
-    return np.array(places), table.X, table.y
+    return np.array(places), table.to_numpy(dtype=float), y.to_numpy(dtype=float)
 
 
 def rmse(model: object, X: np.ndarray, y: np.ndarray) -> float:
@@ -70,8 +71,9 @@ def main(picture: str, *source: str) -> None:
         "chosen": flow,
         "small start": FlowRegressor(scale=1e-3 * flow.scale_, stop=flow.stop_).fit(X, y),
     }
-    layout = {"figsize": (12, 3.6), "nrows": 1, "ncols": 3}
-    save_figure(lambda axes: draw(axes, nm, X, y, flow, ends), [picture], **layout)
+    figure = Figure(figsize=(12, 3.6), dpi=220, layout="constrained")
+    draw(figure.subplots(1, 3), nm, X, y, flow, ends)
+    figure.savefig(picture)
     print(f"picture: {picture}")
 
 

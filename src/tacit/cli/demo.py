@@ -15,8 +15,9 @@ def add(commands: Any) -> Any:
         "demo",
         _run,
         help="the main job on built-in data: from the kernel to the rich regime",
-        description="Sparse regression with 100 samples and 1000 features: where gradient flow ends, for\n"
-        "scales from the kernel to the rich regime, with certificates, a table and a figure.",
+        description="Sparse regression with 100 samples and 500 features: where gradient flow ends, for\n"
+        "scales from the kernel to the rich regime, with certificates, a table and a figure. One of the\n"
+        "limits is compared with a flow of the raw weights, which is independent of the potential.",
         epilog="examples:\n  tacit demo\n  tacit demo --seed 7 --out figures",
     )
     command.add_argument("--out", default="tacit-output", metavar="DIR", help="folder (default: %(default)s)")

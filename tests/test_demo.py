@@ -1,0 +1,32 @@
+"""`tacit demo`: its flow is independent of the potential that its limits minimize."""
+
+from dataclasses import replace
+
+import pytest
+
+from tacit import demo
+from tacit.models import Diagonal
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(demo, "_SAMPLES", 12)
+    monkeypatch.setattr(demo, "_FEATURES", 30)
+
+
+def test_it_compares_a_limit_with_the_raw_weights(small, tmp_path, capsys):
+    assert demo.demo(str(tmp_path))
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "43 of 43 limits certified" in printed
+    assert "by its raw weights, which are independent of the potential that the limits minimize" in printed
+    assert (tmp_path / "demo.png").stat().st_size > 10_000
+
+
+def test_it_fails_with_a_wrong_potential(small, tmp_path, monkeypatch, capsys):
+    """One of a predictor scale seven times as large: its limits are certified, and no flow ends there."""
+    right = Diagonal.potential
+    monkeypatch.setattr(
+        Diagonal, "potential", lambda model, d=None: right(replace(model, scale=7**0.5 * model.scale), d)
+    )
+    assert not demo.demo(str(tmp_path))
+    assert "43 of 43 limits certified" in capsys.readouterr().out
