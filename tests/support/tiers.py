@@ -3,7 +3,8 @@
 Numerical are all but those of inputs, files and texts: they must hold on every CPU. Thorough are those that
 show on more draws and cases what others show on fewer: of families that ask one question of many cases, each
 so-many-th is for every day; of figures, those that take a few seconds; and that claims fail where the
-software is made wrong on purpose is asked when figures change. `tests/test_tiers.py` sees that they exist.
+software is made wrong on purpose is asked when figures change. So are the wheel and its installation, which
+download what they need. `tests/test_tiers.py` sees that they exist.
 """
 
 NOT_NUMERICAL = {
@@ -36,6 +37,7 @@ NOT_NUMERICAL = {
     "test_tiers",
     "test_verdict",
     "test_waiting",
+    "test_wheel",
 }
 WRONG_SOFTWARE = {
     "test_moroshko_norms.py::test_a_wrong_flow_fails_claims",
@@ -271,6 +273,10 @@ MANY_CASES = {  # of which each so-many-th is enough
     "test_woodworth_networks.py::test_claims_hold_of_small_networks": 4,
     "test_woodworth_networks.py::test_functions_of_figure_7_are_those_of_descent": 2,
 }
+INSTALLED = {  # what pip builds, downloads and installs: a minute, and hundreds of megabytes
+    "test_wheel.py::test_it_works_in_an_environment_of_its_own",
+    "test_wheel.py::test_the_wheel_has_every_module_and_what_the_report_shows",
+}
 EVERY_FIGURE = "test_papers.py::test_every_figure_is_made_and_every_claim_of_it_holds"
 LONG_FIGURES = {
     *(f"woodworth2020/{name}" for name in ("fig1c", "fig3c", "fig5", "commuting", "theorem4", "theorem9")),
@@ -300,7 +306,7 @@ def is_numerical(file):
 
 def is_thorough(family, number, case):
     """Is the test left to `make test-all`? family: file::test; number and case: which one of it."""
-    if family in WRONG_SOFTWARE | OTHER_DRAWS or number % MANY_CASES.get(family, 1):
+    if family in WRONG_SOFTWARE | OTHER_DRAWS | INSTALLED or number % MANY_CASES.get(family, 1):
         return True
     return (family == EVERY_FIGURE and case in LONG_FIGURES) or (family == PAGES and case in LONG_PAGES)
 
