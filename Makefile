@@ -12,7 +12,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 help:
 	@echo "make demo          the main job on built-in data: limits from the kernel to the rich regime, and one flow"
 	@echo "make test          the tests of every day"
-	@echo "make test-all      all tests: also other draws, long figures, and claims that must fail"
+	@echo "make test-all      all tests: also other draws, long figures, claims that must fail, and the wheel"
 	@echo "make test-faults   wrong theories and pieces, planted one by one: checks, figures and tests must notice"
 	@echo "make mutants       N=100 random mutants (SEED=1), and those that no daily test notices; an hour or more"
 	@echo "make test-torch    the tests that need PyTorch, which the others leave out"

@@ -1,4 +1,4 @@
-"""What users install: the wheel, built from these sources, in an environment that has nothing else of ours."""
+"""What users install: the wheel, built from these sources, in an environment without them."""
 
 import os
 import subprocess
