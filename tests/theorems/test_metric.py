@@ -157,6 +157,17 @@ def test_a_wrong_start_of_the_divergence_is_noticed(problem, monkeypatch):
     assert verdict.holds is False
 
 
+@pytest.mark.parametrize("shift", [-2000.0, 2000.0])
+def test_a_wrong_potential_has_no_say_in_how_the_flow_is_followed(shift, problem, monkeypatch):
+    """One of a scale at which raw weights would take for ever, and one at which nothing but them would do."""
+    model, huge = tacit.Diagonal(2, 0.3), tacit.Diagonal(2, log_scale=-800.0)
+    wrong = Hypentropy(model.potential().log_scale + shift)
+    assert not agreement._soon_followed(huge, *problem)
+    monkeypatch.setattr(tacit.Diagonal, "potential", lambda self, d=None: wrong)
+    assert agreement.ended(model, *problem).how.startswith("raw weights, LSODA: independent of Q")
+    assert not agreement._soon_followed(huge, *problem)
+
+
 def test_raw_weights_that_do_not_arrive_leave_it_to_mirror_space(problem, monkeypatch):
     real = tacit.flow
 

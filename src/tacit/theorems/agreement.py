@@ -115,15 +115,18 @@ def _followed(model: Any, X: Float, y: Float, until: float, method: str) -> taci
 
 
 def _soon_followed(model: Any, X: Float, y: Float) -> bool:
-    """Can raw weights be followed to the end in about a second?"""
-    weights = sum(np.size(each) for each in model.start(X.shape[1]).values())
+    """Do raw weights arrive in about a second? The potential, which is tested, has no say in it."""
+    start = model.start(X.shape[1])
+    weights = sum(np.size(each) for each in start.values())
     sizes = np.linalg.svd(X, compute_uv=False) if weights <= _MOST else np.zeros(1)
     least = np.linalg.lstsq(X, y, rcond=None)[0]
     if not (0 < sizes[0] <= _EVEN * sizes[-1] and np.any(least)):
         return False
-    scales = np.asarray(model.potential(X.shape[1]).base.log_scale)
-    far = abs(float(np.log(np.abs(least).max()) - scales.min()))
-    return max(weights, _FEW) * getattr(model, "depth", 2) / 2 * far <= _WORK
+    D = getattr(model, "depth", 2)
+    with np.errstate(all="ignore"):  # 2D²α^{2D−2} at the start; 0 or infinite where that is no float
+        slopes = float(np.log(model.parametrization.metric(start)).min())
+        far = abs(float(np.log(np.abs(least).max()) - D / (2 * D - 2) * (slopes - np.log(2 * D * D))))
+    return max(weights, _FEW) * D / 2 * far <= _WORK
 
 
 def steady(model: Any, X: Float, y: Float, least: float = EPS) -> Assumption:
