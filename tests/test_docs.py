@@ -215,6 +215,21 @@ def test_figures_that_pages_reproduce_are_in_the_registry():
         assert set(re.findall(r"tacit reproduce ([\w./-]+)", path.read_text(encoding="utf-8"))) <= known
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/tutorial.md"])
+def test_limits_are_compared_with_the_raw_weights(page):
+    """Mirror forms are made from the potential that limits minimize, and confirm any."""
+    code = "".join(block.code for block in pages.blocks((pages.ROOT / page).read_text(encoding="utf-8")))
+    flows = re.findall(r"tacit\.flow\(model, .*\)", code)
+    assert flows and all('method="parameters"' in each for each in flows)
+
+
+def test_no_page_says_that_limits_and_flows_share_nothing():
+    """They share the treatment of data, and mirror forms the potential."""
+    texts = [pages.ROOT / "README.md", *(pages.ROOT / "docs").rglob("*.md")]
+    said = [path.name for path in texts if re.search("shares? nothing", path.read_text(encoding="utf-8"))]
+    assert set(said) <= {"changelog.md"}
+
+
 def test_the_front_page_is_short():
     assert len((pages.ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
 
