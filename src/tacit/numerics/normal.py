@@ -28,6 +28,8 @@ def factorize(X: Float, W: Float, careful: bool = False) -> Factor:
     the small ones vanish from the normal matrix, by QR of √W Xᵀ with rows sorted by size and pivoted
     columns, which is stable row by row (Cox and Higham 1998).
     """
+    if not len(X):
+        return _OfNothing()
     if careful:
         return _ByRows(X, W)
     factor, scale, rcond = _scaled_cholesky(weighted_gram(X, W))
@@ -37,6 +39,13 @@ def factorize(X: Float, W: Float, careful: bool = False) -> Factor:
 def newton_direction(X: Float, W: Float, rho: Float, r: Float) -> tuple[Float, Float]:
     """dν with (X W Xᵀ) dν = ρ − X W r, and the change Xᵀdν + r of the slopes."""
     return factorize(X, W).direction(rho, r)
+
+
+class _OfNothing:
+    """Without equations no slope changes."""
+
+    def direction(self, rho: Float, r: Float) -> tuple[Float, Float]:
+        return rho, r
 
 
 class _ByCholesky:

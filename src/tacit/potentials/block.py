@@ -37,6 +37,7 @@ _STEPS = 60  # of Newton's method, at most; a handful is the rule
 _SQUARED = 1e-8  # relative size of a step after which the next one would be rounding
 _CUBED = 1e-5  # the same of a method of third order
 _TINY = 1e-300
+_FARTHEST = 700.0  # v beyond which floats cannot hold x, and where only rounding of F near its end leads
 _LITTLE = 1e-3  # change of v up to which it is a division
 _STRIDE = 0.1  # change of v up to which all is nearly linear
 
@@ -237,6 +238,7 @@ class Block:
             if wild.any():
                 bounded = np.isfinite(low) & np.isfinite(high)
                 ahead = np.where(wild, np.where(bounded, (low + high) / 2, way + np.sign(short)), ahead)
+            ahead = np.clip(ahead, -_FARTHEST - self.v0 - t, _FARTHEST - self.v0 - t)
             step, way = ahead - way, ahead
             if not (np.abs(step) > _CUBED * np.abs(way)).any():
                 break

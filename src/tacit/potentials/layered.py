@@ -156,20 +156,24 @@ class Layered(Potential):
     def placed(self, rise: Float) -> tuple[Place, Float]:
         """The blocks where w exceeds w(0) by so much, and their slope.
 
-        From where one block alone would do, at the least slope that asks for, so that both together do twice
-        as much at the most; then by Newton's method on both blocks at once.
+        From where one block does half of it, or all where the other cannot, at the least slope that asks for;
+        then by Newton's method on both blocks at once. Blocks that mirror each other are there at once, at
+        slopes too close to their end to be told apart as well.
         """
         usable = [(b.alive > 0) & reaches(b, b.side * rise) for b in self.blocks]
-        alone = [b.risen(np.where(ok, b.side * rise, 0.0)) for b, ok in zip(self.blocks, usable, strict=True)]
+        share = np.where(usable[0] & usable[1], rise / 2, rise)
+        alone = [
+            b.risen(np.where(ok, b.side * share, 0.0)) for b, ok in zip(self.blocks, usable, strict=True)
+        ]
         slopes = [b.side * b.slope(t) for b, t in zip(self.blocks, alone, strict=True)]
         sizes = [np.where(ok, np.abs(s), np.inf) for ok, s in zip(usable, slopes, strict=True)]
-        slope = np.where(sizes[0] <= sizes[1], slopes[0], slopes[1])
-        lead = np.where(sizes[0] <= sizes[1], 0, 1)
+        least = np.minimum(*sizes)
+        slope = np.where(sizes[0] <= sizes[1], *slopes)
         t = [
             np.where(
-                lead == k, alone[k], b.moved(np.zeros_like(rise), np.where(lead == k, 0.0, b.side * slope))
+                size == least, own, b.moved(np.zeros_like(rise), np.where(size == least, 0.0, b.side * slope))
             )
-            for k, b in enumerate(self.blocks)
+            for b, own, size in zip(self.blocks, alone, sizes, strict=True)
         ]
         gaps = [np.zeros_like(rise), np.zeros_like(rise)]
         for _ in range(_STEPS):
