@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from tacit.numerics.pairs import Pair, product, two_sum
+from tacit.data.units import Units
+from tacit.numerics.pairs import Pair, moments, product, two_product, two_sum
+from tacit.numerics.spread import Spread
 
 
 def fractions(values):
@@ -90,3 +92,50 @@ def test_sums_and_differences_of_pairs(seed):
 def test_two_sum_is_exact(a, b):
     total, rest = two_sum(np.float64(a), np.float64(b))
     assert Fraction(float(total)) + Fraction(float(rest)) == Fraction(a) + Fraction(b)
+
+
+@given(st.integers(0, 10**6))
+@examples(50)
+def test_quotients_and_roots_of_pairs(seed):
+    rng = np.random.default_rng(seed)
+    A, B = pairs(rng, 20, 6), pairs(rng, 20, 6)
+    quotient, exact = fractions(A.over(B)), fractions(A) / fractions(B)
+    assert max(abs(float(q / e - 1)) for q, e in zip(quotient, exact, strict=True)) <= 2.0**-100
+    squared = A.scaled(np.where(A.high < 0, -1.0, 1.0))
+    root = fractions(squared.sqrt())
+    assert max(abs(float(r * r / e - 1)) for r, e in zip(root, fractions(squared), strict=True)) <= 2.0**-100
+
+
+@given(st.floats(-1e120, 1e120), st.floats(-1e120, 1e120))
+@examples(100)
+def test_two_product_is_exact(a, b):
+    if abs(a * b) > 1e-200 or 0 in (a, b):  # below, the error itself is below the range of floats
+        product, error = two_product(np.float64(a), np.float64(b))
+        assert Fraction(float(product)) + Fraction(float(error)) == Fraction(a) * Fraction(b)
+
+
+@pytest.mark.parametrize("block", [7, 1 << 16])
+def test_moments_of_pairs(block, monkeypatch):
+    monkeypatch.setattr("tacit.numerics.pairs._BLOCK", block)
+    A = pairs(np.random.default_rng(0), (5, 40), 6)
+    exact = fractions(A)
+    for found, power in zip(moments(A), (1, 2), strict=True):
+        size = [Fraction(float(np.abs(row).max() ** power)) for row in A.high]
+        errors = (fractions(found) - (exact**power).sum(axis=1)) / size
+        assert max(abs(float(e)) for e in errors) <= 2.0**-96
+
+
+@pytest.mark.parametrize(
+    ("samples", "mean", "size"), [(1, 0, 1), (2, 3, 1e-8), (5, 1e8, 1), (100, 5, 1e100), (7, 0, 1e-120)]
+)
+def test_standard_deviations_in_pairs(samples, mean, size):
+    """Against rational arithmetic, one feature being constant; the root by its square."""
+    X = size * (mean + np.random.default_rng(samples).standard_normal((samples, 6)))
+    X[:, 0] = 7.7
+    spread = Spread.of(X, Units.of(X, X[:, 0], False, True))
+    apart = fractions(X) - fractions(X).sum(axis=0) / samples
+    variances = (apart**2).sum(axis=0) / samples
+    found = fractions(spread.share) * fractions(spread.unit)
+    for variance, s in zip(variances, found, strict=True):
+        assert abs(float(s * s / variance - 1)) <= 2.0**-98 if variance else s == 1
+    assert Spread.of(X, Units.of(X, X[:, 0], True, False)) is None

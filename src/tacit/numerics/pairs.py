@@ -21,6 +21,7 @@ from tacit.data.arrays import Float
 ROUNDING = 2.0**-100  # of a product of pairs, with room
 _BITS = 53
 _WANTED = 108  # bits below the largest entry that a slice may begin with
+_SPLIT = 2.0**27 + 1  # cuts a float in halves
 _BLOCK = 1 << 16  # entries of a factor that are cut at once, so that they stay in the cache
 
 
@@ -49,6 +50,19 @@ class Pair:
         """Times powers of 2, which is exact."""
         return Pair(self.high * factor, self.low * factor)
 
+    def over(self, divisor: Pair) -> Pair:
+        """Divided by pairs, entry by entry."""
+        share = self.high / divisor.high
+        part, rest = two_product(share, divisor.high)
+        left = self - Pair(part, rest + share * divisor.low)
+        return Pair(*_normal(share, left.value / divisor.high))
+
+    def sqrt(self) -> Pair:
+        """The square root of positive entries."""
+        root = np.sqrt(self.high)
+        left = self - Pair(*two_product(root, root))
+        return Pair(*_normal(root, left.value / (2 * root)))
+
     def __getitem__(self, which: Any) -> Pair:
         return Pair(self.high[which], self.low[which])
 
@@ -68,6 +82,20 @@ def two_sum(a: Float, b: Float) -> tuple[Float, Float]:
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
+
+
+def two_product(a: Float, b: Float) -> tuple[Float, Float]:
+    """a·b and its rounding error, exactly (Dekker); no factor may be near the ends of the range of floats."""
+    total = a * b
+    (a, a_low), (b, b_low) = _halves(a), _halves(b)
+    return total, ((a * b - total) + a * b_low + a_low * b) + a_low * b_low
+
+
+def _halves(a: Float) -> tuple[Float, Float]:
+    """a as a sum of floats of half as many bits (Veltkamp)."""
+    carried = _SPLIT * a
+    high = carried - (carried - a)
+    return high, a - high
 
 
 def _normal(high: Float, low: Float) -> tuple[Float, Float]:
@@ -93,6 +121,23 @@ def product(A: Pair | Float, B: Pair | Float) -> Pair:
     return Pair(np.hstack([b.high for b in blocks]), np.hstack([b.low for b in blocks]))
 
 
+def moments(A: Pair) -> tuple[Pair, Pair]:
+    """Σ_k A_ik and Σ_k A_ik² of each row i, to twice the digits of floats."""
+    terms = max(A.high.shape[1], 1)
+    sums, squares = Pair.of(np.zeros(len(A.high))), Pair.of(np.zeros(len(A.high)))
+    step = max(1, _BLOCK // terms)
+    for i in range(0, len(A.high), step):
+        pieces = _slices(A[i : i + step], terms)
+        first = second = Pair.of(np.zeros(len(pieces[0])))
+        for piece in pieces:
+            first = first + piece.sum(axis=1)
+        for m, n in _levels(pieces, pieces, terms):
+            second = second + np.einsum("ik,ik->i", pieces[m], pieces[n])
+        sums.high[i : i + step], sums.low[i : i + step] = first.high, first.low
+        squares.high[i : i + step], squares.low[i : i + step] = second.high, second.low
+    return sums, squares
+
+
 def as_pair(values: Pair | Float) -> Pair:
     """Pairs as they are, floats as pairs."""
     return values if isinstance(values, Pair) else Pair.of(values)
@@ -114,12 +159,17 @@ def _multiplied(left: list[Float], B: Pair, rows: int) -> Pair:
     """The sum of all products of slices that count, the largest first."""
     right = [piece.T for piece in _slices(B.T, max(len(B.high), 1))]
     total = Pair.of(np.zeros((rows, B.high.shape[1])))
-    most = -(-_WANTED // _slice_bits(max(len(B.high), 1)))
-    for level in range(len(left) + len(right) - 1):
-        for i in range(max(0, level - len(right) + 1), min(level + 1, len(left))):
-            if level <= most:
-                total = total + left[i] @ right[level - i]
+    for m, n in _levels(left, right, max(len(B.high), 1)):
+        total = total + left[m] @ right[n]
     return total
+
+
+def _levels(left: list[Float], right: list[Float], terms: int) -> Iterator[tuple[int, int]]:
+    """Which slices to multiply, in the order of the size of their products, up to those that do not count."""
+    most = -(-_WANTED // _slice_bits(terms))
+    for level in range(min(len(left) + len(right) - 1, most + 1)):
+        for m in range(max(0, level - len(right) + 1), min(level + 1, len(left))):
+            yield m, level - m
 
 
 def _slice_bits(terms: int) -> int:

@@ -1,0 +1,51 @@
+r"""Features divided by their standard deviations in twice the digits of floats.
+
+A feature divided by a rounded standard deviation is another feature: two that were proportional are so to
+1e-16 only, and a potential whose slopes come that close to their ends tells them apart. Exactly divided
+features are X/(unit·share), unit a power of 2 and share a pair of floats.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tacit.data.arrays import Float
+from tacit.data.units import Units, deviations
+from tacit.numerics.pairs import Pair, moments, two_product, two_sum
+
+_FAR = 4.0  # means this many deviations from 0 are subtracted first: their squares would cancel
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """The standard deviation of each feature of X, of which `value` is the rounding; 1 for constant ones."""
+
+    X: Float
+    value: Float
+
+    @classmethod
+    def of(cls, X: Float, units: Units) -> Spread | None:
+        """What these units divide the features of X by; None if they do not."""
+        return cls(X, units.scale) if units.standardized else None
+
+    @cached_property
+    def unit(self) -> Float:
+        """The powers of 2 next to it."""
+        return np.asarray(np.exp2(np.round(np.log2(self.value))))
+
+    @cached_property
+    def share(self) -> Pair:
+        """It in this unit: the root of (Σd² − (Σd)²/N)/N, with d the deviations from 0 or a rounded mean."""
+        varies = (deviations(self.X) != 0).any(axis=0)
+        X = np.ascontiguousarray((self.X[:, varies] / self.unit[varies]).T)
+        mean, count = X.mean(axis=1, keepdims=True), Pair.of(np.full(len(X), float(len(self.X))))
+        d = Pair(*two_sum(X, np.where(np.abs(mean) > _FAR, -mean, 0.0)))
+        total, squares = moments(d)
+        square = Pair(*two_product(total.high, total.high)) + 2 * total.high * total.low
+        root = (squares - square.over(count)).over(count).sqrt()
+        share = Pair.of(np.ones_like(self.value))
+        share.high[varies], share.low[varies] = root.high, root.low
+        return share
