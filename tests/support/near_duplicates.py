@@ -126,35 +126,19 @@ def _upper(vector: Any) -> Any:
     return max(abs(arb(v)).upper() for v in vector)
 
 
-def twins(X: Any) -> np.ndarray:
-    """(groups, d) of 0, ±1: features that are equal, or each other's negative, as they stand."""
-    X, groups = np.asarray(X, float), []
-    for j, column in enumerate(X.T):
-        for group in groups:
-            first = X[:, np.flatnonzero(group)[0]]
-            if (same := np.array_equal(column, first)) or np.array_equal(column, -first):
-                group[j] = 1 if same else -1
-                break
-        else:
-            groups.append(np.eye(X.shape[1])[j])
-    return np.array(groups)
-
-
 def doubt(X: Any, y: Any, geometry: Geometry, exact: Truth) -> float:
     """‖δw‖₂/‖w‖₂ if every entry of X and y moves by 2⁻⁵³ of itself, the worst way, to first order.
 
     δw = A(δy − δX w) + P δXᵀν, hence |δw| ≤ ε(|A|(|X||w| + |y|) + |P| |X|ᵀ|ν|). Samples that follow from
-    others exactly count once, and equal features stay equal: what holds exactly is taken to be meant.
+    others exactly count once. Equal features move apart.
     """
-    X, y, groups = np.asarray(X, float)[exact.rows], np.asarray(y, float)[exact.rows], twins(X)
+    X, y = np.asarray(X, float)[exact.rows], np.asarray(y, float)[exact.rows]
     with mp.workdps(geometry.digits()), ctx.workdps(geometry.digits()):
         sizes = arb_mat(np.abs(X).tolist())
         w = np.array([_ball(abs(v)) for v in exact.predictor], object)
         rounding = _times(sizes, w) + np.array([arb(v) for v in np.abs(y).tolist()], object)
         pull = _times(sizes.transpose(), np.array([abs(v) for v in exact.dual], object))
-        firsts = [int(np.flatnonzero(group)[0]) for group in groups]
-        along = _absolute(exact.along * arb_mat(groups.T.tolist()))
-        moves = _times(_absolute(exact.onto), rounding) + _times(along, pull[firsts])
+        moves = _times(_absolute(exact.onto), rounding) + _times(_absolute(exact.along), pull)
         return EPS * float(_norm(moves) / _norm(w))
 
 
@@ -167,9 +151,8 @@ def _norm(vector: Any) -> Any:
 
 
 def scattered(X: Any, rng: np.random.Generator) -> np.ndarray:
-    """Signs (N, d + 1) for X and y at random, the same for features that are equal."""
-    groups = np.abs(twins(X)).astype(int)
-    return np.column_stack([rng.choice([-1, 1], (len(X), len(groups))) @ groups, rng.choice([-1, 1], len(X))])
+    """Signs (N, d + 1) for X and y at random."""
+    return rng.choice([-1, 1], (len(X), np.shape(X)[1] + 1))
 
 
 def tilted(X: Any, exact: Truth) -> np.ndarray:

@@ -213,6 +213,14 @@ def exact_limit(X, y, *, depth, log_scale, weight=1, offset=0, start=None, digit
         return np.array([mpf(v.mid().str(digits, radius=False)) for v in beta], object)
 
 
+def bits_decide_nothing(depth, scale):
+    """Are slacks 1 − |s| = m^{(D−2)/D} of tied features far above 2⁻⁵³, by which the last bits of X move s?
+
+    Features that are tied share the predictor as their slacks say. At depth 2 slopes have no ends.
+    """
+    return depth == 2 or scale ** ((depth - 2) / depth) >= 1e6 * 2.0**-53
+
+
 def relative_error(computed, exact):
     """‖computed − exact‖₂ / ‖exact‖₂."""
     with mp.workdps(100):

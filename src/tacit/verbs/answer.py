@@ -14,9 +14,10 @@ from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.limits.families import family_of
 from tacit.limits.interpolation.doubt import doubt_in_words
-from tacit.limits.interpolation.equations import Equations, Samples
+from tacit.limits.interpolation.equations import ANY, Equations, Samples
 from tacit.limits.interpolation.geometry import potential_of
 from tacit.limits.interpolation.solution import NEAR
+from tacit.models.model import is_network
 from tacit.verbs.results import Labelled, Result, axes_of, numbered
 
 if TYPE_CHECKING:
@@ -46,10 +47,16 @@ class Limit(Result):
         and of opposite sign, and rounding them to floats, as dual must, leaves more.
     error : float
         An estimate of the relative forward error ‖w − w*‖₂/‖w*‖₂, from both residuals and the conditioning of
-        data and potential; what the last bits of X and y decide is part of it.
+        data and potential. It includes how far the answer moves if every entry of X and y changes in its last
+        bit, independently of the others: through the residual y − Xw, and through the slopes Xᵀν. The second
+        counts where features are tied (equal, proportional and standardized, or equal in cost), the depth is
+        above 2 and the scale small: how they share the predictor is decided by 1 − |slope|, which is of the
+        size (m/|w|)^((D−2)/D) with m the scale of the predictor, and below 1e-9 the last bits of X decide it.
+        Of standardized features, it is the larger of the errors of w and of scale·w.
     converged : bool
-        Both residuals within the tolerance, error 1e-7 or less, and the solver settled. Where the terms of Xw
-        are larger than y and cancel, rounding of w alone may leave a larger feasibility; that passes up to
+        Both residuals within the tolerance, error 1e-7 or less, and the solver settled: not where the answer
+        depends on the last bits of the data, however accurate it is for these very floats. Where the terms of
+        Xw are larger than y and cancel, rounding of w alone may leave a larger feasibility; that passes up to
         1e-6, unless the tolerance is below 1e-12.
     iterations : int
         Matrix factorizations (simplex steps for L1).
@@ -141,13 +148,15 @@ class Limit(Result):
         return "; ".join(reasons)
 
     def _doubt(self) -> str:
-        w = self.predictor.ravel()
-        if self.X.ndim == 3:
-            flat = self.X.reshape(len(self.X), -1)
-            return doubt_in_words(flat, self.y, np.ones_like(w), w, self.error)
-        potential = potential_of(self.model, len(w))
-        W = family_of(potential).looseness(potential, w)
-        return doubt_in_words(self.X, self.y.reshape(len(self.X), -1)[:, 0], W, w, self.error)
+        """In words; of several outputs the first."""
+        features = int(np.prod(self.X.shape[1:]))
+        w, y, dual = self.predictor.reshape(features, -1), self.y.reshape(len(self.y), -1), self.dual
+        equations = self._equations or self._samples.equations(y[:, 0], ANY)
+        W = np.ones(features)
+        if self.X.ndim == 2 and not is_network(self.model):
+            potential = potential_of(self.model, features)
+            W = family_of(potential).looseness(potential, w[:, 0])
+        return doubt_in_words(equations, W, w[:, 0], dual.reshape(len(dual), -1)[:, 0], self.error)
 
     def summary(self, names: Sequence[str] | None = None) -> str:
         """The limit in a few lines.

@@ -23,6 +23,7 @@ from tacit.models import LinearNetwork
 from tacit.models.model import Model, check_intercept, check_model, is_network, neuron_of, takes_matrices
 from tacit.numerics.pairs import Pair
 from tacit.numerics.rounding import EPS
+from tacit.numerics.spread import Spread
 from tacit.potentials import Quadratic
 from tacit.potentials.arrays import quiet
 from tacit.verbs.answer import Limit
@@ -137,8 +138,9 @@ def _limit_in_units(
     check_intercept(model, intercept)
     X, y = _checked(model, X, y)
     check_squares(X, y)
+    X = kept(X)
     units = Units.of(X, y, intercept, standardize)
-    samples = Samples(units.divided(X), intercept, 1 + standardize)
+    samples = Samples(X, intercept, Spread.of(X, units))
     inputs, targets = kept(units.features(X)), kept(units.targets(y))
     found = (_fitted_limit if least_squares else _limit)(model, inputs, targets, samples, tol)
     w = units.predictor(found.predictor)
@@ -147,7 +149,7 @@ def _limit_in_units(
         found,
         predictor=w,
         intercept=b if b.ndim else float(b),
-        X=kept(X),
+        X=X,
         y=kept(found.y + units.target),
         seconds=time.perf_counter() - begun,
         units=units,

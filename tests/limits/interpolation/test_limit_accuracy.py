@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 from mpmath import mp, mpf
-from oracles import exact_limit, gaussian_problem, parameter_flow, powers, products, relative_error
+from oracles import (
+    bits_decide_nothing,
+    exact_limit,
+    gaussian_problem,
+    parameter_flow,
+    powers,
+    products,
+    relative_error,
+)
 from scipy.optimize import linprog
 
 import tacit
@@ -26,10 +34,10 @@ def exact_diagonal(X, y, depth, predictor_scale, profile=None):
     return exact_limit(X, y, depth=depth, log_scale=log_scale, weight=weight)
 
 
-def assert_exact(model, X, y, exact):
+def assert_exact(model, X, y, exact, tied=False):
     found = tacit.limit(model, X, y)
     assert relative_error(found.predictor, exact) <= 1e-11
-    assert found.converged
+    assert found.converged or (tied and found.status == "rounding")
     assert max(found.feasibility, found.stationarity) < 1e-10
 
 
@@ -180,7 +188,8 @@ def test_degenerate_data_have_the_limit_of_what_they_repeat(depth, scale):
     assert_exact(model, np.vstack([X, np.zeros(40)]), np.append(y, 0), exact)
     assert_exact(model, np.hstack([X, np.zeros((10, 5))]), y, np.append(exact, np.zeros(5)))
     twice = np.hstack([X, X])
-    assert_exact(model, twice, y, exact_diagonal(twice, y, depth, scale))
+    tied = not bits_decide_nothing(depth, scale)
+    assert_exact(model, twice, y, exact_diagonal(twice, y, depth, scale), tied)
     halves = np.split(tacit.limit(model, twice, y).predictor, 2)
     assert relative_error(halves[0], halves[1]) <= 1e-11
 
@@ -192,7 +201,8 @@ def test_limit_is_the_right_one_where_l1_minimizers_are_many(depth, scale):
     for seed in range(3):
         X = np.random.default_rng(seed).choice([-1.0, 1.0], (3, 8))
         y = np.array([1.0, -2.0, 3.0])
-        assert_exact(diagonal(depth, scale), X, y, exact_diagonal(X, y, depth, scale))
+        tied = not bits_decide_nothing(depth, scale)
+        assert_exact(diagonal(depth, scale), X, y, exact_diagonal(X, y, depth, scale), tied)
 
 
 @pytest.mark.parametrize("depth", DEPTHS)

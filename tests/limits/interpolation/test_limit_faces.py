@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from oracles import exact_limit, relative_error
+from oracles import bits_decide_nothing, exact_limit, relative_error
 from scipy.optimize import linprog, minimize
 
 import tacit
@@ -26,7 +26,7 @@ def test_the_choice_agrees_with_sixty_digit_arithmetic(depth, scale):
         X, y = sign_problem(seed)
         found = tacit.limit(diagonal(depth, scale), X, y)
         exact = exact_limit(X, y, depth=depth, log_scale=depth * found.model.log_scale, start=found.predictor)
-        assert found.converged
+        assert found.converged or (found.status == "rounding" and not bits_decide_nothing(depth, scale))
         assert relative_error(found.predictor, exact) <= 1e-11
 
 
@@ -93,5 +93,5 @@ def test_the_choice_is_right_without_noise_too(kind, depth, scale):
             continue
         found = tacit.limit(diagonal(depth, scale), X, y)
         exact = exact_limit(X, y, depth=depth, log_scale=depth * found.model.log_scale)
-        assert found.converged
+        assert found.converged or (found.status == "rounding" and not bits_decide_nothing(depth, scale))
         assert relative_error(found.predictor, exact) <= 1e-11

@@ -125,3 +125,41 @@ def test_margins_are_held_by_multipliers():
     assert margins.min() > 1 - 1e-9 and (found.dual >= 0).all()
     assert np.abs(found.dual * (margins - 1)).max() < 1e-9 * found.dual.max()
     np.testing.assert_allclose(Z.T @ found.dual, Q.gradient(found.predictor), rtol=1e-8, atol=1e-9)
+
+
+def of_layers(kind="biased", depth=3):
+    return tacit.UntiedDiagonal.from_layers(*drawn(1, depth, kind)[2:])
+
+
+@pytest.mark.parametrize("kind", ["biased", "unbiased", "tied", "zero"])
+def test_where_the_data_say_nothing_it_ends_where_it_starts(kind):
+    """X is zero, or nothing is left of it after centring."""
+    model = of_layers(kind)
+    start = model.predictor()
+    for X, y, options in (
+        (np.zeros((2, D)), np.zeros(2), {}),
+        (np.ones((3, D)), np.full(3, 4.0), {"intercept": True}),
+        (np.ones((3, D)), np.full(3, 4.0), {"intercept": True, "standardize": True}),
+        (np.ones((1, D)), np.ones(1), {"intercept": True}),
+    ):
+        found = tacit.limit(model, X, y, **options)
+        np.testing.assert_allclose(found.predictor, start, rtol=1e-15)
+        assert found.converged and found.error == 0 and found.summary()
+        assert found.regime.to_dict()
+
+
+@pytest.mark.parametrize("kind", ["biased", "unbiased", "tied", "zero"])
+@pytest.mark.parametrize("depth", [3, 4, 5])
+def test_huge_targets_end_at_the_rich_end(kind, depth):
+    """y·1e30: slopes are at their ends to all their digits; w/1e30 is that of a weighted ℓ1 norm."""
+    X, y, plus, minus = drawn(depth, depth, kind)
+    model = tacit.UntiedDiagonal.from_layers(plus, minus)
+    found = tacit.limit(model, X, 1e30 * y)
+    assert found.converged
+    below, above = model.potential(D).ends
+    cost = np.concatenate([above, below])
+    if not np.isfinite(cost).all():  # slopes without an end: the coordinate costs more than any other
+        cost = np.minimum(cost, 1e6 * cost[np.isfinite(cost)].max())
+    program = linprog(cost, A_eq=np.hstack([X, -X]), b_eq=y)
+    exact = program.x[:D] - program.x[D:]
+    np.testing.assert_allclose(found.predictor / 1e30, exact, atol=1e-6 * np.abs(exact).max())

@@ -51,6 +51,7 @@ def nearness(potential: Potential, equations: Equations, w: Float) -> float:
     ).assess()
 
 
+@quiet
 def looseness(potential: Potential, w: Float) -> Float:
     """The inverse Hessian, in units of the largest scale."""
     return _metric(as_separable(potential, len(w)), w)

@@ -36,9 +36,8 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
     if len(y) == 0:
         return Solution(np.zeros(X.shape[1]), Pair.of(y), 0, True, none)
     if inverse_metric.ndim == 2:
-        half = np.linalg.cholesky(inverse_metric)
-        inner = replace(equations, X=X @ half, samples=equations.samples @ half)
-        solution = least_quadratic(inner, np.ones(X.shape[1]))
+        half = np.asarray(np.linalg.cholesky(inverse_metric), dtype=float)
+        solution = least_quadratic(equations.turned(half), np.ones(X.shape[1]))
         return replace(solution, predictor=half @ solution.predictor)
     w, nu, zero = np.zeros(X.shape[1]), np.zeros(len(y)), np.zeros(X.shape[1])
     left, passes = y, 0

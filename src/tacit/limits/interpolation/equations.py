@@ -9,11 +9,13 @@ import numpy as np
 
 from tacit.data.arrays import Float, Index
 from tacit.errors import InconsistentDataError
-from tacit.limits.interpolation.independence import combine
+from tacit.limits.interpolation.exact import Exact
+from tacit.limits.interpolation.independence import Combinations, combine
 from tacit.limits.memory import Memory
 from tacit.numerics.normal import condition
 from tacit.numerics.pairs import Pair, product
 from tacit.numerics.rounding import EPS
+from tacit.numerics.spread import Spread
 from tacit.potentials.arrays import quiet
 
 _ROUNDOFF = EPS / 2
@@ -26,24 +28,29 @@ _SANE_ROWS = (1e-3, 1e3)  # sizes of rows that need no scaling
 class Equations:
     """Equations X w = y with rows that are independent and of ordinary size, and the way back to the samples.
 
-    samples: the rows that they were made from, exactly, but for powers of 2; T: X = T·samples where they had
-    to be combined. targets: y of the samples. rows: which of the original samples these are, row_scale: the
-    powers of 2 they were divided by, count: how many original ones there are. units: of the unknowns, powers
-    of 2 by which w is to be multiplied to be that of the original equations. sizes: of what samples and
-    targets are differences of, where they are those of the original samples from the first of them.
+    samples: the rows that they were made from, exactly, but for powers of 2; T: X = T·samples where they are
+    combinations of them. targets: y of the samples. rows: which of the original samples these are, row_scale:
+    the powers of 2 they were divided by, count: how many original ones there are. near: do samples nearly
+    depend on each other, so that products with X in floats lose digits? units: of the unknowns, powers of 2
+    by which w is to be multiplied to be that of the original equations.
     """
 
     X: Float
     y: Float
     row_norms: Float
-    samples: Float
+    samples: Exact
     targets: Float
     rows: Index
     row_scale: Float
     count: int
     T: Pair | None = None
+    near: bool = False
     units: Float | float = 1.0
-    sizes: tuple[Float, Float] | None = None
+
+    @classmethod
+    def of(cls, X: Float, y: Float) -> Equations:
+        """Of samples that are fit for a Newton method as they are."""
+        return cls(X, y, _norms(X), Exact(X), y, np.arange(len(y)), np.ones(len(y)), len(y))
 
     def multipliers(self, nu: Pair) -> Pair:
         """Those of the samples."""
@@ -51,59 +58,63 @@ class Equations:
 
     def slopes(self, nu: Pair, columns: Any = slice(None)) -> Pair:
         """Xᵀν in twice the digits of floats, or some columns of it."""
-        return product(self.samples[:, columns].T, self.multipliers(nu))
+        return self.samples.slopes(self.multipliers(nu), columns)
 
     def rounded_slopes(self, nu: Pair) -> Float:
         """Xᵀν, right to the rounding of floats."""
-        return self.X.T @ nu.value if self.T is None else self.slopes(nu).value
+        return self.slopes(nu).value if self.near else self.X.T @ nu.value
 
     @quiet
     def dual(self, nu: Pair) -> Float:
         """Multipliers of all original samples, rounded to floats: those left out get 0."""
         full = np.zeros(self.count)
-        found = self.multipliers(nu).value / self.row_scale
-        full[self.rows] = found if self.sizes is None else np.append(-found.sum(), found)
+        full[self.rows] = self.multipliers(nu).value / self.row_scale
         return full
 
     @quiet
     def doubt(self, w: Float) -> Float:
         """By how much y − Xw changes at the most if X and y change in their last bits."""
-        samples, targets = self.sizes or (np.abs(self.samples), np.abs(self.targets))
-        rounding = _ROUNDOFF * (samples @ np.abs(w) + targets)
+        rounding = _ROUNDOFF * (self.samples.sizes() @ np.abs(w) + np.abs(self.targets))
         return rounding if self.T is None else np.asarray(np.abs(self.T.high) @ rounding)
+
+    @quiet
+    def slope_doubt(self, nu: Pair) -> Float:
+        """By how much Xᵀν changes at the most if X changes in its last bits."""
+        return np.asarray(_ROUNDOFF * (self.samples.sizes().T @ np.abs(self.multipliers(nu).high)))
+
+    @property
+    def metrics(self) -> list[Float | float]:
+        """What w is to be multiplied by to be that of the samples, and that of features before they were
+        divided by their spread."""
+        spread = self.samples.spread
+        return [self.units] if spread is None else [self.units, self.units / spread.value]
 
     def with_columns(self, factor: Float) -> Equations:
         """For the unknowns w/factor, powers of 2."""
-        X = self.X * factor
-        norms = np.sqrt(np.einsum("nd,nd->n", X, X))
-        sizes = None if self.sizes is None else (self.sizes[0] * factor, self.sizes[1])
-        return replace(
-            self,
-            X=X,
-            row_norms=norms,
-            samples=self.samples * factor,
-            units=self.units * factor,
-            sizes=sizes,
-        )
+        X, samples = self.X * factor, self.samples.with_columns(factor)
+        return replace(self, X=X, row_norms=_norms(X), samples=samples, units=self.units * factor)
+
+    def turned(self, B: Float) -> Equations:
+        """For the unknowns B⁻¹w, B a matrix."""
+        X = self.X @ B
+        return replace(self, X=X, row_norms=_norms(X), samples=Exact(self.samples.value @ B))
 
     def met_by(self, vector: Float) -> Equations:
         """With the targets that a vector meets."""
-        return replace(self, y=self.X @ vector, targets=self.samples @ vector)
+        return replace(self, y=self.X @ vector, targets=self.samples.value @ vector)
 
     def in_units_of(self, unit: float) -> Equations:
         """For the unknowns w/unit, a power of 2."""
-        sizes = None if self.sizes is None else (self.sizes[0], self.sizes[1] / unit)
-        units = self.units * unit
-        return replace(self, y=self.y / unit, targets=self.targets / unit, units=units, sizes=sizes)
+        return replace(self, y=self.y / unit, targets=self.targets / unit, units=self.units * unit)
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """The left side of X w = y, or of X w + b = y with b free. roundings: that the entries of X have seen."""
+    """The left side of X w = y, or of X w + b = y with b free; spread: what the features are divided by."""
 
     X: Float
     intercept: bool = False
-    roundings: int = 1
+    spread: Spread | None = None
     memory: Memory = field(
         default_factory=Memory, init=False, repr=False
     )  # of this X: replace() gives a new one
@@ -113,9 +124,8 @@ class Samples:
         return self.memory.once(("equations", y.tobytes(), tol), lambda: self._made(y, tol))
 
     def _made(self, y: Float, tol: float) -> Equations:
-        if self.intercept:
-            return _differences(self.X, y, tol, self.roundings)
-        return prepare(self.X, y, tol)
+        make = _differences if self.intercept else _scaled
+        return make(Exact.of(self.X, self.spread), y, tol)
 
     @quiet
     def fittable(self, Y: Float) -> Float:
@@ -123,12 +133,12 @@ class Samples:
 
         Those are the ones that `equations` finds, so that there is a solution for what is left.
         """
-        count = len(self.X)
-        rows, scale = (np.arange(count), np.ones(count)) if self.intercept else _scales(self.X)
+        count, X = len(self.X), Exact.of(self.X, self.spread).numbers
+        rows, scale = (np.arange(count), np.ones(count)) if self.intercept else _scales(X)
         if not len(rows):
             return np.zeros_like(Y)
         among = _apart(count) if self.intercept else None
-        found = combine(self.X[rows] / scale[:, None], scale, among, self.roundings).vanishing.value / scale
+        found = combine(X[rows] / scale[:, None], scale, among).vanishing.value / scale
         dead = np.eye(count)[np.delete(np.arange(count), rows)]
         annulled = np.vstack([dead, np.zeros((len(found), count))])
         annulled[len(dead) :, rows] = found / np.linalg.norm(found, axis=1)[:, None]
@@ -138,46 +148,58 @@ class Samples:
         return Y
 
 
-@quiet
 def prepare(X: Float, y: Float, tol: float) -> Equations:
+    """Those of samples as they are."""
+    return _scaled(Exact(X), y, tol)
+
+
+@quiet
+def _scaled(exact: Exact, y: Float, tol: float) -> Equations:
     """Scale the rows, combine those that are nearly dependent, and refuse equations without a solution."""
+    X = exact.value
     rows, scale = _scales(X)
     if np.delete(y, rows).any():
         _refuse(X, y)
-    scaled = X if len(rows) == len(y) and (scale == 1).all() else X[rows] / scale[:, None]
-    target = y[rows] / scale
+    samples, targets = exact.taken(rows, scale), y[rows] / scale
+    scaled = X if samples is exact else samples.value
     if _well_conditioned(scaled):
-        norms = np.sqrt(np.einsum("nd,nd->n", scaled, scaled))
-        return Equations(scaled, target, norms, scaled, target, rows, scale, len(y))
-    found = combine(scaled, scale)
-    if not _implied(found.vanishing, target, tol):
+        return Equations(scaled, targets, _norms(scaled), samples, targets, rows, scale, len(y))
+    found = combine(samples.numbers, scale)
+    if not _implied(found.vanishing, targets, tol):
         _refuse(X, y)
-    norms = np.sqrt(np.einsum("nd,nd->n", found.rows, found.rows))
-    targets = product(found.T, target).value
-    return Equations(found.rows, targets, norms, scaled, target, rows, scale, len(y), found.T)
+    return _combined(found, Equations(scaled, targets, _norms(scaled), samples, targets, rows, scale, len(y)))
 
 
 @quiet
-def _differences(X: Float, y: Float, tol: float, roundings: int) -> Equations:
+def _differences(exact: Exact, y: Float, tol: float) -> Equations:
     """The equations of X w + b = y for w alone, b being free: those of all combinations in which b cancels.
 
     Differences of samples leave it out, and have all the digits that they need where they are well
     conditioned. Samples that are affine combinations of others, which is a matter of the last bits of the
     samples and not of their differences, are found by `combine`.
     """
-    every = np.arange(len(y))
-    differences, targets = X[1:] - X[:1], y[1:] - y[:1]
+    count, X = len(y), exact.numbers
+    differences, targets = exact.divided(X[1:] - X[:1]), y[1:] - y[:1]
+    plain = Equations(
+        differences, targets, _norms(differences), exact, y, np.arange(count), np.ones(count), count,
+        T=Pair.of(_apart(count)),
+    )  # fmt: skip
     if _well_conditioned(differences):
-        norms = np.sqrt(np.einsum("nd,nd->n", differences, differences))
-        sizes = np.abs(X[1:]) + np.abs(X[:1]), np.abs(y[1:]) + np.abs(y[:1])
-        one = np.ones(len(targets))
-        return Equations(differences, targets, norms, differences, targets, every, one, len(y), sizes=sizes)
-    found = combine(X, np.ones(len(y)), _apart(len(y)), roundings)
+        return plain
+    found = combine(X, np.ones(count), _apart(count))
     if not _implied(found.vanishing, y, tol):
         _refuse(X - X.mean(axis=0), y - y.mean())
-    norms = np.sqrt(np.einsum("nd,nd->n", found.rows, found.rows))
-    targets = product(found.T, y).value
-    return Equations(found.rows, targets, norms, X, y, every, np.ones(len(y)), len(y), found.T)
+    return _combined(found, plain)
+
+
+def _combined(found: Combinations, equations: Equations) -> Equations:
+    """These combinations of the samples, instead of the samples or their differences."""
+    rows, targets = equations.samples.divided(found.rows), product(found.T, equations.targets).value
+    return replace(equations, X=rows, y=targets, row_norms=_norms(rows), T=found.T, near=True)
+
+
+def _norms(X: Float) -> Float:
+    return np.asarray(np.sqrt(np.einsum("nd,nd->n", X, X)))
 
 
 def _apart(count: int) -> Float:

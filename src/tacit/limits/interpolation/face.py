@@ -11,13 +11,13 @@ numbers that is solved to full relative accuracy. (As m → 0 it says: maximize 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float
-from tacit.limits.interpolation.accuracy import diagonal_move, forward_error
+from tacit.limits.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.limits.interpolation.equations import Equations
 from tacit.limits.interpolation.geometry import Separable
 from tacit.limits.interpolation.newton import State, polish, rapidity_at
@@ -67,14 +67,11 @@ def choose_on_face(equations: Equations, potential: Separable, w: Float, u: Floa
     if np.abs(missing).max() > _EXACT * part.weight.max():
         return None  # not a face after all: the slopes are not all at their ends
     rows = left.T @ X
-    norms = np.sqrt(np.einsum("nd,nd->n", rows, rows))
     w, total, settled, delta = w.copy(), 0, True, np.zeros(left.shape[1])
     for _ in range(_ROUNDS):
         w[~face] = potential.predictor(u)[~face]
         target = left.T @ (equations.y - equations.X[:, ~face] @ w[~face])
-        inner = replace(
-            equations, X=rows, y=target, row_norms=norms, samples=rows, targets=target, T=None, units=1.0
-        )
+        inner = Equations.of(rows, target)
         state, steps, settled = polish(inner, part, _anchored(rows, part, part.rapidity(w[face])), steps=30)
         w[face], delta, total = part.predictor(state.u), state.nu.value, total + steps
         nu = vertex + left @ delta
@@ -83,10 +80,21 @@ def choose_on_face(equations: Equations, potential: Separable, w: Float, u: Floa
             return Choice(w, vertex, total, False, lambda: np.inf, face)
 
     def assess() -> float:
-        move = diagonal_move(inner, part.inverse_hessian(state.u), w[face], part.weight)
-        return forward_error(inner, move, w[face], state.gap, 0.0, np.abs(left.T) @ equations.doubt(w))
+        on_face = diagonal_move(inner, part.inverse_hessian(state.u), w[face], part.weight)
+
+        def move(rho: Float, g: Float) -> Float:
+            return _on(face, on_face(left.T @ rho, g[face]))
+
+        return forward_error(equations, move, w, _on(face, state.gap), slope_rounding(equations, nu))
 
     return Choice(w, nu, total, True, assess, face)
+
+
+def _on(face: NDArray[np.bool_], values: Float) -> Float:
+    """These values on the face, and 0 off it."""
+    full = np.zeros(len(face))
+    full[face] = values
+    return full
 
 
 def _anchored(X: Float, potential: Separable, u: Float) -> State:

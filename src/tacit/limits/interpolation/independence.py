@@ -37,10 +37,10 @@ class Combinations:
     vanishing: Pair
 
 
-def combine(X: Float, scale: Float, rest: Float | None = None, roundings: int = 1) -> Combinations:
+def combine(X: Float, scale: Float, rest: Float | None = None) -> Combinations:
     """Orthonormal combinations of the rows of X, as many as there are independent ones.
 
-    rest: combinations to make them of, rather than of all rows. roundings: that the entries of X have seen.
+    rest: combinations to make them of, rather than of all rows.
 
     A combination vanishes if X, changed in its last bits, would be dependent: if it leaves no more than a
     unit of roundoff in most entries, and not much more in those that may be differences of larger numbers.
@@ -57,7 +57,7 @@ def combine(X: Float, scale: Float, rest: Float | None = None, roundings: int = 
     Z = X[int(centred) :] if rest is None else product(left, X).value
     for _ in range(_PASSES):
         left, Z = _remainders(X, basis, rows, left, Z)
-        gone = _vanish(X, left, Z, roundings)
+        gone = _vanish(X, left, Z)
         vanishing = _stacked(vanishing, left[gone])
         left, Z = left[~gone], Z[~gone]
         if not len(Z) or len(rows) == X.shape[1]:  # there are no more independent ones than features
@@ -89,11 +89,11 @@ def _scaled(T: Pair, Z: Float) -> tuple[Pair, Float]:
     return T.scaled(factor), Z * factor
 
 
-def _vanish(X: Float, T: Pair, Z: Float, roundings: int) -> NDArray[np.bool_]:
+def _vanish(X: Float, T: Pair, Z: Float) -> NDArray[np.bool_]:
     """Which rows of Z = T X are rounding of X, or of the product."""
     size, largest = np.abs(T.high), np.abs(X).max(initial=0.0)
     lost = ROUNDING * largest * size.sum(axis=1, keepdims=True)
-    bits = roundings * _ROUNDOFF * (size @ np.abs(X))
+    bits = _ROUNDOFF * (size @ np.abs(X))
     most = (np.abs(Z) <= bits + lost).mean(axis=1) >= _MOST
     return np.asarray(most & (np.abs(Z) <= _AT_ALL * bits + lost).all(axis=1))
 

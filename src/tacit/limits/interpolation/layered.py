@@ -19,6 +19,7 @@ from tacit.data.arrays import Float
 from tacit.limits.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.limits.interpolation.equations import Equations
 from tacit.limits.interpolation.newton import residual
+from tacit.limits.interpolation.only import only_solution
 from tacit.limits.interpolation.solution import Solution, none
 from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
@@ -163,9 +164,13 @@ class Problem:
 @quiet
 def minimize_layered(equations: Equations, potential: Layered) -> Solution:
     """argmin Q(w) subject to X w = y."""
+    origin = potential.start(equations.X.shape[1])
+    if np.array_equal(equations.X @ origin, equations.y):  # or there are no equations
+        return Solution(origin.copy(), Pair.of(np.zeros_like(equations.y)), 0, True, none)
+    only = only_solution(equations, potential, origin)
+    if only is not None:
+        return only
     problem = Problem(equations, potential)
-    if len(equations.y) == 0 or not problem.rest.any():
-        return Solution(problem.origin.copy(), Pair.of(np.zeros_like(equations.y)), 0, True, none)
     first, power = problem.first(), potential.depth / (potential.depth - 2)
     goal = math.log(problem.size) - problem.log_scale
     last = min(max(goal, first - _KERNEL), first + power * _SHARPEST)

@@ -28,6 +28,7 @@ _SETTLED = 1e-13  # relative size of a step after which none is needed
 _STALLED = 1e-9  # and one below which idling is rounding
 _PATIENCE = 3  # steps without progress
 _NEAR_END = 1e-2  # slack below which slopes are computed in pairs of floats
+_FAR_OFF = 1e-4  # change of w, relative to the largest, that rounding in pairs of floats never makes
 _FREE = 1e-15  # changes of w this small, relative to the largest coordinate, are not seen by X w = y
 
 
@@ -157,8 +158,10 @@ def polish(
         smallest = min(smallest, size)
         stalled = size < _STALLED and idle > _PATIENCE
         if size < small or stalled:
+            if exact:
+                state = replace(state, gap=exact_gap(equations, potential, state.u, state.nu))
             closed = close_gaps(potential, state)
-            settled = gaps_closed(potential, closed)
+            settled = gaps_closed(potential, closed) and not (exact and _elsewhere(potential, closed))
             if settled or stalled:
                 return closed, step, settled
     return state, steps, False
@@ -170,15 +173,31 @@ def close_gaps(potential: Separable, state: State) -> State:
     Their part in X w = y is below its rounding, so this is free; and it is what makes tiny coordinates
     stationary, where the data (sparse and without noise, say) determine them only to rounding.
     """
+    w, W = potential.predictor(state.u), potential.inverse_hessian(state.u)
+    new = _without_gaps(potential, state)
+    free = np.isfinite(new) & (W * np.abs(state.gap) <= _FREE * np.abs(w).max())
+    free &= np.abs(potential.predictor(new) - w) <= 10 * _FREE * np.abs(w).max()
+    return State(np.where(free, new, state.u), state.nu, np.where(free, 0.0, state.gap))
+
+
+def _without_gaps(potential: Separable, state: State) -> Float:
+    """The rapidities whose slopes are those of Xᵀν; ±∞ where there are none."""
     size, sign = np.abs(state.u), np.where(state.u < 0, -1.0, 1.0)
     ask = sign * state.gap / potential.weight
-    w, W = potential.predictor(state.u), potential.inverse_hessian(state.u)
     slope = rapidity.slope(np, size, potential.power)
     across = rapidity.rapidity_of_slope(np, np.minimum(slope + ask, 0.0), potential.power)
-    new = np.where(ask < -slope, across, _shift(size, np.maximum(ask, -slope), potential.power))
-    free = np.isfinite(new) & (W * np.abs(state.gap) <= _FREE * np.abs(w).max())
-    free &= np.abs(potential.predictor(sign * new) - w) <= 10 * _FREE * np.abs(w).max()
-    return State(np.where(free, sign * new, state.u), state.nu, np.where(free, 0.0, state.gap))
+    return sign * np.where(ask < -slope, across, _shift(size, np.maximum(ask, -slope), potential.power))
+
+
+def _elsewhere(potential: Separable, state: State) -> bool:
+    """Does a slope Xᵀν belong to a predictor far from its coordinate's?
+
+    Near the ends of slopes a gap far below their rounding may do so: where equal features share a predictor,
+    a small coordinate grows by a factor in each step, and stands still as seen from the largest.
+    """
+    w = potential.predictor(state.u)
+    off = np.abs(potential.predictor(_without_gaps(potential, state)) - w)
+    return not bool((off <= _FAR_OFF * np.abs(w).max()).all())
 
 
 def gaps_closed(potential: Separable, state: State) -> bool:

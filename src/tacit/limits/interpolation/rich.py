@@ -33,7 +33,7 @@ from tacit.limits.interpolation.newton import (
 )
 from tacit.limits.interpolation.solution import Assess
 from tacit.numerics.normal import factorize, newton_direction
-from tacit.numerics.pairs import ROUNDING, Pair
+from tacit.numerics.pairs import Pair
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
 
@@ -125,15 +125,22 @@ def _deep(equations: Equations, potential: Separable, kernel: Float) -> End:
 
 
 def _sharpened(equations: Equations, potential: Separable, state: State) -> State:
-    """One more step, in which changes of large coordinates have all digits, where there is one to take."""
+    """One more step, in which changes of large coordinates have all digits, where there is one to take.
+
+    Where few coordinates are large, what rounding has left of y − Xw would drive ν about: then without it.
+    """
     w, gap = potential.predictor(state.u), exact_gap(equations, potential, state.u, state.nu)
     step = diagonal_step(equations, potential.inverse_hessian(state.u), w, potential.weight)
-    nu, change, moved = step(residual(equations, w), gap)
-    if not _SHARP < np.linalg.norm(moved) / np.linalg.norm(w) < _BLUNT:
-        return state
-    u, nu = move(state.u, change / potential.weight, potential.power)[0], state.nu + nu
-    better = close_gaps(potential, State(u, nu, exact_gap(equations, potential, u, nu)))
-    return better if gaps_closed(potential, better) else state
+    rho = residual(equations, w)
+    for left in (rho, np.zeros_like(rho)):
+        nu, change, moved = step(left, gap)
+        if not _SHARP < np.linalg.norm(moved) / np.linalg.norm(w) < _BLUNT:
+            return state
+        u, nu = move(state.u, change / potential.weight, potential.power)[0], state.nu + nu
+        better = close_gaps(potential, State(u, nu, exact_gap(equations, potential, u, nu)))
+        if gaps_closed(potential, better):
+            return better
+    return state
 
 
 def _descend(
@@ -172,14 +179,11 @@ def _on_face(
 
 
 def _error(equations: Equations, potential: Separable, u: Float, nu: Pair) -> float:
-    """The forward error; above depth 2, where slopes are known in pairs of floats."""
+    """The forward error."""
     gap = exact_gap(equations, potential, u, nu)
-    rounding = slope_rounding(equations, nu.value)
-    if potential.power != np.inf:
-        rounding = ROUNDING * (np.abs(equations.samples).T @ np.abs(equations.multipliers(nu).high))
     w = potential.predictor(u)
     moved = diagonal_move(equations, potential.inverse_hessian(u), w, potential.weight)
-    return forward_error(equations, moved, w, gap, rounding)
+    return forward_error(equations, moved, w, gap, slope_rounding(equations, nu))
 
 
 @quiet

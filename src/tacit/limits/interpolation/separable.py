@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from tacit.data.arrays import Float
 from tacit.limits.interpolation.equations import Equations
 from tacit.limits.interpolation.geometry import Separable
 from tacit.limits.interpolation.newton import solve_at_scale
+from tacit.limits.interpolation.only import only_solution
 from tacit.limits.interpolation.rich import End, finished, rich, warm
 from tacit.limits.interpolation.solution import Solution, none, unknown
 from tacit.numerics.normal import newton_direction
@@ -29,6 +31,9 @@ def minimize_separable(equations: Equations, potential: Separable, near: Float |
     """
     equations, potential, columns = balanced(equations, potential)
     start = np.zeros_like(columns) if potential.origin is None else potential.origin
+    only = only_solution(equations, potential, start)
+    if only is not None:
+        return replace(only, predictor=only.predictor / columns)
     close = None if near is None else _from_near(equations, potential, near, columns)
     if close is not None:
         return close

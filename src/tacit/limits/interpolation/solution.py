@@ -10,6 +10,7 @@ from typing import Any
 
 from tacit.data.arrays import Float
 from tacit.numerics.pairs import Pair
+from tacit.potentials.arrays import quiet
 
 NEAR = 1e-7  # relative forward error from which on a predictor is doubted
 
@@ -32,6 +33,7 @@ class Assessed:
     assess: Assess
 
     @cached_property
+    @quiet
     def error(self) -> float:
         """An estimate of the relative forward error of the predictor, in the ℓ2 norm."""
         return self.assess()

@@ -18,16 +18,17 @@ from tacit.errors import InputError
 from tacit.limits.interpolation.equations import Equations, Samples, prepare
 from tacit.numerics.pairs import Pair
 from tacit.numerics.separation import check_separable
+from tacit.numerics.spread import Spread
 
 _FREE = 1e4  # size of a column, beside the others, at which its coordinate is as good as free
 
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Rows z_n = y_n x_n, and where there is an intercept the labels and the samples.
+    """Rows z_n = y_n x_n, the samples, and where there is an intercept the labels.
 
-    Beside an intercept Z is that of centred features; samples are x_n as they came, in the unit of Z, since
-    it is their last bits that tell which of them depend on others.
+    Beside an intercept Z is that of centred features; samples are x_n as they came, or y_n x_n without one,
+    since it is their last bits that tell which of them depend on others, and which features are tied.
     """
 
     Z: Float
@@ -40,7 +41,8 @@ class Margins:
         inputs = units.features(X)
         if not units.intercept:
             check_separable(inputs, y)
-            return cls(y[:, None] * inputs)
+            signed = y[:, None] * X
+            return cls(y[:, None] * inputs, samples=Samples(signed, False, Spread.of(X, units)))
         if (y == y[0]).all():
             raise InputError(
                 "all samples are of one class, which an intercept alone classifies; leave intercept out, or "
@@ -48,7 +50,7 @@ class Margins:
             )
         unit = float(np.abs(inputs).max()) or 1.0
         check_separable(np.column_stack([inputs, np.full(len(X), unit)]), y)
-        return cls(y[:, None] * inputs, y, Samples(units.divided(X), True, 1 + units.standardized))
+        return cls(y[:, None] * inputs, y, Samples(X, True, Spread.of(X, units)))
 
     def __len__(self) -> int:
         return len(self.Z)
@@ -82,9 +84,10 @@ class Margins:
 
     def equations(self, support: Index, tol: float) -> Equations:
         """Those for w alone that hold if these margins are 1; `InconsistentDataError` if none can."""
-        if self.labels is None or self.samples is None:
-            return prepare(self.Z[support], np.ones(len(support)), tol)
-        return replace(self.samples, X=self.samples.X[support]).equations(self.labels[support], tol)
+        targets = np.ones(len(support)) if self.labels is None else self.labels[support]
+        if self.samples is None:
+            return prepare(self.Z[support], targets, tol)
+        return replace(self.samples, X=self.samples.X[support]).equations(targets, tol)
 
     def dual(self, equations: Equations, nu: Pair, support: Index) -> Float:
         """Multipliers of all margins from those of the equations."""
