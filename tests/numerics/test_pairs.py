@@ -10,7 +10,7 @@ from properties import examples
 
 from tacit.data.units import Units
 from tacit.numerics.pairs import Pair, moments, product, two_product, two_sum
-from tacit.numerics.spread import Spread
+from tacit.numerics.spread import Spread, features_in
 
 
 def fractions(values):
@@ -139,3 +139,18 @@ def test_standard_deviations_in_pairs(samples, mean, size):
     for variance, s in zip(variances, found, strict=True):
         assert abs(float(s * s / variance - 1)) <= 2.0**-98 if variance else s == 1
     assert Spread.of(X, Units.of(X, X[:, 0], True, False)) is None
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_proportional_features_are_equal_once_they_are_divided(centred):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.standard_normal((9, 5)), 3) + [0, 1, 10, 0, 1e3]
+    X = np.column_stack(
+        [X, X * [4, -8, 2, -0.5, 32], np.round(1000 * X), 12 * np.round(1000 * X), np.ones(9)]
+    )
+    found = features_in(Units.of(X, X[:, 0], centred, True), X)
+    np.testing.assert_array_equal(found[:, 5:10], found[:, :5] * [1, -1, 1, -1, 1])
+    np.testing.assert_array_equal(found[:, 10:15], found[:, 15:20])
+    np.testing.assert_array_equal(found[:, 20], 0.0 if centred else 1.0)
+    plain = X - centred * X.mean(axis=0)
+    np.testing.assert_allclose(found[:, :20], plain[:, :20] / X[:, :20].std(axis=0), rtol=1e-9, atol=1e-9)

@@ -49,3 +49,19 @@ class Spread:
         share = Pair.of(np.ones_like(self.value))
         share.high[varies], share.low[varies] = root.high, root.low
         return share
+
+    def divided(self, centred: bool) -> Float:
+        """X divided by it, and centred before: correctly rounded, so that proportional features are equal."""
+        X = self.X / self.unit
+        exact = Pair.of(X)
+        if centred:
+            total = moments(Pair.of(np.ascontiguousarray(X.T)))[0]
+            exact = exact - total.over(Pair.of(np.full(X.shape[1], float(len(X)))))
+            exact = Pair(*(np.where(deviations(self.X) == 0, 0.0, part) for part in (exact.high, exact.low)))
+        return exact.over(self.share).value
+
+
+def features_in(units: Units, X: Float) -> Float:
+    """X as methods in floats take it, centred and divided as the units say."""
+    spread = Spread.of(X, units)
+    return units.features(X) if spread is None else spread.divided(units.intercept)

@@ -34,6 +34,7 @@ from tacit.flows.segments import Form, Problem
 from tacit.losses import Loss, as_loss
 from tacit.models.model import MirrorForm, Model, check_intercept, check_model
 from tacit.numerics.separation import check_separable
+from tacit.numerics.spread import features_in
 from tacit.show.progress import Meter
 from tacit.verbs.assemble import as_given, assemble
 from tacit.verbs.trajectory import Trajectory
@@ -145,7 +146,7 @@ def flow(
         )
     given, units = (X, y), _units(X, y, intercept, standardize)
     if not units.plain:
-        X, y = kept(units.features(X)), kept(units.targets(y))
+        X, y = kept(features_in(units, X)), kept(units.targets(y))
     problem = Problem(model, X, y, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
     trajectory = _run(problem, (until, at, times), linearized, (method, step, most_steps), begun)
     if not units.plain:

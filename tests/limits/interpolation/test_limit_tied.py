@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 from near_duplicates import Geometry, truth
 from oracles import relative_error
 from properties import examples
+from sklearn.exceptions import ConvergenceWarning
 from tied_problems import Tied, tied
 
 import tacit
+from tacit.estimators import FlowRegressor
 
 WRONG, FLATTERY = 1e-6, 10  # an error that no converged limit may have, and how much more than the estimate
 NOISE = 1e-15  # errors below are rounding of the result itself
@@ -174,3 +176,28 @@ def test_a_network_of_one_output_says_why_it_is_doubted():
     found = tacit.limit(tacit.LinearNetwork.orthogonal(X, 10), X, rng.standard_normal(3))
     assert not found.converged
     assert "samples 0 and 1 nearly depend on each other" in found.summary()
+
+
+def test_flows_of_proportional_features_end_at_their_limit():
+    """Standardized, they are the same floats."""
+    flow = tacit.flow(tacit.Diagonal(4, 1e-6), *PROPORTIONAL, standardize=True)
+    assert flow.converged
+    np.testing.assert_allclose(flow.predictor[-1], [1.5, 1, 0, 0.125], atol=1e-6)
+
+
+@pytest.mark.parametrize(("depth", "scale"), [(4, 1e-3), (4, 1e-6), (10, 0.05)])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_margins_of_proportional_features(depth, scale, intercept):
+    X, _ = PROPORTIONAL
+    model = tacit.Diagonal(depth, scale)
+    found = tacit.max_margin(X, [-1, 1, 1], model, standardize=True, intercept=intercept)
+    np.testing.assert_allclose(found.predictor[0], 12 * found.predictor[3], rtol=1e-13)
+
+
+def test_estimators_of_tied_features():
+    """Of the differences of two samples, which the first and the last feature alone make: w₀ = w₂ = 7/8."""
+    X, y = np.array([[-3.0, 3, -3], [1, 1, 1]]), np.array([-6.0, 1])
+    for weights in (None, [1, 2]):
+        with pytest.warns(ConvergenceWarning, match="the last digits of X decide"):
+            fit = FlowRegressor(1e-6, 4, standardize=False).fit(X, y, sample_weight=weights)
+        np.testing.assert_allclose([*fit.coef_, fit.intercept_], [7 / 8, 0, 7 / 8, -3 / 4], atol=1e-13)
