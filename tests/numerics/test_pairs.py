@@ -144,7 +144,7 @@ def test_standard_deviations_in_pairs(samples, mean, size):
 @pytest.mark.parametrize("centred", [False, True])
 def test_proportional_features_are_equal_once_they_are_divided(centred):
     rng = np.random.default_rng(0)
-    X = np.round(rng.standard_normal((9, 5)), 3) + [0, 1, 10, 0, 1e3]
+    X = [*np.round(rng.standard_normal((9, 5)), 3), 0, 1, 10, 0, 1000.0]
     X = np.column_stack(
         [X, X * [4, -8, 2, -0.5, 32], np.round(1000 * X), 12 * np.round(1000 * X), np.ones(9)]
     )

@@ -218,7 +218,7 @@ def bits_decide_nothing(depth, scale):
 
     Features that are tied share the predictor as their slacks say. At depth 2 slopes have no ends.
     """
-    return depth == 2 or scale ** ((depth - 2) / depth) >= 1e6 * 2.0**-53
+    return depth == 2 or scale ** ((depth - 2) / depth) >= 1e9 * 2.0**-53  # shares are known to 1e-9, times d
 
 
 def relative_error(computed, exact):
