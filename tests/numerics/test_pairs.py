@@ -144,10 +144,9 @@ def test_standard_deviations_in_pairs(samples, mean, size):
 @pytest.mark.parametrize("centred", [False, True])
 def test_proportional_features_are_equal_once_they_are_divided(centred):
     rng = np.random.default_rng(0)
-    X = [*np.round(rng.standard_normal((9, 5)), 3), 0, 1, 10, 0, 1000.0]
-    X = np.column_stack(
-        [X, X * [4, -8, 2, -0.5, 32], np.round(1000 * X), 12 * np.round(1000 * X), np.ones(9)]
-    )
+    X = np.round(rng.standard_normal((9, 5)), 3) + np.array([0, 1, 10, 0, 1e3])
+    whole = rng.integers(-99, 99, (9, 5))
+    X = np.column_stack([X, X * [4, -8, 2, -0.5, 32], whole, 12 * whole, np.ones(9)])
     found = features_in(Units.of(X, X[:, 0], centred, True), X)
     np.testing.assert_array_equal(found[:, 5:10], found[:, :5] * [1, -1, 1, -1, 1])
     np.testing.assert_array_equal(found[:, 10:15], found[:, 15:20])
