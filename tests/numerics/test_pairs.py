@@ -135,7 +135,7 @@ def test_standard_deviations_in_pairs(samples, mean, size):
     spread = Spread.of(X, Units.of(X, X[:, 0], False, True))
     apart = fractions(X) - fractions(X).sum(axis=0) / samples
     variances = (apart**2).sum(axis=0) / samples
-    found = fractions(spread.share) * fractions(spread.unit)
+    found = fractions(spread.share()) * fractions(spread.unit)
     for variance, s in zip(variances, found, strict=True):
         assert abs(float(s * s / variance - 1)) <= 2.0**-98 if variance else s == 1
     assert Spread.of(X, Units.of(X, X[:, 0], True, False)) is None

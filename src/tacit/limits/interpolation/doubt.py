@@ -47,8 +47,8 @@ def doubt_in_words(equations: Equations, W: Float, w: Float, dual: Float, error:
 
 def _shifted(equations: Equations, factor: Factor, dual: Float) -> Float:
     """Changes of slopes, beyond what the equations make of them, if X changes in its last bits."""
-    nu = np.abs(dual[equations.rows] * equations.row_scale)
-    pull, rng = equations.samples.sizes().T @ nu, np.random.default_rng(0)
+    pull = equations.samples.slope_terms(dual[equations.rows] * equations.row_scale)
+    rng = np.random.default_rng(0)
     draws = [rng.standard_normal(len(pull)) for _ in range(_PROBES)]
     none = np.zeros(len(equations.y))
     return np.asarray(np.max([np.abs(factor.direction(none, draw * pull)[1]) for draw in draws], axis=0))

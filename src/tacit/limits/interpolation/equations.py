@@ -74,13 +74,13 @@ class Equations:
     @quiet
     def doubt(self, w: Float) -> Float:
         """By how much y − Xw changes at the most if X and y change in their last bits."""
-        rounding = _ROUNDOFF * (self.samples.sizes() @ np.abs(w) + np.abs(self.targets))
+        rounding = _ROUNDOFF * (self.samples.terms(w) + np.abs(self.targets))
         return rounding if self.T is None else np.asarray(np.abs(self.T.high) @ rounding)
 
     @quiet
     def slope_doubt(self, nu: Pair) -> Float:
         """By how much Xᵀν changes at the most if X changes in its last bits."""
-        return np.asarray(_ROUNDOFF * (self.samples.sizes().T @ np.abs(self.multipliers(nu).high)))
+        return np.asarray(_ROUNDOFF * (self.samples.slope_terms(self.multipliers(nu).high)))
 
     @property
     def metrics(self) -> list[Float | float]:

@@ -31,12 +31,12 @@ class Exact:
 
     def divided(self, rows: Float) -> Float:
         """Combinations of the rows of the numbers, as combinations of samples."""
-        return rows if self.spread is None else rows / (self.spread.value / self.spread.unit)
+        return rows if self.spread is None else rows / self.spread.rounded
 
     def slopes(self, nu: Pair, columns: Any) -> Pair:
         """Xᵀν in twice the digits of floats, some columns of it."""
         found = product(self.numbers[:, columns].T, nu)
-        return found if self.spread is None else found.over(self.spread.share[columns])
+        return found if self.spread is None else found.over(self.spread.share(columns))
 
     def taken(self, rows: Index, scale: Float) -> Exact:
         """Some rows, divided by powers of 2."""
@@ -48,6 +48,10 @@ class Exact:
         """With columns times powers of 2."""
         return replace(self, numbers=self.numbers * factor)
 
-    def sizes(self) -> Float:
-        """|X|."""
-        return np.abs(self.value)
+    def terms(self, w: Float) -> Float:
+        """|X||w|."""
+        return np.asarray(np.abs(self.numbers) @ self.divided(np.abs(w)))
+
+    def slope_terms(self, nu: Float) -> Float:
+        """|X|ᵀ|ν|."""
+        return self.divided(np.abs(self.numbers).T @ np.abs(nu))
