@@ -31,6 +31,7 @@ from tacit.cli.letters import write_anything
 from tacit.cli.options import BAD_INPUT, FAILED, INTERRUPTED
 from tacit.cli.stopwatch import begun
 from tacit.cli.streams import for_nobody_too
+from tacit.data.printable import printable
 from tacit.errors import NotConvergedError, TacitError
 from tacit.show.outputs import reserving_output
 from tacit.show.progress import announcing
@@ -97,7 +98,7 @@ def _explanation(error: Exception) -> str:
 
 
 def _in_one_line(text: str) -> str:
-    return " ".join(text.split())
+    return printable(" ".join(text.split()))
 
 
 def _flush() -> None:

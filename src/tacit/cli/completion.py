@@ -11,6 +11,7 @@ from typing import Any
 from tacit.cli.follow import followed, report
 from tacit.cli.models import check_options
 from tacit.cli.options import claim_outputs
+from tacit.cli.terminal import remark
 from tacit.errors import InputError
 
 _WIDTH, _SCALE = 50, 1e-3
@@ -29,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     table = read_matrix(options.data)
     options.reading = time.perf_counter() - begun
     if table.assumed:
-        print(f"tacit: assumed of {options.data}: {'; '.join(table.assumed)}", file=sys.stderr)
+        remark(f"assumed of {options.data}: {'; '.join(table.assumed)}")
     X, y = observed(_Labelled(table))
     model = _model(options, X)
     saved = [] if options.save is None else [Output(options.save, _kind(options.save), "flow")]

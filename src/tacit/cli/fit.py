@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.options import DONE, FAILED, add_command, add_data, claim_outputs, read_data, source
 from tacit.cli.stopwatch import waited
-from tacit.cli.terminal import wrapped
+from tacit.cli.terminal import remark, say, wrapped
 from tacit.errors import InputError
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ def _run(options: argparse.Namespace) -> int:
     named = pd.DataFrame(table.X, columns=list(table.features))
     estimator, doubts = _fitted(_estimator(options, folds), named, targets)
     for doubt in doubts:
-        print(f"tacit: {doubt}", file=sys.stderr)
+        remark(doubt)
     model = _model(options, table, estimator)
     speak = options.json != "-"
     if speak:
@@ -125,11 +124,11 @@ def _run(options: argparse.Namespace) -> int:
     if options.save is not None:
         write_json(model.to_dict(), options.save, _SAVED)
         if speak:
-            print(f"  model        {options.save} (tacit predict {options.save} NEW)")
+            say(f"  model        {options.save} (tacit predict {options.save} NEW)")
     if options.plot is not None:
         path = estimator.plot_path(options.plot)
         if speak:
-            print(f"  figure       {path}")
+            say(f"  figure       {path}")
     if speak:
         print(wrapped(f"  waited       {waited(options)}"))
     return FAILED if doubts else DONE
@@ -149,7 +148,7 @@ def _possible_folds(options: argparse.Namespace, targets: Any) -> int:
         instead = f"give --cv {most} or less" if most > 1 else "give --scale, which needs none"
         raise InputError(f"cross-validation in {least} folds asks for more than {of_what}, {most}; {instead}")
     if options.cv is None and most < _FOLDS:
-        print(f"tacit: {most} folds in place of {_FOLDS}, which is more than {of_what}", file=sys.stderr)
+        remark(f"{most} folds in place of {_FOLDS}, which is more than {of_what}")
     return options.cv or min(_FOLDS, most)
 
 

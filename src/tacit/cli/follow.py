@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import Any
 
 from tacit.cli.interrupts import take_time
 from tacit.cli.options import DONE, FAILED, INTERRUPTED
 from tacit.cli.stopwatch import waited
-from tacit.cli.terminal import wrapped
+from tacit.cli.terminal import remark, say, wrapped
 from tacit.errors import Interrupted
 
 _ASKED = ("until", "at", "times", "rtol", "linearized", "method", "step")
@@ -37,7 +36,7 @@ def _spare_earlier(options: argparse.Namespace) -> None:
         if path not in (None, "-") and os.path.exists(path):
             stem, kind = os.path.splitext(path)
             setattr(options, name, f"{stem}-interrupted{kind}")
-            print(f"tacit: {path} is kept; what there is goes to {stem}-interrupted{kind}", file=sys.stderr)
+            remark(f"{path} is kept; what there is goes to {stem}-interrupted{kind}")
 
 
 def report(
@@ -65,10 +64,10 @@ def report(
         saved, kind = (netcdf_file(result.to_xarray(), "flow"), "nc") if matrix is None else (matrix, "csv")
         write_file(saved, Output(options.save, kind, "flow"))
         if speak:
-            print(f"  {'data' if matrix is None else 'matrix':<10} {options.save}")
+            say(f"  {'data' if matrix is None else 'matrix':<10} {options.save}")
     if options.plot is not None:
         path = result.plot(options.plot, clock=options.clock, names=names)
         if speak:
-            print(f"  figure     {path}")
+            say(f"  figure     {path}")
     if speak:
         print(wrapped(f"  waited     {waited(options)}"))

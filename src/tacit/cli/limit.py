@@ -18,7 +18,7 @@ from tacit.cli.options import (
     source,
 )
 from tacit.cli.stopwatch import waited
-from tacit.cli.terminal import wrapped
+from tacit.cli.terminal import say, wrapped
 
 
 def add(commands: Any) -> Any:
@@ -77,7 +77,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.plot is not None:
         path = result.plot(options.plot, names=table.features)
         if speak:
-            print(f"  figure       {path}")
+            say(f"  figure       {path}")
     if speak:
         print(wrapped(f"  waited       {waited(options)}"))
     return DONE if result.converged else FAILED

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tacit.cli.terminal import remark
 from tacit.errors import InputError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def read_data(options: argparse.Namespace, classes: bool = False, many: bool = F
     options.reading = time.perf_counter() - begun
     if table.assumed:
         where = "standard input" if options.data == "-" else options.data
-        print(f"tacit: assumed of {where}: {'; '.join(table.assumed)}", file=sys.stderr)
+        remark(f"assumed of {where}: {'; '.join(table.assumed)}")
     return table
 
 

@@ -18,7 +18,7 @@ from tacit.cli.options import (
     source,
 )
 from tacit.cli.stopwatch import waited
-from tacit.cli.terminal import wrapped
+from tacit.cli.terminal import say, wrapped
 from tacit.errors import InputError
 
 
@@ -101,7 +101,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.plot is not None:
         picture = found.plot(options.plot, names=table.features, sweeping=sweeping, clock=model.path_clock)
         if speak:
-            print(f"  figure      {picture}")
+            say(f"  figure      {picture}")
     if speak:
         print(wrapped(f"  waited      {waited(options)}"))
     return DONE if found.converged.all() else FAILED

@@ -9,12 +9,16 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.options import DONE, add_command, claim_outputs
+from tacit.cli.terminal import remark
+from tacit.data.printable import printable
 
 if TYPE_CHECKING:
     from tacit.data.new_samples import NewSamples
     from tacit.verbs.linear_model import LinearModel
 
 _SHOWN = 8  # names of columns that are told
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets evaluate begins with one of these
+_LOST = 1e100  # times the spread: an error of which no R² is told
 
 
 def add(commands: Any) -> Any:
@@ -26,7 +30,10 @@ def add(commands: Any) -> Any:
         help="predictions of a model that 'tacit fit' has saved, for new samples",
         description="Predict with a model that 'tacit fit --save' has written. Columns are found by name,\n"
         "in any order; those that the model does not use are named. Where the target is among them, the\n"
-        "error on these samples is told.",
+        "error on these samples is told.\n\n"
+        "Names in the CSV, of the target and of classes, that begin with = + - @, a tab or a carriage\n"
+        "return are written with a ' before them: a spreadsheet would take them for formulas. Programs that\n"
+        "read the CSV see the '; Tacit does not remove it. Numbers, and the names in JSON, stay as they are.",
         epilog="examples:\n"
         "  tacit predict model.json new.csv\n"
         "  tacit predict model.json new.parquet --out predictions.csv\n"
@@ -60,13 +67,15 @@ def _run(options: argparse.Namespace) -> int:
         content = {"model": options.model, "data": options.data, "target": model.target, "score": score}
         write_json({**content, "predictions": predictions, "unused": new.unused}, options.json, "predict")
     text = _table(model.target, predictions)
+    if not table and sys.stdout.isatty():
+        text = printable(text, keep="\n")
     if table:
         write_file(text.encode(), *table)
     elif options.json is None:
         print(text, end="")
     if score:
         told = ", ".join(f"{name} {value:.4g}" for name, value in score.items())
-        print(f"tacit: on these {len(predictions):,} samples: {told}", file=sys.stderr)
+        remark(f"on these {len(predictions):,} samples: {told}")
     return DONE
 
 
@@ -74,21 +83,29 @@ def _tell(options: argparse.Namespace, new: NewSamples, features: int) -> None:
     """What was assumed, and which columns are not used."""
     where = "standard input" if options.data == "-" else options.data
     if new.assumed:
-        print(f"tacit: assumed of {where}: {'; '.join(new.assumed)}", file=sys.stderr)
+        remark(f"assumed of {where}: {'; '.join(new.assumed)}")
     if options.data.lower().endswith(".npz"):
-        print(f"tacit: assumed of {where}: columns of X are the model's features in order", file=sys.stderr)
+        remark(f"assumed of {where}: columns of X are the model's features in order")
     if new.unused:
         names = ", ".join(repr(name) for name in new.unused[:_SHOWN])
         more = ", …" if len(new.unused) > _SHOWN else ""
-        print(f"tacit: columns of {where} that the model does not use: {names}{more}", file=sys.stderr)
+        remark(f"columns of {where} that the model does not use: {names}{more}")
 
 
 def _table(target: str, predictions: list[Any]) -> str:
+    return "".join(f"{_cell(value)}\n" for value in (target, *predictions))
+
+
+def _cell(value: Any) -> str:
+    """A cell that no spreadsheet takes for a formula: text that looks like one follows a '."""
+    from tacit.data.arrays import is_number
+
+    if not isinstance(value, str):
+        return str(value)
+    formula = value.startswith(_FORMULAS) and not is_number(value)
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([target])
-    writer.writerows([value] for value in predictions)
-    return text.getvalue()
+    csv.writer(text).writerow([f"'{value}" if formula else value])  # whose lines end in what it quotes
+    return text.getvalue().removesuffix("\r\n")
 
 
 def _score(model: LinearModel, new: NewSamples, predictions: list[Any]) -> dict[str, float]:
@@ -108,10 +125,22 @@ def _score(model: LinearModel, new: NewSamples, predictions: list[Any]) -> dict[
         return {}
     if not np.isfinite(truth_numbers).all():
         return {}
-    errors = truth_numbers - np.asarray(predictions)
-    spread = float(np.mean((truth_numbers - truth_numbers.mean()) ** 2))
-    score = {"RMSE": float(np.sqrt(np.mean(errors**2)))}
-    return {**score, "R²": 1 - float(np.mean(errors**2)) / spread} if spread > 0 else score
+    with np.errstate(over="ignore"):  # an error beyond floats is ∞, and said to be
+        rmse = _root_mean_square(truth_numbers - np.asarray(predictions))
+    largest = float(np.abs(truth_numbers).max())
+    spread = largest * float(np.std(truth_numbers / (largest or 1.0)))
+    score = {"RMSE": rmse}
+    return {**score, "R²": 1 - (rmse / spread) ** 2} if rmse < _LOST * spread else score
+
+
+def _root_mean_square(values: Any) -> float:
+    """√(mean of squares), also where the squares leave the range of floats."""
+    import numpy as np
+
+    largest = float(np.abs(values).max())
+    if not 0 < largest < np.inf:
+        return largest
+    return largest * float(np.sqrt(np.mean((values / largest) ** 2)))
 
 
 def _plain(column: Any) -> list[Any]:

@@ -19,7 +19,7 @@ from tacit.cli.options import (
     source,
 )
 from tacit.cli.stopwatch import waited
-from tacit.cli.terminal import wrapped
+from tacit.cli.terminal import say, wrapped
 from tacit.errors import InputError
 
 
@@ -169,6 +169,6 @@ def _write(options: argparse.Namespace, table: Any, found: Any, sweep: Any) -> N
     if options.plot is not None:
         path = (found if sweep is None else sweep).plot(options.plot)
         if speak:
-            print(f"  figure     {path}")
+            say(f"  figure     {path}")
     if speak:
         print(wrapped(f"  waited     {waited(options)}"))

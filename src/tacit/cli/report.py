@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,7 +54,7 @@ def add(commands: Any) -> Any:
 
 def _run(options: argparse.Namespace) -> int:
     from tacit.cli import several
-    from tacit.cli.terminal import wrapped
+    from tacit.cli.terminal import say, wrapped
     from tacit.papers import figures
     from tacit.papers.finished import kept
     from tacit.report import Shown, page
@@ -74,7 +73,7 @@ def _run(options: argparse.Namespace) -> int:
     shown = [Shown(*each) for each in zip(chosen, contents, pictures, strict=True)]
     write_file(page(shown, datetime.date.today().isoformat()).encode(), target)
     print(wrapped(several.total(contents, time.perf_counter() - options.begun)))
-    print(options.out)
+    say(options.out)
     return DONE if all(content.get("holds", True) for content in contents) else FAILED
 
 
@@ -103,7 +102,9 @@ def _written(how: How, missing: Sequence[Entry]) -> Iterator[How]:
     if not hindrance:
         yield how
         return
-    print(f"tacit: figures that {how.out} lacks are made for the report only: {hindrance}", file=sys.stderr)
+    from tacit.cli.terminal import remark
+
+    remark(f"figures that {how.out} lacks are made for the report only: {hindrance}")
     with tempfile.TemporaryDirectory() as elsewhere:
         yield replace(how, out=elsewhere)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.stopwatch import in_words
-from tacit.cli.terminal import shortened, wrapped
+from tacit.cli.terminal import remark, shortened, wrapped
 
 if TYPE_CHECKING:
     from tacit.papers import Entry
@@ -130,11 +130,12 @@ def _told(answer: dict[str, Any], how: How) -> _Content:
         print(said, end="", file=sys.stderr)
     key = answer["key"]
     if "left_out" in answer:
-        print(f"tacit: {key} is left out: {answer['left_out']}", file=sys.stderr)
+        remark(f"{key} is left out: {answer['left_out']}")
         return {"figure": key, "left_out": answer["left_out"]}
     if "error" in answer:
-        trace = f"\n{answer.get('trace', '')}" if how.debug else ""
-        print(f"tacit: {key} was not made: {answer['error']}{trace}", file=sys.stderr)
+        remark(f"{key} was not made: {answer['error']}")
+        if how.debug:
+            print(answer.get("trace", ""), file=sys.stderr)
         return {"figure": key, "error": answer["error"], "holds": False}
     if not how.quiet:
         verdicts, _, picture = answer["summary"].rpartition("\n")  # a path is not folded

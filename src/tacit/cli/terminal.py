@@ -8,6 +8,8 @@ import shutil
 import sys
 import textwrap
 
+from tacit.data.printable import printable
+
 _NARROWEST = 40
 
 
@@ -44,3 +46,13 @@ def _folded(line: str) -> str:
 def shortened(text: str, width: int) -> str:
     """The text, cut at a word with an ellipsis where it is longer."""
     return textwrap.shorten(text, width, placeholder=" …")
+
+
+def say(line: str) -> None:
+    """A line on standard output that names a file or a column, whatever characters the name has."""
+    print(printable(line))
+
+
+def remark(line: str) -> None:
+    """A line on standard error, the same way."""
+    print(f"tacit: {printable(line)}", file=sys.stderr)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.data.printable import shortened
 from tacit.errors import InputError
 
 Float = NDArray[np.float64]
@@ -260,13 +261,6 @@ def check_tolerance(tol: Any) -> None:
     """Refuse a tolerance that is not a number between 0 and 1."""
     if not 0 < float(as_floats(tol, "tol", ndim=(0,))) < 1:
         raise InputError(f"tol must lie between 0 and 1, got {tol!r}")
-
-
-def shortened(text: str, most: int) -> str:
-    """The text, with an ellipsis for its middle if it is longer than that."""
-    if len(text) <= most:
-        return text
-    return f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
 
 
 def feature_names(X: Any) -> tuple[str, ...] | None:

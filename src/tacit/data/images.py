@@ -12,7 +12,6 @@ and otherwise fetched from OpenML through scikit-learn, if that is installed.
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import pickle
@@ -25,6 +24,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tacit.data.unpacking import unpacked
 from tacit.errors import InputError, MissingDataError, TacitError
 
 T = TypeVar("T")
@@ -136,7 +136,7 @@ def _read_idx(path: Path) -> np.ndarray:
     """An array of bytes in LeCun's format: 0, 0, 8, how many axes, their lengths, and the bytes."""
     content = path.read_bytes()
     if content[:2] == b"\x1f\x8b":
-        content = gzip.decompress(content)
+        content = unpacked(path, ".gz")
     if content[:3] != b"\0\0\x08":
         raise InputError(f"{path} is no IDX file of bytes; fetch it again")
     axes = content[3]

@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.arrays import Float, is_number, shortened
-from tacit.data.texts import NAMED, PACKED, TextTable, text_table, words_of
+from tacit.data.arrays import Float, is_number
+from tacit.data.printable import short_name, shortened
+from tacit.data.texts import NAMED, TextTable, text_table, words_of
+from tacit.data.unpacking import PACKED
 from tacit.errors import InputError
 
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "?"})
@@ -70,7 +72,9 @@ def read_matrix(path: str | Path) -> MatrixTable:
     rows = tuple(f"{i}" for i in range(len(cells)))
     if corner is not None:
         rows, cells, names = tuple(map(str, cells[:, 0])), cells[:, 1:], names[1:]
-        assumed.append(f"the first column{f' ({corner})' * bool(corner.strip())} names the rows")
+        assumed.append(
+            f"the first column{f' ({short_name(corner, 40)})' * bool(corner.strip())} names the rows"
+        )
     if not names:
         raise InputError(f"{where} has no column of numbers")
     assumed += _check_names(names, where)
@@ -89,6 +93,8 @@ def _text(path: Path, where: str) -> TextTable:
         raise InputError(f"a matrix with gaps is read from text; save {where} as {MATRIX_FILES}")
     try:
         return text_table(path, kind)
+    except InputError:
+        raise
     except (OSError, EOFError, ValueError) as error:
         raise InputError(f"{where} is not a readable table: {str(error).splitlines()[0]}") from error
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, Index, is_number, shortened
+from tacit.data.arrays import Float, Index, is_number
 from tacit.data.entries import Entries
+from tacit.data.printable import short_name, shortened
 from tacit.errors import InconsistentDataError, InputError
 
 
@@ -119,6 +120,6 @@ def _check_seen(rows: Index, columns: Index, shape: tuple[int, int], matrix: Any
             name = str(missing[0]) if labels is None or callable(labels) else repr(labels[missing[0]])
             more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
             raise InputError(
-                f"{what} {shortened(name, 60)}{more} has no observed entry and nothing to learn it "
+                f"{what} {short_name(name, 60)}{more} has no observed entry and nothing to learn it "
                 "from; drop it"
             )

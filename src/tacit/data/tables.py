@@ -10,19 +10,20 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, as_labels, check_problem, class_names, is_number, shortened
-from tacit.data.texts import NAMED, PACKED, parsed, text_table
+from tacit.data.arrays import Float, as_labels, check_problem, class_names, is_number
+from tacit.data.printable import short_name, shortened
+from tacit.data.texts import NAMED, parsed, text_table
+from tacit.data.unpacking import PACKED, check_archive, check_decoded, check_sheets
 from tacit.errors import InputError
 
 _FILES = "a CSV, TSV, text, Parquet, Excel or NPZ file"
 _LOOKED_AT = 10_000  # names among which the one that was meant is looked for
-
-
 _SHOWN = 8  # classes that are told
 
 
@@ -135,6 +136,7 @@ def _read_parquet(path: Path, kind: str, place: Place) -> Columns:
         ) from error
     most = 2**31 - 1  # bytes, and entries, of the list of columns: a million are more than the default
     with pq.ParquetFile(path, thrift_string_size_limit=most, thrift_container_size_limit=most) as file:
+        check_decoded(path, 8 * file.metadata.num_rows * file.metadata.num_columns)
         table = file.read()
     indices = (table.schema.pandas_metadata or {}).get("index_columns", [])
     table = table.drop_columns([each for each in indices if isinstance(each, str)])
@@ -153,6 +155,8 @@ def _read_excel(path: Path, kind: str, place: Place) -> Columns:
     import pandas as pd
 
     try:
+        import_module("openpyxl")  # which is asked for before the file is looked at
+        check_sheets(path)
         frame = pd.read_excel(path, engine="openpyxl", header=None)
     except ImportError as error:
         raise InputError(
@@ -173,8 +177,11 @@ def npz_arrays(path: Path) -> dict[str, Any]:
     """X and y of an NPZ file, those that are there."""
     with path.open("rb") as file:
         try:
+            check_archive(path, ("X.npy", "y.npy"))
             with np.load(file, allow_pickle=False) as archive:
                 return {name: archive[name] for name in ("X", "y") if name in archive.files}
+        except InputError:
+            raise
         except Exception as error:
             raise InputError(
                 f"{path} is not a readable NPZ file; numpy.savez(path, X=X, y=y) makes one, from numbers"
@@ -297,7 +304,7 @@ def _words(column: Any) -> tuple[str, ...]:
 def _numbered(entries: list[str], name: str) -> tuple[Float, tuple[str, ...]]:
     """Words as 0, 1, … in their order."""
     names, places = np.unique(np.array(entries), return_inverse=True)
-    told = ", ".join(f"{each} is {i}" for i, each in enumerate(names[:_SHOWN].tolist()))
+    told = ", ".join(f"{short_name(each, 40)} is {i}" for i, each in enumerate(names[:_SHOWN].tolist()))
     more = ", …" if len(names) > _SHOWN else ""
     return places.astype(np.float64), (f"classes of {name!r}: {told}{more}",)
 

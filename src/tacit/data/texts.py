@@ -7,17 +7,16 @@ import io
 import re
 import warnings
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tacit.data.arrays import is_number
+from tacit.data.unpacking import PACKED, unpacked
 from tacit.errors import InputError
 
 NAMED = {".csv": ",", ".tsv": "\t", ".txt": ""}  # what a name says of the separator
-PACKED = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}
 _MARKS = "\t;,|"
 _SPACES = " "  # any number of them
 _WIDE = 20_000  # columns from which on pandas takes longer to make them than to read them
@@ -64,10 +63,7 @@ def text_table(source: Path | bytes, kind: str) -> TextTable:
 
 
 def _unpacked(path: Path) -> bytes:
-    if path.suffix.lower() not in PACKED:
-        return path.read_bytes()
-    with import_module(PACKED[path.suffix.lower()]).open(path) as file:
-        return bytes(file.read())
+    return unpacked(path) if path.suffix.lower() in PACKED else path.read_bytes()
 
 
 def _without_comments(content: bytes) -> tuple[bytes, str, int]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, shortened
+from tacit.data.arrays import Float
+from tacit.data.printable import label
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
 
 _NAMED, _FAINT = 7, 400  # coordinates with a colour and a name, and drawn at all
@@ -36,8 +37,7 @@ def coefficients_picture(curves: CoefficientCurves, names: Sequence[str]) -> Pic
         largest = np.argsort(-(np.abs(coefs[here]) + np.abs(coefs).max(axis=0)))
         ax.plot(scales, coefs[:, largest[_NAMED:_FAINT]], color=MUTED, lw=0.4, alpha=0.6)
         for place, i in enumerate(largest[:_NAMED]):
-            label = shortened(" ".join(names[i].split()), 18).replace("$", r"\$")
-            ax.plot(scales, coefs[:, i], color=f"C{place}", label=label)
+            ax.plot(scales, coefs[:, i], color=f"C{place}", label=label(names[i], 18))
             _mark(ax, scales[0], curves.kernel, i, f"C{place}", "o")
             _mark(ax, scales[-1], curves.rich, i, f"C{place}", "D")
         ax.axvline(curves.chosen, color="0.4", lw=0.8, ls="--")

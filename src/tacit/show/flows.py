@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, shortened
+from tacit.data.arrays import Float
+from tacit.data.printable import label
 from tacit.errors import InputError
 from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, Picture
 
@@ -80,7 +81,7 @@ def _paths(trajectory: Trajectory, names: Sequence[str] | None) -> tuple[Float, 
     """The coordinates of the predictor at every instant, with their labels; of huge ones some."""
     predictor, instants = trajectory.predictor, len(trajectory.accuracy)
     if isinstance(predictor, np.ndarray):
-        labels = _names(predictor.shape) if names is None else [_plain(name) for name in names]
+        labels = _names(predictor.shape) if names is None else [label(name, 18) for name in names]
         if not trajectory.model.has_predictor:
             labels = [f"$f{label[2:]}" for label in _names(predictor.shape)]
         return predictor.reshape(instants, -1), labels
@@ -186,11 +187,6 @@ def _draw_predictor(portrait: FlowPortrait, axis: Any) -> None:
     axis.legend(loc="upper left", ncols=3)
 
 
-def _plain(name: str) -> str:
-    """A name of the user's: short, and without mathematics."""
-    return shortened(" ".join(name.split()), 18).replace("$", r"\$")
-
-
 def _draw_fit(portrait: FlowPortrait, axis: Any) -> None:
     order = np.argsort(portrait.fit[-1])[:_SAMPLES]
     style = _style(portrait.trajectory)
@@ -213,7 +209,9 @@ def _draw_kept(portrait: FlowPortrait, axis: Any) -> None:
     style = _style(portrait.trajectory)
     smallest = 1e-16  # a change of nothing at all still has its place on a logarithmic axis
     for place, (name, drift) in enumerate(portrait.trajectory.drifts.items()):
-        axis.plot(portrait.clock, np.maximum(drift, smallest), color=f"C{place}", label=name, **style)
+        axis.plot(
+            portrait.clock, np.maximum(drift, smallest), color=f"C{place}", label=label(name, 40), **style
+        )
     if portrait.turning is not None:
         turning = np.where(portrait.turning > smallest, portrait.turning, np.nan)
         style = style or {"ls": "--"}

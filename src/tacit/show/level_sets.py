@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.printable import label
 from tacit.show.figures import KERNEL, RICH, TRUTH, Picture
 
 if TYPE_CHECKING:
@@ -103,5 +104,5 @@ def _frame(ax: Any, points: Float, room: float = _ROOM) -> None:
 
 
 def _finish(ax: Any, title: str) -> None:
-    ax.set_title(title, loc="left")
+    ax.set_title(label(title, 100), loc="left")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, handlelength=1.8, columnspacing=1.2)

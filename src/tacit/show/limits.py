@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, Index, shortened
+from tacit.data.arrays import Float, Index
+from tacit.data.printable import label
 from tacit.show.figures import KERNEL, RICH, Picture
 
 _SHOWN = 24  # coordinates
@@ -88,8 +89,8 @@ def draw_coordinates(predictor: Float, names: Sequence[str], journey: Journey | 
         ax.plot(place, journey.rich[order], "D", ms=3.5, color=RICH, label=journey.rich_end)
         ax.plot(place, journey.kernel[order], "o", ms=3.5, color=KERNEL, label="kernel end")
     ax.axhline(0, color="k", lw=0.5)
-    labels = [shortened(" ".join(names[i % len(names)].split()), 20) for i in order]
-    ax.set_xticks(place, labels, rotation=90, fontsize=6.5, parse_math=False)
+    labels = [label(names[i % len(names)], 20) for i in order]
+    ax.set_xticks(place, labels, rotation=90, fontsize=6.5)
     which = "all" if len(order) == len(w) else f"the {len(order)} largest of {len(w):,}"
     ax.set(ylabel="coefficient", title=f"{which} coefficients")
     if journey is not None:  # bars alone need no name

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data.arrays import shortened
+from tacit.data.printable import label
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _curves(ax: Any, steps: Any, curves: dict[str, Any]) -> None:
         if not np.isfinite(good).any():
             continue
         if name in named:
-            ax.plot(steps, good, "o-", ms=2.5, lw=1.1, label=shortened(name, 22))
+            ax.plot(steps, good, "o-", ms=2.5, lw=1.1, label=label(name, 22))
         else:
             ax.plot(steps, good, color=MUTED, lw=0.6)
     if ax.lines:

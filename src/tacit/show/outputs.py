@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -100,13 +101,38 @@ def write_together(files: Iterable[tuple[bytes, Output]]) -> None:
             place = Path(os.path.realpath(claim(output)))
             drafts[place] = place.with_name(f".tacit-{secrets.token_hex(8)}")
             with _refusing(f"write {output.path}"):
-                drafts[place].write_bytes(content)
+                _write_draft(drafts[place], content, place)
         for place, draft in drafts.items():
             with _refusing(f"write {place}"):
                 draft.replace(place)
     finally:
         for draft in drafts.values():
             draft.unlink(missing_ok=True)
+
+
+def _write_draft(draft: Path, content: bytes, place: Path) -> None:
+    """Write a file that is to take the place of another, with the permissions of that one.
+
+    It has them before it has any content, which nobody else may read in the meantime. Without a file to
+    replace, permissions follow the umask.
+    """
+    there = place.stat() if place.exists() else None
+    mode = 0o666 if there is None else 0o600
+    with open(draft, "xb", opener=partial(os.open, mode=mode)) as file:
+        if there is not None:
+            _keep_permissions(draft, there)
+        file.write(content)
+
+
+def _keep_permissions(draft: Path, there: os.stat_result) -> None:
+    """The owner, where the system allows it, and who may read and write."""
+    mode = there.st_mode & 0o777
+    if hasattr(os, "chown") and (there.st_uid, there.st_gid) != (os.geteuid(), draft.stat().st_gid):
+        try:
+            os.chown(draft, there.st_uid, there.st_gid)
+        except OSError:  # the group is another one now: it gets what everybody has
+            mode = mode & 0o707 | (mode & 0o007) << 3
+    draft.chmod(mode)
 
 
 def write_json(content: dict[str, Any], path: str, by: str) -> None:

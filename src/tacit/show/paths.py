@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, shortened
+from tacit.data.arrays import Float
+from tacit.data.printable import label
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
 
 if TYPE_CHECKING:
@@ -65,8 +66,7 @@ def _draw_directions(
     largest = np.argsort(-np.abs(ways[-1]))
     axis.plot(mu, ways[:, largest[_SHOWN:_FAINT]], color=MUTED, lw=0.4, alpha=0.6, **points)
     for place, i in enumerate(largest[:_SHOWN]):
-        label = shortened(" ".join(names[i].split()), 18).replace("$", r"\$")
-        axis.plot(mu, ways[:, i], color=f"C{place}", label=label, **points)
+        axis.plot(mu, ways[:, i], color=f"C{place}", label=label(names[i], 18), **points)
         if sweeping is not None:
             flow = _directions(sweeping.predictors)[order, i]
             axis.plot(mu, flow, color=f"C{place}", ls="--", mfc="w", **points)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tacit.data.printable import short_name
 from tacit.show.text import aligned, count
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _times(share: float) -> str:
 def moved_layers(layers: dict[str, float]) -> str:
     """The largest relative movements."""
     order = sorted((name for name in layers if math.isfinite(layers[name])), key=lambda name: -layers[name])
-    shown = ", ".join(f"{name} {layers[name]:.2g}" for name in order[:_SHOWN])
+    shown = ", ".join(f"{short_name(name, 40)} {layers[name]:.2g}" for name in order[:_SHOWN])
     zeros = len(layers) - len(order)
     fresh = f"; {count(zeros, 'layer')} moved from 0" if zeros else ""
     return f"moved by {shown}{', …' if len(order) > _SHOWN else ''} of their size{fresh}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data.arrays import shortened
+from tacit.data.printable import label
 from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, Picture
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _layers(ax: Any, result: Probe) -> None:
         if not np.isfinite(size):
             ax.text(ax.get_xlim()[0], place, " from 0", va="center", color=MUTED, fontsize=8)
     ax.set_ylim(-0.6, len(names) - 0.4)
-    ax.set_yticks(places, [shortened(name, 22) for name in names])
+    ax.set_yticks(places, [label(name, 22) for name in names])
     hidden = len(result.layers) - len(names)
     title = "movement of layers" + (f" ({hidden} more)" if hidden else "")
     ax.set(title=title, xlabel=r"$\|W' - W\|/\|W\|$")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, beyond_squares, shortened
+from tacit.data.arrays import Float, beyond_squares
 from tacit.data.entries import Entries
+from tacit.data.printable import printable, short_name
 from tacit.models.model import neuron_of
 
 if TYPE_CHECKING:
@@ -214,6 +215,8 @@ def exponential(log: float) -> str:
 
 
 def aligned(lines: dict[str, str], least: int = 0) -> str:
+    """A line for each entry, whatever characters names have brought into it."""
+    lines = {printable(name): printable(text) for name, text in lines.items()}
     width = max(least, *map(len, lines))
     return "\n".join(f"  {name:<{width}}  {text}" for name, text in lines.items())
 
@@ -244,7 +247,7 @@ def top_features(w: Float, names: Sequence[str] | None = None, units: Units | No
 
     def name(i: int) -> str:
         row, column = divmod(i, columns)
-        known = f"x{row}" if names is None else shortened(names[row], 24)
+        known = f"x{row}" if names is None else short_name(names[row], 24)
         return known if columns == 1 else f"{known}[{column}]"
 
     texts = [f"{name(int(i))} {w.ravel()[i]:.3g}" for i in order[:count]]

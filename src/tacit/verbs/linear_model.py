@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, shortened
+from tacit.data.arrays import Float
+from tacit.data.printable import short_name, shortened
 from tacit.errors import InputError
 
 FORMAT, VERSION = "tacit linear model", 1
@@ -33,8 +34,19 @@ class LinearModel:
     fit: dict[str, Any] = field(default_factory=dict)
 
     def outputs(self, X: Float) -> Float:
-        """(samples, outputs)."""
-        return np.asarray(X @ self.coefficients.T + self.intercepts)
+        """(samples, outputs); `InputError` where one of them leaves the range of floats."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            outputs = np.asarray(X @ self.coefficients.T + self.intercepts)
+        lost = ~np.isfinite(outputs).all(axis=1)
+        if lost.any():
+            row = int(lost.argmax())
+            column = int(np.abs(X[row]).argmax())
+            raise InputError(
+                f"the prediction for row {row + 1} leaves the range of floats: its largest entry is "
+                f"{X[row, column]:.3g}, in column {short_name(self.features[column], 40)!r}; check the units "
+                "of the features"
+            )
+        return outputs
 
     def predict(self, X: Float) -> list[Any]:
         """A number for each sample, or a class."""
