@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -117,11 +116,10 @@ def _write_draft(draft: Path, content: bytes, place: Path) -> None:
     replace, permissions follow the umask.
     """
     there = place.stat() if place.exists() else None
-    mode = 0o666 if there is None else 0o600
-    with open(draft, "xb", opener=partial(os.open, mode=mode)) as file:
-        if there is not None:
-            _keep_permissions(draft, there)
-        file.write(content)
+    draft.touch(0o666 if there is None else 0o600, exist_ok=False)
+    if there is not None:
+        _keep_permissions(draft, there)
+    draft.write_bytes(content)
 
 
 def _keep_permissions(draft: Path, there: os.stat_result) -> None:
