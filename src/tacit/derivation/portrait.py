@@ -8,18 +8,20 @@ touches it, and the flow to this line must end there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
-from scipy.optimize import brentq
 
 from tacit.autodiff import jax
 from tacit.data.arrays import Float
 from tacit.derivation.potential import Rates
 from tacit.derivation.smooth_map import Jets
 from tacit.errors import InputError
+from tacit.numerics.roots import crossing
 
 if TYPE_CHECKING:
     from tacit.derivation.derive import Derivation
@@ -116,9 +118,14 @@ def _crossings(derivation: Derivation, pull: Float, levels: Float) -> Float:
     assert dense is not None
     for at, level in enumerate(levels):
         if dense(end)[-1] >= level * (1 - 1e-9):
-            s = brentq(lambda s, level=level: dense(s)[-1] - level, 0.0, end * (1 + 1e-9), xtol=1e-12)
+            s = crossing(partial(_excess, dense, level), 0.0, end * (1 + 1e-9), xtol=1e-12)
             found[at] = jets.value(dense(s)[:p])
     return found
+
+
+def _excess(dense: Callable[[float], Float], level: float, s: float) -> float:
+    """How far the last unknown is beyond a level."""
+    return float(dense(s)[-1] - level)
 
 
 def _flow(derivation: Derivation, X: Float, y: Float, weights: Float) -> Float:

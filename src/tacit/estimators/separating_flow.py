@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import LSODA
-from scipy.optimize import brentq
 from scipy.special import expit
 
 from tacit.data.arrays import Float
@@ -26,6 +25,7 @@ from tacit.errors import NotConvergedError
 from tacit.flows.forms.mirror import MirrorMap
 from tacit.losses import Exponential, SeparatingLoss
 from tacit.models.model import Model
+from tacit.numerics.roots import crossing
 from tacit.potentials.arrays import quiet
 
 _FLOOR = 1e-14  # how close to the end of its domain a trial step may bring a slope
@@ -190,7 +190,7 @@ class SeparatingFlow:
         if self._accuracy(dense(solver.t_old)) >= accuracy:
             return np.asarray(dense(solver.t_old))
         places = {"xtol": 1e-15 * solver.t, "rtol": 1e-14}
-        clock = brentq(lambda t: self._accuracy(dense(t)) - accuracy, solver.t_old, solver.t, **places)
+        clock = crossing(lambda t: self._accuracy(dense(t)) - accuracy, solver.t_old, solver.t, **places)
         return np.asarray(dense(clock))
 
     def _told(self, accuracies: Float, thetas: list[Float], steps: int) -> Stops:

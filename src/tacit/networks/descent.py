@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.optimize import brentq
 
 from tacit.data.arrays import Float
 from tacit.losses import Loss
 from tacit.networks.network import Network
+from tacit.numerics.roots import crossing
 
 _GAIN = (0.5, 1.5)  # of what the flow gains
 _GROWTH = 1.5  # of the step, where it was good
@@ -223,7 +223,7 @@ class Descent:
         def beyond(size: float) -> float:
             return self.accuracy(subject.outputs(state + size * direction)) - self.goal
 
-        size = float(brentq(beyond, 0.0, step, rtol=1e-10)) if beyond(0.0) < 0 else 0.0
+        size = crossing(beyond, 0.0, step, rtol=1e-10) if beyond(0.0) < 0 else 0.0
         return size, subject.outputs(state + size * direction)
 
     def _pace(self, first: float, last: float) -> float:

@@ -13,12 +13,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from tacit.data.arrays import Float
 from tacit.losses import Loss
 from tacit.networks.descent import Descent, OfCoefficients
 from tacit.networks.network import Network
+from tacit.numerics.roots import crossing
 
 _STEPS = 5  # times as many as a network has: they are cheap here
 _STRIDE = 0.25  # and shorter
@@ -128,7 +128,7 @@ class Linearization:
         if never or beyond(_CLOCK[0]) >= 0:
             log = _CLOCK[1] if never else _CLOCK[0]
         else:
-            log = float(brentq(beyond, *_CLOCK, xtol=1e-12))
+            log = crossing(beyond, *_CLOCK, xtol=1e-12)
         logs = np.linspace(min(_DRAWN[0], log), min(log, _DRAWN[1]), _INSTANTS)
         levels = np.array([at(each).accuracy for each in logs])
         return replace(at(log), reached=not never, times=unit * np.exp(logs), accuracies=levels)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from tacit.data.arrays import as_floats
 from tacit.errors import InputError
+from tacit.numerics.roots import crossing
 from tacit.potentials.arrays import as_array, quiet
 from tacit.potentials.base import Potential
 
@@ -100,7 +100,7 @@ class Radial(Potential):
             high += 2.0
         while excess(low) < 0 and low > -700:
             low -= 2.0
-        return float(np.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-15))) if low < high else seen
+        return float(np.exp(crossing(excess, low, high, xtol=1e-15))) if low < high else seen
 
 
 def _bend(xp: Any, w: Array, around: Array, along: Array, less: Array) -> Array:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from tacit.data.arrays import Float, Index, feature_names
 from tacit.flows.forms.mirror import MirrorMap
@@ -26,6 +25,7 @@ from tacit.flows.forms.separating import DiagonalPath
 from tacit.flows.sweeping.catching_up import Place, Step
 from tacit.limits.interpolation.geometry import Separable
 from tacit.numerics.nonnegative import least_norm_support
+from tacit.numerics.roots import crossing
 from tacit.potentials.arrays import quiet
 from tacit.verbs.along_mu import AlongMu
 from tacit.verbs.margin_path import Kink
@@ -327,4 +327,4 @@ def _crossing(here: _Sweep, step: Step) -> float:
     begin = here.g * (1 + _SHORTEST)
     if begin >= step.g or clear(begin) <= 0:
         return here.g
-    return float(brentq(clear, begin, step.g, xtol=1e-300, rtol=1e-13))
+    return crossing(clear, begin, step.g, rtol=1e-13)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import sympy
-from scipy.optimize import brentq
 
 from tacit.data.arrays import Float
 from tacit.derivation.symbolic.curve import Curve, W
 from tacit.derivation.symbolic.form import ClosedForm
 from tacit.errors import InputError, OutsideDomainError
+from tacit.numerics.roots import crossing
 from tacit.potentials.base import Potential
 
 _DOUBLINGS = 200  # of the way to a bracket
@@ -73,7 +73,7 @@ class _Numbers:
                     return float("nan")
                 continue
             if np.sign(found - aim) != side:
-                return float(brentq(lambda s: function(s) - aim, near, near + step, xtol=1e-300, rtol=_CLOSE))
+                return crossing(lambda s: function(s) - aim, near, near + step, rtol=_CLOSE)
             near, step = near + step, 2 * step
         return float("nan")
 

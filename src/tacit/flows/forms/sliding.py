@@ -20,14 +20,13 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from scipy.integrate import LSODA, Radau
-from scipy.optimize import brentq
 
 from tacit.data.arrays import Float
 from tacit.flows.forms.weights import WeightFlow, WeightState
 from tacit.flows.segments import Premise, Problem, Rest, Segment, Stall, solver_segments
 from tacit.flows.steps.two_layers import TwoLayers
 from tacit.models.parametrizations import Weights
-from tacit.numerics.rounding import EPS
+from tacit.numerics.roots import crossing
 from tacit.numerics.subspaces import row_space, visible
 
 _LOOK = np.linspace(0, 1, 9)  # where in a step the kink is looked for
@@ -217,7 +216,7 @@ class Sliding(WeightFlow):
 
         if clearance(begin) <= 0:
             return begin
-        return float(brentq(clearance, begin, end, xtol=1e-300, rtol=4 * EPS))
+        return crossing(clearance, begin, end)
 
     def _decide(self, flat: Float, side: Float, touched: NDArray[np.bool_]) -> Float:
         """The side to which each sample at the kink goes, 0 if it slides; the others keep theirs.

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 import numpy as np
-from scipy.optimize import brentq, linprog
+from scipy.optimize import linprog
 
 from tacit.data.arrays import Float, Index
 from tacit.limits.margins.constraints import Margins
 from tacit.limits.margins.l1 import least_l1_margin
 from tacit.numerics.nonnegative import nonnegative_least_squares
+from tacit.numerics.roots import crossing
 from tacit.potentials.arrays import quiet
 
 _ENUMERATED = 3  # features, and
@@ -119,7 +120,7 @@ def _points(A: Float, p: float) -> Iterator[Float]:
             gap = right - left
             inner = (left + 1e-9 * gap, right - 1e-9 * gap)
             if slope(inner[0]) > 0 > slope(inner[1]):
-                yield base + brentq(slope, *inner, xtol=1e-15 * gap, rtol=1e-15) * way
+                yield base + crossing(slope, *inner, xtol=1e-15 * gap) * way
 
 
 def _stationary(margins: Margins, p: float, columns: Index, part: Float, b: float) -> Stationary | None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 import tacit
+from tacit.numerics.roots import crossing
 from tacit.theorems.agreement import suddenness
 from tacit.theorems.arguments import log_alpha, positive
 from tacit.theorems.registry import Assumption, Setting
@@ -176,4 +176,4 @@ def rich_excess(norm: float, features: int, depth: float, mu: float, left: float
     low = high = max(1.0, share)  # beyond() is negative here and increases from here on
     while beyond(high) < 0:
         high *= 2
-    return float(brentq(beyond, low, high, xtol=1e-15, rtol=1e-13)) - 1
+    return crossing(beyond, low, high, rtol=1e-13) - 1

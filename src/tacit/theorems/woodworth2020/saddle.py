@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 import tacit
 from tacit.data.arrays import Float, check_problem
+from tacit.numerics.roots import crossing
 from tacit.theorems.moroshko2020.separation import log_mirror, plain_diagonal
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 
@@ -118,7 +118,7 @@ def waiting_time(X: Float, y: Float, depth: float, log_alpha: float) -> float:
         )
 
     high = -1e-14 if depth > 2 else math.log(700.0)
-    log_z = high if missing(high) < 0 else float(brentq(missing, -700.0, high, xtol=1e-12))
+    log_z = high if missing(high) < 0 else crossing(missing, -700.0, high, xtol=1e-12)
     return math.exp(log_z - _log_rate(depth, log_alpha) - math.log(largest * size))
 
 
