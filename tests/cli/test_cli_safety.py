@@ -195,22 +195,3 @@ def test_scores_of_huge_numbers_bring_no_warnings(truth, told, tmp_path, capsys)
     out, err = capsys.readouterr()
     assert told.split(",")[0] in err
     assert json.loads(out)["score"]["RMSE"] == pytest.approx(float(told.split(",")[0].split()[1]))
-
-
-def test_long_names_are_shortened_in_messages(tmp_path, capsys):
-    data = write_table(tmp_path / "d.csv", names=("a" * 5_000, "b"))
-    assert main(["limit", str(data), "--target", "t" * 5_000]) == 2
-    assert (
-        main(["limit", str(write_table(tmp_path / "e.csv", names=("c" * 5_000,) * 2)), "--target", "y"]) == 2
-    )
-    assert len(capsys.readouterr().err) < 500
-
-
-def test_a_flow_that_starts_at_its_targets_is_drawn_without_warnings(tmp_path):
-    rows = [[1.0, 2.0, 0.0], [3.0, 1.0, 0.0]]
-    data = write_table(tmp_path / "d.csv", names=("a", "b"), rows=rows)
-    picture = tmp_path / "picture.svg"
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        main(["flow", str(data), "--target", "y", "--scale", "0.3", "--until", "3", "--plot", str(picture)])
-    ElementTree.parse(picture)

@@ -1,5 +1,7 @@
 """The mirror map of diagonal networks against its definition in many digits."""
 
+import math
+
 import numpy as np
 import pytest
 from mpmath import mp, mpf
@@ -43,10 +45,40 @@ def test_the_map_is_that_of_the_definition(power, log_scale):
         assert there.farthest() == pytest.approx(np.abs(known[:, 2]).max(), rel=room)
 
 
-@pytest.mark.parametrize("power", [3.0, 2.0, 1.25])
+@pytest.mark.parametrize("power", [math.inf, 2e12, 2e7, 2e3, 21.0])
+@pytest.mark.parametrize("log_scale", [0.0, -40.0, -290.0])
+def test_near_depth_2_slopes_keep_their_digits(power, log_scale):
+    """At depth 2 + 2·10⁻⁷, p = 10⁷: a^{−p} has that many times the round-off of a, and slopes are 10⁻⁷·u.
+
+    Rapidities and exponents are rounded by their own size, at |u| = 330 by 7e-14; 1e-12 is ten times that.
+    """
+    rng = np.random.default_rng(1)
+    u = rng.choice([-1, 1], 60) * rng.uniform(0.01, 40 - log_scale, 60)
+    here = MirrorMap.at(power, np.full(60, log_scale), u)
+    change = rng.uniform(-0.5, 0.5, 60) / here.rapidity_rate
+    with mp.workdps(80):
+        known = np.array([[float(each) for each in exact(here, change, i)] for i in range(60)])
+    there = here.moved(change)
+    found = there.predictor, there.stiffness, there.rapidity, there.rapidity_rate
+    for one, other in zip(found, known.T, strict=True):
+        np.testing.assert_allclose(one * np.ones(60), other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("power", [2.0, 10 / 8, 50 / 48])
+def test_predictors_of_tiny_scales_are_rounded_as_distances_are(power):
+    """One unit of rounding of a changes w by p of them; log m = −300 must not add 300."""
+    log_scale, distance = -300.0 * power, np.exp(-300.0)
+    steps = distance * (1 + np.spacing(1.0) * np.arange(64))
+    here = MirrorMap(power, np.full(64, log_scale), np.ones(64), steps, np.full(64, 2.0))
+    changes = np.abs(np.diff(here.predictor)) / here.predictor[0]
+    assert changes.max() <= 4 * power * np.spacing(1.0)
+
+
+@pytest.mark.parametrize("log_scale", [0.0, -600.0])
+@pytest.mark.parametrize("power", [5.0, 3.0, 2.0, 1.25])
 @quiet
-def test_beyond_the_domain_there_is_no_predictor(power):
-    here = MirrorMap.at(power, np.zeros(3), np.array([0.3, -1.0, 2.0]))
+def test_beyond_the_domain_there_is_no_predictor(power, log_scale):
+    here = MirrorMap.at(power, np.full(3, log_scale), np.array([0.3, -1.0, 2.0]))
     for change in (3.0, -3.0):
         there = here.moved(np.full(3, change))
         assert np.isnan(there.predictor).all() and np.isnan(there.stiffness).all() and not there.inside()

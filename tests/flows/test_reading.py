@@ -5,7 +5,7 @@ import math
 import pytest
 
 from tacit.flows.reading import Reader
-from tacit.flows.segments import Segment
+from tacit.flows.segments import Rounded, Segment
 
 
 @pytest.mark.parametrize("root", [1e-200, 1e-30, 0.3])
@@ -20,3 +20,19 @@ def test_a_gauge_that_hardly_rises_but_at_one_instant(root, rough):
     (state, level), before = Reader(segment, gauge).locate(0.5)
     assert level == 0.5 and before.segment.end == state
     assert state == pytest.approx(root * math.exp(math.atanh(0.5) / 1e3), rel=1e-12)
+
+
+def test_a_gauge_that_jumps_across_the_target_does_not_reach_it():
+    """Residuals of one unit of rounding and of 0: the state before the jump is the last that is told."""
+    segment = Segment(0.0, 1.0, lambda clock: clock)
+    reader = Reader(segment, lambda clock: 70 + clock if clock < 0.3 else math.inf)
+    with pytest.raises(Rounded) as caught:
+        reader.locate(100.0)
+    clock, level = caught.value.last
+    assert clock < 0.3 and level == 70 + clock
+
+
+def test_instants_are_inside_where_a_level_is_infinite():
+    segment = Segment(0.0, 1.0, lambda clock: clock)
+    clocks = Reader(segment, lambda clock: clock if clock < 0.5 else math.inf).inside(20, 0.0)
+    assert len(clocks) == 20 and (clocks > 0).all() and (clocks < 1).all()

@@ -229,8 +229,7 @@ def _place_of(target: str | None, names: Sequence[str], where: str) -> int:
         raise InputError(f"say which column of {where} is the target, with --target: {listed(names)}")
     if target not in names:
         near = difflib.get_close_matches(target, names[:_LOOKED_AT], n=3)
-        asked = shortened(repr(target), 60)
-        raise InputError(f"--target {asked} is not a column of {where}, which has {listed(near or names)}")
+        raise InputError(f"--target {target!r} is not a column of {where}, which has {listed(near or names)}")
     return names.index(target)
 
 
@@ -239,12 +238,12 @@ def check_names(names: Sequence[str], where: str) -> None:
         if not name.strip() or (name.startswith("Unnamed: ") and name[9:].isdecimal()):
             place = names.index(name)
             what = "has no name" if place else "looks like a row index"
-            instead = "drop it (pandas: to_csv(…, index=False)) or give it a name"
-            raise InputError(f"{where}: column {place + 1}, {shortened(repr(name), 60)}, {what}; {instead}")
-        if count > 1:
             raise InputError(
-                f"{where} has {count} columns named {shortened(repr(name), 60)}; rename or drop all but one"
+                f"{where}: column {place + 1}, {name!r}, {what}; "
+                "drop it (pandas: to_csv(…, index=False)) or give it a name"
             )
+        if count > 1:
+            raise InputError(f"{where} has {count} columns named {name!r}; rename or drop all but one")
 
 
 def _without(names: Sequence[str], place: int) -> list[str]:

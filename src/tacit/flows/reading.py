@@ -8,17 +8,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from tacit.data.arrays import Float
-from tacit.flows.segments import Segment
+from tacit.flows.segments import Rounded, Segment
+from tacit.numerics.roots import crossing
 from tacit.numerics.rounding import EPS
 
 Seen = tuple[Any, float]  # a state, and what its gauge says
 _NEARLY = 1e-10  # to which the clock of a mark is found from rough states
+_TOLD = 0.5  # of a level: it is told to that by a residual of two units of rounding, (2/3)² = e^{-0.8}
 _ASIDE = 1e-3  # of a segment, for the slope there
 _SECANTS = 6  # to a root that is within one step; the rest is left to bisection
-_HALVINGS = 4000  # bisection alone takes 1,100 from 1 to the least float; interpolation may add to them
+_BEYOND = 1e300  # a gain beside which all others are nothing
 _SPREAD, _GRID = 3, 17  # states within a segment from which on they are spread, by looks at it
 
 
@@ -37,10 +38,17 @@ class Reader:
         return self.last[1]
 
     def locate(self, target: float) -> tuple[Seen, Reader]:
-        """The state at which the gauge reaches the target, and a reader of the segment up to there."""
+        """The state at which the gauge reaches the target, and a reader of the segment up to there.
+
+        `Rounded` where the gauge jumps across the target: residuals beside their rounding have few values.
+        """
         discrete = self.segment.discrete
         clock = float(self._first_step(target) if discrete else self._root(target))
-        seen = self(clock) if discrete else (self(clock)[0], target)
+        seen = self(clock)
+        if not discrete:
+            if abs(seen[1] - target) > _TOLD:
+                raise Rounded(seen if math.isfinite(seen[1]) else self(self.segment.start))
+            seen = seen[0], target
         return seen, Reader(replace(self.segment, end=min(clock, self.segment.end)), self.gauge)
 
     def _root(self, target: float) -> float:
@@ -49,8 +57,6 @@ class Reader:
             return start
         if self(end)[1] <= target:
             return end
-        tight = 4 * EPS
-
         beyond = _bounded if math.isinf(self(start)[1]) else float
 
         def excess(clock: float) -> float:
@@ -58,11 +64,11 @@ class Reader:
 
         near = self._near(target, beyond) if self.segment.rough is not None else None
         if near is not None:
-            noise = 2 * tight * max(1.0, abs(target))
+            noise = 8 * EPS * max(1.0, abs(target))
             clock = _polished(excess, *near, noise, self.segment)
             if clock is not None:
                 return clock
-        return float(brentq(excess, start, end, xtol=1e-300, rtol=tight, maxiter=_HALVINGS))
+        return crossing(excess, start, end)
 
     def _near(self, target: float, beyond: Callable[[float], float]) -> tuple[float, float] | None:
         """Where rough states reach the target, and how fast what is beyond it rises there."""
@@ -74,7 +80,7 @@ class Reader:
 
         if not excess(start) < 0 < excess(end):
             return None
-        clock = float(brentq(excess, start, end, xtol=1e-300, rtol=_NEARLY, maxiter=_HALVINGS))
+        clock = crossing(excess, start, end, rtol=_NEARLY)
         aside = clock + (_ASIDE if clock < (start + end) / 2 else -_ASIDE) * (end - start)
         return clock, (excess(aside) - excess(clock)) / (aside - clock)
 
@@ -126,5 +132,8 @@ def _bounded(excess: float) -> float:
 
 
 def gain(levels: Any, first: float) -> Float:
-    """What the accuracy gained: its logarithm counts e-folds of the loss at first, and later decades."""
-    return np.asarray(np.log1p(np.abs(np.asarray(levels) - first)))
+    """What the accuracy gained: its logarithm counts e-folds of the loss at first, and later decades.
+
+    Finite where the accuracy is not, of a loss of exactly 0 and of descent that diverges.
+    """
+    return np.nan_to_num(np.log1p(np.abs(np.asarray(levels) - first)), nan=0.0, posinf=_BEYOND)

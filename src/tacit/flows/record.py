@@ -71,13 +71,13 @@ def record(
     watch, steps, converged = _Watch(level(state), fit), 0, False
     with meter("gradient flow", 0.0 if goal.timed else last[1], goal.end) as told:
         try:
-            for segment in form.segments() if last[1] < goal.end else ():
+            for segment in () if last[1] >= goal.end else form.segments():
                 reader = Reader(segment, gauge)
                 seen = reader(segment.end)
+                if seen[1] >= goal.end:
+                    seen, reader = reader.locate(goal.end)
                 watch.check(level(seen[0]) if goal.timed else seen[1], segment.discrete)
                 last = seen
-                if last[1] >= goal.end:
-                    last, reader = reader.locate(goal.end)
                 steps += int(reader.segment.end - segment.start) if segment.discrete else 1
                 keeper.follow(reader, last)
                 told.update(last[1])
@@ -86,6 +86,7 @@ def record(
             converged, reason = goal.beyond is None, _reached(goal, fit)
             status = Status.REACHED if converged else Status.STATIONARY
         except Rest as rest:
+            last = rest.last or last
             converged, reason = (
                 goal.timed or (goal.free and rest.minimum),
                 _at_rest(rest, goal, last, watch, fit),
@@ -207,13 +208,14 @@ class _Overview:
     """
 
     def __init__(self, first: Seen, points: int, filled: int):
-        self.points, self.filled = points, filled
+        self.points, self.filled, self.discrete = points, filled, False
         self.kept = [(first, 0.0)]  # with the number of steps after which each was seen, or a part of them
         self.readers, self.count = [], 0  # type: list[Reader] | None, int
 
     def follow(self, reader: Reader, last: Seen) -> None:
         """Keep the end of a segment; fill in the first segments once, before their readers are too many."""
         self.count += 1
+        self.discrete = reader.segment.discrete
         self.kept.append((last, float(self.count)))
         if self.readers is not None:
             reader.segment.keep()
@@ -229,14 +231,22 @@ class _Overview:
             self._fill()
         if self.kept[-1][0][0] is not last[0]:
             self.kept.append((last, float(self.count)))
+        if not self.discrete:
+            self._straighten()
         self._thin()
         return [seen for seen, _ in self.kept]
+
+    def _straighten(self) -> None:
+        """Drop states of a higher accuracy than later ones: along a flow it rises, up to round-off."""
+        levels = np.array([level for (_, level), _ in self.kept])
+        rising = levels <= np.minimum.accumulate(levels[::-1])[::-1]
+        self.kept = [each for each, rises in zip(self.kept, rising, strict=True) if rises]
 
     def _progress(self) -> Float:
         """How far each state is, from 0 to 1: half by the steps taken, half by what the accuracy gained."""
         levels, steps = (np.array(part) for part in zip(*((m, at) for (_, m), at in self.kept), strict=True))
         gains = np.abs(np.diff(gain(levels, levels[0]), prepend=0.0))
-        gained = np.nan_to_num(gains, posinf=1e300).cumsum()  # descent that diverges ends at an infinite loss
+        gained = gains.cumsum()
         return np.asarray(sum(way / max(way[-1], 1e-300) for way in (steps, gained)) / 2)
 
     def _fill(self) -> None:

@@ -37,6 +37,11 @@ class Stall(Exception):  # noqa: N818 (not an error: the flow says how it ends)
     status = Status.STALLED
 
 
+UNDERFLOW = (
+    "step size underflow: at this depth and scale the transition is too fast to resolve in double precision"
+)
+
+
 class GaveUp(Stall):
     """The integrator finds no step that is accurate enough."""
 
@@ -45,6 +50,7 @@ class Rest(Stall):
     """Nothing moves any more. minimum: where the loss, as far as it can be told, is a (local) minimum."""
 
     status = Status.STATIONARY
+    last: tuple[Any, float] | None = None
 
     def __init__(self, message: str, minimum: bool = False):
         super().__init__(message)
@@ -52,12 +58,13 @@ class Rest(Stall):
 
 
 class Rounded(Rest):
-    """What is left to do is rounding."""
+    """What is left to do is rounding. last: a state and its level, if they are not the last ones yielded."""
 
     status = Status.ROUNDING
 
-    def __init__(self) -> None:
+    def __init__(self, last: tuple[Any, float] | None = None) -> None:
         super().__init__("the residual has reached the rounding of the data; ask for a smaller accuracy")
+        self.last = last
 
 
 @dataclass(frozen=True)

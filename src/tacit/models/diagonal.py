@@ -16,6 +16,7 @@ from tacit.models.model import MirrorForm, Model
 from tacit.models.parametrizations import Powers, Products, Weights
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
 from tacit.potentials.arrays import quiet
+from tacit.potentials.rapidity import log_cosh
 
 _DEEPEST = 1e6  # beyond it p = D/(D−2) is 1 to six digits, and nothing changes any more
 
@@ -153,9 +154,9 @@ class Diagonal(Model):
         D = self.depth
         if D == 2:
             return {"w₊": self._start * np.exp(u / 2), "w₋": self._start * np.exp(-u / 2)}
-        v = 2 * u * (D - 2) / D
-        growth = [(np.logaddexp(0, sign * v) - math.log(2)) / (D - 2) for sign in (1, -1)]
-        return {"w₊": self._start * np.exp(growth[0]), "w₋": self._start * np.exp(growth[1])}
+        # (1∓s)^{−1/(D−2)} = e^{±u/D}·cosh(u/p)^{1/(D−2)}, from which nothing cancels as D nears 2
+        turn, growth = u / D, log_cosh(np, np.abs(u) * (D - 2) / D) / (D - 2)
+        return {"w₊": self._start * np.exp(growth + turn), "w₋": self._start * np.exp(growth - turn)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,7 +140,8 @@ class Powers(Elementwise):
             mean = np.sqrt(plus) * np.sqrt(minus)
         else:
             low, high = np.minimum(plus, minus), np.maximum(plus, minus)
-            mean = low * ((1 + (high / low) ** exponent) / 2) ** (1 / exponent)
+            # in logarithms, as near depth 2 the power of the ratio rounds to 1
+            mean = low * np.exp(np.log1p(np.expm1(exponent * np.log(high / low)) / 2) / exponent)
         return {"power mean of w₊ and w₋": (mean, mean)}
 
 

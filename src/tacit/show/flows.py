@@ -192,8 +192,7 @@ def _draw_fit(portrait: FlowPortrait, axis: Any) -> None:
     style = _style(portrait.trajectory)
     axis.plot(portrait.clock, portrait.fit[:, order], color=KERNEL, lw=0.7, alpha=0.7, **style)
     if not (portrait.trajectory.loss_function.separating or portrait.trajectory.loss_function.classes):
-        if (portrait.fit[:, order] > 0).any():  # not of targets that are all 0, which are fitted at the start
-            axis.set_yscale("log")
+        axis.set_yscale("log")
         axis.set_ylabel(r"residuals $|f(x_n) - y_n| / \|y\|$")
     else:
         least = portrait.fit.min(axis=1)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from tacit.show.figures import Picture
 
+_LOST = "some recorded predictors are not finite: the flow leaves the range of floats; rescale X or y"
 _KERNEL = 2000  # entries of a matrix, of which kernels are looked at
 _KERNEL_WORK = 1e11  # multiplications that kernels of all instants are worth, unless they are asked for
 _MOST_WEIGHTS = 1 << 27  # numbers, 1 GiB of them
@@ -149,6 +150,21 @@ class Trajectory(Result):
     _kernels: Callable[[slice], Float] = field(repr=False)
     units: Units | None = field(default=None, repr=False)
     features: tuple[str, ...] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Take back `converged` where a recorded number is none: no flow that is followed leads there."""
+        if self.converged and not self._is_finite:
+            lost = {"converged": False, "status": Status.STALLED, "reason": _LOST}
+            for name, value in lost.items():
+                object.__setattr__(self, name, value)
+
+    @property
+    def _is_finite(self) -> bool:
+        """Are all recorded numbers finite? The accuracy is infinite where the loss is 0."""
+        kept = self.predictor if self.is_kept else self.outputs
+        return bool(
+            np.isfinite(kept).all() and np.isfinite(self.outputs).all() and not np.isnan(self.accuracy).any()
+        )
 
     def __repr__(self) -> str:
         first, last = self.accuracy[[0, -1]]

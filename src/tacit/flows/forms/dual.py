@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -9,8 +10,8 @@ from functools import partial
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.forms.mirror import MIRROR, MirrorMap
-from tacit.flows.segments import Observation, Problem, Rest, Rounded, Segment, Stall
+from tacit.flows.forms.mirror import MIRROR, MirrorMap, within_floats
+from tacit.flows.segments import UNDERFLOW, Observation, Problem, Rest, Rounded, Segment, Stall
 from tacit.flows.steps.stiff import Field, Spectrum, Step
 from tacit.models.model import MirrorForm
 from tacit.models.reduction import same
@@ -20,12 +21,20 @@ from tacit.potentials.arrays import quiet
 _NOISE = 8 * EPS  # of the terms of a rate, what their sum is rounded by
 _FLOOR = 1e-8  # how close to the end of its domain a trial step may bring a slope, as a fraction
 _NEAR, _FAR = 0.5, 1.0  # the same for where a Jacobian is taken, and the most that slopes without ends change
+_STEEP = 3.0  # powers above which slopes go no further than rapidities of 3 or so, at least
 _HUGE = 1e150  # in place of predictors and stiffnesses beyond it, whose squares must be floats
 _SMALL = -46.0  # log of a predictor scale, 1e-20
 _HIGH = 100.0  # slopes up to which a fiftieth of the tolerance is accurate enough for them
 _LIFETIMES = 1e6  # in one step, of what decays most slowly: e^{-1e6} of it is left
 _FEW = 3  # iterations of Newton's method after which its S serves the next step too
 _LOOK = 16  # steps between two looks at whether the flow has come to rest
+_STRETCH = 512  # steps that must get somewhere: a jump at a scale of 1e-300 takes some 1,000 at most
+_SLOW, _SLOWEST = (
+    0.1,
+    1e-3,
+)  # of the clock in a stretch: less has to be made up for, and still less is nothing
+_PATIENCE = 10  # slow stretches in all, of which flows that end have up to 3
+_MOVED = 0.1  # logarithms of a residual or of a distance in a stretch: less is noise
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,30 @@ class _State:
     base: float  # the clock when the map was set up; it may move on by less than its own rounding
     clock: float  # since then, and ν since then
     nu: Float
+
+
+@dataclass
+class _Pace:
+    """Tells whether a flow gets anywhere: its clock, the residual, or a slope on the way to an end.
+
+    Round-off moves slopes by 1e-16 of the change of ν. Once a slope is nearer to its end than that, steps are
+    as short as its distance; the clock stands still, and the flow cannot go on to its next transition.
+    """
+
+    last: tuple[float, float, float] | None = None
+    slow: int = 0
+
+    def stands(self, clock: float, residual: float, distance: float) -> bool:
+        """Has too little changed in the last stretch, or in many of them?"""
+        before, now = self.last, (clock, math.log(residual or 1e-300), math.log(distance))
+        self.last = now
+        if before is None:
+            return False
+        gained = (now[0] - before[0]) / before[0]
+        if gained > _SLOW or max(abs(now[1] - before[1]), abs(now[2] - before[2])) > _MOVED:
+            return False
+        self.slow += 1
+        return gained <= _SLOWEST or self.slow > _PATIENCE
 
 
 class DualSquare:
@@ -47,7 +80,7 @@ class DualSquare:
     restore = staticmethod(same)
 
     def __init__(self, problem: Problem, form: MirrorForm):
-        self.form = form
+        self.form = within_floats(form)
         self.parametrization = problem.model.parametrization
         self.X, self.loss = problem.X, problem.loss
         self.rtol = max(2e-2 * problem.rtol / max(1.0, self._height() / _HIGH), 1e-13)
@@ -59,8 +92,11 @@ class DualSquare:
         self.sizes = np.abs(self.rows)
 
     def _height(self) -> float:
-        """How large slopes are at the end: log(w/m) at depth 2, of which an error is a relative one of w."""
-        return float(np.abs(self.form.log_scale).max()) if self.form.power == np.inf else 1.0
+        """How large rapidities are where slopes are small: log(w/m) at depth 2, or up to p.
+
+        A relative error of such a slope is one of the rapidity, which is a relative one of w that many times.
+        """
+        return min(float(np.abs(self.form.log_scale).max()), self.form.power)
 
     @quiet
     def _axes(self) -> Float:
@@ -83,7 +119,7 @@ class DualSquare:
         """Steps, each told by its changes: so slopes keep the digits of their distances to their ends."""
         here, clock, way = self.map, 0.0, np.zeros_like(self.y)
         h, last, count = None, None, 0
-        natural = self._natural_size(here)
+        natural, pace = self._natural_size(here), _Pace()
         while True:
             step = self._step(self._field(here, h, last, np.maximum(way, 0.1 * natural)), here, h, last)
             if step is None:
@@ -94,6 +130,8 @@ class DualSquare:
                 self._check_stall(_State(here, clock, step.h, moved), step.lifetimes)
             here, clock, way = here.moved(moved @ self.reach), clock + step.h, way + np.abs(moved)
             h, last, count = step.next_h, step, count + 1
+            if count % _STRETCH == 0 and pace.stands(clock, *self._left(here)):
+                raise Stall(self._why(here, clock))
 
     def _step(self, field: Field, here: MirrorMap, h: float | None, last: Step | None) -> Step | None:
         """The next step at whose end every slope is inside its domain."""
@@ -111,7 +149,8 @@ class DualSquare:
         """Where the next step will have got to at half its length, at the rate of now."""
         if h is None or last is None:
             return here
-        return here.moved(np.clip(h / 2 * last.rates[-1] @ self.reach, -_FAR, _FAR), _NEAR)
+        floor = max(_NEAR, math.exp(-2 * _FAR / here.power))
+        return here.moved(np.clip(h / 2 * last.rates[-1] @ self.reach, -_FAR, _FAR), floor)
 
     @quiet
     def _field(self, here: MirrorMap, h: float | None, last: Step | None, size: Float) -> Field:
@@ -130,18 +169,20 @@ class DualSquare:
         return Field(partial(self._velocity, here), spectra[0](), self.rtol * size, noise, spectra[1:])
 
     def _why(self, here: MirrorMap, clock: float) -> str:
-        stall = f"the integrator gave up at clock {clock:.6g}: no step is short enough"
         if here.power == np.inf or here.log_scale.min() > _SMALL:
-            return stall
-        return (
-            f"{stall}: a deep network at so small a scale stands still until it jumps, faster than "
-            "floats can tell; tacit.limit predicts where it ends"
-        )
+            return f"step size underflow at clock {clock:.6g}: no step is accurate enough"
+        return f"{UNDERFLOW}; tacit.limit predicts where the flow ends"
+
+    @quiet
+    def _left(self, here: MirrorMap) -> tuple[float, float]:
+        """The residual, and how near the end of its domain a slope is."""
+        residual = float(np.linalg.norm(self.y - self.rows @ here.predictor))
+        return residual, 1.0 if here.power == np.inf else float(here.distance.min())
 
     @quiet
     def _natural_size(self, here: MirrorMap) -> Float:
         """How far ν goes: to the ends of the slopes' domain, or as far as the tangent kernel takes it."""
-        gap = 1.0 if here.power == np.inf else float(here.distance.min())
+        gap = 1.0 if here.power == np.inf else float(here.distance.min()) * min(1.0, _STEEP / here.power)
         tangent = np.einsum("nd,nd->n", self.rows * here.stiffness, self.reach)
         ways = gap / np.linalg.norm(self.reach, axis=0).max(), np.abs(self.y).max() / tangent
         near, far = (np.where((way > 0) & (way < np.inf), way, np.inf) for way in ways)

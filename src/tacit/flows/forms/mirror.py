@@ -21,6 +21,7 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.flows.segments import Premise
 from tacit.models.model import MirrorForm
+from tacit.models.parametrizations import Weights
 from tacit.numerics import hyperbolic
 from tacit.numerics.rounding import EPS
 from tacit.potentials import rapidity
@@ -28,8 +29,27 @@ from tacit.potentials import rapidity
 MIRROR = Premise("mirror form of the same potential Q", uses_potential=True)
 _WHOLE = (2.0, 3.0)  # powers of depths 4 and 3
 _TAME = 200.0  # logarithms of scales whose fourth powers are floats, and those of slopes that belong to them
+_LOG_LARGEST = 709.0  # whose exponential is a float
+_LINEAR = 150.0  # log m, twice which is beyond what may be squared, and beside which no predictor is anything
 _MANY = 2000  # slopes, from which on one exponential takes less time than NumPy's own sinh
+_CENTRAL = 0.5  # slopes below which they have more digits than their distances to the ends
 _LEAST = EPS  # of a/b, below which it is nothing beside 1
+
+
+def within_floats(form: MirrorForm) -> MirrorForm:
+    """The same flow from a smaller start, where predictor scales m themselves leave the range of floats.
+
+    Beyond m = 10¹³⁰ the tangent kernel is constant to 100 digits and predictors are 2pm·s, so that only the
+    product of m and ν counts: m may be divided by any number by which ν and time are multiplied.
+    """
+    shift = float(form.log_scale.min()) - _LINEAR
+    if shift <= _LINEAR or form.start.any():
+        return form
+
+    def lift(u: Float) -> Weights:
+        return form.lift(u * np.exp(-shift))
+
+    return replace(form, log_scale=form.log_scale - shift, log_speed=form.log_speed + shift, lift=lift)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +94,14 @@ class MirrorMap:
         Beyond the domain the predictor is NaN; with a floor, the distance to the ends never falls below that
         fraction of what it is now.
         """
-        slope = self.slope + change
         if self.power == math.inf:
+            slope = self.slope + change
             return replace(self, slope=slope, below=slope, above=slope)
-        below, above = self.below - change, self.above + change
         if floor:
-            below, above = np.maximum(below, floor * self.below), np.maximum(above, floor * self.above)
-        return replace(self, slope=slope, below=below, above=above)
+            part = 1 - floor
+            change = np.minimum(np.maximum(change, -part * self.above), part * self.below)
+        slope = self.slope + change
+        return replace(self, slope=slope, below=self.below - change, above=self.above + change)
 
     def reached(self, change: Float, floor: float) -> Float:
         """The predictor of `moved`, in one pass where there is one."""
@@ -115,8 +136,20 @@ class MirrorMap:
         return np.minimum(self.below, self.above)
 
     @cached_property
-    def _log_distance(self) -> Float:
-        return np.log(self.distance)
+    def _grown_by(self) -> Float:
+        """m·a^{−p}, to the digits of a slope where it is small, and to those of its distance elsewhere.
+
+        At small slopes a itself would not do: at depth 2 + 10⁻⁷ a^{−p} has p = 2·10⁷ times its round-off. Nor
+        would logarithms elsewhere: that of m = 10⁻¹⁵⁰ has a round-off of 4·10⁻¹⁴.
+        """
+        size = np.abs(self.slope)
+        central = size < _CENTRAL
+        gap = np.where(self.distance > 0, self.distance, np.nan)
+        far = (gap * np.exp(np.minimum(-self.log_scale / self.power, _LOG_LARGEST))) ** -self.power
+        if not central.any():
+            return np.asarray(far)
+        near = np.log1p(-np.where(central, size, 0.0))
+        return np.where(central, np.exp(self.log_scale - self.power * near), far)
 
     @cached_property
     def _ratio(self) -> Float:
@@ -133,7 +166,7 @@ class MirrorMap:
         """u at the slopes."""
         if self.power == math.inf:
             return self.slope
-        central = np.abs(self.slope) < 0.5
+        central = np.abs(self.slope) < _CENTRAL
         inner = np.arctanh(np.where(central, self.slope, 0.0))
         return self.power * np.where(central, inner, 0.5 * np.log(self.above / self.below))
 
@@ -148,8 +181,7 @@ class MirrorMap:
             return np.copysign(np.exp(size), self.slope)
         if self._whole:
             return self._twice * self._sum(self._product) * self.slope / self._product**self._whole
-        size = np.exp(self.log_scale - self.power * self._log_distance)
-        return np.copysign(size * -self._shrunk, self.slope)
+        return np.copysign(self._grown_by * -self._shrunk, self.slope)
 
     @cached_property
     def stiffness(self) -> Float:
@@ -164,8 +196,8 @@ class MirrorMap:
         if self._whole:
             p, (a, b) = self._whole, (self.below, self.above)
             return p * np.exp(self.log_scale) * (a ** (p + 1) + b ** (p + 1)) / self._product ** (p + 1)
-        size = np.exp(self.log_scale - (self.power + 1) * self._log_distance)
-        return self.power * size * (1 + (1 + self._shrunk) * (1 + self._ratio))
+        size = self.power * self._grown_by / self.distance
+        return np.asarray(size * (1 + (1 + self._shrunk) * (1 + self._ratio)))
 
     @cached_property
     def _product(self) -> Float:
@@ -186,7 +218,7 @@ class MirrorMap:
         if self.power == math.inf:
             return float(np.abs(self.slope).max())
         largest, least = float(np.abs(self.slope).max()), float(self.distance.min())
-        return self.power * (math.atanh(largest) if largest < 0.5 else 0.5 * math.log(2 / least - 1))
+        return self.power * (math.atanh(largest) if largest < _CENTRAL else 0.5 * math.log(2 / least - 1))
 
     def rounding(self) -> Float:
         """What slopes, or their distances to the ends, are rounded by, in units of the roundoff."""

@@ -45,8 +45,8 @@ class Parameters(WeightFlow):
         start = model.start(problem.features)
         layout = Layout.of(start)
         flat = layout.flat(start)
-        if not np.isfinite(flat).all() or not flat.any():
-            raise InputError("the weights at the start leave the range of floats; use method='auto'")
+        if not np.isfinite(flat).all():
+            raise InputError("the weights at the start overflow; take a smaller scale, or method='auto'")
         self.X, self.parametrization = X, model.parametrization
         given = (self.parametrization.smoothed(start, X), problem.loss, layout)
         with jax.enable_x64(True):
@@ -56,6 +56,12 @@ class Parameters(WeightFlow):
         self.name = f"raw weights ({'LSODA' if implicit else 'DOP853'})"
         jacobian = partial(call, velocity_jacobian) if implicit else None
         super().__init__(problem, start, partial(call, velocity), jacobian)
+        # A function of θ may start at 0; the weights of models with forms of their own have underflowed.
+        if self.parametrization.written_out and not flat.any() and not np.any(self.velocity(flat)):
+            raise InputError(
+                "the weights at the start underflow to 0, where the gradient is 0; use method='auto', which "
+                "follows their logarithms"
+            )
         if given[0] is not self.parametrization:
             self.rtol = max(0.1 * self.rtol, 1e-13)
 

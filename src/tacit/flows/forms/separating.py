@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, Index
-from tacit.flows.forms.mirror import MIRROR, MirrorMap
-from tacit.flows.segments import Observation, Premise, Problem, Segment, Stall
+from tacit.flows.forms.mirror import MIRROR, MirrorMap, within_floats
+from tacit.flows.segments import UNDERFLOW, Observation, Premise, Problem, Segment, Stall
 from tacit.flows.steps import collocation
 from tacit.flows.steps.collocation import Step
 from tacit.losses import log_mean_exp
@@ -186,10 +186,7 @@ class SeparatingFlow:
         while True:
             step = collocation.step(path, self.loss, rates, h, last, self.rtol)
             if step is None:
-                raise Stall(
-                    "the integrator found no step that it can vouch for (a deep network at a tiny scale "
-                    "stands still until it jumps, faster than floats can tell)"
-                )
+                raise Stall(UNDERFLOW)
             noise = self._noise(path, step)
             if noise > 1:
                 raise Stall(
@@ -244,7 +241,7 @@ class _Piece:
         while True:
             step = collocation.step(path, self.loss, rates, h, None, self.rtol)
             if step is None:
-                raise Stall("the integrator found no step that it can vouch for")
+                raise Stall(UNDERFLOW)
             reached = _Piece(self.loss, path, step, log_time, self.rtol).state(step.h)
             left -= step.h
             if left <= 1e-15 * clock:
@@ -293,7 +290,11 @@ class DualSeparating(SeparatingFlow):
     premise = MIRROR
 
     def __init__(self, problem: Problem, form: MirrorForm):
-        self.X, self.parametrization, self.form = problem.X, problem.model.parametrization, form
+        self.X, self.parametrization, self.form = (
+            problem.X,
+            problem.model.parametrization,
+            within_floats(form),
+        )
         Z = problem.y[:, None] * problem.X
         start = MirrorMap.of(self.form)
         super().__init__(DiagonalPath.begin(Z, self.form.weight, start), problem.loss, problem.rtol)

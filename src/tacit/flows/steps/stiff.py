@@ -186,7 +186,7 @@ class Field:
             now = self._measured(h, np.abs(change).max(axis=0), noise)
             if not np.isfinite(now) or now > 2 * before:
                 return None, count
-            slower = min(now / before, 1.0) if before < np.inf else 0.5  # of linear convergence
+            slower = min(now / before, 1.0) if 0 < before < np.inf else 0.5  # of linear convergence
             if min(slower / max(1 - slower, slower), 1.0) * now <= _SETTLED and self._met(wrong, rates[-1]):
                 return rates, count
             if now * slower ** (_ITERATIONS - count) > _HOPELESS:

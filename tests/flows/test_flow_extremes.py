@@ -1,0 +1,232 @@
+"""Flows at depths from 2 + 1e-7 to 50 and scales from 1e-60 to 1e9, on degenerate data too.
+
+They follow the flow or say that they cannot: no row that is not finite, no exception, no end without an end.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from extreme_flows import extreme_case, ray
+from flow_oracles import power_network, raw_flow, square
+from mpmath import mp, mpf
+from oracles import gaussian_problem
+from properties import some
+from scipy.linalg import expm
+
+import tacit
+from tacit.data.status import Status
+from tacit.numerics.rounding import EPS
+
+_STEPS = 20_000  # ten times what most of 1,000 flows take and twice the worst: each takes 1 or 2 milliseconds
+_NEAR_2 = 2 + 1e-7
+
+
+def rounded(X, w, y):
+    """What rounding may make of ‖Xw − y‖: that of the terms, and of w by as many units as a power may add."""
+    return 16 * EPS * float(np.linalg.norm(np.abs(X) @ np.abs(w) + np.abs(y)))
+
+
+def follows(found):
+    """Finite rows, accuracies that rise, time that does not run back."""
+    assert np.isfinite(found.predictor).all() and np.isfinite(found.accuracy).all()
+    assert (np.diff(found.accuracy) >= 0).all() and (np.diff(found.log_time) >= 0).all()
+    assert not np.isnan(found.log_time).any() and found.steps <= _STEPS and found.reason
+
+
+@pytest.mark.parametrize("seed", some(range(1000), 250))
+def test_no_flow_is_lost_without_a_word(seed):
+    case = extreme_case(seed)
+    model = tacit.Diagonal(case.depth, case.scale)
+    found = tacit.flow(model, case.X, case.y, until=case.until)
+    follows(found)
+    w = found.predictor[-1]
+    if not found.converged:
+        assert found.status in (Status.STALLED, Status.STATIONARY, Status.ROUNDING)
+        return
+    assert found.accuracy[-1] == case.until
+    residual = math.sqrt(2 * len(case.y)) * math.exp(-case.until / 2)
+    recomputed = float(np.linalg.norm(case.X @ w - case.y))
+    assert abs(recomputed - residual) <= 1e-6 * residual + rounded(case.X, w, case.y)
+    if (
+        case.until >= 30 and case.kind != "near"
+    ):  # of nearly equal rows, what decides the limit is learned last
+        limit = tacit.limit(model, case.X, case.y)
+        assert np.linalg.norm(w - limit.predictor) <= 1e-4 * np.linalg.norm(limit.predictor)
+
+
+@pytest.mark.parametrize("seed", some(range(100), 50))
+@pytest.mark.parametrize("loss", ["exp", "logistic"])
+def test_no_flow_of_margins_is_lost_without_a_word(seed, loss):
+    """Labels are those of a linear predictor; the accuracy is that of the margins y_n x_n·w at the end."""
+    case = extreme_case(seed)
+    labels = np.where(case.X @ np.where(np.arange(case.X.shape[1]) % 2, 1.0, -1.0) >= 0, 1.0, -1.0)
+    found = tacit.flow(tacit.Diagonal(case.depth, case.scale), case.X, labels, loss=loss, until=case.until)
+    follows(found)
+    if found.converged:
+        margins = labels * (case.X @ found.predictor[-1])
+        small = np.log(np.log1p(np.exp(-np.minimum(margins, 30.0))))  # and of larger margins −m itself
+        logs = np.where((margins < 30) & (loss == "logistic"), small, -margins)
+        told = np.log(len(labels)) - np.logaddexp.reduce(logs)
+        assert abs(told - case.until) <= 1e-6 * case.until + 1e-6
+
+
+@pytest.mark.parametrize("until", [20.0, 100.0, 1000.0])
+@pytest.mark.parametrize("scale", [10.0, 1e9])
+def test_a_residual_of_exactly_zero_is_no_accuracy(scale, until):
+    """Some floats fit rows of ones exactly; beyond accuracy 75 there is nothing between these and others."""
+    found = tacit.flow(tacit.Diagonal(2, scale), np.ones((2, 25)), np.ones(2), until=until)
+    follows(found)
+    assert found.converged == (until == 20)
+    assert found.converged or (found.status == Status.ROUNDING and 55 < found.accuracy[-1] < 80)
+    np.testing.assert_allclose(found.predictor[-1], 1 / 25, rtol=1e-4 if until == 20 else 1e-13)
+
+
+@pytest.mark.parametrize(("depth", "scale"), [(20, 1e-10), (50, 1e-4), (10, 1e-24), (6, 1e-50)])
+def test_a_transition_that_floats_cannot_resolve_is_named(depth, scale):
+    """After the first jump the slope of what jumped is within 1e-40 of its end, and must stay there."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((6, 15))
+    found = tacit.flow(tacit.Diagonal(depth, scale), X, X[:, :3] @ rng.standard_normal(3), until=3)
+    follows(found)
+    assert not found.converged and found.status == Status.STALLED
+    assert found.reason.startswith("step size underflow: at this depth and scale the transition is too fast")
+
+
+@pytest.mark.parametrize("scale", [1e-50, 9e-7, 1.0, 1e4])
+def test_depth_2_and_a_little_is_depth_2(scale):
+    """Both flows differ by (D − 2)·log², 1e-7 to 2e-3, in time and predictor; at equal loss, by less."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8, 6))
+    X[1] = X[0]
+    y = X @ rng.standard_normal(6)
+    at = np.array([0.5, 3.0, 10.0, 30.0]) - np.log(np.mean(y**2) / 2)
+    first, other = (tacit.flow(tacit.Diagonal(D, scale), X, y, at=at) for D in (2, _NEAR_2))
+    assert first.converged and other.converged
+    logs = 1 + abs(2 * math.log(scale))
+    np.testing.assert_allclose(other.predictor, first.predictor, rtol=0, atol=1e-7 * logs**2 + 1e-6)
+    assert other.drift < 1e-8
+
+
+def test_depth_2_and_a_little_takes_no_more_steps():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8, 6))
+    X[1] = X[0]
+    y = X @ rng.standard_normal(6)
+    first, other = (tacit.flow(tacit.Diagonal(D, 9e-7), X, y, until=1000) for D in (2, _NEAR_2))
+    assert other.status == first.status == Status.ROUNDING
+    assert other.steps <= 1.5 * first.steps
+
+
+@pytest.mark.parametrize("depth", [_NEAR_2, 2.01, 10, 20])
+def test_unusual_depths_agree_with_the_raw_weights(depth):
+    X, y = gaussian_problem(5, 9, nonzero=2, seed=4)
+    weights, network = [np.full(9, 0.9)] * 2, power_network(depth)
+    at = square(np.zeros(5), y)[0] + np.array([0.3, 2.0, 8.0])
+    raw = raw_flow(weights, network, X, y, square, at)
+    found = tacit.flow(tacit.Diagonal(depth, 0.9), X, y, at=at)
+    assert np.abs(found.predictor - raw.predictor).max() <= 1e-6 * np.abs(raw.predictor).max()
+    np.testing.assert_allclose(found.log_time, raw.log_time, atol=1e-6)
+    assert found.drift < 1e-8
+
+
+@pytest.mark.parametrize("samples", [1, 4])
+@pytest.mark.parametrize(
+    ("depth", "log10_scale"),
+    [
+        (2, -60),
+        (2, 4),
+        (_NEAR_2, -60),
+        (2.1, -30),
+        (3, -60),
+        (4, -34),
+        (10, -20),
+        (20, -10),
+        (50, -5),
+        (50, 1),
+    ],
+)
+def test_one_sample_follows_the_ray(depth, log10_scale, samples):
+    """All of the way is w = m·h(θx), whatever the loss; equal rows are one.
+
+    Near the end of a jump a step may end beyond y, where the loss is as small: twice the residual from w.
+    """
+    x, output = np.array([1.0, -0.7, 0.999, 0.2]), -1.5
+    at = np.array([0.1, 5.0, 20.0]) - math.log(output**2 / 2)
+    model = tacit.Diagonal(depth, 10.0**log10_scale)
+    found = tacit.flow(model, np.tile(x, (samples, 1)), np.full(samples, output), at=at)
+    assert found.converged
+    for accuracy, w in zip(at, found.predictor, strict=True):
+        target = output + math.sqrt(2) * math.exp(-accuracy / 2)
+        exact = ray(x, target, depth, depth * log10_scale * math.log(10))[1]
+        beyond = 2.1 * abs(target - output) if accuracy == at[-1] else 0.0
+        assert np.linalg.norm(w - exact) <= 1e-9 * np.linalg.norm(exact) + beyond
+
+
+@pytest.mark.parametrize(("depth", "scale"), [(6, 3e50), (20, 1e9), (50, 1e9)])
+def test_scales_beyond_all_floats_follow_their_tangent_kernel(depth, scale):
+    """m = scale^depth is up to 1e450: y − f = exp(−Kt/N) y with K = 2D²·scale^{2D−2}·XXᵀ; t has a log."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((4, 9)), rng.standard_normal(4)
+    found = tacit.flow(tacit.Diagonal(depth, scale), X, y, until=20)
+    follows(found)
+    assert found.converged and found.drift < 1e-8
+    log_kernel = math.log(2 * depth**2) + (2 * depth - 2) * math.log(scale)
+    for i in (20, 100, len(found.accuracy) - 1):
+        left = expm(-(X @ X.T) / 4 * math.exp(found.log_time[i] + log_kernel)) @ y
+        np.testing.assert_allclose(found.predictor[i], np.linalg.pinv(X) @ (y - left), atol=1e-8)
+
+
+def test_a_function_may_start_at_zero():
+    """w = θ from 0 is least squares by gradient flow, in closed form, to the solution of least norm."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((4, 6)), rng.standard_normal(4)
+    for method in ("auto", "parameters"):
+        found = tacit.flow(tacit.model(lambda t: t, np.zeros(6)), X, y, method=method)
+        assert found.converged
+        for i in (50, 150, len(found.accuracy) - 1):
+            left = expm(-(X @ X.T) / 4 * found.time[i]) @ y
+            np.testing.assert_allclose(found.predictor[i], np.linalg.pinv(X) @ (y - left), atol=1e-7)
+
+
+def test_what_starts_at_a_saddle_stays_there_and_says_so():
+    found = tacit.flow(tacit.model(lambda t: t * t, np.zeros(3)), np.eye(3), np.ones(3))
+    assert not found.converged and "gradient is zero at the start" in found.reason
+
+
+@pytest.mark.parametrize(("log_scale", "word"), [(-1000.0, "underflow"), (800.0, "overflow")])
+def test_weights_that_are_no_floats_are_named(log_scale, word):
+    model = tacit.Diagonal(2, log_scale=log_scale)
+    with pytest.raises(tacit.InputError, match=word):
+        tacit.flow(model, np.eye(2), np.ones(2), method="parameters")
+
+
+@pytest.mark.parametrize("place", ["predictor", "outputs", "accuracy"])
+def test_a_row_that_is_not_finite_has_not_converged(place):
+    found = tacit.flow(tacit.Diagonal(), np.eye(3), np.ones(3), until=5)
+    assert found.converged
+    values = getattr(found, place).copy()
+    values[len(values) // 2] = np.nan
+    lost = replace(found, **{place: values})
+    assert not lost.converged and lost.status == Status.STALLED and "not finite" in lost.reason
+
+
+@pytest.mark.parametrize("depth", [2, _NEAR_2, 2.001, 3, 10])
+def test_weights_at_a_predictor_keep_their_digits(depth):
+    """w₊ᴰ − w₋ᴰ is the predictor, and the power mean of both with exponent 2 − D is what it was."""
+    X = np.array([[1.0, -2.0, 0.3]])
+    found = tacit.flow(tacit.Diagonal(depth, 0.01), X, [1.5], until=20)
+    plus, minus = (found.weights[name][-1] for name in ("w₊", "w₋"))
+    np.testing.assert_allclose(plus**depth - minus**depth, found.predictor[-1], rtol=1e-9, atol=1e-15)
+    with mp.workdps(40):
+        for one, other in zip(plus, minus, strict=True):
+            exponent = 2 - mpf(depth)
+            powers = [mpf(float(each)) ** exponent for each in (one, other)]
+            mean = (
+                mp.sqrt(mpf(float(one)) * mpf(float(other)))
+                if depth == 2
+                else (sum(powers) / 2) ** (1 / exponent)
+            )
+            assert abs(mean / mpf(0.01) - 1) < 1e-12
+    assert found.drift < 1e-12
