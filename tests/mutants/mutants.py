@@ -32,7 +32,6 @@ from sites import Site, sites
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("potentials", "limits", "flows", "derivation", "theorems")
 _BUDGET = 40.0  # seconds of CPU that the right source takes for the tests that are tried on a mutant
-_FILES, _LOOKED = 6, 12  # files with tests that call the function, and files that are looked at for them
 _SLOWER, _AT_LEAST = 3.0, 30.0  # times as long, and in seconds, after which a test counts as failed
 _LONGEST = 600.0  # seconds of CPU for all tests of a file
 _WALL = 20.0  # times the seconds of CPU, on a machine that is busy otherwise
@@ -41,7 +40,8 @@ _WALL = 20.0  # times the seconds of CPU, on a machine that is busy otherwise
 class Laboratory:
     """A copy of the checkout in which files are mutated and tests run."""
 
-    def __init__(self, copy: Path, results: Path):
+    def __init__(self, copy: Path, results: Path, files: int):
+        self.files = files
         self.copy, self.kept, self.cache = copy, results / "baseline.json", results / "compiled"
         self.known = json.loads(self.kept.read_text()) if self.kept.exists() else {}
         self.orders: dict[str, list[str]] = {}
@@ -80,7 +80,7 @@ class Laboratory:
         chosen: list[str] = []
         total, used = 0.0, 0
         for looked, file in enumerate(self.orders[site.file]):
-            if total >= _BUDGET or used >= _FILES or (looked >= _LOOKED and used):
+            if total >= _BUDGET or used >= self.files or (looked >= 2 * self.files and used):
                 break
             found = sorted(self.measured(file).items(), key=lambda each: each[1]["seconds"])
             calling = [
@@ -213,13 +213,14 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--part", nargs="*", default=list(PACKAGES), help="folders or files of src/tacit")
+    parser.add_argument("--files", type=int, default=6, help="test files that are tried on a mutant")
     parser.add_argument("--results", type=Path, default=ROOT / "tacit-mutants")
     asked = parser.parse_args()
     asked.results.mkdir(exist_ok=True)
     kept = asked.results / f"seed-{asked.seed}.json"
     entries = json.loads(kept.read_text()) if kept.exists() else []
     with tempfile.TemporaryDirectory(prefix="tacit-mutants-") as folder:
-        laboratory = Laboratory(copied(Path(folder)), asked.results)
+        laboratory = Laboratory(copied(Path(folder)), asked.results, asked.files)
         for site in drawn(laboratory.copy, asked.part, asked.count, asked.seed)[len(entries) :]:
             entries.append(tried(laboratory, site))
             kept.write_text(json.dumps(entries, indent=1, ensure_ascii=False))

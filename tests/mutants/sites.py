@@ -8,6 +8,7 @@ abs dropped.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -65,13 +66,13 @@ class Site:
         return asdict(self)
 
     def mutated(self, source: str) -> str | None:
-        """The source with this mutation; None where it is none, or no program."""
+        """The source with this mutation; None where it is the same program, or none."""
         made = mutate_code(source, _made(self.operator), self.occurrence)
         try:
-            compile(made or "(", self.file, "exec")
+            same = ast.dump(ast.parse(made or source)) == ast.dump(ast.parse(source))  # 1e300 + 1 is 1e300
         except SyntaxError:
             return None
-        return None if made == source else str(made)
+        return None if same else str(made)
 
 
 def _made(name: str) -> Operator:
