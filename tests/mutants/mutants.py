@@ -23,6 +23,7 @@ import sys
 import tempfile
 import tomllib
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from sites import Site, sites
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("potentials", "limits", "flows", "derivation", "theorems")
-_BUDGET = 40.0  # seconds of CPU that the right source takes for the tests that are tried on a mutant
+_BUDGET = 30.0  # seconds of CPU that the right source takes for the tests of a file, the quickest first
 _SLOWER, _AT_LEAST = 3.0, 30.0  # times as long, and in seconds, after which a test counts as failed
 _LONGEST = 600.0  # seconds of CPU for all tests of a file
 _WALL = 20.0  # times the seconds of CPU, on a machine that is busy otherwise
@@ -58,40 +59,39 @@ class Laboratory:
             self.kept.write_text(json.dumps(self.known))
         return dict(self.known[file]["tests"])
 
-    def noticed(self, site: Site, mutated: str) -> tuple[bool, list[str]]:
-        """Does one of the nearest tests fail? And which these are."""
+    def noticed_by(self, site: Site, mutated: str) -> tuple[str | None, list[str]]:
+        """The first file with a test that fails, and all files that were tried."""
         path = self.copy / "src" / "tacit" / site.file
-        right = path.read_text(encoding="utf-8")
-        tests, seconds = self._plan(site, right)
-        if not tests:
-            return False, []
-        try:
-            path.write_text(mutated, encoding="utf-8")
-            status = self._pytest(tests, _SLOWER * seconds + _AT_LEAST)
-        finally:
-            path.write_text(right, encoding="utf-8")
-        return status != 0, tests
+        right, tried = path.read_text(encoding="utf-8"), []
+        for file, tests, seconds in self._plan(site, right):
+            tried.append(file)
+            try:
+                path.write_text(mutated, encoding="utf-8")
+                status = self._pytest(tests, _SLOWER * seconds + _AT_LEAST)
+            finally:
+                path.write_text(right, encoding="utf-8")
+            if status:
+                return file, tried
+        return None, tried
 
-    def _plan(self, site: Site, source: str) -> tuple[list[str], float]:
-        """Tests that call the mutated function, nearest files first, within the budget; and their seconds."""
+    def _plan(self, site: Site, source: str) -> Iterator[tuple[str, list[str], float]]:
+        """Files, nearest first, the tests there that call the mutated function, and seconds for all of them."""
         if site.file not in self.orders:
             self.orders[site.file] = order(self.copy, site.file)
         places = {f"{site.file}:{line}" for line in _around(source, site.line)}
-        chosen: list[str] = []
-        total, used = 0.0, 0
+        used = 0
         for looked, file in enumerate(self.orders[site.file]):
-            if total >= _BUDGET or used >= self.files or (looked >= 2 * self.files and used):
-                break
+            if used >= self.files or looked >= 2 * self.files:
+                return
             found = sorted(self.measured(file).items(), key=lambda each: each[1]["seconds"])
-            calling = [
-                (name, each["seconds"]) for name, each in found if places <= {*each["calls"]} or not places
-            ]
-            for name, seconds in calling:
-                if total < _BUDGET:
-                    chosen.append(name)
-                    total += seconds
-            used += bool(calling)
-        return chosen, total
+            total, tests = 0.0, []
+            for name, each in found:
+                if places <= {*each["calls"]} and total < _BUDGET:
+                    tests.append(name)
+                    total += each["seconds"]
+            if tests:
+                used += 1
+                yield file, tests, total
 
     def _pytest(self, tests: list[str], limit: float, plugin: str = "", **more: str) -> int:
         """The status of pytest; not 0 where it takes more seconds of CPU than the limit."""
@@ -187,13 +187,13 @@ def tried(laboratory: Laboratory, site: Site) -> dict[str, Any]:
     mutated = site.mutated(source)
     assert mutated is not None
     was, now = lines_of(source, mutated)
-    noticed, tests = laboratory.noticed(site, mutated)
-    return site.to_dict() | {"was": was, "is": now, "noticed": noticed, "tried": tests}
+    by, files = laboratory.noticed_by(site, mutated)
+    return site.to_dict() | {"was": was, "is": now, "noticed_by": by, "tried": files}
 
 
 def report(entries: list[dict[str, Any]], seed: int) -> str:
     """The share that was noticed, and the others by name."""
-    lost = [each for each in entries if not each["noticed"]]
+    lost = [each for each in entries if not each["noticed_by"]]
     reasons = [is_equivalent(each) for each in lost]
     real = [each for each, reason in zip(lost, reasons, strict=True) if reason is None]
     lines = [
@@ -224,12 +224,12 @@ def main() -> int:
         for site in drawn(laboratory.copy, asked.part, asked.count, asked.seed)[len(entries) :]:
             entries.append(tried(laboratory, site))
             kept.write_text(json.dumps(entries, indent=1, ensure_ascii=False))
-            said = "noticed " if entries[-1]["noticed"] else "SURVIVED"
+            said = entries[-1]["noticed_by"] or "SURVIVED"
             print(f"{len(entries):4} {said}  {site.file}:{site.line}  {entries[-1]['is']}", flush=True)
     text = report(entries, asked.seed)
     kept.with_suffix(".md").write_text(text, encoding="utf-8")
     print(text)
-    return int(any(not each["noticed"] and is_equivalent(each) is None for each in entries))
+    return int(any(not each["noticed_by"] and is_equivalent(each) is None for each in entries))
 
 
 if __name__ == "__main__":

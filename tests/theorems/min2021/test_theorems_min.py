@@ -384,6 +384,7 @@ class TestWideNetworks:
                 level, apart, product = verdict.bounds
                 d = dense(model, X)
                 assert verdict.holds is True
+                assert f"above h₀ = {16 * spread**2:.6g}" in verdict.assumptions[1].text
                 assert level.measured == pytest.approx(dense_level(model, X), rel=1e-9)
                 assert level.at_least == pytest.approx(width ** (1 - 2 * alpha))
                 stacked = np.vstack([model.outer, d.U1]) @ d.U2.T
