@@ -75,7 +75,7 @@ class Laboratory:
         return None, tried
 
     def _plan(self, site: Site, source: str) -> Iterator[tuple[str, list[str], float]]:
-        """Files, nearest first, the tests there that call the mutated function, and seconds for all of them."""
+        """Files, nearest first, their tests that call the mutated function, and seconds for all of these."""
         if site.file not in self.orders:
             self.orders[site.file] = order(self.copy, site.file)
         places = {f"{site.file}:{line}" for line in _around(source, site.line)}
