@@ -1,5 +1,6 @@
 """The least nuclear norm: closed forms, a first-order method, and proofs by multipliers."""
 
+import mpmath
 import numpy as np
 import pytest
 from matrix_oracles import first_order_nuclear
@@ -7,7 +8,7 @@ from matrix_oracles import first_order_nuclear
 import tacit
 from tacit.limits.interpolation.equations import Samples
 from tacit.limits.matrices.measurements import Measurements
-from tacit.limits.matrices.nuclear import least_nuclear
+from tacit.limits.matrices.nuclear import _Barrier, _PositiveBarrier, least_nuclear
 from tacit.papers.woodworth2020.completion import completion
 from tacit.potentials import Nuclear
 
@@ -20,6 +21,29 @@ def proved(found, X, y, most=1e-8):
     left = np.einsum("nij,ij->n", X, found.predictor) - y
     assert size <= 1 + 1e-12 and gap <= most * norm
     assert np.linalg.norm(left) <= 1e-12 * np.linalg.norm(y)
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("tau", [1e-12, 1.0, 1e5])
+def test_barriers_are_conjugate_to_their_logarithms(positive, tau):
+    """q = sup sw + τ log(1 − s²), or τ log(1 − s) on w > 0: the slope by its equation in forty digits."""
+    Q = _PositiveBarrier(np.log(tau)) if positive else _Barrier(np.log(tau))
+    sizes = tau * np.array([1e-6, 0.5, 1.0, 3.0, 1e6])
+    for w in sizes if positive else [*-sizes, *sizes]:
+        with mpmath.workdps(40):
+            t, x = mpmath.exp(mpmath.mpf(float(np.log(tau)))), mpmath.mpf(float(w))
+            s = 1 - t / x if positive else (mpmath.sqrt(t**2 + x**2) - t) / x
+            barrier = mpmath.log(1 - s) if positive else mpmath.log(1 - s**2)
+            exact = [s, s * x + t * barrier, t / x**2 if positive else (1 - s**2) ** 2 / (2 * t * (1 + s**2))]
+            slope, value, bend = map(float, exact)
+        at = np.array([w])
+        np.testing.assert_allclose(Q.gradient(at), slope, rtol=1e-13, atol=1e-15 * (1 + tau / abs(w)))
+        np.testing.assert_allclose(Q.value(at), value, rtol=1e-12, atol=1e-15 * (tau + abs(w)) * 8)
+        np.testing.assert_allclose(Q.hessian(at), bend, rtol=1e-12)
+        if abs(slope) < 0.9:
+            np.testing.assert_allclose(Q.mirror(np.array([slope])), w, rtol=1e-13 * (1 + tau / abs(w)))
+    ends = Q.mirror(np.array([1.0, 1.5]) if positive else np.array([1.0, -1.0, 1.5]))
+    assert np.isnan(ends).all()
 
 
 @pytest.mark.parametrize("seed", range(10))

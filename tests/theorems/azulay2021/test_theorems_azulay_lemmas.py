@@ -206,6 +206,8 @@ class TestKernelNorm:
         assert ask("lemma4", tacit.Neuron(1.0, np.ones(6), slope=0.3), problem).holds is None
         assert ask("lemma4", tacit.Diagonal(), (np.vstack([X, X[:1]]), np.append(y, y[0]))).holds is None
         assert ask("lemma4", tacit.Diagonal(), (X, 0 * y)).holds is None
+        singular = tacit.Diagonal(profile=np.append(np.ones(X.shape[1] - 1), 1e-7))  # of condition 1e14
+        assert ask("lemma4", singular, problem).because == "A is positive definite"
 
     def test_samples_that_are_nearly_equal_have_the_room_of_their_rounding(self):
         """Singular values of X from 1 to 1e-4: K has the squares, and solving loses eight digits."""
