@@ -55,8 +55,9 @@ def nearness(potential: Any, equations: Equations, w: Float) -> float:
 def diagonal_nearness(potential: Any, equations: Equations, w: Float, W: Float) -> float:
     """From the residuals, through an inverse Hessian that is diagonal."""
     nu = best_multipliers(potential, equations.X, w)
-    gap, rounding = equations.X.T @ nu - potential.gradient(w), slope_rounding(equations, nu)
-    return forward_error(equations, diagonal_move(equations, W, w, gap), w, gap, rounding)
+    slopes, rounding = equations.X.T @ nu, slope_rounding(equations, nu)
+    move = diagonal_move(equations, W, w, slopes)
+    return forward_error(equations, move, w, slopes - potential.gradient(w), rounding)
 
 
 def looseness(potential: Any, w: Float) -> Float:

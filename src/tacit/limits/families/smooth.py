@@ -129,8 +129,9 @@ def nearness(potential: Potential, equations: Equations, w: Float) -> float:
     """From the residuals, through the Hessian."""
     H = np.asarray(potential.hessian(w), dtype=float)
     nu = best_multipliers(potential, equations.X, w)
-    gap, rounding = equations.X.T @ nu - potential.gradient(w), slope_rounding(equations, nu)
-    move = metric_move(H, equations.X) if H.ndim == 2 else diagonal_move(equations, 1 / H, w, gap)
+    slopes, rounding = equations.X.T @ nu, slope_rounding(equations, nu)
+    gap = slopes - potential.gradient(w)
+    move = metric_move(H, equations.X) if H.ndim == 2 else diagonal_move(equations, 1 / H, w, slopes)
     return forward_error(equations, move, w, gap, rounding)
 
 
