@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from tacit.flows.reading import Reader
@@ -36,3 +37,13 @@ def test_instants_are_inside_where_a_level_is_infinite():
     segment = Segment(0.0, 1.0, lambda clock: clock)
     clocks = Reader(segment, lambda clock: clock if clock < 0.5 else math.inf).inside(20, 0.0)
     assert len(clocks) == 20 and (clocks > 0).all() and (clocks < 1).all()
+
+
+@pytest.mark.parametrize("power", [1, 3])
+def test_many_instants_are_spread_by_the_clock_and_by_the_gain(power):
+    """Evenly in c + cᵏ: half of the way is the clock's, half the gain's of a gauge cᵏ."""
+    segment = Segment(0.0, 1.0, lambda clock: clock)
+    clocks = Reader(segment, lambda clock: clock**power).inside(99, 0.0)
+    assert len(clocks) == 99
+    spread = np.diff(clocks + clocks**power, prepend=0.0, append=2.0)
+    np.testing.assert_allclose(spread, 0.02, rtol=0.2)  # of a gain that is looked at 17 times
