@@ -93,7 +93,7 @@ class TestRecovery:
 
     @pytest.mark.parametrize("nonzero", [1, 5, 40])
     def test_the_samples_are_the_least_with_that_probability(self, nonzero):
-        """Of many numbers of features: rounded up, a formula that is a little off is right for some of them."""
+        """Of many numbers of features: rounded up, a formula that is a little off is often right."""
         for features in range(50, 1000, 19):
             width = math.sqrt(2 * nonzero * math.log(features / nonzero) + 1.25 * nonzero)
 
