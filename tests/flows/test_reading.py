@@ -41,9 +41,11 @@ def test_instants_are_inside_where_a_level_is_infinite():
 
 @pytest.mark.parametrize("power", [1, 3])
 def test_many_instants_are_spread_by_the_clock_and_by_the_gain(power):
-    """Evenly in c + cᵏ: half of the way is the clock's, half the gain's of a gauge cᵏ."""
+    """Evenly in c + log₂(1 + cᵏ): half of the way is the clock's, half the gain's of a gauge cᵏ."""
     segment = Segment(0.0, 1.0, lambda clock: clock)
     clocks = Reader(segment, lambda clock: clock**power).inside(99, 0.0)
     assert len(clocks) == 99
     ways = np.linspace(0, 2, 101)[1:-1]
-    np.testing.assert_allclose(clocks + clocks**power, ways, atol=0.01)  # the gain is looked at 17 times
+    np.testing.assert_allclose(
+        clocks + np.log2(1 + clocks**power), ways, atol=0.01
+    )  # the gain is looked at 17 times
