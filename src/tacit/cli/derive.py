@@ -13,6 +13,9 @@ from tacit.cli.terminal import wrapped
 from tacit.errors import InputError
 
 
+_MOST = 1_000_000  # random parameters: Jacobians of more do not fit in memory for any number of features
+
+
 def add(commands: Any) -> Any:
     """The command and its options."""
     command = add_command(
@@ -21,13 +24,14 @@ def add(commands: Any) -> Any:
         _run,
         help="whether gradient flow of your parametrization minimizes something, and what it conserves",
         description="Is gradient flow of w = F(θ) from a start a mirror flow, a warped one, or neither?\n"
-        "With the numbers that decide, and how many quantities it conserves. F is written with jax.numpy.",
+        "With the numbers that decide, and how many quantities it conserves. F is written with jax.numpy.\n"
+        "FILE.py:FUNCTION runs the file as Python code: name only files that you trust.",
         epilog="examples:\n"
         "  tacit derive maps.py:neuron --at random:4\n"
         "  tacit derive maps.py:neuron --at start.txt --json - --plot neuron.pdf\n"
         "  tacit derive package.module:function --at theta.npy --samples 16",
     )
-    command.add_argument("function", metavar="FILE.py:FUNCTION", help="θ ↦ w, in a file or a module")
+    command.add_argument("function", metavar="FILE.py:FUNCTION", help="θ ↦ w, in a file or a module, which is run")
     command.add_argument(
         "--at",
         required=True,
@@ -38,7 +42,11 @@ def add(commands: Any) -> Any:
         "--samples", type=int, default=8, help="points on orbits to look at (default: %(default)s)"
     )
     command.add_argument(
-        "--radius", type=float, default=0.3, help="length of orbits over ‖θ‖ (default: %(default)s)"
+        "--radius",
+        type=float,
+        default=0.3,
+        help="length of orbits, over the distance at which the map's Jacobian becomes another one (default: "
+        "%(default)s)",
     )
     command.add_argument(
         "--seed", type=seed_number, default=0, help="of random starts and orbits (default: %(default)s)"
@@ -98,6 +106,8 @@ def _start(text: str, seed: int) -> Any:
         count = text.removeprefix("random:")
         if not count.isdecimal() or int(count) == 0:
             raise InputError(f"--at random:P needs a number P of parameters, got {text!r}")
+        if int(count) > _MOST:
+            raise InputError(f"--at {text} asks for {int(count):,} parameters; derive takes {_MOST:,} at most")
         return np.random.default_rng(seed).standard_normal(int(count))
     path = Path(text)
     if not path.is_file():

@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit.autodiff import jax, jnp
 from tacit.data.arrays import Float
-from tacit.derivation.closure import CLEAR, ZERO
+from tacit.derivation.span import CLEAR, ZERO
 from tacit.derivation.conserved import random_flows
 from tacit.derivation.smooth_map import Jets, words
 from tacit.errors import InputError
@@ -63,14 +63,16 @@ class _Gradient:
         return jax.value_and_grad(number)
 
 
-def put_to_test(jets: Jets, quantities: Sequence[Any], points: Float, seed: int = 0) -> tuple[Candidate, ...]:
-    """The verdict on each; points: on the orbit of θ₀, which comes first."""
+def put_to_test(
+    jets: Jets, quantities: Sequence[Any], points: Float, length: float, seed: int = 0
+) -> tuple[Candidate, ...]:
+    """The verdict on each; points: on the orbit of θ₀, which comes first; length: the map's own."""
     if callable(quantities) or not isinstance(quantities, Sequence):
         quantities = [quantities]
     rng, start = np.random.default_rng(seed), points[0]
-    size = float(np.sqrt(np.mean(start**2))) or 1.0
+    size = max(float(np.sqrt(np.mean(start**2))), length / np.sqrt(len(start)))
     anywhere = size * rng.standard_normal((_POINTS, len(start)))
-    flows = list(random_flows(jets, start, seed)) if len(quantities) else []
+    flows = list(random_flows(jets, start, length, seed)) if len(quantities) else []
     return tuple(_one(jets, each, points, anywhere, flows) for each in quantities)
 
 

@@ -114,6 +114,16 @@ def _check(expressions: list[Any], parameters: tuple[Any, ...], sympy: Any) -> N
             raise NoClosedFormError(
                 f"no closed form found: the coordinate {each} has no parameter, and never moves"
             )
+        if each.has(*_kinked(sympy)):
+            raise NoClosedFormError(
+                f"no closed form found: {each} has kinks (absolute values, signs, pieces); write the smooth "
+                "piece that the start lies on, as t**2 for t*|t| at t > 0, or declare its symbols positive"
+            )
+
+
+def _kinked(sympy: Any) -> tuple[Any, ...]:
+    """Functions that are not smooth everywhere."""
+    return (sympy.Abs, sympy.sign, sympy.Piecewise, sympy.Max, sympy.Min, sympy.Heaviside)
 
 
 def _inverse(M: Any) -> Any:

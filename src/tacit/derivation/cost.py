@@ -1,8 +1,10 @@
 r"""What a derivation will cost, said before it is begun.
 
-Three things grow with the size of θ and w: brackets of the gradient fields, d·n of them for a Lie algebra of
-dimension n ≤ p at every sampled point; the tensors of the metric, d³ numbers; and the search for conserved
-polynomials, a singular value decomposition in all p(p+3)/2 monomials.
+Small maps cost what JAX takes to compile their derivatives, in proportion to what it takes for the brackets. Large
+ones cost brackets of the gradient fields, all pairs or p + 32 random ones at every point; tensors of the metric,
+d³ numbers each, unless the brackets vanish; and the search for conserved polynomials, a singular value
+decomposition in the p(p+3)/2 monomials of each block of parameters. No bracket is differentiated again: what those of
+two fields do not span is asked of fields that flows carry along.
 """
 
 from __future__ import annotations
@@ -12,14 +14,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.derivation.closure import Level
-from tacit.derivation.conserved import MOST, ROOM
-from tacit.derivation.smooth_map import checked_model
+from tacit.derivation.closure import commutators
+from tacit.derivation.examination import MEMORY
+from tacit.derivation.leaf import metric_bytes, torsion
+from tacit.derivation.polynomials import MOST, ROOM, parameter_blocks, unknowns
+from tacit.derivation.smooth_map import Jets, checked_model
+from tacit.derivation.span import ZERO
+from tacit.errors import InputError
 
 LARGE_P, LARGE_D = 40, 6  # beyond which a cost is worth saying
 _FLOPS = 4e9  # of a core, in singular value decompositions
-_COMPILED = 4.0  # seconds for what JAX compiles, of a map of some lines
+_COMPILED = {True: (1.4, 2.0), False: (2.2, 3.6)}  # s, and times the brackets; by whether all of them vanish
 _FLOW = 400  # evaluations on an orbit, or along a flow
+_NEARBY = 3  # points near θ₀ at which the metric is measured besides
+_ELSEWHERE = 30  # points off the orbit at which brackets are formed
+_BASE = 300_000_000  # bytes of Python, NumPy and JAX
 
 
 @dataclass(frozen=True)
@@ -52,23 +61,43 @@ class Cost:
 
 def cost(parametrization: Callable[[Any], Any], theta0: Any, *, samples: int = 8) -> Cost:
     """What `derive` of the same arguments will take, from the time of one call and one set of brackets."""
-    _, jets, start = checked_model(parametrization, theta0)
-    p, d = len(start), len(jets.value(start))
-    call = _timed(lambda: jets.slopes(start))
-    brackets = _timed(lambda: jets(Level(()), start))
-    verdict = _COMPILED + samples * (brackets * max(1.0, min(p, 2 * d) / d) + 2 * _FLOW * call)
-    unknowns = p + p * (p + 1) // 2
-    searched = unknowns <= MOST
-    rows = ROOM * unknowns + p
-    flops = 4 * rows * unknowns**2 + 8 * unknowns**3
-    polynomials = flops / _FLOPS + 3 * _FLOW * call if searched else 0.0
-    arrays = 8 * (7 * rows * unknowns * searched + 4 * d * d * p + d**3)
-    return Cost(p, d, verdict, polynomials, int(arrays) + 300_000_000)
+    _, known, start = checked_model(parametrization, theta0)
+    p, d = len(start), len(known.value(start))
+    refuse_absurd(p, d, samples)
+    jets = Jets(known.function, known.layout, known.single)  # of which nothing is compiled yet
+    compiled, brackets = _timed(lambda: commutators(jets, start, 1.0))
+    call = _timed(lambda: jets.slopes(start))[1]
+    vanish = bool(commutators(jets, start, 1.0).max() <= ZERO)
+    constant, factor = _COMPILED[vanish]
+    verdict = constant + factor * compiled + (samples + _ELSEWHERE) * brackets + 2 * samples * _FLOW * call
+    fits = metric_bytes(p, d) <= MEMORY
+    if fits and d > LARGE_P:
+        verdict += (1 if vanish else d) * (samples + _NEARBY) * _timed(lambda: jets(torsion, start))[1]
+    blocks = parameter_blocks(jets, start, 1.0)
+    largest = max(map(unknowns, blocks))
+    searched = largest <= MOST
+    flops = sum(4 * ROOM * unknowns(n) ** 3 + 8 * unknowns(n) ** 3 for n in blocks)
+    polynomials = flops / _FLOPS + (3 * _FLOW + ROOM * largest) * call if searched else 0.0
+    arrays = 8 * (7 * ROOM * largest**2 * searched + 4 * samples * d * p) + fits * metric_bytes(p, d)
+    return Cost(p, d, verdict, polynomials, int(arrays) + _BASE)
 
 
-def _timed(work: Callable[[], Any]) -> float:
-    """Seconds of a call that is not the first: that one compiles."""
-    work()
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
+def refuse_absurd(p: int, d: int, samples: int) -> None:
+    """`InputError` where bases of the tangent spaces alone would not fit in memory."""
+    needed = 8.0 * samples * 4 * d * p  # Jacobians, bases and their work space
+    if needed > MEMORY:
+        raise InputError(
+            f"a map of {p:,} parameters to {d:,} features is too large to derive: its Jacobians and tangent "
+            f"spaces at {samples} points need about {needed / 1e9:.0f} GB, and {MEMORY / 1e9:.0f} are the most; "
+            "derive a smaller instance of the same map (fewer features have the same geometry)"
+        )
+
+
+def _timed(work: Callable[[], Any]) -> tuple[float, float]:
+    """Seconds of a core that a first call takes longer than a second, as it compiles, and those of the second."""
+    times = []
+    for _ in range(2):
+        begun = time.process_time()
+        work()
+        times.append(time.process_time() - begun)
+    return max(times[0] - times[1], 0.0), times[1]

@@ -14,13 +14,16 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.derivation.candidates import Candidate, put_to_test
-from tacit.derivation.closure import CLEAR, ZERO, lie_closure
-from tacit.derivation.conserved import Conserved, drifts, polynomials
-from tacit.derivation.leaf import Metric, measured
+from tacit.derivation.span import ZERO
+from tacit.derivation.conserved import Conserved
+from tacit.derivation.cost import refuse_absurd
+from tacit.derivation.examination import Examined, contradicted, examined, generic, off_the_subspace
+from tacit.derivation.flat import Coordinates, FlatPotential, flat_image
 from tacit.derivation.orbits import orbit_points
+from tacit.derivation.polynomials import Search, searched
 from tacit.derivation.potential import DerivedPotential
+from tacit.derivation.scale import own_length
 from tacit.derivation.smooth_map import Jets, checked_model
-from tacit.derivation.verdict import judge, judge_span
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.function import FunctionModel, Mapped
 from tacit.models.parametrizations import Invariants
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from tacit.show.figures import Picture
 
 _SHOWN = 6  # conserved quantities in a summary
-_UNKNOWN = Metric(math.nan, math.nan, math.nan, math.nan, math.nan)
+_RESOLVED = 1e-12  # length of orbits over θ₀: thousands of floats lie between their ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,7 @@ class Derivation:
     reachable_dimension : int
         That of their Lie algebra along the orbit of θ₀, and so of the orbit.
     closed : bool
-        False where that may be larger.
+        False where that may be larger, since a size is neither 0 nor clear.
     rank : int
         That of the Jacobian on the orbit.
     hessian_violation : float
@@ -65,13 +68,20 @@ class Derivation:
     samples : int
         How many points were sampled.
     radius : float
-        The length of the orbits to them, relative to ‖θ₀‖.
+        The length of the orbits to them, relative to `length`.
     seconds : float
         How long it took.
     tolerance : float
         Sizes up to this count as 0.
     candidates : tuple
         What became of proposed conserved quantities.
+    length : float
+        How far from θ₀ the Jacobian of the map becomes another one: the map's own scale there.
+    nearby_dimension : int
+        What flows from generic starts near θ₀ reach; larger than `reachable_dimension` where θ₀ is special.
+    basis : (d, r) array or None
+        Orthonormal columns B where the image lies in the affine subspace w₀ + span B of dimension r < d. The
+        verdict and the potential are then those of the coordinates Bᵀ(w − w₀).
     function_model : Model
         F and θ₀ as a model, for `tacit.flow`.
     """
@@ -91,6 +101,9 @@ class Derivation:
     seconds: float
     tolerance: float = ZERO
     candidates: tuple[Candidate, ...] = ()
+    length: float = math.nan
+    nearby_dimension: int = 0
+    basis: Float | None = None
     function_model: FunctionModel = field(repr=False, kw_only=True)
     _jets: Jets = field(repr=False, kw_only=True)
 
@@ -124,11 +137,16 @@ class Derivation:
         return self.function_model.features
 
     @cached_property
-    def potential(self) -> DerivedPotential:
-        """Q, by integration along the leaf of θ₀; `NoPotentialError` with the reason where there is none."""
+    def potential(self) -> DerivedPotential | FlatPotential:
+        """Q, by integration along the leaf of θ₀; `NoPotentialError` with the reason where there is none.
+
+        Where the image lies in an affine subspace (`basis`), Q is a function of w on it, and no other w.
+        """
         if self.kind not in ("mirror", "warped"):
             raise NoPotentialError(self.reason)
-        return DerivedPotential(self._jets, self.function_model, self.theta0, self.kind == "warped")
+        jets = self._jets if self.basis is None else Coordinates.of(self._jets, self.basis)
+        Q = DerivedPotential(jets, self.function_model, self.theta0, self.kind == "warped", self.length)
+        return Q if self.basis is None else FlatPotential(Q, self.basis, self._jets.value(self.theta0))
 
     @cached_property
     def _origin(self) -> Float:
@@ -137,16 +155,22 @@ class Derivation:
 
     @property
     def conserved_number(self) -> int:
-        """How many independent quantities every flow near θ₀ conserves: p − the dimension that it reaches."""
+        """How many independent quantities every flow near θ₀ conserves: p − the dimension that they reach."""
+        return self.parameters - max(self.nearby_dimension, self.reachable_dimension)
+
+    @property
+    def conserved_here(self) -> int:
+        """How many the flows from θ₀ itself conserve: more than those nearby where θ₀ is special."""
         return self.parameters - self.reachable_dimension
 
     @cached_property
+    def _search(self) -> Search:
+        return searched(self._jets, self.theta0, self.conserved_number, self.length)
+
+    @property
     def conserved(self) -> tuple[Conserved, ...]:
         """Those that are polynomials of degree 2 at most, as functions of the flat θ, each with its drift."""
-        laws = polynomials(self._jets, self.theta0, self.conserved_number)
-        seen = drifts(self._jets, laws, self.theta0)
-        pairs = zip(laws, seen, strict=True)
-        return tuple(replace(law, drift=drift) for law, drift in pairs if drift < CLEAR)
+        return self._search.laws
 
     @property
     def model(self) -> DerivedModel:
@@ -216,10 +240,13 @@ class Derivation:
             "rank": self.rank,
             **{each: _finite(getattr(self, each)) for each in numbers},
             "conserved_number": self.conserved_number,
+            "conserved_here": self.conserved_here,
             "conserved": [{"polynomial": law.text, "drift": _finite(law.drift)} for law in self.conserved],
             "candidates": [asdict(each) for each in self.candidates],
             "samples": self.samples,
             "radius": self.radius,
+            "length": self.length,
+            "subspace": None if self.basis is None else self.basis.tolist(),
             "seconds": self.seconds,
             "theta0": self.theta0.tolist(),
             "predictor": self._origin.tolist(),
@@ -238,6 +265,7 @@ class Derivation:
         lines = {
             "map": f"{self.name}: {self.parameters} parameters to {self.features} features",
             "verdict": self.kind,
+            "image": self._subspace(),
             "reach": f"{more}{self.reachable_dimension} of {self.parameters} dimensions, "
             f"Jacobian of rank {self.rank}".strip(),
             "sizes": f"{numbers}   (0 up to {self.tolerance:.0e})",
@@ -248,13 +276,24 @@ class Derivation:
         lines = {key: value for key, value in lines.items() if value}
         return "\n".join(f"  {key:<12} {value}" for key, value in lines.items())
 
+    def _subspace(self) -> str:
+        """Where w moves, if not everywhere."""
+        if self.basis is None:
+            return ""
+        d, r = self.basis.shape
+        return f"in the affine subspace w₀ + span B of dimension {r} of {d}; the potential is one of Bᵀ(w − w₀)"
+
     def _laws(self) -> str:
         """How many, and the first of those that were found."""
         written = [law.text for law in self.conserved]
         shown = "; ".join(written[:_SHOWN]) + ("; …" if len(written) > _SHOWN else "")
-        found = f", {len(written)} of them quadratic: {shown}" if written else ", none of them quadratic"
+        found = f", {len(written)} of them quadratic: {shown}" if written else ""
+        if not written:
+            found = ", none of them quadratic" if self._search.complete else f", not searched: {self._search.why}"
         noun = "quantity" if self.conserved_number == 1 else "quantities"
-        return f"{self.conserved_number} {noun}{found if self.conserved_number else ''}"
+        here = self.conserved_here - self.conserved_number
+        special = f" ({here} more from this special start alone)" if here else ""
+        return f"{self.conserved_number} {noun}{found if self.conserved_number else ''}{special}"
 
 
 @dataclass(frozen=True)
@@ -314,7 +353,8 @@ def derive(
     ----------
     parametrization : callable
         A smooth function θ ↦ w that JAX can differentiate (jax.numpy, or plain arithmetic). One with kinks is
-        refused unless a smaller radius keeps the orbits on one smooth piece.
+        refused unless a smaller radius keeps the orbits on one smooth piece. If its values lie in an affine
+        subspace (softmax), the verdict is about coordinates on it.
     theta0 : array-like, or dict of them
         The start.
     samples : int, optional
@@ -322,7 +362,7 @@ def derive(
     seed : int or numpy.random.Generator, optional
         Draws these orbits.
     radius : float, optional
-        Their length, relative to ‖θ₀‖.
+        Their length, relative to the distance from θ₀ at which the Jacobian becomes another one.
     candidates : sequence of callables, optional
         Functions θ ↦ a number that may be conserved, each of which is tested.
 
@@ -354,21 +394,18 @@ def derive(
     if not 0 < float(radius) < math.inf:
         raise InputError(f"radius must be positive, got {radius!r}")
     model, jets, start = checked_model(parametrization, theta0)
-    length = float(radius) * (float(np.linalg.norm(start)) or 1.0)
-    points = orbit_points(jets, start, length, int(samples), np.random.default_rng(seed))
-    closure, d = lie_closure(jets, points, length), len(jets.value(start))
-    verdict, metric = judge_span(closure, d), _UNKNOWN
-    if verdict is None:
-        regular = [at for at, theta in enumerate(points) if _full_rank(jets.slopes(theta))]
-        spans = tuple(closure.spans[at] for at in regular)
-        metric = measured(jets, points[regular], spans, length)
-        verdict = judge(closure, metric, d)
+    refuse_absurd(len(start), len(jets.value(start)), int(samples))
+    length = own_length(jets, start)
+    _refuse_unresolved(float(radius) * length, start)
+    points = orbit_points(jets, start, float(radius) * length, int(samples), np.random.default_rng(seed))
+    found, basis, nearby = _verdict(jets, points, length, float(radius))
+    closure, metric = found.closure, found.metric
     return Derivation(
-        kind=verdict[0],
-        reason=verdict[1],
+        kind=found.verdict[0],
+        reason=found.verdict[1],
         commutator=closure.commutator,
         reachable_dimension=closure.dimension,
-        closed=closure.closed,
+        closed=closure.doubt == 0,
         rank=closure.rank[1],
         hessian_violation=metric.violation,
         warp_residual=metric.residual,
@@ -376,14 +413,56 @@ def derive(
         fibre_change=metric.spread,
         samples=int(samples),
         radius=float(radius),
-        candidates=put_to_test(jets, candidates, points),
+        candidates=put_to_test(jets, candidates, points, length),
         seconds=time.perf_counter() - begun,
+        length=length,
+        nearby_dimension=nearby,
+        basis=basis,
         function_model=model,
         _jets=jets,
     )
 
 
-def _full_rank(J: Float) -> bool:
-    """Is J of full rank, so clearly that M⁻¹ keeps half of its digits?"""
-    singular = np.linalg.svd(J, compute_uv=False)
-    return bool(singular[-1] > 1e-6 * singular[0])
+def _refuse_unresolved(length: float, start: Float) -> None:
+    """Orbits must be longer than what floats resolve at θ₀."""
+    size = float(np.abs(start).max())
+    if not (length > _RESOLVED * size and length > np.finfo(float).tiny):
+        raise InputError(
+            f"orbits of length {length:.1e} (radius times the length over which the map's Jacobian changes) "
+            f"cannot be told from θ₀, whose entries are as large as {size:.1e}, in double precision; choose a "
+            "larger radius, or a start nearer to 0"
+        )
+
+
+def _verdict(jets: Jets, points: Float, length: float, radius: float) -> tuple[Examined, Float | None, int]:
+    """What the orbit says, in coordinates of the subspace B that contains w, and the generic dimension."""
+    found = examined(jets, points, length)
+    d, rank = len(jets.value(points[0])), found.closure.rank[1]
+    basis = flat_image(jets, points, rank) if rank < d else None
+    within = jets if basis is None else Coordinates.of(jets, basis)
+    if basis is not None:
+        found = examined(within, points, length)
+    nearby = generic(within, points[0], length, radius)
+    reach = found.closure.dimension if nearby is None else nearby.closure.dimension
+    special = nearby is None or nearby.closure.dimension > found.closure.dimension
+    if found.verdict[0] not in ("mirror", "warped") or special or nearby.verdict[0] != found.verdict[0]:
+        return found, basis, max(reach, found.closure.dimension)
+    theta = points[-1]
+    failed = contradicted(within, found, theta, length)
+    if failed is None and basis is not None:
+        failed = off_the_subspace(jets, theta, basis)
+    return (found if failed is None else _unsure(found, *failed)), basis, reach
+
+
+def _unsure(found: Examined, factor: float, size: float) -> Examined:
+    """What holds at θ₀ to round-off and fails elsewhere along the ray through it."""
+    return replace(
+        found,
+        verdict=(
+            "undecided",
+            f"Undecided in double precision: near θ₀ the numbers are those of a {found.verdict[0]} flow to "
+            f"round-off, but at {factor:.0e}·θ₀, on the same smooth piece of the map, what must be 0 has "
+            f"relative size {size:.1e}. Terms of the map are too small to be seen at θ₀; a start at which all "
+            "of them matter decides.",
+        ),
+    )

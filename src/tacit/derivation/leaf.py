@@ -20,7 +20,9 @@ import numpy as np
 from tacit.autodiff import jax, jnp, solve_triangular
 from tacit.data.arrays import Float
 from tacit.derivation.closure import FLOOR
+from tacit.derivation.scale import row_sizes
 from tacit.derivation.smooth_map import Jets
+from tacit.derivation.span import ZERO
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class Metric:
     """What the metric does at points of an orbit; relative sizes, the largest over the points.
 
     spread: how M, up to a factor, changes where w does not; drift: the same for M itself; both 0 where w is a
-    coordinate. violation: |T|. residual: what the best v leaves of it. curl: that of v.
+    coordinate. violation: |T|. residual: what the best v leaves of it. curl: that of v. noise: how much the last
+    three change with the last bits of θ.
     """
 
     spread: float
@@ -36,6 +39,7 @@ class Metric:
     violation: float
     residual: float
     curl: float
+    noise: float = 0.0
 
 
 def framed(jets: Jets, theta: Any) -> tuple[Any, Any]:
@@ -76,21 +80,54 @@ def warp_field(jets: Jets) -> Callable[[Any], Any]:
     return field
 
 
-def _tensors(jets: Jets) -> Callable[[Any], Any]:
-    """|T|, |∂H|, |T + v∧H|, |curl v|, |∂v| + |v|² in the frame."""
+def torsion(jets: Jets) -> Callable[[Any], Any]:
+    """|T|, |∂H|, |T + v∧H| in the frame, and |v|²."""
 
-    def tensors(theta: Any) -> Any:
+    def sizes(theta: Any) -> Any:
         L, Q = framed(jets, theta)
         bend, same = _bend(jets, theta, L, Q), jnp.eye(len(L))
         v = _warp(bend)
         T = bend - jnp.swapaxes(bend, 1, 2)
         rest = T + v[None, None, :] * same[:, :, None] - v[None, :, None] * same[:, None, :]
-        field = warp_field(jets)
-        rate = L.T @ jax.vmap(lambda u: jax.jvp(field, (theta,), (u,))[1], in_axes=1, out_axes=-1)(Q)
-        sizes = [jnp.linalg.norm(each.ravel()) for each in (T, bend, rest, rate - rate.T, rate)]
-        return jnp.array([*sizes[:4], sizes[4] + v @ v])
+        return jnp.array([*(jnp.linalg.norm(each.ravel()) for each in (T, bend, rest)), v @ v])
 
-    return tensors
+    return sizes
+
+
+def _curl(jets: Jets) -> Callable[[Any], Any]:
+    """|curl v|, |∂v| in the frame; one direction after the other, since each takes d³ numbers."""
+
+    def sizes(theta: Any) -> Any:
+        L, Q = framed(jets, theta)
+        field = warp_field(jets)
+        moved = jax.lax.map(lambda u: jax.jvp(field, (theta,), (u,))[1], Q.T)
+        rate = L.T @ moved.T
+        return jnp.array([jnp.linalg.norm((rate - rate.T).ravel()), jnp.linalg.norm(rate.ravel())])
+
+    return sizes
+
+
+def metric_bytes(p: int, d: int) -> float:
+    """What the tensors of the metric take: derivatives of J along d directions, and a few arrays of d³."""
+    return 8.0 * (2 * d * d * p + 6 * d**3)
+
+
+def sizes_at(jets: Jets, theta: Float, length: float) -> Float:
+    """|T|, |T + v∧H| and |curl v| at θ, relative; the last is 0 where T is, and with it v."""
+    T, bend, rest, square = np.asarray(jets(torsion, theta))
+    d = len(jets.value(theta))
+    scale = bend + FLOOR * np.sqrt(d) / length
+    curl = 0.0
+    if T > ZERO * scale:
+        turned, rate = np.asarray(jets(_curl, theta))
+        curl = turned / (rate + square + FLOOR / length**2)
+    return np.array([T / scale, rest / scale, curl])
+
+
+def nudged(theta: Float) -> Float:
+    """θ with its last bits changed, by which round-off shows."""
+    signs = np.where(np.arange(len(theta)) % 2 == 0, 4.0, -6.0)
+    return np.asarray(theta * (1 + signs * np.finfo(float).eps))
 
 
 def _vertical(jets: Jets) -> Callable[..., Any]:
@@ -104,20 +141,29 @@ def _vertical(jets: Jets) -> Callable[..., Any]:
 
 
 def measured(jets: Jets, points: Float, spans: tuple[Float, ...], length: float) -> Metric:
-    """At points where J has full rank; spans: the orbit's tangent space at each."""
-    found, spreads, drifts = [], [0.0], [0.0]
+    """At points where J has full rank; spans: the orbit's tangent space at each; length: the map's own."""
+    found, spreads, drifts, noise = [], [0.0], [0.0], 0.0
     for theta, basis in zip(points, spans, strict=True):
-        T, bend, rest, curl, rate = np.asarray(jets(_tensors, theta))
-        J = jets.slopes(theta)
-        d = len(J)
-        scale = bend + FLOOR * np.sqrt(d) / length
-        found.append((T / scale, rest / scale, curl / (rate + FLOOR / length**2)))
-        still = np.linalg.svd(J @ basis.T)[2][d:] @ basis
-        if len(still):
-            change = np.asarray(jets(_vertical, theta, still))
-            trace = np.trace(change, axis1=1, axis2=2)[:, None, None] / d
-            size = max(float(np.linalg.norm(change, axis=(1, 2)).max()), bend) + FLOOR * np.sqrt(d) / length
-            spreads.append(float(np.linalg.norm(change - trace * np.eye(d), axis=(1, 2)).max()) / size)
-            drifts.append(float(np.linalg.norm(change, axis=(1, 2)).max()) / size)
+        found.append(sizes_at(jets, theta, length))
+        if found[-1][0] > ZERO:
+            noise = max(noise, float(np.abs(sizes_at(jets, nudged(theta), length) - found[-1]).max()))
+        spread, drift = _along_fibres(jets, theta, basis, length)
+        spreads.append(spread)
+        drifts.append(drift)
     violation, residual, curl = (float(each) for each in np.max(found, axis=0))
-    return Metric(max(spreads), max(drifts), violation, residual, curl)
+    return Metric(max(spreads), max(drifts), violation, residual, curl, noise)
+
+
+def _along_fibres(jets: Jets, theta: Float, basis: Float, length: float) -> tuple[float, float]:
+    """How M changes, beyond a factor and at all, in directions of the orbit in which w does not."""
+    J, floor = jets.slopes(theta), FLOOR * np.sqrt(len(jets.value(theta))) / length
+    d = len(J)
+    still = np.linalg.svd(J / row_sizes(J)[:, None] @ basis.T)[2][d:] @ basis
+    if not len(still):
+        return 0.0, 0.0
+    bend = float(np.asarray(jets(torsion, theta))[1])
+    change = np.asarray(jets(_vertical, theta, still))
+    trace = np.trace(change, axis1=1, axis2=2)[:, None, None] / d
+    size = max(float(np.linalg.norm(change, axis=(1, 2)).max()), bend) + floor
+    spread = float(np.linalg.norm(change - trace * np.eye(d), axis=(1, 2)).max()) / size
+    return spread, float(np.linalg.norm(change, axis=(1, 2)).max()) / size

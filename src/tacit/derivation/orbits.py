@@ -10,30 +10,50 @@ from scipy.integrate import solve_ivp
 
 from tacit.autodiff import jax, jnp
 from tacit.data.arrays import Float
+from tacit.derivation.scale import row_sizes, tolerance
 from tacit.derivation.smooth_map import Jets
 from tacit.errors import InputError, NotConvergedError
 
 _NODES = 32  # of Gauss and Legendre: exact for what is smooth on the scale of an orbit
 _JUMP = 1e-6  # of F or J, relative to how much they change, that no quadrature of a smooth map leaves
+_ROUNDING = 1e-9  # of F or J itself: what they change by less may be the round-off of the function
 _TIGHT = 1e-13  # of the integrator: points off the orbit would break laws that hold on it alone
 _MOST = 3_000  # evaluations for one piece, of which a smooth map takes some hundred
+NOT_FINITE = "value is not finite"
+_SHORTER = 12  # halvings of a piece on which the map is not finite
 
 
 def orbit_points(jets: Jets, start: Float, length: float, samples: int, rng: np.random.Generator) -> Float:
-    """θ₀ and the ends of orbits of two pieces, each half of the length long in θ."""
-    found = [start]
+    """θ₀ and the ends of orbits of two pieces, each half of the length long in θ, or shorter where F ends."""
+    found, sizes = [start], row_sizes(jets.slopes(start))
     for _ in range(samples - 1):
         theta = start
         for _ in range(2):
-            pull = rng.standard_normal(len(jets.value(start)))
-            ahead = _followed(jets, theta, pull / np.linalg.norm(pull), length / 2)
-            _refuse_jumps(jets, theta, ahead)
-            theta = ahead
+            pull = rng.standard_normal(len(sizes)) / sizes
+            theta = _smooth_piece(jets, theta, pull, length / 2)
         found.append(theta)
     return np.array(found)
 
 
-def _unit_pull(jets: Jets) -> Callable[..., Any]:
+def _smooth_piece(jets: Jets, theta: Float, pull: Float, length: float) -> Float:
+    """Where the pull leads, on a way on which the map is smooth."""
+    for _ in range(_SHORTER):
+        ahead, length = followed(jets, theta, pull, length)
+        jumps = jumping(jets, theta, ahead)
+        if jumps != NOT_FINITE:
+            break
+        length /= 2
+    if jumps:
+        raise InputError(
+            f"the parametrization is not smooth: its {jumps} on an orbit from theta0; a smaller radius stays on "
+            "one smooth piece"
+        )
+    return ahead
+
+
+def unit_pull(jets: Jets) -> Callable[..., Any]:
+    """(θ, c) ↦ Jᵀc, of length 1."""
+
     def pull(theta: Any, c: Any) -> Any:
         field = jax.vjp(jets.flat, theta)[1](c)[0]
         size = jnp.linalg.norm(field)
@@ -42,11 +62,28 @@ def _unit_pull(jets: Jets) -> Callable[..., Any]:
     return pull
 
 
-def _followed(jets: Jets, theta: Float, pull: Float, length: float) -> Float:
-    """Where the unit field of the pull leads after this length."""
+def followed(jets: Jets, theta: Float, pull: Float, length: float) -> tuple[Float, float]:
+    """Where the unit field of the pull leads after this length, or after the halves of it that are finite."""
+    for _ in range(_SHORTER):
+        end = _followed(jets, theta, pull, length)
+        if end is not None:
+            return end, length
+        length /= 2
+    raise InputError(
+        "the parametrization has no finite derivative on an orbit from theta0: it is not smooth there; choose "
+        "another start, or a smaller radius"
+    )
+
+
+class _NotFiniteError(Exception):
+    """The map has no derivative at a point of an orbit."""
+
+
+def _followed(jets: Jets, theta: Float, pull: Float, length: float) -> Float | None:
+    """In steps from θ, which floats resolve where they are much smaller than θ itself; None beyond F's end."""
     calls = 0
 
-    def rate(_: float, at: Float) -> Float:
+    def rate(_: float, step: Float) -> Float:
         nonlocal calls
         calls += 1
         if calls > _MOST:
@@ -54,23 +91,24 @@ def _followed(jets: Jets, theta: Float, pull: Float, length: float) -> Float:
                 f"an orbit from theta0 cannot be followed in {_MOST:,} evaluations: the parametrization is "
                 "not smooth there, or bends very sharply; choose another start, or a smaller radius"
             )
-        found = np.asarray(jets(_unit_pull, at, pull))
+        found = np.asarray(jets(unit_pull, theta + length * step, pull))
         if not np.isfinite(found).all():
-            raise InputError(
-                "the parametrization has no finite derivative on an orbit from theta0: it is not smooth "
-                "there; choose another start, or a smaller radius"
-            )
+            raise _NotFiniteError
         return found
 
-    size = float(np.linalg.norm(theta)) or length
-    done = solve_ivp(rate, (0.0, length), theta, method="DOP853", rtol=_TIGHT, atol=_TIGHT * size)
+    try:
+        atol = tolerance(_TIGHT, theta, length)
+        done = solve_ivp(rate, (0.0, 1.0), np.zeros_like(theta), method="DOP853", rtol=_TIGHT, atol=atol)
+    except _NotFiniteError:
+        return None
     if not done.success:
         raise NotConvergedError(f"an orbit from theta0 could not be followed: {done.message}")
-    return np.asarray(done.y[:, -1])
+    end = np.asarray(theta + length * done.y[:, -1])
+    return end if np.isfinite(jets.value(end)).all() and np.isfinite(jets.slopes(end)).all() else None
 
 
 def _changes(jets: Jets) -> Callable[..., Any]:
-    """F, J and their integrals ∫ dF, ∫ dJ along a straight piece."""
+    """Of F and J along a straight piece: the change, the integral ∫ dF or ∫ dJ, the largest rate, the size."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
 
     def integrals(first: Any, last: Any) -> Any:
@@ -80,22 +118,24 @@ def _changes(jets: Jets) -> Callable[..., Any]:
         def both(theta: Any) -> Any:
             return jets.flat(theta), jets.jacobian(theta)
 
-        rates = jax.vmap(lambda theta: jax.jvp(both, (theta,), (step,))[1])(points)
+        rates = jax.lax.map(lambda theta: jax.jvp(both, (theta,), (step,))[1], points)
         sums = [jnp.tensordot(jnp.asarray(weights) / 2, rate, 1) for rate in rates]
         return [
-            (b - a, total, abs(rate).max())
+            (b - a, total, abs(rate).max(), jnp.maximum(abs(a).max(), abs(b).max()))
             for a, b, total, rate in zip(both(first), both(last), sums, rates, strict=True)
         ]
 
     return integrals
 
 
-def _refuse_jumps(jets: Jets, first: Float, last: Float) -> None:
-    """A map whose values or slopes do not change by the integral of their derivatives is not smooth."""
-    for (change, total, rate), what in zip(jets(_changes, first, last), ("value", "derivative"), strict=True):
-        size = max(float(np.abs(change).max()), float(rate))
-        if size > 0 and not float(np.abs(change - total).max()) <= _JUMP * size:
-            raise InputError(
-                f"the parametrization is not smooth: its {what} jumps on an orbit from theta0; a smaller "
-                "radius stays on one smooth piece"
-            )
+def jumping(jets: Jets, first: Float, last: Float) -> str:
+    """What does not change by the integral of its derivative, in words, or "" where all does."""
+    names = ("value", "derivative")
+    for (change, total, rate, size), name in zip(jets(_changes, first, last), names, strict=True):
+        moved = max(float(np.abs(change).max()), float(rate))
+        gap = float(np.abs(change - total).max())
+        if not np.isfinite(gap):
+            return NOT_FINITE
+        if gap > max(_JUMP * moved, _ROUNDING * float(size)):
+            return f"{name} jumps"
+    return ""

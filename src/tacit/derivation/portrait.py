@@ -19,6 +19,7 @@ from scipy.integrate import solve_ivp
 from tacit.autodiff import jax
 from tacit.data.arrays import Float
 from tacit.derivation.potential import Rates
+from tacit.derivation.scale import row_sizes
 from tacit.derivation.smooth_map import Jets
 from tacit.errors import InputError
 from tacit.numerics.roots import crossing
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 _RAYS = 96
 _LEVELS = (0.02, 0.08, 0.18, 0.32, 0.5, 0.72, 1.0)  # of the largest: even distances near w₀
 _TOUCHED = (3, 4, 5)  # the levels that lines of solutions touch
-_REACH, _LONGEST = 0.8, 20.0  # length of rays in θ, relative to ‖θ₀‖, and how much longer they may get
+_REACH, _LONGEST = 0.8, 20.0  # length of rays in θ, relative to its size, and how much longer they may get
+_ALIKE = 100.0  # times the map's own length: ‖θ₀‖ up to it is a size to draw
 _LOOSE, _TIGHT = 1e-9, 1e-10  # of rays, and of flows
 _WEIGHTS = 10.0 ** np.linspace(-2, 2, 5)  # of one sample over the others, where flows end apart
 _DRAWS = 3
@@ -73,7 +75,7 @@ def level_sets(derivation: Derivation, pair: tuple[int, int]) -> Levels:
     angles = np.linspace(0, 2 * np.pi, _RAYS, endpoint=False) + 0.3
     pulls = np.zeros((_RAYS, derivation.features))
     pulls[:, list(pair)] = (frame @ np.array([np.cos(angles), np.sin(angles)])).T
-    top = (_REACH * (float(np.linalg.norm(start)) or 1.0)) ** 2 / 2  # what Q is after this length in θ, about
+    top = (_REACH * _size(derivation)) ** 2 / 2  # what Q is after this length in θ, about
     levels = top * np.array(_LEVELS)
     points = np.array([_crossings(derivation, pull, levels) for pull in pulls])
     points = np.swapaxes(points, 0, 1)[..., list(pair)]
@@ -88,6 +90,12 @@ def level_sets(derivation: Derivation, pair: tuple[int, int]) -> Levels:
             touched.append((pulls[ray, list(pair)], y, end, level))
     origin = jets.value(start)[list(pair)]
     return Levels(pair, origin, curves, flows, touched, f"{derivation.name}: {derivation.kind}")
+
+
+def _size(derivation: Derivation) -> float:
+    """‖θ₀‖, unless the map has quite another length there."""
+    length = derivation.length
+    return float(np.clip(np.linalg.norm(derivation.theta0), length, _ALIKE * length))
 
 
 def _crossings(derivation: Derivation, pull: Float, levels: Float) -> Float:
@@ -182,7 +190,9 @@ def _spread(derivation: Derivation, seed: int) -> Apart:
     d, jets, start = derivation.features, derivation._jets, derivation.theta0
     rng, w0 = np.random.default_rng(seed), jets.value(start)
     X = rng.standard_normal((d - 1, d))
-    y = X @ (w0 + 1.5 * float(np.linalg.norm(w0) or 1.0) * rng.standard_normal(d) / np.sqrt(d))
+    away = row_sizes(jets.slopes(start)) * derivation.length
+    away = np.maximum(away, float(np.linalg.norm(w0)))
+    y = X @ (w0 + 1.5 * away * rng.standard_normal(d) / np.sqrt(d))
     runs = []
     for weight in _WEIGHTS:
         weights = np.ones(d - 1)

@@ -27,7 +27,8 @@ from tacit.errors import InputError, OutsideDomainError
 from tacit.models.function import FunctionModel
 from tacit.potentials.base import Potential
 
-_TIGHT = 1e-12  # of the integrator, relative and to the sizes at the start
+_TIGHT = 1e-12  # of the integrator, relative and to the map's own length at the start
+_RESOLVED = 4e-3  # of θ₀: times the tolerance, some twenty roundings of it
 _MOST = 2_500  # steps on the way to one point
 _CLOSED = 1e-8  # relative distance at which F(θ) has arrived at w
 _KEPT = 256  # points that are remembered
@@ -67,21 +68,27 @@ class _Way:
     rates: Rates
 
     def __call__(self, jets: Jets) -> Callable[..., Any]:
-        """(θ₀, step) ↦ the state at the end, the share of the way that there is, and the rates there."""
+        """(θ₀, step, length) ↦ the state at the end, the share of the way that there is, and the rates there.
+
+        Steps in θ are counted from θ₀ and are accurate to the tolerance in units of the map's own length, or
+        to what floats resolve of θ₀.
+        """
         rates = self.rates(jets)
 
-        def followed(theta0: Any, step: Any) -> Any:
+        def followed(theta0: Any, step: Any, length: Any) -> Any:
             p, d = len(theta0), len(step)
-            unit = jnp.max(jnp.abs(theta0))
+            weight = jnp.maximum(length, _RESOLVED * jnp.max(jnp.abs(theta0)))
 
             def floor(rate: Any) -> Any:
-                weight, slope = jnp.where(unit > 0, unit, jnp.max(abs(rate[:p]))), jnp.max(abs(rate[p:-2]))
+                slope = jnp.max(abs(rate[p:-2]))
                 value = slope * jnp.sum(abs(jets.jacobian(theta0) @ rate[:p]))
                 last = jnp.stack([jnp.ones(()), value])
                 return jnp.concatenate([jnp.full(p, weight), jnp.full(d, slope), last])
 
-            begun = jnp.concatenate([theta0, jnp.zeros(d + 2)])
-            return integrated(lambda state: rates(state, step), begun, floor, _TIGHT, _MOST)
+            origin = jnp.concatenate([theta0, jnp.zeros(d + 2)])
+            begun = jnp.zeros_like(origin)
+            end, *rest = integrated(lambda state: rates(origin + state, step), begun, floor, _TIGHT, _MOST)
+            return origin + end, *rest
 
         return followed
 
@@ -112,6 +119,7 @@ class DerivedPotential(Potential):
     model: FunctionModel
     theta0: Float
     warped: bool
+    length: float
     _known: OrderedDict[bytes, _Point] = field(default_factory=OrderedDict, repr=False)
 
     def __repr__(self) -> str:
@@ -181,7 +189,7 @@ class DerivedPotential(Potential):
         rng, gaps = np.random.default_rng(seed), []
         for _ in range(_TRIED):
             c = rng.standard_normal(len(J))
-            z = c * 0.1 * float(np.linalg.norm(self.theta0) or 1.0) / float(np.linalg.norm(J.T @ c))
+            z = c * 0.1 * self.length / float(np.linalg.norm(J.T @ c))
             there, _ = self._followed(z, dual=True)
             if there is None:
                 continue
@@ -227,7 +235,7 @@ class DerivedPotential(Potential):
         if not step.any():
             return self._origin(), 1.0
         p, origin = len(self.theta0), self.origin
-        end, reached, _ = self.jets(_Way(Rates(self.warped, dual)), self.theta0, step)
+        end, reached, _ = self.jets(_Way(Rates(self.warped, dual)), self.theta0, step, self.length)
         point = _Point(end[:p], end[p:-2], float(end[-2]), float(end[-1]))
         arrived = bool(reached >= 1)
         if arrived and not dual:

@@ -70,7 +70,7 @@ class Jets:
     def __call__(self, make: Callable[..., Any], *arguments: Any) -> Any:
         """make(self)(*arguments), traced once."""
         with self.double(), words():
-            found = self.compiled(make)(*(jnp.asarray(each, dtype=float) for each in arguments))
+            found = self.compiled(make)(*(np.asarray(each, dtype=float) for each in arguments))
             return jax.tree_util.tree_map(np.asarray, found)
 
     def compiled(self, make: Callable[..., Any]) -> Callable[..., Any]:

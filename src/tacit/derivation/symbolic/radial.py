@@ -18,7 +18,8 @@ from typing import Any
 import sympy
 
 from tacit.derivation.symbolic.curve import Curve, W
-from tacit.derivation.symbolic.scalar import Start, exponents, left
+from tacit.derivation.symbolic.integral import left
+from tacit.derivation.symbolic.scalar import Start, exponents
 from tacit.errors import NoClosedFormError
 
 _LENGTH = sympy.Symbol("r", positive=True)

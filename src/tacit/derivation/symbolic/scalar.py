@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sympy
-from sympy.integrals.manualintegrate import manualintegrate
 
 from tacit.derivation.symbolic.curve import SLOPE, Curve, W, exponential, hyperbolic, power, straight
+from tacit.derivation.symbolic.integral import integral
 from tacit.derivation.symbolic.signs import sign
 from tacit.errors import NoClosedFormError
 
@@ -229,30 +229,22 @@ def _univariate(block: Any, symbol: Any, begun: Any) -> Curve:
     value = slope * block - integral(block / rate, symbol, begun)
     if slope.has(sympy.Integral):
         raise NoClosedFormError(f"no antiderivative of 1/({rate}) was found, which the slope of Q is")
-    roots = [
-        each
-        for each in sympy.solve(block - W, symbol)
-        if sympy.simplify(each.subs(W, block.subs(symbol, begun)) - begun) == 0
-    ]
+    roots = [each for each in _solved(block, symbol) if _is_root(each, block.subs(symbol, begun), begun)]
     inverse = roots[0] if len(roots) == 1 and not roots[0].has(sympy.I) else None
     why = "" if inverse is not None else f"w = {block} {_NO_INVERSE}"
     return Curve(symbol, begun, block, slope, value, inverse, why)
 
 
-def integral(function: Any, variable: Any, begun: Any) -> Any:
-    """∫ from the start, evaluated where the rules of textbooks do it, and left as it is elsewhere."""
-    function = sympy.simplify(function)
-    rational = function.is_rational_function(variable)
-    found = sympy.integrate(function, variable) if rational else manualintegrate(function, variable)
-    if not found.has(sympy.Integral):
-        return sympy.simplify(found - found.subs(variable, begun))
-    return left(function, variable, begun)
+def _solved(block: Any, symbol: Any) -> list[Any]:
+    """Formulas of θ with f(θ) = w, as far as SymPy knows any."""
+    try:
+        return list(sympy.solve(block - W, symbol))
+    except NotImplementedError:
+        return []
 
 
-def left(function: Any, variable: Any, begun: Any) -> Any:
-    """∫ from the start, as it is."""
-    within = sympy.Symbol("x", **variable.assumptions0)
-    return sympy.Integral(sympy.simplify(function).subs(variable, within), (within, begun, variable))
+def _is_root(root: Any, w: Any, begun: Any) -> bool:
+    return bool(sympy.simplify(root.subs(W, w) - begun) == 0)
 
 
 def _shifted(curve: Curve, by: Any) -> Curve:
