@@ -52,6 +52,7 @@ def test_json_alone_on_standard_output(maps, tmp_path, capsys):
     ("function", "at", "words"),
     [
         ("{maps}:neuron", "random:0", "random:P needs"),
+        ("{maps}:neuron", "random:100000000000", "1,000,000 at most"),
         ("{maps}:neuron", "nowhere.txt", "there is no file nowhere.txt"),
         ("{maps}:neuron", "{maps}", "no file of numbers"),
         ("{maps}:nothing", "random:3", "has no 'nothing'"),
@@ -64,3 +65,16 @@ def test_what_cannot_be_read_is_one_line(maps, capsys, function, at, words):
     assert main(["derive", function.format(maps=maps), "--at", at.format(maps=maps)]) == 2
     error = capsys.readouterr().err
     assert words in error and error.count("\n") == 1
+
+
+def test_a_radius_that_no_float_resolves_is_one_line(maps, capsys):
+    assert main(["derive", f"{maps}:neuron", "--at", "random:4", "--radius", "1e-300"]) == 2
+    error = capsys.readouterr().err
+    assert "cannot be told from θ₀" in error and error.count("\n") == 1
+
+
+def test_help_says_that_the_file_is_run(capsys):
+    for command in ("derive", "probe"):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        assert "runs the file" in " ".join(capsys.readouterr().out.split())

@@ -114,6 +114,12 @@ PAIRS = {  # expressions in a, b, c, d; the same in JAX; a start
     "balanced layers": (a * b * c - 1, lambda t: t[:1] * t[1:2] * t[2:3] - 1, [1.5, 1.5, -1.5]),
     "squared layer": (a**2 * b, lambda t: t[:1] ** 2 * t[1:2], [1.5, 0.7]),
     "cubic": (a + a**3, lambda t: t[:1] + t[:1] ** 3, [0.4]),
+    "sinh": (sp.sinh(a), lambda t: jnp.sinh(t[:1]), [0.7]),
+    "tanh": (sp.tanh(a), lambda t: jnp.tanh(t[:1]), [0.4]),
+    "sine": (sp.sin(a), lambda t: jnp.sin(t[:1]), [0.5]),
+    "cosine": (sp.cos(a), lambda t: jnp.cos(t[:1]), [0.9]),
+    "logistic": (1 / (1 + sp.exp(-a)), lambda t: 1 / (1 + jnp.exp(-t[:1])), [0.4]),
+    "fraction": (a / (1 + a**2), lambda t: t[:1] / (1 + t[:1] ** 2), [0.4]),
     "logarithm": (sp.log(a), lambda t: jnp.log(t[:1]), [1.4]),
     "affine": (
         (a + b, a - 2 * c + 1),
@@ -198,6 +204,7 @@ def test_a_formula_is_a_guest_of_every_verb():
         (sp.sin(a) + a**2, (a,), (1,), "no antiderivative"),
         (a * b, (a, b), (0, 0), "does not move"),
         ((a, sp.Integer(2)), (a,), (0,), "never moves"),
+        (a * sp.Abs(a), (a,), (1,), "has kinks"),
         ((sp.sin(a) * b, sp.sin(a) * c), (a, b, c), (1, 1, 1), "no product of powers"),
     ],
 )

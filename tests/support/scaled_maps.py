@@ -25,13 +25,12 @@ def _start(p):
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """A map, where its starts point, and the verdict; laws: the quadratic ones, if it is known that they are all."""
+    """A map, where its starts point, and the verdict."""
 
     name: str
     function: object
     start: np.ndarray
     kind: str
-    laws: frozenset | None = None
 
 
 def _shifted(function, shift):
@@ -45,7 +44,7 @@ def _mixed(function, matrix, offset=0.0):
 
 
 def _folded(power, size):
-    """wᵢ = θᵢ + size·θ_{d+1−i}^power: M changes along w in no way that a clock can mend."""
+    """wᵢ = θᵢ + size·θ_{3−i}^power: by SymPy the curl of v is 0 for the power 3, and not for 2 and 4."""
     return lambda theta: theta + size * theta[::-1] ** power
 
 
@@ -117,7 +116,8 @@ def _warped():
 def _none():
     for power in (2, 3, 4):
         for size in (1.0, 0.1):
-            yield f"folded, power {power}, size {size}", _folded(power, size), 2, "none"
+            kind = "warped" if power == 3 else "none"
+            yield f"folded, power {power}, size {size}", _folded(power, size), 2, kind
     yield "two neurons", two_neurons, 8, "none"
     yield "convolution", convolved, 4, "none"
     yield "curved line", lambda t: jnp.array([t[0], t[0] ** 2, t[1]]), 2, "none"

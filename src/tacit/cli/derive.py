@@ -12,7 +12,6 @@ from tacit.cli.options import DONE, FAILED, add_command, json_and_plot, seed_num
 from tacit.cli.terminal import wrapped
 from tacit.errors import InputError
 
-
 _MOST = 1_000_000  # random parameters: Jacobians of more do not fit in memory for any number of features
 
 
@@ -31,7 +30,9 @@ def add(commands: Any) -> Any:
         "  tacit derive maps.py:neuron --at start.txt --json - --plot neuron.pdf\n"
         "  tacit derive package.module:function --at theta.npy --samples 16",
     )
-    command.add_argument("function", metavar="FILE.py:FUNCTION", help="θ ↦ w, in a file or a module, which is run")
+    command.add_argument(
+        "function", metavar="FILE.py:FUNCTION", help="θ ↦ w, in a file or a module, which is run"
+    )
     command.add_argument(
         "--at",
         required=True,
@@ -107,7 +108,9 @@ def _start(text: str, seed: int) -> Any:
         if not count.isdecimal() or int(count) == 0:
             raise InputError(f"--at random:P needs a number P of parameters, got {text!r}")
         if int(count) > _MOST:
-            raise InputError(f"--at {text} asks for {int(count):,} parameters; derive takes {_MOST:,} at most")
+            raise InputError(
+                f"--at {text} asks for {int(count):,} parameters; derive takes {_MOST:,} at most"
+            )
         return np.random.default_rng(seed).standard_normal(int(count))
     path = Path(text)
     if not path.is_file():

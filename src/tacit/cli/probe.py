@@ -32,7 +32,8 @@ def add(commands: Any) -> Any:
         help="does your own network learn features on your data, or stay near its start?",
         description="Train a network of your own for a short while beside its linearization, and say which\n"
         "regime it is in: kernel (the two stay together), rich (it ends far away, wherever it starts small)\n"
-        "or intermediate, with the numbers and what to change. A function in a file of yours makes it:\n\n"
+        "or intermediate, with the numbers and what to change. A function in a file of yours makes it\n"
+        "(FILE.py:NAME runs the file as Python code: name only files that you trust):\n\n"
         "    # model.py\n"
         "    import torch\n"
         "    def make_network(features):\n"

@@ -14,9 +14,9 @@ import numpy as np
 
 from tacit.autodiff import jax, jnp
 from tacit.data.arrays import Float
-from tacit.derivation.span import CLEAR, ZERO
 from tacit.derivation.conserved import random_flows
 from tacit.derivation.smooth_map import Jets, words
+from tacit.derivation.span import CLEAR, ZERO
 from tacit.errors import InputError
 
 _POINTS = 8  # random ones

@@ -1,9 +1,10 @@
 r"""The Lie algebra that gradient fields span along an orbit: how many dimensions a flow can reach.
 
-Fields X_c = Jᵀc, brackets [X, Y] = DY·X − DX·Y. Where the brackets of all pairs lie in the span of the fields, that
-is the tangent space of the orbit; where they do not, brackets of brackets may reach further. Each level of them
-differentiates the one before, at some four times its cost, so that they are not formed: fields that flows
-transport (`transport`) span the same space. Its dimension is that of the orbit (Marcotte et al. 2023).
+Fields X_c = Jᵀc, brackets [X, Y] = DY·X − DX·Y. Where the brackets of all pairs lie in the span of the
+fields, that is the tangent space of the orbit; where they do not, brackets of brackets may reach further.
+Each level of them differentiates the one before, at some four times its cost, so that they are not formed:
+fields that flows transport (`transport`) span the same space. Its dimension is that of the orbit (Marcotte et
+al. 2023).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tacit.autodiff import jax, jnp
 from tacit.data.arrays import Float
 from tacit.derivation.scale import row_sizes
 from tacit.derivation.smooth_map import Jets
-from tacit.derivation.span import CLEAR, Span
+from tacit.derivation.span import Span
 from tacit.derivation.transport import transported
 
 FLOOR = 1e-4  # of |X||Y| over the map's length: smaller derivatives are no size to be relative to
@@ -45,9 +46,14 @@ class Closure:
     doubt: float
     spans: tuple[Float, ...]
 
+    @property
+    def closed(self) -> bool:
+        """May no dimension be missing?"""
+        return self.doubt == 0
+
 
 def _brackets_of(jets: Jets) -> Callable[..., Any]:
-    """(θ, C) ↦ brackets [X_a, X_b] for pairs (a, b) in C (m, 2, d), the sizes of their terms, and |X_a||X_b|."""
+    """(θ, C) ↦ brackets [X_a, X_b] for pairs (a, b) in C (m, 2, d), the sizes of their terms, |X_a||X_b|."""
 
     def field(theta: Any, c: Any) -> Any:
         return jax.vjp(jets.flat, theta)[1](c)[0]
@@ -110,7 +116,8 @@ def _doubts(spans: list[Span]) -> list[float]:
 def _pairs(fields: Float, p: int, seed: int = 0) -> Float:
     """(m, 2, d): each pair of fields once, since [X, Y] = −[Y, X]; of very many, random combinations of all.
 
-    Brackets are bilinear: where they vanish for generic combinations they all do, and p generic ones span all.
+    Brackets are bilinear: where they vanish for generic combinations they all do, and p generic ones span
+    all.
     """
     first, second = np.triu_indices(len(fields), 1)
     if len(first) <= _ALL:

@@ -1,10 +1,10 @@
 r"""What a derivation will cost, said before it is begun.
 
-Small maps cost what JAX takes to compile their derivatives, in proportion to what it takes for the brackets. Large
-ones cost brackets of the gradient fields, all pairs or p + 32 random ones at every point; tensors of the metric,
-d³ numbers each, unless the brackets vanish; and the search for conserved polynomials, a singular value
-decomposition in the p(p+3)/2 monomials of each block of parameters. No bracket is differentiated again: what those of
-two fields do not span is asked of fields that flows carry along.
+Small maps cost what JAX takes to compile their derivatives, in proportion to what it takes for the brackets.
+Large ones cost brackets of the gradient fields, all pairs or p + 32 random ones at every point; tensors of
+the metric, d³ numbers each, unless the brackets vanish; and the search for conserved polynomials, a singular
+value decomposition in the p(p+3)/2 monomials of each block of parameters. No bracket is differentiated again:
+what those of two fields do not span is asked of fields that flows carry along.
 """
 
 from __future__ import annotations
@@ -88,13 +88,13 @@ def refuse_absurd(p: int, d: int, samples: int) -> None:
     if needed > MEMORY:
         raise InputError(
             f"a map of {p:,} parameters to {d:,} features is too large to derive: its Jacobians and tangent "
-            f"spaces at {samples} points need about {needed / 1e9:.0f} GB, and {MEMORY / 1e9:.0f} are the most; "
-            "derive a smaller instance of the same map (fewer features have the same geometry)"
+            f"spaces at {samples} points need about {needed / 1e9:.0f} GB, and {MEMORY / 1e9:.0f} are the "
+            "most; derive a smaller instance of the same map (fewer features have the same geometry)"
         )
 
 
 def _timed(work: Callable[[], Any]) -> tuple[float, float]:
-    """Seconds of a core that a first call takes longer than a second, as it compiles, and those of the second."""
+    """Seconds of a core: what a first call takes longer than a second, as it compiles, and the second."""
     times = []
     for _ in range(2):
         begun = time.process_time()

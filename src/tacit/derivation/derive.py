@@ -14,7 +14,6 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.derivation.candidates import Candidate, put_to_test
-from tacit.derivation.span import ZERO
 from tacit.derivation.conserved import Conserved
 from tacit.derivation.cost import refuse_absurd
 from tacit.derivation.examination import Examined, contradicted, examined, generic, off_the_subspace
@@ -24,6 +23,7 @@ from tacit.derivation.polynomials import Search, searched
 from tacit.derivation.potential import DerivedPotential
 from tacit.derivation.scale import own_length
 from tacit.derivation.smooth_map import Jets, checked_model
+from tacit.derivation.span import ZERO
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.function import FunctionModel, Mapped
 from tacit.models.parametrizations import Invariants
@@ -281,7 +281,9 @@ class Derivation:
         if self.basis is None:
             return ""
         d, r = self.basis.shape
-        return f"in the affine subspace w₀ + span B of dimension {r} of {d}; the potential is one of Bᵀ(w − w₀)"
+        return (
+            f"in the affine subspace w₀ + span B of dimension {r} of {d}; the potential is one of Bᵀ(w − w₀)"
+        )
 
     def _laws(self) -> str:
         """How many, and the first of those that were found."""
@@ -289,7 +291,9 @@ class Derivation:
         shown = "; ".join(written[:_SHOWN]) + ("; …" if len(written) > _SHOWN else "")
         found = f", {len(written)} of them quadratic: {shown}" if written else ""
         if not written:
-            found = ", none of them quadratic" if self._search.complete else f", not searched: {self._search.why}"
+            found = (
+                ", none of them quadratic" if self._search.complete else f", not searched: {self._search.why}"
+            )
         noun = "quantity" if self.conserved_number == 1 else "quantities"
         here = self.conserved_here - self.conserved_number
         special = f" ({here} more from this special start alone)" if here else ""
@@ -405,7 +409,7 @@ def derive(
         reason=found.verdict[1],
         commutator=closure.commutator,
         reachable_dimension=closure.dimension,
-        closed=closure.doubt == 0,
+        closed=closure.closed,
         rank=closure.rank[1],
         hessian_violation=metric.violation,
         warp_residual=metric.residual,
@@ -429,8 +433,8 @@ def _refuse_unresolved(length: float, start: Float) -> None:
     if not (length > _RESOLVED * size and length > np.finfo(float).tiny):
         raise InputError(
             f"orbits of length {length:.1e} (radius times the length over which the map's Jacobian changes) "
-            f"cannot be told from θ₀, whose entries are as large as {size:.1e}, in double precision; choose a "
-            "larger radius, or a start nearer to 0"
+            f"cannot be told from θ₀, whose entries are as large as {size:.1e}, in double precision; choose "
+            "a larger radius, or a start nearer to 0"
         )
 
 
@@ -462,7 +466,7 @@ def _unsure(found: Examined, factor: float, size: float) -> Examined:
             "undecided",
             f"Undecided in double precision: near θ₀ the numbers are those of a {found.verdict[0]} flow to "
             f"round-off, but at {factor:.0e}·θ₀, on the same smooth piece of the map, what must be 0 has "
-            f"relative size {size:.1e}. Terms of the map are too small to be seen at θ₀; a start at which all "
-            "of them matter decides.",
+            f"relative size {size:.1e}. Terms of the map are too small to be seen at θ₀; a start at which "
+            "all of them matter decides.",
         ),
     )

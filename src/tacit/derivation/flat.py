@@ -43,7 +43,7 @@ class Coordinates:
 
 
 def flat_image(jets: Jets, points: Float, rank: int) -> Float | None:
-    """B (d, rank), where the image near the points lies in an affine subspace of that dimension; else None."""
+    """B (d, rank) if the image near the points lies in an affine subspace of that dimension, else None."""
     slopes = np.hstack([jets.slopes(theta) for theta in points])
     sizes = row_sizes(slopes)
     left, singular, _ = np.linalg.svd(slopes / sizes[:, None])
@@ -104,9 +104,9 @@ class FlatPotential(Potential):
     def check_features(self, features: int) -> None:
         """Refuse data: solvers need a potential of independent coordinates."""
         raise InputError(
-            f"the potential lives on a subspace of dimension {self.basis.shape[1]} of {len(self.basis)}: solve "
-            "in its coordinates c, with B = derivation.basis, derive(lambda θ: B.T @ F(θ), theta0), the data "
-            "X @ B and the targets y − X @ (w₀ − B @ (B.T @ w₀))"
+            f"the potential lives on a subspace of dimension {self.basis.shape[1]} of {len(self.basis)}: "
+            "solve in its coordinates c, with B = derivation.basis, derive(lambda θ: B.T @ F(θ), theta0), "
+            "the data X @ B and the targets y − X @ (w₀ − B @ (B.T @ w₀))"
         )
 
     def start(self, features: int) -> Float:

@@ -30,8 +30,8 @@ class Metric:
     """What the metric does at points of an orbit; relative sizes, the largest over the points.
 
     spread: how M, up to a factor, changes where w does not; drift: the same for M itself; both 0 where w is a
-    coordinate. violation: |T|. residual: what the best v leaves of it. curl: that of v. noise: how much the last
-    three change with the last bits of θ.
+    coordinate. violation: |T|. residual: what the best v leaves of it. curl: that of v. noise: how much the
+    last three change with the last bits of θ.
     """
 
     spread: float
@@ -118,7 +118,7 @@ def sizes_at(jets: Jets, theta: Float, length: float) -> Float:
     d = len(jets.value(theta))
     scale = bend + FLOOR * np.sqrt(d) / length
     curl = 0.0
-    if T > ZERO * scale:
+    if ZERO * scale < T:
         turned, rate = np.asarray(jets(_curl, theta))
         curl = turned / (rate + square + FLOOR / length**2)
     return np.array([T / scale, rest / scale, curl])

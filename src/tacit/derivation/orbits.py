@@ -45,8 +45,8 @@ def _smooth_piece(jets: Jets, theta: Float, pull: Float, length: float) -> Float
         length /= 2
     if jumps:
         raise InputError(
-            f"the parametrization is not smooth: its {jumps} on an orbit from theta0; a smaller radius stays on "
-            "one smooth piece"
+            f"the parametrization is not smooth: its {jumps} on an orbit from theta0; a smaller radius stays "
+            "on one smooth piece"
         )
     return ahead
 
@@ -70,8 +70,8 @@ def followed(jets: Jets, theta: Float, pull: Float, length: float) -> tuple[Floa
             return end, length
         length /= 2
     raise InputError(
-        "the parametrization has no finite derivative on an orbit from theta0: it is not smooth there; choose "
-        "another start, or a smaller radius"
+        "the parametrization has no finite derivative on an orbit from theta0: it is not smooth there; "
+        "choose another start, or a smaller radius"
     )
 
 
@@ -80,7 +80,7 @@ class _NotFiniteError(Exception):
 
 
 def _followed(jets: Jets, theta: Float, pull: Float, length: float) -> Float | None:
-    """In steps from θ, which floats resolve where they are much smaller than θ itself; None beyond F's end."""
+    """In steps from θ, which floats resolve where they are much smaller than θ; None where F ends."""
     calls = 0
 
     def rate(_: float, step: Float) -> Float:
@@ -108,7 +108,7 @@ def _followed(jets: Jets, theta: Float, pull: Float, length: float) -> Float | N
 
 
 def _changes(jets: Jets) -> Callable[..., Any]:
-    """Of F and J along a straight piece: the change, the integral ∫ dF or ∫ dJ, the largest rate, the size."""
+    """Of F and J along a straight piece: the change, ∫ dF or ∫ dJ, the largest rate, the size."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
 
     def integrals(first: Any, last: Any) -> Any:

@@ -1,9 +1,10 @@
-r"""The search for conserved polynomials of degree 2 at most, block by block of the parameters, with its proof.
+r"""The search for conserved polynomials of degree 2 at most, block by block of the parameters.
 
 I is conserved for every loss where ∇I·∇Fᵢ = 0 for all i: linear in the coefficients of I, whose null space at
-random points is found in reduced form. Parameters that no Fᵢ connects are blocks of their own: products of laws
-of two blocks have gradients that depend on theirs, so that nothing is lost. What is found is verified where it
-was not looked for: near θ₀, along flows from it, and where θ is larger or smaller, before it is stated.
+random points is found in reduced form. Parameters that no Fᵢ connects are blocks of their own: products of
+laws of two blocks have gradients that depend on theirs, so that nothing is lost. What is found is verified
+where it was not looked for: near θ₀, along flows from it, and where θ is larger or smaller, before it is
+stated.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ NUMBERS = 30_000_000  # of all laws together
 _HOLDS = 1e-7  # |∇I·∇F| over its terms at fresh points; coefficients are known to 1e-9 or better
 _TRUSTED = 100.0  # times what the last bits of θ change, above which a size is more than round-off
 _LOOKS = 6  # points at which it is asked which parameters a coordinate of w depends on
-_LOCAL = 0.3  # of the map's own length: how far from θ₀ the search goes where the map is not defined elsewhere
+_LOCAL = (
+    0.3  # of the map's own length: how far from θ₀ the search goes where the map is not defined elsewhere
+)
 
 
 @dataclass(frozen=True)
@@ -230,9 +233,7 @@ def _independent(laws: list[Conserved], theta: Float, number: int) -> list[Conse
     return kept
 
 
-def _verified(
-    jets: Jets, laws: tuple[Conserved, ...], start: Float, length: float
-) -> tuple[Conserved, ...]:
+def _verified(jets: Jets, laws: tuple[Conserved, ...], start: Float, length: float) -> tuple[Conserved, ...]:
     """Those that hold at fresh points near θ₀, where θ is larger or smaller, and along flows from θ₀."""
     points = [start, *points_nearby(jets, start, _LOCAL * length, seed=1)]
     points += [here for _, here in rescaled(jets, points[-1])]

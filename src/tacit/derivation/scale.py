@@ -1,8 +1,8 @@
 r"""The map's own length near θ₀: how far one can go before its Jacobian J becomes another one.
 
 ‖θ₀‖ is no such length: in (1 + θ₁)·θ₂ the 1 is an offset, and the map is what it is near 0 at every small θ₀.
-With rows of J in units of their own size at θ₀, ρ(r) = ‖J(θ₀ + ru) − J(θ₀)‖ along a unit vector u, the length is
-the r at which ρ reaches ½, or would at the rate that was seen; the smallest over some directions.
+With rows of J in units of their own size at θ₀, ρ(r) = ‖J(θ₀ + ru) − J(θ₀)‖ along a unit vector u, the length
+is the r at which ρ reaches ½, or would at the rate that was seen; the smallest over some directions.
 """
 
 from __future__ import annotations
@@ -112,5 +112,5 @@ def _end(change: Callable[[Float], Float], low: float, high: float) -> tuple[flo
 
 
 def tolerance(tight: float, theta: Float, length: float) -> float:
-    """Of steps from θ in units of the length: the tight one, or what floats resolve of θ where that is more."""
+    """Of steps from θ in units of the length: the tight one, or what floats resolve of θ if that is more."""
     return max(tight, _RESOLVED * np.finfo(float).eps * float(np.abs(theta).max()) / length)

@@ -1,8 +1,9 @@
-r"""The tangent space of an orbit by fields that flows carry along (Sussmann's orbit theorem), without brackets.
+r"""The tangent space of an orbit by fields that flows carry along (Sussmann's orbit theorem).
 
 Gradient fields at a point that a flow reaches, carried back by that flow, are tangent to the orbit at its
 start, and those of all flows span its tangent space there. Along flows as long as the map's own length the
-brackets of level k weigh about 2⁻ᵏ/k!, far above the tolerance of the integrator for every level that matters.
+brackets of level k weigh about 2⁻ᵏ/k!, far above the tolerance of the integrator for every level that
+matters.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def transported(
 def _back(
     jets: Jets, theta: Float, fields: Float, pull: Float, went: float, length: float
 ) -> tuple[Float, Float]:
-    """Both at the start of the piece that ended at θ; positions are steps from there, in units of the length."""
+    """Both at the start of the piece that ended at θ; positions are steps from θ in units of the length."""
     d, p = fields.shape
 
     def rate(_: float, state: Float) -> Float:

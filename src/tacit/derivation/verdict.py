@@ -42,9 +42,10 @@ def judge_span(closure: Closure, d: int) -> Verdict | None:
 def judge(closure: Closure, metric: Metric, d: int) -> Verdict:
     """The verdict on a Jacobian of full rank, and why."""
     n = closure.dimension
+    reach = f"{'' if closure.closed else 'at least '}{n}"
     if n > d and metric.spread >= CLEAR:
         return "none", (
-            f"The Lie algebra of the gradient fields has dimension {n} > {d} along the orbit of θ₀, and "
+            f"The Lie algebra of the gradient fields has dimension {reach} > {d} along the orbit of θ₀, and "
             f"M = JJᵀ changes, by more than a factor (relative size {metric.spread:.1e}), in directions of "
             "the orbit in which w does not: in no clock is w' a function of w, and no potential exists."
         )
@@ -54,7 +55,7 @@ def judge(closure: Closure, metric: Metric, d: int) -> Verdict:
         return _undecided("the change of M = JJᵀ where w does not change", metric.spread)
     if n > d and metric.drift > ZERO:
         return "undecided", (
-            f"The orbit of θ₀ has dimension {n} > {d}, and on it M = JJᵀ is a function of w up to a "
+            f"The orbit of θ₀ has dimension {reach} > {d}, and on it M = JJᵀ is a function of w up to a "
             f"factor that is none (relative change {metric.drift:.1e}): a clock that depends on more than w "
             "could still make a mirror flow of it, which is not decided here."
         )
@@ -66,9 +67,9 @@ def judge_unmeasured(closure: Closure, d: int, needed: float) -> Verdict:
     if closure.dimension == d and closure.doubt == 0 and closure.commutator <= ZERO:
         return "mirror", _commuting(closure)
     return "undecided", (
-        f"The gradient fields do not commute (largest bracket {closure.commutator:.1e} of its terms; they reach "
-        f"{closure.dimension} dimensions), and the Hessian test was not made: the tensors of a metric of {d:,} "
-        f"coordinates need {needed / 1e9:.0f} GB. A smaller instance of the same map decides."
+        f"The gradient fields do not commute (largest bracket {closure.commutator:.1e} of its terms; they "
+        f"reach {closure.dimension} dimensions), and the Hessian test was not made: the tensors of a metric "
+        f"of {d:,} coordinates need {needed / 1e9:.0f} GB. A smaller instance of the same map decides."
     )
 
 
@@ -123,6 +124,6 @@ def _where(closure: Closure, d: int) -> str:
 
 def _undecided(what: str, size: float) -> Verdict:
     return "undecided", (
-        f"Undecided at this tolerance: {what} has relative size {size:.1e}, {_BAND}. Another start or a better "
-        "scaled θ decides."
+        f"Undecided at this tolerance: {what} has relative size {size:.1e}, {_BAND}. Another start or a "
+        "better scaled θ decides."
     )

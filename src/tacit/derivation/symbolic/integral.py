@@ -1,8 +1,9 @@
-r"""Integrals from the start: by rules of textbooks, by substitutions that make them rational, checked by numbers.
+r"""Integrals from the start: by rules of textbooks or substitutions, and checked by quadrature.
 
-SymPy's antiderivatives of real functions may have logarithms of negative numbers and jumps between branches (those
-in tan(x/2) at odd multiples of π): logarithms are taken of what is positive at the start, and what does not agree
-with quadrature on both sides of the start, as far as the function is finite, is no antiderivative.
+SymPy's antiderivatives of real functions may have logarithms of negative numbers and jumps between branches
+(those in tan(x/2) at odd multiples of π): logarithms are taken of what is positive at the start, and what
+does not agree with quadrature on both sides of the start, as far as the function is finite, is no
+antiderivative.
 """
 
 from __future__ import annotations

@@ -1,0 +1,171 @@
+"""Verdicts do not depend on how small or large θ₀ is, and no law is stated that does not hold."""
+
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+from maps import neuron, two_neurons
+from scaled_maps import MAPS, SCALES
+
+import tacit
+from tacit.derivation.scale import own_length
+from tacit.derivation.smooth_map import checked_model
+
+
+def flows_keep(function, start, law, scale):
+    """The law along Euler steps of θ' = Jᵀc in fifty digits, J by differences; its change over its terms."""
+    with mpmath.workdps(50):
+        theta = [mpmath.mpf(float(each)) for each in start]
+        first, step, small = value_of(law, theta), mpmath.mpf(float(scale)) / 400, mpmath.mpf(10) ** -25
+        for at in range(40):
+            c = [mpmath.cos(at + 2 * i) for i in range(len(function(theta)))]
+            slope = []
+            for j in range(len(theta)):
+                ahead = [each + (small if k == j else 0) for k, each in enumerate(theta)]
+                gap = zip(function(ahead), function(theta), c, strict=True)
+                slope.append(sum((a - b) / small * weight for a, b, weight in gap))
+            size = mpmath.sqrt(sum(each**2 for each in slope))
+            theta = [each + step * s / size for each, s in zip(theta, slope, strict=True)]
+        return float(abs(value_of(law, theta) - first) / (step * 40 * size_of(law, theta)))
+
+
+def value_of(law, theta):
+    p = range(len(theta))
+    linear = sum(mpmath.mpf(law.linear[i]) * theta[i] for i in p)
+    return linear + sum(mpmath.mpf(law.quadratic[i, j]) * theta[i] * theta[j] for i in p for j in p)
+
+
+def size_of(law, theta):
+    """|∇I|."""
+    p = range(len(theta))
+    slope = [law.linear[i] + 2 * sum(law.quadratic[i, j] * theta[j] for j in p) for i in p]
+    return mpmath.sqrt(sum(each**2 for each in slope))
+
+
+DIRECTION = np.array([1.0, 0.5, -0.3, 0.8])
+
+
+@pytest.mark.parametrize("scale", [1e-10, 1e-8, 1e-4, 1.0, 1e6])
+def test_an_offset_is_no_reason_to_take_a_neuron_for_a_mirror(scale):
+    found = tacit.derive(lambda t: (1 + t[0]) * t[1:], scale * DIRECTION, samples=3)
+    assert found.kind == "warped"
+    (law,) = found.conserved
+    assert law.text == "θ₁² − θ₂² − θ₃² − θ₄² + 2·θ₁"
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e-6])
+def test_laws_hold_of_flows_in_many_digits(scale):
+    shift = np.array([0.7, -0.4, 1.1])
+    found = tacit.derive(lambda t: (1 + t[0]) * (jnp.asarray(shift) + t[1:]), scale * DIRECTION, samples=3)
+    assert found.kind == "warped" and len(found.conserved) == 1
+
+    def exact(theta):
+        return [(1 + theta[0]) * (float(c) + each) for c, each in zip(shift, theta[1:], strict=True)]
+
+    drift = flows_keep(exact, found.theta0, found.conserved[0], 0.3)
+    wrong = found.conserved[0].__class__(found.conserved[0].linear, 0 * found.conserved[0].quadratic, ())
+    assert drift < 2e-3 < 0.05 < flows_keep(exact, found.theta0, wrong, 0.3)  # Euler: the step is 1/400
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e-5, 1.0, 1e3])
+def test_a_small_coupling_is_seen_where_it_matters(scale):
+    assert tacit.derive(lambda t: t + t[::-1] ** 2, scale * np.array([1.0, 2.0]), samples=3).kind == "none"
+
+
+def test_what_is_too_small_to_be_seen_at_the_start_is_not_denied():
+    """At 1e6 this is a permutation of fifth powers up to 1e-24, and at 1 it is no mirror flow at all."""
+    found = tacit.derive(lambda t: t + t[::-1] ** 5, 1e6 * np.array([1.0, 2.0]), samples=3)
+    assert found.kind == "undecided" and "too small to be seen" in found.reason
+
+
+def test_the_map_in_other_units_has_the_same_verdict_and_numbers():
+    """F(θ/s)·s, s a power of two: the same floats up to their exponents."""
+
+    def folded(theta):
+        return theta + 0.3 * jnp.array([theta[1] ** 2, theta[0] * theta[1]])
+
+    theta, found = np.array([0.4, 0.9]), []
+    for unit in (2.0**-30, 1.0, 2.0**20):
+        found.append(tacit.derive(lambda t, s=unit: folded(t / s) * s, unit * theta, samples=3))
+    assert {each.kind for each in found} == {found[1].kind}
+    for each, unit in zip(found, (2.0**-30, 1.0, 2.0**20), strict=True):
+        np.testing.assert_allclose(each.hessian_violation, found[1].hessian_violation, rtol=0.5)
+        np.testing.assert_allclose(each.length / unit, found[1].length, rtol=1.0)
+
+
+def test_lengths_are_those_of_the_map():
+    def length(function, start):
+        _, jets, theta = checked_model(function, start)
+        return own_length(jets, theta)
+
+    assert 1e-4 < length(jnp.log, [1e-3, 1.0]) < 1e-3  # the pole
+    assert 0.1 < length(lambda t: (1 + t[0]) * t[1:], 1e-9 * DIRECTION) < 1
+    assert 0.2 < length(jnp.sin, [1e6, 3.0]) < 2
+    np.testing.assert_allclose(length(lambda t: 3 * t, [3.0, 4.0]), 5.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "start"),
+    [
+        (lambda t: t**2, [1e-7, 1.0]),
+        (jnp.log, [1e-3, 1.0]),
+        (lambda t: 1 / t, [1e-3, 2.0]),
+        (lambda t: jnp.exp(jnp.log(t)), [1.0, 2.0]),
+        (jnp.sin, [1e6, 3.0]),
+    ],
+    ids=["two sizes", "log", "1/θ", "exp log", "far away"],
+)
+def test_smooth_maps_are_not_refused(function, start):
+    assert tacit.derive(function, start, samples=3).kind == "mirror"
+
+
+def test_orbits_that_floats_cannot_resolve_are_refused():
+    with pytest.raises(tacit.InputError, match="cannot be told from θ₀"):
+        tacit.derive(neuron, DIRECTION, radius=1e-300)
+
+
+def test_what_every_flow_nearby_conserves_is_counted_apart_from_a_special_start():
+    direction = np.array([2.0, -1.0]) / np.sqrt(5)
+    theta = np.concatenate([[each, *(abs(each) * direction)] for each in (0.5, 1.25)])
+    found = tacit.derive(two_neurons, theta, samples=3)
+    assert (found.kind, found.conserved_number, found.conserved_here) == ("warped", 3, 4)
+    assert "1 more from this special start" in found.summary()
+
+
+def test_deep_brackets_do_not_cost_more():
+    """Twelve parameters and two features: brackets of brackets of brackets, by fields that flows carry."""
+
+    def chained(t):
+        first = t[0] * t[1] + t[2] * t[3] ** 2 + t[4] * t[7] * t[8] + t[10] ** 2 * t[11]
+        return jnp.array(
+            [first, t[5] * t[6] + t[0] ** 3 * t[4] + t[2] * t[9] + t[11] ** 3 + t[8] ** 2 * t[1]]
+        )
+
+    found = tacit.derive(chained, np.linspace(0.3, 1.4, 12), samples=2)
+    assert (found.kind, found.reachable_dimension, found.conserved_number) == ("none", 9, 3)
+    assert "θ₆² − θ₇²" in {law.text for law in found.conserved}
+
+
+def verdicts(each, scales):
+    for scale in scales:
+        start = scale * each.start
+        if not np.isfinite(each.function(start)).all():  # e^θ at 1e6, which is refused as such
+            continue
+        found = tacit.derive(each.function, start, samples=3)
+        for law in found.conserved:  # at points that the search has not seen
+            for theta in (np.random.default_rng(7).standard_normal((4, len(each.start)))) * max(scale, 1.0):
+                J, slope = found._jets.slopes(theta), law.gradient(theta)
+                size = np.linalg.norm(J, axis=1) * np.linalg.norm(slope)
+                assert (np.abs(J @ slope) <= 1e-6 * size)[np.isfinite(size)].all()
+        yield found.kind
+
+
+@pytest.mark.parametrize("each", MAPS, ids=lambda each: each.name)
+def test_a_hundred_maps_have_one_verdict_at_all_scales(each):
+    assert set(verdicts(each, SCALES)) <= {each.kind, "undecided"}
+
+
+@pytest.mark.parametrize("at", [2, 51, 70])
+def test_some_maps_have_one_verdict_at_all_scales(at):
+    each = MAPS[at]
+    assert set(verdicts(each, [1e-10, 1e-5, 1e3])) <= {each.kind, "undecided"}
