@@ -133,7 +133,7 @@ def off_the_subspace(jets: Jets, theta: Float, basis: Float) -> tuple[float, flo
 
 
 def generic(jets: Jets, start: Float, length: float, radius: float) -> Examined | None:
-    """The same at points near θ₀ but off its orbit; None if none can be followed."""
+    """What `examined` says at points near θ₀ but off its orbit; None if none can be followed."""
     points = points_nearby(jets, start, radius * length)
     if not len(points):
         return None

@@ -25,7 +25,7 @@ from tacit.errors import InputError
 from tacit.numerics.roots import crossing
 
 if TYPE_CHECKING:
-    from tacit.derivation.derive import Derivation
+    from tacit.derivation.result import Derivation
 
 _RAYS = 96
 _LEVELS = (0.02, 0.08, 0.18, 0.32, 0.5, 0.72, 1.0)  # of the largest: even distances near w₀
