@@ -21,6 +21,7 @@ from tacit.derivation.scale import row_sizes
 from tacit.derivation.smooth_map import Jets
 from tacit.derivation.span import Span
 from tacit.derivation.transport import transported
+from tacit.show.progress import progress
 
 FLOOR = 1e-4  # of |X||Y| over the map's length: smaller derivatives are no size to be relative to
 AT_ONCE = 32  # brackets that are computed together
@@ -82,7 +83,7 @@ def lie_closure(jets: Jets, points: Float, length: float, seed: int = 0) -> Clos
     rng, pairs = np.random.default_rng(seed), _pairs(np.eye(len(size)) / size[:, None], points.shape[1])
     commutator, asked = 0.0, False
     if len(pairs):
-        found = [_relative_brackets(jets, theta, pairs, length) for theta in points]
+        found = [_relative_brackets(jets, theta, pairs, length) for theta in progress(points, "brackets")]
         commutator = max(float(np.linalg.norm(rows, axis=1).max()) for rows in found)
         before = max(span.dimension for span in spans)
         for span, rows in zip(spans, found, strict=True):

@@ -134,10 +134,13 @@ def _verdict(jets: Jets, points: Float, length: float, radius: float) -> tuple[E
     if basis is not None:
         found = examined(within, points, length)
     nearby = generic(within, points[0], length, radius)
-    reach = found.closure.dimension if nearby is None else nearby.closure.dimension
-    special = nearby is None or nearby.closure.dimension > found.closure.dimension
-    if found.verdict[0] not in ("mirror", "warped") or special or nearby.verdict[0] != found.verdict[0]:
-        return found, basis, max(reach, found.closure.dimension)
+    reach = found.closure.dimension
+    if nearby is None:
+        return found, basis, reach
+    special = nearby.closure.dimension > reach or nearby.verdict[0] != found.verdict[0]
+    reach = max(reach, nearby.closure.dimension)
+    if special or found.verdict[0] not in ("mirror", "warped"):
+        return found, basis, reach
     theta = points[-1]
     failed = contradicted(within, found, theta, length)
     if failed is None and basis is not None:

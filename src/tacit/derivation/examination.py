@@ -74,7 +74,8 @@ def is_regular(J: Float) -> bool:
 
 def points_nearby(jets: Jets, start: Float, length: float, seed: int = 0) -> Float:
     """Random points at that distance from θ₀, in no particular direction, where F is finite; perhaps none."""
-    rng, found = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    found: list[Float] = []
     for _ in range(2 * _NEARBY):
         along = rng.standard_normal(len(start))
         theta = start + length * along / np.linalg.norm(along)

@@ -23,6 +23,7 @@ from tacit.derivation.closure import FLOOR
 from tacit.derivation.scale import row_sizes
 from tacit.derivation.smooth_map import Jets
 from tacit.derivation.span import ZERO
+from tacit.show.progress import progress
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ def _vertical(jets: Jets) -> Callable[..., Any]:
 def measured(jets: Jets, points: Float, spans: tuple[Float, ...], length: float) -> Metric:
     """At points where J has full rank; spans: the orbit's tangent space at each; length: the map's own."""
     found, spreads, drifts, noise = [], [0.0], [0.0], 0.0
-    for theta, basis in zip(points, spans, strict=True):
+    for theta, basis in progress(list(zip(points, spans, strict=True)), "metric"):
         found.append(sizes_at(jets, theta, length))
         if found[-1][0] > ZERO:
             noise = max(noise, float(np.abs(sizes_at(jets, nudged(theta), length) - found[-1]).max()))

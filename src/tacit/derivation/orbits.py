@@ -13,6 +13,7 @@ from tacit.data.arrays import Float
 from tacit.derivation.scale import row_sizes, tolerance
 from tacit.derivation.smooth_map import Jets
 from tacit.errors import InputError, NotConvergedError
+from tacit.show.progress import progress
 
 _NODES = 32  # of Gauss and Legendre: exact for what is smooth on the scale of an orbit
 _JUMP = 1e-6  # of F or J, relative to how much they change, that no quadrature of a smooth map leaves
@@ -26,7 +27,7 @@ _SHORTER = 12  # halvings of a piece on which the map is not finite
 def orbit_points(jets: Jets, start: Float, length: float, samples: int, rng: np.random.Generator) -> Float:
     """θ₀ and the ends of orbits of two pieces, each half of the length long in θ, or shorter where F ends."""
     found, sizes = [start], row_sizes(jets.slopes(start))
-    for _ in range(samples - 1):
+    for _ in progress(range(samples - 1), "orbits"):
         theta = start
         for _ in range(2):
             pull = rng.standard_normal(len(sizes)) / sizes
