@@ -33,14 +33,22 @@ def _row(name: str, found: Any, residual: float | None) -> str:
     certified = "" if residual is None else f"{residual:.0e}"
     link = name.lower().translate({ord(each): None for each in ",–×"}).replace(" ", "-")
     columns = (f"[{name}](#{link})", f"{found.parameters} → {found.features}", found.kind, reach)
-    return f"| {' | '.join(columns)} | {found.conserved_number} | {certified} |"
+    return f"| {' | '.join(columns)} | {_kept(found)} | {certified} |"
+
+
+def _kept(found: Any) -> str:
+    """What every flow near the start conserves, and what those from it do where that is more."""
+    here = (
+        f" ({found.conserved_here} from this start)" if found.conserved_here > found.conserved_number else ""
+    )
+    return f"{found.conserved_number}{here}"
 
 
 def _section(name: str, entry: Any, found: Any, residual: float | None) -> str:
     laws = ", ".join(f"`{law.text}`" for law in found.conserved[:4]) + (
         " …" if len(found.conserved) > 4 else ""
     )
-    kept = f"{found.conserved_number} conserved" + (f", of degree 2: {laws}" if laws else "")
+    kept = f"{_kept(found)} conserved" + (f", of degree 2: {laws}" if laws else "")
     end = "" if residual is None else f" The flow ends where Q says, to {residual:.0e}."
     return f"## {name}\n\n```python\n{entry.code}\n```\n\n**{found.kind}.** {found.reason}{end} {kept}.\n"
 

@@ -83,7 +83,9 @@ def lie_closure(jets: Jets, points: Float, length: float, seed: int = 0) -> Clos
     rng, pairs = np.random.default_rng(seed), _pairs(np.eye(len(size)) / size[:, None], points.shape[1])
     commutator, asked = 0.0, False
     if len(pairs):
-        found = [_relative_brackets(jets, theta, pairs, length) for theta in progress(points, "brackets")]
+        found = [
+            _relative_brackets(jets, theta, pairs, length) for theta in progress(list(points), "brackets")
+        ]
         commutator = max(float(np.linalg.norm(rows, axis=1).max()) for rows in found)
         before = max(span.dimension for span in spans)
         for span, rows in zip(spans, found, strict=True):
