@@ -28,7 +28,8 @@ _SETTLED = 1e-13  # relative size of a step after which none is needed
 _STALLED = 1e-9  # and one below which idling is rounding
 _PATIENCE = 3  # steps without progress
 _NEAR_END = 1e-2  # slack below which slopes are computed in pairs of floats
-_FAR_OFF = 1e-4  # change of w, relative to the largest, that rounding in pairs of floats never makes
+_UNSEEN = 1e-8  # relative size of coordinates whose steps look like rounding
+_FAR_OFF = 1e-4  # and one that rounding in pairs of floats does not make of them
 _FREE = 1e-15  # changes of w this small, relative to the largest coordinate, are not seen by X w = y
 
 
@@ -158,10 +159,11 @@ def polish(
         smallest = min(smallest, size)
         stalled = size < _STALLED and idle > _PATIENCE
         if size < small or stalled:
-            if exact:
-                state = replace(state, gap=exact_gap(equations, potential, state.u, state.nu))
             closed = close_gaps(potential, state)
-            settled = gaps_closed(potential, closed) and not (exact and _elsewhere(potential, closed))
+            settled = gaps_closed(potential, closed)
+            if exact and settled:
+                gap = exact_gap(equations, potential, closed.u, closed.nu)
+                settled = not _elsewhere(potential, replace(closed, gap=gap))
             if settled or stalled:
                 return closed, step, settled
     return state, steps, False
@@ -190,14 +192,15 @@ def _without_gaps(potential: Separable, state: State) -> Float:
 
 
 def _elsewhere(potential: Separable, state: State) -> bool:
-    """Does a slope Xᵀν belong to a predictor far from its coordinate's?
+    """Does the slope Xᵀν of a small coordinate belong to a large one?
 
     Near the ends of slopes a gap far below their rounding may do so: where equal features share a predictor,
     a small coordinate grows by a factor in each step, and stands still as seen from the largest.
     """
-    w = potential.predictor(state.u)
-    off = np.abs(potential.predictor(_without_gaps(potential, state)) - w)
-    return not bool((off <= _FAR_OFF * np.abs(w).max()).all())
+    size = np.abs(potential.predictor(state.u))
+    asked = np.abs(potential.predictor(_without_gaps(potential, state)))
+    settled = (size > _UNSEEN * size.max()) | (asked <= _FAR_OFF * size.max())
+    return not bool(settled.all())
 
 
 def gaps_closed(potential: Separable, state: State) -> bool:
