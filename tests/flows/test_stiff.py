@@ -1,12 +1,15 @@
 """Steps of the stiff integrator, against closed forms of linear flows that span the digits of floats."""
 
 from functools import partial
+from itertools import count
 
 import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
 import tacit
+from tacit.flows.steps.floored import Floored
+from tacit.flows.steps.radau import C
 from tacit.flows.steps.stiff import Field, Spectrum
 
 
@@ -88,6 +91,16 @@ def test_a_wrong_jacobian_is_exchanged_for_a_better_one():
     assert steps < 500
 
 
+@pytest.mark.parametrize("h", [1e-3, 1.0, 1e4])
+def test_newton_starts_from_the_rates_of_the_linear_flow(h):
+    """(I + hc·S)⁻¹F(0) at the nodes c; from other rates it arrives too, later."""
+    R, _, _ = graded_root(2)
+    first = np.random.default_rng(3).standard_normal(len(R))
+    field = Field(lambda x: first - x @ R @ R.T, Spectrum.sharp(R), np.ones(len(R)), (0.0, 0.0))
+    exact = [np.linalg.solve(np.eye(len(R)) + h * c * R @ R.T, first) for c in C]
+    np.testing.assert_allclose(field._guess(h, first, None), exact, rtol=1e-9, atol=1e-12)
+
+
 def spectra(samples, features, noise):
     """Smooth curves, nearly all alike, as near-infrared spectra are."""
     rng = np.random.default_rng(0)
@@ -113,3 +126,21 @@ def test_deep_networks_on_collinear_data_end_at_least_squares():
     gradient = X.T @ (y - X @ found.predictor[-1])
     terms = np.abs(X.T) @ (np.abs(y) + np.abs(X) @ np.abs(found.predictor[-1]))
     assert (np.abs(gradient) < 1e-9 * terms).all()
+
+
+@pytest.mark.parametrize("rises", [True, False])
+def test_a_step_of_the_least_length_is_taken_only_where_the_loss_falls(rises):
+    """A rate that jumps to and fro, along which no step is accurate."""
+
+    calls = count()
+
+    def rate(t, y):
+        return np.array([1.0 + 1e6 * (next(calls) % 2)])
+
+    level = (lambda y: y[0]) if rises else (lambda y: -y[0])
+    solver = Floored(rate, 0.0, np.zeros(1), level, rtol=1e-12, atol=np.full(1, 1e-30), floor=1e-2, unit=1.0)
+    said = solver.step()
+    if rises:
+        assert said is None and solver.t == pytest.approx(1e-2) and solver.y[0] > 0
+    else:
+        assert "the loss does not fall" in said and solver.status == "failed" and solver.t == 0

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -408,6 +409,11 @@ class TestTheorem7:
         bound, share = ask("theorem7", tacit.Diagonal(depth), TWO, power=1.5, scales=(1e2, 1e3)).bounds[:2]
         assert bound.measured == pytest.approx(excess[1], rel=1e-5)
         assert bound.measured / bound.at_most <= share.measured < 1
+
+    def test_a_flow_that_does_not_classify_says_how_far_it_is(self):
+        flow = SimpleNamespace(margin=np.array([0.0, -0.1]), accuracy=np.array([0.2, 0.75]))
+        with pytest.raises(tacit.InputError, match=r"at γ̃ = 0\.75; take larger scales"):
+            regimes._stop(flow)
 
     def test_signs_of_features_do_not_matter(self):
         """A norm, not a sum: TWO has an ŵ of positive entries."""
