@@ -30,8 +30,8 @@ def pytest_runtest_protocol(item):
     seconds = time.process_time() - begun
     sys.settrace(None)
     threading.settrace(None)
-    files = ((code.co_filename.partition(_PACKAGE)[2], code.co_firstlineno) for code in _seen)
-    _tests[item.nodeid] = {"seconds": seconds, "calls": sorted({f"{f}:{line}" for f, line in files if f})}
+    files = ((code.co_filename.partition(_PACKAGE)[2], code.co_qualname) for code in _seen)
+    _tests[item.nodeid] = {"seconds": seconds, "calls": sorted({f"{f}:{name}" for f, name in files if f})}
 
 
 def pytest_unconfigure(config):

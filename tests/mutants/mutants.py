@@ -78,7 +78,7 @@ class Laboratory:
         """Files, nearest first, their tests that call the mutated function, and seconds for all of these."""
         if site.file not in self.orders:
             self.orders[site.file] = order(self.copy, site.file)
-        places = {f"{site.file}:{line}" for line in _around(source, site.line)}
+        places = {f"{site.file}:{name}" for name in _around(source, site.line)}
         used = 0
         for looked, file in enumerate(self.orders[site.file]):
             if used >= self.files or looked >= 2 * self.files:
@@ -122,15 +122,23 @@ class Laboratory:
             return process.wait()
 
 
-def _around(source: str, line: int) -> list[int]:
-    """Where the innermost function around a line begins, with its decorators; none of a line of a module."""
-    inner: list[int] = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef):
-            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            if first <= line <= (node.end_lineno or line) and first >= max(inner, default=0):
-                inner = [first]
-    return inner
+def _around(source: str, line: int) -> list[str]:
+    """The qualified name of the innermost function around a line; none of a line of a module or class."""
+    return [name for name, first, last in _functions(ast.parse(source), "") if first <= line <= last][-1:]
+
+
+def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, int, int]]:
+    """Functions with their lines, decorators included, those around others first."""
+    for child in ast.iter_child_nodes(node):
+        inside = prefix
+        if isinstance(child, ast.FunctionDef | ast.ClassDef):
+            name = prefix + child.name
+            inside = f"{name}."
+            if isinstance(child, ast.FunctionDef):
+                first = min([child.lineno, *(each.lineno for each in child.decorator_list)])
+                yield name, first, child.end_lineno or first
+                inside = f"{name}.<locals>."
+        yield from _functions(child, inside)
 
 
 def copied(to: Path) -> Path:
@@ -191,6 +199,19 @@ def tried(laboratory: Laboratory, site: Site) -> dict[str, Any]:
     return site.to_dict() | {"was": was, "is": now, "noticed_by": by, "tried": files}
 
 
+def found_again(root: Path, entry: dict[str, Any]) -> Site | None:
+    """The place of a mutant in the source of now; None where that has changed."""
+    package = root / "src" / "tacit"
+    source = (package / entry["file"]).read_text(encoding="utf-8")
+    for site in sites(package, entry["file"]):
+        near = (
+            site.operator == entry["operator"] and source.split("\n")[site.line - 1].strip() == entry["was"]
+        )
+        if near and lines_of(source, site.mutated(source) or source + " ")[1] == entry["is"]:
+            return site
+    return None
+
+
 def report(entries: list[dict[str, Any]], seed: int) -> str:
     """The share that was noticed, and the others by name."""
     lost = [each for each in entries if not each["noticed_by"]]
@@ -214,6 +235,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--part", nargs="*", default=list(PACKAGES), help="folders or files of src/tacit")
     parser.add_argument("--files", type=int, default=6, help="test files that are tried on a mutant")
+    parser.add_argument("--again", action="store_true", help="try the survivors again")
     parser.add_argument("--results", type=Path, default=ROOT / "tacit-mutants")
     asked = parser.parse_args()
     asked.results.mkdir(exist_ok=True)
@@ -221,7 +243,11 @@ def main() -> int:
     entries = json.loads(kept.read_text()) if kept.exists() else []
     with tempfile.TemporaryDirectory(prefix="tacit-mutants-") as folder:
         laboratory = Laboratory(copied(Path(folder)), asked.results, asked.files)
-        for site in drawn(laboratory.copy, asked.part, asked.count, asked.seed)[len(entries) :]:
+        again = [each for each in entries if asked.again and not each["noticed_by"]]
+        entries = [each for each in entries if each not in again]
+        places = [place for each in again if (place := found_again(laboratory.copy, each))]
+        more = drawn(laboratory.copy, asked.part, asked.count, asked.seed)[len(entries) + len(again) :]
+        for site in [*places, *([] if asked.again else more)]:
             entries.append(tried(laboratory, site))
             kept.write_text(json.dumps(entries, indent=1, ensure_ascii=False))
             said = entries[-1]["noticed_by"] or "SURVIVED"

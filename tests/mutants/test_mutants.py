@@ -36,7 +36,7 @@ def test_every_kind_of_place_is_mutated_and_no_constant(tmp_path):
 
 
 def test_functions_are_those_around_a_line():
-    assert _around(SOURCE, 12) == [10]
+    assert _around(SOURCE, 12) == ["Thing.value"]
     assert _around(SOURCE, 3) == []
 
 
