@@ -231,3 +231,18 @@ def test_weights_at_a_predictor_keep_their_digits(depth):
             )
             assert abs(mean / mpf(0.01) - 1) < 1e-12
     assert found.drift < 1e-12
+
+
+@pytest.mark.parametrize("features", [7, 16, 25])
+@pytest.mark.parametrize("loss", ["square", "exp"])
+@pytest.mark.parametrize(("depth", "scale"), [(3, 1e-42), (4, 1e-27), (2.5, 1e-60)])
+def test_equal_features_share_the_predictor_at_any_scale(features, loss, depth, scale):
+    """By symmetry. BLAS rounds the last columns of a product otherwise than the first ones."""
+    rng = np.random.default_rng(features)
+    sign = rng.choice([-1.0, 1.0], features)
+    X = np.outer(rng.uniform(1, 2, 8), sign)
+    y = X[:, 0] * sign[0] if loss == "square" else np.ones(8)
+    found = tacit.flow(tacit.Diagonal(depth, scale), X, y, loss=loss, until=10)
+    w = found.predictor[-1] * sign
+    assert w.max() > 0.01 / features
+    np.testing.assert_allclose(w, w[0], rtol=1e-10)

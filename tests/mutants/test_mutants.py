@@ -3,11 +3,10 @@
 import textwrap
 
 import pytest
-from mutants import ROOT
 from nearest import order
 
 pytest.importorskip("cosmic_ray", reason="needs cosmic-ray: make mutants")
-from mutants import _around, lines_of
+from mutants import ROOT, _around, lines_of
 from sites import sites
 
 SOURCE = textwrap.dedent('''

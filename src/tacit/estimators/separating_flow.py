@@ -26,6 +26,7 @@ from tacit.flows.forms.mirror import MirrorMap
 from tacit.losses import Exponential, SeparatingLoss
 from tacit.models.model import Model
 from tacit.numerics.roots import crossing
+from tacit.numerics.ties import Ties, product
 from tacit.potentials.arrays import quiet
 
 _FLOOR = 1e-14  # how close to the end of its domain a trial step may bring a slope
@@ -104,6 +105,13 @@ class Stops:
     steps: int
 
 
+def _turned(X: Float) -> tuple[Float, Float]:
+    """U and R with X = U R and orthonormal columns of U; columns of R are equal where those of X are."""
+    ties = Ties.of(X)
+    U, R = np.linalg.qr(X if ties is None else X[:, ties.first])
+    return U, R if ties is None else ties.spread(R)
+
+
 class SeparatingFlow:
     """The flow of a diagonal network on labelled samples."""
 
@@ -112,8 +120,9 @@ class SeparatingFlow:
         assert form is not None
         self.samples, self.U, R = samples, None, samples.X
         if len(R) > R.shape[1]:
-            self.U, R = np.linalg.qr(R)
+            self.U, R = _turned(R)
         self.rows, self.reach = R, R / form.weight
+        self.ties = Ties.of(self.reach)
         fine = 1e-2 if form.power == np.inf else 1e-4  # slopes with ends are told by their distance from them
         self.rtol = max(fine * rtol, 1e-13)
         self.start = MirrorMap.at(form.power, form.log_scale, form.start)
@@ -132,7 +141,7 @@ class SeparatingFlow:
         return self._last[1:]
 
     def _state(self, theta: Float) -> tuple[MirrorMap, Balance]:
-        there = self.start.moved(theta @ self.reach, _FLOOR)
+        there = self.start.moved(product(theta, self.reach, self.ties), _FLOOR)
         balance = self.samples.balance(self.samples.X @ there.predictor, self._near)
         self._near = balance.intercept
         return there, balance

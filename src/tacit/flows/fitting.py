@@ -22,6 +22,7 @@ from tacit.data.entries import Entries
 from tacit.flows.segments import Problem
 from tacit.losses import Square
 from tacit.numerics.rounding import EPS
+from tacit.numerics.ties import Ties, product
 
 _ROUNDING = 8.0  # times the rounding of a sum of as many terms as there are features
 
@@ -91,7 +92,7 @@ def fitting(problem: Problem) -> Fitting:
     doubt = _ROUNDING * math.sqrt(X.shape[1]) * EPS * float(terms)
     turned = replace(
         problem,
-        X=(basis.T @ X).reshape(len(seen), *problem.X.shape[1:]),
+        X=product(basis.T, X, Ties.of(X)).reshape(len(seen), *problem.X.shape[1:]),
         y=seen,
         loss=_Turned(loss.normalization, len(X)),
     )

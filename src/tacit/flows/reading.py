@@ -16,7 +16,9 @@ from tacit.numerics.rounding import EPS
 
 Seen = tuple[Any, float]  # a state, and what its gauge says
 _NEARLY = 1e-10  # to which the clock of a mark is found from rough states
-_TOLD = 0.5  # of a level: it is told to that by a residual of two units of rounding, (2/3)² = e^{-0.8}
+# A gauge further than this from its target, absolutely and relatively, jumps across it because of round-off.
+_TOLD = 0.5  # a residual of two units of round-off tells the accuracy to this: (2/3)² = e^{-0.8}
+_DIGITS = 1e-9  # margins of 1e20 are told to their digits only: 1e-13 of them after steps at rtol = 1e-8
 _ASIDE = 1e-3  # of a segment, for the slope there
 _SECANTS = 6  # to a root that is within one step; the rest is left to bisection
 _BEYOND = 1e300  # a gain beside which all others are nothing
@@ -46,7 +48,7 @@ class Reader:
         clock = float(self._first_step(target) if discrete else self._root(target))
         seen = self(clock)
         if not discrete:
-            if abs(seen[1] - target) > _TOLD:
+            if abs(seen[1] - target) > max(_TOLD, _DIGITS * abs(target)):
                 raise Rounded(seen if math.isfinite(seen[1]) else self(self.segment.start))
             seen = seen[0], target
         return seen, Reader(replace(self.segment, end=min(clock, self.segment.end)), self.gauge)

@@ -16,6 +16,7 @@ from tacit.flows.steps.stiff import Field, Spectrum, Step
 from tacit.models.model import MirrorForm
 from tacit.models.reduction import same
 from tacit.numerics.rounding import EPS
+from tacit.numerics.ties import Ties, product
 from tacit.potentials.arrays import quiet
 
 _NOISE = 8 * EPS  # of the terms of a rate, what their sum is rounded by
@@ -87,8 +88,9 @@ class DualSquare:
         self.map = MirrorMap.of(self.form)
         self.samples = len(problem.y)
         self.axes = self._axes()
-        self.rows, self.y = self.axes.T @ problem.X, self.axes.T @ problem.y
+        self.rows, self.y = product(self.axes.T, self.X, Ties.of(self.X)), self.axes.T @ problem.y
         self.reach = self.rows if np.all(self.form.weight == 1) else self.rows / self.form.weight
+        self.ties = Ties.of(self.reach)
         self.sizes = np.abs(self.rows)
 
     def _height(self) -> float:
@@ -113,7 +115,11 @@ class DualSquare:
         return _State(self.map, 0.0, 0.0, np.zeros_like(self.y))
 
     def _there(self, state: _State) -> MirrorMap:
-        return state.here.moved(state.nu @ self.reach, _FLOOR)
+        return state.here.moved(self._slopes(state.nu), _FLOOR)
+
+    def _slopes(self, nu: Float) -> Float:
+        """What ν adds to the slopes; the same for features that are equal."""
+        return product(nu, self.reach, self.ties)
 
     def segments(self) -> Iterator[Segment]:
         """Steps, each told by its changes: so slopes keep the digits of their distances to their ends."""
@@ -128,7 +134,7 @@ class DualSquare:
             moved = step.at(step.h)
             if count % _LOOK == 0:
                 self._check_stall(_State(here, clock, step.h, moved), step.lifetimes)
-            here, clock, way = here.moved(moved @ self.reach), clock + step.h, way + np.abs(moved)
+            here, clock, way = here.moved(self._slopes(moved)), clock + step.h, way + np.abs(moved)
             h, last, count = step.next_h, step, count + 1
             if count % _STRETCH == 0 and pace.stands(clock, *self._left(here)):
                 raise Stall(self._why(here, clock))
@@ -136,7 +142,7 @@ class DualSquare:
     def _step(self, field: Field, here: MirrorMap, h: float | None, last: Step | None) -> Step | None:
         """The next step at whose end every slope is inside its domain."""
         step = field.step(h, last)
-        while step is not None and not here.moved(step.at(step.h) @ self.reach).inside():
+        while step is not None and not here.moved(self._slopes(step.at(step.h))).inside():
             step = field.step(step.h / 4, last)
         return step
 
@@ -150,7 +156,7 @@ class DualSquare:
         if h is None or last is None:
             return here
         floor = max(_NEAR, math.exp(-2 * _FAR / here.power))
-        return here.moved(np.clip(h / 2 * last.rates[-1] @ self.reach, -_FAR, _FAR), floor)
+        return here.moved(np.clip(h / 2 * self._slopes(last.rates[-1]), -_FAR, _FAR), floor)
 
     @quiet
     def _field(self, here: MirrorMap, h: float | None, last: Step | None, size: Float) -> Field:
@@ -191,7 +197,7 @@ class DualSquare:
 
     @quiet
     def _velocity(self, here: MirrorMap, nu: Float) -> Float:
-        w = here.reached(nu @ self.reach, _FLOOR)
+        w = here.reached(self._slopes(nu), _FLOOR)
         fitted = np.minimum(np.maximum(w, -_HUGE), _HUGE) @ self.rows.T
         return 2 * self.loss.factor(self.samples) * (self.y - fitted)
 

@@ -28,6 +28,7 @@ from tacit.losses import log_mean_exp
 from tacit.models.model import MirrorForm
 from tacit.models.reduction import same
 from tacit.numerics.rounding import EPS
+from tacit.numerics.ties import Ties, product
 from tacit.potentials.arrays import quiet
 
 _NOISE = 1e-8  # of the margins: rounding that no flow is followed through
@@ -45,11 +46,13 @@ class DiagonalPath:
     reach: Float  # Z / weight
     here: MirrorMap
     squares: Float  # Z·reach
+    ties: Ties | None
 
     @classmethod
     def begin(cls, Z: Float, weight: Float, start: MirrorMap) -> DiagonalPath:
         """The path from its start."""
-        return cls(Z, Z / weight, start, Z * Z / weight)
+        reach = Z / weight
+        return cls(Z, reach, start, Z * reach, Ties.of(reach))
 
     @property
     def samples(self) -> int:
@@ -63,7 +66,7 @@ class DiagonalPath:
 
     def margins(self, theta: Float) -> tuple[Float, MirrorMap]:
         """m at increments θ, over leading axes; and the mirror map there."""
-        there = self.here.moved(theta @ self.reach)
+        there = self.here.moved(product(theta, self.reach, self.ties))
         return there.predictor @ self.Z.T, there
 
     def metric(self, there: MirrorMap) -> Float:
@@ -96,7 +99,7 @@ class DiagonalPath:
 
     def moved(self, theta: Float) -> DiagonalPath:
         """The path from there on."""
-        return replace(self, here=self.here.moved(theta @ self.reach))
+        return replace(self, here=self.here.moved(product(theta, self.reach, self.ties)))
 
 
 @dataclass(frozen=True, eq=False)

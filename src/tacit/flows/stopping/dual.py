@@ -22,6 +22,7 @@ from tacit.flows.stopping.samples import Samples
 from tacit.flows.stopping.waves import start_of
 from tacit.models.model import MirrorForm
 from tacit.numerics.rounding import EPS
+from tacit.numerics.ties import Ties, product
 
 _SLOWER, _FASTER = 0.2, 20.0  # from one length of a step to the next
 _CAREFUL = 0.8  # of the length that the error would allow
@@ -86,6 +87,7 @@ class DualFlow:
         self.weight = float(form.weight[0]) if even else form.weight
         self.kernel = Kernel(samples, self.weight)
         self.size = samples.largest
+        self.ties = Ties.of(self.X)
 
     def begin(self) -> State:
         """The state at the start."""
@@ -99,7 +101,7 @@ class DualFlow:
 
     def slopes(self, nu: Float) -> Float:
         """What ν adds to the slopes."""
-        return nu @ self.X / self.weight
+        return product(nu, self.X, self.ties) / self.weight
 
     def _axes(self, state: State, slack: float) -> Axes:
         root = np.sqrt(np.maximum(self.gauge.slope(state.pull), _SHORTEST))

@@ -21,7 +21,10 @@ from tacit.theorems.registry import Assumption, Bound, Parts, theorem, unmet
 
 _SMALL = (1e-2, 1e-4, 1e-6, 1e-8)  # α^D in units of the largest entry of β_ℓ2
 _LARGE = (1e1, 1e2, 1e3)
-_SMALLEST = {True: -4000.0, False: -90.0}  # log α^D at which nothing is left off the face, for D = 2 or not
+_SMALLEST = -4000.0  # log α^D at depth 2, where the distance to the end falls like 1/log α
+# Above depth 2 it falls like the slacks α^{D−2} of the slopes. The last bits of X move these by 1e-16, so that
+# they decide ties between ℓ1 minimizers to 1e-9 or so at this slack, and wholly at slacks below 1e-16.
+_SLACK = 1e-6
 _ON = 1e-4  # of the largest: entries that are on the face as α → 0
 _SELECTED = 1e-4  # relative: a gradient this small along the face is that of a maximizer
 _NOISE = 1e-10
@@ -63,7 +66,7 @@ def theorem3_ends(model: Any, X: Any, y: Any) -> Parts:
     yield Bound("excess ℓ1 norm over its bound, the largest over small scales", max(shares), at_most=1.0)
     yield Bound(
         f"gradient of {'the entropy' if D == 2 else 'Σ|β|^(2/D)'} along the face of ℓ1 minimizers, relative",
-        along_face(X, _limit(D, _SMALLEST[D == 2] + math.log(unit), X, y).predictor, D),
+        along_face(X, _limit(D, _smallest(D) + math.log(unit), X, y).predictor, D),
         at_most=_SELECTED,
     )
     kernel = [_limit(D, math.log(scale * unit), X, y) for scale in _LARGE]
@@ -73,6 +76,11 @@ def theorem3_ends(model: Any, X: Any, y: Any) -> Parts:
     yield Bound("distance to β_ℓ2 at the largest scale, relative", gaps[-1], at_most=max(gaps[0], noise))
     if gaps[-1] > noise:
         yield Bound("exponent of α^D in it", exponent, at_most=-1.0)
+
+
+def _smallest(depth: float) -> float:
+    """log α^D, in units of the predictor, at which the limit is at its end α → 0 for all that can be told."""
+    return _SMALLEST if depth == 2 else max(_SMALLEST, depth / (depth - 2) * math.log(_SLACK))
 
 
 def along_face(X: Float, beta: Float, depth: float) -> float:
