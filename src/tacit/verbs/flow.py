@@ -35,6 +35,7 @@ from tacit.losses import Loss, as_loss
 from tacit.models.model import MirrorForm, Model, check_intercept, check_model
 from tacit.numerics.separation import check_separable
 from tacit.numerics.spread import features_in
+from tacit.potentials.arrays import quiet
 from tacit.show.progress import Meter
 from tacit.verbs.assemble import as_given, assemble
 from tacit.verbs.trajectory import Trajectory
@@ -170,6 +171,7 @@ def _run(
     fit = fitting(problem)
     form = _form(fit.problem, linearized, *means)
 
+    @quiet  # a step that leaves the range of floats has no accuracy, and ends the flow
     def level(state: Any) -> float:
         return float(fit.problem.loss.accuracy(form.outputs(state), fit.problem.y))
 
