@@ -22,8 +22,8 @@ from tacit.theorems.registry import Assumption, Bound, Parts, theorem, unmet
 _SMALL = (1e-2, 1e-4, 1e-6, 1e-8)  # α^D in units of the largest entry of β_ℓ2
 _LARGE = (1e1, 1e2, 1e3)
 _SMALLEST = -4000.0  # log α^D at depth 2, where the distance to the end falls like 1/log α
-# Above depth 2 it falls like the slacks α^{D−2} of the slopes. The last bits of X move these by 1e-16: they decide
-# ties between ℓ1 minimizers to 1e-9 or so at this slack, and wholly at slacks below 1e-16.
+# Above depth 2 it falls like the slacks α^{D−2} of the slopes. The last bits of X move these by 1e-16, and so
+# decide ties between ℓ1 minimizers to 1e-9 or so at this slack, and wholly at slacks below 1e-16.
 _SLACK = 1e-6
 _ON = 1e-4  # of the largest: entries that are on the face as α → 0
 _SELECTED = 1e-4  # relative: a gradient this small along the face is that of a maximizer
