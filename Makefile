@@ -49,7 +49,7 @@ test-all: setup
 test-faults: setup
 	$(BIN)/python -m pytest -m faults
 
-# On a copy of the checkout; stopped, it goes on where it was. PART="potentials limits/kkt.py" draws from these.
+# On a copy of the checkout; stopped, it goes on where it was. PART="potentials solvers/kkt.py" draws from these.
 N ?= 100
 SEED ?= 1
 mutants: setup

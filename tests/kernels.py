@@ -6,7 +6,7 @@ OPENBLAS_CORETYPE makes OpenBLAS take the kernels of another CPU; NPY_DISABLE_CP
 
     python tests/kernels.py            every kernel that runs here and NumPy reduced, with one and two threads
     python tests/kernels.py --short    two kernels on the tests in which rounding tells most
-    python tests/kernels.py tests/limits/interpolation/test_limit_rounding.py -k Metrics    these tests only
+    python tests/kernels.py tests/solvers/interpolation/test_limit_rounding.py -k Metrics    these tests only
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ ORDER = [  # each may import what stands before it; what shares a line, only its
     {"losses"},
     {"models"},
     {"networks"},
-    {"limits", "flows"},
+    {"solvers", "flows"},
     {"show"},
     {"derivation"},
     {"verbs"},
@@ -78,8 +78,8 @@ def test_every_layer_is_known():
 @pytest.mark.parametrize(
     ("name", "source"),
     [
-        ("tacit.limits.interpolation.newton", "from tacit.flows.forms.dual import DualSquare"),
-        ("tacit.flows.forms.dual", "def f():\n    from tacit.limits.interpolation import newton"),
+        ("tacit.solvers.interpolation.newton", "from tacit.flows.forms.dual import DualSquare"),
+        ("tacit.flows.forms.dual", "def f():\n    from tacit.solvers.interpolation import newton"),
         ("tacit.flows.record", "import tacit.show.progress"),
         ("tacit.models.model", "from tacit import verbs"),
     ],
@@ -94,8 +94,8 @@ def test_figures_and_theorems_use_what_users_use():
     """Beyond it only constants and pieces of theory that a theorem itself names."""
     own = {"tacit", "papers", "theorems", "keys", "verdict", "show", "data", "numerics", "errors"}
     named = {
-        "tacit.limits.networks.imbalance",
-        "tacit.limits.networks.wide",
+        "tacit.solvers.networks.imbalance",
+        "tacit.solvers.networks.wide",
         "tacit.models.model",
         "tacit.models.linear",
         "tacit.networks.architectures",

@@ -10,7 +10,7 @@ PIECES = (
     Fault(
         "certificate",
         "The residual of a certificate is the mean over coordinates, not the largest.",
-        "tacit.limits.kkt:stationarity_at",
+        "tacit.solvers.kkt:stationarity_at",
         swapped("np.abs(slope - nearest).max()", "np.abs(slope - nearest).mean()"),
         tests=("verbs/test_certify.py",),
         unconcerned={
@@ -40,9 +40,9 @@ PIECES = (
     Fault(
         "residual-rounding",
         "The rounding of a residual is bounded without the absolute value of the targets.",
-        "tacit.limits.interpolation.newton:_rounding",
+        "tacit.solvers.interpolation.newton:_rounding",
         swapped("(products + np.abs(equations.y))", "(products + equations.y)"),
-        tests=("limits/interpolation/test_limit_rounding.py",),
+        tests=("solvers/interpolation/test_limit_rounding.py",),
         unconcerned={"check": _STEERS, "figures": _STEERS},
     ),
     Fault(
@@ -70,9 +70,9 @@ PIECES = (
     Fault(
         "layered-gap",
         "Newton's step for untied layers divides by a share where it has to multiply.",
-        "tacit.limits.interpolation.layered:Problem.step",
+        "tacit.solvers.interpolation.layered:Problem.step",
         swapped("shares[1] * state.gaps[1]", "shares[1] / state.gaps[1]"),
-        tests=("limits/interpolation/test_limit_layered.py",),
+        tests=("solvers/interpolation/test_limit_layered.py",),
         unconcerned={
             "check": "No theorem is about three and more untied layers.",
             "figures": "No figure is about three and more untied layers.",

@@ -114,7 +114,7 @@ THEORIES = (
         returning(_from_the_other_side),
         check=(Asked("azulay2021/theorem2", "neuron"),),
         figures=(Shown("azulay2021/neuron-limits"),),
-        tests=("limits/networks/test_limit_neuron.py::TestLimit",),
+        tests=("solvers/networks/test_limit_neuron.py::TestLimit",),
     ),
     Fault(
         "neuron-factor",
@@ -150,7 +150,7 @@ THEORIES = (
         returning(lambda delta, *_: 0.0),
         check=(Asked("azulay2021/theorem2", "neuron"),),
         figures=(Shown("azulay2021/neuron-limits"),),
-        tests=("limits/networks/test_limit_neuron.py::TestLimit",),
+        tests=("solvers/networks/test_limit_neuron.py::TestLimit",),
     ),
     Fault(
         "warp",
@@ -229,7 +229,7 @@ THEORIES = (
     Fault(
         "imbalance",
         "The level of imbalance counts twice.",
-        "tacit.limits.networks.imbalance:imbalance_level",
+        "tacit.solvers.networks.imbalance:imbalance_level",
         returning(lambda level, *_: 2 * level),
         check=(Asked("min2021/theorem1", "white"),),
         figures=(Shown("min2021/fig2"),),
@@ -251,15 +251,15 @@ THEORIES = (
         lambda right: _at_twice_the_scale,
         check=(Asked("woodworth2020/theorem4", "commuting"),),
         figures=(Shown("woodworth2020/theorem4"),),
-        tests=("limits/matrices/test_factorization.py",),
+        tests=("solvers/matrices/test_factorization.py",),
     ),
     Fault(
         "quasi-norm",
         "Deep networks end at margins of the ℓ_{1/D} quasi-norm, not of ℓ_{2/D}.",
-        "tacit.limits.margins.quasi_norm:all_stationary",
+        "tacit.solvers.margins.quasi_norm:all_stationary",
         lambda right: lambda margins, p: right(margins, p / 2),
         figures=(Shown("moroshko2020/fig4b"),),
-        tests=("limits/margins/test_max_margin.py",),
+        tests=("solvers/margins/test_max_margin.py",),
         unconcerned={"check": "Theorem 7 asks whether the ℓ1 margin is stationary, whatever the others are."},
     ),
     Fault(

@@ -41,7 +41,7 @@ def test_functions_are_those_around_a_line():
 
 def test_the_nearest_tests_name_the_module_or_are_named_like_it():
     assert (
-        order(ROOT, "limits/interpolation/layered.py")[0]
-        == "tests/limits/interpolation/test_limit_layered.py"
+        order(ROOT, "solvers/interpolation/layered.py")[0]
+        == "tests/solvers/interpolation/test_limit_layered.py"
     )
     assert order(ROOT, "losses.py")[0] == "tests/test_losses.py"

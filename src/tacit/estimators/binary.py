@@ -19,12 +19,12 @@ from tacit.estimators.path import CoefficientPath
 from tacit.estimators.separating_flow import Samples, SeparatingFlow, least_loss
 from tacit.estimators.start import Start
 from tacit.estimators.training import Training
-from tacit.limits.interpolation.geometry import as_separable
-from tacit.limits.margins.constraints import Margins
-from tacit.limits.margins.kernel import at_the_kernel_end
-from tacit.limits.margins.l1 import least_l1_margin
 from tacit.losses import Exponential, Logistic
 from tacit.models import Diagonal
+from tacit.solvers.interpolation.geometry import as_separable
+from tacit.solvers.margins.constraints import Margins
+from tacit.solvers.margins.kernel import at_the_kernel_end
+from tacit.solvers.margins.l1 import least_l1_margin
 from tacit.verbs.certify import Certificate, certify
 from tacit.verbs.flow import flow
 from tacit.verbs.limit import limit

@@ -22,7 +22,7 @@ class Potential:
         mirror(z)     (∇Q)⁻¹(z); NaN where no w has the slope z
         hessian(w)    ∇²Q(w): its diagonal as a vector where Q is a sum over coordinates, else the matrix
 
-    Everything else has a default. `family` says which of the solvers of `tacit.limits` takes it; "smooth" is
+    Everything else has a default. `family` says which of the solvers of `tacit.solvers` takes it; "smooth" is
     the one that needs nothing but these four methods.
     """
 

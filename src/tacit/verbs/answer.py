@@ -12,12 +12,12 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.data.status import Status
 from tacit.data.units import Units
-from tacit.limits.families import family_of
-from tacit.limits.interpolation.doubt import doubt_in_words
-from tacit.limits.interpolation.equations import ANY, Equations, Samples
-from tacit.limits.interpolation.geometry import potential_of
-from tacit.limits.interpolation.solution import NEAR
 from tacit.models.model import is_network
+from tacit.solvers.families import family_of
+from tacit.solvers.interpolation.doubt import doubt_in_words
+from tacit.solvers.interpolation.equations import ANY, Equations, Samples
+from tacit.solvers.interpolation.geometry import potential_of
+from tacit.solvers.interpolation.solution import NEAR
 from tacit.verbs.results import Labelled, Result, axes_of, numbered
 
 if TYPE_CHECKING:

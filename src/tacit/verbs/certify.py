@@ -11,20 +11,20 @@ import numpy as np
 from tacit.data.arrays import Float, as_floats, as_labels, check_problem, check_tolerance
 from tacit.data.status import Status
 from tacit.errors import InconsistentDataError, InputError
-from tacit.limits.families import nearness
-from tacit.limits.interpolation.equations import ANY, Samples, prepare
-from tacit.limits.interpolation.geometry import potential_of
-from tacit.limits.kkt import (
+from tacit.models.model import check_model, is_network, neuron_of, takes_matrices
+from tacit.numerics.nonnegative import nonnegative_least_squares
+from tacit.numerics.pairs import Pair
+from tacit.solvers.families import nearness
+from tacit.solvers.interpolation.equations import ANY, Samples, prepare
+from tacit.solvers.interpolation.geometry import potential_of
+from tacit.solvers.kkt import (
     best_multipliers,
     relative_residual,
     stationarity,
     stationarity_at,
 )
-from tacit.limits.matrices.families import matrix_family
-from tacit.limits.networks.neuron import as_it_ends, neuron_targets
-from tacit.models.model import check_model, is_network, neuron_of, takes_matrices
-from tacit.numerics.nonnegative import nonnegative_least_squares
-from tacit.numerics.pairs import Pair
+from tacit.solvers.matrices.families import matrix_family
+from tacit.solvers.networks.neuron import as_it_ends, neuron_targets
 from tacit.verbs.flow import flow
 from tacit.verbs.limit_matrix import MatrixProblem, potential_of_start
 from tacit.verbs.results import Labelled, Result

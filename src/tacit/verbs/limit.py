@@ -11,14 +11,6 @@ import numpy as np
 from tacit.data.arrays import Float, check_problem, check_squares, check_tolerance, feature_names, kept
 from tacit.data.units import Units
 from tacit.errors import InconsistentDataError, InputError
-from tacit.limits.families import family_of
-from tacit.limits.interpolation.equations import Samples
-from tacit.limits.interpolation.geometry import potential_of
-from tacit.limits.interpolation.solution import NEAR
-from tacit.limits.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
-from tacit.limits.networks.linear import check_network, least_norm
-from tacit.limits.networks.neuron import as_it_ends, neuron_targets
-from tacit.limits.networks.rank_one import checked_rank_one
 from tacit.models import LinearNetwork
 from tacit.models.model import Model, check_intercept, check_model, is_network, neuron_of, takes_matrices
 from tacit.numerics.pairs import Pair
@@ -26,6 +18,14 @@ from tacit.numerics.rounding import EPS
 from tacit.numerics.spread import Spread
 from tacit.potentials import Quadratic
 from tacit.potentials.arrays import quiet
+from tacit.solvers.families import family_of
+from tacit.solvers.interpolation.equations import Samples
+from tacit.solvers.interpolation.geometry import potential_of
+from tacit.solvers.interpolation.solution import NEAR
+from tacit.solvers.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
+from tacit.solvers.networks.linear import check_network, least_norm
+from tacit.solvers.networks.neuron import as_it_ends, neuron_targets
+from tacit.solvers.networks.rank_one import checked_rank_one
 from tacit.verbs.answer import Limit
 from tacit.verbs.flow import flow
 from tacit.verbs.limit_matrix import matrix_limit, refuse_units

@@ -10,14 +10,14 @@ import numpy as np
 
 from tacit.data.arrays import Float, kept
 from tacit.errors import InconsistentDataError, InputError, NoPotentialError, TacitError
-from tacit.limits.interpolation.equations import Samples
-from tacit.limits.interpolation.solution import NEAR, Solution
-from tacit.limits.kkt import relative_residual, stationarity_at
-from tacit.limits.matrices.commuting import COMMUTE, Diagonal, commutator, diagonalize
-from tacit.limits.matrices.factorization import MULTIPLE, ending, level_of, spectral_potential
-from tacit.limits.matrices.families import matrix_family
-from tacit.limits.matrices.measurements import Measurements, as_stack, check_symmetric, check_targets
 from tacit.potentials import Potential, Spectral
+from tacit.solvers.interpolation.equations import Samples
+from tacit.solvers.interpolation.solution import NEAR, Solution
+from tacit.solvers.kkt import relative_residual, stationarity_at
+from tacit.solvers.matrices.commuting import COMMUTE, Diagonal, commutator, diagonalize
+from tacit.solvers.matrices.factorization import MULTIPLE, ending, level_of, spectral_potential
+from tacit.solvers.matrices.families import matrix_family
+from tacit.solvers.matrices.measurements import Measurements, as_stack, check_symmetric, check_targets
 from tacit.verbs.answer import Limit
 from tacit.verbs.flow import flow
 

@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from tacit.data.arrays import Float, feature_names
 from tacit.data.units import Units
-from tacit.limits.interpolation.geometry import Separable
-from tacit.limits.interpolation.solution import NEAR, unknown
-from tacit.limits.margins.constraints import Margins
-from tacit.limits.margins.kernel import at_the_kernel_end
-from tacit.limits.margins.l1 import least_l1_margin
-from tacit.limits.margins.support import (
+from tacit.show.progress import progress
+from tacit.solvers.interpolation.geometry import Separable
+from tacit.solvers.interpolation.solution import NEAR, unknown
+from tacit.solvers.margins.constraints import Margins
+from tacit.solvers.margins.kernel import at_the_kernel_end
+from tacit.solvers.margins.l1 import least_l1_margin
+from tacit.solvers.margins.support import (
     Held,
     hold_from,
     margin_residual,
 )
-from tacit.show.progress import progress
 from tacit.verbs.along_mu import AlongMu
 from tacit.verbs.path_inputs import check_levels, depth_of, geometry_of
 from tacit.verbs.results import Labelled, numbered

@@ -15,18 +15,18 @@ from tacit.data.arrays import Float, Index, as_floats, check_labelled, feature_n
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError, NotConvergedError
-from tacit.limits.families import family_of, l1
-from tacit.limits.families.quadratic import widest_in
-from tacit.limits.interpolation.geometry import potential_of
-from tacit.limits.interpolation.solution import NEAR, Found
-from tacit.limits.margins.constraints import Margins
-from tacit.limits.margins.power import minimize_power
-from tacit.limits.margins.quasi_norm import Stationary, all_stationary, local_minima
-from tacit.limits.margins.support import NO_PULL, error_on_support, found_by, hold, margin_residual
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.potentials import L1, Potential
 from tacit.potentials.arrays import quiet
 from tacit.show.progress import progress
+from tacit.solvers.families import family_of, l1
+from tacit.solvers.families.quadratic import widest_in
+from tacit.solvers.interpolation.geometry import potential_of
+from tacit.solvers.interpolation.solution import NEAR, Found
+from tacit.solvers.margins.constraints import Margins
+from tacit.solvers.margins.power import minimize_power
+from tacit.solvers.margins.quasi_norm import Stationary, all_stationary, local_minima
+from tacit.solvers.margins.support import NO_PULL, error_on_support, found_by, hold, margin_residual
 from tacit.verbs.results import Labelled, Result, numbered
 
 if TYPE_CHECKING:

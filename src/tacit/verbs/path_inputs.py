@@ -10,10 +10,10 @@ import numpy as np
 
 from tacit.data.arrays import Float, as_floats, check_labelled, kept
 from tacit.errors import InputError
-from tacit.limits.interpolation.geometry import Separable, as_separable
 from tacit.models import Diagonal
 from tacit.models.model import Model
 from tacit.numerics.separation import check_separable
+from tacit.solvers.interpolation.geometry import Separable, as_separable
 
 
 def check_path(X: Any, y: Any, mu: Any) -> tuple[Float, Float, Float]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, as_floats, feature_names, kept
-from tacit.limits.interpolation.equations import Samples
+from tacit.solvers.interpolation.equations import Samples
 
 
 class Prepared:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, beyond_squares
-from tacit.limits.families import family_of
-from tacit.limits.families.ends import Ends
-from tacit.limits.interpolation.geometry import potential_of
 from tacit.models.model import check_model, is_connected, takes_matrices
 from tacit.numerics.angles import turned
 from tacit.numerics.normal import weighted_gram
 from tacit.potentials.arrays import quiet
+from tacit.solvers.families import family_of
+from tacit.solvers.families.ends import Ends
+from tacit.solvers.interpolation.geometry import potential_of
 from tacit.verbs.answer import Limit
 from tacit.verbs.limit import limit
 from tacit.verbs.limit_matrix import MatrixProblem

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.limits.networks.linear import least_norm_solution
-from tacit.limits.networks.neuron import neuron_targets
 from tacit.models import Neuron
 from tacit.numerics.angles import turned
 from tacit.potentials import NeuronPotential
 from tacit.potentials.radial import length
+from tacit.solvers.networks.linear import least_norm_solution
+from tacit.solvers.networks.neuron import neuron_targets
 from tacit.verbs.answer import Limit
 from tacit.verbs.flow import flow
 

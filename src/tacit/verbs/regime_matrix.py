@@ -9,14 +9,14 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.errors import TacitError
-from tacit.limits.interpolation.equations import Samples
-from tacit.limits.matrices.factorization import ending
-from tacit.limits.matrices.kernel import tangent_end, tangent_rows
-from tacit.limits.matrices.nuclear import least_nuclear
-from tacit.limits.matrices.schatten import inverse_stiffness
 from tacit.numerics.angles import turned
 from tacit.numerics.normal import weighted_gram
 from tacit.numerics.spectra import Frame
+from tacit.solvers.interpolation.equations import Samples
+from tacit.solvers.matrices.factorization import ending
+from tacit.solvers.matrices.kernel import tangent_end, tangent_rows
+from tacit.solvers.matrices.nuclear import least_nuclear
+from tacit.solvers.matrices.schatten import inverse_stiffness
 from tacit.verbs.answer import Limit
 from tacit.verbs.flow import flow
 from tacit.verbs.limit_matrix import MatrixProblem

@@ -23,10 +23,10 @@ from tacit.data.arrays import Float, Index, feature_names
 from tacit.flows.forms.mirror import MirrorMap
 from tacit.flows.forms.separating import DiagonalPath
 from tacit.flows.sweeping.catching_up import Place, Step
-from tacit.limits.interpolation.geometry import Separable
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.roots import crossing
 from tacit.potentials.arrays import quiet
+from tacit.solvers.interpolation.geometry import Separable
 from tacit.verbs.along_mu import AlongMu
 from tacit.verbs.margin_path import Kink
 from tacit.verbs.path_inputs import check_path, depth_of, geometry_of

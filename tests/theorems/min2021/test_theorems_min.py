@@ -18,7 +18,7 @@ from scipy.linalg import null_space, orth
 from scipy.special import erfc
 
 import tacit
-from tacit.limits.networks.wide import distance_bound
+from tacit.solvers.networks.wide import distance_bound
 from tacit.theorems import check
 from tacit.theorems.min2021 import network, theorem2
 

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 import tacit
-import tacit.limits.networks.imbalance as limits
+import tacit.solvers.networks.imbalance as limits
 from tacit.data.arrays import Float, as_targets
-from tacit.limits.networks.imbalance import imbalance_spectrum
 from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import visible
+from tacit.solvers.networks.imbalance import imbalance_spectrum
 from tacit.theorems.arguments import ParameterError
 from tacit.theorems.registry import Setting
 from tacit.theorems.sharing import shared

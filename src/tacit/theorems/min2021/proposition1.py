@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.limits.networks.wide import distance_bound
+from tacit.solvers.networks.wide import distance_bound
 from tacit.theorems.min2021.network import EPS, RTOL, Split, ended, linear_network, product_rounding, split
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 
@@ -51,7 +51,7 @@ def proposition1(model: Any, X: Any, y: Any) -> Parts:
 def distance(model: Any, X: Any, y: Any) -> Parts:
     """Not in the paper: the distance that Theorem 2 bounds, from Λ alone, for any start and any width.
 
-    The least bound over μ and its proof are those of `tacit.limits.networks.wide.distance_bound`. It holds
+    The least bound over μ and its proof are those of `tacit.solvers.networks.wide.distance_bound`. It holds
     at every instant with the solution of least norm for the outputs of that instant: here those of its end.
     """
     yield (setting := linear_network(model))

@@ -1,0 +1,73 @@
+"""How potentials are minimized, by family: one table for limits, margins, certificates and regimes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Protocol
+
+from tacit.data.arrays import Float
+from tacit.errors import NoPotentialError
+from tacit.potentials import Potential
+from tacit.solvers.families import l1, layered, quadratic, radial, separable, smooth
+from tacit.solvers.families.ends import Ends
+from tacit.solvers.interpolation.equations import Equations
+from tacit.solvers.interpolation.solution import Found, Solution
+from tacit.solvers.margins.constraints import Margins
+from tacit.solvers.memory import Memory
+
+
+class Family(Protocol):
+    """What a module of this folder has; w is a predictor, however it was found. METHOD: how `least` works."""
+
+    METHOD: str
+
+    def least(self, potential: Potential, equations: Equations, memory: Memory) -> Solution:
+        """argmin Q(w) subject to X w = y; memory: of earlier problems on the same samples."""
+        ...
+
+    def widest(self, potential: Potential, margins: Margins) -> Found:
+        """argmin Q(w) subject to margins of at least 1."""
+        ...
+
+    def nearness(self, potential: Potential, equations: Equations, w: Float) -> float:
+        """An estimate of the relative distance from w ≠ 0 to argmin Q(w) subject to X w = y."""
+        ...
+
+    def looseness(self, potential: Potential, w: Float) -> Float:
+        """The diagonal of the inverse Hessian at w, up to a factor: which coordinates give way."""
+        ...
+
+    @property
+    def ends(self) -> Callable[[Potential, Equations, Float, Memory], Ends] | None:
+        """The limits at infinite and at zero scale, if there is a scale."""
+        ...
+
+
+FAMILIES: MappingProxyType[str, Family] = MappingProxyType(
+    {
+        "separable": separable,
+        "layered": layered,
+        "l1": l1,
+        "quadratic": quadratic,
+        "radial": radial,
+        "smooth": smooth,
+    }
+)
+
+
+def family_of(potential: Potential) -> Family:
+    """Its row of the table."""
+    try:
+        return FAMILIES[potential.family]
+    except KeyError:
+        what = f"{type(potential).__name__} is of the family {potential.family!r}"
+        raise NoPotentialError(f"{what}, which has no solver; there are {', '.join(FAMILIES)}") from None
+
+
+def nearness(potential: Potential, equations: Equations, w: Float) -> float:
+    """An estimate of the relative distance from w to argmin Q(w) subject to X w = y."""
+    if not w.any() or len(equations.y) == 0:
+        return 0.0 if not equations.y.any() else math.inf
+    return family_of(potential).nearness(potential, equations, w)

@@ -1,0 +1,60 @@
+"""The weighted ℓ1 norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tacit.data.arrays import Float
+from tacit.errors import NotConvergedError
+from tacit.potentials import Potential
+from tacit.solvers.families.ends import Ends
+from tacit.solvers.interpolation.ends import least_l1, least_quadratic, vertex_error
+from tacit.solvers.interpolation.equations import Equations
+from tacit.solvers.interpolation.solution import Found, Solution
+from tacit.solvers.margins.constraints import Margins
+from tacit.solvers.margins.l1 import least_l1_margin, solutions
+from tacit.solvers.margins.support import error_on_support
+from tacit.solvers.memory import Memory
+
+METHOD = "a vertex, and multipliers that prove it"
+
+
+def least(potential: Potential, equations: Equations, memory: Memory) -> Solution:
+    """A vertex of the solutions of least norm."""
+    return least_l1(equations, _weight(potential, equations.X.shape[1]))
+
+
+def widest(potential: Potential, margins: Margins) -> Found:
+    """By linear programming, with the face of all solutions where there are several."""
+    weight = _weight(potential, margins.Z.shape[1])
+    vertex = least_l1_margin(margins, weight)
+    w, dual = vertex.predictor, vertex.dual
+    error = error_on_support(margins, w, dual)
+    try:
+        unique, face = solutions(margins, weight, vertex)
+    except NotConvergedError:
+        return Found(w, vertex.intercept, dual, None, error)
+    return Found(w, vertex.intercept, dual, unique, error, lists={} if unique else {"face": face})
+
+
+def nearness(potential: Potential, equations: Equations, w: Float) -> float:
+    """The error of a vertex."""
+    return vertex_error(equations, w)
+
+
+def looseness(potential: Potential, w: Float) -> Float:
+    """All alike."""
+    return np.ones_like(w)
+
+
+def ends(potential: Potential, equations: Equations, w: Float, memory: Memory) -> Ends:
+    """It is the rich end itself; the other one is the ℓ2 norm."""
+    flat = np.ones(len(w))
+    kernel = least_quadratic(equations, flat).predictor
+    return Ends(kernel, least_l1(equations, _weight(potential, len(w))).predictor, (flat, np.abs(w)))
+
+
+def _weight(potential: Any, features: int) -> Float:
+    return np.broadcast_to(np.asarray(potential.weight, dtype=float), (features,))

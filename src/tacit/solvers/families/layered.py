@@ -1,0 +1,71 @@
+"""Potentials of untied diagonal networks of several layers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tacit.data.arrays import Float
+from tacit.numerics.nonnegative import least_norm_support
+from tacit.numerics.normal import newton_direction
+from tacit.potentials.arrays import quiet
+from tacit.solvers.families.ends import Ends
+from tacit.solvers.families.quadratic import diagonal_nearness
+from tacit.solvers.interpolation.ends import least_l1
+from tacit.solvers.interpolation.equations import Equations
+from tacit.solvers.interpolation.layered import minimize_layered
+from tacit.solvers.interpolation.solution import Found, Solution
+from tacit.solvers.margins.constraints import Margins
+from tacit.solvers.margins.support import Held, found_by, hold
+from tacit.solvers.memory import Memory, name_of
+
+METHOD = "Newton's method along growing targets"
+_STEPS = 40  # in the logarithm of the scale, of a search for support vectors
+
+
+def least(potential: Any, equations: Equations, memory: Memory) -> Solution:
+    """argmin Q(w) subject to X w = y."""
+    return minimize_layered(equations, potential)
+
+
+def widest(potential: Any, margins: Margins) -> Found:
+    """By exchanges, from the support at a scale where the geometry is that of a kernel, or that of ℓ2."""
+    guess = least_norm_support(margins.nearly_free())
+    held: Held | None = hold(margins, lambda equations: minimize_layered(equations, potential), guess)
+    return found_by(held)
+
+
+@quiet
+def nearness(potential: Any, equations: Equations, w: Float) -> float:
+    """From the residuals, through the Hessian."""
+    return diagonal_nearness(potential, equations, w, np.exp(potential.log_looseness(w)))
+
+
+@quiet
+def looseness(potential: Any, w: Float) -> Float:
+    """1/∇²Q, up to a factor."""
+    return _relative(potential.log_looseness(w))
+
+
+@quiet
+def ends(potential: Any, equations: Equations, w: Float, memory: Memory) -> Ends:
+    """A weighted ℓ2 norm around the start, and the weighted ℓ1 norm of the ends of its slopes."""
+    start = potential.start(len(w))
+    first, last = (_relative(potential.log_looseness(at)) for at in (start, w))
+    rho = equations.y - equations.X @ start
+    kernel = start + first * newton_direction(equations.X, first, rho, np.zeros_like(w))[1]
+    weights = np.array([np.broadcast_to(each, w.shape) for each in potential.ends])
+    key = ("rich", name_of(equations.y, weights))
+    rich = memory.once(key, partial(_rich, equations, weights))
+    return Ends(kernel, rich, (first, last))
+
+
+def _relative(logs: Float) -> Float:
+    return np.exp(logs - logs.max())
+
+
+def _rich(equations: Equations, weights: Float) -> Float:
+    below, above = weights / weights.max()
+    return least_l1(equations, below if (below == above).all() else np.array([below, above])).predictor

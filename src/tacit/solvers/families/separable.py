@@ -1,0 +1,89 @@
+"""Potentials of diagonal networks: power, scales, weights and origin say everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tacit.data.arrays import Float
+from tacit.potentials import Potential
+from tacit.potentials.arrays import quiet
+from tacit.solvers.families.ends import Ends
+from tacit.solvers.interpolation.ends import least_l1
+from tacit.solvers.interpolation.equations import Equations
+from tacit.solvers.interpolation.geometry import Separable, as_separable
+from tacit.solvers.interpolation.rich import multipliers_at
+from tacit.solvers.interpolation.separable import balanced, kernel_solution, minimize_separable
+from tacit.solvers.interpolation.solution import Found, Solution
+from tacit.solvers.margins.constraints import Margins
+from tacit.solvers.margins.kernel import at_the_kernel_end
+from tacit.solvers.margins.support import found_by, hold_from
+from tacit.solvers.memory import Memory, name_of
+
+METHOD = "interior path and Newton's method"
+
+
+def least(potential: Potential, equations: Equations, memory: Memory) -> Solution:
+    """argmin Q(w) subject to X w = y, from a solution at a scale close by where one is remembered."""
+    geometry = as_separable(potential, equations.X.shape[1])
+    level, key = float(geometry.log_scale.max()), _key(geometry, equations)
+    found = minimize_separable(equations, geometry, _guess(level, memory.near(key, level)))
+    if found.settled:
+        memory.keep(key, level, geometry.rapidity(found.predictor))
+    return found
+
+
+def widest(potential: Potential, margins: Margins) -> Found:
+    """From a scale where the geometry is that of a kernel down to this one."""
+    geometry = as_separable(potential, margins.Z.shape[1])
+    start, log_scale = at_the_kernel_end(margins, geometry)
+    return found_by(hold_from(margins, geometry, start, -log_scale))
+
+
+@quiet
+def nearness(potential: Potential, equations: Equations, w: Float) -> float:
+    """The step that Newton's method would take from here, in balanced units."""
+    equations, separable, columns = balanced(equations, as_separable(potential, len(w)))
+    unit = 2.0 ** np.frexp(np.abs(w * columns).max())[1]
+    return multipliers_at(
+        equations.in_units_of(unit), separable.in_units_of(unit), w * columns / unit
+    ).assess()
+
+
+@quiet
+def looseness(potential: Potential, w: Float) -> Float:
+    """The inverse Hessian, in units of the largest scale."""
+    return _metric(as_separable(potential, len(w)), w)
+
+
+def ends(potential: Potential, equations: Equations, w: Float, memory: Memory) -> Ends:
+    """A weighted ℓ2 norm around the origin, and the weighted ℓ1 norm."""
+    separable = as_separable(potential, len(w))
+    first, last = (_metric(separable, at) for at in (potential.start(len(w)), w))
+    key = _key(separable, equations)
+    kernel = memory.once(("kernel", key), lambda: kernel_solution(equations, separable))
+    weight = name_of(equations.y, separable.weight)
+    rich = memory.once(("rich", weight), lambda: least_l1(equations, separable.weight).predictor)
+    return Ends(kernel, rich, (first / first.max(), last / last.max()))
+
+
+def _guess(level: float, known: list[tuple[float, Float]]) -> Float | None:
+    """Rapidities at a level between or beyond those that are known: they are smooth in it."""
+    if not known:
+        return None
+    powers = np.vander([at - level for at, _ in known], increasing=True)
+    weights = np.linalg.inv(powers)[0]  # of the polynomial through them
+    return np.asarray(weights @ np.array([u for _, u in known]))
+
+
+def _key(geometry: Separable, equations: Equations) -> tuple[Any, ...]:
+    """What stays the same as the scale changes."""
+    shape = geometry.log_scale - geometry.log_scale.max()
+    origin = 0.0 if geometry.origin is None else geometry.origin
+    return name_of(equations.y, geometry.power, shape, geometry.weight, origin)
+
+
+def _metric(separable: Separable, w: Float) -> Float:
+    level = separable.shifted(-float(separable.log_scale.max()))
+    return level.inverse_hessian(separable.rapidity(w))

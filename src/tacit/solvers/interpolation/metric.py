@@ -1,0 +1,69 @@
+r"""Interpolation in the norm of a kernel, given as a matrix.
+
+    argmin ½ wᵀBw   subject to   X w = y
+
+has B w = Xᵀν. With B = LLᵀ and v = Lᵀw that is the shortest v with (L⁻¹Xᵀ)ᵀv = y, and B is never inverted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from tacit.data.arrays import Float
+from tacit.numerics.pairs import Pair, product
+from tacit.solvers.interpolation.accuracy import Move, forward_error
+from tacit.solvers.interpolation.equations import Equations
+from tacit.solvers.interpolation.solution import Solution, none
+
+_PASSES = 3  # of refinement
+_SETTLED = 1e-9  # relative size of the last correction
+
+
+class _Factors:
+    """B = LLᵀ and L⁻¹Xᵀ = QR."""
+
+    def __init__(self, metric: Float, X: Float):
+        self.L = np.linalg.cholesky(metric)
+        self.Q, self.R = np.linalg.qr(solve_triangular(self.L, X.T, lower=True))
+
+    def solve(self, slope: Float, outputs: Float) -> tuple[Float, Float]:
+        """w and ν with B w − Xᵀν = slope and X w = outputs."""
+        pushed = solve_triangular(self.L, slope, lower=True)
+        along = solve_triangular(self.R, outputs, trans="T")
+        seen = self.Q.T @ pushed
+        v = pushed + self.Q @ (along - seen)
+        w = solve_triangular(self.L, v, lower=True, trans="T")
+        return w, solve_triangular(self.R, along - seen)
+
+    def move(self, rho: Float, g: Float) -> Float:
+        """The w of `solve`."""
+        return self.solve(g, rho)[0]
+
+
+def least_in_metric(equations: Equations, metric: Float) -> Solution:
+    """The solution of least ½ wᵀBw, B the metric; what rounding has left is taken away in pairs of floats.
+
+    A condition number of κ costs κ·1e-16 of a solution in floats. A residual in twice the digits, and a
+    correction by the same factors, give that back.
+    """
+    X, y = equations.X, equations.y
+    if len(y) == 0:
+        return Solution(np.zeros(X.shape[1]), Pair.of(y), 0, True, none)
+    factors = _Factors(metric, X)
+    w, nu, moved = Pair.of(np.zeros(X.shape[1])), Pair.of(np.zeros(len(y))), np.inf
+    for _ in range(1 + _PASSES):
+        slope = equations.slopes(nu) - product(metric, w)
+        change, more = factors.solve(slope.value, (Pair.of(y) - product(X, w)).value)
+        w, nu, moved = w + change, nu + more, float(np.linalg.norm(change))
+    settled = moved <= _SETTLED * float(np.linalg.norm(w.value))
+
+    def assess() -> float:
+        return forward_error(equations, factors.move, w.value, 0.0, 0.0)
+
+    return Solution(w.value, nu, 1 + _PASSES, settled, assess)
+
+
+def metric_move(metric: Float, X: Float) -> Move:
+    """The change of w that residuals of X w = y and of B w = Xᵀν ask for."""
+    return _Factors(metric, X).move

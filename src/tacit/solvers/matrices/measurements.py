@@ -1,0 +1,102 @@
+"""Measurements ⟨X_n, M⟩ = y_n of a matrix, as equations for its entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tacit.data.arrays import Float, as_floats
+from tacit.errors import InputError
+from tacit.numerics.normal import factorize
+from tacit.numerics.spectra import Frame
+from tacit.solvers.interpolation.equations import Equations
+
+_MOST = 20_000_000  # entries of all measurements together, 160 MB: beyond, a step takes a minute
+_SYMMETRIC = 1e-10  # of the largest entry
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """Independent equations for the entries of a matrix of this shape; symmetric: if it has to be."""
+
+    equations: Equations
+    shape: tuple[int, int]
+    symmetric: bool = False
+
+    @property
+    def stack(self) -> Float:
+        """X_n of the equations, (r, d₁, d₂)."""
+        return self.equations.X.reshape(-1, *self.shape)
+
+    def adjoint(self, nu: Float) -> Float:
+        """Σ ν_n X_n."""
+        return np.asarray((self.equations.X.T @ nu).reshape(self.shape))
+
+    def residual(self, matrix: Float) -> Float:
+        """y − ⟨X_n, M⟩."""
+        return np.asarray(self.equations.y - self.equations.X @ matrix.ravel())
+
+    def rounding(self, matrix: Float) -> Float:
+        """By how much that is off where the terms of its sums are rounded."""
+        X, y = self.equations.X, self.equations.y
+        return np.asarray(np.finfo(float).eps * (np.abs(X) @ np.abs(matrix.ravel()) + np.abs(y)))
+
+    def move(self, frame: Frame, W: Float) -> Callable[[Float, Float], Float]:
+        """The change of M, flat, that residuals ρ and gaps g of slopes ask for; W: (∇²Q)⁻¹ in the frame."""
+        rows = frame.coordinates(self.stack)
+        factor = factorize(rows, W, careful=True)
+
+        def moved(rho: Float, g: Float) -> Float:
+            change = factor.direction(rho, frame.coordinates(g.reshape(self.shape)))[1]
+            return frame.matrix(W * change).ravel()
+
+        return moved
+
+
+def as_stack(X: Any) -> Float:
+    """X as floats (N, d₁, d₂); those of single entries are made dense where that is small."""
+    if hasattr(X, "dense") and hasattr(X, "adjoint"):
+        check_size(len(X), *X.shape[-2:])
+        X = X.dense()
+    X = as_floats(X, "X", ndim=(3,))
+    if 0 in X.shape:
+        raise InputError(f"X must be (samples, rows, columns), none of them 0, got shape {X.shape}")
+    check_size(*X.shape)
+    return X
+
+
+def check_size(samples: int, rows: int, columns: int) -> None:
+    """Refuse what would not fit."""
+    if samples * rows * columns > _MOST:
+        raise InputError(
+            f"{samples:,} measurements of {rows:,}×{columns:,} matrices have {samples * rows * columns:,} "
+            f"entries, and a limit is computed for at most {_MOST:,}; keep fewer measurements or a part of "
+            "the matrix, or ask tacit.flow"
+        )
+
+
+def check_targets(X: Float, y: Any) -> Float:
+    """y as (N,)."""
+    y = as_floats(y, "y", ndim=(1, 2))
+    if y.ndim == 2 and y.shape[1] != 1:
+        raise InputError(f"y must be one number per measurement, shape (N,), got shape {y.shape}")
+    if len(y) != len(X):
+        raise InputError(f"X and y must have one row per sample: X has {len(X)} matrices, y has {len(y)}")
+    return y.reshape(len(y))
+
+
+def check_symmetric(X: Float) -> Float:
+    """X as it is, symmetric to rounding; `InputError` names the first measurement that is not."""
+    if X.shape[1] != X.shape[2]:
+        raise InputError(f"symmetric matrices are square, and the measurements are {X.shape[1]}×{X.shape[2]}")
+    off = np.abs(X - X.transpose(0, 2, 1)).max(axis=(1, 2))
+    wrong = off > _SYMMETRIC * np.abs(X).max(axis=(1, 2))
+    if wrong.any():
+        n = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"measurement {n} is not symmetric: ⟨X, M⟩ of a symmetric M sees (X + Xᵀ)/2 only; give that"
+        )
+    return X / 2 + X.transpose(0, 2, 1) / 2
