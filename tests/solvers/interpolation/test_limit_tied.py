@@ -201,3 +201,16 @@ def test_estimators_of_tied_features():
         with pytest.warns(ConvergenceWarning, match="the last digits of X decide"):
             fit = FlowRegressor(1e-6, 4, standardize=False).fit(X, y, sample_weight=weights)
         np.testing.assert_allclose([*fit.coef_, fit.intercept_], [7 / 8, 0, 7 / 8, -3 / 4], atol=1e-13)
+
+
+def test_a_small_share_of_a_feature_that_is_nearly_tied_is_found():
+    """Feature 7 differs from feature 6 in a last bit, by which it gets 6e-9 of their predictor and not nothing."""
+    feet = np.array([33.8, 32.0, 33.8])
+    X = np.column_stack(
+        [feet, [0, 1, 0], [1, 0, 1], 12 * feet, [0, -3, 0], [0, 1, 1], [np.nextafter(1, 2), 0, 0], [1, 0, 0]]
+    )
+    task = Tied(X, np.array([1.0, 1.0, 0.0]), 8.0, 2.3e-4, False, False)
+    found = solved(task)
+    assert found.converged and found.predictor[7] == pytest.approx(float(task.exact[7]), rel=1e-6)
+    assert 1e-9 < found.predictor[7] < 1e-8
+    assert found.error > 1e-9  # half a last bit of X moves it by as much

@@ -30,6 +30,7 @@ _PATIENCE = 3  # steps without progress
 _NEAR_END = 1e-2  # slack below which slopes are computed in pairs of floats
 _UNSEEN = 1e-8  # relative size of coordinates whose steps look like rounding
 _FAR_OFF = 1e-4  # and one that rounding in pairs of floats does not make of them
+_LAGGING = 2.0  # growth that the slope of such a coordinate asks for, from which on it is set to its place
 _FREE = 1e-15  # changes of w this small, relative to the largest coordinate, are not seen by X w = y
 
 
@@ -162,8 +163,12 @@ def polish(
             closed = close_gaps(potential, state)
             settled = gaps_closed(potential, closed)
             if exact and settled:
-                gap = exact_gap(equations, potential, closed.u, closed.nu)
-                settled = not _elsewhere(potential, replace(closed, gap=gap))
+                exactly = replace(closed, gap=exact_gap(equations, potential, closed.u, closed.nu))
+                caught_up = _caught_up(potential, exactly)
+                if caught_up is not None and step < steps:
+                    state, smallest, idle = caught_up, math.inf, 0
+                    continue
+                settled = not _elsewhere(potential, exactly)
             if settled or stalled:
                 return closed, step, settled
     return state, steps, False
@@ -189,6 +194,21 @@ def _without_gaps(potential: Separable, state: State) -> Float:
     slope = rapidity.slope(np, size, potential.power)
     across = rapidity.rapidity_of_slope(np, np.minimum(slope + ask, 0.0), potential.power)
     return sign * np.where(ask < -slope, across, _shift(size, np.maximum(ask, -slope), potential.power))
+
+
+def _caught_up(potential: Separable, state: State) -> State | None:
+    """Small coordinates at the predictor to which their slopes Xᵀν belong; None if all of them are there.
+
+    Newton's method lets such a coordinate grow by a factor in each step, none of which is seen in X w: its
+    steps have long become rounding when it is still smaller than it should be by orders of magnitude.
+    """
+    size, new = np.abs(potential.predictor(state.u)), _without_gaps(potential, state)
+    asked, largest = np.abs(potential.predictor(new)), size.max()
+    lagging = (size <= _UNSEEN * largest) & (asked <= _FAR_OFF * largest)
+    lagging &= asked > np.maximum(_LAGGING * size, _FREE * largest)
+    if not lagging.any():
+        return None
+    return State(np.where(lagging, new, state.u), state.nu, np.where(lagging, 0.0, state.gap))
 
 
 def _elsewhere(potential: Separable, state: State) -> bool:
