@@ -204,7 +204,7 @@ def test_estimators_of_tied_features():
 
 
 def test_a_small_share_of_a_feature_that_is_nearly_tied_is_found():
-    """Feature 7 differs from feature 6 in a last bit, by which it gets 6e-9 of their predictor and not nothing."""
+    """Feature 7 differs from feature 6 in one last bit, and so gets 6e-9 of their predictor and not 6e-15."""
     feet = np.array([33.8, 32.0, 33.8])
     X = np.column_stack(
         [feet, [0, 1, 0], [1, 0, 1], 12 * feet, [0, -3, 0], [0, 1, 1], [np.nextafter(1, 2), 0, 0], [1, 0, 0]]
