@@ -151,3 +151,21 @@ class TestMargin:
         X, y = np.array([[2.0, 1.0]]), np.ones(1)
         assert tacit.certify(L1(), X, y, [0.5, 0.0], problem="margin").holds
         assert not tacit.certify(L1(), X, y, [0.0, 1.0], problem="margin").holds
+
+
+@pytest.mark.parametrize("metric", ["matrix", "diagonal", "one"])
+@pytest.mark.parametrize("size", [1e-3, 1e-6, 1e-9])
+def test_the_error_of_a_quadratic_certificate_is_the_distance_from_the_minimum(problem, metric, size):
+    """For a quadratic potential the first-order estimate is exact, along the solutions and across them."""
+    X, y = problem
+    rng = np.random.default_rng(1)
+    B = {"matrix": (A := rng.standard_normal((20, 20))) @ A.T + np.eye(20)}
+    Q = Quadratic(B.get(metric, 1.0 if metric == "one" else rng.uniform(0.5, 2, 20)))
+    inverse = np.linalg.inv(
+        Q.hessian(np.zeros(20)) if metric == "matrix" else np.diag(Q.hessian(np.zeros(20)))
+    )
+    least = inverse @ X.T @ np.linalg.solve(X @ inverse @ X.T, y)  # in closed form
+    for way in (np.linalg.svd(X)[2][-1], X.T @ rng.standard_normal(len(y))):
+        w = least + size * np.linalg.norm(least) * way / np.linalg.norm(way)
+        true = np.linalg.norm(w - least) / np.linalg.norm(w)
+        assert tacit.certify(Q, X, y, w).error == pytest.approx(true, rel=1e-3)
