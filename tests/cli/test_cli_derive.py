@@ -53,6 +53,7 @@ def test_json_alone_on_standard_output(maps, tmp_path, capsys):
     [
         ("{maps}:neuron", "random:0", "random:P needs"),
         ("{maps}:neuron", "random:100000000000", "1,000,000 at most"),
+        ("{maps}:neuron", f"random:{'9' * 5000}", "1,000,000 at most"),
         ("{maps}:neuron", "nowhere.txt", "there is no file nowhere.txt"),
         ("{maps}:neuron", "{maps}", "no file of numbers"),
         ("{maps}:nothing", "random:3", "has no 'nothing'"),

@@ -20,6 +20,9 @@ NAMES = (
     "zero\u200bwidth",
     "c1\x9b31m",
     "$\\frac{1}{$",
+    "del\x7f",
+    "tag\U000e0041",
+    "größe 体重",
     "_hidden",
     "=1+1",
     "<b>&amp;",
@@ -75,8 +78,9 @@ def test_names_of_columns_do_not_act_in_text_or_pictures(command, table, tmp_pat
     check_text(err)
     assert sum(line.startswith("  certificate") for line in out.split("\n")) <= 1
     ElementTree.parse(picture)
-    kept = json.loads(result.read_text(encoding="utf-8"))
-    assert list(NAMES) == kept.get("features", list(NAMES))
+    content = result.read_text(encoding="utf-8")
+    check_text(content)  # `cat` shows it, too
+    assert list(NAMES) == json.loads(content).get("features", list(NAMES))
 
 
 def test_error_messages_are_one_line_whatever_the_names(tmp_path, capsys):
@@ -134,7 +138,9 @@ def write_model(path, classes=(), target="t", coefficients=((1.0,),), features=(
     return path
 
 
-@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize(
+    "begin", ["=", "+", "-", "@", "\t", "\r", "\n", " =", "\u00a0=", "\ufeff=", "\0=", "＝", "＋", "－", "＠"]
+)
 def test_spreadsheets_find_no_formula_in_predictions(begin, tmp_path, capsys):
     words = [f"{begin}cmd|'/c calc'!A1", "plain"]
     model = write_model(tmp_path / "m.json", classes=words, target=f"{begin}HYPERLINK(1)")
@@ -147,6 +153,15 @@ def test_spreadsheets_find_no_formula_in_predictions(begin, tmp_path, capsys):
     assert kept["target"] == f"{begin}HYPERLINK(1)" and kept["predictions"] == ["plain", words[0]]
     assert main(["predict", str(model), str(data)]) == 0
     assert f"'{begin}"[:1] in capsys.readouterr().out
+
+
+def test_no_separator_of_another_locale_begins_a_cell(tmp_path):
+    """A spreadsheet that separates cells by semicolons or tabs leaves those in quotes alone."""
+    words = ["x;=1+1", "x\t=1+1"]
+    model = write_model(tmp_path / "m.json", classes=words, target="y")
+    data = write_table(tmp_path / "new.csv", names=("x",), rows=[[-1.0, 0.0], [1.0, 0.0]])
+    assert main(["predict", str(model), str(data), "--out", str(tmp_path / "out.csv")]) == 0
+    assert (tmp_path / "out.csv").read_text() == 'y\n"x;=1+1"\n"x\t=1+1"\n'
 
 
 def test_numbers_are_never_marked_as_text(tmp_path, capsys):

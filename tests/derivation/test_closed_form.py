@@ -7,6 +7,7 @@ import sympy as sp
 from scipy.integrate import quad, solve_ivp
 
 import tacit
+from tacit.derivation.symbolic.curve import W
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy, NeuronPotential
 
 CLOSE = 1e-12  # relative to the largest entry; ≤ 4e-14 was seen
@@ -250,3 +251,21 @@ def test_the_smallest_of_three_layers_may_change_its_sign():
         w = s * np.hypot(s, mu[0]) * np.hypot(s, mu[1])
         slope = quad(lambda x: 1 / np.hypot(x, mu[0]) / np.hypot(x, mu[1]), 0.3, s, epsabs=1e-13)[0]
         np.testing.assert_allclose(Q.gradient([w]), slope, rtol=1e-12)
+
+
+@pytest.mark.parametrize("start", [0.4, 0.7, 1.1])
+@pytest.mark.parametrize("function", [sp.sinh, sp.tanh, sp.cosh], ids=["sinh", "tanh", "cosh"])
+def test_inverses_are_found_from_every_start(function, start):
+    """SymPy simplifies the inverse at the start to the start itself for some starts only."""
+    form = tacit.closed_form(function(a), [a], [start])
+    assert form.explicit
+    (curve,) = form.curves
+    w = function(sp.Float(1.1 * start, 30))
+    np.testing.assert_allclose(float(sp.re(sp.N(curve.inverse.subs(W, w)))), 1.1 * start, rtol=1e-12)
+
+
+@pytest.mark.parametrize("start", [0.4, 1.1])
+def test_no_integral_is_left_for_an_end_of_the_domain(start):
+    """x·log x is integrated up to 0, where quadrature is not accurate enough to compare with."""
+    form = tacit.closed_form(sp.log(a), [a], [start])
+    assert not form.value.has(sp.Integral)

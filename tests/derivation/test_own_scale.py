@@ -143,6 +143,21 @@ def test_what_every_flow_nearby_conserves_is_counted_apart_from_a_special_start(
     assert "1 more from this special start" in found.summary()
 
 
+@pytest.mark.parametrize(
+    ("function", "start", "here"),
+    [
+        (lambda t: jnp.array([t[0] ** 2 + t[1] ** 2, t[0] * t[1]]), [1.0, 1.0], 1),
+        (lambda t: t**2, [0.0, 1.0], 1),
+    ],
+    ids=["equal weights", "a weight at 0"],
+)
+def test_flows_nearby_that_leave_the_line_of_a_special_start_are_counted(function, start, here):
+    """From θ₀ itself w stays on a line; from starts nearby it moves in the plane: nothing is conserved."""
+    found = tacit.derive(function, start, samples=3)
+    assert found.basis is not None and found.basis.shape == (2, 1)
+    assert (found.conserved_number, found.conserved_here, found.conserved) == (0, here, ())
+
+
 def test_deep_brackets_do_not_cost_more():
     """Twelve parameters and two features: brackets of brackets of brackets, by fields that flows carry."""
 

@@ -21,6 +21,7 @@ from tacit.numerics.rounding import EPS
 
 _STEPS = 20_000  # ten times what most of 1,000 flows take and twice the worst: each takes 1 or 2 milliseconds
 _NEAR_2 = 2 + 1e-7
+_UNDERFLOW = "step size underflow: at this depth and scale the transition is too fast"
 
 
 def rounded(X, w, y):
@@ -91,7 +92,45 @@ def test_a_transition_that_floats_cannot_resolve_is_named(depth, scale):
     found = tacit.flow(tacit.Diagonal(depth, scale), X, X[:, :3] @ rng.standard_normal(3), until=3)
     follows(found)
     assert not found.converged and found.status == Status.STALLED
-    assert found.reason.startswith("step size underflow: at this depth and scale the transition is too fast")
+    assert found.reason.startswith(_UNDERFLOW)
+
+
+@pytest.mark.parametrize("loss", ["exp", "logistic"])
+@pytest.mark.parametrize(("depth", "scale"), [(10, 1e-17), (4, 1e-46), (3, 1e-57)])
+def test_a_transition_of_margins_is_not_blamed_on_features_of_one_size(loss, depth, scale):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((7, 19))
+    found = tacit.flow(tacit.Diagonal(depth, scale), X, np.sign(X[:, 0] + X[:, 1]), loss=loss, until=1000)
+    follows(found)
+    assert not found.converged and found.reason.startswith(_UNDERFLOW)
+
+
+@pytest.mark.parametrize(("depth", "scale"), [(2, 1.0), (2, 1e-3), (3, 0.1)])
+def test_features_that_differ_in_size_are_named(depth, scale):
+    """The first feature must cancel to one part in 1e8 before the others are seen."""
+    X = np.array([[1e8, 1, 0.3], [1e8, -1, 0.2], [1e8, 0.3, 1]])
+    found = tacit.flow(tacit.Diagonal(depth, scale), X, [1, -1, 1], loss="exp", until=30)
+    follows(found)
+    assert not found.converged and found.reason.startswith("the features differ so much in size")
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_steps_that_lead_nowhere_are_named(seed):
+    """A slope is within 4e-18 of its end: round-off keeps steps short, and the clock creeps on."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((6, 19))
+    found = tacit.flow(tacit.Diagonal(10, 6.65e-3), X, X[:, :3] @ rng.standard_normal(3), until=20)
+    follows(found)
+    assert not found.converged and found.status == Status.STALLED and found.reason.startswith(_UNDERFLOW)
+
+
+@pytest.mark.parametrize("scale", [1e-53, 1e-20, 1e-3])
+def test_the_accuracy_that_is_said_to_be_reached_is_the_last_one(scale):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4, 19))
+    X[1] = -X[0]
+    found = tacit.flow(tacit.Diagonal(2, scale), X, X @ rng.standard_normal(19), until=500)
+    assert not found.converged and found.reason.endswith(f"the accuracy reached is {found.accuracy[-1]:.6g}")
 
 
 @pytest.mark.parametrize("scale", [1e-50, 9e-7, 1.0, 1e4])

@@ -10,9 +10,11 @@ from typing import Any
 from tacit.cli.guests import guest_or_import
 from tacit.cli.options import DONE, FAILED, add_command, json_and_plot, seed_number
 from tacit.cli.terminal import wrapped
+from tacit.data.printable import shortened
 from tacit.errors import InputError
 
 _MOST = 1_000_000  # random parameters: Jacobians of more do not fit in memory for any number of features
+_DIGITS = 20  # of a number of parameters; Python converts no more than 4,300
 
 
 def add(commands: Any) -> Any:
@@ -105,11 +107,11 @@ def _start(text: str, seed: int) -> Any:
 
     if text.startswith("random:"):
         count = text.removeprefix("random:")
-        if not count.isdecimal() or int(count) == 0:
-            raise InputError(f"--at random:P needs a number P of parameters, got {text!r}")
-        if int(count) > _MOST:
+        if not count.isdecimal() or not count.strip("0"):
+            raise InputError(f"--at random:P needs a number P of parameters, got {shortened(text, 40)!r}")
+        if len(count.lstrip("0")) > _DIGITS or int(count) > _MOST:
             raise InputError(
-                f"--at {text} asks for {int(count):,} parameters; derive takes {_MOST:,} at most"
+                f"--at {shortened(text, 40)} asks for too many parameters; derive takes {_MOST:,} at most"
             )
         return np.random.default_rng(seed).standard_normal(int(count))
     path = Path(text)

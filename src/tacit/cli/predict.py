@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.cli.options import DONE, add_command, claim_outputs
 from tacit.cli.terminal import remark
-from tacit.data.printable import printable
+from tacit.data.printable import is_seen, printable
 
 if TYPE_CHECKING:
     from tacit.data.new_samples import NewSamples
     from tacit.verbs.linear_model import LinearModel
 
 _SHOWN = 8  # names of columns that are told
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets evaluate begins with one of these
+_FORMULAS = tuple("=+-@＝＋－＠")  # spreadsheets evaluate what begins with these; some, full-width ones too
+_SEPARATORS = set(";\t|")  # of cells, where a comma is the decimal mark
 _LOST = 1e100  # times the spread: an error of which no R² is told
 
 
@@ -31,9 +32,10 @@ def add(commands: Any) -> Any:
         description="Predict with a model that 'tacit fit --save' has written. Columns are found by name,\n"
         "in any order; those that the model does not use are named. Where the target is among them, the\n"
         "error on these samples is told.\n\n"
-        "Names in the CSV, of the target and of classes, that begin with = + - @, a tab or a carriage\n"
-        "return are written with a ' before them: a spreadsheet would take them for formulas. Programs that\n"
-        "read the CSV see the '; Tacit does not remove it. Numbers, and the names in JSON, stay as they are.",
+        "Names in the CSV, of the target and of classes, that begin with = + - @, a tab or another control\n"
+        "character are written with a ' before them, because a spreadsheet would evaluate them as formulas.\n"
+        "Programs that read the CSV see the '; Tacit does not remove it. Numbers, and names in JSON, are\n"
+        "written unchanged.",
         epilog="examples:\n"
         "  tacit predict model.json new.csv\n"
         "  tacit predict model.json new.parquet --out predictions.csv\n"
@@ -102,10 +104,17 @@ def _cell(value: Any) -> str:
 
     if not isinstance(value, str):
         return str(value)
-    formula = value.startswith(_FORMULAS) and not is_number(value)
     text = io.StringIO()
-    csv.writer(text).writerow([f"'{value}" if formula else value])  # whose lines end in what it quotes
+    shown = f"'{value}" if _is_formula(value) and not is_number(value) else value
+    plain = _SEPARATORS.isdisjoint(value)
+    # The writer quotes line breaks only if its own lines end in one.
+    csv.writer(text, quoting=csv.QUOTE_MINIMAL if plain else csv.QUOTE_ALL).writerow([shown])
     return text.getvalue().removesuffix("\r\n")
+
+
+def _is_formula(value: str) -> bool:
+    """Whether a spreadsheet may evaluate the text (some skip blanks, control characters, byte order marks)."""
+    return not is_seen(value[:1] or " ") or value.lstrip().startswith(_FORMULAS)
 
 
 def _score(model: LinearModel, new: NewSamples, predictions: list[Any]) -> dict[str, float]:

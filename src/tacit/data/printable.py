@@ -16,8 +16,7 @@ def printable(text: object, keep: str = "") -> str:
     r"""The text with \x1b, \n or \u202e for every character that is not seen but acted upon.
 
     Control characters would move the cursor or set the title of a window, line breaks forge a line of a
-    summary, marks of direction reverse what follows, and lone surrogates cannot be encoded. JSON and other
-    data files keep names as they are.
+    summary, marks of direction reverse what follows, and lone surrogates cannot be encoded.
 
     Parameters
     ----------
@@ -34,7 +33,7 @@ def printable(text: object, keep: str = "") -> str:
     text = str(text)
     if text.isprintable():
         return text
-    return "".join(each if each in keep or _is_seen(each) else _escaped(each) for each in text)
+    return "".join(each if each in keep or is_seen(each) else _escaped(each) for each in text)
 
 
 def short_name(name: object, most: int) -> str:
@@ -48,8 +47,8 @@ def label(name: object, most: int) -> str:
     return f" {text}" if text.startswith("_") else text  # legends leave out labels that begin with _
 
 
-def _is_seen(letter: str) -> bool:
-    """Is it a letter, a mark, or a space between words?"""
+def is_seen(letter: str) -> bool:
+    """Is the character a letter, a mark, or a space between words? Others act on terminals."""
     return letter.isprintable() or unicodedata.category(letter) == "Zs"
 
 

@@ -13,7 +13,14 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.derivation.candidates import put_to_test
 from tacit.derivation.cost import refuse_absurd
-from tacit.derivation.examination import Examined, contradicted, examined, generic, off_the_subspace
+from tacit.derivation.examination import (
+    Examined,
+    contradicted,
+    examined,
+    generic,
+    off_the_subspace,
+    reached_outside,
+)
 from tacit.derivation.flat import Coordinates, flat_image
 from tacit.derivation.orbits import orbit_points
 from tacit.derivation.result import Derivation
@@ -135,6 +142,11 @@ def _verdict(jets: Jets, points: Float, length: float, radius: float) -> tuple[E
         found = examined(within, points, length)
     nearby = generic(within, points[0], length, radius)
     reach = found.closure.dimension
+    if basis is not None:
+        # At a special start the subspace holds the orbit of θ₀ only: flows from starts nearby leave it.
+        outside = reached_outside(jets, points[0], length, radius, basis)
+        if outside:
+            return found, basis, max(reach, outside)
     if nearby is None:
         return found, basis, reach
     special = nearby.closure.dimension > reach or nearby.verdict[0] != found.verdict[0]

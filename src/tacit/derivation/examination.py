@@ -133,6 +133,17 @@ def off_the_subspace(jets: Jets, theta: Float, basis: Float) -> tuple[float, flo
     return None
 
 
+def reached_outside(jets: Jets, start: Float, length: float, radius: float, basis: Float) -> int:
+    """Dimension that flows from starts near θ₀ reach if w leaves the subspace there, 0 if it does not."""
+    points = points_nearby(jets, start, radius * length)
+    if all(leaves(jets, theta, basis) <= ZERO for theta in points):
+        return 0
+    try:
+        return lie_closure(jets, points, length).dimension
+    except (InputError, NotConvergedError):
+        return 0
+
+
 def generic(jets: Jets, start: Float, length: float, radius: float) -> Examined | None:
     """What `examined` says at points near θ₀ but off its orbit; None if none can be followed."""
     points = points_nearby(jets, start, radius * length)

@@ -89,7 +89,7 @@ def record(
             last = rest.last or last
             converged, reason = (
                 goal.timed or (goal.free and rest.minimum),
-                _at_rest(rest, goal, last, watch, fit),
+                _at_rest(rest, goal, last, fit),
             )
             status = Status.REACHED if converged else rest.status
             if isinstance(keeper, _Targets) and goal.timed:
@@ -120,7 +120,7 @@ def _reached(goal: Goal, fit: Fitting) -> str:
     return f"reached accuracy {fit.accuracy(goal.end):.6g}"
 
 
-def _at_rest(rest: Rest, goal: Goal, last: Seen, watch: _Watch, fit: Fitting) -> str:
+def _at_rest(rest: Rest, goal: Goal, last: Seen, fit: Fitting) -> str:
     """Why a flow went no further than to where it rests."""
     if goal.timed:
         return f"at rest from time {math.exp(last[1]):.6g} on"
@@ -128,7 +128,7 @@ def _at_rest(rest: Rest, goal: Goal, last: Seen, watch: _Watch, fit: Fitting) ->
         return _reached(goal, fit)
     if goal.free:
         return str(rest)
-    return f"{rest}; the accuracy reached is {fit.accuracy(watch.best):.6g}"
+    return f"{rest}; the accuracy reached is {fit.accuracy(last[1]):.6g}"
 
 
 class _Watch:

@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from tacit.data.printable import is_seen
 from tacit.errors import InputError
 
 MADE_BY = "made by Tacit"
@@ -153,8 +154,8 @@ def reserving_output() -> Iterator[None]:
 
 
 def json_file(content: dict[str, Any], by: str) -> bytes:
-    """The content of a JSON file."""
-    return f"{_json_text(content, by, ensure_ascii=False)}\n".encode(errors="backslashreplace")
+    """The content of a JSON file, in UTF-8."""
+    return f"{_json_text(content, by, ensure_ascii=False)}\n".encode()
 
 
 def netcdf_file(data: Any, by: str) -> bytes:
@@ -169,7 +170,14 @@ def netcdf_file(data: Any, by: str) -> bytes:
 
 def _json_text(content: dict[str, Any], by: str, ensure_ascii: bool) -> str:
     named = as_json({"made_by": marked(by), **content})
-    return json.dumps(named, indent=2, ensure_ascii=ensure_ascii, allow_nan=False)
+    text = json.dumps(named, indent=2, ensure_ascii=ensure_ascii, allow_nan=False)
+    # A terminal that shows the file must not act on names in it; the JSON means the same with escapes.
+    return "\n".join(line if line.isprintable() else _escaped(line) for line in text.split("\n"))
+
+
+def _escaped(line: str) -> str:
+    r"""A line of JSON, with \u escapes for characters that act on terminals and for lone surrogates."""
+    return "".join(each if is_seen(each) else json.dumps(each)[1:-1] for each in line)
 
 
 def as_json(value: Any) -> Any:

@@ -21,6 +21,7 @@ from tacit.derivation.symbolic.signs import sign
 from tacit.errors import NoClosedFormError
 
 Start = dict[Any, Any]
+_DIGITS = 40  # to which an inverse must give the start: other branches differ in the first
 _NO_INVERSE = "has no inverse in elementary functions that is known here"
 
 
@@ -244,7 +245,11 @@ def _solved(block: Any, symbol: Any) -> list[Any]:
 
 
 def _is_root(root: Any, w: Any, begun: Any) -> bool:
-    return bool(sympy.simplify(root.subs(W, w) - begun) == 0)
+    """Whether the root is that of the start: in digits, as `simplify` misses log(√(1 + sinh²x) + …) = x."""
+    gap = root.subs(W, w) - begun
+    if not gap.free_symbols:
+        return bool(abs(sympy.N(gap, _DIGITS)) <= sympy.Float(10) ** (5 - _DIGITS) * (1 + abs(begun)))
+    return bool(sympy.simplify(gap) == 0)
 
 
 def _shifted(curve: Curve, by: Any) -> Curve:

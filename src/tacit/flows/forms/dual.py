@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.forms.mirror import MIRROR, MirrorMap, within_floats
+from tacit.flows.forms.mirror import MIRROR, MirrorMap, at_an_end, within_floats
 from tacit.flows.segments import UNDERFLOW, Observation, Problem, Rest, Rounded, Segment, Stall
 from tacit.flows.steps.stiff import Field, Spectrum, Step
 from tacit.models.model import MirrorForm
@@ -24,7 +24,6 @@ _FLOOR = 1e-8  # how close to the end of its domain a trial step may bring a slo
 _NEAR, _FAR = 0.5, 1.0  # the same for where a Jacobian is taken, and the most that slopes without ends change
 _STEEP = 3.0  # powers above which slopes go no further than rapidities of 3 or so, at least
 _HUGE = 1e150  # in place of predictors and stiffnesses beyond it, whose squares must be floats
-_SMALL = -46.0  # log of a predictor scale, 1e-20
 _HIGH = 100.0  # slopes up to which a fiftieth of the tolerance is accurate enough for them
 _LIFETIMES = 1e6  # in one step, of what decays most slowly: e^{-1e6} of it is left
 _FEW = 3  # iterations of Newton's method after which its S serves the next step too
@@ -35,6 +34,7 @@ _SLOW, _SLOWEST = (
     1e-3,
 )  # of the clock in a stretch: less has to be made up for, and still less is nothing
 _PATIENCE = 10  # slow stretches in all, of which flows that end have up to 3
+_IDLE = 5  # stretches in a row without a change, however far the clock: no plateau takes as many steps
 _MOVED = 0.1  # logarithms of a residual or of a distance in a stretch: less is noise
 
 
@@ -56,18 +56,24 @@ class _Pace:
 
     last: tuple[float, float, float] | None = None
     slow: int = 0
+    idle: int = 0
 
     def stands(self, clock: float, residual: float, distance: float) -> bool:
-        """Has too little changed in the last stretch, or in many of them?"""
+        """Has too little changed in the last stretch, or in many of them?
+
+        Steps of one length that lead nowhere make a young clock gain much: of the k-th stretch 1/k.
+        """
         before, now = self.last, (clock, math.log(residual or 1e-300), math.log(distance))
         self.last = now
         if before is None:
             return False
-        gained = (now[0] - before[0]) / before[0]
-        if gained > _SLOW or max(abs(now[1] - before[1]), abs(now[2] - before[2])) > _MOVED:
+        if max(abs(now[1] - before[1]), abs(now[2] - before[2])) > _MOVED:
+            self.idle = 0
             return False
-        self.slow += 1
-        return gained <= _SLOWEST or self.slow > _PATIENCE
+        self.idle += 1
+        gained = (now[0] - before[0]) / before[0]
+        self.slow += gained <= _SLOW
+        return gained <= _SLOWEST or self.slow > _PATIENCE or self.idle >= _IDLE
 
 
 class DualSquare:
@@ -175,7 +181,7 @@ class DualSquare:
         return Field(partial(self._velocity, here), spectra[0](), self.rtol * size, noise, spectra[1:])
 
     def _why(self, here: MirrorMap, clock: float) -> str:
-        if here.power == np.inf or here.log_scale.min() > _SMALL:
+        if not at_an_end(here):
             return f"step size underflow at clock {clock:.6g}: no step is accurate enough"
         return f"{UNDERFLOW}; tacit.limit predicts where the flow ends"
 

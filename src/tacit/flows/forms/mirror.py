@@ -224,3 +224,8 @@ class MirrorMap:
         """What slopes, or their distances to the ends, are rounded by, in units of the roundoff."""
         sizes = np.abs(self.slope)
         return sizes if self.power == math.inf else np.minimum(sizes, self.distance)
+
+
+def at_an_end(here: MirrorMap) -> bool:
+    """Is a slope nearer to an end of its domain than its round-off, so that steps are as short as that?"""
+    return here.power < math.inf and bool(here.distance.min() < EPS)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, Index
-from tacit.flows.forms.mirror import MIRROR, MirrorMap, within_floats
+from tacit.flows.forms.mirror import MIRROR, MirrorMap, at_an_end, within_floats
 from tacit.flows.segments import UNDERFLOW, Observation, Premise, Problem, Segment, Stall
 from tacit.flows.steps import collocation
 from tacit.flows.steps.collocation import Step
@@ -35,6 +35,10 @@ _NOISE = 1e-8  # of the margins: rounding that no flow is followed through
 _HALF = 0.5  # of that, above which steps are shortened, to half of what accuracy allows at the most
 _COSTLY = 20_000  # entries of Z
 _DROP = 40.0  # e^{-40} of the time is not worth counting
+_UNEVEN = (
+    "the features differ so much in size that rounding decides the margins; rescale them, each to a largest "
+    "entry of about 1"
+)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
@@ -97,6 +101,10 @@ class DiagonalPath:
         noise = ((there.stiffness * slopes) @ np.abs(self.Z).T).max()
         return float(noise / max(np.abs(there.predictor @ self.Z.T).max(), 1.0))
 
+    def at_an_end(self) -> bool:
+        """Is a slope nearer to its end than its round-off? Then features of any size have noisy margins."""
+        return at_an_end(self.here)
+
     def moved(self, theta: Float) -> DiagonalPath:
         """The path from there on."""
         return replace(self, here=self.here.moved(product(theta, self.reach, self.ties)))
@@ -147,6 +155,10 @@ class TangentPath:
         """Nothing to speak of: θ makes the margins without a detour over features."""
         return 0.0
 
+    def at_an_end(self) -> bool:
+        """No: margins have none."""
+        return False
+
     def moved(self, theta: Float) -> TangentPath:
         """The path from there on."""
         return TangentPath(self.start, self.K, self.theta + theta)
@@ -192,10 +204,7 @@ class SeparatingFlow:
                 raise Stall(UNDERFLOW)
             noise = self._noise(path, step)
             if noise > 1:
-                raise Stall(
-                    "the features differ so much in size that rounding decides the margins; rescale them, "
-                    "each to a largest entry of about 1"
-                )
+                raise Stall(UNDERFLOW if path.moved(step.theta[-1]).at_an_end() else _UNEVEN)
             piece = _Piece(self.loss, path, step, log_time, self.rtol)
             yield Segment(0.0, step.h, piece.state, rough=piece.rough)
             log_time = piece.state(step.h).tell()
