@@ -113,7 +113,7 @@ def _cell(value: Any) -> str:
 
 
 def _is_formula(value: str) -> bool:
-    """Whether a spreadsheet may evaluate the text (some skip blanks, control characters, byte order marks)."""
+    """Whether a spreadsheet may evaluate the text (some skip blanks, control characters, order marks)."""
     return not is_seen(value[:1] or " ") or value.lstrip().startswith(_FORMULAS)
 
 
