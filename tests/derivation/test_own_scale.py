@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import jax
 import jax.numpy as jnp
 import mpmath
 import numpy as np
@@ -195,3 +196,15 @@ def test_a_hundred_maps_have_one_verdict_at_all_scales(each):
 def test_some_maps_have_one_verdict_at_all_scales(at):
     each = MAPS[at]
     assert set(verdicts(each, [1e-10, 1e-5, 1e3])) <= {each.kind, "undecided"}
+
+
+@pytest.mark.parametrize(
+    "start", [[0.1, 0.5, -0.3], [1.0, 2.0, 3.0], [0.0, 0.0, 0.0], [5.0, 0.0, 0.0], [0.1, 0.2, 0.3, -0.4]]
+)
+def test_a_softmax_that_saturates_at_larger_starts_contradicts_nothing(start):
+    assert tacit.derive(jax.nn.softmax, np.array(start)).kind == "warped"
+
+
+def test_a_saturated_start_is_named():
+    with pytest.raises(tacit.InputError, match=r"w\[1\] = 1 is saturated"):
+        tacit.derive(jax.nn.softmax, np.array([10.0, 50.0, -30.0]))

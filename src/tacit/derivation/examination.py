@@ -22,12 +22,14 @@ from tacit.derivation.smooth_map import Jets
 from tacit.derivation.span import ZERO
 from tacit.derivation.verdict import Verdict, judge, judge_span, judge_unmeasured
 from tacit.errors import InputError, NotConvergedError
+from tacit.numerics.rounding import EPS
 
 UNKNOWN = Metric(*[float("nan")] * 5)
 _NEARBY = 3  # points off the orbit
 _DECADES = 12  # to which θ is enlarged and reduced
 _PARTS = 4  # of a decade, on each of which the map must be smooth
 _REGULAR = 1e-6  # singular values of J, with rows of length 1: M⁻¹ keeps half of its digits
+_SATURATED = 1e-4  # of θ: where the last bits of w hide that much, too few of its bits are left
 _TRUSTED = 100.0  # times what the last bits of θ change, above which a size is more than round-off
 MEMORY = 4e9  # bytes that the tensors of the metric may take
 _RANGE = 1e100  # of entries of J, beyond which products of them leave the range of floats
@@ -60,9 +62,9 @@ def examined(jets: Jets, points: Float, length: float) -> Examined:
 
 def _ill_conditioned() -> Verdict:
     return "undecided", (
-        "The Jacobian is ill-conditioned at every point that was looked at: its smallest singular value is "
-        f"below {_REGULAR:.0e} of the largest, with rows of length 1. Another start, or better scaled "
-        "coordinates of w, decide."
+        "The Jacobian is ill-conditioned at every sampled point: its smallest singular value is below "
+        f"{_REGULAR:.0e} of the largest, with rows of length 1. Choose another start, or better scaled "
+        "coordinates of w."
     )
 
 
@@ -85,8 +87,9 @@ def points_nearby(jets: Jets, start: Float, length: float, seed: int = 0) -> Flo
     return np.array(found).reshape(-1, len(start))
 
 
-def rescaled(jets: Jets, theta: Float) -> Iterator[tuple[float, Float]]:
-    """λ and λθ for λ = 10^±k, as far as the map is smooth on the way."""
+def rescaled(jets: Jets, theta: Float) -> Iterator[tuple[float, Float, Float]]:
+    """λ, λθ, and λθ with its last bits changed, as far as the map is smooth on the way and w still moves."""
+    origin = jets.value(theta)
     for sign in (-1, 1):
         before = theta
         for part in range(1, _DECADES * _PARTS + 1):
@@ -96,19 +99,30 @@ def rescaled(jets: Jets, theta: Float) -> Iterator[tuple[float, Float]]:
             if not np.isfinite(J).all() or np.abs(J).max() > _RANGE or jumping(jets, before, here):
                 break
             sizes = np.linalg.norm(J, axis=1)
+            hidden = _hidden(sizes, here, jets.value(here) - origin) if factor > 1 else 0.0
+            if hidden > _SATURATED:
+                break
             if part % _PARTS == 0 and sizes.min() > 1 / _RANGE:
-                yield factor, here
+                yield factor, here, nudged(here, max(hidden, EPS))
             before = here
+
+
+def _hidden(sizes: Float, theta: Float, way: Float) -> float:
+    """Relative changes of θ that the last bits of w hide, on its way from θ₀.
+
+    A softmax near 1 comes to rest: 1 − w has few bits left, and no change of the last bits of θ shows it.
+    """
+    return float((EPS * np.abs(way) / (sizes * np.linalg.norm(theta) + 1 / _RANGE)).max())
 
 
 def contradicted(jets: Jets, found: Examined, theta: Float, length: float) -> tuple[float, float] | None:
     """λ and the size of what is 0 at θ₀ and not at λθ, where the verdict on generic points says it is 0."""
     kind, d = found.verdict[0], len(jets.value(theta))
-    for factor, here in rescaled(jets, theta):
+    for factor, here, beside in rescaled(jets, theta):
         if not is_regular(jets.slopes(here)):
             continue
         first, second = (_zeros(jets, kind, found.closure.dimension == d, at, factor * length)
-                         for at in (here, nudged(here)))  # fmt: skip
+                         for at in (here, beside))  # fmt: skip
         noise = _TRUSTED * np.abs(first - second)
         clear = first[first > np.maximum(ZERO, noise)]
         if clear.size:
@@ -126,8 +140,8 @@ def _zeros(jets: Jets, kind: str, leaf: bool, theta: Float, length: float) -> Fl
 
 def off_the_subspace(jets: Jets, theta: Float, basis: Float) -> tuple[float, float] | None:
     """λ and how clearly w leaves the subspace at λθ."""
-    for factor, here in rescaled(jets, theta):
-        first, second = leaves(jets, here, basis), leaves(jets, nudged(here), basis)
+    for factor, here, beside in rescaled(jets, theta):
+        first, second = leaves(jets, here, basis), leaves(jets, beside, basis)
         if first > max(ZERO, _TRUSTED * abs(first - second)):
             return factor, first
     return None

@@ -23,6 +23,7 @@ from tacit.derivation.closure import FLOOR
 from tacit.derivation.scale import row_sizes
 from tacit.derivation.smooth_map import Jets
 from tacit.derivation.span import ZERO
+from tacit.numerics.rounding import EPS
 from tacit.show.progress import progress
 
 
@@ -125,10 +126,10 @@ def sizes_at(jets: Jets, theta: Float, length: float) -> Float:
     return np.array([T / scale, rest / scale, curl])
 
 
-def nudged(theta: Float) -> Float:
-    """θ with its last bits changed, by which round-off shows."""
+def nudged(theta: Float, by: float = EPS) -> Float:
+    """θ with its last bits changed, or digits before them, by which round-off shows."""
     signs = np.where(np.arange(len(theta)) % 2 == 0, 4.0, -6.0)
-    return np.asarray(theta * (1 + signs * np.finfo(float).eps))
+    return np.asarray(theta * (1 + signs * by))
 
 
 def _vertical(jets: Jets) -> Callable[..., Any]:

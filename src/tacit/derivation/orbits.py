@@ -18,6 +18,7 @@ from tacit.show.progress import progress
 _NODES = 32  # of Gauss and Legendre: exact for what is smooth on the scale of an orbit
 _JUMP = 1e-6  # of F or J, relative to how much they change, that no quadrature of a smooth map leaves
 _ROUNDING = 1e-9  # of F or J itself: what they change by less may be the round-off of the function
+_SATURATED = 1e-8  # of w, changed by θ as large as θ₀: half of the digits of its derivatives are lost
 _TIGHT = 1e-13  # of the integrator: points off the orbit would break laws that hold on it alone
 _MOST = 3_000  # evaluations for one piece, of which a smooth map takes some hundred
 NOT_FINITE = "value is not finite"
@@ -45,11 +46,26 @@ def _smooth_piece(jets: Jets, theta: Float, pull: Float, length: float) -> Float
             break
         length /= 2
     if jumps:
-        raise InputError(
-            f"the parametrization is not smooth: its {jumps} on an orbit from theta0; a smaller radius stays "
-            "on one smooth piece"
-        )
+        raise InputError(_at_rest(jets, theta) or _not_smooth(jumps))
     return ahead
+
+
+def _not_smooth(jumps: str) -> str:
+    return (
+        f"the parametrization is not smooth: its {jumps} on an orbit from theta0; a smaller radius stays "
+        "on one smooth piece"
+    )
+
+
+def _at_rest(jets: Jets, theta: Float) -> str:
+    """Which w hardly moves at θ because it is saturated, as a softmax near 1; "" if all move."""
+    value, sizes = jets.value(theta), row_sizes(jets.slopes(theta))
+    for at in np.flatnonzero(sizes * np.linalg.norm(theta) < _SATURATED * np.abs(value)):
+        return (
+            f"w[{at}] = {value[at]:.3g} is saturated at theta0: it changes so little with theta that its "
+            "derivatives are lost to round-off; choose a start nearer to 0"
+        )
+    return ""
 
 
 def unit_pull(jets: Jets) -> Callable[..., Any]:

@@ -236,7 +236,7 @@ def _independent(laws: list[Conserved], theta: Float, number: int) -> list[Conse
 def _verified(jets: Jets, laws: tuple[Conserved, ...], start: Float, length: float) -> tuple[Conserved, ...]:
     """Those that hold at fresh points near θ₀, where θ is larger or smaller, and along flows from θ₀."""
     points = [start, *points_nearby(jets, start, _LOCAL * length, seed=1)]
-    points += [here for _, here in rescaled(jets, points[-1])]
+    points += [here for _, here, _ in rescaled(jets, points[-1])]
     kept = [law for law in laws if all(_holds(jets, law, theta) for theta in points)]
     seen = drifts(jets, tuple(kept), start, length)
     return tuple(replace(law, drift=d) for law, d in zip(kept, seen, strict=True) if d < CLEAR)
