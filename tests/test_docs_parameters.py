@@ -215,7 +215,7 @@ def test_a_method_has_the_sections_of_its_contract():
 
 def test_results_are_answers():
     """Dataclasses that verbs return have Attributes, whatever is added to them."""
-    from tacit.verbs.results import Result
+    from tacit.results.result import Result
 
     results = {
         name

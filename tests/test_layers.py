@@ -17,6 +17,7 @@ ORDER = [  # each may import what stands before it; what shares a line, only its
     {"models"},
     {"networks"},
     {"solvers", "flows"},
+    {"results"},
     {"show"},
     {"derivation"},
     {"verbs"},

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from tacit.results.questions import answered_by
+
 if TYPE_CHECKING:
     from tacit import estimators as estimators
     from tacit import losses as losses
@@ -35,30 +37,30 @@ if TYPE_CHECKING:
     from tacit.models import UntiedDiagonal as UntiedDiagonal
     from tacit.models import model as model
     from tacit.networks import Network as Network
+    from tacit.results.certificate import Certificate as Certificate
+    from tacit.results.limit import Limit as Limit
+    from tacit.results.margin import Margin as Margin
+    from tacit.results.margin_path import MarginPath as MarginPath
+    from tacit.results.monitor import Monitor as Monitor
+    from tacit.results.probe import Probe as Probe
+    from tacit.results.probe_sweep import ProbeSweep as ProbeSweep
+    from tacit.results.regime import Regime as Regime
+    from tacit.results.stability import Stability as Stability
+    from tacit.results.sweeping_path import SweepingPath as SweepingPath
+    from tacit.results.trajectory import Trajectory as Trajectory
     from tacit.theorems.checking import check as check
     from tacit.theorems.verdicts import Verdicts as Verdicts
-    from tacit.verbs.answer import Limit as Limit
-    from tacit.verbs.certify import Certificate as Certificate
     from tacit.verbs.certify import certify as certify
     from tacit.verbs.flow import flow as flow
     from tacit.verbs.limit import limit as limit
-    from tacit.verbs.margin_path import MarginPath as MarginPath
     from tacit.verbs.margin_path import margin_path as margin_path
-    from tacit.verbs.max_margin import Margin as Margin
     from tacit.verbs.max_margin import max_margin as max_margin
-    from tacit.verbs.monitor import Monitor as Monitor
     from tacit.verbs.prepare import Prepared as Prepared
     from tacit.verbs.prepare import prepare as prepare
-    from tacit.verbs.probe import Probe as Probe
     from tacit.verbs.probe import probe as probe
-    from tacit.verbs.probe_sweep import ProbeSweep as ProbeSweep
-    from tacit.verbs.regime import Regime as Regime
     from tacit.verbs.regime import regime as regime
-    from tacit.verbs.stability import Stability as Stability
     from tacit.verbs.stability import support_stability as support_stability
-    from tacit.verbs.sweeping_path import SweepingPath as SweepingPath
     from tacit.verbs.sweeping_path import sweeping_path as sweeping_path
-    from tacit.verbs.trajectory import Trajectory as Trajectory
 
 __version__ = "0.1.0"
 
@@ -89,24 +91,56 @@ _HOMES = {  # where each public name is, which is loaded when it is first used
         "model",
     ],
     "networks": ["Network"],
+    "results.certificate": ["Certificate"],
+    "results.limit": ["Limit"],
+    "results.margin": ["Margin"],
+    "results.margin_path": ["MarginPath"],
+    "results.monitor": ["Monitor"],
+    "results.probe": ["Probe"],
+    "results.probe_sweep": ["ProbeSweep"],
+    "results.regime": ["Regime"],
+    "results.stability": ["Stability"],
+    "results.sweeping_path": ["SweepingPath"],
+    "results.trajectory": ["Trajectory"],
     "theorems.checking": ["check"],
     "theorems.verdicts": ["Verdicts"],
-    "verbs.answer": ["Limit"],
-    "verbs.certify": ["Certificate", "certify"],
+    "verbs.certify": ["certify"],
     "verbs.flow": ["flow"],
     "verbs.limit": ["limit"],
-    "verbs.margin_path": ["MarginPath", "margin_path"],
-    "verbs.max_margin": ["Margin", "max_margin"],
-    "verbs.monitor": ["Monitor"],
+    "verbs.margin_path": ["margin_path"],
+    "verbs.max_margin": ["max_margin"],
     "verbs.prepare": ["Prepared", "prepare"],
-    "verbs.probe": ["Probe", "probe"],
-    "verbs.probe_sweep": ["ProbeSweep"],
-    "verbs.regime": ["Regime", "regime"],
-    "verbs.stability": ["Stability", "support_stability"],
-    "verbs.sweeping_path": ["SweepingPath", "sweeping_path"],
-    "verbs.trajectory": ["Trajectory"],
+    "verbs.probe": ["probe"],
+    "verbs.regime": ["regime"],
+    "verbs.stability": ["support_stability"],
+    "verbs.sweeping_path": ["sweeping_path"],
 }
 _HOME = {name: f"tacit.{module}" for module, names in _HOMES.items() for name in names}
+_ANSWERS = {  # to questions that a result leaves to layers above it
+    "AlongMu.picture": "tacit.show.paths:path_picture",
+    "Certificate.picture": "tacit.show.limits:certificate_picture",
+    "Derivation.picture": "tacit.derivation.portrait:portrait",
+    "Limit.other_scales": "tacit.verbs.other_scales:other_scales",
+    "Limit.picture": "tacit.show.limits:limit_picture",
+    "Limit.regime": "tacit.verbs.regime:regime_of",
+    "Limit.summary": "tacit.show.text:limit_report",
+    "Margin.picture": "tacit.show.limits:margin_picture",
+    "Margin.summary": "tacit.show.text:margin_report",
+    "MarginPath.summary": "tacit.show.path_text:path_report",
+    "Monitor.picture": "tacit.show.monitors:monitor_picture",
+    "Monitor.summary": "tacit.show.monitors:monitor_report",
+    "Probe.doubled": "tacit.verbs.probe:doubled",
+    "Probe.picture": "tacit.show.probes:probe_picture",
+    "Probe.summary": "tacit.show.probe_text:probe_report",
+    "Probe.sweep": "tacit.verbs.probe_sweep:sweep_of",
+    "ProbeSweep.picture": "tacit.show.probes:sweep_picture",
+    "ProbeSweep.summary": "tacit.show.probe_text:sweep_report",
+    "SweepingPath.summary": "tacit.show.path_text:sweeping_report",
+    "Trajectory.picture": "tacit.show.flows:flow_picture",
+    "Trajectory.predicted_end": "tacit.verbs.other_scales:predicted_end",
+    "Trajectory.summary": "tacit.show.text:flow_report",
+}
+answered_by(_ANSWERS)
 _MODULES = ("estimators", "losses", "potentials", "theorems", "warping")
 
 __all__ = sorted([*_HOME, "losses", "potentials"])

@@ -17,14 +17,14 @@ from tacit.data.arrays import Float
 from tacit.data.problems import SparseRegression, sparse_regression
 from tacit.models import Diagonal
 from tacit.potentials import L1, Quadratic
+from tacit.results.limit import Limit
+from tacit.results.trajectory import Trajectory
 from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, save_figure
 from tacit.show.outputs import Output, claim, make_folder
 from tacit.show.progress import progress
-from tacit.verbs.answer import Limit
 from tacit.verbs.flow import flow
 from tacit.verbs.limit import limit
 from tacit.verbs.regime import relative_distance
-from tacit.verbs.trajectory import Trajectory
 
 _SAMPLES, _FEATURES = 100, 500
 _RUN = 1e-3  # scale of the one flow that is run

@@ -21,7 +21,7 @@ from tacit.errors import InputError
 from tacit.models import Neuron
 from tacit.potentials import NeuronPotential
 from tacit.potentials.arrays import quiet
-from tacit.verbs.trajectory import Trajectory
+from tacit.results.trajectory import Trajectory
 
 __all__ = ["hessian_violation", "metric", "warp", "warped_clock"]
 

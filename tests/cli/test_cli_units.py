@@ -7,7 +7,7 @@ import pytest
 
 import tacit
 from tacit.cli import main
-from tacit.verbs.journey import predicted_end
+from tacit.verbs.other_scales import predicted_end
 
 MU = [1.0, 0.1, 0.01]
 

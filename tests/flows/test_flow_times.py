@@ -221,8 +221,8 @@ def test_weights_and_times_survive_pickling(name):
 
 
 def test_huge_weights_are_given_one_instant_at_a_time(monkeypatch):
-    monkeypatch.setattr("tacit.verbs.trajectory._MOST_WEIGHTS", 1000)
-    monkeypatch.setattr("tacit.verbs.trajectory._LABELLED_WEIGHTS", 1000)
+    monkeypatch.setattr("tacit.results.trajectory._MOST_WEIGHTS", 1000)
+    monkeypatch.setattr("tacit.results.trajectory._LABELLED_WEIGHTS", 1000)
     run = tacit.flow(tacit.LinearNetwork(U1, V1), X, Y)
     with pytest.raises(tacit.InputError, match="weights_at"):
         _ = run.weights

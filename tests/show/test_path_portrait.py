@@ -7,9 +7,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import tacit
+from tacit.results.kink import Kink
 from tacit.show import figures
 from tacit.show.paths import path_picture, support_spans
-from tacit.verbs.margin_path import Kink
 
 KINK = np.array([[1.18, 1.37, -0.27], [0.83, 0.76, 0.70], [1.06, -0.49, 1.39]])
 """Sample 0 leaves the path at μ = 0.0404, the flow at 0.189; sample 2 the flow at 0.00193."""

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import tacit
-from tacit.verbs import monitor as module
+from tacit.results import monitor as module
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((50, 4))

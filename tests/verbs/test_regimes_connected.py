@@ -7,7 +7,7 @@ import pytest
 from connected_oracles import draw, end_of, final_sign, gap, kernel_end, leaky_targets, weights_of
 
 import tacit
-from tacit.verbs.journey import journey
+from tacit.verbs.other_scales import other_scales
 from tacit.verbs.regime import both_ends
 
 
@@ -133,7 +133,7 @@ def test_the_picture_measures_every_scale_against_its_own_ends():
     """A neuron's kernel end moves with its start."""
     model, X, y = draw(1.0, 0.9, 1, 1.0, seed=17)
     found = tacit.limit(model, X, y)
-    shown = journey(found)
+    shown = other_scales(found)
     for i in range(0, len(shown.factors), 4):
         factor = np.sqrt(shown.factors[i])
         other = tacit.regime(tacit.Neuron(factor * model.output, factor * model.weights), X, y)

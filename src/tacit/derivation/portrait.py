@@ -9,9 +9,8 @@ touches it, and the flow to this line must end there.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -19,13 +18,14 @@ from scipy.integrate import solve_ivp
 from tacit.autodiff import jax
 from tacit.data.arrays import Float
 from tacit.derivation.potential import Rates
+from tacit.derivation.result import Derivation
 from tacit.derivation.scale import row_sizes
 from tacit.derivation.smooth_map import Jets
-from tacit.errors import InputError
+from tacit.errors import InputError, NoPotentialError
 from tacit.numerics.roots import crossing
-
-if TYPE_CHECKING:
-    from tacit.derivation.result import Derivation
+from tacit.results.level_sets import Apart, Levels
+from tacit.show.figures import Picture
+from tacit.show.level_sets import apart_picture, level_picture
 
 _RAYS = 96
 _LEVELS = (0.02, 0.08, 0.18, 0.32, 0.5, 0.72, 1.0)  # of the largest: even distances near w₀
@@ -38,33 +38,14 @@ _DRAWS = 3
 _DONE = 1e-8  # of the first loss's root, where flows have ended
 
 
-@dataclass(frozen=True, eq=False)
-class Levels:
-    """Level sets in two coordinates, closed where no ray ended before, and flows to lines that touch some.
-
-    touched: for each flow its line of solutions (normal and offset), where it touches, and which level.
-    """
-
-    pair: tuple[int, int]
-    origin: Float
-    curves: list[Float]
-    flows: list[Float]
-    touched: list[tuple[Float, float, Float, int]]
-    title: str
-
-
-@dataclass(frozen=True, eq=False)
-class Apart:
-    """Flows from one start to one line of solutions, which end apart: along the line, and away from it."""
-
-    flows: list[Float]
-    weights: Float
-    title: str
-
-    @property
-    def spread(self) -> float:
-        """How far the ends lie apart."""
-        return float(np.ptp([flow[-1, 0] for flow in self.flows]))
+def portrait(derivation: Derivation, plane: Any) -> Picture:
+    """Level sets of the potential in two coordinates; without a potential, flows that end apart."""
+    pair = check_plane(derivation, plane)
+    if derivation.kind in ("mirror", "warped"):
+        return level_picture(level_sets(derivation, pair))
+    if derivation.kind == "none" and derivation.features > 2 and derivation.rank == derivation.features:
+        return apart_picture(flows_apart(derivation))
+    raise NoPotentialError(f"there are no level sets to draw: {derivation.reason}")
 
 
 def level_sets(derivation: Derivation, pair: tuple[int, int]) -> Levels:

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +23,8 @@ from tacit.models.function import FunctionModel, Mapped
 from tacit.models.parametrizations import Invariants
 from tacit.models.reduction import Weights
 from tacit.pickling import can_be_pickled, name_of_function
-
-if TYPE_CHECKING:
-    from tacit.show.figures import Picture
+from tacit.results.questions import ask
+from tacit.results.result import Drawn
 
 _SHOWN = 6  # conserved quantities in a summary
 
@@ -170,7 +169,7 @@ class Derivation:
         """The model F from θ₀, with this potential: what every verb takes."""
         return DerivedModel(self.function_model.function, self.function_model.theta0, self)
 
-    def picture(self, plane: Any = (0, 1)) -> Picture:
+    def picture(self, plane: Any = (0, 1)) -> Drawn:
         """Level sets of Q in two coordinates, others free, with flows that end where they touch solutions.
 
         Without a potential: flows from θ₀ to one line of solutions under several losses, which end apart.
@@ -182,18 +181,11 @@ class Derivation:
 
         Returns
         -------
-        Picture
+        Drawn
             What `plot` draws.
         """
-        from tacit.derivation.portrait import check_plane, flows_apart, level_sets
-        from tacit.show.level_sets import apart_picture, level_picture
-
-        pair = check_plane(self, plane)
-        if self.kind in ("mirror", "warped"):
-            return level_picture(level_sets(self, pair))
-        if self.kind == "none" and self.features > 2 and self.rank == self.features:
-            return apart_picture(flows_apart(self))
-        raise NoPotentialError(f"there are no level sets to draw: {self.reason}")
+        drawn: Drawn = ask(self, "picture", plane)
+        return drawn
 
     def plot(self, file: str | Path | None = None, *, plane: Any = (0, 1)) -> Any:
         """Draw it: into a file (.png, .pdf or .svg), whose path is returned, or as a figure of Matplotlib.

@@ -17,11 +17,11 @@ from tacit.estimators.predictors import REACHED, predictors
 from tacit.estimators.start import Start
 from tacit.estimators.training import Training
 from tacit.models.model import Model
-from tacit.verbs.answer import Limit
+from tacit.results.limit import Limit
+from tacit.results.trajectory import Trajectory
 from tacit.verbs.certify import Certificate, certify
 from tacit.verbs.limit import limit
 from tacit.verbs.regime import Regime, both_ends
-from tacit.verbs.trajectory import Trajectory
 
 _RTOL = 100.0  # times the tolerance of a limit is that of a flow
 _INFINITE = 1e4  # times the kernel end

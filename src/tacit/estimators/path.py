@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.results.result import Labelled, Result, numbered
 from tacit.show.coefficients import CoefficientCurves, coefficients_picture
-from tacit.verbs.results import Labelled, Result, numbered
 
 if TYPE_CHECKING:
     from tacit.show.figures import Picture

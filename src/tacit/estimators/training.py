@@ -18,10 +18,10 @@ import numpy as np
 from tacit.data.arrays import Float, Index
 from tacit.data.units import Units, deviations
 from tacit.errors import InputError
-from tacit.verbs.answer import Limit
+from tacit.results.limit import Limit
+from tacit.results.trajectory import Trajectory
 from tacit.verbs.flow import flow
 from tacit.verbs.limit import limit
-from tacit.verbs.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from tacit.models.parametrizations import Weights
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.potentials.geometry import Geometry
-
-if TYPE_CHECKING:
-    from tacit.models.relu import Neuron
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +168,8 @@ class Model:
         """U and V of the predictor UVᵀ, where the model has a hidden layer that sees all features."""
         return None
 
-    def as_neuron(self) -> Neuron | None:
-        """The single neuron that the model is, if it is one."""
+    def as_neuron(self) -> Any:
+        """The `Neuron` that the model is; None if it is not one."""
         return None
 
     def n_outputs(self, X: Any) -> int:
@@ -276,8 +273,8 @@ class Model:
         return np.asarray(self.parametrization.kernel(self.start(d), X))
 
 
-def neuron_of(model: object) -> Neuron | None:
-    """The single neuron that a model is; None for others, and for potentials."""
+def neuron_of(model: object) -> Any:
+    """The `Neuron` that a model is; None for others, and for potentials."""
     return model.as_neuron() if isinstance(model, Model) else None
 
 

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from tacit.errors import InputError
-from tacit.networks.backend import Array
-
-if TYPE_CHECKING:
-    from tacit.networks.network import Network
-
-
-def _check_same(network: Network, other: Any) -> None:
-    shapes = [(each.name, each.shape) for each in network.layers]
-    if [(each.name, each.shape) for each in getattr(other, "layers", ())] != shapes:
-        raise InputError(f"the other network must have the same layers as {network!r}, got {other!r}")
+from tacit.networks.backend import Array, Layer
 
 
 def direction(K: Array) -> Array:
@@ -43,23 +33,11 @@ def angle_of(distance: float) -> float:
     return float(2 * np.arcsin(np.sqrt(min(distance, 2.0) / 2)))
 
 
-def kernel_distance(network: Network, other: Network, X: Any) -> float:
-    """`distance_between` the tangent kernels of two networks."""
-    _check_same(network, other)
-    return distance_between(network.tangent_kernel(X), other.tangent_kernel(X))
-
-
-def kernel_angle(network: Network, other: Network, X: Any) -> float:
-    """The angle itself, 2·arcsin(‖K/‖K‖ − K'/‖K'‖‖/2)."""
-    return angle_of(kernel_distance(network, other, X))
-
-
-def movement(network: Network, other: Network) -> dict[str, float]:
+def movement(layers: Sequence[Layer], first: Array, second: Array) -> dict[str, float]:
     """‖W' − W‖/‖W‖ of each layer; from a layer of zeros that moved, infinity."""
-    _check_same(network, other)
     found = {}
-    for layer in network.layers:
-        W, moved = (layer.of(each.weights).astype(np.float64) for each in (network, other))
+    for layer in layers:
+        W, moved = (layer.of(weights).astype(np.float64) for weights in (first, second))
         size, far = float(np.linalg.norm(W)), float(np.linalg.norm(moved - W))
         found[layer.name] = far / size if size > 0 else (np.inf if far > 0 else 0.0)
     return found

@@ -2,15 +2,13 @@ r"""The degree of homogeneity of a network: L with f(cθ) = c^L f(θ), measured.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tacit.errors import InputError
-
-if TYPE_CHECKING:
-    from tacit.networks.network import Network
+from tacit.networks.backend import Array
 
 _SCALES = 2.0 ** np.linspace(-1, 1, 5)
 _EXACT = {"float32": 1e-4, "float64": 1e-9}  # of the outputs
@@ -37,15 +35,15 @@ class Homogeneity:
         )
 
 
-def homogeneity(network: Network, X: Any) -> Homogeneity:
-    """Of the network at these inputs."""
-    here = network.outputs(X).astype(np.float64)
+def homogeneity(outputs: Callable[[float], Array], floats: str) -> Homogeneity:
+    """Of f(cθ), a function of c, computed in these floats, "float32" or "float64"."""
+    here = outputs(1.0).astype(np.float64)
     if not here.any():
         raise InputError(
             "the outputs are all 0 at these weights, and have no degree: ask of other weights or inputs (of "
             "a network before it was doubled)"
         )
-    there = [network.rescaled(c).outputs(X).astype(np.float64) for c in _SCALES]
+    there = [outputs(c).astype(np.float64) for c in _SCALES]
     sizes = [float(np.linalg.norm(each)) for each in there]
     if not all(sizes):
         return Homogeneity(float("nan"), float("inf"), False)
@@ -54,4 +52,4 @@ def homogeneity(network: Network, X: Any) -> Homogeneity:
     misfit = max(
         float(np.linalg.norm(f - g) / np.linalg.norm(g)) for f, g in zip(there, expected, strict=True)
     )
-    return Homogeneity(degree, misfit, bool(misfit <= _EXACT[str(network.weights.dtype)]))
+    return Homogeneity(degree, misfit, bool(misfit <= _EXACT[floats]))

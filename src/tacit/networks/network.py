@@ -12,14 +12,16 @@ from tacit.data.arrays import kept
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import Model
 from tacit.networks.backend import Array, Backend, Layer, listed
+from tacit.networks.distances import angle_of, distance_between, movement
+from tacit.networks.homogeneity import Homogeneity, homogeneity
 from tacit.networks.inputs import as_outputs, as_samples, check_function
 from tacit.networks.kernels import MEMORY, KernelCost, cost_of, tangent_kernel
 from tacit.networks.parametrization import OfNetwork
+from tacit.networks.rebalancing import balanced, check_same, guessed_inputs
 from tacit.networks.symmetries import Conserved, conserved
 
 if TYPE_CHECKING:
     from tacit.models.parametrizations import Weights
-    from tacit.networks.homogeneity import Homogeneity
 
 
 class Network(Model):
@@ -319,9 +321,8 @@ class Network(Model):
         float
             From 0 to 1.
         """
-        from tacit.networks.distances import kernel_distance
-
-        return kernel_distance(self, other, X)
+        self._check_same(other)
+        return distance_between(self.tangent_kernel(X), other.tangent_kernel(X))
 
     def kernel_angle(self, other: Network, X: Any) -> float:
         """The angle between the tangent kernels of this network and of other weights of it.
@@ -338,9 +339,7 @@ class Network(Model):
         float
             In radians, from 0 to π/2.
         """
-        from tacit.networks.distances import kernel_angle
-
-        return kernel_angle(self, other, X)
+        return angle_of(self.kernel_distance(other, X))
 
     def movement(self, other: Network) -> dict[str, float]:
         """How far other weights are from these, of each layer: ‖W' − W‖/‖W‖.
@@ -355,9 +354,13 @@ class Network(Model):
         dict of float
             By the name of the layer.
         """
-        from tacit.networks.distances import movement
+        self._check_same(other)
+        return movement(self.layers, self.weights, other.weights)
 
-        return movement(self, other)
+    def _check_same(self, other: Any) -> None:
+        shapes = [(each.name, each.shape) for each in self.layers]
+        if [(each.name, each.shape) for each in getattr(other, "layers", ())] != shapes:
+            raise InputError(f"the other network must have the same layers as {self!r}, got {other!r}")
 
     # Layers and symmetries
 
@@ -408,9 +411,7 @@ class Network(Model):
         Homogeneity
             The degree, the misfit, and whether it holds.
         """
-        from tacit.networks.homogeneity import homogeneity
-
-        return homogeneity(self, X)
+        return homogeneity(lambda c: self.rescaled(c).outputs(X), str(self.weights.dtype))
 
     def rebalanced(self, X: Any = None) -> Network:
         """The same function with ‖W_1‖ = … = ‖W_L‖, biases rescaled with them.
@@ -431,9 +432,10 @@ class Network(Model):
         InputError
             Where the layers have no such symmetry.
         """
-        from tacit.networks.rebalancing import rebalanced
-
-        return rebalanced(self, X)
+        found = self.with_weights(balanced(self._backend, self.weights))
+        X = self._guessed_inputs() if X is None else X
+        check_same(self.outputs(X), found.outputs(X), str(self.weights.dtype))
+        return found
 
     def doubled(self) -> Network:
         """(f(θ₁, x) − f(θ₂, x))/√2 with θ₁ = θ₂ = θ: outputs of exactly 0, and the same tangent kernel.
@@ -451,11 +453,19 @@ class Network(Model):
         return bound
 
     def _inputs(self, X: Any) -> Array:
-        from tacit.networks.rebalancing import inputs_of
-
         if X is not None:
             return as_samples(X)
-        return inputs_of(self) if self._on is None else self._on
+        return self._guessed_inputs() if self._on is None else self._on
+
+    def _guessed_inputs(self) -> Array:
+        """Random inputs that the network takes; `InputError` where no guess fits."""
+        for X in guessed_inputs(self._backend, self.weights.dtype):
+            try:
+                self.outputs(X)
+            except InputError:
+                continue
+            return X
+        raise InputError("what the network takes as inputs is not known: give some, X with samples first")
 
     @property
     def parametrization(self) -> OfNetwork:

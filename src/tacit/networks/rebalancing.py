@@ -7,38 +7,22 @@ the function is the same is not assumed but measured.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from tacit.errors import InputError
-from tacit.networks.backend import Array
+from tacit.networks.backend import Array, Backend
 from tacit.networks.chain import bias_of, links, weight_layers
-
-if TYPE_CHECKING:
-    from tacit.networks.network import Network
 
 _SAME = {"float32": 1e-4, "float64": 1e-10}  # of the largest output
 _GUESSED = 16  # inputs, where none are given
 
 
-def rebalanced(network: Network, X: Any) -> Network:
-    """The network with ‖W_1‖ = … = ‖W_L‖; `InputError` where that would change its function."""
-    found = network.with_weights(_balanced(network))
-    X = inputs_of(network) if X is None else X
-    before, after = network.outputs(X), found.outputs(X)
-    change = float(np.abs(after - before).max()) / (float(np.abs(before).max()) or 1.0)
-    if not change <= _SAME[str(network.weights.dtype)]:
-        raise InputError(
-            f"layers cannot be balanced without changing the function (by {change:.1e} of its outputs): that "
-            "takes layers one after the other, activations with σ(ct) = c·σ(t), such as ReLU and not tanh, "
-            "and nothing between them that has a size of its own, such as batch normalization or skips"
-        )
-    return found
-
-
-def _balanced(network: Network) -> Array:
-    backend, weights = network._backend, network.weights.astype(np.float64)
+def balanced(backend: Backend, given: Array) -> Array:
+    """Weights with ‖W_1‖ = … = ‖W_L‖."""
+    weights = given.astype(np.float64)
     layers = weight_layers(backend)
     _ = links(backend)  # which says what does not follow
     norms = np.array([np.linalg.norm(layer.of(weights)) for layer in layers])
@@ -53,19 +37,24 @@ def _balanced(network: Network) -> Array:
         bias = next((b for n in layer.shape if (b := bias_of(backend, layer, n)) is not None), None)
         if bias is not None and layer is not layers[-1]:
             weights[bias.slice] *= product
-    return weights.astype(network.weights.dtype)
+    return weights.astype(given.dtype)
 
 
-def inputs_of(network: Network) -> Array:
-    """Random inputs for the first layer, if it is a matrix; `InputError` where no guess fits."""
-    first, rng = weight_layers(network._backend)[0], np.random.default_rng(0)
-    into = network._backend.channels[1]
+def check_same(before: Array, after: Array, floats: str) -> None:
+    """Refuse, by `InputError`, what changes the outputs."""
+    change = float(np.abs(after - before).max()) / (float(np.abs(before).max()) or 1.0)
+    if not change <= _SAME[floats]:
+        raise InputError(
+            f"layers cannot be balanced without changing the function (by {change:.1e} of its outputs): that "
+            "takes layers one after the other, activations with σ(ct) = c·σ(t), such as ReLU and not tanh, "
+            "and nothing between them that has a size of its own, such as batch normalization or skips"
+        )
+
+
+def guessed_inputs(backend: Backend, floats: Any) -> Iterator[Array]:
+    """Random inputs of the sizes that the first layer may take, if it is a matrix."""
+    first, rng = weight_layers(backend)[0], np.random.default_rng(0)
+    into = backend.channels[1]
     sizes = [first.shape[into], *first.shape] if len(first.shape) == 2 else list(first.shape[:1])
     for size in dict.fromkeys(sizes):
-        X = rng.standard_normal((_GUESSED, size)).astype(network.weights.dtype)
-        try:
-            network.outputs(X)
-        except InputError:
-            continue
-        return X
-    raise InputError("what the network takes as inputs is not known: give some, X with samples first")
+        yield rng.standard_normal((_GUESSED, size)).astype(floats)

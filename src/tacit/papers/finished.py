@@ -90,7 +90,7 @@ def kept(entry: Entry, out: str | Path) -> dict[str, Any] | None:
 
 def finished(entry: Entry, *, preset: str, seed: int, out: str | Path) -> dict[str, Any] | None:
     """What the JSON says of a figure that would come out the same; None where it has to be made."""
-    from tacit.show.outputs import as_json
+    from tacit.data.plain import as_json
 
     content = kept(entry, out)
     asked = {"preset": preset, "seed": seed, "parameters": as_json(entry.presets[preset])}

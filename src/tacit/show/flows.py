@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.data.printable import label
 from tacit.errors import InputError
+from tacit.results.trajectory import Trajectory
 from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, Picture
-
-if TYPE_CHECKING:
-    from tacit.verbs.trajectory import Trajectory
 
 _SHOWN = 6  # coordinates with a colour and a name
 _FAINT = 400  # coordinates drawn at all

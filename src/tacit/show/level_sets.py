@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.data.printable import label
+from tacit.results.level_sets import Apart, Levels
 from tacit.show.figures import KERNEL, RICH, TRUTH, Picture
-
-if TYPE_CHECKING:
-    from tacit.derivation.portrait import Apart, Levels
 
 _COLOURS = (KERNEL, RICH, TRUTH)
 _ROOM = 0.06  # around what is drawn, relative to its size

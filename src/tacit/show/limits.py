@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tacit.data.arrays import Float, Index
 from tacit.data.printable import label
+from tacit.results.certificate import Certificate
+from tacit.results.limit import Limit
+from tacit.results.margin import Margin
+from tacit.results.other_scales import OtherScales
 from tacit.show.figures import KERNEL, RICH, Picture
 
 _SHOWN = 24  # coordinates
 _FLAT = 0.05  # the distance axis reaches at least this far, so that rounding is not magnified
 
 
-@dataclass(frozen=True, eq=False)
-class Journey:
-    """From the kernel end to the rich one: both of them, and distances to them as the scale changes.
-
-    None of these for potentials that are an end themselves.
-    """
-
-    kernel: Float
-    rich: Float
-    rich_end: str
-    factors: Float  # by which the predictor's scale is changed
-    to_kernel: Float
-    to_rich: Float
-
-
-def limit_picture(predictor: Float, names: Sequence[str], journey: Journey | None) -> Picture:
+def limit_picture(result: Limit, names: Sequence[str], scales: OtherScales | None) -> Picture:
     """Largest coordinates of the limit and its ends; and distances to the ends against the scale.
 
     Where the scale cannot be changed the distances are left out, and where there are no ends, those too.
@@ -39,21 +27,21 @@ def limit_picture(predictor: Float, names: Sequence[str], journey: Journey | Non
 
     def draw(axes: Any) -> None:
         panels = np.atleast_1d(axes)
-        draw_coordinates(predictor, names, journey, panels[0])
-        if len(panels) > 1 and journey is not None:
-            _draw_distances(journey, panels[1])
+        draw_coordinates(result.predictor, names, scales, panels[0])
+        if len(panels) > 1 and scales is not None:
+            _draw_distances(scales, panels[1])
 
-    far = journey is not None and len(journey.factors) > 0
+    far = scales is not None and len(scales.factors) > 0
     layout = {"figsize": (8.4, 3.4), "ncols": 2} if far else {"figsize": (4.6, 3.4)}
     return Picture(draw, layout, "limit")
 
 
-def margin_picture(predictor: Float, margins: Float, support: Index, names: Sequence[str]) -> Picture:
+def margin_picture(result: Margin, names: Sequence[str]) -> Picture:
     """Largest coordinates of the predictor, and the margins of all samples with those that hold it."""
 
     def draw(axes: Any) -> None:
-        draw_coordinates(predictor, names, None, axes[0])
-        _draw_margins(margins, support, axes[1])
+        draw_coordinates(result.predictor, names, None, axes[0])
+        _draw_margins(result.margins, result.support, axes[1])
 
     return Picture(draw, {"figsize": (8.4, 3.4), "ncols": 2}, "margin")
 
@@ -67,8 +55,9 @@ def _draw_margins(margins: Float, support: Index, ax: Any) -> None:
     ax.legend(loc="upper left")
 
 
-def multipliers_picture(dual: Float, title: str) -> Picture:
+def certificate_picture(result: Certificate) -> Picture:
     """The multipliers of the samples."""
+    dual, title = result.dual, f"KKT {'holds' if result.holds else 'FAILS'}"
 
     def draw(ax: Any) -> None:
         ax.axhline(0, color="k", lw=0.5)
@@ -79,30 +68,30 @@ def multipliers_picture(dual: Float, title: str) -> Picture:
     return Picture(draw, {"figsize": (4.6, 3.4)}, "certificate")
 
 
-def draw_coordinates(predictor: Float, names: Sequence[str], journey: Journey | None, ax: Any) -> None:
+def draw_coordinates(predictor: Float, names: Sequence[str], scales: OtherScales | None, ax: Any) -> None:
     """The largest coordinates of a predictor as bars, with those of both ends if they are known."""
     w = predictor.ravel()
     order = np.argsort(-np.abs(w))[:_SHOWN]
     place = np.arange(len(order))
     ax.bar(place, w[order], color="0.8", width=0.75, label="predictor")
-    if journey is not None:
-        ax.plot(place, journey.rich[order], "D", ms=3.5, color=RICH, label=journey.rich_end)
-        ax.plot(place, journey.kernel[order], "o", ms=3.5, color=KERNEL, label="kernel end")
+    if scales is not None:
+        ax.plot(place, scales.rich[order], "D", ms=3.5, color=RICH, label=scales.rich_end)
+        ax.plot(place, scales.kernel[order], "o", ms=3.5, color=KERNEL, label="kernel end")
     ax.axhline(0, color="k", lw=0.5)
     labels = [label(names[i % len(names)], 20) for i in order]
     ax.set_xticks(place, labels, rotation=90, fontsize=6.5)
     which = "all" if len(order) == len(w) else f"the {len(order)} largest of {len(w):,}"
     ax.set(ylabel="coefficient", title=f"{which} coefficients")
-    if journey is not None:  # bars alone need no name
+    if scales is not None:  # bars alone need no name
         ax.legend(loc="best")
 
 
-def _draw_distances(journey: Journey, ax: Any) -> None:
-    ax.semilogx(journey.factors, journey.to_rich, color=RICH, label=f"to the {journey.rich_end}")
-    ax.semilogx(journey.factors, journey.to_kernel, color=KERNEL, label="to the kernel end")
+def _draw_distances(scales: OtherScales, ax: Any) -> None:
+    ax.semilogx(scales.factors, scales.to_rich, color=RICH, label=f"to the {scales.rich_end}")
+    ax.semilogx(scales.factors, scales.to_kernel, color=KERNEL, label="to the kernel end")
     ax.axvline(1, color="0.5", lw=0.8, ls="--")
     ax.annotate("your model", (1, 1.02), xycoords=("data", "axes fraction"), fontsize=8, ha="center")
-    highest = np.nanmax([journey.to_rich, journey.to_kernel, np.full_like(journey.to_rich, _FLAT)])
+    highest = np.nanmax([scales.to_rich, scales.to_kernel, np.full_like(scales.to_rich, _FLAT)])
     ax.set(
         xlabel="predictor's initial scale, relative to your model",
         ylabel="relative distance of the limit",

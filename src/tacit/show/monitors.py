@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tacit.data.printable import label
+from tacit.results.monitor import Monitor
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
-
-if TYPE_CHECKING:
-    from tacit.verbs.monitor import Monitor
 
 _ROWS = 12  # records in a table
 _CURVES = 7  # layers with a colour

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import secrets
@@ -15,10 +14,10 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from tacit.data.plain import MADE_BY, as_json
 from tacit.data.printable import is_seen
 from tacit.errors import InputError
 
-MADE_BY = "made by Tacit"
 _LOOK = 16_384  # bytes of either end of a file in which our mark must stand
 _MARK = rb"made by Tacit(?: \[([^\]]*)\])?"
 _MARKS = {  # how a file of ours begins, and where in it the mark is
@@ -178,17 +177,6 @@ def _json_text(content: dict[str, Any], by: str, ensure_ascii: bool) -> str:
 def _escaped(line: str) -> str:
     r"""A line of JSON, with \u escapes for characters that act on terminals and for lone surrogates."""
     return "".join(each if is_seen(each) else json.dumps(each)[1:-1] for each in line)
-
-
-def as_json(value: Any) -> Any:
-    """Dicts, lists, text and numbers; NaN and infinities, for which JSON has no words, become null."""
-    if isinstance(value, dict):
-        return {key: as_json(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [as_json(entry) for entry in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return as_json(value.tolist()) if hasattr(value, "tolist") else value
 
 
 def _check_replaceable(output: Output) -> None:

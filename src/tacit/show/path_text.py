@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tacit.data.numbers import shown
+from tacit.results.margin_path import MarginPath
+from tacit.results.sweeping_path import SweepingPath
 from tacit.show.text import CHEAP, aligned, count, exponential, intercept, norms, top_features, units
-
-if TYPE_CHECKING:
-    from tacit.verbs.margin_path import MarginPath
-    from tacit.verbs.sweeping_path import SweepingPath
 
 
 def path_report(result: MarginPath, scale: float = 1.0, names: Sequence[str] | None = None) -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.data.printable import label
+from tacit.results.kink import Kink
+from tacit.results.margin_path import MarginPath
+from tacit.results.sweeping_path import SweepingPath
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
-
-if TYPE_CHECKING:
-    from tacit.verbs.margin_path import Kink, MarginPath
-    from tacit.verbs.sweeping_path import SweepingPath
 
 _SHOWN = 6  # coordinates with a colour and a name
 _FAINT = 400  # coordinates drawn at all

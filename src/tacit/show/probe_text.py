@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tacit.data.printable import short_name
+from tacit.results.probe import Probe
+from tacit.results.probe_sweep import ProbeSweep
 from tacit.show.text import aligned, count
-
-if TYPE_CHECKING:
-    from tacit.verbs.probe import Probe
-    from tacit.verbs.probe_sweep import ProbeSweep
 
 _SHOWN = 6  # layers in a line
 _LARGE = 0.1  # of the targets: outputs at the start that training has to take back first

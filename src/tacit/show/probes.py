@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tacit.data.printable import label
+from tacit.results.probe import Probe
+from tacit.results.probe_sweep import ProbeSweep
 from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, Picture
-
-if TYPE_CHECKING:
-    from tacit.verbs.probe import Probe
-    from tacit.verbs.probe_sweep import ProbeSweep
 
 COLORS = {"kernel": KERNEL, "rich": RICH, "intermediate": "#CC79A7", "unknown": MUTED}
 NEAR = 0.1  # the threshold of regimes

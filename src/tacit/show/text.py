@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tacit.data.arrays import Float, beyond_squares
 from tacit.data.entries import Entries
 from tacit.data.printable import printable, short_name
+from tacit.data.units import Units
 from tacit.models.model import neuron_of
-
-if TYPE_CHECKING:
-    from tacit.data.units import Units
-    from tacit.verbs.answer import Limit
-    from tacit.verbs.max_margin import Margin
-    from tacit.verbs.trajectory import Trajectory
+from tacit.results.limit import Limit
+from tacit.results.margin import Margin
+from tacit.results.trajectory import Trajectory
 
 _NAMED = 6  # features in a summary
 

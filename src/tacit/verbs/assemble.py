@@ -17,8 +17,8 @@ from tacit.flows.record import Recording
 from tacit.flows.segments import Form, Observation, Problem
 from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
-from tacit.verbs.predictors import predictors
-from tacit.verbs.trajectory import SeenWeights, Trajectory
+from tacit.results.predictors import predictors
+from tacit.results.trajectory import SeenWeights, Trajectory
 
 
 @quiet

@@ -36,9 +36,9 @@ from tacit.models.model import MirrorForm, Model, check_intercept, check_model
 from tacit.numerics.separation import check_separable
 from tacit.numerics.spread import features_in
 from tacit.potentials.arrays import quiet
+from tacit.results.trajectory import Trajectory
 from tacit.show.progress import Meter
 from tacit.verbs.assemble import as_given, assemble
-from tacit.verbs.trajectory import Trajectory
 
 _METHODS = ("auto", "parameters", "descent", "normalized")
 

@@ -18,6 +18,8 @@ from tacit.numerics.rounding import EPS
 from tacit.numerics.spread import Spread
 from tacit.potentials import Quadratic
 from tacit.potentials.arrays import quiet
+from tacit.results.limit import Limit
+from tacit.results.trajectory import Trajectory
 from tacit.solvers.families import family_of
 from tacit.solvers.interpolation.equations import Samples
 from tacit.solvers.interpolation.geometry import potential_of
@@ -26,11 +28,9 @@ from tacit.solvers.kkt import best_multipliers, relative_residual, stationarity,
 from tacit.solvers.networks.linear import check_network, least_norm
 from tacit.solvers.networks.neuron import as_it_ends, neuron_targets
 from tacit.solvers.networks.rank_one import checked_rank_one
-from tacit.verbs.answer import Limit
 from tacit.verbs.flow import flow
 from tacit.verbs.limit_matrix import matrix_limit, refuse_units
 from tacit.verbs.prepare import samples_of
-from tacit.verbs.trajectory import Trajectory
 
 _ROUGH = 1e-6  # residual that rounding does not excuse
 _LITERAL = 1e-12  # a tolerance below this is meant

@@ -11,6 +11,7 @@ import numpy as np
 from tacit.data.arrays import Float, kept
 from tacit.errors import InconsistentDataError, InputError, NoPotentialError, TacitError
 from tacit.potentials import Potential, Spectral
+from tacit.results.limit import Limit
 from tacit.solvers.interpolation.equations import Samples
 from tacit.solvers.interpolation.solution import NEAR, Solution
 from tacit.solvers.kkt import relative_residual, stationarity_at
@@ -18,7 +19,6 @@ from tacit.solvers.matrices.commuting import COMMUTE, Diagonal, commutator, diag
 from tacit.solvers.matrices.factorization import MULTIPLE, ending, level_of, spectral_potential
 from tacit.solvers.matrices.families import matrix_family
 from tacit.solvers.matrices.measurements import Measurements, as_stack, check_symmetric, check_targets
-from tacit.verbs.answer import Limit
 from tacit.verbs.flow import flow
 
 _FOLLOWED = 20_000  # entries of X up to which an error tells how far the flow ends from the nearest statement

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, Index, as_floats, check_labelled, feature_names, kept
-from tacit.data.status import Status
+from tacit.data.arrays import Float, as_floats, check_labelled, feature_names, kept
 from tacit.data.units import Units
 from tacit.errors import InputError, NotConvergedError
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.potentials import L1, Potential
 from tacit.potentials.arrays import quiet
+from tacit.results.margin import VOUCHED, Margin
 from tacit.show.progress import progress
 from tacit.solvers.families import family_of, l1
 from tacit.solvers.families.quadratic import widest_in
@@ -27,163 +26,12 @@ from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.power import minimize_power
 from tacit.solvers.margins.quasi_norm import Stationary, all_stationary, local_minima
 from tacit.solvers.margins.support import NO_PULL, error_on_support, found_by, hold, margin_residual
-from tacit.verbs.results import Labelled, Result, numbered
 
 if TYPE_CHECKING:
-    from tacit.show.figures import Picture
+    pass
 
-_VOUCHED = 1e-9  # residual of the optimality conditions, relative to their terms
 _NORM = "norm"  # a family of which only margins are asked
 _STRIDE, _SHORTEST = 0.5, 1e-4  # of log(p − 1), on the way from p = 2 to 1
-
-
-@dataclass(frozen=True, eq=False)
-class Margin(Result):
-    """argmin norm(w) subject to y_n x_n·w ≥ 1, with its certificate.
-
-    Attributes
-    ----------
-    predictor : (d,) array
-        w; its margin over its norm is the largest there is, 1/value.
-    dual : (N,) array
-        ν ≥ 0 with Σ ν_n y_n x_n in the subdifferential of the norm (or potential) at w; Σ ν_n y_n is 0 beside
-        an intercept.
-    value : float
-        norm(w).
-    support : array of int
-        Samples with ν_n > 0.
-    kkt : float
-        The largest relative residual of the optimality conditions.
-    error : float
-        An estimate of the relative forward error of w, conditioning included (to the nearest solution, where
-        there are several).
-    unique : bool or None
-        Is w the only solution? None: not known.
-    converged : bool
-        kkt is 1e-9 or less, and error 1e-7 or less.
-    norm : str
-        What was minimized, in words.
-    seconds : float
-        How long it took.
-    X, y
-        The data, y as −1 and +1.
-    face : array or None
-        Where an ℓ1 solution is not unique, the vertices of all solutions, as rows (extreme points of them,
-        for faces of more than five dimensions).
-    stationary : array or None
-        For p < 1, all stationary points for up to three features, otherwise the local minima found, as rows,
-        best first.
-    minimum : array or None
-        Which of these are local minima.
-    complete : bool
-        Is that list all there is?
-    intercept : float
-        b of y_n(x_n·w + b) ≥ 1, 0 where none was asked for.
-    units : Units or None
-        What the features were divided by, where they were standardized: the norm is that of scale·w.
-    features : tuple of str, or None
-        Names of columns, if they have any.
-    """
-
-    predictor: Float
-    dual: Float
-    value: float
-    support: Index
-    kkt: float
-    error: float
-    unique: bool | None
-    converged: bool
-    norm: str
-    seconds: float
-    X: Float = field(repr=False)
-    y: Float = field(repr=False)
-    face: Float | None = field(default=None, repr=False)
-    stationary: Float | None = field(default=None, repr=False)
-    minimum: Any = field(default=None, repr=False)
-    complete: bool = True
-    intercept: float = 0.0
-    units: Units | None = field(default=None, repr=False)
-    features: tuple[str, ...] | None = field(default=None, repr=False)
-
-    def summary(self, names: Sequence[str] | None = None) -> str:
-        """The margin in a few lines.
-
-        Parameters
-        ----------
-        names : sequence of str, optional
-            Of the features; x0, x1, … if left out.
-
-        Returns
-        -------
-        str
-            Predictor, margin, support and certificate.
-        """
-        from tacit.show.text import margin_report
-
-        return margin_report(self, names or self.features)
-
-    @property
-    def status(self) -> Status:
-        """How it ended, in a word."""
-        if self.converged:
-            return Status.REACHED
-        return Status.ROUNDING if self.kkt <= _VOUCHED else Status.STALLED
-
-    @property
-    def reason(self) -> str:
-        """Why the margin is not vouched for; empty if it is."""
-        if self.converged:
-            return ""
-        return f"residual {self.kkt:.1e} of the optimality conditions, error about {self.error:.1e}"
-
-    @cached_property
-    def margins(self) -> Float:
-        """y_n(x_n·w + b) of every sample."""
-        return np.asarray(self.y * (self.X @ self.predictor + self.intercept))
-
-    def picture(self, names: Sequence[str] | None = None) -> Picture:
-        """Largest coordinates of the predictor, and the margins of all samples.
-
-        Parameters
-        ----------
-        names : sequence of str, optional
-            Of the features; x0, x1, … if left out.
-
-        Returns
-        -------
-        Picture
-            What `plot` draws.
-        """
-        from tacit.show.limits import margin_picture
-
-        names = numbered(names or self.features, len(self.predictor))
-        return margin_picture(self.predictor, self.margins, self.support, names)
-
-    def _arrays(self) -> Labelled:
-        arrays: Labelled = {"predictor": (("feature",), self.predictor), "dual": (("sample",), self.dual)}
-        arrays["margins"] = (("sample",), self.margins)
-        rows: dict[str, Any] = {"face": self.face, "stationary": self.stationary}
-        return arrays | {name: ((name, "feature"), each) for name, each in rows.items() if each is not None}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists, ready for JSON."""
-        lists = {name: getattr(self, name) for name in ("face", "stationary", "minimum")}
-        return {
-            "norm": self.norm,
-            "predictor": self.predictor.tolist(),
-            "dual": self.dual.tolist(),
-            "value": self.value,
-            "support": self.support.tolist(),
-            "kkt": self.kkt,
-            "error": self.error,
-            "unique": self.unique,
-            "converged": self.converged,
-            "status": self.status.value,
-            "reason": self.reason,
-            "complete": self.complete,
-            "intercept": self.intercept,
-            "seconds": self.seconds,
-        } | {name: each.tolist() for name, each in lists.items() if each is not None}
 
 
 def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardize: bool = False) -> Margin:
@@ -261,7 +109,7 @@ def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardiz
         kkt=kkt,
         error=found.error,
         unique=found.unique,
-        converged=bool(found.settled and kkt <= _VOUCHED and found.error <= NEAR),
+        converged=bool(found.settled and kkt <= VOUCHED and found.error <= NEAR),
         norm=getattr(goal, "name", type(goal).__name__),
         seconds=time.perf_counter() - begun,
         X=X,

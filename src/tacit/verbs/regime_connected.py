@@ -12,9 +12,9 @@ from tacit.models import Neuron
 from tacit.numerics.angles import turned
 from tacit.potentials import NeuronPotential
 from tacit.potentials.radial import length
+from tacit.results.limit import Limit
 from tacit.solvers.networks.linear import least_norm_solution
 from tacit.solvers.networks.neuron import neuron_targets
-from tacit.verbs.answer import Limit
 from tacit.verbs.flow import flow
 
 _ROUGHLY = 1e-6  # how accurate the flow of a network need be that tells how its kernel turns

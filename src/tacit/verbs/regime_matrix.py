@@ -12,12 +12,12 @@ from tacit.errors import TacitError
 from tacit.numerics.angles import turned
 from tacit.numerics.normal import weighted_gram
 from tacit.numerics.spectra import Frame
+from tacit.results.limit import Limit
 from tacit.solvers.interpolation.equations import Samples
 from tacit.solvers.matrices.factorization import ending
 from tacit.solvers.matrices.kernel import tangent_end, tangent_rows
 from tacit.solvers.matrices.nuclear import least_nuclear
 from tacit.solvers.matrices.schatten import inverse_stiffness
-from tacit.verbs.answer import Limit
 from tacit.verbs.flow import flow
 from tacit.verbs.limit_matrix import MatrixProblem
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.data.arrays import Float, Index, feature_names
 from tacit.flows.forms.mirror import MirrorMap
@@ -26,16 +25,13 @@ from tacit.flows.sweeping.catching_up import Place, Step
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.roots import crossing
 from tacit.potentials.arrays import quiet
+from tacit.results.kink import Kink
+from tacit.results.sweeping_path import SweepingPath
 from tacit.solvers.interpolation.geometry import Separable
-from tacit.verbs.along_mu import AlongMu
-from tacit.verbs.margin_path import Kink
 from tacit.verbs.path_inputs import check_path, depth_of, geometry_of
-from tacit.verbs.results import numbered
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tacit.show.figures import Picture
+    pass
 
 _GROWTH = 1.15  # of g in one look ahead
 _FIRST = 0.1  # g of the first, in units of the predictor's scale
@@ -44,98 +40,6 @@ _NEAR = 1e-12  # relative growth of g over which nothing can go wrong
 _BRIEF = 1e-3  # relative growth of g over which the ends tell all
 _EARLIER = 20  # events in a step that may hide each other
 _CROWDED, _MOVES = 1e-4, 50  # relative growth of g, and the moves, and 4 a sample, that it may take
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SweepingPath(AlongMu):
-    """The infinite-scale flow at each μ = α^D/γ̃.
-
-    Attributes
-    ----------
-    mu : (M,) array
-        In the order asked for.
-    predictors : (M, d) array
-        w/γ̃, so that the smallest margin is 1.
-    duals : (M, N) array
-        θ ≥ 0, which only grow as μ falls.
-    support : (M, N) array of bool
-        The samples with margin 1 that still push.
-    converged : (M,) array of bool
-        Where all that is known; elsewhere predictors and duals are NaN.
-    events : list
-        Which samples come to have margin 1 and cease to, from large μ to small.
-    down_to : float
-        The μ to which the process was followed.
-    depth : float
-        D.
-    seconds : float
-        How long it took.
-    X, y
-        The data, y as −1 and +1.
-    features : tuple of str, or None
-        Names of columns, if they have any.
-    """
-
-    mu: Float
-    predictors: Float
-    duals: Float
-    support: NDArray[np.bool_]
-    converged: NDArray[np.bool_]
-    events: list[Kink]
-    down_to: float
-    depth: float
-    seconds: float
-    X: Float
-    y: Float
-    features: tuple[str, ...] | None = None
-
-    _lost = "at which who pushes could not be found"
-
-    def _more(self) -> list[str]:
-        return [f"{len(self.events)} events"]
-
-    def summary(self) -> str:
-        """The process in a line."""
-        from tacit.show.path_text import sweeping_report
-
-        return sweeping_report(self)
-
-    @property
-    def changes(self) -> list[Kink]:
-        """The events: where the support changes."""
-        return self.events
-
-    def picture(self, names: Sequence[str] | None = None) -> Picture:
-        """Directions against μ, and who has margin 1.
-
-        Parameters
-        ----------
-        names : sequence of str, optional
-            Of the features; x0, x1, … if left out.
-
-        Returns
-        -------
-        Picture
-            What `plot` draws.
-        """
-        from tacit.show.paths import path_picture
-
-        return path_picture(self, numbered(names or self.features, self.predictors.shape[1]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists, ready for JSON."""
-        return {
-            "mu": self.mu.tolist(),
-            "predictors": self.predictors.tolist(),
-            "duals": self.duals.tolist(),
-            "support": [np.flatnonzero(row).tolist() for row in self.support],
-            "converged": self.converged.tolist(),
-            "status": self.status.value,
-            "reason": self.reason,
-            "events": [{"mu": e.mu, "sample": e.sample, "enters": e.enters} for e in self.events],
-            "down_to": self.down_to,
-            "seconds": self.seconds,
-        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 
-from tacit.derivation.symbolic.curve import Curve, W
+from tacit.derivation.symbolic.curve import W
+from tacit.derivation.symbolic.formula import Formula
+from tacit.derivation.symbolic.potential import FormulaPotential
 from tacit.errors import InputError, NoClosedFormError
-
-if TYPE_CHECKING:
-    from tacit.derivation.symbolic.potential import FormulaPotential
 
 
 @dataclass(frozen=True, eq=False)
-class ClosedForm:
+class ClosedForm(Formula):
     """Q of a parametrization, as SymPy writes it: the divergence from w₀, Q(w₀) = 0 and ∇Q(w₀) = 0.
 
     family: "separable", "radial" or "affine". kind: "mirror" or "warped", as of `tacit.derive`. variables:
@@ -24,22 +23,6 @@ class ClosedForm:
     with w, Q' and Q as functions of one parameter: there is always this parametric form. metric: ∇²Q of
     affine maps.
     """
-
-    family: str
-    variables: tuple[Any, ...]
-    origin: tuple[Any, ...]
-    curves: tuple[Curve, ...] = field(default=(), repr=False)
-    metric: Any = field(default=None, repr=False)
-
-    @property
-    def kind(self) -> str:
-        """Radial ones of more than one coordinate have a clock of their own."""
-        return "warped" if self.family == "radial" else "mirror"
-
-    @property
-    def explicit(self) -> bool:
-        """Is Q a formula in w, and not of a parameter only?"""
-        return all(curve.inverse is not None for curve in self.curves)
 
     @cached_property
     def value(self) -> Any:
@@ -141,8 +124,6 @@ class ClosedForm:
             raise InputError(
                 f"give numbers for {names} before asking for numbers: form.subs({{…}}).potential"
             )
-        from tacit.derivation.symbolic.potential import FormulaPotential
-
         return FormulaPotential(self)
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ import sympy
 
 from tacit.data.arrays import Float
 from tacit.derivation.symbolic.curve import Curve, W
-from tacit.derivation.symbolic.form import ClosedForm
+from tacit.derivation.symbolic.formula import Formula
 from tacit.errors import InputError, OutsideDomainError
 from tacit.numerics.roots import crossing
 from tacit.potentials.base import Potential
@@ -113,7 +113,7 @@ class FormulaPotential(Potential):
     Slopes are accurate to rounding, values to the rounding of the terms of which the formula is made.
     """
 
-    form: ClosedForm
+    form: Formula
 
     def __repr__(self) -> str:
         return f"FormulaPotential({self.form.family}, {len(self.form.variables)} coordinates)"

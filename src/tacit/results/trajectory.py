@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
+from tacit.data.plain import MADE_BY, as_json
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError
@@ -20,13 +21,12 @@ from tacit.losses import Loss, SeparatingLoss
 from tacit.models.model import Model
 from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
-from tacit.show.outputs import MADE_BY, as_json
-from tacit.verbs.results import Result
+from tacit.results.questions import ask
+from tacit.results.result import Drawn, Result
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from tacit.show.figures import Picture
 
 _LOST = "some recorded predictors are not finite: the flow leaves the range of floats; rescale X or y"
 _KERNEL = 2000  # entries of a matrix, of which kernels are looked at
@@ -310,9 +310,7 @@ class Trajectory(Result):
         str
             What `tacit flow` prints.
         """
-        from tacit.show.text import flow_report
-
-        return flow_report(self, names or self.features)
+        return str(ask(self, "summary", names or self.features))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON; None for infinities, such as log_time at the start."""
@@ -409,7 +407,7 @@ class Trajectory(Result):
             for name, weights in self.weights.items()
         }
 
-    def picture(self, clock: str | None = None, names: Sequence[str] | None = None) -> Picture:
+    def picture(self, clock: str | None = None, names: Sequence[str] | None = None) -> Drawn:
         """Loss, predictor, margins and conserved quantities against a clock.
 
         Parameters
@@ -421,10 +419,9 @@ class Trajectory(Result):
 
         Returns
         -------
-        Picture
+        Drawn
             What `plot` draws.
         """
-        from tacit.show.flows import flow_picture
-        from tacit.verbs.journey import predicted_end
-
-        return flow_picture(self, predicted_end(self), clock=clock, names=names or self.features)
+        end = ask(self, "predicted_end")
+        drawn: Drawn = ask(self, "picture", end, clock=clock, names=names or self.features)
+        return drawn

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tacit.data.arrays import Float
 from tacit.data.numbers import shown
 from tacit.data.status import Status
-from tacit.verbs.results import Labelled, Result
+from tacit.results.result import Labelled, Result
 
 
 class AlongMu(Result):

@@ -13,16 +13,16 @@ from tacit.data.arrays import Float
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.models.model import is_network
+from tacit.results.questions import ask
+from tacit.results.result import Drawn, Labelled, Result, axes_of, numbered
 from tacit.solvers.families import family_of
 from tacit.solvers.interpolation.doubt import doubt_in_words
 from tacit.solvers.interpolation.equations import ANY, Equations, Samples
 from tacit.solvers.interpolation.geometry import potential_of
 from tacit.solvers.interpolation.solution import NEAR
-from tacit.verbs.results import Labelled, Result, axes_of, numbered
 
 if TYPE_CHECKING:
-    from tacit.show.figures import Picture
-    from tacit.verbs.regime import Regime
+    from tacit.results.regime import Regime
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +120,8 @@ class Limit(Result):
     @cached_property
     def regime(self) -> Regime:
         """How far this limit is from those at infinite and at zero scale."""
-        from tacit.verbs.regime import regime_of
-
-        return regime_of(self.inside or self)
+        found: Regime = ask(self.inside or self, "regime")
+        return found
 
     @property
     def status(self) -> Status:
@@ -171,11 +170,9 @@ class Limit(Result):
         str
             What `tacit limit` prints.
         """
-        from tacit.show.text import limit_report
+        return str(ask(self, "summary", names or self.features))
 
-        return limit_report(self, names or self.features)
-
-    def picture(self, names: Sequence[str] | None = None) -> Picture:
+    def picture(self, names: Sequence[str] | None = None) -> Drawn:
         """Largest coordinates of the limit and its ends, and distances to the ends against the scale.
 
         Parameters
@@ -185,16 +182,14 @@ class Limit(Result):
 
         Returns
         -------
-        Picture
+        Drawn
             What `plot` draws.
         """
-        from tacit.show.limits import limit_picture
-        from tacit.verbs.journey import journey
-
         if self.X.ndim == 3:
             names = names or [f"{i}, {j}" for i, j in np.ndindex(self.predictor.shape)]
         names = numbered(names or self.features, len(self.predictor))
-        return limit_picture(self.predictor, names, journey(self))
+        drawn: Drawn = ask(self, "picture", names, ask(self, "other_scales"))
+        return drawn
 
     def _arrays(self) -> Labelled:
         arrays: Labelled = {"predictor": (axes_of(self.predictor), self.predictor)}

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tacit.show.outputs import MADE_BY
+from tacit.data.plain import MADE_BY
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from tacit.show.figures import Picture
 
 Labelled = dict[str, tuple[tuple[str, ...], Any]]
 PREDICTOR = (("feature",), ("feature", "output"))  # axes of predictors of one output, and of several
 
 
+class Drawn(Protocol):
+    """A picture."""
+
+    def to(self, file: str | Path | None) -> Any:
+        """Write it into a file, or return it as a figure of Matplotlib."""
+
+
 class Result:
     """A result that holds arrays; each kind says what they are, and how it is drawn (`picture`)."""
 
-    picture: Callable[..., Picture]
+    picture: Callable[..., Drawn]
 
     def _arrays(self) -> Labelled:
         """Its arrays, with the names of their axes."""

@@ -8,20 +8,20 @@ from tacit.data.arrays import Float
 from tacit.data.entries import Entries
 from tacit.errors import NoPotentialError, TacitError
 from tacit.models.model import is_connected, takes_matrices
-from tacit.show.limits import Journey
+from tacit.results.limit import Limit
+from tacit.results.other_scales import OtherScales
+from tacit.results.trajectory import Trajectory
 from tacit.show.progress import progress
-from tacit.verbs.answer import Limit
 from tacit.verbs.limit import limit
 from tacit.verbs.limit_matrix import MatrixProblem
 from tacit.verbs.prepare import prepare
 from tacit.verbs.regime import both_ends, relative_distance
 from tacit.verbs.regime_matrix import RICH_END
-from tacit.verbs.trajectory import Trajectory
 
 _DECADES = 8  # of the predictor's scale, to either side of the model's own
 
 
-def journey(result: Limit) -> Journey | None:
+def other_scales(result: Limit) -> OtherScales | None:
     """From the kernel end to the rich one, through other scales; None where there are no ends."""
     solved = result.inside or result  # distances are those of the units that it was solved in
     here = both_ends(solved)
@@ -44,7 +44,7 @@ def journey(result: Limit) -> Journey | None:
     end = result.regime.rich_end
     words = {"ℓ1": r"rich end ($\ell_1$)", RICH_END: f"rich end ({RICH_END})"}
     end = words.get(end, r"anti-kernel end (least $\ell_2$ norm)")
-    return Journey(kernel.ravel(), rich.ravel(), end, 10.0**decades, *distances)
+    return OtherScales(kernel.ravel(), rich.ravel(), end, 10.0**decades, *distances)
 
 
 def _has_scale(result: Limit) -> bool:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.plain import as_json
 from tacit.errors import InputError
 from tacit.networks.network import Network
 from tacit.networks.watching import Watched
-from tacit.show.outputs import as_json
-from tacit.verbs.results import Labelled, Result
-
-if TYPE_CHECKING:
-    from tacit.show.figures import Picture
+from tacit.results.questions import ask
+from tacit.results.result import Drawn, Labelled, Result
 
 _PER_DECADE = 8  # records
 _MOST = 400  # records: beyond this, every second is given up
@@ -195,9 +193,7 @@ class Monitor(Result):
 
     def summary(self) -> str:
         """A table of some records."""
-        from tacit.show.monitors import monitor_report
-
-        return monitor_report(self)
+        return str(ask(self, "summary"))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
@@ -222,13 +218,12 @@ class Monitor(Result):
                 arrays[axis] = ((axis,), list(table))
         return arrays
 
-    def picture(self) -> Picture:
+    def picture(self) -> Drawn:
         """Loss, kernel, layers and balance against the step."""
-        from tacit.show.monitors import monitor_picture
-
         if not self.steps:
             raise InputError("nothing was recorded yet: call record(step) in the training loop")
-        return monitor_picture(self)
+        drawn: Drawn = ask(self, "picture")
+        return drawn
 
 
 def _lost(network: Network) -> dict[str, Any]:
