@@ -122,6 +122,7 @@ _ANSWERS = {  # to questions that a result leaves to layers above it
     "Derivation.picture": "tacit.derivation.portrait:portrait",
     "Limit.other_scales": "tacit.verbs.other_scales:other_scales",
     "Limit.picture": "tacit.show.limits:limit_picture",
+    "Limit.doubt": "tacit.solvers.table:doubt",
     "Limit.regime": "tacit.verbs.regime:regime_of",
     "Limit.summary": "tacit.show.text:limit_report",
     "Margin.picture": "tacit.show.limits:margin_picture",

@@ -253,4 +253,5 @@ class BinaryFit:
             return limit(
                 self.problem.model, training.rows, training.rows @ self._inside, least_squares=True
             ).regime
-        return regime_between(self._inside, *(training.units.inside(end) for end in self.problem.margin_ends))
+        kernel, rich = (training.units.inside(end) for end in self.problem.margin_ends)
+        return regime_between(self._inside, kernel, rich)

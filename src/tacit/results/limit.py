@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.data.equations import ANY, Equations, Samples
+from tacit.data.equations import Equations, Samples
 from tacit.data.status import Status
 from tacit.data.units import Units
-from tacit.models.model import is_network
 from tacit.results.questions import ask
 from tacit.results.result import Drawn, Labelled, Result, axes_of, numbered
-from tacit.solvers.families import family_of
-from tacit.solvers.interpolation.doubt import doubt_in_words
-from tacit.solvers.interpolation.geometry import potential_of
-from tacit.solvers.interpolation.solution import NEAR
 
 if TYPE_CHECKING:
     from tacit.results.regime import Regime
+
+NEAR = 1e-7  # relative forward error from which on a predictor is doubted: half of the digits of floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,19 +140,8 @@ class Limit(Result):
         if above:
             reasons.append(f"{' and '.join(above)} above the tolerance {self.tol:.0e}")
         if not self.error <= NEAR:
-            reasons.append(self._doubt())
+            reasons.append(str(ask(self, "doubt")))
         return "; ".join(reasons)
-
-    def _doubt(self) -> str:
-        """In words; of several outputs the first."""
-        features = int(np.prod(self.X.shape[1:]))
-        w, y, dual = self.predictor.reshape(features, -1), self.y.reshape(len(self.y), -1), self.dual
-        equations = self._equations or self._samples.equations(y[:, 0], ANY)
-        W = np.ones(features)
-        if self.X.ndim == 2 and not is_network(self.model):
-            potential = potential_of(self.model, features)
-            W = family_of(potential).looseness(potential, w[:, 0])
-        return doubt_in_words(equations, W, w[:, 0], dual.reshape(len(dual), -1)[:, 0], self.error)
 
     def summary(self, names: Sequence[str] | None = None) -> str:
         """The limit in a few lines.

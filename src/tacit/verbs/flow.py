@@ -32,7 +32,7 @@ from tacit.flows.goals import goal_of
 from tacit.flows.record import record
 from tacit.flows.segments import Form, Problem
 from tacit.losses import Loss, as_loss
-from tacit.models.model import MirrorForm, Model, check_intercept, check_model
+from tacit.models.model import MirrorForm, as_model, check_intercept, check_model
 from tacit.potentials.arrays import quiet
 from tacit.results.trajectory import Trajectory
 from tacit.show.progress import Meter
@@ -223,14 +223,7 @@ def _descent(problem: Problem) -> Any:
 def check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Any, Float]:
     """X and y as the model and the loss take them."""
     check_model("flow(model, X, y)", model, X, y, functions=True)
-    if not isinstance(model, Model):
-        what = (
-            f"the class {model.__name__}: write {model.__name__}(…)"
-            if isinstance(model, type)
-            else repr(model)
-        )
-        raise InputError(f"model must be a Tacit model with its initialization, got {what}")
-    X = model.as_inputs(X)
+    X = as_model(model).as_inputs(X)
     outputs = model.n_outputs(X)
     if loss.separating and outputs > 1:
         raise InputError(f"the {loss.name} takes one output, with two classes; the model has {outputs}")

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, feature_names
+from tacit.results.limit import NEAR
 from tacit.results.margin import VOUCHED
 from tacit.results.margin_path import MarginPath
 from tacit.show.progress import progress
 from tacit.solvers.interpolation.geometry import Separable
-from tacit.solvers.interpolation.solution import NEAR, unknown
+from tacit.solvers.interpolation.solution import unknown
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.kernel import at_the_kernel_end
 from tacit.solvers.margins.support import (

@@ -16,12 +16,13 @@ from tacit.errors import InputError, NotConvergedError
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.potentials import L1, Potential
 from tacit.potentials.arrays import quiet
+from tacit.results.limit import NEAR
 from tacit.results.margin import VOUCHED, Margin
 from tacit.show.progress import progress
 from tacit.solvers.families import family_of, l1
 from tacit.solvers.families.quadratic import widest_in
 from tacit.solvers.interpolation.geometry import potential_of
-from tacit.solvers.interpolation.solution import NEAR, Found
+from tacit.solvers.interpolation.solution import Found
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.power import minimize_power
 from tacit.solvers.margins.quasi_norm import Stationary, all_stationary, local_minima

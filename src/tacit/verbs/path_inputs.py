@@ -12,7 +12,6 @@ from tacit.data.arrays import Float, as_floats, check_labelled, kept
 from tacit.data.prepared import Design, design_of
 from tacit.errors import InputError
 from tacit.models import Diagonal
-from tacit.models.model import Model
 from tacit.solvers.interpolation.geometry import Separable, as_separable
 
 
@@ -44,7 +43,8 @@ def geometry_of(depth: Any, model: Any, features: int) -> Separable:
     """The potential at μ = 1: of a depth alone, or of a model's initialization."""
     if model is None:
         return as_separable(Diagonal(depth=depth).potential(), features)
-    potential = model.potential(features) if isinstance(model, Model) else None
+    made = getattr(model, "potential", None)
+    potential = made(features) if callable(made) else None
     if potential is None or potential.family != "separable":
         raise InputError(
             "model must be one whose potential is that of a diagonal network with tied layers or two, such "

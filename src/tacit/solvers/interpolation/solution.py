@@ -12,8 +12,6 @@ from tacit.data.arrays import Float
 from tacit.numerics.pairs import Pair
 from tacit.potentials.arrays import quiet
 
-NEAR = 1e-7  # relative forward error from which on a predictor is doubted
-
 Assess = Callable[[], float]
 
 
