@@ -207,9 +207,9 @@ class Network(Model):
             return found
         return as_outputs(self._backend.outputs(self._weights, X), len(X), self._backend.name())
 
-    def n_outputs(self, X: Any) -> int:
+    def n_outputs(self, X: Any = None) -> int:
         """m, how many numbers it gives for a sample."""
-        X = as_samples(X)
+        X = self._inputs(X)
         key = X.shape[1:], X.dtype.kind, self._weights.dtype
         return self._seen[key] if key in self._seen else self.outputs(X).shape[1]
 

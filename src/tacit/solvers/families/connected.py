@@ -15,7 +15,7 @@ from tacit.models import Neuron
 from tacit.numerics.angles import turned
 from tacit.potentials import NeuronPotential, Potential, Quadratic
 from tacit.potentials.radial import length
-from tacit.results.limit import NEAR, Limit
+from tacit.results.limit import Limit
 from tacit.solvers.families import vectors
 from tacit.solvers.families.ends import Ends
 from tacit.solvers.families.vectors import doubt_with
@@ -76,8 +76,6 @@ def limit(model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: 
         value=float(Quadratic().value(theta)),
         feasibility=feasibility,
         stationarity=kkt,
-        error=solution.error,
-        converged=bool(feasibility <= tol and kkt <= tol and solution.error <= NEAR),
         iterations=solution.iterations,
         rank=len(samples.equations(Y[:, 0], tol).y),
         seconds=0.0,
@@ -89,6 +87,8 @@ def limit(model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: 
         method=decider.told("the solution of least norm", "that the network fits the data"),
         flows=decider.runs,
         distance=distance,
+        _error=solution.estimate,
+        _fits=bool(feasibility <= tol and kkt <= tol),
         _samples=samples,
     )
 

@@ -17,7 +17,7 @@ from tacit.numerics.pairs import Pair
 from tacit.numerics.spectra import Frame
 from tacit.potentials import Spectral
 from tacit.results.certificate import Certificate
-from tacit.results.limit import NEAR, Limit
+from tacit.results.limit import Estimate, Limit
 from tacit.solvers.families.ends import Ends
 from tacit.solvers.families.vectors import doubt_with
 from tacit.solvers.follow import Follow
@@ -107,7 +107,6 @@ def _minimizer(problem: MatrixProblem, samples: Samples, tol: float) -> Limit:
         dual=measured.equations.dual(solution.nu),
         value=float(problem.model.value(M)),
         stationarity=problem.model.stationarity(M, measured.adjoint(solution.nu.value)),
-        error=solution.error,
         method=family.METHOD,
         tol=tol,
         _samples=samples,
@@ -146,7 +145,7 @@ def _flow_end(problem: MatrixProblem, samples: Samples, tol: float, follow: Foll
         stationarity=stationarity_at(
             potential, solution.predictor, end.equations.rounded_slopes(solution.nu)
         ),
-        error=solution.error + diagonal.off,
+        off=diagonal.off,
         method=f"the measurements commute (to {diagonal.off:.0e}): a problem of vectors",
         tol=tol,
         _samples=samples,
@@ -160,8 +159,8 @@ def _answer(
     *,
     predictor: Float,
     stationarity: float,
-    error: float,
     tol: float,
+    off: float = 0.0,
     **known: Any,
 ) -> Limit:
     """The limit of what was solved, whichever way, with how well it fits the measurements."""
@@ -170,8 +169,6 @@ def _answer(
         predictor=predictor,
         feasibility=feasibility,
         stationarity=stationarity,
-        error=error,
-        converged=bool(solution.settled and max(feasibility, stationarity) <= tol and error <= NEAR),
         iterations=solution.iterations,
         rank=len(measured.equations.y),
         seconds=0.0,
@@ -180,6 +177,8 @@ def _answer(
         y=problem.y,
         tol=float(tol),
         settled=solution.settled,
+        _error=Estimate(lambda: solution.error + off),
+        _fits=bool(max(feasibility, stationarity) <= tol),
         _equations=measured.equations,
         **known,
     )

@@ -12,7 +12,7 @@ from tacit.data.memory import Memory, name_of
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.solvers.families.ends import Ends
-from tacit.solvers.interpolation.ends import least_l1
+from tacit.solvers.families.l1 import least_remembered
 from tacit.solvers.interpolation.geometry import Separable, as_separable
 from tacit.solvers.interpolation.rich import multipliers_at
 from tacit.solvers.interpolation.separable import balanced, kernel_solution, minimize_separable
@@ -63,8 +63,7 @@ def ends(potential: Potential, equations: Equations, w: Float, memory: Memory) -
     first, last = (_metric(separable, at) for at in (potential.start(len(w)), w))
     key = _key(separable, equations)
     kernel = memory.once(("kernel", key), lambda: kernel_solution(equations, separable))
-    weight = name_of(equations.y, separable.weight)
-    rich = memory.once(("rich", weight), lambda: least_l1(equations, separable.weight).predictor)
+    rich = least_remembered(equations, separable.weight, memory).predictor
     return Ends(kernel, rich, (first / first.max(), last / last.max()))
 
 

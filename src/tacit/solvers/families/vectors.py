@@ -19,7 +19,7 @@ from tacit.numerics.rounding import EPS
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.results.certificate import Certificate
-from tacit.results.limit import NEAR, Limit
+from tacit.results.limit import Limit
 from tacit.solvers.families import family_of, nearness
 from tacit.solvers.families.ends import Ends
 from tacit.solvers.follow import Decider, Follow
@@ -78,8 +78,6 @@ def limit(
         value=float(potential.value(w)),
         feasibility=feasibility,
         stationarity=kkt,
-        error=solution.error,
-        converged=bool(solution.settled and fits and stationary and solution.error <= NEAR),
         iterations=solution.iterations,
         rank=len(equations.y),
         seconds=0.0,
@@ -91,6 +89,8 @@ def limit(
         method=decider.told(family.METHOD, "with which sign the output weight ends"),
         flows=decider.runs,
         sign=sign,
+        _error=solution.estimate,
+        _fits=fits and stationary,
         _samples=samples,
         _equations=equations if targets is y else None,
     )
