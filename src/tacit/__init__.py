@@ -127,6 +127,8 @@ _ANSWERS = {  # to questions that a result leaves to layers above it
     "Limit.summary": "tacit.show.text:limit_report",
     "Margin.picture": "tacit.show.limits:margin_picture",
     "Margin.summary": "tacit.show.text:margin_report",
+    "MarginPath.excess": "tacit.verbs.margin_path:excess_of",
+    "MarginPath.kinks": "tacit.verbs.margin_path:kinks_of",
     "MarginPath.summary": "tacit.show.path_text:path_report",
     "Monitor.picture": "tacit.show.monitors:monitor_picture",
     "Monitor.summary": "tacit.show.monitors:monitor_report",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from tacit.data.arrays import Float, feature_names
+from tacit.results.kink import Kink
 from tacit.results.limit import NEAR
 from tacit.results.margin import VOUCHED
 from tacit.results.margin_path import MarginPath
@@ -18,12 +20,15 @@ from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.solution import unknown
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.kernel import at_the_kernel_end
+from tacit.solvers.margins.l1 import least_l1_margin
 from tacit.solvers.margins.support import (
     Held,
     hold_from,
     margin_residual,
 )
 from tacit.verbs.path_inputs import check_levels, depth_of, geometry_of
+
+_LOCATED = 1e-9  # in the logarithm of μ, to which a kink is located
 
 
 def margin_path(
@@ -132,3 +137,51 @@ def _follow(margins: Margins, geometry: Separable, levels: Float) -> list[Held]:
             here, log_here = found, log_mu
         held[i] = found
     return held
+
+
+def kinks_of(path: MarginPath) -> list[Kink]:
+    """Where the support changes between the points of the path, from large μ to small."""
+    found: list[Kink] = []
+    for i, j in pairwise(np.argsort(-path.mu)):
+        found += _kinks_between(path._margins, path.geometry, _held(path, i), _held(path, j))
+    return found
+
+
+def _held(path: MarginPath, i: Any) -> tuple[float, Held]:
+    support = np.flatnonzero(path.support[i])
+    return math.log(path.mu[i]), Held(
+        path.predictors[i], 0.0, path.duals[i], support, True, lambda: float(path.error[i])
+    )
+
+
+def _kinks_between(
+    margins: Margins, geometry: Separable, above: tuple[float, Held], below: tuple[float, Held]
+) -> list[Kink]:
+    """Kinks between two points of the path, by bisection in the logarithm of μ."""
+    (top, first), (bottom, last) = above, below
+    changed = np.setxor1d(first.support, last.support)
+    if not len(changed):
+        return []
+    if top - bottom < _LOCATED:
+        mu = math.exp((top + bottom) / 2)
+        return [Kink(mu, int(n), bool(n in last.support)) for n in changed]
+    middle = (top + bottom) / 2
+    found = hold_from(margins, geometry.shifted(middle), first, middle - top)
+    if found is None:
+        return []
+    between = (middle, found)
+    return [
+        *_kinks_between(margins, geometry, above, between),
+        *_kinks_between(margins, geometry, between, below),
+    ]
+
+
+def excess_of(path: MarginPath) -> tuple[Float, Float]:
+    """‖w‖/‖w_end‖ − 1 at every μ, in the kernel's norm and in the (weighted) ℓ1 norm."""
+    metric, weight = path.geometry.kernel_metric(), path.geometry.weight
+    least = at_the_kernel_end(path._margins, path.geometry)[0].predictor
+    richest = weight @ np.abs(least_l1_margin(path._margins, weight).predictor)
+    inside = path.predictors * path.units.scale
+    size = np.linalg.norm(inside / np.sqrt(metric), axis=1)
+    kernel = size / np.linalg.norm(least / np.sqrt(metric)) - 1
+    return kernel, np.abs(inside) @ weight / richest - 1
