@@ -50,7 +50,7 @@ def aim(model: Any, X: Float, y: Float, follow: Follow) -> tuple[Potential, Floa
     return potential, neuron_targets(neuron, y), int(np.sign(neuron.output))
 
 
-certify = partial(vectors.certify, aim=aim)
+certify = partial(vectors.certify, aim=aim, column=True)
 
 
 def limit(model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: Follow) -> Limit:

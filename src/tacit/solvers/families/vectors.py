@@ -152,13 +152,24 @@ def doubt_with(result: Limit, y: Float, w: Float, dual: Float, W: Float | None =
 
 
 def certify(
-    model: Any, X: Any, y: Any, predictor: Any, problem: str, tol: float, follow: Follow, aim: Aim = aim
+    model: Any,
+    X: Any,
+    y: Any,
+    predictor: Any,
+    problem: str,
+    tol: float,
+    follow: Follow,
+    aim: Aim = aim,
+    column: bool = False,
 ) -> Certificate:
-    """The residuals of ∇Q(w) = Xᵀν, Xw = y, or of the conditions of a margin."""
+    """The residuals of ∇Q(w) = Xᵀν, Xw = y, or of the conditions of a margin.
+
+    column: may w be one, as limits of networks have it?
+    """
     if problem not in ("regression", "margin"):
         raise InputError(f'problem must be "regression" or "margin", got {problem!r}')
     X, y = check_problem(X, as_labels(y, "problem='margin'") if problem == "margin" else y)
-    Q, w = potential_of(model, X.shape[1]), _as_predictor(predictor, X.shape[1])
+    Q, w = potential_of(model, X.shape[1]), _as_predictor(predictor, X.shape[1], column)
     if problem == "margin":
         return _certify_margin(Q, X, y, w, tol)
     Q, targets, _ = aim(model, X, y, follow)
@@ -199,9 +210,9 @@ def _equations(X: Float, y: Float) -> Equations:
     return Samples(X).equations(y, ANY)
 
 
-def _as_predictor(predictor: Any, features: int) -> Float:
-    """One number for each feature; also as a column, as limits of networks have it."""
-    w = as_floats(predictor, "predictor", ndim=(1, 2))
+def _as_predictor(predictor: Any, features: int, column: bool) -> Float:
+    """One number for each feature."""
+    w = as_floats(predictor, "predictor", ndim=(1, 2) if column else (1,))
     if w.shape not in {(features,), (features, 1)}:
         shape = f"{len(w)} entries" if w.ndim == 1 else f"shape {w.shape}"
         raise InputError(f"predictor has {shape} but X has {features} features")
