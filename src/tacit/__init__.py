@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tacit.errors import InputError as InputError
     from tacit.errors import Interrupted as Interrupted
     from tacit.errors import MissingDataError as MissingDataError
+    from tacit.errors import MissingPackageError as MissingPackageError
     from tacit.errors import NoClosedFormError as NoClosedFormError
     from tacit.errors import NoPotentialError as NoPotentialError
     from tacit.errors import NotConvergedError as NotConvergedError
@@ -73,6 +74,7 @@ _HOMES = {  # where each public name is, which is loaded when it is first used
         "InputError",
         "Interrupted",
         "MissingDataError",
+        "MissingPackageError",
         "NoClosedFormError",
         "NoPotentialError",
         "NotConvergedError",
