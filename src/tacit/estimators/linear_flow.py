@@ -39,7 +39,8 @@ class LinearFlow(BaseEstimator):
     @property
     def dual_(self) -> Float:
         """The multipliers of the training samples, ∇Q(w) = Xᵀν."""
-        return self._fitted().dual
+        found: Float = self._fitted().dual
+        return found
 
     def path(self, scales: Any = 30) -> Any:
         """Coefficients over scales, other things equal.

@@ -330,7 +330,8 @@ def _as_data(X: Any) -> Float:
     X = as_floats(X, "X", ndim=(2,))
     if X.size == 0:
         raise InputError(f"X must have at least one sample (row) and one feature (column), got {X.shape}")
-    return X
+    found: Float = X
+    return found
 
 
 def _frame(rng: np.random.Generator, size: int, count: int) -> Float:

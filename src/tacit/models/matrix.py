@@ -245,7 +245,8 @@ class SymmetricFactorization(Model):
                 f"a symmetric factorization takes symmetric measurements, and X[{int(wrong.argmax())}] is "
                 "not symmetric; (X + Xᵀ)/2 has the same outputs"
             )
-        return X
+        found: Float = X
+        return found
 
     def start(self, d: int | None = None) -> Weights:
         """W at initialization; d, if given, counts the rows of the matrices."""
@@ -272,7 +273,8 @@ def _as_matrices(X: Any, d1: int, d2: int) -> Float:
             f"the model takes {d1}×{d2} matrices but the data has {X.shape[1]}×{X.shape[2]} ones; "
             "X must be (samples, rows, columns)"
         )
-    return X
+    found: Float = X
+    return found
 
 
 def _as_width(width: Any) -> int | None:

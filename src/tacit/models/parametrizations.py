@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.models.reduction import Reduction, Weights, reduced_layers, reduced_neuron
+from tacit.models.reduction import Reduction, reduced_layers, reduced_neuron
+from tacit.models.reduction import Weights as Weights
 from tacit.potentials.arrays import array_namespace
 
 Invariants = dict[str, tuple[Float, Float]]
@@ -302,7 +303,8 @@ class Perceptron(Parametrization):
     def push(self, weights: Weights, X: Float, r: Float) -> Float:
         """How Jᵀ r moves a·w."""
         pulled = self.pull(weights, X, r)
-        return weights["a"] * pulled["w"] + pulled["a"] * weights["w"]
+        found: Float = weights["a"] * pulled["w"] + pulled["a"] * weights["w"]
+        return found
 
     def jacobian(self, weights: Weights, X: Float) -> Float:
         """σ, and a σ' x."""
@@ -320,7 +322,10 @@ class Perceptron(Parametrization):
         """J Jᵀ = σσᵀ + a² gates∘XXᵀ."""
         t = X @ weights["w"]
         gated = self.gate(t)[:, None] * X
-        return np.outer(self.activation(t), self.activation(t)) + weights["a"] ** 2 * (gated @ gated.T)
+        found: Float = np.outer(self.activation(t), self.activation(t)) + weights["a"] ** 2 * (
+            gated @ gated.T
+        )
+        return found
 
     def invariants(self, weights: Weights) -> Invariants:
         """δ = a² − ‖w‖² (Section 6)."""
@@ -349,7 +354,8 @@ class Factored(Parametrization):
     def push(self, weights: Weights, X: Float, r: Float) -> Float:
         """U Uᵀ G + G V Vᵀ."""
         G, U, V = self.force(X, r), weights["U"], weights["V"]
-        return U @ (U.T @ G) + (G @ V) @ V.T
+        found: Float = U @ (U.T @ G) + (G @ V) @ V.T
+        return found
 
     def curvature(self, weights: Weights, X: Float, r: Float) -> Float:
         """Σ rₙ∇²fₙ: between entries of U and V in one column, that of G."""

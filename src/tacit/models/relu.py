@@ -121,7 +121,8 @@ class Neuron(Model):
     @property
     def scale(self) -> float:
         """α = |a|·‖w‖, the length of the predictor at initialization (Azulay et al. 2021, Section 7.2)."""
-        return abs(self.output) * math.hypot(*self.weights)
+        found: float = abs(self.output) * math.hypot(*self.weights)
+        return found
 
     @property
     def shape(self) -> float:
@@ -135,11 +136,13 @@ class Neuron(Model):
 
     @property
     def _difference(self) -> float:
-        return abs(self.output) - math.hypot(*self.weights)
+        found: float = abs(self.output) - math.hypot(*self.weights)
+        return found
 
     @property
     def _sum(self) -> float:
-        return abs(self.output) + math.hypot(*self.weights)
+        found: float = abs(self.output) + math.hypot(*self.weights)
+        return found
 
     def two_layers(self) -> tuple[Float, Float]:
         """w as a column, and a."""

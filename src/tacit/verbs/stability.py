@@ -9,9 +9,10 @@ import numpy as np
 from tacit.data.arrays import as_floats
 from tacit.errors import InputError
 from tacit.results.stability import Breach, Stability
+from tacit.results.sweeping_path import SweepingPath
 from tacit.verbs.max_margin import max_margin
 from tacit.verbs.path_inputs import geometry_of
-from tacit.verbs.sweeping_path import SweepingPath, sweeping_path
+from tacit.verbs.sweeping_path import sweeping_path
 
 _TIE = 1e-9  # relative difference of two μ that are one
 _RICH = 1e-9  # scale, in units of the predictor, that is as good as 0
