@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from tacit.verbs.stability import support_stability as support_stability
     from tacit.verbs.sweeping_path import sweeping_path as sweeping_path
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOMES = {  # where each public name is, which is loaded when it is first used
     "data.observed": ["observed"],

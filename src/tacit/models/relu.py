@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats
 from tacit.data.numbers import shown
@@ -63,7 +64,7 @@ class Neuron(Model):
 
     @classmethod
     def from_scale(
-        cls, scale: float, shape: float, direction: Any, sign: int = 1, slope: float = 1.0
+        cls, scale: float, shape: float, direction: ArrayLike, sign: int = 1, slope: float = 1.0
     ) -> Neuron:
         """a = sign·√(scale·(1+s)/(1−s)) and w = √(scale·(1−s)/(1+s))·direction/‖direction‖, s the shape.
 

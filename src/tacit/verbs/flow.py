@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import (
     Float,
@@ -19,6 +20,7 @@ from tacit.data.arrays import (
     kept,
 )
 from tacit.data.entries import Entries
+from tacit.data.inputs import Inputs
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError, Interrupted, NoPotentialError
@@ -48,14 +50,14 @@ _METHODS = ("auto", "parameters", "descent", "normalized")
 
 
 def flow(
-    model: Any,
-    X: Any,
-    y: Any,
+    model: Model,
+    X: Inputs,
+    y: ArrayLike,
     *,
-    loss: Any = "square",
+    loss: Loss | str = "square",
     until: float | None = None,
-    at: Any = None,
-    times: Any = None,
+    at: ArrayLike | None = None,
+    times: ArrayLike | None = None,
     rtol: float = 1e-8,
     linearized: bool = False,
     method: str = "auto",
@@ -141,8 +143,8 @@ def flow(
     True
     """
     begun, names, loss = time.perf_counter(), feature_names(X), as_loss(loss)
-    X, y = check_data(model, X, y, loss)
-    model, names = model.on(X), names if model.has_predictor else None
+    samples, targets = given = check_data(model, X, y, loss)
+    model, names = model.on(samples), names if model.has_predictor else None
     _check_method(method, step, most_steps, linearized)
     _check_intercept(model, loss, intercept)
     if not model.has_predictor and (intercept or standardize):
@@ -150,10 +152,10 @@ def flow(
             "a network has biases of its own, and what X it is given is yours to scale: leave out "
             "intercept and standardize"
         )
-    given, units = (X, y), _units(X, y, intercept, standardize)
+    units = _units(samples, targets, intercept, standardize)
     if not units.plain:
-        X, y = kept(features_in(units, X)), kept(units.targets(y))
-    problem = Problem(model, X, y, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
+        samples, targets = kept(features_in(units, samples)), kept(units.targets(targets))
+    problem = Problem(model, samples, targets, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
     trajectory = _run(problem, (until, at, times), linearized, (method, step, most_steps), begun)
     if not units.plain:
         trajectory = as_given(trajectory, units, *given)
