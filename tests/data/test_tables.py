@@ -121,7 +121,7 @@ def test_without_openpyxl_an_excel_file_says_what_to_install(tmp_path, monkeypat
     (tmp_path / "d.xlsx").write_bytes(b"PK")
     with pytest.raises(
         tacit.InputError,
-        match=r"reading d.xlsx needs openpyxl, which is not installed: pip install 'openpyxl>=3.1'",
+        match=r"d.xlsx needs openpyxl, which is not installed: pip install 'openpyxl>=3.1'",
     ):
         read_table(tmp_path / "d.xlsx", "response")
 
