@@ -94,7 +94,7 @@ def test_a_wrong_arrow_is_found(name, source):
 
 def test_figures_and_theorems_use_what_users_use():
     """Beyond it only constants and pieces of theory that a theorem itself names."""
-    own = {"tacit", "papers", "theorems", "keys", "verdict", "show", "data", "numerics", "errors"}
+    own = {"tacit", "papers", "theorems", "keys", "verdict", "show", "data", "numerics", "errors", "packages"}
     named = {
         "tacit.solvers.networks.imbalance",
         "tacit.solvers.networks.wide",

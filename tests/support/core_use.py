@@ -12,6 +12,9 @@ from pathlib import Path
 warnings.simplefilter("error")
 
 
+EXTRAS = ("jax", "jaxlib", "openpyxl", "pyarrow", "scikit-learn", "sympy", "torch")  # as pip calls them
+
+
 class Without:
     """A finder of modules that does not find these names."""
 
@@ -23,6 +26,10 @@ class Without:
 
     def find_spec(self, name, path=None, target=None):
         return None if name.partition(".")[0] in sys.argv[2:] else self.finder.find_spec(name, path, target)
+
+    def find_distributions(self, context):
+        find = getattr(self.finder, "find_distributions", lambda context: ())
+        return () if len(sys.argv) > 2 and context.name in EXTRAS else find(context)
 
 
 sys.meta_path[:] = map(Without, sys.meta_path)
