@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float
 from tacit.derivation.candidates import put_to_test
@@ -33,7 +34,7 @@ _RESOLVED = 1e-12  # length of orbits over θ₀: thousands of floats lie betwee
 
 def derive(
     parametrization: Callable[[Any], Any],
-    theta0: Any,
+    theta0: ArrayLike,
     *,
     samples: int = 8,
     seed: int | np.random.Generator = 0,
