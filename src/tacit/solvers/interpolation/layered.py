@@ -28,7 +28,7 @@ from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.newton import residual
 from tacit.solvers.interpolation.only import only_solution
 from tacit.solvers.interpolation.rich import least_change
-from tacit.solvers.interpolation.solution import Solution, none
+from tacit.solvers.interpolation.solution import Solution, none, unknown
 
 _KERNEL = 25.0  # log of how far below the first nonlinearity all is linear, to all digits
 _FIRST, _STRIDE, _SHORTEST = 1.0, 4.0, 0.05  # steps in the logarithm of the targets
@@ -243,6 +243,8 @@ def minimize_layered(equations: Equations, potential: Layered) -> Solution:
         w, nu = _scaled(problem, state, w, goal - level)
     unit = math.exp(problem.log_weight + min(goal - level, 0.0))
     w = _feasible(equations, w)
+    if not np.isfinite(w).all():  # floats cannot hold the answer
+        return Solution(origin.copy(), Pair.of(np.zeros_like(equations.y)), reached.steps, False, unknown)
 
     def assess() -> float:
         exact = problem.exact(state)
