@@ -107,7 +107,7 @@ def record(
 
 @quiet
 def _next(segments: Iterator[Segment]) -> Segment | None:
-    """A segment, without warnings of NumPy: a step that leaves the range of floats is taken again, shorter."""
+    """The next segment, without NumPy warnings: a step that overflows is repeated with a smaller size."""
     return next(segments, None)
 
 
