@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import tacit
+from tacit.packages import is_installed
 
 _LIBRARIES = ("numpy", "scipy", "jax", "matplotlib")
 _NO_PART = ("cli", "report")  # folders that no figure depends on
@@ -23,7 +24,7 @@ def made_with() -> dict[str, str]:
     return {
         "tacit": tacit.__version__,
         "python": platform.python_version(),
-        **{name: version(name) for name in _LIBRARIES},
+        **{name: version(name) for name in _LIBRARIES if is_installed(name)},
         "source": _source(),
     }
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import check_tolerance
-from tacit.models.model import check_model
+from tacit.data.inputs import Inputs
+from tacit.models.model import Model, check_model
+from tacit.potentials import Potential
 from tacit.results.certificate import Certificate
 from tacit.solvers.table import table_row
 from tacit.verbs.flow import flow
 
 
 def certify(
-    potential: Any, X: Any, y: Any, predictor: Any, *, problem: str = "regression", tol: float = 1e-6
+    potential: Model | Potential,
+    X: Inputs,
+    y: ArrayLike,
+    predictor: ArrayLike,
+    *,
+    problem: str = "regression",
+    tol: float = 1e-6,
 ) -> Certificate:
     """Check ∇Q(w) = Xᵀν, Xw = y (regression) or ∇Q(w) = Σ ν_n y_n x_n, ν ≥ 0, margins ≥ 1 (margin).
 

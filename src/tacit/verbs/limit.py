@@ -7,21 +7,24 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, check_squares, check_tolerance, feature_names, kept
 from tacit.data.equations import Samples
+from tacit.data.inputs import Inputs
 from tacit.data.prepared import Design, design_of
 from tacit.errors import InconsistentDataError, InputError
-from tacit.models.model import check_intercept, check_model, is_linear
+from tacit.models.model import Model, check_intercept, check_model, is_linear
+from tacit.potentials import Potential
 from tacit.results.limit import Limit
 from tacit.solvers.table import Family, table_row
 from tacit.verbs.flow import flow
 
 
 def limit(
-    model: Any,
-    X: Any,
-    y: Any,
+    model: Model | Potential,
+    X: Inputs,
+    y: ArrayLike,
     *,
     tol: float = 1e-10,
     intercept: bool = False,

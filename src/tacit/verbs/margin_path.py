@@ -9,8 +9,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, feature_names
+from tacit.data.inputs import Inputs
+from tacit.models.model import Model
 from tacit.results.kink import Kink
 from tacit.results.limit import NEAR
 from tacit.results.margin import VOUCHED
@@ -32,12 +35,12 @@ _LOCATED = 1e-9  # in the logarithm of μ, to which a kink is located
 
 
 def margin_path(
-    X: Any,
-    y: Any,
-    mu: Any,
+    X: Inputs,
+    y: ArrayLike,
+    mu: ArrayLike,
     *,
     depth: float = 2,
-    model: Any = None,
+    model: Model | None = None,
     intercept: bool = False,
     standardize: bool = False,
 ) -> MarginPath:

@@ -7,10 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float
+from tacit.data.inputs import Inputs
 from tacit.errors import TacitError
-from tacit.models.model import check_model
+from tacit.models.model import Model, check_model
+from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.results.limit import Limit
 from tacit.results.regime import NEAR, Regime
@@ -21,7 +24,7 @@ from tacit.verbs.limit import limit
 _ROUGHLY = 1e-8  # accuracy of a flow that stands for a limit, of which three digits are shown
 
 
-def regime(model: Any, X: Any, y: Any) -> Regime:
+def regime(model: Model | Potential, X: Inputs, y: ArrayLike) -> Regime:
     """Where between the kernel and the rich end the limit of gradient flow lies.
 
     It compares `tacit.limit` with the limits of the same model at infinite and at zero scale (Woodworth et
