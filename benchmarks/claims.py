@@ -64,7 +64,7 @@ def source(module: str) -> str:
     todo = [module]
     while todo:
         name = todo.pop()
-        if name in found or name in ("tacit.papers", "tacit.papers.registry") or "drawing" in name:
+        if name in found or name in ("tacit.papers", "tacit.papers.reproduction") or "drawing" in name:
             continue
         spec = importlib.util.find_spec(name)
         if spec is None or spec.origin is None:

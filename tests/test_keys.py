@@ -14,9 +14,9 @@ import tacit.theorems
 from tacit import keys
 from tacit.cli import main
 from tacit.papers import figure, figures
-from tacit.papers.registry import _FIGURES
+from tacit.papers.reproduction import _FIGURES
+from tacit.papers.statements import _THEOREMS
 from tacit.theorems import check, theorem, theorems
-from tacit.theorems.registry import _THEOREMS
 
 FIGURE = '''"""Figures of a guest."""
 
@@ -144,8 +144,8 @@ def test_a_key_of_a_paper_is_not_taken_by_others():
 LOOK = """
 import json, sys
 from tacit.cli import main
-from tacit.papers.registry import _FIGURES
-from tacit.theorems.registry import _THEOREMS
+from tacit.papers.reproduction import _FIGURES
+from tacit.papers.statements import _THEOREMS
 
 def new():
     found = sorted(name for name in sys.modules if name.startswith(("tacit.papers.", "tacit.theorems.")))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tacit.papers import Reproduction, figures
 from tacit.papers.finished import made_with
-from tacit.papers.registry import titles
+from tacit.papers.reproduction import titles
 
 SHORT = {  # a few seconds of CPU each: the site is built with every change
     "woodworth2020/fig1a": "error against scale",

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
+from tacit.papers.schedule import groups
 
 from tacit.cli import main
-from tacit.papers import figures, registry
+from tacit.papers import figures
+from tacit.papers import reproduction as registry
 from tacit.papers.finished import kept
-from tacit.papers.schedule import groups
 from tacit.show.progress import Line
 
 ALL = ["absent", "after", "broken", "dead", "plain", "wrong"]

@@ -48,7 +48,7 @@ PIECES = (
     Fault(
         "excess",
         "The ℓ1 excess that Theorem 7 measures is that of the sum, not of absolute values.",
-        "tacit.theorems.moroshko2020.theorems4_6_7:_excess",
+        "tacit.papers.moroshko2020.theorem4_6_7:_excess",
         swapped("np.abs(_stop(flow)).sum()", "_stop(flow).sum()"),
         tests=("theorems/moroshko2020/test_theorems_moroshko.py",),
         unconcerned={

@@ -220,7 +220,7 @@ THEORIES = (
     Fault(
         "rate",
         "The rate that Min et al. guarantee is divided by the number of samples.",
-        "tacit.theorems.min2021.network:guaranteed_rate",
+        "tacit.papers.min2021.network:guaranteed_rate",
         returning(lambda rate, model, X: rate / len(X)),
         figures=(Shown("min2021/fig2"),),
         tests=("theorems/min2021/test_theorems_min.py",),

@@ -12,9 +12,9 @@ from figure_claims import failing, judged
 
 import tacit
 from tacit.cli import main
-from tacit.keys import PAPERS
 from tacit.papers import Claim, figures, reproduce
-from tacit.papers.registry import PRESETS
+from tacit.papers.catalogue import PAPERS
+from tacit.papers.reproduction import PRESETS
 from tacit.potentials import Quadratic
 
 KEYS = [entry.key for entry in figures()]

@@ -13,8 +13,8 @@ import pytest
 
 import tacit
 from tacit.cli import main
-from tacit.keys import PAPERS
 from tacit.papers import Claim, figures
+from tacit.papers.catalogue import PAPERS
 from tacit.papers.finished import digest
 from tacit.report import Shown, errata, page, recorded
 from tacit.report.formulas import html

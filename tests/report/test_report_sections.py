@@ -10,14 +10,14 @@ import pytest
 from test_report import Read, article, png, shown, words
 
 from tacit.cli import main
-from tacit.keys import PAPERS
 from tacit.papers import figures
+from tacit.papers.catalogue import PAPERS
 from tacit.papers.finished import made_with
-from tacit.papers.registry import titles
+from tacit.papers.pages import items
+from tacit.papers.reproduction import titles
 from tacit.report import Shown, errata, page, recorded
 from tacit.report.statements import command, in_order, is_beyond
 from tacit.theorems import theorems
-from tacit.theorems.items import items
 
 ON_RECORD = ("woodworth2020/fig6c", "woodworth2020/fig6d", "woodworth2020/fig8")
 BY_KEY = {each.key: each for each in theorems()}

@@ -5,8 +5,9 @@ import pytest
 from oracles import gaussian_problem
 
 import tacit
+from tacit.papers import statements as registry
 from tacit.theorems import check as ask
-from tacit.theorems import registry, theorems
+from tacit.theorems import theorems
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +116,7 @@ def test_what_fails_comes_before_what_holds_and_numbers_that_are_none_before_bot
             f"woodworth2020/{name}", "S.", lambda model, X, y, f=statement: f(model, X, y)
         )
         entries[entry.key] = entry
-    monkeypatch.setattr("tacit.keys.PAPERS", ())
+    monkeypatch.setattr("tacit.papers.catalogue.PAPERS", ())
     monkeypatch.setattr(registry._THEOREMS, "registered", entries)
     found = tacit.check(model, *problem)
     assert [v.key.partition("/")[2] for v in found] == ["none", "broken", "tight", "loose", "told"]
@@ -155,7 +156,7 @@ def test_two_classes_by_name_are_labels(problem):
 
 
 def test_long_ones_are_named_and_left_out(model, problem, monkeypatch):
-    monkeypatch.setattr("tacit.theorems.checking.LONG", 0)
+    monkeypatch.setattr("tacit.papers.checking.LONG", 0)
     found = tacit.check(model, *problem)
     flows = {t.key: t.flows for t in theorems()}
     assert not any(flows[v.key] for v in (*found, *found.others))

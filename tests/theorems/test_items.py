@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import tacit
-from tacit.keys import PAPERS
 from tacit.papers import figures
+from tacit.papers.catalogue import PAPERS
+from tacit.papers.pages import Item, items, markdown
 from tacit.theorems import theorems
-from tacit.theorems.items import Item, items, markdown
 
 TESTS = Path(__file__).parents[1]
 NUMBERED = tomllib.loads(Path(__file__).with_name("numbered.toml").read_text(encoding="utf-8"))
@@ -76,4 +76,4 @@ def test_every_theorem_of_a_paper_has_its_item(paper):
 
 
 def test_the_page_is_what_the_table_prints():
-    assert PAGE.read_text(encoding="utf-8") == markdown(), "print it again: python -m tacit.theorems.items"
+    assert PAGE.read_text(encoding="utf-8") == markdown(), "print it again: python -m tacit.papers.pages"

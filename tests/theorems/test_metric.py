@@ -11,9 +11,10 @@ import pytest
 from oracles import gaussian_problem
 
 import tacit
+from tacit.papers import agreement
+from tacit.papers.metric import _driven, metric
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
-from tacit.theorems import agreement, check
-from tacit.theorems.metric import _driven, metric
+from tacit.theorems import check
 
 PROFILE = np.linspace(0.5, 2, 12)
 

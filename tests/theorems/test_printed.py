@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit.keys import PAPERS
+from tacit.papers import statements as registry
+from tacit.papers.catalogue import PAPERS
+from tacit.papers.pages import items, place
 from tacit.report import errata
 from tacit.report.statements import statements
-from tacit.theorems import Theorem, Verdict, registry, theorem, theorems
-from tacit.theorems.items import items, place
+from tacit.theorems import Theorem, Verdict, theorem, theorems
 
 ENTRIES = {each.key: each for each in theorems()}
 NUMBERED = r"(Theorem|Lemma|Proposition|Corollary|Condition)s? ((?:[A-E]\.)?\d+(?:(?:, | and )\d+)*)"
@@ -143,7 +144,7 @@ def test_what_cannot_be_asked_has_a_verdict_with_its_reason():
     )
     assert (told["item"], told["equations"]) == ("Lemma 3", "30 to 33") and told["statement"]
     lost = {"moroshko2020/lemma3": tacit.NotConvergedError("it did not arrive")}
-    (told,) = tacit.theorems.verdicts.Verdicts([], model="M", refused=lost).to_dict()["verdicts"]
+    (told,) = tacit.results.verdicts.Verdicts([], model="M", refused=lost).to_dict()["verdicts"]
     assert (told["verdict"], told["because"]) == ("not decided", "it did not arrive")
 
 
@@ -160,7 +161,7 @@ def test_a_theorem_that_is_not_decided_is_no_success_and_leaves_the_others():
         "IndexError: out of it",
     )
     good = Verdict("here/one", "S.", (), (registry.Bound("b", 1.0, at_most=2.0),))
-    found = tacit.theorems.verdicts.Verdicts([good, bad], model="M", refused={})
+    found = tacit.results.verdicts.Verdicts([good, bad], model="M", refused={})
     assert list(found) == [bad, good] and found.others == () and not found.holds
     text = found.summary()
     assert text.startswith(

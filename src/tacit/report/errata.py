@@ -1,57 +1,26 @@
-"""The errata of the papers, from the one file that has them: docs/errata.md, which every package has, too."""
+"""The errata of the papers and what else is worth knowing, as HTML."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
-from tacit.errors import MissingDataError
+from tacit.papers.pages import Erratum
 from tacit.report.formulas import html
 
-_PLACES = (
-    Path(__file__).with_name("errata.md"),  # where pyproject.toml has it put when a package is built
-    Path(__file__).parents[3] / "docs" / "errata.md",  # of a working copy
-)
+NOTATION = """Notation: rows of X are samples, β (or w) is the predictor, α the scale of the weights, D the
+depth, q(z) = 2 − √(4 + z²) + z·arcsinh(z/2), Q_α(β) = α² Σ q(βᵢ/α²), h_D(s) = (1−s)^{−D/(D−2)} −
+(1+s)^{−D/(D−2)}."""
 
 
-@dataclass(frozen=True)
-class Erratum:
-    """A place in a paper and what is to be said of it, in HTML."""
-
-    title: str
-    body: str
-
-
-def text() -> str:
-    """The file itself."""
-    for place in _PLACES:
-        if place.is_file():
-            return place.read_text(encoding="utf-8")
-    raise MissingDataError("this installation of Tacit lacks its errata (errata.md); install it again")
-
-
-def sections() -> dict[str, list[Erratum]]:
-    """Errata under the headings of the file: "Woodworth et al. 2020", …, and what is no error last.
-
-    What stands before the first entry of a section is an entry without a title.
-    """
-    found = {}
-    for section in re.split(r"^## ", text(), flags=re.MULTILINE)[1:]:
-        heading, _, rest = section.partition("\n")
-        before, *entries = re.split(r"^### ", rest, flags=re.MULTILINE)
-        parts = [(html(title), body) for title, _, body in (entry.partition("\n") for entry in entries)]
-        found[heading] = [
-            Erratum(title, rendered(body)) for title, body in [("", before), *parts] if body.strip()
-        ]
-    return found
-
-
-def notation() -> str:
-    """What the letters mean, in HTML."""
-    (found,) = re.findall(r"^Notation: .*?(?=\n\n)", text(), flags=re.MULTILINE | re.DOTALL)
-    return rendered(found)
+def articles(place: str, entries: Iterable[Erratum]) -> str:
+    """An article for each, with an id of this place."""
+    parts = []
+    for number, each in enumerate(entries):
+        title = f"<h4>{html(each.title)}</h4>\n" if each.title else ""
+        body = f"{title}{rendered(each.body)}"
+        parts.append(f'<article class="erratum" id="erratum-{place}-{number}">\n{body}</article>')
+    return "\n".join(parts)
 
 
 def rendered(markdown: str) -> str:

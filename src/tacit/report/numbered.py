@@ -6,10 +6,11 @@ import re
 from html import escape
 
 from tacit.papers import figures
+from tacit.papers.catalogue import Item
+from tacit.papers.pages import items
 from tacit.report.formulas import html
 from tacit.report.tags import anchor, link, table
 from tacit.theorems import theorems
-from tacit.theorems.items import Item, items
 
 _HOW = """<p class="lead">Every theorem, equation and figure of the paper, in the order of its text and then
 its figures, with links to what this file has of it. A file name is that of a test in Tacit's repository.</p>

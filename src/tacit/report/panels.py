@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from tacit.papers.registry import Entry
+from tacit.papers.reproduction import Entry
 from tacit.report.formulas import html
 from tacit.report.origins import NAMES
 from tacit.report.tags import anchor, table, verdict

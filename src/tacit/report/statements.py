@@ -4,31 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
-from tacit import keys
+from tacit.papers.catalogue import package_of
+from tacit.papers.statements import Theorem
 from tacit.report.formulas import html
 from tacit.report.tags import anchor, table
-from tacit.theorems.items import items
 
-_LINEAR = "--model linear --width 500"
-_MODELS = {  # for statements that ask for another model than the first one of `tacit check`
-    "woodworth2020/theorem2-l1": "--log-scale -100",
-    "woodworth2020/theorem2-l2": "--scale 100",
-    "woodworth2020/theorem3": "--depth 3",
-    "woodworth2020/theorem3-ends": "",
-    "woodworth2020/lemma8": "--depth 3",
-    "moroshko2020/lemma12": "--depth 3",
-    "moroshko2020/lemma13": "--depth 3",
-    "azulay2021/theorem1": "--model untied",
-    "azulay2021/theorem2": "--model neuron",
-    "azulay2021/theorem3": _LINEAR,
-    "azulay2021/theorem4": "--model neuron --slope 0.5",
-    "azulay2021/section7.1": "--model untied",
-    "min2021/": _LINEAR,
-    "min2021/proposition1": f"{_LINEAR} --start orthogonal",
-}
-_IN_PYTHON = ("azulay2021/proposition1",)  # no option makes its model
 _HOW = """<p class="lead">In commands DATA is a file with a table, such as a CSV file, and COL the column to
 predict; statements about classification ask for two classes. Numbers after the name are there to be changed.
 Calls of Python are for what no table or option names: <code>model</code> is a model of Tacit, and the dots
@@ -36,24 +17,12 @@ are yours. Where what a paper prints does not hold, a line has it, and says in w
 """
 
 
-def is_beyond(key: str) -> bool:
+def is_beyond(theorem: Theorem) -> bool:
     """Is it a statement, or a sharper form of one, that the paper does not have?"""
-    paper, _, name = key.partition("/")
-    return name.endswith("-sharp") or name not in _names(paper)
+    return theorem.key.endswith("-sharp") or not theorem.items
 
 
-def in_order(paper: str, found: Sequence[Any]) -> list[Any]:
-    """Statements in the order of the paper's items; those of no item last."""
-    places = {name: place for place, name in reversed(list(enumerate(_names(paper))))}
-    return sorted(found, key=lambda each: places.get(each.key.partition("/")[2], len(places)))
-
-
-def _names(paper: str) -> list[str]:
-    """Statements of the paper's items, in its order."""
-    return [name for item in items(paper) for name in item.theorems] if paper in keys.PAPERS else []
-
-
-def statements(found: Sequence[Any], about: str) -> str:
+def statements(found: Sequence[Theorem], about: str) -> str:
     """Every statement, what it says, what the paper prints instead, and how to ask it about data."""
     rows = [
         (
@@ -67,20 +36,16 @@ def statements(found: Sequence[Any], about: str) -> str:
     )
 
 
-def _printed(theorem: Any) -> str:
+def _printed(theorem: Theorem) -> str:
     return f'<span class="where">Printed: {html(theorem.printed)}</span>' if theorem.printed else ""
 
 
-def command(theorem: Any) -> str:
+def command(theorem: Theorem) -> str:
     """What to type, in a shell or in Python."""
     about_a_table = set(theorem.needs) == {"model", "X", "y"} and not theorem.matrices
-    if about_a_table and theorem.key not in _IN_PYTHON:
-        return " ".join(f"tacit check DATA --target COL --only {theorem.key} {_model(theorem.key)}".split())
+    if about_a_table and theorem.shell is not None:
+        paper = package_of(theorem.key.partition("/")[0])
+        options = theorem.shell or getattr(paper, "SHELL", "")
+        return f"tacit check DATA --target COL --only {theorem.key} {options}".rstrip()
     needs = ", ".join(name if name in ("model", "X", "y") else f"{name}=…" for name in theorem.needs)
     return f'tacit.theorems.check("{theorem.key}", {needs})'
-
-
-def _model(key: str) -> str:
-    """Options by the longest name in the table with which the key begins."""
-    fitting = [name for name in _MODELS if key.startswith(name)]
-    return _MODELS[max(fitting, key=len)] if fitting else ""

@@ -13,8 +13,8 @@ import numpy as np
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
 
 if TYPE_CHECKING:
-    from tacit.theorems import Verdict
-    from tacit.verdict import Bound
+    from tacit.results.claims import Bound
+    from tacit.results.verdicts import Verdict
 
 _ROOM = 1e-4  # shares of a bound below this are drawn at the edge
 _BEYOND = 1e2  # and above this

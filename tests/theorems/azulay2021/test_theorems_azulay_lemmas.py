@@ -11,8 +11,9 @@ import pytest
 from scipy.optimize import minimize
 
 import tacit
+from tacit.papers.azulay2021 import lemma1_2_3 as neurons
+from tacit.papers.azulay2021 import limits
 from tacit.theorems import check
-from tacit.theorems.azulay2021 import limits, neurons
 
 NEURONS = ["lemma1", "lemma2", "lemma3"]
 DATA = ["lemma3.1", "definition1", "section7.1", "lemma4"]

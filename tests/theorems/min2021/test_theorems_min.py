@@ -18,9 +18,9 @@ from scipy.linalg import null_space, orth
 from scipy.special import erfc
 
 import tacit
+from tacit.papers.min2021 import network, theorem2
 from tacit.solvers.networks.wide import distance_bound
 from tacit.theorems import check
-from tacit.theorems.min2021 import network, theorem2
 
 
 def dense(model, X):

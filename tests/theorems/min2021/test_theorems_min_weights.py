@@ -8,9 +8,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import tacit
+from tacit.papers.min2021 import network, weights
+from tacit.papers.min2021 import theorem2 as rate
+from tacit.papers.sharing import sharing
 from tacit.theorems import check
-from tacit.theorems.min2021 import network, rate, weights
-from tacit.theorems.sharing import sharing
 
 FLOWS = ["imbalance", "weights", "appendixD", "lemmaB.1"]
 MATRICES = ["lemmaB.2", "lemmaB.3", "lemmaB.4"]

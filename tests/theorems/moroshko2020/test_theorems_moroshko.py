@@ -16,9 +16,10 @@ from properties import examples
 from scipy.optimize import brentq, linprog, minimize
 
 import tacit
+from tacit.papers.moroshko2020 import lemma3_11_13 as lemmas
+from tacit.papers.moroshko2020 import separation
+from tacit.papers.moroshko2020 import theorem4_6_7 as regimes
 from tacit.theorems import check, theorems
-from tacit.theorems.moroshko2020 import lemmas, separation
-from tacit.theorems.moroshko2020 import theorems4_6_7 as regimes
 
 ONE = np.array([[0.9, 0.5, -0.2], [1.5, 0.8, 0.1], [1.2, 0.8, 0.2]])
 TWO = np.array([[1, 1.5, -0.5], [1.1, -0.1, 0.1], [-0.5, 1.5, 0.6]])

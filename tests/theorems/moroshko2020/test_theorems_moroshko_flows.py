@@ -14,8 +14,11 @@ from flow_oracles import exponential, power_network, raw_flow
 from scipy.integrate import solve_ivp
 
 import tacit
+from tacit.papers.moroshko2020 import course
+from tacit.papers.moroshko2020 import lemma10_12 as dynamics
+from tacit.papers.moroshko2020 import theorem1_appendix_e as linearized
+from tacit.papers.moroshko2020 import theorem2_depth as directions
 from tacit.theorems import check
-from tacit.theorems.moroshko2020 import course, directions, dynamics, linearized
 
 ONE = np.array([[0.9, 0.5, -0.2], [1.5, 0.8, 0.1], [1.2, 0.8, 0.2]])
 TWO = np.array([[1, 1.5, -0.5], [1.1, -0.1, 0.1], [-0.5, 1.5, 0.6]])

@@ -11,8 +11,9 @@ from properties import some
 from scipy.optimize import linprog
 
 import tacit
-from tacit.theorems import Assumption, Bound, check, registry, theorem, theorems, woodworth2020
-from tacit.theorems.woodworth2020.theorem2 import lemma5_log_scale
+from tacit.papers import statements as registry
+from tacit.papers.woodworth2020.theorem2 import lemma5_log_scale
+from tacit.theorems import Assumption, Bound, check, theorem, theorems, woodworth2020
 
 FORMS = {"stated": "", "proved": "-proved", "sharp": "-sharp"}
 EPSILONS = [0.05, 0.3, 1.0, 4.0]
@@ -397,7 +398,7 @@ class TestRegistry:
         assert math.isnan(bound.looseness)
 
     def test_a_theorem_of_ones_own(self, monkeypatch):
-        monkeypatch.setattr("tacit.keys.PAPERS", ())
+        monkeypatch.setattr("tacit.papers.catalogue.PAPERS", ())
         monkeypatch.setattr(registry._THEOREMS, "registered", {})
 
         @theorem("here/one", "One plus one is at most limit.")

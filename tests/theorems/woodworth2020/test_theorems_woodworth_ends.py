@@ -11,8 +11,10 @@ from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq, linprog, minimize
 
 import tacit
+from tacit.papers.woodworth2020 import escape_time as saddle
+from tacit.papers.woodworth2020 import lemma8, sample_size
+from tacit.papers.woodworth2020 import theorem1_3 as ends
 from tacit.theorems import check
-from tacit.theorems.woodworth2020 import ends, lemma8, saddle, sample_size
 
 
 @pytest.fixture(scope="module")

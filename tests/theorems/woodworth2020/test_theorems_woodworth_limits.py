@@ -9,7 +9,8 @@ from flow_oracles import power_network, raw_flow, square
 from oracles import gaussian_problem, h_inverse
 
 import tacit
-from tacit.theorems import agreement, check
+from tacit.papers import agreement
+from tacit.theorems import check
 
 PROFILE = np.linspace(0.5, 2, 12)
 MODELS = {

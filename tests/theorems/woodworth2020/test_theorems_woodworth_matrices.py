@@ -10,12 +10,12 @@ from scipy.integrate import solve_ivp
 
 import tacit
 from tacit.cli import main
+from tacit.papers.arguments import ParameterError
+from tacit.papers.sharing import sharing
+from tacit.papers.woodworth2020.corollary10 import Constants, enough_width
+from tacit.papers.woodworth2020.lifted import ended, wide
+from tacit.papers.woodworth2020.theorem9 import movement_bound, sharp_bounds, tangent_bound
 from tacit.theorems import check, theorems
-from tacit.theorems.arguments import ParameterError
-from tacit.theorems.sharing import sharing
-from tacit.theorems.woodworth2020.corollary10 import Constants, enough_width
-from tacit.theorems.woodworth2020.theorem9 import movement_bound, sharp_bounds, tangent_bound
-from tacit.theorems.woodworth2020.wide import ended, wide
 
 REAL = tacit.flow
 KEYS = ("theorem9", "theorem9-sharp", "lemma11", "lemma12")

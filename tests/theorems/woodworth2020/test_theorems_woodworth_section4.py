@@ -11,8 +11,9 @@ from oracles import distance_quartic, gaussian_problem
 from scipy.optimize import minimize
 
 import tacit
+from tacit.papers.woodworth2020 import explicit
+from tacit.papers.woodworth2020 import sample_size as recovery
 from tacit.theorems import check
-from tacit.theorems.woodworth2020 import explicit, recovery
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,168 @@
+r"""Where a theorem says that a flow ends, against the flow itself.
+
+A flow is stopped at a relative residual of 1e-8, and its distance to the predicted limit is measured. How far
+that residual keeps it from its end depends on X: where the distance is above 1e-6, the flow is compared with
+the limit of the targets that it has reached instead.
+
+Flows of diagonal networks are followed on the raw weights where that takes about a second, and else in mirror
+space, the form that their proofs find for them. That form knows the potential which it is to test; so the
+potential is held against the weights by itself, too (`metric`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import tacit
+from tacit.data.arrays import Float, check_problem
+from tacit.numerics.rounding import EPS
+from tacit.papers import Assumption, Bound, Parts
+from tacit.papers.metric import metric
+from tacit.papers.sharing import shared
+from tacit.papers.statements import unmet
+
+AGREE = 1e-6  # relative distance at which flow and theorem are the same
+_RESIDUAL = 1e-8  # ‖f(X) − y‖/‖y‖ at which a simulated flow has ended
+_SMALLEST = 1e-300
+_DIAGONAL = 1e-7  # rtol, of which steps of raw weights take a thousandth, and mirror space keeps its end
+_OTHERWISE = 1e-10
+_FEW, _MOST = 300, 900  # weights: fewer take as long, and more too long for an implicit method
+_WORK = 8000.0  # these times D/2·log(|β|/α^D), that a second is enough for, if ...
+_EVEN = 100.0  # ... singular values of X lie within this factor
+
+
+@dataclass(frozen=True, eq=False)
+class End:
+    """Predictor and outputs at the end of a flow, whether they fit the targets, and how the flow was run."""
+
+    predictor: Float
+    outputs: Float
+    fits: Assumption
+    how: str
+
+
+def compared(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
+    """The simulated flow against the limit; method: that of `tacit.flow`, "auto" or "parameters"."""
+    X, y = check_problem(X, y)
+    try:
+        limit = tacit.limit(model, X, y)
+    except tacit.NoPotentialError as refusal:
+        yield Assumption(f"a potential describes the flow: {refusal}", False)
+        return
+    except tacit.InconsistentDataError as refusal:
+        yield unmet(refusal)
+        return
+    if not limit.converged:
+        raise tacit.NotConvergedError(
+            f"the limit of {model!r} did not converge ({limit.reason}); no flow can be compared with it"
+        )
+    if (sudden := suddenness(model, limit.predictor)) < EPS:
+        yield Assumption(
+            "floats can follow the flow: a deep network at so small a scale stands still until it jumps, "
+            f"within {sudden:.2g} of the time",
+            False,
+        )
+        return
+    if limit.sign and limit.sign != np.sign(getattr(model, "output", 1.0)):
+        yield Assumption("the output weight keeps its sign: it changes sign on these data", False)
+    end = ended(model, X, y, method)
+    yield end.fits
+    if not end.fits.holds:
+        return
+    yield _apart(model, X, end, limit)
+    if isinstance(model, tacit.Diagonal | tacit.UntiedDiagonal):
+        bound = metric(model, X.shape[1], float(np.abs(limit.predictor).max()))
+        yield from () if bound is None else (bound,)
+
+
+def _apart(model: Any, X: Float, end: End, limit: tacit.Limit) -> Bound:
+    """The distance of a flow to its limit; where that is large, to the limit of what it has reached."""
+    gap = _distance(end.predictor, limit)
+    text = f"relative distance of the flow ({end.how}) to the minimizer"
+    if gap > AGREE:
+        text += f" that fits its outputs, for their residual leaves {gap:.2g}"
+        gap = _distance(end.predictor, tacit.limit(model, X, end.outputs))
+    return Bound(text, gap, at_most=AGREE)
+
+
+@shared
+def ended(model: Any, X: Float, y: Float, method: str = "auto") -> End:
+    """Where the simulated flow ends, and whether it fits the data there."""
+    predictor, outputs = _started(model, X)
+    size, missing = _length(y), _length(outputs - y)
+    text = f"the flow fits the data, to a relative residual of {_RESIDUAL:g}"
+    if missing <= _RESIDUAL * size:
+        return End(predictor, outputs, Assumption(text, True), "at its start")
+    until = math.log(2 * len(y)) - 2 * math.log(_RESIDUAL * max(size, missing, _SMALLEST))
+    run = _followed(model, X, y, until, method)
+    fits = Assumption(text if run.converged else f"{text}: {run.reason}", bool(run.converged))
+    how = run.method.replace(" (", ", ").replace(")", "")
+    return End(np.asarray(run.predictor[-1]).ravel(), run.outputs[-1], fits, how)
+
+
+def _followed(model: Any, X: Float, y: Float, until: float, method: str) -> tacit.Trajectory:
+    """The flow up to an accuracy; by itself on the raw weights, where they arrive soon."""
+    diagonal = isinstance(model, tacit.Diagonal | tacit.UntiedDiagonal)
+    rtol = _DIAGONAL if diagonal else _OTHERWISE
+    if method == "auto" and diagonal and _soon_followed(model, X, y):
+        run = tacit.flow(model, X, y, at=[until], rtol=rtol, method="parameters")
+        if run.converged:
+            return run
+    return tacit.flow(model, X, y, at=[until], rtol=rtol, method=method)
+
+
+def _soon_followed(model: Any, X: Float, y: Float) -> bool:
+    """Do raw weights arrive in about a second? The potential, which is tested, has no say in it."""
+    start = model.start(X.shape[1])
+    weights = sum(np.size(each) for each in start.values())
+    sizes = np.linalg.svd(X, compute_uv=False) if weights <= _MOST else np.zeros(1)
+    least = np.linalg.lstsq(X, y, rcond=None)[0]
+    if not (0 < sizes[0] <= _EVEN * sizes[-1] and np.any(least)):
+        return False
+    D = getattr(model, "depth", 2)
+    with np.errstate(all="ignore"):  # 2D²α^{2D−2} at the start; 0 or infinite where that is no float
+        slopes = float(np.log(model.parametrization.metric(start)).min())
+        far = abs(float(np.log(np.abs(least).max()) - D / (2 * D - 2) * (slopes - np.log(2 * D * D))))
+    return max(weights, _FEW) * D / 2 * far <= _WORK
+
+
+def steady(model: Any, X: Float, y: Float, least: float = EPS) -> Assumption:
+    """Can the flow be followed, by the size of the solution of least norm?"""
+    sudden = suddenness(model, np.asarray(np.linalg.lstsq(X, y, rcond=None)[0], dtype=np.float64))
+    text = f"floats can follow the flow: it arrives within {sudden:.2g} of the time that it stands still"
+    return Assumption(text, sudden >= least)
+
+
+def suddenness(model: Any, predictor: Float) -> float:
+    """(α^D/|β|)^{1−2/D}, where it is least: by this part of their range slopes of Q stay below their ends.
+
+    It is also the time in which |β| arrives, in units of the time in which it stands still.
+    """
+    if not isinstance(model, tacit.Diagonal):
+        return 1.0
+    with np.errstate(divide="ignore", under="ignore"):
+        logs = np.asarray(model.potential(len(predictor)).log_scale) - np.log(np.abs(predictor))
+        return float(np.exp((1 - 2 / model.depth) * np.min(logs, initial=0.0)))
+
+
+def _started(model: Any, X: Float) -> tuple[Float, Float]:
+    """Predictor and outputs at the start; NaN where the weights are beyond the range of floats."""
+    with np.errstate(all="ignore"):
+        weights = model.start(X.shape[1])
+        predictor = np.asarray(model.parametrization.predictor(weights)).ravel()
+        return predictor, np.asarray(model.parametrization.outputs(weights, X)).ravel()
+
+
+def _distance(predictor: Float, limit: tacit.Limit) -> float:
+    """The distance to the limit in units of its length."""
+    return _length(predictor.ravel() - limit.predictor.ravel()) / (_length(limit.predictor) or 1.0)
+
+
+def _length(vector: Float) -> float:
+    """The Euclidean norm, of vectors too whose squares leave the range of floats."""
+    largest = float(np.abs(vector).max())
+    return largest * float(np.linalg.norm(vector / largest)) if 0 < largest < math.inf else largest
