@@ -1,10 +1,10 @@
 """The papers: their figures, made anew with a verdict on every claim, and their theorems, asked about data.
 
-A folder for each paper, with a module for each theorem and figure, or group of them. Another package may bring
-a paper, too, by an entry point of the group `tacit.papers`.
+A folder for each paper, with a module for each theorem and figure, or group of them. Another package may
+bring a paper, too, by an entry point of the group `tacit.papers`.
 """
 
-from tacit.papers.reproduction import Entry, Reproduction, figure, figures, reproduce
+from tacit.papers.reproduction import Entry, Progress, Reproduction, figure, figures, reproduce
 from tacit.papers.statements import Parts, theorem
 from tacit.results.claims import Bound, Claim, Threshold, at_least, at_most, within
 from tacit.results.verdicts import Assumption, Premise, Setting
@@ -16,6 +16,7 @@ __all__ = [
     "Entry",
     "Parts",
     "Premise",
+    "Progress",
     "Reproduction",
     "Setting",
     "Threshold",

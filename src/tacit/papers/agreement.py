@@ -12,6 +12,7 @@ potential is held against the weights by itself, too (`metric`).
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ import numpy as np
 import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.numerics.rounding import EPS
-from tacit.papers import Assumption, Bound, Parts
+from tacit.papers import Assumption, Bound, Parts, Premise
 from tacit.papers.metric import metric
 from tacit.papers.sharing import shared
 from tacit.papers.statements import unmet
@@ -41,42 +42,39 @@ class End:
 
     predictor: Float
     outputs: Float
-    fits: Assumption
+    fits: Premise
     how: str
 
 
 def compared(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     """The simulated flow against the limit; method: that of `tacit.flow`, "auto" or "parameters"."""
     X, y = check_problem(X, y)
-    try:
-        limit = tacit.limit(model, X, y)
-    except tacit.NoPotentialError as refusal:
-        yield Assumption(f"a potential describes the flow: {refusal}", False)
-        return
-    except tacit.InconsistentDataError as refusal:
-        yield unmet(refusal)
-        return
+    limit = yield from limit_of(model, X, y)
     if not limit.converged:
         raise tacit.NotConvergedError(
             f"the limit of {model!r} did not converge ({limit.reason}); no flow can be compared with it"
         )
     if (sudden := suddenness(model, limit.predictor)) < EPS:
-        yield Assumption(
-            "floats can follow the flow: a deep network at so small a scale stands still until it jumps, "
-            f"within {sudden:.2g} of the time",
-            False,
-        )
-        return
+        text = "floats can follow the flow: a deep network at so small a scale stands still until it jumps, "
+        yield Premise(f"{text}within {sudden:.2g} of the time", False)
     if limit.sign and limit.sign != np.sign(getattr(model, "output", 1.0)):
         yield Assumption("the output weight keeps its sign: it changes sign on these data", False)
     end = ended(model, X, y, method)
     yield end.fits
-    if not end.fits.holds:
-        return
     yield _apart(model, X, end, limit)
     if isinstance(model, tacit.Diagonal | tacit.UntiedDiagonal):
         bound = metric(model, X.shape[1], float(np.abs(limit.predictor).max()))
         yield from () if bound is None else (bound,)
+
+
+def limit_of(model: Any, X: Any, y: Any) -> Generator[Assumption, None, Any]:
+    """The limit, if there is one: a potential, and a predictor that fits the data, are premises."""
+    try:
+        return tacit.limit(model, X, y)
+    except tacit.NoPotentialError as refusal:
+        yield Premise(f"a potential describes the flow: {refusal}", False)
+    except tacit.InconsistentDataError as refusal:
+        yield unmet(refusal)
 
 
 def _apart(model: Any, X: Float, end: End, limit: tacit.Limit) -> Bound:
@@ -96,10 +94,10 @@ def ended(model: Any, X: Float, y: Float, method: str = "auto") -> End:
     size, missing = _length(y), _length(outputs - y)
     text = f"the flow fits the data, to a relative residual of {_RESIDUAL:g}"
     if missing <= _RESIDUAL * size:
-        return End(predictor, outputs, Assumption(text, True), "at its start")
+        return End(predictor, outputs, Premise(text, True), "at its start")
     until = math.log(2 * len(y)) - 2 * math.log(_RESIDUAL * max(size, missing, _SMALLEST))
     run = _followed(model, X, y, until, method)
-    fits = Assumption(text if run.converged else f"{text}: {run.reason}", bool(run.converged))
+    fits = Premise(text if run.converged else f"{text}: {run.reason}", bool(run.converged))
     how = run.method.replace(" (", ", ").replace(")", "")
     return End(np.asarray(run.predictor[-1]).ravel(), run.outputs[-1], fits, how)
 

@@ -2,8 +2,8 @@
 
 The numbered items of a paper are listed by its package as ITEMS, in its order; theorems and figures belong to
 the item that their key is named after, and to those that they name. Errata stand in the docstrings of the
-modules about what they correct, under the heading Errata, and what is no error but worth knowing under Remarks;
-each entry has a heading of its own, `### Equation 55: a sign`.
+modules about what they correct, under the heading Errata, and what is no error but worth knowing under
+Remarks; each entry has a heading of its own, `### Equation 55: a sign`.
 
     python -m tacit.papers.pages docs      # docs/items.md, docs/errata.md, and the theorems in docs/map.md
 """

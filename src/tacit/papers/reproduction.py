@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from tacit.show.outputs import Output
 
 T = TypeVar("T")
+Progress = Callable[
+    ..., Any
+]  # items and a word for them: an iterator over the items that tells how far it is
 PRESETS = ("quick", "paper")
 _INSTEAD = "--force (in Python force=True) replaces it, another folder (--out) keeps both"
 

@@ -62,7 +62,7 @@ class Theorem:
 
     @property
     def place(self) -> tuple[str | None, str | None]:
-        """Where it stands in its paper: the names of its items, and their equations; None where there are none."""
+        """Where it stands in its paper: its items and their equations; None where there are none."""
         names = ", ".join(each.name for each in self.items)
         equations = ", ".join(each.ranges for each in self.items if each.equations)
         return names or None, equations or None
@@ -183,11 +183,11 @@ class Theorem:
         return parts, None
 
 
-def unmet(refusal: tacit.TacitError) -> Assumption:
+def unmet(refusal: tacit.TacitError) -> Premise:
     """What data lack that nothing fits, or that nothing separates, without advice on other commands."""
     if isinstance(refusal, tacit.InconsistentDataError):
-        return Assumption(f"some w has Xw = y (best relative residual: {refusal.residual:.2g})", False)
-    return Assumption(f"the labels can be separated: {str(refusal).partition(' (')[0]}", False)
+        return Premise(f"some w has Xw = y (best relative residual: {refusal.residual:.2g})", False)
+    return Premise(f"the labels can be separated: {str(refusal).partition(' (')[0]}", False)
 
 
 _THEOREMS = Catalogue[Theorem]("theorem")

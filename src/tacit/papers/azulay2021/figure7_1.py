@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import xarray as xr
 
 import tacit
 from tacit.data.problems import sparse_regression
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import largest_fall
 from tacit.potentials import L1, Quadratic
 from tacit.show.figures import level_line
@@ -28,14 +28,7 @@ class ScaleAndShape:
     """Population error over initialization scale and shape of an untied diagonal network (Figure 7.1)."""
 
     def data(
-        self,
-        samples: int,
-        features: int,
-        scales: int,
-        shapes: int,
-        *,
-        seed: int,
-        progress: Callable[..., Any],
+        self, samples: int, features: int, scales: int, shapes: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """A limit for every scale and shape, and the two ends."""
         problem = sparse_regression(samples, features, seed=seed)
@@ -79,41 +72,28 @@ class ScaleAndShape:
         """Balanced and small is rich, s → 1 is kernel at any scale, and √k decides."""
         error = data.error.values
         rich, kernel = data.end_error.values
-        yield Claim(
-            "small and balanced (s = 0) generalizes as ℓ1 does (ratio)",
-            error[0, 0] / rich,
-            at_most=2,
-            why="of its size, where the kernel has ten times as much",
+        yield at_most(2, "of its size, where the kernel has ten times as much").claim(
+            "small and balanced (s = 0) generalizes as ℓ1 does (ratio)", error[0, 0] / rich
         )
-        yield Claim(
-            "large scale is the kernel regime (relative difference)",
-            abs(error[0, -1] / kernel - 1),
-            at_most=0.05,
-            why="a twentieth: α = 1 is not infinite",
+        yield at_most(0.05, "a twentieth: α = 1 is not infinite").claim(
+            "large scale is the kernel regime (relative difference)", abs(error[0, -1] / kernel - 1)
         )
         late = np.interp(np.log(1e-3), np.log(data.scale.values), error[-1])
         early = np.interp(np.log(1e-3), np.log(data.scale.values), error[0])
-        yield Claim(
-            "at α = 1e-3, s → 1 raises the error towards the kernel's (ratio to s = 0)",
-            late / early,
-            at_least=2,
-            why="a multiple",
+        yield at_least(2, "a multiple").claim(
+            "at α = 1e-3, s → 1 raises the error towards the kernel's (ratio to s = 0)", late / early
         )
         s, alpha = data["shape"].values, data["scale"].values
         root_k = np.log(4 * alpha[None, :] * (1 + s[:, None] ** 2) / (1 - s[:, None] ** 2))
         order = np.argsort(root_k.ravel())
-        yield Claim(
+        yield at_most(
+            1e-3, "at the rich end solutions fit the noise, and a larger k may do so a little less"
+        ).claim(
             "√k = 4α(1+s²)/(1−s²) alone decides: largest fall of the error along it, over the kernel's",
             largest_fall(error.ravel()[order]) / kernel,
-            at_most=1e-3,
-            why="at the rich end solutions fit the noise, and a larger k may do so a little less",
         )
         rough = np.log(alpha[None, :] / (1 - s[:, None] ** 2))
         factor = np.exp((root_k - rough).max() - (root_k - rough).min())
-        yield Claim(
-            "α/(1−s²) stands in for √k/4 within a factor",
-            factor,
-            at_least=1.0,
-            at_most=2.0,
-            why="1 + s² is between 1 and 2",
+        yield within(1.0, 2.0, "1 + s² is between 1 and 2").claim(
+            "α/(1−s²) stands in for √k/4 within a factor", factor
         )

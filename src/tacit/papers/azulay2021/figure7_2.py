@@ -14,7 +14,7 @@ Errata
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ import xarray as xr
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.azulay2021.training import exponent, kernel_metric
 from tacit.papers.measures import least
 from tacit.potentials import Bregman
@@ -105,7 +105,7 @@ class NeuronContours:
     quadratic with B at w̃(0), which is what the kernel regime minimizes.
     """
 
-    def data(self, points: int, sweep: int, *, seed: int, progress: Callable[..., Any]) -> xr.Dataset:
+    def data(self, points: int, sweep: int, *, seed: int, progress: Progress) -> xr.Dataset:
         """q, its quadratic and its curvature on a grid without the origin; and sweeps of scale and shape."""
         axis = np.linspace(-4, 4, points + points % 2)
         grid = np.stack(np.meshgrid(axis, axis), axis=-1)
@@ -170,39 +170,32 @@ class NeuronContours:
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """The minimum, convexity, and the three limits that Section 7.2 names."""
         size = data.q.max(("w1", "w2"))
-        yield Claim(
+        yield at_most(1e-10).claim(
             "q is the formula of Theorem 2, up to a constant and the formula's rounding (largest difference)",
             float((np.abs(data.q - data.printed) / size).max()),
-            at_most=1e-10,
         )
-        yield Claim("∇q vanishes at w̃(0) (largest norm)", float(data.gradient.max()), at_most=1e-15)
-        yield Claim(
-            "q is smallest at w̃(0) (least q − q(w̃(0)) elsewhere)", least(data.printed.values), at_least=0
+        yield at_most(1e-15).claim("∇q vanishes at w̃(0) (largest norm)", float(data.gradient.max()))
+        yield at_least(0).claim(
+            "q is smallest at w̃(0) (least q − q(w̃(0)) elsewhere)", least(data.printed.values)
         )
-        yield Claim(
-            "q is convex (least eigenvalue of ∇²q in the window)",
-            least(data.least_curvature.values),
-            at_least=0.05,
+        yield at_least(0.05).claim(
+            "q is convex (least eigenvalue of ∇²q in the window)", least(data.least_curvature.values)
         )
         yield from _shape_claims(data)
-        yield Claim(
+        yield within(0.49, 0.51).claim(
             "α → 0: contours become circles about 0 (fitted exponent of the spread of q on the unit circle)",
             exponent(data.small.values, data.small_spread.values),
-            at_least=0.49,
-            at_most=0.51,
         )
         error, gap = data.error.values, 1 - data.near.values
-        yield Claim(
+        yield within(-1.02, -0.98).claim(
             "α → ∞: q tends to the quadratic with B on a unit neighbourhood (fitted exponent of the error)",
             exponent(data.large.values, error[0]),
-            at_least=-1.02,
-            at_most=-0.98,
         )
         factor = error * data.large.values / gap[:, None] ** 2
-        yield Claim(
-            "the relative error is (1−s)²/α up to a factor (largest factor)", factor.max(), at_most=1.0
+        yield at_most(1.0).claim(
+            "the relative error is (1−s)²/α up to a factor (largest factor)", factor.max()
         )
-        yield Claim("and no less than a factor (least factor)", factor.min(), at_least=0.1)
+        yield at_least(0.1).claim("and no less than a factor (least factor)", factor.min())
 
 
 def _sweeps(sweep: int) -> dict[str, Any]:
@@ -233,27 +226,23 @@ def _sweeps(sweep: int) -> dict[str, Any]:
 
 def _shape_claims(data: xr.Dataset) -> Iterator[Claim]:
     """The curvature at w̃(0) is B's, and B tends to the identity."""
-    yield Claim(
+    yield at_most(1e-12).claim(
         "∇²q(w̃(0)) = (3/2)√((1−s)/(α(1+s)))·B (largest relative difference of an entry)",
         float(data.hessian_error.max()),
-        at_most=1e-12,
     )
     s = data.near.values
     expected = 1 - (1 - s) ** 2 / (2 * (1 + s**2))
-    yield Claim(
+    yield at_most(1e-7).claim(
         "contours near w̃(0) have the axes of B (largest difference of the curvatures' ratio)",
         float(np.abs(data.ratio.values - expected).max()),
-        at_most=1e-7,
     )
     late = s >= 0.9
-    yield Claim(
+    yield within(1.9, 2.1).claim(
         "s → 1: they become circles, like (1−s)² (fitted exponent of 1 − ratio)",
         exponent(1 - s[late], 1 - data.ratio.values[late]),
-        at_least=1.9,
-        at_most=2.1,
     )
     rounded = data.spread.values
-    yield Claim(
-        "at α = 2, s = 0.8 q is all but constant on |w − w̃(0)| = 1 (spread)", rounded[2], at_most=0.05
+    yield at_most(0.05).claim(
+        "at α = 2, s = 0.8 q is all but constant on |w − w̃(0)| = 1 (spread)", rounded[2]
     )
-    yield Claim("and at s = 0 it is not (spread)", rounded[0], at_least=0.5)
+    yield at_least(0.5).claim("and at s = 0 it is not (spread)", rounded[0])

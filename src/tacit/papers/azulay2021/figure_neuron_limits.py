@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import xarray as xr
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.azulay2021.training import (
     Regression,
     draw_problem,
@@ -64,7 +64,7 @@ class NeuronLimits:
         points: int,
         *,
         seed: int,
-        progress: Callable[..., Any],
+        progress: Progress,
     ) -> xr.Dataset:
         """Random starts for each scale, shape and slope; then lines of limits with flows on them."""
         rng = np.random.default_rng(seed)
@@ -102,32 +102,20 @@ class NeuronLimits:
         linear = data.slope.values == 1
         for chosen, name, allowed in ((linear, "linear", 1e-8), (~linear, "leaky", 2e-7)):
             worst = float(data.difference.values[chosen].max()) if chosen.any() else np.nan
-            yield Claim(
-                f"{name} neurons end at the limit (largest relative difference)",
-                worst,
-                at_most=allowed,
-                why="flows stop at a residual of 1e-10, which the data may enlarge, and kinks more so",
-            )
+            yield at_most(
+                allowed, "flows stop at a residual of 1e-10, which the data may enlarge, and kinks more so"
+            ).claim(f"{name} neurons end at the limit (largest relative difference)", worst)
         total = data.sizes["run"] + data.attrs["left_out"]
-        yield Claim(
+        yield at_most(0.25, "most are compared", of=total).claim(
             "starts left out because the sign of a at their end is not known (share)",
             ratio(data.attrs["left_out"], total),
-            at_most=0.25,
-            of=total,
-            why="most are compared",
         )
-        yield Claim(
-            "flows that came to the residual 1e-10 (share)",
-            share(data.reached.values),
-            at_least=0.75,
-            of=data.reached.size,
-            why="most are compared",
+        yield at_least(0.75, "most are compared", of=data.reached.size).claim(
+            "flows that came to the residual 1e-10 (share)", share(data.reached.values)
         )
-        yield Claim(
+        yield at_most(1e-3, "the width of the lines").claim(
             "simulated flows lie on the lines (largest relative difference of a distance)",
             float(data.off_line),
-            at_most=1e-3,
-            why="the width of the lines",
         )
         yield from _end_claims(data)
 
@@ -138,7 +126,7 @@ def _compare(
     shapes: list[float],
     slopes: list[float],
     rng: np.random.Generator,
-    progress: Callable[..., Any],
+    progress: Progress,
 ) -> tuple[dict[str, list[Any]], int]:
     """Limit and flow of a neuron of random orientation and sign for each setting."""
     columns: dict[str, list[Any]] = {
@@ -160,7 +148,7 @@ def _compare(
 
 
 def _lines(
-    problem: Regression, directions: dict[str, Float], marks: int, points: int, progress: Callable[..., Any]
+    problem: Regression, directions: dict[str, Float], marks: int, points: int, progress: Progress
 ) -> dict[str, Any]:
     """Distances to both ends along the scale for several shapes, and to the kernel end as s → 1."""
     shapes, scale, gap = np.array([0.0, 0.5, 0.9]), np.logspace(-6, 5, points), np.logspace(0, -3, points)
@@ -204,24 +192,15 @@ def _end_claims(data: xr.Dataset) -> Iterator[Claim]:
     """Where scale and shape take the limit."""
     scale, least = data.line_scale.values, data.to_least.values
     small = scale <= 1e-3
-    yield Claim(
-        "α → 0 ends at least norm, at any shape (largest distance at α = 1e-6)",
-        float(least[..., 0].max()),
-        at_most=2e-3,
-        why="√α is 1e-3 there",
+    yield at_most(2e-3, "√α is 1e-3 there").claim(
+        "α → 0 ends at least norm, at any shape (largest distance at α = 1e-6)", float(least[..., 0].max())
     )
     rates = [exponent(scale[small], row[small]) for row in least.reshape(-1, len(scale))]
-    yield Claim(
-        "like √α (least fitted exponent)",
-        float(np.min(rates)),
-        at_least=0.48,
-        why="tells 1/2 from other powers",
+    yield at_least(0.48, "tells 1/2 from other powers").claim(
+        "like √α (least fitted exponent)", float(np.min(rates))
     )
-    yield Claim(
-        "and no faster (largest fitted exponent)",
-        float(np.max(rates)),
-        at_most=0.52,
-        why="tells 1/2 from other powers",
+    yield at_most(0.52, "tells 1/2 from other powers").claim(
+        "and no faster (largest fitted exponent)", float(np.max(rates))
     )
     yield from _kernel_claims(data)
 
@@ -232,42 +211,27 @@ def _kernel_claims(data: xr.Dataset) -> Iterator[Claim]:
     gap, near = data.gap.values, data.to_near.values
     late, large = gap <= 0.03, scale >= 1e3
     rates = [exponent(gap[late], row[late]) for row in near]
-    yield Claim(
-        "s → 1 ends at the kernel end, at any scale (largest distance at s = 0.999)",
-        float(near[:, -1].max()),
-        at_most=1e-3,
-        why="(1−s)² is 1e-6 there",
+    yield at_most(1e-3, "(1−s)² is 1e-6 there").claim(
+        "s → 1 ends at the kernel end, at any scale (largest distance at s = 0.999)", float(near[:, -1].max())
     )
-    yield Claim(
-        "like (1−s)² or faster once (1−s)² ≪ α (least fitted exponent, α ≥ 1)",
-        float(np.min(rates[1:])),
-        at_least=1.9,
-        why="tells 2 from 1",
+    yield at_least(1.9, "tells 2 from 1").claim(
+        "like (1−s)² or faster once (1−s)² ≪ α (least fitted exponent, α ≥ 1)", float(np.min(rates[1:]))
     )
     rates = [exponent(scale[large], row[large]) for row in kernel[0]]
-    yield Claim(
+    yield at_most(-0.98, "tells −1 from other powers").claim(
         "α → ∞ ends at the kernel end where the data do not see the start (largest fitted exponent)",
         float(np.max(rates)),
-        at_most=-0.98,
-        why="tells −1 from other powers",
     )
-    yield Claim(
-        "(largest distance there, α = 1e5)",
-        float(kernel[0, :, -1].max()),
-        at_most=1e-4,
-        why="1/α is 1e-5 there",
+    yield at_most(1e-4, "1/α is 1e-5 there").claim(
+        "(largest distance there, α = 1e5)", float(kernel[0, :, -1].max())
     )
-    yield Claim(
+    yield at_most(1e-4, "1/α is 1e-5 there").claim(
         "but not from a generic start, whose distance stays at √(1−ρ) against 1/(1+ρ) (difference, α = 1e5)",
         float(np.abs(kernel[1, :, -1] - data.plateau.values).max()),
-        at_most=1e-4,
-        why="1/α is 1e-5 there",
     )
-    yield Claim(
+    yield at_least(10, "an order of magnitude").claim(
         "which does not vanish where layers are balanced (over the distance of starts that data do not see)",
         ratio(float(data.plateau.values[0]), float(kernel[0, :, -1].max())),
-        at_least=10,
-        why="an order of magnitude",
     )
 
 

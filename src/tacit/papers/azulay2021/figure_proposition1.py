@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import xarray as xr
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.azulay2021.training import (
     COLOURS,
     MARKS,
@@ -73,7 +73,7 @@ class StrictlyBalanced:
         tips: int,
         *,
         seed: int,
-        progress: Callable[..., Any],
+        progress: Progress,
     ) -> xr.Dataset:
         """Networks of every width and scale, trained twice; and networks that are not balanced."""
         rng = np.random.default_rng(seed)
@@ -139,43 +139,28 @@ class StrictlyBalanced:
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """The minimum is the end, whatever the width, and only under balance."""
-        yield Claim(
+        yield at_most(1e-8, "a hundred times the residual at which flows stop").claim(
             "every weight integrated, networks end at the minimum (largest relative difference)",
             float(data.raw.max(skipna=False)),
-            at_most=1e-8,
-            why="a hundred times the residual at which flows stop",
         )
-        yield Claim(
-            "and with the width taken out (largest relative difference)",
-            float(data.flow.max(skipna=False)),
-            at_most=1e-8,
-            why="a hundred times the residual at which flows stop",
+        yield at_most(1e-8, "a hundred times the residual at which flows stop").claim(
+            "and with the width taken out (largest relative difference)", float(data.flow.max(skipna=False))
         )
-        yield Claim(
+        yield at_most(1e-8, "a hundred times the residual at which flows stop").claim(
             "the width does not matter (largest relative difference from the narrowest)",
             float(data.across.max(skipna=False)),
-            at_most=1e-8,
-            why="a hundred times the residual at which flows stop",
         )
-        yield Claim(
+        yield at_least(2, "a multiple").claim(
             "w̃(0) does: the distance to least norm grows by a factor from the smallest to the largest scale",
             float(data.distance[-1].min() / data.distance[0].max()),
-            at_least=2,
-            why="a multiple",
         )
         small = data.tip.values <= 0.1
-        yield Claim(
+        yield within(1.9, 2.1, "tells 2 from other powers").claim(
             "imbalance moves the end, quadratically at first (fitted exponent)",
             exponent(data.tip.values[small], data.tipped.values[small]),
-            at_least=1.9,
-            at_most=2.1,
-            why="tells 2 from other powers",
         )
-        yield Claim(
-            "and far, if it exceeds the weights (distance, factor 3)",
-            float(data.tipped[-1]),
-            at_least=2.5e-3,
-            why="a hundred thousand times as far as ends of balanced ones are",
+        yield at_least(2.5e-3, "a hundred thousand times as far as ends of balanced ones are").claim(
+            "and far, if it exceeds the weights (distance, factor 3)", float(data.tipped[-1])
         )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.measures import largest_fall, least
 from tacit.papers.moroshko2020.data import LABELS, SAME_SUPPORT
 from tacit.show.figures import level_line
@@ -34,13 +34,7 @@ class RegimeMap:
     """
 
     def data(
-        self,
-        scales: int,
-        shapes: int,
-        accuracies: list[float],
-        *,
-        seed: int,
-        progress: Callable[..., Any],
+        self, scales: int, shapes: int, accuracies: list[float], *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """A flow for every scale and shape, read at every accuracy; and the path."""
         scale = np.logspace(-3, 5, scales)
@@ -83,24 +77,24 @@ class RegimeMap:
         share, root = data.share.values, data.root.values
         order = np.argsort(root, axis=None)
         falls = [largest_fall(level.ravel()[order]) for level in share]
-        yield Claim("at each accuracy √k alone decides: largest fall along it", max(falls), at_most=1e-6)
+        yield at_most(1e-6).claim("at each accuracy √k alone decides: largest fall along it", max(falls))
         middle = np.argmin(np.abs(np.log(data.scale.values)))
         rise = share[1, -1, middle] - share[1, 0, middle]
-        yield Claim("at scale 1 and γ̃ = 100 shape alone turns rich into kernel (rise)", rise, at_least=0.5)
+        yield at_least(0.5).claim("at scale 1 and γ̃ = 100 shape alone turns rich into kernel (rise)", rise)
         past = data.root.values / data.accuracy.values[1] < 1  # beyond the kernel regime at γ̃ = 100
         moves = (share[1] - share[-1])[past]
-        yield Claim(
-            "past the kernel regime more accuracy moves towards ℓ1 (smallest move)", least(moves), at_least=0
+        yield at_least(0).claim(
+            "past the kernel regime more accuracy moves towards ℓ1 (smallest move)", least(moves)
         )
         start = float(np.ptp(share[0][data.root.values > 100]))
-        yield Claim(
-            "at γ̃ = 1 and large √k nothing has been chosen yet: spread of the share", start, at_most=1e-3
+        yield at_most(1e-3).claim(
+            "at γ̃ = 1 and large √k nothing has been chosen yet: spread of the share", start
         )
         gaps = [_distance_to_path(data, k) for k in range(len(share))]
-        yield Claim(
-            "at γ̃ = 1e4 all flows are on the path of Q_μ margins (largest distance)", gaps[-1], at_most=2e-3
+        yield at_most(2e-3).claim(
+            "at γ̃ = 1e4 all flows are on the path of Q_μ margins (largest distance)", gaps[-1]
         )
-        yield Claim("and off it at γ̃ = 1 (largest distance)", gaps[0], at_least=0.1)
+        yield at_least(0.1).claim("and off it at γ̃ = 1 (largest distance)", gaps[0])
 
 
 def _l1(w: np.ndarray) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import xarray as xr
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.azulay2021.training import (
     COLOURS,
     MARKS,
@@ -52,7 +52,7 @@ class VanishingWeights:
         scales: int,
         *,
         seed: int,
-        progress: Callable[..., Any],
+        progress: Progress,
     ) -> xr.Dataset:
         """Gaussian networks at every deviation, and one network shrunk in three ways."""
         rng = np.random.default_rng(seed)
@@ -109,50 +109,33 @@ class VanishingWeights:
         sigma, distance = data.sigma.values, data.distance.values
         small = sigma <= 1e-2
         rates = [exponent(sigma[small], d[small]) for d in distance.reshape(-1, len(sigma))]
-        yield Claim(
-            "the distance to least norm falls like σ (least fitted exponent)",
-            float(np.min(rates)),
-            at_least=0.95,
-            why="tells 1 from other powers",
+        yield at_least(0.95, "tells 1 from other powers").claim(
+            "the distance to least norm falls like σ (least fitted exponent)", float(np.min(rates))
         )
-        yield Claim(
-            "and no faster (largest fitted exponent)",
-            float(np.max(rates)),
-            at_most=1.05,
-            why="tells 1 from other powers",
+        yield at_most(1.05, "tells 1 from other powers").claim(
+            "and no faster (largest fitted exponent)", float(np.max(rates))
         )
-        yield Claim(
+        yield at_most(1e-6, "what the flow leaves, over a distance of σ").claim(
             "it is ‖P⊥W(0)a(∞)‖ (largest relative difference)",
             float(np.abs(data.formula.values / distance - 1).max()),
-            at_most=1e-6,
-            why="what the flow leaves, over a distance of σ",
         )
-        yield Claim(
+        yield at_most(0.02, "to first order; the next is smaller by σ").claim(
             "and σ‖ŵ‖^{1/2}‖P⊥Wc‖ to first order (largest relative difference at the smallest σ)",
             float(np.abs(data.first_order.values / distance - 1)[..., 0].max()),
-            at_most=0.02,
-            why="to first order; the next is smaller by σ",
         )
         ways = dict(zip(SHRUNK, data.by_way.values, strict=True))
         for name in SHRUNK[:2]:
-            yield Claim(
-                f"shrinking {name} ends at least norm (distance at the smallest)",
-                ways[name][0],
-                at_most=0.02,
-                why="a fiftieth of the predictor",
+            yield at_most(0.02, "a fiftieth of the predictor").claim(
+                f"shrinking {name} ends at least norm (distance at the smallest)", ways[name][0]
             )
         held = ways[SHRUNK[2]]
-        yield Claim(
+        yield at_least(0.01, "three times as far as the others go at their worst").claim(
             "shrinking the output layer alone does not, though ‖w̃_i(0)‖ → 0 (distance at the smallest)",
             held[0],
-            at_least=0.01,
-            why="three times as far as the others go at their worst",
         )
-        yield Claim(
+        yield at_most(1e-3, "a thousandth of the distance").claim(
             "it stays where a(0) = 0 ends (relative difference)",
             abs(ratio(held[0], float(data.left_over)) - 1),
-            at_most=1e-3,
-            why="a thousandth of the distance",
         )
 
 

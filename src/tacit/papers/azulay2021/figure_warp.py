@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 import tacit
 from tacit.data.arrays import Float
 from tacit.numerics.roots import crossing
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import least, ratio
 from tacit.potentials import Bregman
 from tacit.show.figures import KERNEL, MUTED, RICH
@@ -67,7 +67,7 @@ class TwoClocks:
     Hessian of a function (equation 6).
     """
 
-    def data(self, along: int, marks: int, *, seed: int, progress: Callable[..., Any]) -> xr.Dataset:
+    def data(self, along: int, marks: int, *, seed: int, progress: Progress) -> xr.Dataset:
         """Gradient flow of the weights, mirror flow in the warped clock, and both metrics along the curve."""
         q = START.potential()
         delta = q.potential.delta
@@ -126,38 +126,30 @@ class TwoClocks:
             farthest = np.linalg.norm(np.asarray(first) - np.asarray(second), axis=-1).max()
             return ratio(float(farthest), size)
 
-        yield Claim(
+        yield at_most(1e-6).claim(
             "both flows draw the same curve (largest distance at equal loss)",
             apart(data.predictor, data.warped),
-            at_most=1e-6,
         )
-        yield Claim(
+        yield at_most(1e-5).claim(
             "at the times that τ = ∫(3/2)|a|dt says (largest distance)",
             apart(data.predictor, data.warped_clock_flow),
-            at_most=1e-5,
         )
-        yield Claim(
-            "and end at the limit of Theorem 2 (distance)",
-            apart(data.predictor[-1], data.limit),
-            at_most=1e-6,
+        yield at_most(1e-6).claim(
+            "and end at the limit of Theorem 2 (distance)", apart(data.predictor[-1], data.limit)
         )
         bent = data.violation.values
-        yield Claim("H is no Hessian anywhere on the curve (least violation)", least(bent[0]), at_least=0.1)
-        yield Claim("gH is one all along it (largest violation)", float(bent[1].max()), at_most=1e-8)
-        yield Claim(
-            "∇Q moves within the span of the samples only (largest part outside)",
-            float(data.outside.max()),
-            at_most=1e-8,
+        yield at_least(0.1).claim("H is no Hessian anywhere on the curve (least violation)", least(bent[0]))
+        yield at_most(1e-8).claim("gH is one all along it (largest violation)", float(bent[1].max()))
+        yield at_most(1e-8).claim(
+            "∇Q moves within the span of the samples only (largest part outside)", float(data.outside.max())
         )
         speeds = np.diff(data.tau.values) / np.diff(data.time.values)
-        yield Claim(
-            "the clocks differ: the warped one speeds up by a factor", speeds[-1] / speeds[0], at_least=2
+        yield at_least(2).claim(
+            "the clocks differ: the warped one speeds up by a factor", speeds[-1] / speeds[0]
         )
-        yield Claim(
+        yield within(1 - 1e-9, 1 + 1e-9).claim(
             "g → (3/2)√δ where w̃ → 0 (Lemma 3 says 0): their ratio",
             float(data.speed) / (1.5 * np.sqrt(data.attrs["delta"])),
-            at_least=1 - 1e-9,
-            at_most=1 + 1e-9,
         )
 
 

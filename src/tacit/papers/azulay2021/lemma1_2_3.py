@@ -41,9 +41,7 @@ def _neuron(model: Any) -> Setting:
 @theorem("azulay2021/lemma1", "δ = a(0)² − ‖w(0)‖² = 4αs/(1−s²).", flows=0)
 def lemma1(model: Any) -> Parts:
     """Lemma 1, with scale and shape of the model, for its weights at the start and as a flow moves them."""
-    yield (setting := _neuron(model))
-    if not setting.holds:
-        return
+    yield _neuron(model)
     _, _, delta = _sizes(model)
     alpha, s = float(model.scale), float(model.shape)
     size = alpha + abs(delta)
@@ -78,15 +76,11 @@ def _moved(model: tacit.Neuron, size: float) -> tuple[float, float]:
 
 
 @theorem(
-    "azulay2021/lemma2",
-    "√(α²+δ²/4) = α(1+s²)/(1−s²), and less or plus δ/2 it is α(1∓s)/(1±s).",
-    flows=0,
+    "azulay2021/lemma2", "√(α²+δ²/4) = α(1+s²)/(1−s²), and less or plus δ/2 it is α(1∓s)/(1±s).", flows=0
 )
 def lemma2(model: Any) -> Parts:
     """Lemma 2: the second is ‖w(0)‖², the third a(0)²."""
-    yield (setting := _neuron(model))
-    if not setting.holds:
-        return
+    yield _neuron(model)
     alpha, s, delta = _sizes(model)
     root = math.hypot(alpha, delta / 2)
     pairs = {
@@ -107,9 +101,7 @@ def lemma2(model: Any) -> Parts:
 )
 def lemma3(model: Any) -> Parts:
     """Lemma 3 with the limit that its proof arrives at: ĝ is |a|, which is √δ where ‖w‖ = 0 (errata)."""
-    yield (setting := _neuron(model))
-    if not setting.holds:
-        return
+    yield _neuron(model)
     alpha, _, delta = _sizes(model)
     yield Assumption(f"δ = {delta:.4g} is not negative", delta >= 0)
     if delta < 0 or alpha == 0:

@@ -34,10 +34,9 @@ import numpy as np
 import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.numerics.rounding import EPS
-from tacit.papers import Assumption, Bound, Parts, Setting, theorem
-from tacit.papers.agreement import AGREE, ended, steady
+from tacit.papers import Assumption, Bound, Parts, Premise, Setting, theorem
+from tacit.papers.agreement import AGREE, ended, limit_of, steady
 from tacit.papers.arguments import check_method
-from tacit.papers.statements import unmet
 
 _SMALL = (1e-1, 1e-2, 1e-3)  # α/k̂ on the way to the joint limit
 _EXACT = 1e-8  # relative, of norms by two ways
@@ -57,14 +56,11 @@ def lemma31(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     check_method(method)
     mirror = isinstance(model, tacit.Diagonal | tacit.UntiedDiagonal)
     yield Setting("the model is Diagonal or UntiedDiagonal, whose metric is a Hessian", mirror)
-    if not mirror:
-        return
     X, y = check_problem(X, y)
     try:
         potential = model.potential(X.shape[1])
     except tacit.NoPotentialError as refusal:
-        yield Assumption(f"a potential describes the flow: {refusal}", False)
-        return
+        yield Premise(f"a potential describes the flow: {refusal}", False)
     missing = float(np.linalg.norm(X @ np.linalg.lstsq(X, y, rcond=None)[0] - y))
     missing /= float(np.linalg.norm(y)) or 1.0
     fits = missing <= AGREE
@@ -96,16 +92,9 @@ def lemma31(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
 def definition1(model: Any, X: Any, y: Any) -> Parts:
     """Definition 1 at the limit, by `tacit.certify`, which finds multipliers of its own."""
     try:
-        limit = tacit.limit(model, X, y)
-    except tacit.NoPotentialError as refusal:
-        yield Assumption(f"a potential describes the flow: {refusal}", False)
-        return
-    except tacit.InconsistentDataError as refusal:
-        yield unmet(refusal)
-        return
+        limit = yield from limit_of(model, X, y)
     except tacit.InputError as refusal:
-        yield Assumption(f"the model is about data of this shape: {refusal}", False)
-        return
+        yield Premise(f"the model is about data of this shape: {refusal}", False)
     yield Assumption("the limit has converged", bool(limit.converged))
     certificate = tacit.certify(model, X, y, limit.predictor)
     yield Bound("stationarity, ‖∇Q(w) − Xᵀν‖∞/‖∇Q(w)‖∞", float(certificate.stationarity), at_most=AGREE)
@@ -171,19 +160,11 @@ def section71(model: Any, X: Any, y: Any) -> Parts:
     plain = isinstance(model, tacit.UntiedDiagonal) and np.ndim(model.scale) == np.ndim(model.shape) == 0
     plain = plain and bool(np.all(np.asarray(model.predictor()) == 0))
     yield Setting("the model is UntiedDiagonal with one scale and one shape, unbiased", plain)
-    if not plain:
-        return
     X, y = check_problem(X, y)
     k = float(model.scale) / ((1 - float(model.shape)) * (1 + float(model.shape)))
-    try:
-        goal = tacit.limit(tacit.Diagonal(depth=2, scale=math.sqrt(2 * k)), X, y).predictor
-    except tacit.InconsistentDataError as refusal:
-        yield unmet(refusal)
-        return
+    goal = (yield from limit_of(tacit.Diagonal(depth=2, scale=math.sqrt(2 * k)), X, y)).predictor
     size = float(np.linalg.norm(goal))
-    yield Assumption("the targets are not zero", size > 0)
-    if size == 0:
-        return
+    yield Premise("the targets are not zero", size > 0)
     gaps = []
     for small in _SMALL:
         joint = tacit.UntiedDiagonal(scale=small * k, shape=math.sqrt(1 - small))

@@ -144,8 +144,6 @@ def proposition1(model: Any, X: Any, y: Any) -> Parts:
     yield Setting(
         "the model is a LinearNetwork of one output whose hidden layer has rank one", neuron is not None
     )
-    if neuron is None:
-        return
     yield Assumption(f"its layers are balanced (shape {neuron.shape:.2g})", abs(neuron.shape) <= 1e-10)
     yield from compared(model, X, y)
 
@@ -165,8 +163,6 @@ def theorem3(model: Any, X: Any, y: Any) -> Parts:
     """
     single = isinstance(model, tacit.LinearNetwork) and model.outputs == 1
     yield Setting("the model is a LinearNetwork of one output", single)
-    if not single:
-        return
     X, y = check_problem(X, y)
     end = ended(model, X, y)
     yield end.fits

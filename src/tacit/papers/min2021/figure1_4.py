@@ -7,26 +7,21 @@ Wide networks by gradient descent beside the flow: Figure 4 of Min et al. 2021.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import least, slope
 from tacit.papers.min2021.training import Regression, descend, follow, gaussian_inputs
 from tacit.show.figures import KERNEL, RICH
 
 STOP = 1e-8  # the averaged loss at which training ends (Appendix A.2)
 STEP = 5e-3  # of gradient descent in Appendix A.2
-QUICK: dict[str, Any] = {
-    "samples": 40,
-    "features": 200,
-    "widths": [300, 600, 1300, 2800, 6000],
-    "runs": 6,
-}
+QUICK: dict[str, Any] = {"samples": 40, "features": 200, "widths": [300, 600, 1300, 2800, 6000], "runs": 6}
 PAPER: dict[str, Any] = {
     "samples": 100,
     "features": 400,
@@ -40,13 +35,7 @@ _AFTER = 1.03  # where on the axis of widths the second of two marks stands
 
 
 def trained(
-    samples: int,
-    features: int,
-    widths: list[int],
-    runs: int,
-    descents: int,
-    seed: int,
-    progress: Callable[..., Any],
+    samples: int, features: int, widths: list[int], runs: int, descents: int, seed: int, progress: Progress
 ) -> xr.Dataset:
     """Networks of every width, trained from several draws by the flow and from some of them by descent."""
     rng = np.random.default_rng(seed)
@@ -135,42 +124,28 @@ def width_claims(data: xr.Dataset) -> Iterator[Claim]:
     """The distance, its rate, and where it comes from."""
     logs = np.log(data.width.values)
     mean = {name: data[name].mean("run", skipna=False).values for name in _NAMES}
-    yield Claim(
+    yield at_least(1.0, "it falls").claim(
         "the distance to the minimum-norm solution falls as the width grows (least ratio of neighbours)",
         least(mean["distance"][:-1] / mean["distance"][1:]),
-        at_least=1.0,
-        why="it falls",
     )
     rates = {"distance": "the distance", "initial": "‖U₂Vᵀ‖ at the start", "final": "‖U₂Vᵀ‖ at the end"}
     for name, what in rates.items():
         exponent = slope(logs, np.log(mean[name]))
-        yield Claim(
-            f"{what} falls like h^(−1/2) (fitted exponent)",
-            exponent,
-            at_least=-0.6,
-            at_most=-0.42,
-            why="the exponent of six runs has a standard deviation of 0.012",
+        yield within(-0.6, -0.42, "the exponent of six runs has a standard deviation of 0.012").claim(
+            f"{what} falls like h^(−1/2) (fitted exponent)", exponent
         )
-    yield Claim(
+    yield at_most(0.01, "training ends at a loss of 1e-8").claim(
         "at the end the distance is ‖U₂Vᵀ‖ (largest relative difference)",
         float(np.abs(data.final / data.distance - 1).max(skipna=False)),
-        at_most=0.01,
-        why="training ends at a loss of 1e-8",
     )
-    yield Claim(
+    yield within(0.8, 1.25, "a quarter, where the loss falls to 1e-8 of what it was").claim(
         "training keeps ‖U₂Vᵀ‖ close to its value at the start (ratio to it, mean of all)",
         float((data.final / data.initial).mean(skipna=False)),
-        at_least=0.8,
-        at_most=1.25,
-        why="a quarter, where the loss falls to 1e-8 of what it was",
     )
     for name, limit in (("initial", "√((D−n)/h)"), ("final", "√((D−n)/h)·(1+‖Θ̂‖²)^(1/4)")):
-        yield Claim(
+        yield within(0.9, 1.1, "with D instead of D−n it would be 1.12").claim(
             f"{rates[name]} is {limit} (ratio of the mean of runs to it, mean over widths)",
             np.mean(mean[name] / data[f"wide_{name}"].values),
-            at_least=0.9,
-            at_most=1.1,
-            why="with D instead of D−n it would be 1.12",
         )
 
 
@@ -181,14 +156,7 @@ class DistanceAgainstWidth:
     """
 
     def data(
-        self,
-        samples: int,
-        features: int,
-        widths: list[int],
-        runs: int,
-        *,
-        seed: int,
-        progress: Callable[..., Any],
+        self, samples: int, features: int, widths: list[int], runs: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Flows from several draws at every width."""
         return trained(samples, features, widths, runs, 0, seed, progress)
@@ -228,7 +196,7 @@ class DistanceAgainstWidthByDescent:
         descents: int,
         *,
         seed: int,
-        progress: Callable[..., Any],
+        progress: Progress,
     ) -> xr.Dataset:
         """Flows from several draws at every width, and gradient descent from some of them."""
         return trained(samples, features, widths, runs, descents, seed, progress)
@@ -248,9 +216,7 @@ class DistanceAgainstWidthByDescent:
         """What Figure 1 shows, and that steps of this size stand for the flow."""
         yield from width_claims(data)
         same = data.distance.values[:, : data.sizes["descent"]]
-        yield Claim(
+        yield at_most(1e-3, "the width of the marks").claim(
             "gradient descent ends where the flow does (largest relative difference of the distance)",
             np.abs(data.descent_distance.values / same - 1).max(),
-            at_most=1e-3,
-            why="the width of the marks",
         )

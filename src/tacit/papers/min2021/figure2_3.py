@@ -18,14 +18,14 @@ Errata
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import least, ratio
 from tacit.papers.min2021.network import guaranteed_rate, imbalance_level
 from tacit.papers.min2021.training import Regression, descend, follow, white_inputs
@@ -92,17 +92,13 @@ def draw_bounds(data: xr.Dataset, ax: Any, clock: float, end: float) -> None:
 
 def setting_claims(data: xr.Dataset) -> Iterator[Claim]:
     """The starts differ in nothing but their imbalance."""
-    yield Claim(
+    yield at_most(1e-12, "rounding, and room").claim(
         "all starts have the same end-to-end matrix (largest relative difference)",
         float(data.apart.max(skipna=False)),
-        at_most=1e-12,
-        why="rounding, and room",
     )
-    yield Claim(
+    yield at_most(1e-12, "rounding, and room").claim(
         "the balanced start has no imbalance (c, relative to the least of the others)",
         float(data.level.sel(start=BALANCED) / data.level.sel(start=list(CASES)).min(skipna=False)),
-        at_most=1e-12,
-        why="rounding, and room",
     )
 
 
@@ -123,7 +119,7 @@ class LossFromImbalancedStarts:
     """
 
     def data(
-        self, samples: int, features: int, width: int, points: int, *, seed: int, progress: Callable[..., Any]
+        self, samples: int, features: int, width: int, points: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """The time at which each of the flows reaches each loss."""
         rng = np.random.default_rng(seed)
@@ -165,41 +161,32 @@ class LossFromImbalancedStarts:
         late = data.time.interp(accuracy=-np.log(SMALL))
         order = np.argsort(data.level.sel(start=list(CASES)).values)
         times = late.sel(start=list(CASES)).values[order]
-        yield Claim(
+        yield at_least(1.2, "a fifth sooner").claim(
             f"the larger the imbalance, the sooner the loss is {SMALL:g} (least ratio of times)",
             least(times[:-1] / times[1:]),
-            at_least=1.2,
-            why="a fifth sooner",
         )
-        yield Claim(
+        yield at_least(1.2, "a fifth later").claim(
             "the balanced start is slowest (its time over the longest of the others)",
             float(late.sel(start=BALANCED) / times.max()),
-            at_least=1.2,
-            why="a fifth later",
         )
         gained = (data.accuracy - data.first)[1:]
         over = data.guaranteed * data.time[:, 1:] - gained
-        yield Claim(
-            "the loss is never above the bound (most of log(L/bound))",
-            float(over.max(skipna=False)),
-            at_most=0.0,
-            why="that is the theorem",
+        yield at_most(0.0, "that is the theorem").claim(
+            "the loss is never above the bound (most of log(L/bound))", float(over.max(skipna=False))
         )
         tight = gained[-1] / (data.guaranteed * data.time[:, -1])
-        yield Claim(
+        yield within(1.0, 1.1, "a tenth faster than guaranteed at most; not slower, by the theorem").claim(
             "case 3: the bound is almost tight (average rate over the guaranteed one)",
             float(tight.sel(start="case 3")),
-            at_least=1.0,
-            at_most=1.1,
-            why="a tenth faster than guaranteed at most; not slower, by the theorem",
         )
         ratio, _ = _rates(data)
-        yield Claim(
+        yield within(
+            0.999,
+            1.5,
+            "well within the factor of 2 that Theorem 1 gains; slower it cannot be but for rounding",
+        ).claim(
             "case 2: the bound has the asymptotic rate (last rate over the guaranteed one)",
             float(ratio[1, -1]),
-            at_least=0.999,
-            at_most=1.5,
-            why="well within the factor of 2 that Theorem 1 gains; slower it cannot be but for rounding",
         )
 
 
@@ -230,15 +217,7 @@ class DescentFromImbalancedStarts:
     """
 
     def data(
-        self,
-        samples: int,
-        features: int,
-        width: int,
-        most: int,
-        marks: int,
-        *,
-        seed: int,
-        progress: Callable[..., Any],
+        self, samples: int, features: int, width: int, most: int, marks: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """The loss at some of the iterations, and the time of the flow at the same loss."""
         rng = np.random.default_rng(seed)
@@ -295,41 +274,29 @@ class DescentFromImbalancedStarts:
         """The steps are small enough, and what the figure says of the flow holds of them."""
         yield from setting_claims(data)
         flow_step = data.time[:, 1:] / STEP
-        yield Claim(
+        yield at_most(0.01, "the width of the lines").claim(
             "gradient descent is at the flow's loss at the flow's time (largest relative difference)",
             float(np.abs(data.iteration[:, 1:] / flow_step - 1).max(skipna=False)),
-            at_most=0.01,
-            why="the width of the lines",
         )
         order = np.argsort(data.level.values)
-        yield Claim(
+        yield at_least(np.log(2), "half the loss").claim(
             "the larger the imbalance, the smaller the loss, and balanced is slowest (least log ratio when "
             "the fastest is done)",
             least(np.diff(data.at_soonest.values[order])),
-            at_least=np.log(2),
-            why="half the loss",
         )
         gained = (data.accuracy - data.first)[:, 1:]
         bound = data.guaranteed * data.iteration[:, 1:] * STEP
-        yield Claim(
+        yield at_most(0.0, "that is the theorem").claim(
             "the loss is never above the bound (most of log(L/bound))",
             float((bound - gained).max(skipna=False)),
-            at_most=0.0,
-            why="that is the theorem",
         )
-        yield Claim(
+        yield within(1.0, 1.1, "a tenth faster than guaranteed at most; not slower, by the theorem").claim(
             "case 3: the bound is almost tight (average rate over the guaranteed one)",
             float((gained / bound).sel(start="case 3")[-1]),
-            at_least=1.0,
-            at_most=1.1,
-            why="a tenth faster than guaranteed at most; not slower, by the theorem",
         )
         late = data.sel(start="case 2").isel(mark=[-3, -1])
         rate = float(late.accuracy.diff("mark")[0] / (late.iteration.diff("mark")[0] * STEP))
-        yield Claim(
+        yield within(0.9, 2.0, "of its size: so many steps do not reach the asymptotic rate").claim(
             "case 2: the bound has the asymptotic rate (last rate over the guaranteed one)",
             ratio(rate, float(late.guaranteed)),
-            at_least=0.9,
-            at_most=2.0,
-            why="of its size: so many steps do not reach the asymptotic rate",
         )

@@ -11,7 +11,7 @@ import numpy as np
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers import Assumption, Bound, Parts, theorem
+from tacit.papers import Assumption, Bound, Parts, Premise, theorem
 from tacit.papers.min2021.network import (
     LOSS,
     RTOL,
@@ -40,20 +40,14 @@ def lemma_b1(model: Any, X: Any, y: Any) -> Parts:
 
     The share ∫|β|/log(u(0)/u) is between that of Theorem 1 and 1.
     """
-    yield (setting := linear_network(model))
-    if not setting.holds:
-        return
+    yield linear_network(model)
     parts = split(model, X, y)
     moving = bool(np.linalg.norm(parts.error) > 1e4 * rounding(parts))
-    yield Assumption("the loss is above its minimum at the start", moving)
-    if not moving:
-        return
+    yield Premise("the loss is above its minimum at the start", moving)
     first = followed(parts)
     fallen = 2 * np.log(np.linalg.norm(parts.error) / errors_of(parts, stacked(narrow(parts), first)[1:]))
     panels = Panels(np.append(0.0, first.time[fallen < _FALL]))
-    yield Assumption("the loss falls", len(panels.ends) > 2)
-    if len(panels.ends) <= 2:
-        return
+    yield Premise("the loss falls", len(panels.ends) > 2)
     flow = tacit.flow(
         narrow(parts), np.diag(parts.sizes), parts.targets, loss=LOSS, times=panels.instants, rtol=RTOL
     )
@@ -63,16 +57,10 @@ def lemma_b1(model: Any, X: Any, y: Any) -> Parts:
     yield Bound("∫|β|/log(u(0)/u(t)), the largest on the way", float(np.max(promised / fall)), at_most=1.0)
 
 
-@theorem(
-    "min2021/lemmaB.2",
-    "σ_{i+j−1}(ABᵀ) ≤ σᵢ(A)σⱼ(B), here for A = Σ_x^{½}U₁ and B = V.",
-    flows=0,
-)
+@theorem("min2021/lemmaB.2", "σ_{i+j−1}(ABᵀ) ≤ σᵢ(A)σⱼ(B), here for A = Σ_x^{½}U₁ and B = V.", flows=0)
 def lemma_b2(model: Any, X: Any, y: Any) -> Parts:
     """Weyl's inequality for singular values; matrices of fewer rows are filled up with zeros."""
-    yield (setting := linear_network(model))
-    if not setting.holds:
-        return
+    yield linear_network(model)
     parts = split(model, X, y)
     A, B = parts.sizes[:, None] * parts.seen, parts.outer
     product, left, right = _singular(A @ B.T), _singular(A), _singular(B)
@@ -93,14 +81,10 @@ def lemma_b2(model: Any, X: Any, y: Any) -> Parts:
 )
 def lemma_b3(model: Any, X: Any, y: Any) -> Parts:
     """Lemma B.3, printed with <: equal singular values of X make it an equality."""
-    yield (setting := linear_network(model))
-    if not setting.holds:
-        return
+    yield linear_network(model)
     parts = split(model, X, y)
     rank, width = parts.seen.shape
-    yield Assumption(f"U₁ has no more rows than columns: {rank} ≤ {width}", rank <= width)
-    if rank > width:
-        return
+    yield Premise(f"U₁ has no more rows than columns: {rank} ≤ {width}", rank <= width)
     smallest = _singular(parts.seen)[-1]
     yield Bound(
         "σᵢ(A)σ_n(B)/σᵢ(AB), the largest",
@@ -116,15 +100,11 @@ def lemma_b3(model: Any, X: Any, y: Any) -> Parts:
 )
 def lemma_b4(model: Any, X: Any, y: Any) -> Parts:
     """The trace inequality as in (23), at the start."""
-    yield (setting := linear_network(model))
-    if not setting.holds:
-        return
+    yield linear_network(model)
     parts = split(model, X, y)
     half = parts.sizes[:, None] * parts.error
     moving = bool(np.linalg.norm(parts.error) > rounding(parts))
-    yield Assumption("the loss is above its minimum at the start", moving)
-    if not moving:
-        return
+    yield Premise("the loss is above its minimum at the start", moving)
     values = np.linalg.eigvalsh(parts.seen @ parts.seen.T)
     mean = float(np.sum((parts.seen.T @ half) ** 2) / np.sum(half**2))
     slack = 10 * np.finfo(float).eps * float(values[-1])

@@ -29,9 +29,7 @@ _ORTHOGONAL = 1e-12  # relative: a product of weights below it is rounding
 )
 def proposition1(model: Any, X: Any, y: Any) -> Parts:
     """Proposition 1; where the flow is stopped, Σ_x^{−1/2}E is still missing, and nothing else."""
-    yield (setting := linear_network(model))
-    if not setting.holds:
-        return
+    yield linear_network(model)
     parts = split(model, X, y)
     residual, sizes = float(np.linalg.norm(parts.orthogonality)), _layer_sizes(parts)
     yield Assumption(
@@ -63,9 +61,7 @@ def distance(model: Any, X: Any, y: Any) -> Parts:
     The least bound over μ and its proof are those of `tacit.solvers.networks.wide.distance_bound`. It holds
     at every instant with the solution of least norm for the outputs of that instant: here those of its end.
     """
-    yield (setting := linear_network(model))
-    if not setting.holds:
-        return
+    yield linear_network(model)
     parts = split(model, X, y)
     end, settled = ended(model, parts)
     yield Assumption("the flow reaches the least loss", settled)

@@ -18,7 +18,7 @@ import numpy as np
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers import Assumption, Bound, Parts, theorem
+from tacit.papers import Bound, Parts, Premise, theorem
 from tacit.papers.arguments import ParameterError
 from tacit.papers.min2021.network import (
     LOSS,
@@ -50,16 +50,12 @@ def theorem1(model: Any, X: Any, y: Any, down_to: float = 1e-12) -> Parts:
     values, a network of width r + m or more tends to U₁Vᵀ = 0. There c = λ_r(U₁U₁ᵀ) + λ_m(VVᵀ), and the
     slowest part of E falls at just the guaranteed rate.
     """
-    yield (setting := linear_network(model))
-    if not setting.holds:
-        return
+    yield linear_network(model)
     if not (isinstance(down_to, (int, float, np.number)) and 0 < down_to < 0.9):
         raise ParameterError(f"down_to must lie between 0 and 0.9, got {down_to!r}")
     parts = split(model, X, y)
     moving = bool(np.linalg.norm(parts.error) > rounding(parts))
-    yield Assumption("the loss is above its minimum at the start", moving)
-    if not moving:
-        return
+    yield Premise("the loss is above its minimum at the start", moving)
     level, rate = imbalance_level(model, X), guaranteed_rate(model, X)
     fall, time = _fall(model, parts, np.geomspace(_EARLY, -math.log(down_to), _INSTANTS))
     if level > 0 and len(fall) < _INSTANTS:

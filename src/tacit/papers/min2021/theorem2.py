@@ -51,7 +51,7 @@ from typing import Any
 import numpy as np
 
 import tacit
-from tacit.papers import Assumption, Bound, Parts, theorem
+from tacit.papers import Assumption, Bound, Parts, Premise, theorem
 from tacit.papers.arguments import ParameterError, whole
 from tacit.papers.min2021.network import (
     LOSS,
@@ -97,9 +97,7 @@ def theorem2_log_width(model: Any, X: Any, alpha: float = 0.5, delta: float = 0.
 )
 def lemma1(model: Any, X: Any, alpha: float = 0.5, delta: float = 0.1) -> Parts:
     """Lemma 1, equations 17 to 19, in Frobenius norms; its outcome depends on the inputs alone."""
-    yield (setting := linear_network(model))
-    if not setting.holds:
-        return
+    yield linear_network(model)
     X = model.as_inputs(X)
     parts = split(model, X, np.zeros((len(X), model.outputs)))
     power, unit = power_of(alpha), _unit(parts, alpha, delta)
@@ -130,9 +128,7 @@ def theorem2(model: Any, X: Any, y: Any, alpha: float = 0.5, delta: float = 0.1)
     (42) bounds the same distance by exp(λ₁^{½}‖E(0)‖/(λ_r c))·‖[V(0); U₁(0)]U₂ᵀ‖. `min2021/distance` is far
     below both. A bound beyond the range of floats is reported as ∞.
     """
-    yield (setting := linear_network(model))
-    if not setting.holds:
-        return
+    yield linear_network(model)
     parts = split(model, X, y)
     power, unit = power_of(alpha), _unit(parts, alpha, delta)
     width, spread = model.inner.shape[1], _spread(len(model.inner), model.outputs, delta)
@@ -221,9 +217,7 @@ def rate(
     which are narrow factors of them (`gaussian_factor`).
     """
     power, tried, first = power_of(alpha), _increasing(widths), _whole(seed, "seed", 0)
-    yield (setting := linear_network(model))
-    if not setting.holds:
-        return
+    yield linear_network(model)
     parts = split(model, X, y)
     unseen = (len(parts.basis) - len(parts.sizes)) * model.outputs
     yield Assumption("there are directions that the samples do not see", unseen > 0)
@@ -231,9 +225,7 @@ def rate(
         return
     level, size = tried[0] ** (1 - 2 * power), float(np.linalg.norm(parts.solution, 2))
     calm = power == 0.5 or size <= level
-    yield Assumption(f"‖Θ̂‖₂ = {size:.4g} is at most h^(1−2α) = {level:.4g}, or α = ½", calm)
-    if not calm:
-        return
+    yield Premise(f"‖Θ̂‖₂ = {size:.4g} is at most h^(1−2α) = {level:.4g}, or α = ½", calm)
     spread = [[_distance(parts, X, y, h, power, [first, draw]) for draw in range(_DRAWS)] for h in tried]
     arrived = all(settled for row in spread for _, settled in row)
     yield Assumption("the flows reach the least loss", arrived)

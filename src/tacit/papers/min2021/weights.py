@@ -20,7 +20,7 @@ import numpy as np
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers import Assumption, Bound, Parts, theorem
+from tacit.papers import Bound, Parts, Premise, theorem
 from tacit.papers.agreement import AGREE
 from tacit.papers.min2021.network import (
     LOSS,
@@ -43,10 +43,7 @@ _CONSERVED = 1e-8  # relative: what the integration of a flow may add to Λ
 @theorem("min2021/imbalance", "Λ = U₁ᵀU₁ − VᵀV does not change along the flow.", about=("Claim",))
 def imbalance(model: Any, X: Any, y: Any) -> Parts:
     """The Claim of Section 2.2: ‖Λ(t) − Λ(0)‖, relative to ‖U₁‖² + ‖V‖², the largest on the way."""
-    course = yield from _course(model, X, y)
-    if course is None:
-        return
-    parts, Z = course
+    parts, Z = yield from _course(model, X, y)
     rank = len(parts.sizes)
     first = _level(Z[0], rank)
     drift = max(float(np.linalg.norm(_level(z, rank) - first) / np.sum(z**2)) for z in Z)
@@ -66,14 +63,9 @@ def weights(model: Any, X: Any, y: Any) -> Parts:
     The second bound is the same argument from time t on: ‖Z'‖ ≤ λ₁^{½}‖E‖‖Z‖ and ∫‖E‖ ≤ ‖E(t)‖/(cλ_r), which
     is what makes the weights converge.
     """
-    course = yield from _course(model, X, y)
-    if course is None:
-        return
-    parts, Z = course
+    parts, Z = yield from _course(model, X, y)
     level = imbalance_level(model, X)
-    yield Assumption(f"the imbalance c = {level:.4g} is above 0", level > 0)
-    if level == 0:
-        return
+    yield Premise(f"the imbalance c = {level:.4g} is above 0", level > 0)
     rate = float(parts.sizes[0]) / (float(parts.sizes[-1]) ** 2 * level)
     errors = errors_of(parts, Z)
     norms = np.linalg.norm(Z, axis=(1, 2))
@@ -101,10 +93,7 @@ def appendix_d(model: Any, X: Any, y: Any, alpha: float = 0.5) -> Parts:
     use it.
     """
     power = power_of(alpha)
-    course = yield from _course(model, X, y)
-    if course is None:
-        return
-    parts, Z = course
+    parts, Z = yield from _course(model, X, y)
     unit = float(model.inner.shape[1]) ** power
     times, small = followed(parts).time[5::6], narrow(parts)
     other = tacit.LinearNetwork(unit * small.inner, unit * small.outer)
@@ -120,18 +109,14 @@ def appendix_d(model: Any, X: Any, y: Any, alpha: float = 0.5) -> Parts:
 
 
 def _course(model: Any, X: Any, y: Any) -> Any:
-    """What is assumed: returns the split and Z at all instants; None where nothing moves."""
-    yield (setting := linear_network(model))
-    if not setting.holds:
-        return None
+    """What is assumed: returns the split and Z at all instants."""
+    yield linear_network(model)
     parts = split(model, X, y)
     moving = bool(np.linalg.norm(parts.error) > 100 * rounding(parts))
-    yield Assumption("the loss is above its minimum at the start", moving)
-    if not moving:
-        return None
+    yield Premise("the loss is above its minimum at the start", moving)
     flow = followed(parts)
-    yield Assumption("the flow reaches the least loss", bool(flow.converged))
-    return (parts, stacked(narrow(parts), flow)) if flow.converged else None
+    yield Premise("the flow reaches the least loss", bool(flow.converged))
+    return parts, stacked(narrow(parts), flow)
 
 
 def _level(Z: Float, rank: int) -> Float:

@@ -39,9 +39,7 @@ def condition5(model: Any, X: Any, y: Any, mu: float | None = None, down_to: flo
     """
     mu = None if mu is None else positive(mu, "mu")
     down_to = None if down_to is None else positive(down_to, "down_to")
-    yield (setting := plain_diagonal(model))
-    if not setting.holds:
-        return
+    yield plain_diagonal(model)
     down_to = far_down(separation(X, y)) if down_to is None else down_to
     lowest = down_to if mu is None else min(down_to, mu)
     breaches = stability(X, y, model.depth, lowest).breaches

@@ -13,7 +13,7 @@ Errata
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
@@ -21,7 +21,7 @@ import numpy as np
 import xarray as xr
 
 from tacit.data.arrays import Float
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.measures import least, ratio
 from tacit.papers.moroshko2020 import data as samples
 from tacit.papers.moroshko2020.drawing import L1, colour_of, label_at, power_of_ten
@@ -89,9 +89,7 @@ def area(ends: Float) -> float:
 class SeparatingDirections:
     """The sphere of predictors' directions, the part that separates the data, and flows in it (Figure 3a)."""
 
-    def data(
-        self, scales: list[float], instants: int, *, seed: int, progress: Callable[..., Any]
-    ) -> xr.Dataset:
+    def data(self, scales: list[float], instants: int, *, seed: int, progress: Progress) -> xr.Dataset:
         """The trajectories of Figure 3b, and the outlines of what separates the data and of that figure."""
         seen = traces(ONE_SUPPORT, scales, instants, (), progress)
         ends = margins(ONE_SUPPORT)
@@ -141,18 +139,17 @@ class SeparatingDirections:
         yield from common_claims(data)
         (left, right), (bottom, top) = data.plane.values
         share = (right - left) * (np.sin(top) - np.sin(bottom)) / (4 * np.pi)
-        yield Claim("Figure 3b is a small part of the sphere (share of it)", share, at_most=0.02)
-        yield Claim(
+        yield at_most(0.02).claim("Figure 3b is a small part of the sphere (share of it)", share)
+        yield at_most(0.05).claim(
             "and of the directions that separate the data (share of them)",
             ratio(share, float(data.separating)),
-            at_most=0.05,
         )
         margin = np.nan_to_num(data.flow.values @ data.rows.values.T, nan=-np.inf).min()
-        yield Claim("all trajectories stay where the data are separated (least margin)", margin, at_least=0.1)
+        yield at_least(0.1).claim("all trajectories stay where the data are separated (least margin)", margin)
         other = data.other_margin.values
-        yield Claim("on other data, α = 0.001 begins there too (margin)", other[0], at_least=0.1)
-        yield Claim("but leaves for a while (its least margin)", least(other), at_most=-0.05)
-        yield Claim("and comes back (its last margin)", other[-1], at_least=0.1)
+        yield at_least(0.1).claim("on other data, α = 0.001 begins there too (margin)", other[0])
+        yield at_most(-0.05).claim("but leaves for a while (its least margin)", least(other))
+        yield at_least(0.1).claim("and comes back (its last margin)", other[-1])
 
 
 def _range(values: Float) -> tuple[float, float]:

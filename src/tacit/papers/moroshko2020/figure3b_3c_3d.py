@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, at_least, at_most, figure, within
 from tacit.papers.measures import first, least, ratio
 from tacit.papers.moroshko2020.drawing import draw_plane, frame, label, label_squares, legend_beside, zoom
 from tacit.papers.moroshko2020.planes import (
@@ -60,37 +60,35 @@ class OneSupport(Plane):
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Section 5 on Panel 3(b)."""
         yield from common_claims(data)
-        yield Claim("ℓ1 margins there are", data.sizes["vertex"], at_least=1, at_most=1)
+        yield within(1, 1).claim("ℓ1 margins there are", data.sizes["vertex"])
         differ = int((data.l2_support != data.l1_support).sum())
-        yield Claim("samples that support one of the ℓ2 and ℓ1 margins and not the other", differ, at_most=0)
-        yield Claim("yet they are not the same (distance)", float(apart(data.l1, data.l2)), at_least=0.1)
+        yield at_most(0).claim("samples that support one of the ℓ2 and ℓ1 margins and not the other", differ)
+        yield at_least(0.1).claim("yet they are not the same (distance)", float(apart(data.l1, data.l2)))
         yield steady_support_claim(data)
         yield from large_scale_claims(data, 100.0, 5e-3)
         yield from large_scale_claims(data, 1e4, 5e-5)
         pair = data.flow.sel(scale=100.0).values, data.flow.sel(scale=1e4).values
         between = max(off_curve(*pair).max(), off_curve(*pair[::-1]).max())
-        yield Claim("α = 100 and α = 10000 cannot be told apart (largest distance)", between, at_most=0.01)
+        yield at_most(0.01).claim("α = 100 and α = 10000 cannot be told apart (largest distance)", between)
         ends = apart(data.flow[:, -1], data.l1)
-        yield Claim("every scale ends at the ℓ1 margin (largest distance)", ends.max(), at_most=5e-3)
+        yield at_most(5e-3).claim("every scale ends at the ℓ1 margin (largest distance)", ends.max())
         yield from self._small_scales(data)
         yield from crossing_claims(data, "marked", "the square", (-2.1, -1.9))
         yield from self._digits(data)
 
     def _small_scales(self, data: xr.Dataset) -> Iterator[Claim]:
-        yield Claim(
+        yield at_least(0.25).claim(
             "α = 0.001 does not visit the ℓ2 margin (smallest distance, over that of ℓ1 and ℓ2)",
             ratio(closest(data, 0.001, "l2"), float(apart(data.l1, data.l2))),
-            at_least=0.25,
         )
         curves = (data.flow.sel(scale=scale).values for scale in (0.001, 1e4))
         small, large = (ratio(length(w), float(apart(w[0], w[-1]))) for w in curves)
-        yield Claim("α = 0.001 heads straight for the ℓ1 margin (length over distance)", small, at_most=1.05)
-        yield Claim("the way of α = 10000 is longer, by a factor of", ratio(large, small), at_least=1.3)
+        yield at_most(1.05).claim("α = 0.001 heads straight for the ℓ1 margin (length over distance)", small)
+        yield at_least(1.3).claim("the way of α = 10000 is longer, by a factor of", ratio(large, small))
         same = apart(data.crossing.sel(cross_scale=1.0), data.l1) / apart(data.marked, data.l1)
-        yield Claim(
+        yield at_most(0.1).claim(
             "at α = 1 too μ tells how near to ℓ1 the flow is (largest relative difference to the squares)",
             float(np.abs(same - 1).max()),
-            at_most=0.1,
         )
 
     def _digits(self, data: xr.Dataset) -> Iterator[Claim]:
@@ -98,11 +96,9 @@ class OneSupport(Plane):
         near = float(apart(data.marked[-1], data.l1))
         for scale, digits in ((100.0, 4.34e6), (1.0, 434.0)):
             one = run(data, scale)
-            yield Claim(
+            yield within(digits / 1.2, digits * 1.2).claim(
                 f"α = {scale:g} is as near to ℓ1 as the last square when the loss is 10^-(this)",
                 accuracy_at(one, apart(one.flow, data.l1), near) / np.log(10),
-                at_least=digits / 1.2,
-                at_most=digits * 1.2,
             )
 
 
@@ -123,29 +119,24 @@ class ManyEnds(Plane):
         """Section 5 on Panel 3(c)."""
         yield from common_claims(data)
         edge = arc(data.l1_face.values)
-        yield Claim("the largest ℓ1 margin is shared by an edge of length", length(edge), at_least=0.5)
+        yield at_least(0.5).claim("the largest ℓ1 margin is shared by an edge of length", length(edge))
         yield steady_support_claim(data)
         ends = data.flow.values[:, -1]
-        yield Claim(
-            "every scale ends at a largest ℓ1 margin (largest distance)",
-            off_curve(ends, edge).max(),
-            at_most=1e-3,
+        yield at_most(1e-3).claim(
+            "every scale ends at a largest ℓ1 margin (largest distance)", off_curve(ends, edge).max()
         )
-        yield Claim(
+        yield at_least(0.5).claim(
             "which one depends on the scale (distance of the ends of the smallest and the largest)",
             float(apart(ends[0], ends[-1])),
-            at_least=0.5,
         )
         azimuth, _ = azimuth_pitch(ends)
-        yield Claim(
-            "the end moves one way as the scale grows (smallest step)", least(np.diff(azimuth)), at_least=0.0
+        yield at_least(0.0).claim(
+            "the end moves one way as the scale grows (smallest step)", least(np.diff(azimuth))
         )
         yield from large_scale_claims(data, 100.0, 5e-3)
         yield from large_scale_claims(data, 1e4, 5e-5)
-        yield Claim(
-            "α = 10000 ends where the Q_μ path does (distance)",
-            float(apart(ends[-1], data.path[-1])),
-            at_most=1e-6,
+        yield at_most(1e-6).claim(
+            "α = 10000 ends where the Q_μ path does (distance)", float(apart(ends[-1], data.path[-1]))
         )
         yield from crossing_claims(data, "marked", "the square", (-2.1, -1.9))
 
@@ -183,43 +174,38 @@ class SupportLeaves(Plane):
         """Section 5 on Panel 3(d), and its open question."""
         yield from common_claims(data)
         differ = int((data.l2_support != data.l1_support).sum())
-        yield Claim("samples that support one of the ℓ2 and ℓ1 margins and not the other", differ, at_least=1)
+        yield at_least(1).claim("samples that support one of the ℓ2 and ℓ1 margins and not the other", differ)
         kink, leaves = first(data.kink_mu.values), departure(data)
-        yield Claim("the Q_μ path has its first kink at μ₀", kink, at_least=0.035, at_most=0.045)
+        yield within(0.035, 0.045).claim("the Q_μ path has its first kink at μ₀", kink)
         yield from large_scale_claims(data, 100.0, 5e-3)
         yield from large_scale_claims(data, 1e4, 5e-5)
         earlier = ratio(leaves, kink)
-        yield Claim("samples leave the flow before the path: the first at μ/μ₀", earlier, at_least=2)
+        yield at_least(2).claim("samples leave the flow before the path: the first at μ/μ₀", earlier)
         yield from self._open_question(data, leaves)
 
     def _open_question(self, data: xr.Dataset, leaves: float) -> Iterator[Claim]:
         near = {scale: data.crossing.sel(cross_scale=scale)[0] for scale in (1.0, 100.0, 1e4)}
         gap = {scale: float(apart(w, data.marked[0])) for scale, w in near.items()}
-        yield Claim(
+        yield at_least(1.5).claim(
             "larger scales follow the path a bit longer (distance at μ = 0.04: α = 1 over α = 100)",
             ratio(gap[1.0], gap[100.0]),
-            at_least=1.5,
         )
-        yield Claim("but at μ = 0.04 even α = 10000 is off the path (distance)", gap[1e4], at_least=0.03)
-        yield Claim(
+        yield at_least(0.03).claim("but at μ = 0.04 even α = 10000 is off the path (distance)", gap[1e4])
+        yield at_least(0.9).claim(
             "and that distance no longer shrinks with the scale (α = 10000 over α = 100)",
             ratio(gap[1e4], gap[100.0]),
-            at_least=0.9,
         )
         one = run(data, 1e4)
-        yield Claim(
+        yield at_least(0.03).claim(
             "not even the curve is that of the path (largest distance of α = 10000 to any point of it)",
             worst(off_curve(one.flow.values, data.path.values), one.level < leaves),
-            at_least=0.03,
         )
-        yield Claim(
+        yield at_most(1e-5).claim(
             "α = 10000 follows the flow at infinite scale (largest distance at the same μ ≤ 10)",
             worst(one.off_sweeping, one.level <= 10),
-            at_most=1e-5,
         )
         yield from crossing_claims(data, "marked_sweeping", "the flow at infinite scale", (-2.1, -1.7))
-        yield Claim(
+        yield at_least(0.02).claim(
             "at fixed μ < μ₀ they do not end at the squares (smallest distance at the largest α)",
             apart(data.crossing[-1], data.marked).min(),
-            at_least=0.02,
         )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, at_least, at_most, figure
 from tacit.papers.measures import least
 from tacit.papers.moroshko2020.drawing import draw_plane, frame, label_squares, legend_beside
 from tacit.papers.moroshko2020.planes import (
@@ -35,27 +35,23 @@ def deep(quick: list[float], paper: list[float]) -> dict[str, Any]:
 def deep_claims(data: xr.Dataset) -> Iterator[Claim]:
     """Section 5 on Figure 4: the largest scale goes to ℓ2, along the path, and then to ℓ_{2/3}."""
     yield from common_claims(data)
-    yield Claim(
+    yield at_least(0.1).claim(
         "the ℓ1 margin is no stationary point of the ℓ_{2/3} margin (distance to the nearest)",
         apart(data.stationary, data.l1).min(),
-        at_least=0.1,
     )
     largest = float(data.scale.values[-1])
     yield from large_scale_claims(data, largest, 1e-4)
     one = run(data, largest)
     gap, leaves = one.off_path, departure(data)
-    yield Claim(
+    yield at_least(0.1).claim(
         f"α = {largest:g} then deviates from it (largest distance at the same μ)",
         worst(gap, one.level < leaves),
-        at_least=0.1,
     )
-    yield Claim(
-        f"α = {largest:g} ends at the ℓ_{{2/3}} margin (distance)",
-        float(apart(one.flow[-1], data.rich[0])),
-        at_most=5e-3,
+    yield at_most(5e-3).claim(
+        f"α = {largest:g} ends at the ℓ_{{2/3}} margin (distance)", float(apart(one.flow[-1], data.rich[0]))
     )
-    yield Claim(
-        "the Q_μ path ends at the ℓ1 margin (distance)", float(apart(data.path[-1], data.l1)), at_most=1e-4
+    yield at_most(1e-4).claim(
+        "the Q_μ path ends at the ℓ1 margin (distance)", float(apart(data.path[-1], data.l1))
     )
 
 
@@ -82,7 +78,7 @@ class DeepOneEnd(Plane):
         """Section 5 on Figure 4(a)."""
         yield from deep_claims(data)
         ends = apart(data.flow[:, -1], data.rich[0])
-        yield Claim("every scale ends at the ℓ_{2/3} margin (largest distance)", ends.max(), at_most=5e-3)
+        yield at_most(5e-3).claim("every scale ends at the ℓ_{2/3} margin (largest distance)", ends.max())
 
 
 @figure(
@@ -108,19 +104,14 @@ class DeepLocalEnd(Plane):
         """Section 5 on Figure 4(b)."""
         yield from deep_claims(data)
         azimuth, pitch = azimuth_pitch(data.rich[1:])
-        yield Claim(
-            "there is a local minimum at azimuth and pitch 0 (distance)",
-            least(np.hypot(azimuth, pitch)),
-            at_most=1e-9,
+        yield at_most(1e-9).claim(
+            "there is a local minimum at azimuth and pitch 0 (distance)", least(np.hypot(azimuth, pitch))
         )
         ends, small = data.flow.values[:, -1], data.scale.values <= 0.14
-        yield Claim(
-            "small scales, α ≤ 0.14, end there (largest distance)",
-            worst(apart(ends, [1.0, 0.0, 0.0]), small),
-            at_most=1e-3,
+        yield at_most(1e-3).claim(
+            "small scales, α ≤ 0.14, end there (largest distance)", worst(apart(ends, [1.0, 0.0, 0.0]), small)
         )
-        yield Claim(
+        yield at_most(5e-3).claim(
             "larger scales, α ≥ 0.18, end at the global one (largest distance)",
             worst(apart(ends, data.rich[0]), ~small),
-            at_most=5e-3,
         )

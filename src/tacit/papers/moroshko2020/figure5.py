@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.measures import least, share, slope
 from tacit.papers.moroshko2020.data import SAME_SUPPORT, TWO_SUPPORT_VECTORS
 from tacit.papers.moroshko2020.drawing import MARKERS, against_accuracy, power_of_ten
@@ -37,13 +37,7 @@ class ExcessAgainstAccuracy:
     """Excess ℓ1 norm against training accuracy, by depth and initialization scale (Figure 5a)."""
 
     def data(
-        self,
-        depths: list[float],
-        scales: list[float],
-        accuracies: int,
-        *,
-        seed: int,
-        progress: Callable[..., Any],
+        self, depths: list[float], scales: list[float], accuracies: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Excess along the flows; on the Q_μ path, at the μ of the largest scale; and all rich ends."""
         rows, accuracy = SAME_SUPPORT, np.geomspace(1e-2, 1e4, accuracies)
@@ -84,35 +78,26 @@ class ExcessAgainstAccuracy:
         """Extreme accuracies, less so for deeper networks and smaller scales."""
         excess, accuracy = data.excess.values, data.accuracy.values
         needed = np.array([[reached_at(accuracy, e, CLOSE) for e in row] for row in excess])
-        yield Claim(
-            "the ℓ1 margin is that of every ℓ_{2/D} too (largest difference)",
-            data.rich_to_l1.max().item(),
-            at_most=1e-9,
+        yield at_most(1e-9).claim(
+            "the ℓ1 margin is that of every ℓ_{2/D} too (largest difference)", data.rich_to_l1.max().item()
         )
-        yield Claim(
+        yield at_least(1.0).claim(
             "a smaller scale is nearer to ℓ1 at the same accuracy (share of accuracies and depths)",
             share(excess[:, 0] < excess[:, 1]),
-            at_least=1.0,
         )
-        yield Claim(
+        yield at_least(1.0).claim(
             "a deeper network is nearer to ℓ1 at the same accuracy (share of accuracies and scales)",
             share(np.diff(excess, axis=0) < 0),
-            at_least=1.0,
         )
-        yield Claim(
-            "at depth 2 and α^D = 1, 5% need a loss of 10^−k: digits k",
-            needed[0, -1] / np.log(10),
-            at_least=50,
+        yield at_least(50).claim(
+            "at depth 2 and α^D = 1, 5% need a loss of 10^−k: digits k", needed[0, -1] / np.log(10)
         )
-        yield Claim(
+        yield at_least(5).claim(
             "with ten times the scale, 5% need a loss with several times the digits (smallest ratio)",
             least(needed[:, -1] / needed[:, 0]),
-            at_least=5,
         )
-        yield Claim(
-            "from depth 2 to 10 they need far fewer digits (smallest ratio)",
-            least(needed[0] / needed[-1]),
-            at_least=5,
+        yield at_least(5).claim(
+            "from depth 2 to 10 they need far fewer digits (smallest ratio)", least(needed[0] / needed[-1])
         )
 
 
@@ -130,9 +115,7 @@ DATASETS = {"same support": SAME_SUPPORT, "two support vectors": TWO_SUPPORT_VEC
 class AccuracyNeeded:
     """Accuracy needed for an excess ℓ1 norm of 5%, against the initialization scale α^D (Figure 5b)."""
 
-    def data(
-        self, depths: list[float], scales: int, *, seed: int, progress: Callable[..., Any]
-    ) -> xr.Dataset:
+    def data(self, depths: list[float], scales: int, *, seed: int, progress: Progress) -> xr.Dataset:
         """By dataset, depth and scale, and what theory says for scales that go to infinity and to 0."""
         grid = np.geomspace(1e-4, 1e4, scales)
         needed, slopes = np.empty((2, len(depths), scales)), np.empty((2, len(depths)))
@@ -179,34 +162,28 @@ class AccuracyNeeded:
         def slopes(of: np.ndarray, where: np.ndarray) -> np.ndarray:
             return np.array([slope(np.log(scale[where]), np.log(row[where])) for row in of])
 
-        yield Claim(
+        yield at_most(0.05).claim(
             "γ̃ ∝ α^D for α^D ≥ 1, on both datasets: largest |slope − 1|",
             np.abs(slopes(needed.reshape(-1, scale.size), large) - 1).max(),
-            at_most=0.05,
         )
         theory = data.large.values * scale[-1]
-        yield Claim(
+        yield at_most(1e-3).claim(
             "it is the γ̃ = α^D/μ of Theorem 6, μ from the Q_μ path (largest relative difference at the end)",
             np.abs(needed[:, :, -1] / theory - 1).max(),
-            at_most=1e-3,
         )
-        yield Claim(
+        yield at_most(0.05).claim(
             "for α^D ≤ 1, γ̃ ∝ α^D on this dataset too: largest |slope − 1|",
             np.abs(slopes(needed[0], small) - 1).max(),
-            at_most=0.05,
         )
-        yield Claim(
+        yield at_most(0.01).claim(
             "because the average sample leads to ℓ1: γ̃/α^D is that of its flow (difference at the smallest)",
             np.abs(needed[0, :, 0] / scale[0] / data.small.values - 1).max(),
-            at_most=0.01,
         )
-        yield Claim(
+        yield at_most(0.5).claim(
             "where it does not, on the other dataset, γ̃ ∝ α^D fails for α^D ≤ 1: largest slope",
             slopes(needed[1], small).max(),
-            at_most=0.5,
         )
-        yield Claim(
+        yield at_least(0.2).claim(
             "depth lowers the intercept (smallest fall from one depth to the next, decades)",
             least(-np.diff(np.log10(needed[0]), axis=0)),
-            at_least=0.2,
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from tacit.data.arrays import Float
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.measures import ratio, share
 from tacit.papers.moroshko2020.drawing import (
     colour_of,
@@ -62,9 +62,7 @@ _OFFSETS: dict[
 class AccuracyAlongTheWay:
     """The trajectories of Figures 3b to 3d with the accuracy γ̃ = −log ε marked on them (Figure 6)."""
 
-    def data(
-        self, scales: list[float], instants: int, *, seed: int, progress: Callable[..., Any]
-    ) -> xr.Dataset:
+    def data(self, scales: list[float], instants: int, *, seed: int, progress: Progress) -> xr.Dataset:
         """Flows of all three datasets at powers of ten of the accuracy, and between them where they move."""
         decades = 10.0 ** np.arange(DECADES[0], DECADES[1] + 1)
         panels = []
@@ -100,30 +98,27 @@ class AccuracyAlongTheWay:
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Appendix H.1."""
-        yield Claim(
-            "flows reach the accuracy asked for (share of them)", share(data.reached.values), at_least=1.0
+        yield at_least(1.0).claim(
+            "flows reach the accuracy asked for (share of them)", share(data.reached.values)
         )
         for name, scale in (("3b", 100.0), ("3c", 100.0), ("3d", 100.0), ("3b", 1e4)):
             one = data.sel(panel=name)
             near = float(apart(_at(one, scale, scale**2), one.l2))
-            yield Claim(
+            yield at_most(0.05).claim(
                 f"{name}: around the ℓ2 margin α = {scale:g} has γ̃ = α² (distance, over that of ℓ1 and ℓ2)",
                 ratio(near, float(apart(one.l1, one.l2))),
-                at_most=0.05,
             )
         middle = data.sel(panel="3c")
         for scale, accuracy in ((100.0, 1e8), (0.001, 0.1)):
-            yield Claim(
+            yield at_most(0.02).claim(
                 f"3c: α = {scale:g} is close to an ℓ1 margin at γ̃ = {accuracy:g} (distance)",
                 float(off_curve(_at(middle, scale, accuracy)[None], arc(middle.l1_face.values))[0]),
-                at_most=0.02,
             )
         for name in data.panel.values:
             small, large = (_needed(data.sel(panel=name), scale) for scale in (0.001, 100.0))
-            yield Claim(
+            yield at_least(1e8).claim(
                 f"{name}: near ℓ1 a large scale needs more accuracy (to 0.1: γ̃ of α = 100 over α = 0.001)",
                 ratio(large, small),
-                at_least=1e8,
             )
 
 

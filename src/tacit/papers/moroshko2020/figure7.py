@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from tacit.data.arrays import Float
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_most, figure
 from tacit.papers.measures import largest_fall
 from tacit.papers.moroshko2020.data import MANY_L1
 from tacit.papers.moroshko2020.drawing import L1, draw_norm_flows, draw_norm_path, drawn_as, legend_beside
@@ -38,9 +38,7 @@ class WhichL1Solution:
     margin: the scale decides which of them is selected (Figure 7).
     """
 
-    def data(
-        self, scales: list[float], instants: int, *, seed: int, progress: Callable[..., Any]
-    ) -> xr.Dataset:
+    def data(self, scales: list[float], instants: int, *, seed: int, progress: Progress) -> xr.Dataset:
         """Excess norms along each flow and the Q_μ path, and their range over all ℓ1 solutions."""
         rows = MANY_L1
         rich, kernel = best_margin(rows, "l1"), best_margin(rows, "l2")
@@ -86,25 +84,20 @@ class WhichL1Solution:
         l1, l2 = data.flow.isel(instant=-1).values
         lowest, highest, mixed = data.edge.sel(point=["least", "most", "entropic"]).values
         place = (l2 - lowest) / (highest - lowest)
-        yield Claim("every scale ends at an ℓ1 margin (largest excess)", l1.max(), at_most=1e-4)
-        yield Claim(
+        yield at_most(1e-4).claim("every scale ends at an ℓ1 margin (largest excess)", l1.max())
+        yield at_most(1e-3).claim(
             "the largest scale selects the ℓ1 solution of least ℓ2 norm (distance, 0 least to 1 most)",
             abs(place[-1]),
-            at_most=1e-3,
         )
-        yield Claim(
-            "the smallest scale selects the one of largest ℓ2 norm (distance, the same)",
-            abs(place[0] - 1),
-            at_most=1e-2,
+        yield at_most(1e-2).claim(
+            "the smallest scale selects the one of largest ℓ2 norm (distance, the same)", abs(place[0] - 1)
         )
-        yield Claim("in between, the norm only falls with the scale (rise)", largest_fall(-l2), at_most=1e-5)
-        yield Claim(
+        yield at_most(1e-5).claim("in between, the norm only falls with the scale (rise)", largest_fall(-l2))
+        yield at_most(1e-3).claim(
             "the largest scale follows the Q_μ path (largest distance at the same μ ≤ 1)",
             data.off_path.item(),
-            at_most=1e-3,
         )
-        yield Claim(
+        yield at_most(1e-6).claim(
             "the Q_μ path ends at the solution of largest entropy, here the same (difference of excess ℓ2)",
             max(abs(data.path.values[1, -1] - mixed), abs(lowest - mixed)),
-            at_most=1e-6,
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from tacit.data.arrays import Float
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.measures import least, ratio, share
 from tacit.papers.moroshko2020.drawing import (
     L1,
@@ -61,7 +61,7 @@ def _competition(
     last: float,
     instants: int,
     followed_to: float,
-    progress: Callable[..., Any],
+    progress: Progress,
 ) -> xr.Dataset:
     """Norms along the flows of the first dataset; for all of them, where smallest and largest scale end.
 
@@ -163,7 +163,7 @@ class LocalMarginsOfRandomData:
     """
 
     def data(
-        self, scales: list[float], draws: int, instants: int, *, seed: int, progress: Callable[..., Any]
+        self, scales: list[float], draws: int, instants: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Followed until nothing moves: some draws pass close by saddles, and need γ̃ = 10²⁵ α^D."""
         drawn = [rng.uniform(0, 1, (10, 10)) for rng in np.random.default_rng(seed).spawn(draws)]
@@ -179,43 +179,27 @@ class LocalMarginsOfRandomData:
         small, large = data.nearer.values.T
         at = data["at"].values
         draws = data.sizes["draw"]
-        yield Claim(
-            "there are many local minima (fewest in a draw)",
-            data["count"].min().item(),
-            at_least=25,
-            why="more than twice as many as dimensions",
+        yield at_least(25, "more than twice as many as dimensions").claim(
+            "there are many local minima (fewest in a draw)", data["count"].min().item()
         )
-        yield Claim(
+        yield at_most(1e-3, "minima are apart by more than a hundredth").claim(
             "smallest and largest scale end at one of them (largest relative distance)",
             data.apart.max().item(),
-            at_most=1e-3,
-            why="minima are apart by more than a hundredth",
         )
-        yield Claim(
+        yield at_least(0.3, "one of three at least; it does in 19 of 20 draws", of=draws).claim(
             "the end depends on the scale (share of draws in which smallest and largest differ)",
             share(at[:, 0] != at[:, 1]),
-            at_least=0.3,
-            of=draws,
-            why="one of three at least; it does in 19 of 20 draws",
         )
-        yield Claim(
+        yield at_most(0.2, "by chance 0.5").claim(
             "large scales end close to ℓ1 (share of local minima with closer predictors, median of draws)",
             float(np.median(large)),
-            at_most=0.2,
-            why="by chance 0.5",
         )
-        yield Claim(
-            "and closer than small scales (share of draws)",
-            share(large < small),
-            at_least=0.3,
-            of=draws,
-            why="one of three at least; they do in 19 of 20 draws",
+        yield at_least(0.3, "one of three at least; they do in 19 of 20 draws", of=draws).claim(
+            "and closer than small scales (share of draws)", share(large < small)
         )
-        yield Claim(
+        yield at_most(0.1, "a tenth of the predictor").claim(
             "large scales follow the Q_μ path at first (largest distance at the same μ, 0.1 ≤ μ ≤ 1)",
             data.off_path.item(),
-            at_most=0.1,
-            why="a tenth of the predictor",
         )
 
 
@@ -223,7 +207,7 @@ class _SparseData:
     """Four samples that share a first coordinate of 1, with noise from U(0, 0.5) in the nine others."""
 
     def data(
-        self, scales: list[float], draws: int, instants: int, *, seed: int, progress: Callable[..., Any]
+        self, scales: list[float], draws: int, instants: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Followed to γ̃ = 10⁸ α^D, where the noise has 10⁻⁷ of the weight."""
         noise = [rng.uniform(0, 0.5, (4, 9)) for rng in np.random.default_rng(seed).spawn(draws)]
@@ -254,36 +238,21 @@ class LocalMarginsOfSparseData(_SparseData):
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """One margin is the best in ℓ1 and ℓ_{2/3}; all flows end there, far from the other local minima."""
-        yield Claim(
-            "the best ℓ1 and ℓ_{2/3} margins are the same (largest distance)",
-            data.l1_to_best.max().item(),
-            at_most=1e-9,
-            why="rounding: the first coordinate alone has the largest margin of both",
+        yield at_most(1e-9, "rounding: the first coordinate alone has the largest margin of both").claim(
+            "the best ℓ1 and ℓ_{2/3} margins are the same (largest distance)", data.l1_to_best.max().item()
         )
-        yield Claim(
-            "there are other local minima (fewest in a draw)",
-            data["count"].min().item() - 1,
-            at_least=9,
-            why="about as many as dimensions",
+        yield at_least(9, "about as many as dimensions").claim(
+            "there are other local minima (fewest in a draw)", data["count"].min().item() - 1
         )
-        yield Claim(
-            "smallest and largest scale end at the best (share of flows)",
-            share(data["at"].values == 0),
-            at_least=0.8,
-            of=data["at"].size,
-            why="at a saddle a flow may wait longer than it is followed",
+        yield at_least(
+            0.8, "at a saddle a flow may wait longer than it is followed", of=data["at"].size
+        ).claim("smallest and largest scale end at the best (share of flows)", share(data["at"].values == 0))
+        yield at_most(1e-5, "noise has 1e-7 of the weight at the end").claim(
+            "and reach it (largest relative distance)", data.apart.max().item()
         )
-        yield Claim(
-            "and reach it (largest relative distance)",
-            data.apart.max().item(),
-            at_most=1e-5,
-            why="noise has 1e-7 of the weight at the end",
-        )
-        yield Claim(
+        yield at_least(1, "above all of every flow").claim(
             "all others are far from the flows (their least excess ℓ2 norm, over the largest of a flow)",
             ratio(least(data.minima.values[1, 1:]), float(data.flow.sel(norm="l2").max())),
-            at_least=1,
-            why="above all of every flow",
         )
 
 
@@ -314,27 +283,16 @@ class SparseDataCloser(_SparseData):
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """First the ℓ2 margin, then the Q_μ path; small scales do without."""
         l2 = data.flow.sel(norm="l2").values
-        yield Claim(
-            "the largest scale visits the ℓ2 margin (smallest excess)",
-            l2[-1].min(),
-            at_most=2e-3,
-            why="the ℓ2 norm is within its line",
+        yield at_most(2e-3, "the ℓ2 norm is within its line").claim(
+            "the largest scale visits the ℓ2 margin (smallest excess)", l2[-1].min()
         )
-        yield Claim(
-            "then it follows the Q_μ path (largest distance at the same μ ≤ 1)",
-            data.off_path.item(),
-            at_most=0.04,
-            why="a twenty-fifth of the predictor",
+        yield at_most(0.04, "a twenty-fifth of the predictor").claim(
+            "then it follows the Q_μ path (largest distance at the same μ ≤ 1)", data.off_path.item()
         )
-        yield Claim(
-            "the path ends at the best ℓ_{2/3} margin (excess)",
-            data.path.values[0, -1],
-            at_most=1e-6,
-            why="μ ends at 1e-12",
+        yield at_most(1e-6, "μ ends at 1e-12").claim(
+            "the path ends at the best ℓ_{2/3} margin (excess)", data.path.values[0, -1]
         )
-        yield Claim(
+        yield at_least(2, "a multiple").claim(
             "small scales do without the ℓ2 margin (their smallest excess, over that of the largest scale)",
             l2[0].min() / l2[-1].min(),
-            at_least=2,
-            why="a multiple",
         )

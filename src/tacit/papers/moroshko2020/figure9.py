@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from tacit.numerics.angles import turned
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.measures import least
 from tacit.papers.moroshko2020.data import SAME_SUPPORT
 from tacit.papers.moroshko2020.drawing import against_accuracy
@@ -21,13 +21,7 @@ class KernelDistance:
     """Distance of the tangent kernel from the one at initialization, by depth and scale (Figure 9)."""
 
     def data(
-        self,
-        depths: list[float],
-        scales: list[float],
-        accuracies: int,
-        *,
-        seed: int,
-        progress: Callable[..., Any],
+        self, depths: list[float], scales: list[float], accuracies: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Along the flows of Figure 5a, and where they end: with the coordinate of the ℓ1 margin alone."""
         rows, accuracy = SAME_SUPPORT, np.geomspace(1e-2, 1e4, accuracies)
@@ -71,21 +65,17 @@ class KernelDistance:
             for row in share_of_rich
             for d, s in zip(row, data.scale.values, strict=True)
         ]
-        yield Claim(
-            "up to γ̃ = α^D the kernel is almost fixed (largest share of the way)", max(early), at_most=0.05
+        yield at_most(0.05).claim(
+            "up to γ̃ = α^D the kernel is almost fixed (largest share of the way)", max(early)
         )
-        yield Claim(
+        yield at_most(0.05).claim(
             "at the end it is the rich kernel, nearly (largest relative difference)",
             np.abs(share_of_rich[..., -1] - 1).max(),
-            at_most=0.05,
         )
-        yield Claim(
+        yield at_least(3).claim(
             "with a tenth of the scale, half of the way is done at a lower accuracy (smallest ratio)",
             least(left[:, -1] / left[:, 0]),
-            at_least=3,
         )
-        yield Claim(
-            "and with greater depth (smallest ratio from one depth to the next)",
-            least(left[:-1] / left[1:]),
-            at_least=1.5,
+        yield at_least(1.5).claim(
+            "and with greater depth (smallest ratio from one depth to the next)", least(left[:-1] / left[1:])
         )

@@ -21,7 +21,7 @@ Errata
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ import xarray as xr
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import first, share
 from tacit.papers.moroshko2020 import data as samples
 from tacit.papers.moroshko2020.drawing import shade
@@ -51,7 +51,7 @@ _TRIES = 1000  # one dataset in five has one that does
 
 
 def distances(
-    rows: Float, depth: int, sizes: list[float], mu: Float, progress: Callable[..., Any]
+    rows: Float, depth: int, sizes: list[float], mu: Float, progress: Progress
 ) -> tuple[Float, bool]:
     """Of flows to the sweeping process and to the Q_μ path, for each α^D and μ; did all flows get there?"""
     labels, targets = np.ones(len(rows)), curves(rows, depth, mu)
@@ -112,7 +112,7 @@ class WhatFlowsFollow:
     """
 
     def data(
-        self, sizes: list[float], levels: int, draws: int, *, seed: int, progress: Callable[..., Any]
+        self, sizes: list[float], levels: int, draws: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Flows at growing scale at the same μ as both paths."""
         rows, even = samples.SUPPORT_LEAVES, np.geomspace(*_RANGE, levels)
@@ -158,12 +158,8 @@ class WhatFlowsFollow:
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """The answer, in numbers."""
-        yield Claim(
-            "flows reach the accuracy asked for (share of them)",
-            share(data.reached.values),
-            at_least=0.6,
-            of=data.reached.size,
-            why="most",
+        yield at_least(0.6, "most", of=data.reached.size).claim(
+            "flows reach the accuracy asked for (share of them)", share(data.reached.values)
         )
         large = data["size"].values >= 1e3
         sizes = data["size"].values[large]
@@ -171,57 +167,40 @@ class WhatFlowsFollow:
             infinite, path = data.worst.sel(depth=depth).values[:, large]
             leaves = float(data.first_leaves.sel(depth=depth))
             before = worst(data.distance.sel(depth=depth, target="path").values[-1], data.mu > leaves)
-            yield Claim(
+            yield at_most(1e-4, "log λ/λ at λ = 1e6, and room").claim(
                 f"depth {depth}: until a sample leaves, at μ = {leaves:.3g}, flows follow the Q_μ path "
                 "(largest distance at the largest scale)",
                 before,
-                at_most=1e-4,
-                why="log λ/λ at λ = 1e6, and room",
             )
-            yield Claim(
-                f"depth {depth}: afterwards they do not (largest distance at the largest scale)",
-                path[-1],
-                at_least=0.03,
-                why="three percent of the predictor, at the largest scale",
+            yield at_least(0.03, "three percent of the predictor, at the largest scale").claim(
+                f"depth {depth}: afterwards they do not (largest distance at the largest scale)", path[-1]
             )
-            yield Claim(
+            yield at_least(0.9, "it stays, where λ is a thousand times as large").claim(
                 f"depth {depth}: and a larger scale does not help (that distance, over the one at a smaller)",
                 path[-1] / path[0],
-                at_least=0.9,
-                why="it stays, where λ is a thousand times as large",
             )
-            yield Claim(
+            yield at_most(1e-4, "log λ/λ at λ = 1e6, and room").claim(
                 f"depth {depth}: they follow the sweeping process (largest distance at the largest scale)",
                 infinite[-1],
-                at_most=1e-4,
-                why="log λ/λ at λ = 1e6, and room",
             )
-            yield Claim(
+            yield within(-1.1, -0.9, "tells −1 from −1/2").claim(
                 f"depth {depth}: ever better, as λ^-1 log λ with λ = α^D (exponent of λ without the log)",
                 rate(sizes, infinite / np.log(sizes)),
-                at_least=-1.1,
-                at_most=-0.9,
-                why="tells −1 from −1/2",
             )
         yield from self._drawn(data)
 
     def _drawn(self, data: xr.Dataset) -> Iterator[Claim]:
         infinite, path = data.drawn_worst.values.transpose(1, 0, 2)[..., -1]
         shares = path / data.drawn_apart.values
-        yield Claim(
+        yield at_least(20, "more than an order of magnitude").claim(
             "data drawn at random: flows are off the path by more than off the sweeping process, times "
             "(geometric mean of draws)",
             float(np.exp(np.log(path / infinite).mean())),
-            at_least=20,
-            why="more than an order of magnitude",
         )
-        yield Claim(
+        yield within(0.9, 1.1, "it stays, whatever the scale").claim(
             "data drawn at random: by as much as the sweeping process itself, at the largest scale "
             "(share of that, the farthest from 1)",
             float(shares[np.argmax(np.abs(shares - 1))]),
-            at_least=0.9,
-            at_most=1.1,
-            why="it stays, whatever the scale",
         )
 
 

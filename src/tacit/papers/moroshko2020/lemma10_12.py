@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.papers import Assumption, Bound, Parts, Setting, theorem
+from tacit.papers import Bound, Parts, Premise, Setting, theorem
 from tacit.papers.agreement import AGREE
 from tacit.papers.arguments import log_alpha
 from tacit.papers.moroshko2020.course import settled_course
@@ -46,13 +46,9 @@ def inequalities(model: Any, X: Any, y: Any) -> Parts:
     Equal samples attain the first, one support vector far from all others the second, and equal samples along
     which w points the third.
     """
-    yield (setting := plain_diagonal(model))
-    if not setting.holds:
-        return
+    yield plain_diagonal(model)
     data = separation(X, y)
-    yield (seen := steady(model, data))
-    if not seen.holds:
-        return
+    yield steady(model, data)
     flow = followed(model, X, y, data, None)
     gaps = flow.accuracy - (flow.y * flow.outputs).min(axis=1)
     yield Bound("(10) (γ̃ − γ)/γ̃, the smallest", float(np.min(gaps / flow.accuracy)), at_least=-_ROUNDING)
@@ -67,13 +63,9 @@ def _solution(model: Any, X: Any, y: Any, deep: bool) -> Parts:
     plain = plain_diagonal(model)
     fits = plain.holds and deep == (model.depth > 2)
     yield Setting(f"{plain.text}, of depth {'above 2' if deep else '2'}", fits)
-    if not fits:
-        return
     separation(X, y)  # which refuses what is not separable
     log_scale = model.depth * log_alpha(model)
-    yield (seen := Assumption(f"log α^D = {log_scale:.4g} is at least {_LEAST:g}", log_scale >= _LEAST))
-    if not seen.holds:
-        return
+    yield Premise(f"log α^D = {log_scale:.4g} is at least {_LEAST:g}", log_scale >= _LEAST)
     course, settled = settled_course(model, X, y)
     yield settled
     way, time = (float(each) for each in course.apart())

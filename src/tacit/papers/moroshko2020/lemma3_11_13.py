@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.papers import Assumption, Bound, Parts, Setting, theorem
+from tacit.papers import Bound, Parts, Premise, Setting, theorem
 from tacit.papers.arguments import log_alpha
 from tacit.papers.moroshko2020.separation import (
     edge_of,
@@ -39,29 +39,19 @@ from tacit.papers.moroshko2020.separation import (
 )
 
 
-@theorem(
-    "moroshko2020/lemma3",
-    "L(t) ≤ 1/(1 + 2D²α^{2D−2}γ₂²t) at all times, γ₂ the ℓ2 margin.",
-    flows=2,
-)
+@theorem("moroshko2020/lemma3", "L(t) ≤ 1/(1 + 2D²α^{2D−2}γ₂²t) at all times, γ₂ the ℓ2 margin.", flows=2)
 def lemma3(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     """Lemma 3 as γ̃ ≥ log(1 + 2D²α^{2D−2}γ₂²t), which never underflows; until: the last accuracy γ̃ looked at.
 
     As t → 0 the share log(…)/γ̃ tends to γ₂²/‖mean y_n x_n‖², which is 1 where the mean of the samples is the
     shortest vector of their convex hull, such as for equal samples. Those keep it at 1 for ever as α → ∞.
     """
-    yield (setting := plain_diagonal(model))
-    if not setting.holds:
-        return
+    yield plain_diagonal(model)
     D, data = model.depth, separation(X, y)
-    yield (seen := steady(model, data))
-    if not seen.holds:
-        return
+    yield steady(model, data)
     flow = followed(model, X, y, data, until)
     log_rate = math.log(2 * (D * data.margin) ** 2) + (2 * D - 2) * log_alpha(model)
-    yield (told := Assumption("times are within the range of floats", bool(np.isfinite(flow.log_time).all())))
-    if not told.holds:
-        return
+    yield Premise("times are within the range of floats", bool(np.isfinite(flow.log_time).all()))
     promised = np.logaddexp(0.0, log_rate + flow.log_time)
     share = promised / flow.accuracy
     tight = int(np.argmax(share))
@@ -101,12 +91,8 @@ def _size(model: Any, X: Any, y: Any, until: float | None, deep: bool) -> Parts:
     plain = plain_diagonal(model)
     fits = plain.holds and deep == (model.depth > 2)
     yield Setting(f"{plain.text}, of depth {'above 2' if deep else '2'}", fits)
-    if not fits:
-        return
     D, data, log_scale = model.depth, separation(X, y), model.depth * log_alpha(model)
-    yield (seen := steady(model, data))
-    if not seen.holds:
-        return
+    yield steady(model, data)
     flow = followed(model, X, y, data, until)
     size = np.log(np.abs(flow.predictor).max(axis=1))
     limit = log_scale + log_mirror(mirror_argument(data, D, log_scale, flow.accuracy), D)

@@ -8,14 +8,14 @@ What figures in the azimuth-pitch plane share: Figures 3b to 3d and 4 of Moroshk
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
 
 from tacit.data.arrays import Float
-from tacit.papers import Claim
+from tacit.papers import Claim, Progress, at_least, at_most, within
 from tacit.papers.measures import share, slope
 from tacit.papers.moroshko2020.trajectories import Setting, apart, scene
 
@@ -59,13 +59,12 @@ def length(curve: Float) -> float:
 
 def common_claims(data: xr.Dataset) -> Iterator[Claim]:
     """What holds of all flows."""
-    yield Claim(
-        "flows reach the accuracy asked for (share of them)", share(data.reached.values), at_least=1.0
+    yield at_least(1.0).claim(
+        "flows reach the accuracy asked for (share of them)", share(data.reached.values)
     )
-    yield Claim(
+    yield at_most(1e-3).claim(
         "at every scale the flow sets out towards the average of the data (largest distance)",
         float(apart(data.flow[:, 0], data.start).max()),
-        at_most=1e-3,
     )
 
 
@@ -79,39 +78,32 @@ def large_scale_claims(data: xr.Dataset, scale: float, near: float) -> Iterator[
     """First the ℓ2 margin, then along the Q_μ path until a sample leaves."""
     leaves = departure(data)
     until = f", until a sample leaves at μ = {leaves:.3g}" if leaves else ""
-    yield Claim(
-        f"α = {scale:g} first goes to the ℓ2 margin (smallest distance)",
-        closest(data, scale, "l2"),
-        at_most=near,
+    yield at_most(near).claim(
+        f"α = {scale:g} first goes to the ℓ2 margin (smallest distance)", closest(data, scale, "l2")
     )
     one = run(data, scale)
-    yield Claim(
+    yield at_most(near).claim(
         f"α = {scale:g} then follows the Q_μ path{until} (largest distance at the same μ ≤ 10)",
         worst(one.off_path, (one.level <= 10) & (one.level > leaves)),
-        at_most=near,
     )
 
 
 def steady_support_claim(data: xr.Dataset) -> Claim:
     """With no change at all, Condition 5 holds for every stopping accuracy."""
     changes = data.sizes["kink"] + data.sizes["event"]
-    return Claim("changes of support, on the Q_μ path and on the flow at infinite scale", changes, at_most=0)
+    return at_most(0).claim("changes of support, on the Q_μ path and on the flow at infinite scale", changes)
 
 
 def crossing_claims(data: xr.Dataset, target: str, name: str, power: tuple[float, float]) -> Iterator[Claim]:
     """Ends of flows at fixed μ converge to a point of a path, as a power of α."""
     large = data.cross_scale.values >= 10
     errors = apart(data.crossing, data[target]).max(axis=1)
-    yield Claim(
-        f"at fixed μ larger scales end ever nearer to {name} (largest distance at the largest α)",
-        errors[-1],
-        at_most=1e-6,
+    yield at_most(1e-6).claim(
+        f"at fixed μ larger scales end ever nearer to {name} (largest distance at the largest α)", errors[-1]
     )
-    yield Claim(
+    yield within(power[0], power[1]).claim(
         f"at fixed μ the distance to {name} falls as a power of α, with exponent",
         rate(data.cross_scale.values[large], errors[large]),
-        at_least=power[0],
-        at_most=power[1],
     )
 
 
@@ -124,7 +116,7 @@ class Plane:
     setting: ClassVar[Setting]
 
     def data(
-        self, scales: list[float], instants: int, crossings: int, *, seed: int, progress: Callable[..., Any]
+        self, scales: list[float], instants: int, crossings: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Flows, paths and margins, as directions."""
         return scene(self.setting, scales, instants, crossings, progress)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import tacit
 from tacit.numerics.roots import crossing
-from tacit.papers import Assumption, Setting
+from tacit.papers import Premise, Setting
 from tacit.papers.agreement import suddenness
 from tacit.papers.arguments import log_alpha, positive
 from tacit.papers.sharing import shared
@@ -95,11 +95,11 @@ def plain_diagonal(model: Any) -> Setting:
     return Setting("the model is Diagonal with equal initial weights", plain)
 
 
-def steady(model: Any, data: Separation) -> Assumption:
+def steady(model: Any, data: Separation) -> Premise:
     """Can the flow be followed, or does it arrive so suddenly that rounding hides where slopes of Q are?"""
     sudden = suddenness(model, data.predictor)
     text = f"floats can follow the flow: it arrives within {sudden:.2g} of the time that it stands still"
-    return Assumption(text, sudden >= _STEADY)
+    return Premise(text, sudden >= _STEADY)
 
 
 @shared

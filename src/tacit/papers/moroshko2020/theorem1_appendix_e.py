@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers import Assumption, Bound, Parts, theorem
+from tacit.papers import Bound, Parts, Premise, theorem
 from tacit.papers.arguments import increasing, log_alpha
 from tacit.papers.moroshko2020.separation import Separation, plain_diagonal, separation
 
@@ -39,13 +39,9 @@ def theorem1(model: Any, X: Any, y: Any, scales: Any = (1e1, 1e2, 1e3)) -> Parts
     γ̃³/α^{2D}, where γ̃(T) grows with log α. Over γ̃³ the exponent of α^D is about −2.
     """
     scales = increasing(scales)
-    yield (setting := plain_diagonal(model))
-    if not setting.holds:
-        return
+    yield plain_diagonal(model)
     data, D = separation(X, y), model.depth
-    yield (even := _even(data, _FLAT))
-    if not even.holds:
-        return
+    yield _even(data, _FLAT)
     logs = np.log(scales * data.norm) / D
     log_rate = math.log(2 * (D * data.margin) ** 2) + (2 * D - 2) * logs[0]
     times = np.exp(math.log(math.expm1(_REACHED)) - log_rate) * np.geomspace(_SOON, 1, _TIMES)
@@ -67,10 +63,10 @@ def theorem1(model: Any, X: Any, y: Any, scales: Any = (1e1, 1e2, 1e3)) -> Parts
     yield Bound("exponent of α^D in sup‖w − w̄‖/γ̃(T)³", exponent, at_most=-1.5)
 
 
-def _even(data: Separation, most: float) -> Assumption:
+def _even(data: Separation, most: float) -> Premise:
     """Can one flow follow all samples, the fastest and the slowest to learn?"""
     ratio = data.longest / data.margin
-    return Assumption(f"x_max/γ₂ = {ratio:.4g} is at most {most:g}", ratio <= most)
+    return Premise(f"x_max/γ₂ = {ratio:.4g} is at most {most:g}", ratio <= most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,27 +108,19 @@ def appendix_e(model: Any, X: Any, y: Any) -> Parts:
     With κ = w̄ − log(ρt/N)·w_ℓ2 − w̃ and e^{γ₀} = 1 + N·x²_max, from which on (43) holds,
     ‖κ‖² ≤ ‖κ(γ₀)‖² + 2c₁(N·x²_max)^θ/(γ₂²(θ−1)(e^{γ₀}−1)^{θ−1}).
     """
-    yield (setting := plain_diagonal(model))
-    if not setting.holds:
-        return
+    yield plain_diagonal(model)
     data = separation(X, y)
-    yield (even := _even(data, _FLATTER))
-    if not even.holds:
-        return
+    yield _even(data, _FLATTER)
     inputs = tacit.max_margin(X, y, "l2")
     Z = inputs.y[:, None] * np.asarray(inputs.X)
     found = support(Z, data.predictor)
-    yield Assumption("support vectors are independent, with positive multipliers", found.usable)
-    if not found.usable:
-        return
+    yield Premise("support vectors are independent, with positive multipliers", found.usable)
     first = math.log1p(data.samples * data.longest**2)
     extra = _extra(data, found)
     begun = _course(model, X, y, data, found, np.array([first]))
     bound = math.sqrt(float(begun.kappa[0]) ** 2 + extra)
     last = max(10 * first, 50.0, _stable_from(data, found, bound))
-    yield Assumption(f"floats can follow the flow to γ̃* = {last:.4g}", last <= _FARTHEST)
-    if last > _FARTHEST:
-        return
+    yield Premise(f"floats can follow the flow to γ̃* = {last:.4g}", last <= _FARTHEST)
     course = _course(model, X, y, data, found, np.geomspace(first, last, _INSTANTS))
     yield Bound("(37) log(1 + ργ₂²t)/γ̄, the largest", float(course.low.max()), at_most=1.0)
     yield Bound("(39) γ̄/log(1 + ρx²_max·t), the largest", float(course.high.max()), at_most=1.0)

@@ -44,13 +44,9 @@ _DOWN = np.geomspace(1e2, 1e-8, 81)  # values of μ, in units of ‖w_ℓ2‖₂
 )
 def theorem2(model: Any, X: Any, y: Any) -> Parts:
     """Theorem 2 by the inequality of its proof, from γ̃ = 2 log N + 1 to 1e4·max(1, α^D)."""
-    yield (setting := plain_diagonal(model))
-    if not setting.holds:
-        return
+    yield plain_diagonal(model)
     data, scale = separation(X, y), math.exp(min(model.depth * log_alpha(model), 50.0))
-    yield (seen := steady(model, data))
-    if not seen.holds:
-        return
+    yield steady(model, data)
     first = 2 * math.log(data.samples) + 1
     flow = settled_flow(model, X, y, np.geomspace(first, max(_LATE * max(1.0, scale), 10 * first), _INSTANTS))
     D, Z = model.depth, flow.y[:, None] * np.asarray(flow.X)
@@ -111,9 +107,7 @@ def depth(model: Any, X: Any, y: Any, delta: float = 0.05) -> Parts:
     """
     if not (isinstance(delta, (int, float, np.number)) and 0 < delta < 1):
         raise ParameterError(f"delta must lie between 0 and 1, got {delta!r}")
-    yield (setting := plain_diagonal(model))
-    if not setting.holds:
-        return
+    yield plain_diagonal(model)
     data, D = separation(X, y), model.depth
     norm = float(np.abs(settled_margin(X, y, "l1").predictor).sum())
     mu = _DOWN * data.norm

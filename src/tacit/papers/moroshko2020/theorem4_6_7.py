@@ -114,9 +114,7 @@ def theorem4(
     h_D bends, by (γ̃/α^D)². Hence a gap of about s^{−min(power, 2−2·power)}; `kernel_gap` is about its root.
     """
     power, scales = positive(power, "power"), increasing(scales)
-    yield (setting := plain_diagonal(model))
-    if not setting.holds:
-        return
+    yield plain_diagonal(model)
     yield Assumption(f"γ̃ = s^{power:g}, s = α^D/‖w_ℓ2‖₂, is o(α^D)", power < 1)
     data = separation(X, y)
     rtol = _tolerated(scales ** -min(power, 2 - 2 * power) if power < 1 else 0 * scales)
@@ -154,9 +152,7 @@ def theorem6(
     like α^D. Where Condition 5 fails it does not fall: the flow tends to `tacit.sweeping_path` instead.
     """
     scales, mu = increasing(scales), None if mu is None else positive(mu, "mu")
-    yield (setting := plain_diagonal(model))
-    if not setting.holds:
-        return
+    yield plain_diagonal(model)
     data = separation(X, y)
     mu = _BETWEEN * float(np.abs(data.predictor).max()) if mu is None else mu
     stable = stability(X, y, model.depth, mu)
@@ -199,9 +195,7 @@ def theorem7(model: Any, X: Any, y: Any, power: float = 2.0, scales: Any = (1e1,
     For D > 2 the paper concludes that a unique ℓ1 margin must be stationary for ‖w‖_{2/D}: checked too.
     """
     power, scales = positive(power, "power"), increasing(scales)
-    yield (setting := plain_diagonal(model))
-    if not setting.holds:
-        return
+    yield plain_diagonal(model)
     D, data = model.depth, separation(X, y)
     yield Assumption(f"γ̃ = s^{power:g}, s = α^D/‖w_ℓ2‖₂, is ω(α^D)", power > 1)
     least = settled_margin(X, y, "l1")

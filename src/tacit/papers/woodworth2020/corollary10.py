@@ -127,9 +127,7 @@ def corollary10(
     width: of the weights that were drawn, if these are a narrow factor of them. alpha: their deviation, from
     their mean square if left out.
     """
-    yield (setting := asymmetric(model))
-    if not setting.holds:
-        return
+    yield asymmetric(model)
     lifted = lift(model, X, y)
     yield Assumption(f"the measurements are independent: λ = {2 * lifted.low:.4g} is above 0", lifted.low > 0)
     if lifted.low == 0 or lifted.residual == 0:
@@ -156,9 +154,7 @@ def corollary10(
 )
 def lemma13(model: Any, X: Any, y: Any, width: float | None = None, alpha: float | None = None) -> Parts:
     """Lemma 13 on these weights; width and alpha as for Corollary 10. The data do not matter."""
-    yield (setting := factorized(model))
-    if not setting.holds:
-        return
+    yield factorized(model)
     lifted = lift(model, X, y)
     proof = constants(lifted, width, alpha)
     yield Assumption(f"the width {proof.width:g} is at least {proof.rows}", proof.width >= proof.rows)

@@ -23,7 +23,7 @@ import numpy as np
 import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.numerics.roots import crossing
-from tacit.papers import Assumption, Bound, Parts, theorem
+from tacit.papers import Bound, Parts, Premise, theorem
 from tacit.papers.moroshko2020.separation import log_mirror, plain_diagonal
 
 _LOSS = tacit.losses.Square("half-sum")
@@ -131,29 +131,19 @@ def waiting_time(X: Float, y: Float, depth: float, log_alpha: float) -> float:
 )
 def escape_time(model: Any, X: Any, y: Any) -> Parts:
     """Section 4, before Theorem 1 (general case), at three small scales; the model gives the depth."""
-    yield (setting := plain_diagonal(model))
-    if not setting.holds:
-        return
+    yield plain_diagonal(model)
     X, y = check_problem(X, y)
     least = np.linalg.lstsq(X, y, rcond=None)[0]
     size, missing = float(np.linalg.norm(y)), float(np.linalg.norm(X @ least - y))
-    yield Assumption("the targets are not zero", size > 0)
-    if size == 0:
-        return
+    yield Premise("the targets are not zero", size > 0)
     fits = missing <= _FITTED * size
-    yield Assumption(f"some w has Xw = y (best relative residual: {missing / size:.2g})", fits)
-    if not fits:
-        return
+    yield Premise(f"some w has Xw = y (best relative residual: {missing / size:.2g})", fits)
     escape = Escape(X, y, model.depth)
     scales = escape.scales()
     text = f"floats reach the scales at which the power of depth {model.depth:g} is seen"
-    yield (reached := Assumption(text, escape.reaches(scales)))
-    if not reached.holds:
-        return
+    yield Premise(text, escape.reaches(scales))
     times, settled = zip(*map(escape.halved, scales), strict=True)
-    yield Assumption("the flows halve the loss", all(settled))
-    if not all(settled):
-        return
+    yield Premise("the flows halve the loss", all(settled))
     shares = max(escape.least(scale) / time for scale, time in zip(scales, times, strict=True))
     yield Bound("least time over the time to half the loss, the largest", shares, at_most=1.0)
     shares = max(time / escape.most(scale)[0] for scale, time in zip(scales, times, strict=True))

@@ -91,9 +91,7 @@ def least_move(beta: Float, alpha: float) -> float:
 def explicit(model: Any, X: Any, y: Any) -> Parts:
     """(8) and (9) for w₀ = 1, at the scale of the model and at small and large ones."""
     plain = plain_diagonal(model)
-    yield (setting := Setting(f"{plain.text}, of depth 2", plain.holds and model.depth == 2))
-    if not setting.holds:
-        return
+    yield Setting(f"{plain.text}, of depth 2", plain.holds and model.depth == 2)
     X, y = check_problem(X, y)
     try:
         rich, kernel = (
@@ -102,7 +100,6 @@ def explicit(model: Any, X: Any, y: Any) -> Parts:
         )
     except tacit.InconsistentDataError as refusal:
         yield unmet(refusal)
-        return
     yield Assumption("the targets are not zero", bool(np.any(rich)))
     floats = abs(log_alpha(model)) <= _LOGS
     yield Assumption("floats hold the squares of weights at the start", floats)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import xarray as xr
 
 import tacit
 from tacit.data.problems import SparseRegression, sparse_regression
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import largest_fall, rank_correlation, share, slope
 from tacit.papers.woodworth2020.shared import ACCURATE, draw_recovery, recovery
 from tacit.potentials import L1, Quadratic
@@ -39,7 +39,7 @@ class PopulationErrorAgainstScale:
     """Population error of the limit of gradient flow against the initialization scale (Figure 1a)."""
 
     def data(
-        self, samples: int, features: int, scales: int, seeds: int, *, seed: int, progress: Callable[..., Any]
+        self, samples: int, features: int, scales: int, seeds: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Limits at every scale and both ends, for several draws of the problem."""
         alphas = np.logspace(-6, 1, scales)
@@ -74,29 +74,19 @@ class PopulationErrorAgainstScale:
         """Both ends, and monotone in between."""
         mean = data.error.mean("seed", skipna=False).values
         rich, kernel = data.end_error.mean("seed", skipna=False).values
-        yield Claim(
-            "the smallest scale generalizes as the ℓ1 solution does (ratio)",
-            mean[0] / rich,
-            at_most=2,
-            why="of its size, where large scales have ten times as much",
+        yield at_most(2, "of its size, where large scales have ten times as much").claim(
+            "the smallest scale generalizes as the ℓ1 solution does (ratio)", mean[0] / rich
         )
-        yield Claim(
-            "the largest scale is the ℓ2 solution (relative difference)",
-            abs(mean[-1] / kernel - 1),
-            at_most=1e-3,
-            why="two digits more than are drawn",
+        yield at_most(1e-3, "two digits more than are drawn").claim(
+            "the largest scale is the ℓ2 solution (relative difference)", abs(mean[-1] / kernel - 1)
         )
-        yield Claim(
-            "small initialization generalizes, large does not (ratio)",
-            mean[-1] / mean[0],
-            at_least=10,
-            why="an order of magnitude",
+        yield at_least(10, "an order of magnitude").claim(
+            "small initialization generalizes, large does not (ratio)", mean[-1] / mean[0]
         )
-        yield Claim(
-            "the error grows with the scale (largest fall, over the error of ℓ2)",
-            largest_fall(mean) / kernel,
-            at_most=NOISE,
-            why="at the rich end solutions fit the noise, and a larger scale may do so a little less",
+        yield at_most(
+            NOISE, "at the rich end solutions fit the noise, and a larger scale may do so a little less"
+        ).claim(
+            "the error grows with the scale (largest fall, over the error of ℓ2)", largest_fall(mean) / kernel
         )
 
 
@@ -110,9 +100,7 @@ class PopulationErrorAgainstScale:
 class ExcessNorms:
     """Excess ℓ1 and ℓ2 norm of the limit over the minimum norm solutions, against the scale (Figure 1b)."""
 
-    def data(
-        self, samples: int, features: int, scales: int, *, seed: int, progress: Callable[..., Any]
-    ) -> xr.Dataset:
+    def data(self, samples: int, features: int, scales: int, *, seed: int, progress: Progress) -> xr.Dataset:
         """Norms of the limits at scales far beyond both regimes."""
         problem = sparse_regression(samples, features, seed=seed)
         rich, kernel = _ends(problem)
@@ -142,37 +130,22 @@ class ExcessNorms:
         """Each norm reaches its minimum at its end, at the rates of equations 6 and 7."""
         l1, l2 = data.excess.sel(norm="l1").values, data.excess.sel(norm="l2").values
         least_l1, least_l2 = data.least.values
-        yield Claim(
-            "excess ℓ1 norm vanishes at the rich end (relative)",
-            l1[0] / least_l1,
-            at_most=0.01,
-            why="it falls like 1/log(1/α²): α = 1e-10 leaves so much",
+        yield at_most(0.01, "it falls like 1/log(1/α²): α = 1e-10 leaves so much").claim(
+            "excess ℓ1 norm vanishes at the rich end (relative)", l1[0] / least_l1
         )
-        yield Claim(
-            "excess ℓ2 norm vanishes at the kernel end (relative)",
-            l2[-1] / least_l2,
-            at_most=1e-9,
-            why="rounding, and room",
+        yield at_most(1e-9, "rounding, and room").claim(
+            "excess ℓ2 norm vanishes at the kernel end (relative)", l2[-1] / least_l2
         )
-        yield Claim(
-            "excess ℓ1 norm only grows with the scale (largest fall)",
-            largest_fall(l1),
-            at_most=1e-9,
-            why="rounding, and room",
+        yield at_most(1e-9, "rounding, and room").claim(
+            "excess ℓ1 norm only grows with the scale (largest fall)", largest_fall(l1)
         )
-        yield Claim(
-            "excess ℓ2 norm only falls with the scale (largest rise)",
-            largest_fall(-l2),
-            at_most=1e-9,
-            why="rounding, and room",
+        yield at_most(1e-9, "rounding, and room").claim(
+            "excess ℓ2 norm only falls with the scale (largest rise)", largest_fall(-l2)
         )
         kernel = (l2 < 1e-5 * least_l2) & (l2 > 1e-12 * least_l2)
-        yield Claim(
+        yield within(-9, -7, "tells −8 from −6 and −10").claim(
             "the kernel end is approached polynomially, like α^-8: fitted exponent",
             slope(np.log(data.alpha.values[kernel]), np.log(l2[kernel])),
-            at_least=-9,
-            at_most=-7,
-            why="tells −8 from −6 and −10",
         )
 
 
@@ -197,14 +170,7 @@ class LargestRecoveringScale:
     """Largest scale at which gradient flow has population error at most 0.025, by sample size (Figure 1c)."""
 
     def data(
-        self,
-        samples: list[int],
-        features: int,
-        seeds: int,
-        lowest: float,
-        *,
-        seed: int,
-        progress: Callable[..., Any],
+        self, samples: list[int], features: int, seeds: int, lowest: float, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Scan and bisection for every sample size and draw."""
         return recovery(samples, features, [2.0], seeds, lowest, seed, progress)
@@ -218,39 +184,28 @@ class LargestRecoveringScale:
         """None below the ℓ1 threshold, tiny at it, and growing above."""
         each = data.log_scale.sel(depth=2.0).values / 2 / np.log(10)  # draw by draw
         short = data.l1_error.values > 2 * ACCURATE
-        yield Claim(
+        yield at_most(0.04, "noise may help one in fifty", of=each.size).claim(
             "where the ℓ1 solution clearly fails, no scale recovers (draws in which one does, share of all)",
             share(short & np.isfinite(each)) if short.any() else np.nan,
-            at_most=0.04,
-            of=each.size,
-            why="noise may help one in fifty",
         )
         none_is_least = np.where(np.isnan(each), -np.inf, each)
         ranks = [rank_correlation(data.samples.values, draw) for draw in none_is_least.T]
-        yield Claim(
+        yield at_least(
+            0.5, "seven draws of eight sizes without any relation have as much once in 4,000 times"
+        ).claim(
             "more samples allow a larger scale (rank correlation, mean of draws)",
-            float(np.nan_to_num(ranks).mean()),  # no scale at any size: no relation
-            at_least=0.5,
-            why="seven draws of eight sizes without any relation have as much once in 4,000 times",
+            float(np.nan_to_num(ranks).mean()),
         )
         smallest = np.where(np.isfinite(each), each, np.inf).min(axis=0)
-        yield Claim(
+        yield at_least(0.55, "most", of=smallest.size).claim(
             "near the threshold α must be extremely small: draws with a size that needs α ≤ 1e-2 (share)",
             share(smallest <= -2),
-            at_least=0.55,
-            of=smallest.size,
-            why="most",
         )
-        yield Claim(
+        yield at_least(0.55, "most", of=smallest.size).claim(
             "with more samples a much larger α suffices: draws in which it is three times as large (share)",
             share(each[-1] - smallest >= 0.5),
-            at_least=0.55,
-            of=smallest.size,
-            why="most",
         )
-        yield Claim(
+        yield at_most(2.0, "twice is what counts as a clear failure above").claim(
             "with the most samples the ℓ1 solution recovers (its mean error, over 0.025)",
             float(data.l1_error.values[-1].mean()) / ACCURATE,
-            at_most=2.0,
-            why="twice is what counts as a clear failure above",
         )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import slope
 from tacit.papers.woodworth2020.shared import values
 from tacit.potentials import Hypentropy, WeightDistance
@@ -24,7 +24,7 @@ from tacit.potentials import Hypentropy, WeightDistance
 class ImplicitAndExplicit:
     """The implicit regularizer q and the explicit one r, the distance the weights must move (Figure 2)."""
 
-    def data(self, points: int, *, seed: int, progress: Callable[..., Any]) -> xr.Dataset:
+    def data(self, points: int, *, seed: int, progress: Progress) -> xr.Dataset:
         """q, r and the quartic of the paper at r."""
         z = np.linspace(-12, 12, points)
         far = np.logspace(3, 12, 10)
@@ -52,20 +52,16 @@ class ImplicitAndExplicit:
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """r is the quartic's root, similar to q but algebraic."""
         gap = float(np.abs(data.r - data.root).max())
-        yield Claim("r is the smallest real root of the quartic (largest difference)", gap, at_most=1e-6)
+        yield at_most(1e-6).claim("r is the smallest real root of the quartic (largest difference)", gap)
         far = data.far.values
-        yield Claim(
-            "r grows like |z|: r/|z| at 1e12", data.r_far.values[-1] / far[-1], at_least=0.999, at_most=1.0
-        )
-        yield Claim(
+        yield within(0.999, 1.0).claim("r grows like |z|: r/|z| at 1e12", data.r_far.values[-1] / far[-1])
+        yield within(0.999, 1.001).claim(
             "q grows like |z| log|z|: slope of q/|z| against log|z|",
             slope(np.log(far), data.q_far.values / far),
-            at_least=0.999,
-            at_most=1.001,
         )
         ratio = (data.q / data.r.where(data.z != 0)).values
         spread = np.nanmax(ratio) / np.nanmin(ratio)
-        yield Claim("q and r are not rescalings of each other: spread of q/r", spread, at_least=1.05)
+        yield at_least(1.05).claim("q and r are not rescalings of each other: spread of q/r", spread)
 
 
 def _smallest_root(z: float) -> float:

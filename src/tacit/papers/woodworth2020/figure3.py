@@ -5,13 +5,13 @@ Sparse regression at several depths: Figure 3c of Woodworth et al. 2020.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import least, ratio, slope
 from tacit.papers.woodworth2020.shared import draw_recovery, median, recovery, unit_potential, values
 
@@ -26,9 +26,7 @@ from tacit.papers.woodworth2020.shared import draw_recovery, median, recovery, u
 class CoordinatePotentials:
     """The coordinate potential q_D for several depths (Figure 3a)."""
 
-    def data(
-        self, depths: list[float], points: int, *, seed: int, progress: Callable[..., Any]
-    ) -> xr.Dataset:
+    def data(self, depths: list[float], points: int, *, seed: int, progress: Progress) -> xr.Dataset:
         """q_D near 0 and far out."""
         z, near, far = np.linspace(-6, 6, points), np.logspace(-8, -4, 9), np.logspace(4, 40, 19)
         curves = {
@@ -52,19 +50,15 @@ class CoordinatePotentials:
         depth = data.depth.values
         curvature = np.where(depth == 2, 0.25, (depth - 2) / (4 * depth))
         ratio = data.q_near.values / (curvature[:, None] * data.near.values**2)
-        yield Claim(
-            "q_D is quadratic at 0 (largest relative error of the expansion)",
-            np.abs(ratio - 1).max(),
-            at_most=1e-7,
+        yield at_most(1e-7).claim(
+            "q_D is quadratic at 0 (largest relative error of the expansion)", np.abs(ratio - 1).max()
         )
         deep = data.q_far.values[depth > 2] / data.far.values
-        yield Claim(
-            "q_D/|z| tends to 1 for D ≥ 3 (largest deviation at 1e40)",
-            np.abs(deep[:, -1] - 1).max(),
-            at_most=1e-6,
+        yield at_most(1e-6).claim(
+            "q_D/|z| tends to 1 for D ≥ 3 (largest deviation at 1e40)", np.abs(deep[:, -1] - 1).max()
         )
         flat = data.q_far.values[depth == 2][0] / (data.far.values * np.log(data.far.values))
-        yield Claim("q_2/(|z| log|z|) tends to 1 (value at 1e40)", flat[-1], at_least=0.98, at_most=1.0)
+        yield within(0.98, 1.0).claim("q_2/(|z| log|z|) tends to 1 (value at 1e40)", flat[-1])
 
 
 @figure(
@@ -78,7 +72,7 @@ class SparseAgainstDense:
     """The ratio Q(e₁)/Q(1/√d), from 1/√d where Q is the ℓ1 norm to 1 where it is the ℓ2 norm (Figure 3b)."""
 
     def data(
-        self, features: int, depths: list[float], points: int, *, seed: int, progress: Callable[..., Any]
+        self, features: int, depths: list[float], points: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """The ratio against the scale α of the weights."""
         log_alpha = np.linspace(-20, 4, points) * np.log(10)
@@ -119,31 +113,23 @@ class SparseAgainstDense:
         """Both ends, and how the ℓ1 end is approached: like α^{D−2} above depth 2, like 1/log at 2."""
         d, depth, log_alpha = data.attrs["features"], data.depth.values, data.log_alpha.values
         above = data.ratio.values * np.sqrt(d) - 1
-        yield Claim(
-            "at large scale the ratio is 1 (largest deviation)",
-            np.abs(data.ratio.values[:, -1] - 1).max(),
-            at_most=1e-6,
+        yield at_most(1e-6).claim(
+            "at large scale the ratio is 1 (largest deviation)", np.abs(data.ratio.values[:, -1] - 1).max()
         )
-        yield Claim(
+        yield at_most(1e-9).claim(
             "at small scale the ratio is 1/√d for D ≥ 3 (largest relative excess at α = 1e-20)",
             above[depth > 2, 0].max(),
-            at_most=1e-9,
         )
         for j in np.flatnonzero(depth > 2):
             resolved = (above[j] > 1e-9) & (above[j] < 1e-3)
-            yield Claim(
+            yield within(0.95, 1.05).claim(
                 f"D = {depth[j]:g}: polynomial, like α^(D−2) (fitted exponent over D−2)",
                 slope(log_alpha[resolved], np.log(above[j][resolved])) / (depth[j] - 2),
-                at_least=0.95,
-                at_most=1.05,
             )
         if (depth == 2).any():
             product = above[depth == 2][0] * (-2 * log_alpha) / (np.log(d) / 2)
-            yield Claim(
-                "D = 2: only like 1/log(1/α²) (excess × log over its limit)",
-                product[0],
-                at_least=0.9,
-                at_most=1.15,
+            yield within(0.9, 1.15).claim(
+                "D = 2: only like 1/log(1/α²) (excess × log over its limit)", product[0]
             )
 
 
@@ -178,7 +164,7 @@ class LargestRecoveringScaleByDepth:
         lowest: float,
         *,
         seed: int,
-        progress: Callable[..., Any],
+        progress: Progress,
     ) -> xr.Dataset:
         """Scan and bisection for every depth, sample size and draw."""
         return recovery(samples, features, depths, seeds, lowest, seed, progress)
@@ -193,15 +179,11 @@ class LargestRecoveringScaleByDepth:
         level = np.array([median(data, depth) for depth in data.depth.values]) / np.log(10)
         both = np.isfinite(level).all(axis=0)
         gain = np.diff(level[:, both], axis=0).mean(axis=1) if both.any() else np.full(len(level) - 1, np.nan)
-        yield Claim(
+        yield at_least(0.02, "what the bisection leaves open").claim(
             "a deeper network recovers from larger scales (mean gain over sample sizes, decades; the least)",
             least(gain),
-            at_least=0.02,
-            why="what the bisection leaves open",
         )
-        yield Claim(
+        yield at_least(2.0, "a multiple").claim(
             "the step from depth 2 to 3 gains most: its decades, of those of the largest other step",
             ratio(gain[0], gain[1:].max(initial=-np.inf)),
-            at_least=2.0,
-            why="a multiple",
         )

@@ -33,7 +33,7 @@ Errata
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ import xarray as xr
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import slope
 from tacit.papers.woodworth2020.lifted import ended, wide
 from tacit.papers.woodworth2020.matrices import Completion, completion
@@ -91,7 +91,7 @@ class MatrixCompletion:
         starts: int,
         *,
         seed: int,
-        progress: Callable[..., Any],
+        progress: Progress,
     ) -> xr.Dataset:
         """A flow for every scale and width, and for starts of infinite width; at both ends some more."""
         problem = completion(size, observed, seed)
@@ -170,24 +170,17 @@ def _rich_claims(data: xr.Dataset) -> Iterator[Claim]:
     the others. A tiny scale is small for all.
     """
     norm = data.true_norm.values
-    yield Claim(
+    yield at_most(1e-2, "a hundredth: the entries that are seen fix the rest, in some draws less well").claim(
         f"at α = {_TINY:g} the nuclear norm is that of Y* (relative difference)",
         float(np.abs(data.rich_excess.values) / norm),
-        at_most=1e-2,
-        why="a hundredth: the entries that are seen fix the rest, in some draws less well",
     )
-    yield Claim(
+    yield at_most(1e-2, "no difference that is seen in the figure").claim(
         "and unobserved entries are those of Y* there (relative distance)",
         float(data.rich_distance.values / data.true_size.values),
-        at_most=1e-2,
-        why="no difference that is seen in the figure",
     )
     below = float((data.excess.min(skipna=False) - data.least_excess).values / norm)
-    yield Claim(
-        "no flow ends below the least nuclear norm that fits (relative distance)",
-        below,
-        at_least=-1e-4,
-        why="what flows leave when they stop",
+    yield at_least(-1e-4, "what flows leave when they stop").claim(
+        "no flow ends below the least nuclear norm that fits (relative distance)", below
     )
 
 
@@ -196,40 +189,26 @@ def _transition_claims(data: xr.Dataset) -> Iterator[Claim]:
     least = data.least_excess.values
     excess = (data.wide_excess.values - least) / (data.kernel_excess.values - least)
     moved = data.wide_moved.values / data.true_size.values
-    yield Claim(
+    yield within(0.05, 20.0, "of the order of 1, where ‖Y*‖ is").claim(
         "the nuclear norm is half way from the least to that of the kernel end at infinite width, at α²k",
         _last_below(data.level.values, excess, 0.5),
-        at_least=0.05,
-        at_most=20.0,
-        why="of the order of 1, where ‖Y*‖ is",
     )
-    yield Claim(
+    yield within(0.05, 30.0, "of the order of 1, where ‖Y*‖ is").claim(
         "movement is a tenth of the unobserved entries of Y* at infinite width, at α²k",
         _first_below(data.level.values, moved, 0.1),
-        at_least=0.05,
-        at_most=30.0,
-        why="of the order of 1, where ‖Y*‖ is",
     )
-    yield Claim(
+    yield at_most(0.06, "less than the tenth above").claim(
         "the largest width moves as the infinite one does for α²k ≤ 100 (largest difference)",
         float(_apart(data) / data.true_size.values),
-        at_most=0.06,
-        why="less than the tenth above",
     )
     lower, upper = (_last_below(data.level.values, excess, share) for share in (0.25, 0.75))
-    yield Claim(
+    yield within(0.3, 3.0, "neither a jump nor flat over the range drawn").claim(
         "the change is gradual at infinite width, too: decades of α²k from a quarter to three quarters",
         float(np.log10(np.divide(upper, lower))),
-        at_least=0.3,
-        at_most=3.0,
-        why="neither a jump nor flat over the range drawn",
     )
-    yield Claim(
+    yield within(-0.95, -0.2, "near −1/2, apart from 0 and −1").claim(
         "what sharpens with k: unobserved entries move less at the best scale, by a power of k",
         _power_of_width(data, data.moved.min("scale", skipna=False).values),
-        at_least=-0.95,
-        at_most=-0.2,
-        why="near −1/2, apart from 0 and −1",
     )
 
 
@@ -237,19 +216,13 @@ def _kernel_claims(data: xr.Dataset) -> Iterator[Claim]:
     """At fixed width unobserved entries do move at the kernel end, in proportion to the start."""
     levels, moved = np.log(_levels(data)[:, -2:]), np.log(data.moved.values[:, -2:])
     powers = np.diff(moved, axis=1) / np.diff(levels, axis=1)
-    yield Claim(
+    yield within(0.9, 1.1, "tells the power 1 from 1/2 and 2").claim(
         "at fixed width they move in proportion to α²k at the kernel end (power farthest from 1)",
         float(powers.ravel()[np.argmax(np.abs(powers - 1))]),
-        at_least=0.9,
-        at_most=1.1,
-        why="tells the power 1 from 1/2 and 2",
     )
-    yield Claim(
+    yield within(-0.8, -0.2, "near −1/2, apart from 0 and −1").claim(
         "relative to where they start they move by a power of k there (mean over starts)",
         _power_of_width(data, np.exp(np.log(data.turned).mean("draw", skipna=False).values)),
-        at_least=-0.8,
-        at_most=-0.2,
-        why="near −1/2, apart from 0 and −1",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
@@ -14,7 +14,7 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.networks.architectures import dense, dense_shapes, he_uniform
 from tacit.networks.settling import settle
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.show.figures import MUTED
 
 SAMPLES, TEACHERS, WIDTH = 10, 3, 30
@@ -30,7 +30,7 @@ class _OnTheCircle:
     """What both panels share: the runs."""
 
     def data(
-        self, depths: Sequence[int], scales: int, seeds: int, *, seed: int, progress: Callable[..., Any]
+        self, depths: Sequence[int], scales: int, seeds: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """A flow for every depth, scale and seed, from outputs of 0 and from those of the start."""
         parts = [_of_depth(depth, scales, seeds, seed) for depth in progress(depths, "depths")]
@@ -55,20 +55,15 @@ class ErrorOnTheCircle(_OnTheCircle):
         """Rich is better than kernel."""
         yield from _fitted_claims(data)
         error = np.log(data.error.sel(model="unbiased"))
-        yield Claim(
+        yield at_most(0.8, "a fifth less; single draws differ by factors of ten, either way").claim(
             "test error at the smallest scale, of that at the largest (geometric mean over depths and draws)",
             float(np.exp((error[..., 0] - error[..., -1]).mean())),
-            at_most=0.8,
-            why="a fifth less; single draws differ by factors of ten, either way",
         )
         plain = np.log(data.error.sel(model="plain")[..., -2:].values)
         powers = np.diff(plain) / np.diff(np.log(data.scale.values[-2:]))
-        yield Claim(
+        yield within(1.5, 2.5, "tells the power 2 from 1 and 3").claim(
             "plain networks keep the noise that they start with: error grows like a power of α^D (median)",
             float(np.nanmedian(powers)),
-            at_least=1.5,
-            at_most=2.5,
-            why="tells the power 2 from 1 and 3",
         )
 
 
@@ -89,30 +84,22 @@ class FeaturesOnTheCircle(_OnTheCircle):
         """From rich to kernel."""
         yield from _fitted_claims(data)
         distance = data.distance.sel(model="unbiased").mean("seed")
-        yield Claim(
+        yield at_most(0.03, "an angle of 14 degrees").claim(
             "at the largest scale features stand still (largest grad distance over depths, mean of draws)",
             float(distance[:, -1].max(skipna=False)),
-            at_most=0.03,
-            why="an angle of 14 degrees",
         )
-        yield Claim(
+        yield at_least(0.1, "an angle of 26 degrees").claim(
             "at the smallest they turn (smallest grad distance over depths, mean of draws)",
             float(distance[:, 0].min(skipna=False)),
-            at_least=0.1,
-            why="an angle of 26 degrees",
         )
-        yield Claim(
+        yield at_most(0.0, "less; single flows may differ").claim(
             "the kernel itself turns less than features (difference of distances, mean of all flows)",
             float((data.kernel_distance - data.distance).mean()),
-            at_most=0.0,
-            why="less; single flows may differ",
         )
         plain = data.distance.sel(model="plain").mean("seed")
-        yield Claim(
+        yield at_least(2.0, "a multiple").claim(
             "in plain networks the distance levels off: at the largest scale, of that of unbiased ones",
             float((plain[:, -1] / distance[:, -1]).min(skipna=False)),
-            at_least=2.0,
-            why="a multiple",
         )
 
 
@@ -193,11 +180,8 @@ def _fitted_claims(data: xr.Dataset) -> Iterator[Claim]:
 
     The others rest a little above: where three samples share their active units, which are linear there.
     """
-    yield Claim(
-        "flows that reach a training loss of 1e-9 (share)",
-        float(data.fitted.mean()),
-        at_least=0.5,
-        why="most",
+    yield at_least(0.5, "most").claim(
+        "flows that reach a training loss of 1e-9 (share)", float(data.fitted.mean())
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from tacit.data.arrays import Float
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.woodworth2020.classifiers import MNIST, Runs, mnist_runs
 from tacit.show.figures import KERNEL, MUTED, RICH
 
@@ -61,7 +61,7 @@ class Digits:
     Points: seeds.
     """
 
-    def data(self, *, seed: int, progress: Callable[..., Any], **parameters: Any) -> xr.Dataset:
+    def data(self, *, seed: int, progress: Progress, **parameters: Any) -> xr.Dataset:
         """Networks of every scale, step and seed, and the last layer alone."""
         return with_best(as_dataset(mnist_runs(**parameters, seed=seed, progress=progress)))
 
@@ -82,35 +82,22 @@ class Digits:
         error, last = data.best_error.mean("seed"), float(data.best_last_error.mean())
         small = float(error.where(data.scale <= 2, drop=True).mean(skipna=False))
         large = float(error.where(data.scale >= 30, drop=True).mean(skipna=False))
-        yield Claim(
+        yield at_least(1.0, "all of them").claim(
             "scales at which some step leads to 100% training accuracy (share)",
             float(np.isfinite(error).mean()),
-            at_least=1.0,
-            why="all of them",
         )
-        yield Claim(
-            "test error for α ≤ 2, of that for α ≥ 30 (paper: 1.4% and 2.4%)",
-            float(np.divide(small, large)),
-            at_most=0.85,
-            why="a seventh less",
+        yield at_most(0.85, "a seventh less").claim(
+            "test error for α ≤ 2, of that for α ≥ 30 (paper: 1.4% and 2.4%)", float(np.divide(small, large))
         )
-        yield Claim(
+        yield within(0.6, 2.2, "of the same size").claim(
             "test error for α ≥ 30, of that of training the last layer only (paper: 2.4% and 2.7%)",
             float(np.divide(large, last)),
-            at_least=0.6,
-            at_most=2.2,
-            why="of the same size",
         )
-        yield Claim(
-            "test error for α ≤ 2, of that of training the last layer only",
-            float(np.divide(small, last)),
-            at_most=0.9,
-            why="a tenth less",
+        yield at_most(0.9, "a tenth less").claim(
+            "test error for α ≤ 2, of that of training the last layer only", float(np.divide(small, last))
         )
         moved = data.best_moved.mean("seed").values
-        yield Claim(
+        yield at_most(0.1, "an order of magnitude").claim(
             "weights move less at the largest scale: how far, of how far at the smallest",
             float(np.divide(moved[-1], moved[0])),
-            at_most=0.1,
-            why="an order of magnitude",
         )

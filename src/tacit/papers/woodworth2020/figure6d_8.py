@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from tacit.data.arrays import Float
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.woodworth2020.classifiers import CIFAR, Runs, cifar_runs
 from tacit.show.figures import KERNEL, MUTED, RICH
 
@@ -50,7 +50,7 @@ def _last(curves: Float) -> Float:
 class _Photographs:
     """What both figures share: the runs."""
 
-    def data(self, *, seed: int, progress: Callable[..., Any], **parameters: Any) -> xr.Dataset:
+    def data(self, *, seed: int, progress: Progress, **parameters: Any) -> xr.Dataset:
         """Networks of every scale and seed, and the last layer alone."""
         key = json.dumps([parameters, seed], sort_keys=True)
         if key not in _made:
@@ -88,31 +88,25 @@ class PhotographsError(_Photographs):
         learned = _learned(data)
         error = data.error.where(learned).mean("seed")
         near = float(error.where(data.scale <= 1).min())
-        yield Claim(
-            "scales at which training accuracy comes to 99.5% (share)",
-            float(learned.any("seed").mean()),
-            at_least=0.6,
+        yield at_least(0.6).claim(
+            "scales at which training accuracy comes to 99.5% (share)", float(learned.any("seed").mean())
         )
-        yield Claim(
+        yield at_most(0.95).claim(
             "the least test error for α ≤ 1, of that at the largest scale that comes there",
             float(np.divide(near, error.dropna("scale")[-1])) if np.isfinite(error).any() else np.nan,
-            at_most=0.95,
         )
-        yield Claim(
+        yield at_most(0.95).claim(
             "the least test error for α ≤ 1, of that of training the last layer only",
             float(np.divide(near, _best_last(data))),
-            at_most=0.95,
         )
         moved = data.moved.mean("seed").dropna("scale")
-        yield Claim(
+        yield at_least(1.5).claim(
             "weights travel farther at the smallest scale: how far, of how far at the largest that fits",
             float(np.divide(moved[0], moved[-1])) if moved.size else np.nan,
-            at_least=1.5,
         )
-        yield Claim(
+        yield at_most(0.95).claim(
             "the last layer alone does not learn all training samples (best accuracy; paper: 50.38%)",
             float(data.last_accuracy.mean("seed").max()),
-            at_most=0.95,
         )
 
 
@@ -142,10 +136,9 @@ class PhotographsCurves(_Photographs):
         """Who is slow."""
         there = data.accuracy >= 0.9
         epochs = (there.argmax("epoch") + 1.0).where(there.any("epoch")).mean("seed")
-        yield Claim(
+        yield at_least(1.2).claim(
             "small scales are slow: epochs to 90% training accuracy at the smallest, of those at the fastest",
             float(np.divide(epochs[0], epochs.min())),
-            at_least=1.2,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.networks.architectures import Weights, univariate
 from tacit.networks.settling import settle
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.show.figures import KERNEL, MUTED, RICH
 
 # The paper does not print its points. Here kinks of the linear spline have alternating signs: with biases
@@ -48,7 +48,7 @@ class Univariate:
         grid: int,
         *,
         seed: int,
-        progress: Callable[..., Any],
+        progress: Progress,
     ) -> xr.Dataset:
         """A flow for every scale and relative scale of the layers."""
         x = np.linspace(POINTS[0], POINTS[-1], grid)
@@ -93,37 +93,26 @@ class Univariate:
         to_spline = np.abs(data.learned - data.spline).max("x", skipna=False) / size
         # a unit that bends next to a point bends the function there, in 1 of 10 draws by up to 0.04
         to_kernel = np.abs(data.learned - data.kernel).quantile(0.9, "x", skipna=False) / size
-        yield Claim(
+        yield at_most(1e-2, "the width of the line that is drawn").claim(
             "at the smallest α the function is the linear spline, at every relative scale of the layers "
             "(largest distance, relative to the values)",
             float(to_spline[:, 0].max(skipna=False)),
-            at_most=1e-2,
-            why="the width of the line that is drawn",
         )
-        yield Claim(
+        yield at_most(1e-2, "the width of the line that is drawn").claim(
             "at the largest α it is the interpolant of the tangent kernel at the start (distance that nine "
             "tenths of the interval keep to)",
             float(to_kernel[:, -1].max(skipna=False)),
-            at_most=1e-2,
-            why="the width of the line that is drawn",
         )
-        yield Claim(
+        yield at_most(1e-2, "the width of the line that is drawn").claim(
             "the rich end does not depend on the relative scale (largest distance between functions)",
             _spread(data.learned[:, 0]) / size,
-            at_most=1e-2,
-            why="the width of the line that is drawn",
         )
-        yield Claim(
-            "the kernel end does (largest distance between functions)",
-            _spread(data.learned[:, -1]) / size,
-            at_least=5e-2,
-            why="one sees it: five times the width of the line",
+        yield at_least(5e-2, "one sees it: five times the width of the line").claim(
+            "the kernel end does (largest distance between functions)", _spread(data.learned[:, -1]) / size
         )
-        yield Claim(
+        yield at_least(5e-2, "one sees it: five times the width of the line").claim(
             "and it is not the spline (largest distance from it, mean of relative scales)",
             float(to_spline[:, -1].mean(skipna=False)),
-            at_least=5e-2,
-            why="one sees it: five times the width of the line",
         )
 
 

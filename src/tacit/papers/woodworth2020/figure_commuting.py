@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from tacit.data.arrays import Float
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import slope
 from tacit.papers.woodworth2020.lifted import wide
 from tacit.papers.woodworth2020.matrices import commuting, gap, predicted
@@ -58,7 +58,7 @@ class FromCommutingToGeneric:
         draws: int,
         *,
         seed: int,
-        progress: Callable[..., Any],
+        progress: Progress,
     ) -> xr.Dataset:
         """A flow for every mixture, level and draw."""
         level, shape = np.logspace(lowest, 2, levels), (size, size)
@@ -100,42 +100,29 @@ class FromCommutingToGeneric:
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """The theorem where it applies, and what is left of it beyond."""
         mean, mixture, level = _mean(data), data.mixture.values, data.level.values
-        yield Claim(
+        yield at_most(1e-6, "ten times the residual at which flows stop").claim(
             "measurements that commute end at the minimizer at every scale (largest distance)",
             float(mean.values[mixture == 0].max(initial=-math.inf)),
-            at_most=1e-6,
-            why="ten times the residual at which flows stop",
         )
         generic = mean.sel(mixture=1.0).values
         large = level >= 3
-        yield Claim(
+        yield within(-2.2, -1.8, "tells the power −2 from −1 and −3").claim(
             "generic ones tend to it in the kernel regime (power of α²k)",
             slope(np.log(level[large]), np.log(generic[large])),
-            at_least=-2.2,
-            at_most=-1.8,
-            why="tells the power −2 from −1 and −3",
         )
         small = (mixture > 0) & (mixture <= 0.01)
         middle = int(np.argmin(np.abs(np.log(level))))
-        yield Claim(
+        yield within(0.8, 1.2, "tells the power 1 from 1/2 and 3/2").claim(
             "at α²k = 1 they part from it in proportion to the mixture (power of s, for s ≤ 0.01)",
             slope(np.log(mixture[small]), np.log(mean.values[small, middle])),
-            at_least=0.8,
-            at_most=1.2,
-            why="tells the power 1 from 1/2 and 3/2",
         )
         tenth = mean.sel(mixture=0.1).values
-        yield Claim(
+        yield at_least(1.0, "more; by how much depends on the draws, most often by tens to hundreds").claim(
             "the smaller the scale, the more a tenth of generic ones matters: smallest over α²k = 1",
             float(tenth[0] / tenth[middle]),
-            at_least=1.0,
-            why="more; by how much depends on the draws, most often by tens to hundreds",
         )
-        yield Claim(
-            "there nothing is left of the theorem: their distance",
-            float(tenth[0]),
-            at_least=0.005,
-            why="half a percent of the predictor; a tenth to all of it, most often",
+        yield at_least(0.005, "half a percent of the predictor; a tenth to all of it, most often").claim(
+            "there nothing is left of the theorem: their distance", float(tenth[0])
         )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from tacit.data.arrays import Float
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import slope
 from tacit.papers.woodworth2020.lifted import ended, wide
 from tacit.papers.woodworth2020.matrices import commuting, gap, predicted
@@ -60,7 +60,7 @@ class WideFactorizations:
         path: int,
         *,
         seed: int,
-        progress: Callable[..., Any],
+        progress: Progress,
     ) -> xr.Dataset:
         """Flows from every level, width and draw, and from infinite width along a path of levels."""
         X, y = commuting(size, samples, seed)
@@ -112,27 +112,20 @@ class WideFactorizations:
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """The theorem at infinite width, and the rate at finite ones."""
-        yield Claim(
+        yield at_most(1e-8, "a hundred times the residual at which flows stop").claim(
             "from infinite width flows end at the minimizer (largest relative distance)",
             float(data.exact.max(skipna=False)),
-            at_most=1e-8,
-            why="a hundred times the residual at which flows stop",
         )
         distance = np.sqrt((data.distance**2).mean("draw", skipna=False))
         for level in data.level.values:
-            yield Claim(
+            yield within(-0.6, -0.4, "tells −1/2 from −1/4 and −1").claim(
                 f"at α²k = {level:g} Gaussian starts end apart from it by a power of the width",
                 slope(np.log(data.width.values), np.log(distance.sel(level=level).values)),
-                at_least=-0.6,
-                at_most=-0.4,
-                why="tells −1/2 from −1/4 and −1",
             )
         nuclear = data.spectrum.sum("place", skipna=False).values
-        yield Claim(
+        yield at_least(1e-3, "the limit minimizes it: it falls, by more than flows leave").claim(
             "the smaller α²k, the smaller the nuclear norm: its relative fall from largest to smallest",
             float(1 - nuclear[0] / nuclear[-1]),
-            at_least=1e-3,
-            why="the limit minimizes it: it falls, by more than flows leave",
         )
 
 

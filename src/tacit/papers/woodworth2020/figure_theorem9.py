@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from tacit.data.arrays import Float
-from tacit.papers import Claim, figure
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import slope
 from tacit.papers.sharing import sharing
 from tacit.papers.woodworth2020.lifted import wide
@@ -49,7 +49,7 @@ class KernelBounds:
         instants: int,
         *,
         seed: int,
-        progress: Callable[..., Any],
+        progress: Progress,
     ) -> xr.Dataset:
         """The theorem in both forms, asked about every level and width, the infinite one first."""
         problem = completion(size, observed, seed)
@@ -101,32 +101,24 @@ class KernelBounds:
         measured, bound, applies = data.measured.values, data.bound.values, data.applies.values
         for k, form in enumerate(_FORMS):
             used = (measured / bound[:, :, k])[applies[:, :, k]]
-            yield Claim(
+            yield at_most(1.0, "that is the theorem").claim(
                 f"the bounds hold wherever the theorem applies, in its {form} form (largest share used)",
                 float(used.max()) if used.size else math.nan,
-                at_most=1.0,
-                why="that is the theorem",
             )
         first = [_first(data.level.values, applies[0, :, k]) for k in range(2)]
-        yield Claim(
+        yield at_least(2.0, "a multiple").claim(
             "the sharp form applies from smaller scales on (ratio of the least α²k)",
             float(np.divide(first[0], first[1])),
-            at_least=2.0,
-            why="a multiple",
         )
-        yield Claim(
+        yield at_least(1.0, "it exceeds it").claim(
             "the second bound, as stated, exceeds the whole movement (smallest ratio)",
             float((bound[:, :, 0, 1] / measured[:, :, 0]).min()),
-            at_least=1.0,
-            why="it exceeds it",
         )
         yield from _power_claims(data)
         narrow = measured[-1, :, 0]
-        yield Claim(
+        yield at_least(1.5, "it grows").claim(
             "at finite width the start itself must be unlearned: movement grows again (largest over least)",
             float(narrow[-1] / narrow.min()),
-            at_least=1.5,
-            why="it grows",
         )
 
 
@@ -141,12 +133,8 @@ def _power_claims(data: xr.Dataset) -> Iterator[Claim]:
         ("the sharp one", bound[:, 1, 1], -1.5),
     ]
     for what, values, power in powers:
-        yield Claim(
-            f"{what} falls with α²k by the power {power:g}",
-            slope(logs, np.log(values[far])),
-            at_least=power - 0.1,
-            at_most=power + 0.1,
-            why="tells one power from the other",
+        yield within(power - 0.1, power + 0.1, "tells one power from the other").claim(
+            f"{what} falls with α²k by the power {power:g}", slope(logs, np.log(values[far]))
         )
 
 

@@ -113,8 +113,6 @@ def lemma8(model: Any, X: Any, y: Any) -> Parts:
     plain = plain_diagonal(model)
     fits = plain.holds and model.depth > 2
     yield Setting(f"{plain.text}, of depth above 2", fits)
-    if not fits:
-        return
     X, y = check_problem(X, y)
     yield (followed := steady(model, X, y, _SUDDEN))
     moving = bool(np.any(X.T @ y))

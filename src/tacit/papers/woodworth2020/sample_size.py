@@ -30,7 +30,7 @@ from scipy.stats import beta, binom
 
 import tacit
 from tacit.data.problems import sparse_regression
-from tacit.papers import Assumption, Bound, Parts, Setting, theorem
+from tacit.papers import Bound, Parts, Premise, Setting, theorem
 from tacit.papers.arguments import ParameterError, whole
 from tacit.papers.moroshko2020.separation import plain_diagonal
 
@@ -59,9 +59,7 @@ def sample_size(
         raise ParameterError(f"noise must not be negative, got {noise!r}")
     known = isinstance(model, tacit.Diagonal) and model.profile is None
     yield Setting("the model is Diagonal with equal initial weights", known)
-    yield Assumption(f"N = {samples} is below d − 1 = {features - 1}", samples < features - 1)
-    if not known or samples >= features - 1:
-        return
+    yield Premise(f"N = {samples} is below d − 1 = {features - 1}", samples < features - 1)
     rng = np.random.default_rng(seed)
     errors = _errors(samples, features, min(5, features), noise, draws, rng)
     expected = expected_error(samples, features, noise)
@@ -116,14 +114,10 @@ def sample_size_rich(model: Any, features: int, nonzero: int = 5, draws: int = 1
     """The sample size of Section 4 for a network of this depth and a small start, on data without noise."""
     features, draws = whole(features, "features", 3), whole(draws, "draws", 10)
     nonzero = whole(nonzero, "nonzero", 1)
-    yield (setting := plain_diagonal(model))
-    yield Assumption(f"r* = {nonzero} entries are fewer than d = {features}", nonzero < features)
-    if not (setting.holds and nonzero < features):
-        return
+    yield plain_diagonal(model)
+    yield Premise(f"r* = {nonzero} entries are fewer than d = {features}", nonzero < features)
     samples = samples_needed(features, nonzero)
-    yield (fewer := Assumption(f"N = {samples} samples are fewer than d = {features}", samples < features))
-    if not fewer.holds:
-        return
+    yield Premise(f"N = {samples} samples are fewer than d = {features}", samples < features)
     errors = _both_errors(model.depth, samples, features, nonzero, draws, seed)
     failed = float(np.mean(errors[0] > _WELL))
     text = f"share of {draws} draws in which {samples} samples leave ‖β − β*‖² above {_WELL}, ‖β*‖ = 1"

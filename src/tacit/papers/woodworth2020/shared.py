@@ -13,6 +13,7 @@ import xarray as xr
 
 import tacit
 from tacit.data.problems import SparseRegression, sparse_regression
+from tacit.papers import Progress
 from tacit.papers.measures import least
 from tacit.potentials import L1, DeepHypentropy, Hypentropy
 
@@ -49,7 +50,7 @@ def recovery(
     seeds: int,
     lowest: float,
     seed: int,
-    progress: Callable[..., Any],
+    progress: Progress,
 ) -> xr.Dataset:
     """Largest recovering scale by number of samples and depth, and the error of the ℓ1 solution.
 
@@ -65,10 +66,7 @@ def recovery(
         for j, depth in enumerate(depths):
             levels[j, i, k] = largest_scale(problem, depth, lowest)
     return xr.Dataset(
-        {
-            "log_scale": (("depth", "samples", "seed"), levels),
-            "l1_error": (("samples", "seed"), l1_error),
-        },
+        {"log_scale": (("depth", "samples", "seed"), levels), "l1_error": (("samples", "seed"), l1_error)},
         coords={"depth": depths, "samples": samples},
         attrs={"lowest": lowest},
     )

@@ -76,7 +76,7 @@ from scipy.linalg import null_space
 
 import tacit
 from tacit.data.arrays import Float, check_problem
-from tacit.papers import Assumption, Bound, Parts, Setting, theorem
+from tacit.papers import Bound, Parts, Premise, Setting, theorem
 from tacit.papers.agreement import compared
 from tacit.papers.arguments import check_method
 from tacit.papers.moroshko2020.separation import plain_diagonal, rich_excess
@@ -141,20 +141,15 @@ def theorem3_ends(model: Any, X: Any, y: Any) -> Parts:
 
     The excess ℓ1 norm has a bound at every scale (`rich_excess`). The distance to β_ℓ2 falls like α^{−2D}.
     """
-    yield (setting := plain_diagonal(model))
-    if not setting.holds:
-        return
+    yield plain_diagonal(model)
     X, y = check_problem(X, y)
     try:
         nearest = tacit.limit(tacit.potentials.Quadratic(), X, y)
     except tacit.InconsistentDataError as refusal:
         yield unmet(refusal)
-        return
     least = nearest.predictor
     unit = float(np.abs(least).max())
-    yield Assumption("the targets are not zero", unit > 0)
-    if unit == 0:
-        return
+    yield Premise("the targets are not zero", unit > 0)
     D = model.depth
     norm = float(np.abs(tacit.limit(tacit.potentials.L1(), X, y).predictor).sum())
     rich = [_limit(D, math.log(scale * unit), X, y).predictor for scale in _SMALL]

@@ -197,9 +197,7 @@ def _kernel_threshold(form: str, norm: float, epsilon: float) -> float:
 
 def _rich_parts(form: str, model: Any, X: Any, y: Any, epsilon: float) -> Parts:
     epsilon = positive(epsilon, "epsilon")
-    yield (setting := _setting(model))
-    if not setting.holds:
-        return
+    yield _setting(model)
     end = _limit(tacit.potentials.L1(), X, y)
     norm = float(np.abs(end).sum())
     yield Assumption(f"ε = {epsilon:g} is below d = {len(end)}", epsilon < len(end))
@@ -213,9 +211,7 @@ def _rich_parts(form: str, model: Any, X: Any, y: Any, epsilon: float) -> Parts:
 
 def _kernel_parts(form: str, model: Any, X: Any, y: Any, epsilon: float) -> Parts:
     epsilon = positive(epsilon, "epsilon")
-    yield (setting := _setting(model))
-    if not setting.holds:
-        return
+    yield _setting(model)
     end = _limit(tacit.potentials.Quadratic(), X, y)
     norm = float(np.linalg.norm(end))
     yield Assumption(f"ε = {epsilon:g} is below d = {len(end)}", epsilon < len(end))
@@ -313,9 +309,7 @@ def kernel_sharp(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
 def lemma5(model: Any, predictor: Any, epsilon: float = 0.1) -> Parts:
     """Lemma 5 of Appendix E: how close the potential is to a multiple of the ℓ1 norm, at one β."""
     epsilon, beta = positive(epsilon, "epsilon"), _vector(predictor)
-    yield (setting := _setting(model))
-    if not setting.holds:
-        return
+    yield _setting(model)
     norm, level = float(np.abs(beta).sum()), log_alpha(model)
     yield _at_most(level, lemma5_log_scale(norm, len(beta), epsilon))
     if level < 0:
@@ -334,9 +328,7 @@ def lemma6(model: Any, features: int, epsilon: float = 0.1) -> Parts:
     decreases.
     """
     epsilon, size = positive(epsilon, "epsilon"), positive(features, "features")
-    yield (setting := _setting(model))
-    if not setting.holds:
-        return
+    yield _setting(model)
     log_size = math.log(size)
     yield Assumption(
         f"d = {size:g} is at least max(e, 12^(4ε))", log_size >= max(1, 4 * epsilon * math.log(12))
@@ -349,16 +341,11 @@ def lemma6(model: Any, features: int, epsilon: float = 0.1) -> Parts:
     yield Bound("Q_α(e₁)/‖e₁‖₁ over Q_α(𝟏)/‖𝟏‖₁", concentrated / spread, at_least=1 + epsilon)
 
 
-@theorem(
-    "woodworth2020/lemma7",
-    "α ≥ √‖β‖₂·(1 + ε^(−1/4)) implies (1−ε)‖β‖₂² ≤ 4α²Q_α(β) ≤ (1+ε)‖β‖₂².",
-)
+@theorem("woodworth2020/lemma7", "α ≥ √‖β‖₂·(1 + ε^(−1/4)) implies (1−ε)‖β‖₂² ≤ 4α²Q_α(β) ≤ (1+ε)‖β‖₂².")
 def lemma7(model: Any, predictor: Any, epsilon: float = 0.1) -> Parts:
     """Lemma 7 of Appendix E: how close the potential is to a multiple of the squared ℓ2 norm, at one β."""
     epsilon, beta = positive(epsilon, "epsilon"), _vector(predictor)
-    yield (setting := _setting(model))
-    if not setting.holds:
-        return
+    yield _setting(model)
     norm = float(np.linalg.norm(beta))
     threshold = math.log(norm) / 2 + math.log1p(epsilon**-0.25) if norm > 0 else -math.inf
     yield _at_least(log_alpha(model), threshold)

@@ -36,7 +36,7 @@ import numpy as np
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers import Assumption, Bound, Parts, theorem
+from tacit.papers import Assumption, Bound, Parts, Premise, theorem
 from tacit.papers.agreement import AGREE
 from tacit.papers.sharing import shared
 from tacit.papers.woodworth2020.lifted import Lifted, asymmetric, ended, lift, wide
@@ -67,9 +67,7 @@ def theorem4(
     widths, draws, seed: of the Gaussian starts whose distance to the minimizer is fitted by a power of the
     width; its root mean square over the draws.
     """
-    yield (setting := asymmetric(model))
-    if not setting.holds:
-        return
+    yield asymmetric(model)
     lifted = lift(model, X, y)
     apart = commutator(lifted.X)
     yield Assumption(
@@ -80,8 +78,7 @@ def theorem4(
     try:
         predicted = minimizer(lifted, level)
     except tacit.InconsistentDataError as refusal:
-        yield Assumption(f"some M has ⟨X_n, M⟩ = y_n (best relative residual: {refusal.residual:.2g})", False)
-        return
+        yield Premise(f"some M has ⟨X_n, M⟩ = y_n (best relative residual: {refusal.residual:.2g})", False)
     exact = wide(predicted.shape, math.inf, level)
     end, fits, reason = ended(exact, lifted.X, lifted.y, rtol=1e-10)
     yield Assumption("the flow fits the data" + ("" if fits else f": {reason}"), fits)

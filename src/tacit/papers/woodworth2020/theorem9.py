@@ -58,15 +58,7 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.papers import Assumption, Bound, Parts, theorem
 from tacit.papers.arguments import positive, whole
-from tacit.papers.woodworth2020.lifted import (
-    INSTANTS,
-    SETTLED,
-    Lifted,
-    Movement,
-    factorized,
-    followed,
-    lift,
-)
+from tacit.papers.woodworth2020.lifted import INSTANTS, SETTLED, Lifted, Movement, factorized, followed, lift
 
 _Assumed = Generator[Assumption, None, bool]
 _ACCURACY = 10 * SETTLED  # of what is measured, relative to the movement
@@ -193,9 +185,7 @@ def _course(
 
     assumed: the part about the start, which tells whether bounds can be computed of it.
     """
-    yield (setting := factorized(model))
-    if not setting.holds:
-        return None
+    yield factorized(model)
     lifted = lift(model, X, y)
     level = lifted.mu if mu is None else positive(mu, "mu")
     known = yield from assumed(lifted, level)
