@@ -287,7 +287,7 @@ def test_bounds_are_measured_where_a_theorem_applies_or_is_asked_for(regression,
         yield registry.Bound("a number", 1.0, at_most=2.0)
 
     entry = registry.Theorem("woodworth2020/elsewhere", "A statement about other data.", elsewhere)
-    monkeypatch.setattr("tacit.papers.catalogue.PAPERS", ())
+    monkeypatch.setattr("tacit.papers.catalogue.papers", dict)
     monkeypatch.setattr(registry._THEOREMS, "registered", {entry.key: entry})
     assert run("check data.npz") == 0 and not measured
     assert run("check data.npz --all") == run(f"check data.npz --only {entry.key}") == 0

@@ -13,9 +13,11 @@ from figure_claims import failing, judged
 import tacit
 from tacit.cli import main
 from tacit.papers import Claim, figures, reproduce
-from tacit.papers.catalogue import PAPERS
+from tacit.papers.catalogue import papers
 from tacit.papers.reproduction import PRESETS
 from tacit.potentials import Quadratic
+
+PAPERS = tuple(papers())
 
 KEYS = [entry.key for entry in figures()]
 NONE_IS_AN_ANSWER = {

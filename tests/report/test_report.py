@@ -14,12 +14,14 @@ import pytest
 import tacit
 from tacit.cli import main
 from tacit.papers import Claim, figures
-from tacit.papers.catalogue import PAPERS
+from tacit.papers.catalogue import papers
 from tacit.papers.finished import digest
 from tacit.report import Shown, errata, page, recorded
 from tacit.report.formulas import html
 from tacit.show.outputs import json_file
 from tacit.theorems import theorems
+
+PAPERS = tuple(papers())
 
 EMPTY = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source"}
 ROOT = Path(__file__).parents[2]

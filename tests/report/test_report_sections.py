@@ -11,13 +11,15 @@ from test_report import Read, article, png, shown, words
 
 from tacit.cli import main
 from tacit.papers import figures
-from tacit.papers.catalogue import PAPERS
+from tacit.papers.catalogue import papers
 from tacit.papers.finished import made_with
 from tacit.papers.pages import items
 from tacit.papers.reproduction import titles
 from tacit.report import Shown, errata, page, recorded
 from tacit.report.statements import command, in_order, is_beyond
 from tacit.theorems import theorems
+
+PAPERS = tuple(papers())
 
 ON_RECORD = ("woodworth2020/fig6c", "woodworth2020/fig6d", "woodworth2020/fig8")
 BY_KEY = {each.key: each for each in theorems()}

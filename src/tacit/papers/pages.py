@@ -48,11 +48,13 @@ def items(paper: str) -> tuple[Item, ...]:
     """The items of a paper in its order, with the theorems and figures that belong to each."""
     listed: tuple[Item, ...] = getattr(package_of(paper), "ITEMS", ())
     found = {item.name: item for item in listed}
-    for each in (*theorems_of(paper), *figures_of(paper)):
-        kind, says = ("theorems", each.statement) if isinstance(each, Theorem) else ("figures", each.title)
+    registered: list[Theorem | Entry] = [*theorems_of(paper), *figures_of(paper)]
+    for each in registered:
+        name, is_theorem = each.key.partition("/")[2], isinstance(each, Theorem)
         for item in items_of(each.key, each.about):
-            item = found.get(item.name, replace(item, says=says))
-            found[item.name] = replace(item, **{kind: (*getattr(item, kind), each.key.partition("/")[2])})
+            known = found.get(item.name, replace(item, says=each.says))
+            ours, drawn = known.theorems + (name,) * is_theorem, known.figures + (name,) * (not is_theorem)
+            found[item.name] = replace(known, theorems=ours, figures=drawn)
     return tuple(found.values())
 
 

@@ -68,6 +68,11 @@ class Entry:
         sentence = re.split(r"\.(?: |$)", self.caption)[0]
         return re.sub(r" \(Figure [\w.]+\)$", "", sentence)
 
+    @property
+    def says(self) -> str:
+        """What an item says that it stands for."""
+        return self.title
+
     def command(self, preset: str, seed: int) -> str:
         """What makes it.
 

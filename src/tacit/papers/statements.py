@@ -61,6 +61,11 @@ class Theorem:
         return items_of(self.key, self.about)
 
     @property
+    def says(self) -> str:
+        """What an item says that it stands for."""
+        return self.statement
+
+    @property
     def place(self) -> tuple[str | None, str | None]:
         """Where it stands in its paper: its items and their equations; None where there are none."""
         names = ", ".join(each.name for each in self.items)

@@ -140,7 +140,7 @@ def theorem4(model: Any, X: Any, y: Any) -> Parts:
 )
 def proposition1(model: Any, X: Any, y: Any) -> Parts:
     """Proposition 1 (6.2 at ICML): balanced means UᵀU = VᵀV, which makes the hidden layer of rank one."""
-    neuron = model.as_neuron() if isinstance(model, tacit.LinearNetwork) else None
+    neuron: Any = model.as_neuron() if isinstance(model, tacit.LinearNetwork) else None
     yield Setting(
         "the model is a LinearNetwork of one output whose hidden layer has rank one", neuron is not None
     )

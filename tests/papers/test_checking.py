@@ -116,7 +116,7 @@ def test_what_fails_comes_before_what_holds_and_numbers_that_are_none_before_bot
             f"woodworth2020/{name}", "S.", lambda model, X, y, f=statement: f(model, X, y)
         )
         entries[entry.key] = entry
-    monkeypatch.setattr("tacit.papers.catalogue.PAPERS", ())
+    monkeypatch.setattr("tacit.papers.catalogue.papers", dict)
     monkeypatch.setattr(registry._THEOREMS, "registered", entries)
     found = tacit.check(model, *problem)
     assert [v.key.partition("/")[2] for v in found] == ["none", "broken", "tight", "loose", "told"]

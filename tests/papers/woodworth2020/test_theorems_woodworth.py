@@ -398,7 +398,7 @@ class TestRegistry:
         assert math.isnan(bound.looseness)
 
     def test_a_theorem_of_ones_own(self, monkeypatch):
-        monkeypatch.setattr("tacit.papers.catalogue.PAPERS", ())
+        monkeypatch.setattr("tacit.papers.catalogue.papers", dict)
         monkeypatch.setattr(registry._THEOREMS, "registered", {})
 
         @theorem("here/one", "One plus one is at most limit.")

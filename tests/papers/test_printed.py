@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import tacit
+from tacit.papers import pages
 from tacit.papers import statements as registry
-from tacit.papers.catalogue import PAPERS
+from tacit.papers.catalogue import papers
 from tacit.papers.pages import items, place
-from tacit.report import errata
 from tacit.report.statements import statements
 from tacit.theorems import Theorem, Verdict, theorem, theorems
+
+PAPERS = tuple(papers())
 
 ENTRIES = {each.key: each for each in theorems()}
 NUMBERED = r"(Theorem|Lemma|Proposition|Corollary|Condition)s? ((?:[A-E]\.)?\d+(?:(?:, | and )\d+)*)"
@@ -29,9 +31,7 @@ ELSEWHERE = {
 
 def headings(paper):
     """Of the errata of a paper."""
-    name, year = re.fullmatch(r"([a-z]+)(\d+)", paper).groups()
-    part = re.search(rf"\n## {name.title()} et al\. {year}\n(.*?)(?=\n## |\Z)", errata.text(), re.DOTALL)
-    return re.findall(r"^### (.*)$", part[1], re.MULTILINE)
+    return [each.title for each in pages.errata(paper) if each.title]
 
 
 def named(paper, heading):
@@ -144,7 +144,8 @@ def test_what_cannot_be_asked_has_a_verdict_with_its_reason():
     )
     assert (told["item"], told["equations"]) == ("Lemma 3", "30 to 33") and told["statement"]
     lost = {"moroshko2020/lemma3": tacit.NotConvergedError("it did not arrive")}
-    (told,) = tacit.results.verdicts.Verdicts([], model="M", refused=lost).to_dict()["verdicts"]
+    refusals = [ENTRIES[key].refusal(error) for key, error in lost.items()]
+    (told,) = tacit.Verdicts([], model="M", refused=lost, refusals=refusals).to_dict()["verdicts"]
     assert (told["verdict"], told["because"]) == ("not decided", "it did not arrive")
 
 
@@ -153,7 +154,7 @@ def test_a_theorem_that_is_not_decided_is_no_success_and_leaves_the_others():
         raise IndexError("out of it")
 
     entry = Theorem("here/never", "Never.", never, printed="Once.")
-    bad = registry.undecided(entry, IndexError("out of it"))
+    bad = entry.undecided(IndexError("out of it"))
     assert (bad.applies, bad.holds, bad.verdict, bad.because) == (
         False,
         False,
@@ -161,7 +162,7 @@ def test_a_theorem_that_is_not_decided_is_no_success_and_leaves_the_others():
         "IndexError: out of it",
     )
     good = Verdict("here/one", "S.", (), (registry.Bound("b", 1.0, at_most=2.0),))
-    found = tacit.results.verdicts.Verdicts([good, bad], model="M", refused={})
+    found = tacit.Verdicts([good, bad], model="M", refused={})
     assert list(found) == [bad, good] and found.others == () and not found.holds
     text = found.summary()
     assert text.startswith(
@@ -169,7 +170,7 @@ def test_a_theorem_that_is_not_decided_is_no_success_and_leaves_the_others():
     )
     assert text.endswith("1 of 2 theorems applies, and holds, 1 is not decided")
     assert [each["verdict"] for each in found.to_dict()["verdicts"]] == ["not decided", "holds"]
-    assert registry.undecided(entry, KeyError()).because == "KeyError"
+    assert entry.undecided(KeyError()).because == "KeyError"
 
 
 def test_the_decorator_keeps_what_is_printed(monkeypatch):
@@ -183,8 +184,8 @@ def test_the_decorator_keeps_what_is_printed(monkeypatch):
     assert "\n  printed: Three.\n" in tacit.theorems.check("here/one", None).summary()
 
 
-def test_errata_are_where_the_report_finds_them():
-    assert (
-        Path(tacit.__file__).parents[2].joinpath("docs", "errata.md").read_text(encoding="utf-8")
-        == errata.text()
-    )
+@pytest.mark.parametrize("name", ["items.md", "errata.md", "map.md"])
+def test_pages_are_made_of_what_is_registered(name):
+    """`python -m tacit.papers.pages docs` writes them."""
+    docs = Path(tacit.__file__).parents[2] / "docs"
+    assert (docs / name).read_text(encoding="utf-8") == pages.pages(docs)[docs / name]
