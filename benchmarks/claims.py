@@ -64,16 +64,18 @@ def source(module: str) -> str:
     todo = [module]
     while todo:
         name = todo.pop()
-        if name in found or name in ("tacit.papers", "tacit.papers.reproduction") or "drawing" in name:
-            continue
+        if name in found or "drawing" in name or not (name.count(".") > 2 or name.endswith(".measures")):
+            continue  # what all papers share is no code of a figure, nor are titles and items of its own
         spec = importlib.util.find_spec(name)
         if spec is None or spec.origin is None:
             continue
         text = Path(spec.origin).read_text(encoding="utf-8")
         tree = ast.parse(text)
         found[name] = _bare(text, tree)
-        imports = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-        todo += [each for each in imports if each.startswith("tacit.papers.")]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tacit.papers."):
+                todo += [f"{node.module}.{each.name}" for each in node.names if node.module.count(".") == 2]
+                todo.append(node.module)
     return json.dumps(found, sort_keys=True)
 
 

@@ -69,7 +69,9 @@ def papers() -> dict[str, str]:
 
     here = [each.name for each in pkgutil.iter_modules(tacit.papers.__path__) if each.ispkg]
     own = {key: f"{tacit.papers.__name__}.{key}" for key in here}
-    found = dict(sorted(own.items(), key=lambda each: str(importlib.import_module(each[1]).ARXIV)))
+    found = dict(
+        sorted(own.items(), key=lambda each: getattr(importlib.import_module(each[1]), "ARXIV", "~"))
+    )
     for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
         by = point.dist.name if point.dist else "an installed package"
         if found.setdefault(point.name, point.value) != point.value:
@@ -94,7 +96,7 @@ def package_of(paper: str) -> ModuleType:
 
 def titles() -> dict[str, str]:
     """The papers and their titles."""
-    return {paper: package_of(paper).TITLE for paper in papers()}
+    return {paper: getattr(package_of(paper), "TITLE", paper) for paper in papers()}
 
 
 def sources(paper: str) -> dict[str, str]:

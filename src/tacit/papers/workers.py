@@ -28,6 +28,7 @@ from tacit.papers.reproduction import Entry, figures, reproduce
 
 _CHILD = """import json, sys
 sys.path[:] = json.loads(sys.argv[1])
+from tacit.papers.workers import serve
 serve()"""
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 _ALONE = "--xla_cpu_multi_thread_eigen=false"

@@ -13,10 +13,10 @@ from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import slope
 from tacit.papers.sharing import sharing
+from tacit.papers.statements import check
 from tacit.papers.woodworth2020.lifted import wide
 from tacit.papers.woodworth2020.matrices import completion
 from tacit.show.figures import KERNEL, RICH
-from tacit.theorems import check
 
 _FORMS = {"stated": "woodworth2020/theorem9", "sharp": "woodworth2020/theorem9-sharp"}
 _MEASURES = ("moved", "apart")
