@@ -1,4 +1,4 @@
-"""A paper that another package brings is listed, checked, reproduced, reported and documented: no edit to Tacit."""
+"""A paper that another package brings is listed, checked, made, reported and documented without an edit."""
 
 import json
 import shutil
@@ -128,7 +128,8 @@ def test_it_is_reported_and_documented(guest, tmp_path):
 def test_a_process_of_its_own_finds_it_and_so_do_those_that_it_starts(guest, tmp_path):
     another = (guest / "guest2030" / "figure1.py").read_text().replace("fig1", "fig2")
     (guest / "guest2030" / "figure2.py").write_text(another)
-    code = "import sys; sys.path.insert(0, sys.argv[1]); from tacit.cli import main; sys.exit(main(sys.argv[2:]))"
+    start = "import sys; sys.path.insert(0, sys.argv[1])"
+    code = f"{start}; from tacit.cli import main; sys.exit(main(sys.argv[2:]))"
     command = ["reproduce", "guest2030", "--jobs", "2", "--out", str(tmp_path / "out")]
     run = subprocess.run([sys.executable, "-c", code, str(guest), *command], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

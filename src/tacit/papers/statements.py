@@ -15,6 +15,7 @@ from tacit.papers.catalogue import Catalogue, Item, meant, named_after, package_
 from tacit.results.claims import Bound
 from tacit.results.verdicts import Assumption, Premise, Verdict
 
+_PRINTED = "Printed:"  # begins the paragraph of a docstring on what the paper has instead
 Parts = Iterator[Assumption | Bound]
 _Parted = TypeVar("_Parted", bound=Callable[..., Parts])
 
@@ -200,7 +201,7 @@ _THEOREMS = Catalogue[Theorem]("theorem")
 
 def theorem(
     key: str,
-    statement: str,
+    statement: str | None = None,
     *,
     printed: str | None = None,
     flows: int = 1,
@@ -210,14 +211,17 @@ def theorem(
 ) -> Callable[[_Parted], _Parted]:
     """Register a generator function that yields the Assumptions and Bounds of one statement.
 
+    Its docstring begins with the statement, as that of a figure does with the caption; a paragraph that begins
+    with "Printed:" says what the paper has instead.
+
     Parameters
     ----------
     key : str
         "paper/theorem".
-    statement : str
-        What it says, in words.
+    statement : str, optional
+        What it says, in words; that of the docstring if left out.
     printed : str, optional
-        What the paper has instead, and in which way it does not hold.
+        What the paper has instead, and in which way it does not hold; that of the docstring if left out.
     flows : int, optional
         How many it follows, which is what takes long.
     matrices : bool, optional
@@ -234,7 +238,11 @@ def theorem(
     """
 
     def register(function: _Parted) -> _Parted:
-        entry = Theorem(key, statement, function, flows, matrices, printed, about, shell)
+        says, *notes = (" ".join(part.split()) for part in (inspect.getdoc(function) or "").split("\n\n"))
+        instead = next((note for note in notes if note.startswith(_PRINTED)), None)
+        instead = instead and instead.removeprefix(_PRINTED).strip()
+        told = (statement or says, function, flows, matrices, printed or instead, about, shell)
+        entry = Theorem(key, *told)
         _THEOREMS.register(key, entry, function.__module__)
         return function
 

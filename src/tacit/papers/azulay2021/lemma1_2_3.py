@@ -38,9 +38,12 @@ def _neuron(model: Any) -> Setting:
     return Setting("the model is a Neuron", isinstance(model, tacit.Neuron))
 
 
-@theorem("azulay2021/lemma1", "δ = a(0)² − ‖w(0)‖² = 4αs/(1−s²).", flows=0)
+@theorem("azulay2021/lemma1", flows=0)
 def lemma1(model: Any) -> Parts:
-    """Lemma 1, with scale and shape of the model, for its weights at the start and as a flow moves them."""
+    """δ = a(0)² − ‖w(0)‖² = 4αs/(1−s²).
+
+    Lemma 1, with scale and shape of the model, for its weights at the start and as a flow moves them.
+    """
     yield _neuron(model)
     _, _, delta = _sizes(model)
     alpha, s = float(model.scale), float(model.shape)
@@ -75,11 +78,12 @@ def _moved(model: tacit.Neuron, size: float) -> tuple[float, float]:
     return abs(float(end @ end - start @ start)), float(end[-1] ** 2 - end[:-1] @ end[:-1])
 
 
-@theorem(
-    "azulay2021/lemma2", "√(α²+δ²/4) = α(1+s²)/(1−s²), and less or plus δ/2 it is α(1∓s)/(1±s).", flows=0
-)
+@theorem("azulay2021/lemma2", flows=0)
 def lemma2(model: Any) -> Parts:
-    """Lemma 2: the second is ‖w(0)‖², the third a(0)²."""
+    """√(α²+δ²/4) = α(1+s²)/(1−s²), and less or plus δ/2 it is α(1∓s)/(1±s).
+
+    Lemma 2: the second is ‖w(0)‖², the third a(0)².
+    """
     yield _neuron(model)
     alpha, s, delta = _sizes(model)
     root = math.hypot(alpha, delta / 2)
@@ -93,14 +97,14 @@ def lemma2(model: Any) -> Parts:
         yield Bound(f"error of {text}, over √(α²+δ²/4)", abs(left - right) / root, at_most=room)
 
 
-@theorem(
-    "azulay2021/lemma3",
-    "The warp ĝ(x) = (√P/x)·(δ/2 + √(δ²/4+x²)), P = √(x²+δ²/4) − δ/2, tends to √δ as x → 0.",
-    printed="ĝ(x) → 0; the proof arrives at √δ, which holds.",
-    flows=0,
-)
+@theorem("azulay2021/lemma3", flows=0)
 def lemma3(model: Any) -> Parts:
-    """Lemma 3 with the limit that its proof arrives at: ĝ is |a|, which is √δ where ‖w‖ = 0 (errata)."""
+    """The warp ĝ(x) = (√P/x)·(δ/2 + √(δ²/4+x²)), P = √(x²+δ²/4) − δ/2, tends to √δ as x → 0.
+
+    Printed: ĝ(x) → 0; the proof arrives at √δ, which holds.
+
+    Lemma 3 with the limit that its proof arrives at: ĝ is |a|, which is √δ where ‖w‖ = 0 (errata).
+    """
     yield _neuron(model)
     alpha, _, delta = _sizes(model)
     yield Assumption(f"δ = {delta:.4g} is not negative", delta >= 0)

@@ -44,12 +44,11 @@ _NOISE = 1e-9
 _TINY = float(np.finfo(np.float64).tiny)  # below it floats lose digits, or are 0
 
 
-@theorem(
-    "azulay2021/lemma3.1",
-    "If w̃(t) converges to a global minimum, w̃(∞) is finite, and so is a ν with ∇Q(w̃(∞)) − ∇Q(w̃(0)) = Xᵀν.",
-)
+@theorem("azulay2021/lemma3.1")
 def lemma31(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
-    """Lemma 3.1 (ICML), for networks whose metric is a Hessian; method: "auto" or "parameters".
+    """If w̃(t) converges to a global minimum, w̃(∞) is finite, and so is a ν with ∇Q(w̃(∞)) − ∇Q(w̃(0)) = Xᵀν.
+
+    Lemma 3.1 (ICML), for networks whose metric is a Hessian; method: "auto" or "parameters".
 
     Samples may depend on each other: ν is then not unique, and the shortest is taken.
     """
@@ -84,13 +83,12 @@ def lemma31(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     )
 
 
-@theorem(
-    "azulay2021/definition1",
-    "The limit is a KKT point of min Q(w) s.t. Xw = y: feasible, with ∇Q(w) = Xᵀν.",
-    flows=0,
-)
+@theorem("azulay2021/definition1", flows=0)
 def definition1(model: Any, X: Any, y: Any) -> Parts:
-    """Definition 1 at the limit, by `tacit.certify`, which finds multipliers of its own."""
+    """The limit is a KKT point of min Q(w) s.t. Xw = y: feasible, with ∇Q(w) = Xᵀν.
+
+    Definition 1 at the limit, by `tacit.certify`, which finds multipliers of its own.
+    """
     try:
         limit = yield from limit_of(model, X, y)
     except tacit.InputError as refusal:
@@ -101,13 +99,12 @@ def definition1(model: Any, X: Any, y: Any) -> Parts:
     yield Bound("feasibility, ‖Xw − y‖/‖y‖", float(certificate.feasibility), at_most=AGREE)
 
 
-@theorem(
-    "azulay2021/lemma4",
-    "‖f‖²_K = wᵀA⁻¹w for f(x) = w·x and K(x, x') = xᵀAx'; w_K = AXᵀ(XAXᵀ)⁻¹y has the least that fits.",
-    flows=14,
-)
+@theorem("azulay2021/lemma4", flows=14)
 def lemma4(model: Any, X: Any, y: Any) -> Parts:
-    """Lemma 4 for the tangent kernel at the start: yᵀK(X, X)⁻¹y is the norm of w_K, and no limit has less."""
+    """‖f‖²_K = wᵀA⁻¹w for f(x) = w·x and K(x, x') = xᵀAx'; w_K = AXᵀ(XAXᵀ)⁻¹y has the least that fits.
+
+    Lemma 4 for the tangent kernel at the start: yᵀK(X, X)⁻¹y is the norm of w_K, and no limit has less.
+    """
     X, y = check_problem(X, y)
     A, K = _kernels(model, X)
     linear = A is not None and bool(np.abs(X @ A @ X.T - K).max() <= _EXACT * np.abs(K).max())
@@ -144,16 +141,14 @@ def _kernels(model: Any, X: Float) -> tuple[Float | None, Float]:
     return (A if A.shape == (X.shape[1],) * 2 and K.shape == (len(X),) * 2 else None), K
 
 
-@theorem(
-    "azulay2021/section7.1",
-    "As α → 0 and |s| → 1 with k̂ = α/(1−s²) fixed, the limit tends to the minimizer of Q_k with √k = 8k̂.",
-    printed="q_k → w²/√k as k → ∞, which is twice what holds; as k → 0 a term +|w|/2, which is −|w|/2, and "
-    "‖w‖₁ without the division by ½log(1/√k).",
-    flows=0,
-    shell="--model untied",
-)
+@theorem("azulay2021/section7.1", flows=0, shell="--model untied")
 def section71(model: Any, X: Any, y: Any) -> Parts:
-    """The joint limit of Section 7.1 at the k̂ of the model, which is that of Diagonal(depth=2, scale=√(2k̂)).
+    """As α → 0 and |s| → 1 with k̂ = α/(1−s²) fixed, the limit tends to the minimizer of Q_k with √k = 8k̂.
+
+    Printed: q_k → w²/√k as k → ∞, which is twice what holds; as k → 0 a term +|w|/2, which is −|w|/2, and
+    ‖w‖₁ without the division by ½log(1/√k).
+
+    The joint limit of Section 7.1 at the k̂ of the model, which is that of Diagonal(depth=2, scale=√(2k̂)).
 
     √k = 4α(1+s²)/(1−s²) = 8k̂ − 4α, so that the distance falls like α.
     """

@@ -30,13 +30,11 @@ _FALL = 12.0  # log(‖E(0)‖²/‖E‖²) until which (25) is looked at: later
 _ZERO = 1e-12  # relative: a singular value below it is rounding
 
 
-@theorem(
-    "min2021/lemmaB.1",
-    "u' ≤ βu implies u(t) ≤ u(0)exp(∫β), here for (25): u = ‖E‖², β = −2λ_r(Σ_x)(λ_r(U₁U₁ᵀ) + λ_m(VVᵀ)).",
-    flows=2,
-)
+@theorem("min2021/lemmaB.1", flows=2)
 def lemma_b1(model: Any, X: Any, y: Any) -> Parts:
-    """Grönwall's inequality with (25), before the imbalance replaces what changes with time.
+    """u' ≤ βu implies u(t) ≤ u(0)exp(∫β), here for (25): u = ‖E‖², β = −2λ_r(Σ_x)(λ_r(U₁U₁ᵀ) + λ_m(VVᵀ)).
+
+    Grönwall's inequality with (25), before the imbalance replaces what changes with time.
 
     The share ∫|β|/log(u(0)/u) is between that of Theorem 1 and 1.
     """
@@ -57,9 +55,12 @@ def lemma_b1(model: Any, X: Any, y: Any) -> Parts:
     yield Bound("∫|β|/log(u(0)/u(t)), the largest on the way", float(np.max(promised / fall)), at_most=1.0)
 
 
-@theorem("min2021/lemmaB.2", "σ_{i+j−1}(ABᵀ) ≤ σᵢ(A)σⱼ(B), here for A = Σ_x^{½}U₁ and B = V.", flows=0)
+@theorem("min2021/lemmaB.2", flows=0)
 def lemma_b2(model: Any, X: Any, y: Any) -> Parts:
-    """Weyl's inequality for singular values; matrices of fewer rows are filled up with zeros."""
+    """σ_{i+j−1}(ABᵀ) ≤ σᵢ(A)σⱼ(B), here for A = Σ_x^{½}U₁ and B = V.
+
+    Weyl's inequality for singular values; matrices of fewer rows are filled up with zeros.
+    """
     yield linear_network(model)
     parts = split(model, X, y)
     A, B = parts.sizes[:, None] * parts.seen, parts.outer
@@ -74,13 +75,12 @@ def lemma_b2(model: Any, X: Any, y: Any) -> Parts:
     yield Bound("σ_{i+j−1}(ABᵀ)/(σᵢ(A)σⱼ(B)), the largest", max(shares, default=0.0), at_most=1.0)
 
 
-@theorem(
-    "min2021/lemmaB.3",
-    "σᵢ(A)σ_n(B) ≤ σᵢ(AB) for B of n rows and at least as many columns, here for A = Σ_x^{½} and B = U₁.",
-    flows=0,
-)
+@theorem("min2021/lemmaB.3", flows=0)
 def lemma_b3(model: Any, X: Any, y: Any) -> Parts:
-    """Lemma B.3, printed with <: equal singular values of X make it an equality."""
+    """σᵢ(A)σ_n(B) ≤ σᵢ(AB) for B of n rows and at least as many columns, here for A = Σ_x^{½} and B = U₁.
+
+    Lemma B.3, printed with <: equal singular values of X make it an equality.
+    """
     yield linear_network(model)
     parts = split(model, X, y)
     rank, width = parts.seen.shape
@@ -93,13 +93,12 @@ def lemma_b3(model: Any, X: Any, y: Any) -> Parts:
     )
 
 
-@theorem(
-    "min2021/lemmaB.4",
-    "λ_n(A)tr B ≤ tr AB ≤ λ₁(A)tr B for symmetric A and B ⪰ 0, here A = U₁U₁ᵀ and B = Σ_x^{½}EEᵀΣ_x^{½}.",
-    flows=0,
-)
+@theorem("min2021/lemmaB.4", flows=0)
 def lemma_b4(model: Any, X: Any, y: Any) -> Parts:
-    """The trace inequality as in (23), at the start."""
+    """λ_n(A)tr B ≤ tr AB ≤ λ₁(A)tr B for symmetric A and B ⪰ 0, here A = U₁U₁ᵀ and B = Σ_x^{½}EEᵀΣ_x^{½}.
+
+    The trace inequality as in (23), at the start.
+    """
     yield linear_network(model)
     parts = split(model, X, y)
     half = parts.sizes[:, None] * parts.error

@@ -21,14 +21,12 @@ from tacit.solvers.networks.wide import distance_bound
 _ORTHOGONAL = 1e-12  # relative: a product of weights below it is rounding
 
 
-@theorem(
-    "min2021/proposition1",
-    "V(0)U₂(0)ᵀ = 0, U₁(0)U₂(0)ᵀ = 0 and L(∞) = L* imply U(∞)V(∞)ᵀ = Θ̂, the minimum-norm solution.",
-    flows=2,
-    shell="--model linear --width 500 --start orthogonal",
-)
+@theorem("min2021/proposition1", flows=2, shell="--model linear --width 500 --start orthogonal")
 def proposition1(model: Any, X: Any, y: Any) -> Parts:
-    """Proposition 1; where the flow is stopped, Σ_x^{−1/2}E is still missing, and nothing else."""
+    """V(0)U₂(0)ᵀ = 0, U₁(0)U₂(0)ᵀ = 0 and L(∞) = L* imply U(∞)V(∞)ᵀ = Θ̂, the minimum-norm solution.
+
+    Proposition 1; where the flow is stopped, Σ_x^{−1/2}E is still missing, and nothing else.
+    """
     yield linear_network(model)
     parts = split(model, X, y)
     residual, sizes = float(np.linalg.norm(parts.orthogonality)), _layer_sizes(parts)
@@ -48,15 +46,12 @@ def proposition1(model: Any, X: Any, y: Any) -> Parts:
     )
 
 
-@theorem(
-    "min2021/distance",
-    "L(∞) = L* implies ‖U(∞)V(∞)ᵀ − Θ̂‖₂² ≤ μ‖Θ̂‖₂² + [λ_max(Qᵀ(U₂ᵀU₂ − μΛ)Q)]₊²/4μ for every μ > 0, "
-    "Q an orthonormal basis of the rows of U₁(0) and V(0).",
-    flows=2,
-    about=("Section 3.1",),
-)
+@theorem("min2021/distance", flows=2, about=("Section 3.1",))
 def distance(model: Any, X: Any, y: Any) -> Parts:
-    """Not in the paper: the distance that Theorem 2 bounds, from Λ alone, for any start and any width.
+    """L(∞) = L* implies ‖U(∞)V(∞)ᵀ − Θ̂‖₂² ≤ μ‖Θ̂‖₂² + [λ_max(Qᵀ(U₂ᵀU₂ − μΛ)Q)]₊²/4μ for every μ > 0, Q an
+    orthonormal basis of the rows of U₁(0) and V(0).
+
+    Not in the paper: the distance that Theorem 2 bounds, from Λ alone, for any start and any width.
 
     The least bound over μ and its proof are those of `tacit.solvers.networks.wide.distance_bound`. It holds
     at every instant with the solution of least norm for the outputs of that instant: here those of its end.

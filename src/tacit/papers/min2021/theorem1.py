@@ -36,14 +36,13 @@ _EARLY = 1e-3  # the first of these
 _NOISE = 5.0  # times the rounding of E: the absolute accuracy of E along a flow of that rtol
 
 
-@theorem(
-    "min2021/theorem1",
-    "L(t) − L* ≤ exp(−2λ_r(Σ_x)ct)·(L(0) − L*), c = [λ_r(Λ)]₊ + [λ_m(−Λ)]₊, for L = ½‖Y − XUVᵀ‖².",
-    printed="The proof has λ_n(Σ_x) for λ_r(Σ_x), the smallest that is not 0.",
-    flows=2,
-)
+@theorem("min2021/theorem1", flows=2)
 def theorem1(model: Any, X: Any, y: Any, down_to: float = 1e-12) -> Parts:
-    """Theorem 1, equation 10, until L − L* is down_to of what it was.
+    """L(t) − L* ≤ exp(−2λ_r(Σ_x)ct)·(L(0) − L*), c = [λ_r(Λ)]₊ + [λ_m(−Λ)]₊, for L = ½‖Y − XUVᵀ‖².
+
+    Printed: The proof has λ_n(Σ_x) for λ_r(Σ_x), the smallest that is not 0.
+
+    Theorem 1, equation 10, until L − L* is down_to of what it was.
 
     The bound holds where the share 2λ_r(Σ_x)ct / log((L(0) − L*)/(L − L*)) is at most 1, and the proof gives
     the rate at every instant too. The factor 2 is tight: where the targets are 0 and X has equal singular

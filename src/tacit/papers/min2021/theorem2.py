@@ -88,15 +88,15 @@ def theorem2_log_width(model: Any, X: Any, alpha: float = 0.5, delta: float = 0.
     return _log_width(split(model, X, np.zeros((len(X), model.outputs))), power_of(alpha), delta)
 
 
-@theorem(
-    "min2021/lemma1",
-    "h > 16(√(m+D)+τ)² and U, V ~ N(0, h^{−2α}) imply, with probability 1 − δ, c > h^{1−2α}, "
-    "‖[V; U₁]U₂ᵀ‖ ≤ √(m+r)·B and ‖U₁Vᵀ‖ ≤ √m·B, B = 2(√(m+D)+τ)h^{½−2α}.",
-    printed="½log(2/δ) for τ = √(2log(2/δ)), from a tail of 2exp(−t²) in Lemma E.1, which is 2exp(−t²/2).",
-    about=("Lemma E.1",),
-)
+@theorem("min2021/lemma1", about=("Lemma E.1",))
 def lemma1(model: Any, X: Any, alpha: float = 0.5, delta: float = 0.1) -> Parts:
-    """Lemma 1, equations 17 to 19, in Frobenius norms; its outcome depends on the inputs alone."""
+    """h > 16(√(m+D)+τ)² and U, V ~ N(0, h^{−2α}) imply, with probability 1 − δ, c > h^{1−2α}, ‖[V; U₁]U₂ᵀ‖ ≤
+    √(m+r)·B and ‖U₁Vᵀ‖ ≤ √m·B, B = 2(√(m+D)+τ)h^{½−2α}.
+
+    Printed: ½log(2/δ) for τ = √(2log(2/δ)), from a tail of 2exp(−t²) in Lemma E.1, which is 2exp(−t²/2).
+
+    Lemma 1, equations 17 to 19, in Frobenius norms; its outcome depends on the inputs alone.
+    """
     yield linear_network(model)
     X = model.as_inputs(X)
     parts = split(model, X, np.zeros((len(X), model.outputs)))
@@ -114,16 +114,15 @@ def lemma1(model: Any, X: Any, alpha: float = 0.5, delta: float = 0.1) -> Parts:
     yield Bound("(19) ‖U₁Vᵀ‖", product, at_most=math.sqrt(outputs) * unit)
 
 
-@theorem(
-    "min2021/theorem2",
-    "h^{4α−1} > max{16, 4m(λ₁/λ_r)²}(√(m+D)+τ)² and U, V ~ N(0, h^{−2α}) imply, with probability 1 − δ, "
-    "‖U(∞)V(∞)ᵀ − Θ̂‖₂ ≤ 2C^{1/h^{1−2α}}√(m+r)(√(m+D)+τ)h^{½−2α}, C = exp(1 + λ₁^{½}‖Y‖/λ_r).",
-    printed="A width with λ₁/λ_r³, which changes with the unit of X, from λ_r^{−½}‖U₁Vᵀ‖ for λ₁^{½}‖U₁Vᵀ‖ in "
-    "‖E(0)‖; and ½log(2/δ) for τ.",
-    flows=2,
-)
+@theorem("min2021/theorem2", flows=2)
 def theorem2(model: Any, X: Any, y: Any, alpha: float = 0.5, delta: float = 0.1) -> Parts:
-    """Theorem 2, equation 20, and equation 42 of its proof, which needs no randomness.
+    """h^{4α−1} > max{16, 4m(λ₁/λ_r)²}(√(m+D)+τ)² and U, V ~ N(0, h^{−2α}) imply, with probability 1 − δ,
+    ‖U(∞)V(∞)ᵀ − Θ̂‖₂ ≤ 2C^{1/h^{1−2α}}√(m+r)(√(m+D)+τ)h^{½−2α}, C = exp(1 + λ₁^{½}‖Y‖/λ_r).
+
+    Printed: A width with λ₁/λ_r³, which changes with the unit of X, from λ_r^{−½}‖U₁Vᵀ‖ for λ₁^{½}‖U₁Vᵀ‖ in
+    ‖E(0)‖; and ½log(2/δ) for τ.
+
+    Theorem 2, equation 20, and equation 42 of its proof, which needs no randomness.
 
     (42) bounds the same distance by exp(λ₁^{½}‖E(0)‖/(λ_r c))·‖[V(0); U₁(0)]U₂ᵀ‖. `min2021/distance` is far
     below both. A bound beyond the range of floats is reported as ∞.
@@ -197,12 +196,7 @@ _LEFT, _RTOL = 1e-4, 1e-6  # of ‖E(0)‖ at the end of a flow, and its accurac
 _SLACK = 0.1  # of the exponent: what is above leading order in the width makes less than half of it
 
 
-@theorem(
-    "min2021/rate",
-    "U, V ~ N(0, h^{−2α}), ¼ < α ≤ ½: the distance ‖U(∞)V(∞)ᵀ − Θ̂‖ falls like h^{½−2α}.",
-    flows=6,
-    about=("Theorem 2",),
-)
+@theorem("min2021/rate", flows=6, about=("Theorem 2",))
 def rate(
     model: Any,
     X: Any,
@@ -211,7 +205,9 @@ def rate(
     widths: tuple[int, ...] = (500, 2000, 8000),
     seed: int = 0,
 ) -> Parts:
-    """The power of the width in Theorem 2; the model gives numbers of features and outputs alone.
+    """U, V ~ N(0, h^{−2α}), ¼ < α ≤ ½: the distance ‖U(∞)V(∞)ᵀ − Θ̂‖ falls like h^{½−2α}.
+
+    The power of the width in Theorem 2; the model gives numbers of features and outputs alone.
 
     widths, seed: of the Gaussian networks whose distance is fitted; its root mean square over two draws,
     which are narrow factors of them (`gaussian_factor`).

@@ -40,9 +40,12 @@ from tacit.papers.min2021.network import (
 _CONSERVED = 1e-8  # relative: what the integration of a flow may add to Λ
 
 
-@theorem("min2021/imbalance", "Λ = U₁ᵀU₁ − VᵀV does not change along the flow.", about=("Claim",))
+@theorem("min2021/imbalance", about=("Claim",))
 def imbalance(model: Any, X: Any, y: Any) -> Parts:
-    """The Claim of Section 2.2: ‖Λ(t) − Λ(0)‖, relative to ‖U₁‖² + ‖V‖², the largest on the way."""
+    """Λ = U₁ᵀU₁ − VᵀV does not change along the flow.
+
+    The Claim of Section 2.2: ‖Λ(t) − Λ(0)‖, relative to ‖U₁‖² + ‖V‖², the largest on the way.
+    """
     parts, Z = yield from _course(model, X, y)
     rank = len(parts.sizes)
     first = _level(Z[0], rank)
@@ -50,15 +53,14 @@ def imbalance(model: Any, X: Any, y: Any) -> Parts:
     yield Bound("‖Λ(t) − Λ(0)‖_F/(‖U₁‖² + ‖V‖²), the largest on the way", drift, at_most=_CONSERVED)
 
 
-@theorem(
-    "min2021/weights",
-    "c > 0 implies that Z = [V; U₁] converges with E(∞) = 0: ‖Z(t)‖² ≤ exp(2λ₁^{½}‖E(0)‖/(cλ_r))‖Z(0)‖² and "
-    "‖Z(t) − Z(∞)‖ ≤ λ₁^{½}‖E(t)‖/(cλ_r)·sup‖Z‖.",
-    printed="λ_n(Σ_x) for λ_r(Σ_x), the smallest that is not 0, in the bound after (27).",
-    about=("Appendix C",),
-)
+@theorem("min2021/weights", about=("Appendix C",))
 def weights(model: Any, X: Any, y: Any) -> Parts:
-    """The last statement of Theorem 1, with the bound that follows (27), where λ_n is printed for λ_r.
+    """c > 0 implies that Z = [V; U₁] converges with E(∞) = 0: ‖Z(t)‖² ≤ exp(2λ₁^{½}‖E(0)‖/(cλ_r))‖Z(0)‖² and
+    ‖Z(t) − Z(∞)‖ ≤ λ₁^{½}‖E(t)‖/(cλ_r)·sup‖Z‖.
+
+    Printed: λ_n(Σ_x) for λ_r(Σ_x), the smallest that is not 0, in the bound after (27).
+
+    The last statement of Theorem 1, with the bound that follows (27), where λ_n is printed for λ_r.
 
     The second bound is the same argument from time t on: ‖Z'‖ ≤ λ₁^{½}‖E‖‖Z‖ and ∫‖E‖ ≤ ‖E(t)‖/(cλ_r), which
     is what makes the weights converge.
@@ -80,14 +82,13 @@ def weights(model: Any, X: Any, y: Any) -> Parts:
     yield Bound("‖E‖/‖E(0)‖ at the end", float(errors[-1] / errors[0]), at_most=10 * SETTLED)
 
 
-@theorem(
-    "min2021/appendixD",
-    "Ũ = h^αU, Ṽ = h^αV follow the flow of ½‖Y − h^{−2α}XŨṼᵀ‖², h^{2α} times as fast.",
-    printed="(28) and (29) have a minus on the right too many; (30) and (31) do not use it.",
-    flows=2,
-)
+@theorem("min2021/appendixD", flows=2)
 def appendix_d(model: Any, X: Any, y: Any, alpha: float = 0.5) -> Parts:
-    """Appendix D, equations 30 and 31: the parametrization of tangent kernels, at twenty instants.
+    """Ũ = h^αU, Ṽ = h^αV follow the flow of ½‖Y − h^{−2α}XŨṼᵀ‖², h^{2α} times as fast.
+
+    Printed: (28) and (29) have a minus on the right too many; (30) and (31) do not use it.
+
+    Appendix D, equations 30 and 31: the parametrization of tangent kernels, at twenty instants.
 
     (28) and (29) have a minus too many on the right, with which the flow would climb; (30) and (31) do not
     use it.

@@ -21,16 +21,14 @@ from tacit.papers.arguments import positive
 from tacit.papers.moroshko2020.separation import far_down, plain_diagonal, separation, stability
 
 
-@theorem(
-    "moroshko2020/condition5",
-    "Condition 5 as α → ∞: no sample off the support was on it at a larger μ = α^D/γ̃.",
-    printed="It holds for μ above the kink of the Q_μ path (Figure 3d); it fails before, where a multiplier "
-    "begins to fall.",
-    flows=2,
-    about=("Condition 8",),
-)
+@theorem("moroshko2020/condition5", flows=2, about=("Condition 8",))
 def condition5(model: Any, X: Any, y: Any, mu: float | None = None, down_to: float | None = None) -> Parts:
-    """Condition 5 for accuracies α^D/μ, or, without mu, uniformly: for every μ from ∞ to down_to.
+    """Condition 5 as α → ∞: no sample off the support was on it at a larger μ = α^D/γ̃.
+
+    Printed: It holds for μ above the kink of the Q_μ path (Figure 3d); it fails before, where a multiplier
+    begins to fall.
+
+    Condition 5 for accuracies α^D/μ, or, without mu, uniformly: for every μ from ∞ to down_to.
 
     A statement about the data and the depth, whatever the scale of the model. As α → ∞ the flow is the
     sweeping process of `tacit.sweeping_path`, on which a sample may leave the support and stay behind.

@@ -17,31 +17,29 @@ _LEAST = -20.0  # log α^D from which on the nodes are not too many
 _ROUNDING = 1e-7  # relative: ten times the rtol to which outputs and the clock γ̃ of the flow agree
 
 
-@theorem("moroshko2020/lemma10", "D = 2: w(t) = 2α² sinh(4Zᵀ∫r) and w' = A Zᵀr at all times.", flows=4)
+@theorem("moroshko2020/lemma10", flows=4)
 def lemma10(model: Any, X: Any, y: Any) -> Parts:
-    """Lemma 10, equations 13 and 14, until γ̃ = 20, as slopes asinh(w/2α²) of the potential."""
+    """D = 2: w(t) = 2α² sinh(4Zᵀ∫r) and w' = A Zᵀr at all times.
+
+    Lemma 10, equations 13 and 14, until γ̃ = 20, as slopes asinh(w/2α²) of the potential.
+    """
     return _solution(model, X, y, deep=False)
 
 
-@theorem(
-    "moroshko2020/lemma12",
-    "D > 2: w(t) = α^D·h_D(α^{D−2}D(D−2)Zᵀ∫r) and w' = A_D Zᵀr at all times.",
-    flows=4,
-    shell="--depth 3",
-)
+@theorem("moroshko2020/lemma12", flows=4, shell="--depth 3")
 def lemma12(model: Any, X: Any, y: Any) -> Parts:
-    """Lemma 12, equations 23 to 26, until γ̃ = 20, as slopes h_D⁻¹(w/α^D) of the potential."""
+    """D > 2: w(t) = α^D·h_D(α^{D−2}D(D−2)Zᵀ∫r) and w' = A_D Zᵀr at all times.
+
+    Lemma 12, equations 23 to 26, until γ̃ = 20, as slopes h_D⁻¹(w/α^D) of the potential.
+    """
     return _solution(model, X, y, deep=True)
 
 
-@theorem(
-    "moroshko2020/inequalities",
-    "γ ≤ γ̃ ≤ γ + log N and ‖w‖₂ ≥ γ̃/x_max at all times, γ the smallest margin.",
-    flows=2,
-    about=("Useful inequalities",),
-)
+@theorem("moroshko2020/inequalities", flows=2, about=("Useful inequalities",))
 def inequalities(model: Any, X: Any, y: Any) -> Parts:
-    """Equations 10 and 12, along the flow of Lemma 3.
+    """γ ≤ γ̃ ≤ γ + log N and ‖w‖₂ ≥ γ̃/x_max at all times, γ the smallest margin.
+
+    Equations 10 and 12, along the flow of Lemma 3.
 
     Equal samples attain the first, one support vector far from all others the second, and equal samples along
     which w points the third.

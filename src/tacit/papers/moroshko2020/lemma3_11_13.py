@@ -39,9 +39,11 @@ from tacit.papers.moroshko2020.separation import (
 )
 
 
-@theorem("moroshko2020/lemma3", "L(t) ≤ 1/(1 + 2D²α^{2D−2}γ₂²t) at all times, γ₂ the ℓ2 margin.", flows=2)
+@theorem("moroshko2020/lemma3", flows=2)
 def lemma3(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
-    """Lemma 3 as γ̃ ≥ log(1 + 2D²α^{2D−2}γ₂²t), which never underflows; until: the last accuracy γ̃ looked at.
+    """L(t) ≤ 1/(1 + 2D²α^{2D−2}γ₂²t) at all times, γ₂ the ℓ2 margin.
+
+    Lemma 3 as γ̃ ≥ log(1 + 2D²α^{2D−2}γ₂²t), which never underflows; until: the last accuracy γ̃ looked at.
 
     As t → 0 the share log(…)/γ̃ tends to γ₂²/‖mean y_n x_n‖², which is 1 where the mean of the samples is the
     shortest vector of their convex hull, such as for equal samples. Those keep it at 1 for ever as α → ∞.
@@ -60,25 +62,25 @@ def lemma3(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
     yield Bound(f"{rate} at the end, against γ̃", float(promised[-1]), at_most=float(flow.accuracy[-1]))
 
 
-@theorem("moroshko2020/lemma11", "D = 2: ‖w(t)‖∞ ≤ 2α² sinh(x̄γ̃(t)/(2γ₂²α²)) at all times.", flows=2)
+@theorem("moroshko2020/lemma11", flows=2)
 def lemma11(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
-    """Lemma 11; until: the last accuracy γ̃ looked at.
+    """D = 2: ‖w(t)‖∞ ≤ 2α² sinh(x̄γ̃(t)/(2γ₂²α²)) at all times.
+
+    Lemma 11; until: the last accuracy γ̃ looked at.
 
     The proof bounds |Σ rₙxₙᵢ| by x̄‖r‖∞ and ‖r‖∞ by ‖r‖₁; max|xₙᵢ| may therefore stand in for the sum x̄.
     """
     return _size(model, X, y, until, deep=False)
 
 
-@theorem(
-    "moroshko2020/lemma13",
-    "D > 2: ‖w(t)‖∞ ≤ α^D·h_D((D−2)x̄γ̃(t)/(2Dγ₂²α^D)) while the argument of h_D is below 1.",
-    printed="For all t; from γ̃ = 2Dγ₂²α^D/((D−2)x̄) on, the argument of h_D is not below 1 and nothing is "
-    "bounded.",
-    flows=2,
-    shell="--depth 3",
-)
+@theorem("moroshko2020/lemma13", flows=2, shell="--depth 3")
 def lemma13(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
-    """Lemma 13, printed for all times; until: the last accuracy γ̃ looked at.
+    """D > 2: ‖w(t)‖∞ ≤ α^D·h_D((D−2)x̄γ̃(t)/(2Dγ₂²α^D)) while the argument of h_D is below 1.
+
+    Printed: For all t; from γ̃ = 2Dγ₂²α^D/((D−2)x̄) on, the argument of h_D is not below 1 and nothing is
+    bounded.
+
+    Lemma 13, printed for all times; until: the last accuracy γ̃ looked at.
 
     h_D is defined on (−1, 1), and its argument reaches 1 at γ̃ = 2Dγ₂²α^D/((D−2)x̄). Beyond, the proof gives
     |h_D⁻¹(w/α^D)| ≤ 1, which every w satisfies.

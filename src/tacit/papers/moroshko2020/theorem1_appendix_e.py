@@ -27,13 +27,11 @@ _ON = 1e-6  # of the margin: a sample this near it is a support vector
 _POSITIVE = 1e-9  # relative: a multiplier below it is zero
 
 
-@theorem(
-    "moroshko2020/theorem1",
-    "sup over t ≤ T of ‖w(t) − w̄(t)‖, w̄ the linearized model, vanishes as α → ∞ at fixed T.",
-    flows=6,
-)
+@theorem("moroshko2020/theorem1", flows=6)
 def theorem1(model: Any, X: Any, y: Any, scales: Any = (1e1, 1e2, 1e3)) -> Parts:
-    """Theorem 1, after Chizat et al. 2019, at growing scales s = α^D/‖w_ℓ2‖₂; the model gives the depth.
+    """sup over t ≤ T of ‖w(t) − w̄(t)‖, w̄ the linearized model, vanishes as α → ∞ at fixed T.
+
+    Theorem 1, after Chizat et al. 2019, at growing scales s = α^D/‖w_ℓ2‖₂; the model gives the depth.
 
     T: when Lemma 3 promises γ̃ = 3 at the smallest scale. h_D bends by a cube, so that the distance is about
     γ̃³/α^{2D}, where γ̃(T) grows with log α. Over γ̃³ the exponent of α^D is about −2.
@@ -96,14 +94,12 @@ def support(Z: Float, predictor: Float) -> Support:
     return Support(~on, np.asarray(shift, dtype=np.float64), ratio, pull, usable)
 
 
-@theorem(
-    "moroshko2020/appendixE",
-    "The linearized model has log(1 + ργ₂²t) ≤ γ̄ ≤ log(1 + ρx²_max·t), ρ = 2D²α^{2D−2}, stays near "
-    "log(ρt/N)·w_ℓ2, and obeys Condition 5.",
-    flows=2,
-)
+@theorem("moroshko2020/appendixE", flows=2)
 def appendix_e(model: Any, X: Any, y: Any) -> Parts:
-    """Appendix E with the constants of its proof: (37), (39), (44), and ρ₀ = (θ+1)/2 from its γ̃* on.
+    """The linearized model has log(1 + ργ₂²t) ≤ γ̄ ≤ log(1 + ρx²_max·t), ρ = 2D²α^{2D−2}, stays near
+    log(ρt/N)·w_ℓ2, and obeys Condition 5.
+
+    Appendix E with the constants of its proof: (37), (39), (44), and ρ₀ = (θ+1)/2 from its γ̃* on.
 
     With κ = w̄ − log(ρt/N)·w_ℓ2 − w̃ and e^{γ₀} = 1 + N·x²_max, from which on (43) holds,
     ‖κ‖² ≤ ‖κ(γ₀)‖² + 2c₁(N·x²_max)^θ/(γ₂²(θ−1)(e^{γ₀}−1)^{θ−1}).

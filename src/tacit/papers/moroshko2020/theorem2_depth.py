@@ -37,13 +37,12 @@ _SMALLEST = 600.0  # log B/μ at which every bound is taken to be met
 _DOWN = np.geomspace(1e2, 1e-8, 81)  # values of μ, in units of ‖w_ℓ2‖₂
 
 
-@theorem(
-    "moroshko2020/theorem2",
-    "As L → 0 directions u/‖u‖ tend to KKT points of min ‖u‖₂ s.t. y_n f(u, x_n) ≥ 1 (Lyu and Li).",
-    flows=4,
-)
+@theorem("moroshko2020/theorem2", flows=4)
 def theorem2(model: Any, X: Any, y: Any) -> Parts:
-    """Theorem 2 by the inequality of its proof, from γ̃ = 2 log N + 1 to 1e4·max(1, α^D)."""
+    """As L → 0 directions u/‖u‖ tend to KKT points of min ‖u‖₂ s.t. y_n f(u, x_n) ≥ 1 (Lyu and Li).
+
+    Theorem 2 by the inequality of its proof, from γ̃ = 2 log N + 1 to 1e4·max(1, α^D).
+    """
     yield plain_diagonal(model)
     data, scale = separation(X, y), math.exp(min(model.depth * log_alpha(model), 50.0))
     yield steady(model, data)
@@ -93,14 +92,11 @@ def log_enough(norm: float, features: int, depth: float, delta: float) -> float:
     return low
 
 
-@theorem(
-    "moroshko2020/depth",
-    "An excess ℓ1 norm of δ takes γ̃ = α^D/μ with 1/μ = exp(O(1/δ)) for D = 2 and poly(1/δ) for D > 2.",
-    flows=2,
-    about=("Role of depth",),
-)
+@theorem("moroshko2020/depth", flows=2, about=("Role of depth",))
 def depth(model: Any, X: Any, y: Any, delta: float = 0.05) -> Parts:
-    """The role of depth, Section 4: the μ from which on the margin of Q_μ is within δ of the ℓ1 margin.
+    """An excess ℓ1 norm of δ takes γ̃ = α^D/μ with 1/μ = exp(O(1/δ)) for D = 2 and poly(1/δ) for D > 2.
+
+    The role of depth, Section 4: the μ from which on the margin of Q_μ is within δ of the ℓ1 margin.
 
     `rich_excess` bounds the excess at every μ: about log(ed)/log(B/μ) for D = 2, B = ‖w_ℓ1‖₁, and
     (D/2)(dμ/B)^{1−2/D} for D > 2. On given data the excess may fall faster, and is measured.

@@ -97,18 +97,16 @@ def _bend(z: float, depth: float) -> float:
         return float(np.expm1(log_mirror(z, depth) - math.log(slope * z)))
 
 
-@theorem(
-    "moroshko2020/theorem4",
-    "γ̃ = o(α^D) as α → ∞: the flow stops at the ℓ2 maximum margin.",
-    printed="The last display of Theorem 14 is (2α²γ₂²/x̄)·sinh(…) − 1, which does not vanish; x̄γ̃ belongs "
-    "under the line.",
-    flows=5,
-    about=("Theorem 14", "Theorem 17"),
-)
+@theorem("moroshko2020/theorem4", flows=5, about=("Theorem 14", "Theorem 17"))
 def theorem4(
     model: Any, X: Any, y: Any, power: float = 0.5, scales: Any = (1e4, 1e5, 1e6, 1e7, 1e8)
 ) -> Parts:
-    """Theorem 4 for γ̃ = s^power, α^D = s·‖w_ℓ2‖₂, 0 < power < 1.
+    """γ̃ = o(α^D) as α → ∞: the flow stops at the ℓ2 maximum margin.
+
+    Printed: The last display of Theorem 14 is (2α²γ₂²/x̄)·sinh(…) − 1, which does not vanish; x̄γ̃ belongs
+    under the line.
+
+    Theorem 4 for γ̃ = s^power, α^D = s·‖w_ℓ2‖₂, 0 < power < 1.
 
     There are two sources of error. The margins of support vectors differ by constants, which γ̃ divides; and
     h_D bends, by (γ̃/α^D)². Hence a gap of about s^{−min(power, 2−2·power)}; `kernel_gap` is about its root.
@@ -137,16 +135,13 @@ def theorem4(
         yield Bound("exponent of α^D in the gap", exponent, at_most=-min(power, 2 - 2 * power) / 2)
 
 
-@theorem(
-    "moroshko2020/theorem6",
-    "γ̃ = α^D/μ as α → ∞, under Condition 5: the flow stops at the Q_μ maximum margin.",
-    flows=5,
-    about=("Theorem 15", "Theorem 18"),
-)
+@theorem("moroshko2020/theorem6", flows=5, about=("Theorem 15", "Theorem 18"))
 def theorem6(
     model: Any, X: Any, y: Any, mu: float | None = None, scales: Any = (1e2, 1e3, 1e4, 1e5, 1e6)
 ) -> Parts:
-    """Theorem 6 at one μ: if left out, a quarter of the largest entry of w_ℓ2.
+    """γ̃ = α^D/μ as α → ∞, under Condition 5: the flow stops at the Q_μ maximum margin.
+
+    Theorem 6 at one μ: if left out, a quarter of the largest entry of w_ℓ2.
 
     The gap to the Q_μ margin must fall at least like the root of α^D (see the module), and usually falls
     like α^D. Where Condition 5 fails it does not fall: the flow tends to `tacit.sweeping_path` instead.
@@ -174,16 +169,14 @@ def theorem6(
         yield Bound("exponent of α^D in the gap, at the largest scales", exponent, at_most=-0.5)
 
 
-@theorem(
-    "moroshko2020/theorem7",
-    "γ̃ = ω(α^D) as α → ∞, under Condition 5 (D = 2: the weaker Condition 9): the flow stops at an ℓ1 margin.",
-    printed="Large scales select the ℓ1 margin of least ℓ2 norm (Appendix H.2); they select that of largest "
-    "entropy.",
-    flows=4,
-    about=("Theorem 16", "Theorem 19"),
-)
+@theorem("moroshko2020/theorem7", flows=4, about=("Theorem 16", "Theorem 19"))
 def theorem7(model: Any, X: Any, y: Any, power: float = 2.0, scales: Any = (1e1, 1e2, 1e3, 1e4)) -> Parts:
-    """Theorem 7 for γ̃ = s^power, α^D = s·‖w_ℓ2‖₂, power > 1: the excess of ‖ŵ‖₁ over the least ℓ1 norm.
+    """γ̃ = ω(α^D) as α → ∞, under Condition 5 (D = 2: the weaker Condition 9): the flow stops at an ℓ1 margin.
+
+    Printed: Large scales select the ℓ1 margin of least ℓ2 norm (Appendix H.2); they select that of largest
+    entropy.
+
+    Theorem 7 for γ̃ = s^power, α^D = s·‖w_ℓ2‖₂, power > 1: the excess of ‖ŵ‖₁ over the least ℓ1 norm.
 
     Norms are compared, not predictors: the ℓ1 margin need not be unique, and then the theorem names no ŵ.
     The bound is `rich_excess`. For D > 2 the right side of (∗) is left out: under Condition 5 it is O(1/γ̃),

@@ -105,15 +105,7 @@ def enough_width(low: float, high: float, rows: int, size: float, alpha: float) 
     return max(spread, outputs, targets)
 
 
-@theorem(
-    "woodworth2020/corollary10",
-    "Weights of N(0, α²) and width k, α²k large, have sup‖W − W(0)‖ ≤ O(1/(α√k) + α) and "
-    "sup‖W − W_TK‖ ≤ O(1/(α³k^{3/2}) + 1/(α√k) + α), with probability 1 − 2exp(−(d₁+d₂)/2).",
-    printed="(89) has 256kd³α⁴Λ² for 256kd²α⁴Λ and fails for small Λ, (92) has √Λ for √(2Λ), and the third "
-    "width in (94) is upside down.",
-    flows=2,
-    matrices=True,
-)
+@theorem("woodworth2020/corollary10", flows=2, matrices=True)
 def corollary10(
     model: Any,
     X: Any,
@@ -122,7 +114,13 @@ def corollary10(
     alpha: float | None = None,
     instants: int = INSTANTS,
 ) -> Parts:
-    """Corollary 10 with its constants.
+    """Weights of N(0, α²) and width k, α²k large, have sup‖W − W(0)‖ ≤ O(1/(α√k) + α) and sup‖W − W_TK‖ ≤
+    O(1/(α³k^{3/2}) + 1/(α√k) + α), with probability 1 − 2exp(−(d₁+d₂)/2).
+
+    Printed: (89) has 256kd³α⁴Λ² for 256kd²α⁴Λ and fails for small Λ, (92) has √Λ for √(2Λ), and the third
+    width in (94) is upside down.
+
+    Corollary 10 with its constants.
 
     width: of the weights that were drawn, if these are a narrow factor of them. alpha: their deviation, from
     their mean square if left out.
@@ -146,14 +144,12 @@ def corollary10(
     yield Bound("(99) sup‖W(T) − W_TK(T)‖_F", float(movement.apart.max()), at_most=proof.tangent)
 
 
-@theorem(
-    "woodworth2020/lemma13",
-    "W, d×k with k ≥ d, from N(0, σ²) has ‖WWᵀ − σ²kI‖ ≤ 8σ²√(kd) with probability 1 − 2exp(−d/2).",
-    flows=0,
-    matrices=True,
-)
+@theorem("woodworth2020/lemma13", flows=0, matrices=True)
 def lemma13(model: Any, X: Any, y: Any, width: float | None = None, alpha: float | None = None) -> Parts:
-    """Lemma 13 on these weights; width and alpha as for Corollary 10. The data do not matter."""
+    """W, d×k with k ≥ d, from N(0, σ²) has ‖WWᵀ − σ²kI‖ ≤ 8σ²√(kd) with probability 1 − 2exp(−d/2).
+
+    Lemma 13 on these weights; width and alpha as for Corollary 10. The data do not matter.
+    """
     yield factorized(model)
     lifted = lift(model, X, y)
     proof = constants(lifted, width, alpha)

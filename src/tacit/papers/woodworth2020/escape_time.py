@@ -122,15 +122,13 @@ def waiting_time(X: Float, y: Float, depth: float, log_alpha: float) -> float:
     return math.exp(log_z - _log_rate(depth, log_alpha) - math.log(largest * size))
 
 
-@theorem(
-    "woodworth2020/escape-time",
-    "The time in which the loss halves is at least that of |βᵢ| ≤ α^D·h_D(c_D‖Xᵢ‖‖y‖t), at most "
-    "2Q(β(∞))/(c_D‖y‖²), and grows like log(1/α²) as α → 0 at depth 2, like α^{2−D} beyond.",
-    flows=6,
-    about=("Section 4, optimization",),
-)
+@theorem("woodworth2020/escape-time", flows=6, about=("Section 4, optimization",))
 def escape_time(model: Any, X: Any, y: Any) -> Parts:
-    """Section 4, before Theorem 1 (general case), at three small scales; the model gives the depth."""
+    """The time in which the loss halves is at least that of |βᵢ| ≤ α^D·h_D(c_D‖Xᵢ‖‖y‖t), at most
+    2Q(β(∞))/(c_D‖y‖²), and grows like log(1/α²) as α → 0 at depth 2, like α^{2−D} beyond.
+
+    Section 4, before Theorem 1 (general case), at three small scales; the model gives the depth.
+    """
     yield plain_diagonal(model)
     X, y = check_problem(X, y)
     least = np.linalg.lstsq(X, y, rcond=None)[0]

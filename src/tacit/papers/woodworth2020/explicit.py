@@ -79,17 +79,16 @@ def least_move(beta: Float, alpha: float) -> float:
     return alpha**2 * float(np.sum((root / rest) ** 2 + (root / (1 + root)) ** 2))
 
 
-@theorem(
-    "woodworth2020/explicit",
-    "The least that weights must move to fit, ‖w − α1‖² = α²Σr(βᵢ/α²) in β^R, has ‖β^R‖₁/‖β_ℓ1‖₁ ≤ (a + "
-    "√(1+a²))², a = α√(d/‖β_ℓ1‖₁), and tends to β_ℓ2 as α → ∞; the flow moves them farther.",
-    printed="r is the unique real root of a quartic, and R = Σr(β/α²): there are two, r is the smaller one, "
-    "and R has the factor α².",
-    flows=0,
-    about=("Explicit regularization",),
-)
+@theorem("woodworth2020/explicit", flows=0, about=("Explicit regularization",))
 def explicit(model: Any, X: Any, y: Any) -> Parts:
-    """(8) and (9) for w₀ = 1, at the scale of the model and at small and large ones."""
+    """The least that weights must move to fit, ‖w − α1‖² = α²Σr(βᵢ/α²) in β^R, has ‖β^R‖₁/‖β_ℓ1‖₁ ≤ (a +
+    √(1+a²))², a = α√(d/‖β_ℓ1‖₁), and tends to β_ℓ2 as α → ∞; the flow moves them farther.
+
+    Printed: r is the unique real root of a quartic, and R = Σr(β/α²): there are two, r is the smaller one,
+    and R has the factor α².
+
+    (8) and (9) for w₀ = 1, at the scale of the model and at small and large ones.
+    """
     plain = plain_diagonal(model)
     yield Setting(f"{plain.text}, of depth 2", plain.holds and model.depth == 2)
     X, y = check_problem(X, y)

@@ -102,14 +102,12 @@ class Multipliers:
         return here, Assumption(f"{text}: it jumps within {narrow:.2g}", here.apart() <= _AGREE)
 
 
-@theorem(
-    "woodworth2020/lemma8",
-    "D > 2: ‖Xᵀ∫r‖∞ ≤ α^{2−D}/(D(D−2)) at all times, r = Xβ − y, for L = ½‖Xβ − y‖².",
-    flows=4,
-    shell="--depth 3",
-)
+@theorem("woodworth2020/lemma8", flows=4, shell="--depth 3")
 def lemma8(model: Any, X: Any, y: Any) -> Parts:
-    """Lemma 8, as the largest |z|, z = −α^{D−2}D(D−2)Xᵀ∫r, against 1; and (58), β = α^D·h_D(z)."""
+    """D > 2: ‖Xᵀ∫r‖∞ ≤ α^{2−D}/(D(D−2)) at all times, r = Xβ − y, for L = ½‖Xβ − y‖².
+
+    Lemma 8, as the largest |z|, z = −α^{D−2}D(D−2)Xᵀ∫r, against 1; and (58), β = α^D·h_D(z).
+    """
     plain = plain_diagonal(model)
     fits = plain.holds and model.depth > 2
     yield Setting(f"{plain.text}, of depth above 2", fits)

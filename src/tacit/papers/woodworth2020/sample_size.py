@@ -43,16 +43,14 @@ def expected_error(samples: int, features: int, noise: float) -> float:
     return 1 - samples / features + noise**2 * samples / (features - samples - 1)
 
 
-@theorem(
-    "woodworth2020/sample-size",
-    "E‖β_ℓ2 − β*‖² = (1 − N/d)‖β*‖² + σ²N/(d−N−1) for Gaussian features: the kernel regime needs N = Ω(d).",
-    flows=0,
-    about=("Section 4, generalization",),
-)
+@theorem("woodworth2020/sample-size", flows=0, about=("Section 4, generalization",))
 def sample_size(
     model: Any, samples: int, features: int, noise: float = 0.1, draws: int = 100, seed: int = 0
 ) -> Parts:
-    """The sample size of Section 4 for the limit at infinite scale, on the data of Figure 1c."""
+    """E‖β_ℓ2 − β*‖² = (1 − N/d)‖β*‖² + σ²N/(d−N−1) for Gaussian features: the kernel regime needs N = Ω(d).
+
+    The sample size of Section 4 for the limit at infinite scale, on the data of Figure 1c.
+    """
     samples, features = whole(samples, "samples", 1), whole(features, "features", 1)
     draws = whole(draws, "draws", 10)
     if not (isinstance(noise, (int, float, np.number)) and 0 <= noise < math.inf):
@@ -103,15 +101,13 @@ def samples_needed(features: int, nonzero: int) -> int:
     return math.ceil((needed**2 + math.sqrt(needed**4 + 4 * needed**2)) / 2)  # N² = needed²·(N+1)
 
 
-@theorem(
-    "woodworth2020/sample-size-rich",
-    "Gaussian features, r* nonzero entries: β_ℓ1 = β* but for a probability of exp(−(N/√(N+1) − ω)²/2), ω² = "
-    "2r*log(d/r*) + 5r*/4, so that the rich regime needs N = O(r* log d).",
-    flows=10,
-    about=("Section 4, generalization",),
-)
+@theorem("woodworth2020/sample-size-rich", flows=10, about=("Section 4, generalization",))
 def sample_size_rich(model: Any, features: int, nonzero: int = 5, draws: int = 10, seed: int = 0) -> Parts:
-    """The sample size of Section 4 for a network of this depth and a small start, on data without noise."""
+    """Gaussian features, r* nonzero entries: β_ℓ1 = β* but for a probability of exp(−(N/√(N+1) − ω)²/2), ω² =
+    2r*log(d/r*) + 5r*/4, so that the rich regime needs N = O(r* log d).
+
+    The sample size of Section 4 for a network of this depth and a small start, on data without noise.
+    """
     features, draws = whole(features, "features", 3), whole(draws, "draws", 10)
     nonzero = whole(nonzero, "nonzero", 1)
     yield plain_diagonal(model)

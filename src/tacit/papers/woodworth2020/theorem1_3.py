@@ -83,26 +83,23 @@ from tacit.papers.moroshko2020.separation import plain_diagonal, rich_excess
 from tacit.papers.statements import unmet
 
 
-@theorem(
-    "woodworth2020/theorem1",
-    "β(∞) = argmin Q_{α,w₀}(β) s.t. Xβ = y for a diagonal network of depth 2 whose flow fits the data.",
-)
+@theorem("woodworth2020/theorem1")
 def theorem1(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
-    """Theorem 1 in its general case: any scale α and profile w₀; method: "auto" or "parameters"."""
+    """β(∞) = argmin Q_{α,w₀}(β) s.t. Xβ = y for a diagonal network of depth 2 whose flow fits the data.
+
+    Theorem 1 in its general case: any scale α and profile w₀; method: "auto" or "parameters".
+    """
     check_method(method)
     yield (setting := Setting("the model is Diagonal of depth 2", _depth(model) == 2))
     if setting.holds:
         yield from compared(model, X, y, method)
 
 
-@theorem(
-    "woodworth2020/theorem3",
-    "β(∞) = argmin Q^D_α(β) s.t. Xβ = y for a diagonal network of depth D > 2 whose flow fits the data.",
-    flows=2,
-    shell="--depth 3",
-)
+@theorem("woodworth2020/theorem3", flows=2, shell="--depth 3")
 def theorem3(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
-    """Theorem 3, printed for whole D ≥ 3 and w₀ = 1; method: "auto" or "parameters".
+    """β(∞) = argmin Q^D_α(β) s.t. Xβ = y for a diagonal network of depth D > 2 whose flow fits the data.
+
+    Theorem 3, printed for whole D ≥ 3 and w₀ = 1; method: "auto" or "parameters".
 
     Its proof serves every real D > 2, and any w₀ with the weights w₀² above. Its two limits, α → 0 and
     α → ∞, are no statements about one scale; `tacit.regime` tells how near a limit is to either end.
@@ -130,14 +127,12 @@ _NOISE = 1e-10
 _TINY = 1e-300  # in place of a row of zeros
 
 
-@theorem(
-    "woodworth2020/theorem3-ends",
-    "β tends to a solution of least ℓ1 norm as α → 0, of several to that of largest Σ|β|^{2/D} (entropy for "
-    "D = 2), and to that of least ℓ2 norm as α → ∞.",
-    flows=0,
-)
+@theorem("woodworth2020/theorem3-ends", flows=0)
 def theorem3_ends(model: Any, X: Any, y: Any) -> Parts:
-    """The second sentence of Theorem 3, for D ≥ 2, at small and large scales; the model gives the depth.
+    """β tends to a solution of least ℓ1 norm as α → 0, of several to that of largest Σ|β|^{2/D} (entropy for D
+    = 2), and to that of least ℓ2 norm as α → ∞.
+
+    The second sentence of Theorem 3, for D ≥ 2, at small and large scales; the model gives the depth.
 
     The excess ℓ1 norm has a bound at every scale (`rich_excess`). The distance to β_ℓ2 falls like α^{−2D}.
     """

@@ -223,39 +223,37 @@ def _kernel_parts(form: str, model: Any, X: Any, y: Any, epsilon: float) -> Part
         yield Bound("share of ε that is used", (measured / norm**2 - 1) / epsilon, at_most=1.0)
 
 
-@theorem(
-    "woodworth2020/theorem2-l1",
-    "α ≤ min{(2(1+ε)B)^(−(2+ε)/2ε), exp(−d/(εB))}, B = ‖β_ℓ1‖₁, implies ‖β‖₁ ≤ (1+ε)B.",
-    printed="The same, and true; but its proof reaches only the smaller scale of theorem2-l1-proved.",
-    shell="--log-scale -100",
-)
+@theorem("woodworth2020/theorem2-l1", shell="--log-scale -100")
 def rich(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
-    """Theorem 2, first line, as stated."""
+    """α ≤ min{(2(1+ε)B)^(−(2+ε)/2ε), exp(−d/(εB))}, B = ‖β_ℓ1‖₁, implies ‖β‖₁ ≤ (1+ε)B.
+
+    Printed: The same, and true; but its proof reaches only the smaller scale of theorem2-l1-proved.
+
+    Theorem 2, first line, as stated.
+    """
     return _rich_parts("stated", model, X, y, epsilon)
 
 
-@theorem(
-    "woodworth2020/theorem2-l1-proved",
-    "α ≤ min{1, √B, (2(1+2ε)B)^(−(2+ε)/2ε), exp(−d(2+ε)/(2εB))}, B = ‖β_ℓ1‖₁, implies ‖β‖₁ ≤ (1+ε)B.",
-    printed="α ≤ min{(2(1+ε)B)^(−(2+ε)/2ε), exp(−d/(εB))}, which is true, but more than (44) to (46) prove.",
-    shell="--log-scale -100",
-)
+@theorem("woodworth2020/theorem2-l1-proved", shell="--log-scale -100")
 def rich_proved(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
-    """Theorem 2, first line, with the scale at which (44) to (46) go through.
+    """α ≤ min{1, √B, (2(1+2ε)B)^(−(2+ε)/2ε), exp(−d(2+ε)/(2εB))}, B = ‖β_ℓ1‖₁, implies ‖β‖₁ ≤ (1+ε)B.
+
+    Printed: α ≤ min{(2(1+ε)B)^(−(2+ε)/2ε), exp(−d/(εB))}, which is true, but more than (44) to (46) prove.
+
+    Theorem 2, first line, with the scale at which (44) to (46) go through.
 
     (46) applies Lemma 5 to the limit, whose norm may be as small as B, and (44) to norms up to (1+2ε)B.
     """
     return _rich_parts("proved", model, X, y, epsilon)
 
 
-@theorem(
-    "woodworth2020/theorem2-l1-sharp",
-    "α² ≤ B·(ed/(1+ε))^(−(1+ε)/ε)·2^(−1/ε), B = ‖β_ℓ1‖₁, implies ‖β‖₁ ≤ (1+ε)B.",
-    printed="α ≤ min{(2(1+ε)B)^(−(2+ε)/2ε), exp(−d/(εB))}, true, but a far smaller scale than is needed.",
-    shell="--log-scale -100",
-)
+@theorem("woodworth2020/theorem2-l1-sharp", shell="--log-scale -100")
 def rich_sharp(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
-    """Theorem 2, first line, without the exponential in d; it implies the form stated.
+    """α² ≤ B·(ed/(1+ε))^(−(1+ε)/ε)·2^(−1/ε), B = ‖β_ℓ1‖₁, implies ‖β‖₁ ≤ (1+ε)B.
+
+    Printed: α ≤ min{(2(1+ε)B)^(−(2+ε)/2ε), exp(−d/(εB))}, true, but a far smaller scale than is needed.
+
+    Theorem 2, first line, without the exponential in d; it implies the form stated.
 
     Jensen's inequality for |z|log|z| gives S·log(S/(edα²)) ≤ Q_α(β) for S = ‖β‖₁, and Q_α(β_ℓ1) is at most
     B·log(1 + B/α²). The limit minimizes Q_α, so S·log(S/(edα²)) ≤ B·log(1 + B/α²), which at this α no
@@ -264,36 +262,35 @@ def rich_sharp(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
     return _rich_parts("sharp", model, X, y, epsilon)
 
 
-@theorem(
-    "woodworth2020/theorem2-l2",
-    "α ≥ √(2(1+ε)(1+2/ε)B), B = ‖β_ℓ2‖₂, implies ‖β‖₂² ≤ (1+ε)B².",
-    printed="The same, and true; but its proof arrives at the threshold of theorem2-l2-proved.",
-    shell="--scale 100",
-)
+@theorem("woodworth2020/theorem2-l2", shell="--scale 100")
 def kernel(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
-    """Theorem 2, second line, as stated."""
+    """α ≥ √(2(1+ε)(1+2/ε)B), B = ‖β_ℓ2‖₂, implies ‖β‖₂² ≤ (1+ε)B².
+
+    Printed: The same, and true; but its proof arrives at the threshold of theorem2-l2-proved.
+
+    Theorem 2, second line, as stated.
+    """
     return _kernel_parts("stated", model, X, y, epsilon)
 
 
-@theorem(
-    "woodworth2020/theorem2-l2-proved",
-    "α ≥ √((1+2ε)B)·(1 + (1+2/ε)^(1/4)), B = ‖β_ℓ2‖₂, implies ‖β‖₂² ≤ (1+ε)B².",
-    printed="α ≥ √(2(1+ε)(1+2/ε)B), which is true, but not the threshold that the proof arrives at.",
-    shell="--scale 100",
-)
+@theorem("woodworth2020/theorem2-l2-proved", shell="--scale 100")
 def kernel_proved(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
-    """Theorem 2, second line, with the scale at which (47) to (49) go through: α₂(ε/(2+ε), (1+2ε)B)."""
+    """α ≥ √((1+2ε)B)·(1 + (1+2/ε)^(1/4)), B = ‖β_ℓ2‖₂, implies ‖β‖₂² ≤ (1+ε)B².
+
+    Printed: α ≥ √(2(1+ε)(1+2/ε)B), which is true, but not the threshold that the proof arrives at.
+
+    Theorem 2, second line, with the scale at which (47) to (49) go through: α₂(ε/(2+ε), (1+2ε)B).
+    """
     return _kernel_parts("proved", model, X, y, epsilon)
 
 
-@theorem(
-    "woodworth2020/theorem2-l2-sharp",
-    "α⁴ ≥ B²(1+ε)²/(48ε), B = ‖β_ℓ2‖₂ and ε ≤ 1, implies ‖β‖₂² ≤ (1+ε)B²; ε = 1 serves for ε > 1.",
-    printed="α ≥ √(2(1+ε)(1+2/ε)B), which is true, but a larger scale than is needed.",
-    shell="--scale 100",
-)
+@theorem("woodworth2020/theorem2-l2-sharp", shell="--scale 100")
 def kernel_sharp(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
-    """Theorem 2, second line, from ‖β‖₂²(1 − ‖β‖₂²/48α⁴) ≤ 4α²Q_α(β) ≤ ‖β‖₂²; it implies the form stated.
+    """α⁴ ≥ B²(1+ε)²/(48ε), B = ‖β_ℓ2‖₂ and ε ≤ 1, implies ‖β‖₂² ≤ (1+ε)B²; ε = 1 serves for ε > 1.
+
+    Printed: α ≥ √(2(1+ε)(1+2/ε)B), which is true, but a larger scale than is needed.
+
+    Theorem 2, second line, from ‖β‖₂²(1 − ‖β‖₂²/48α⁴) ≤ 4α²Q_α(β) ≤ ‖β‖₂²; it implies the form stated.
 
     A solution with ‖β‖₂² = (1+ε)B² has at this α no smaller Q_α than β_ℓ2. Q_α is strictly convex, so its
     minimizer is not on that sphere or beyond it.
@@ -301,13 +298,14 @@ def kernel_sharp(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
     return _kernel_parts("sharp", model, X, y, epsilon)
 
 
-@theorem(
-    "woodworth2020/lemma5",
-    "α ≤ α₁(ε, ‖β‖₁, d) implies (1−ε)‖β‖₁ ≤ Q_α(β)/log(1/α²) ≤ (1+ε)‖β‖₁.",
-    printed="The same, and true; but its proof has x·arcsin(x/2) for x·arcsinh(x/2).",
-)
+@theorem("woodworth2020/lemma5")
 def lemma5(model: Any, predictor: Any, epsilon: float = 0.1) -> Parts:
-    """Lemma 5 of Appendix E: how close the potential is to a multiple of the ℓ1 norm, at one β."""
+    """α ≤ α₁(ε, ‖β‖₁, d) implies (1−ε)‖β‖₁ ≤ Q_α(β)/log(1/α²) ≤ (1+ε)‖β‖₁.
+
+    Printed: The same, and true; but its proof has x·arcsin(x/2) for x·arcsinh(x/2).
+
+    Lemma 5 of Appendix E: how close the potential is to a multiple of the ℓ1 norm, at one β.
+    """
     epsilon, beta = positive(epsilon, "epsilon"), _vector(predictor)
     yield _setting(model)
     norm, level = float(np.abs(beta).sum()), log_alpha(model)
@@ -317,12 +315,11 @@ def lemma5(model: Any, predictor: Any, epsilon: float = 0.1) -> Parts:
         yield Bound("Q_α(β)/log(1/α²)", value, at_most=(1 + epsilon) * norm, at_least=(1 - epsilon) * norm)
 
 
-@theorem(
-    "woodworth2020/lemma6",
-    "α ≥ d^(−1/4−1/8ε) and d ≥ max{e, 12^(4ε)} imply Q_α(e₁)/‖e₁‖₁ ≥ (1+ε)·Q_α(𝟏)/‖𝟏‖₁ for 𝟏 of ℓ2 norm 1.",
-)
+@theorem("woodworth2020/lemma6")
 def lemma6(model: Any, features: int, epsilon: float = 0.1) -> Parts:
-    """Lemma 6 of Appendix E: at larger scales the potential is no multiple of the ℓ1 norm.
+    """α ≥ d^(−1/4−1/8ε) and d ≥ max{e, 12^(4ε)} imply Q_α(e₁)/‖e₁‖₁ ≥ (1+ε)·Q_α(𝟏)/‖𝟏‖₁ for 𝟏 of ℓ2 norm 1.
+
+    Lemma 6 of Appendix E: at larger scales the potential is no multiple of the ℓ1 norm.
 
     (37) holds because the logarithmic derivative of q(z)/z is 1/(u·coth(u/2) − 1) at z = 2 sinh u, which
     decreases.
@@ -341,9 +338,12 @@ def lemma6(model: Any, features: int, epsilon: float = 0.1) -> Parts:
     yield Bound("Q_α(e₁)/‖e₁‖₁ over Q_α(𝟏)/‖𝟏‖₁", concentrated / spread, at_least=1 + epsilon)
 
 
-@theorem("woodworth2020/lemma7", "α ≥ √‖β‖₂·(1 + ε^(−1/4)) implies (1−ε)‖β‖₂² ≤ 4α²Q_α(β) ≤ (1+ε)‖β‖₂².")
+@theorem("woodworth2020/lemma7")
 def lemma7(model: Any, predictor: Any, epsilon: float = 0.1) -> Parts:
-    """Lemma 7 of Appendix E: how close the potential is to a multiple of the squared ℓ2 norm, at one β."""
+    """α ≥ √‖β‖₂·(1 + ε^(−1/4)) implies (1−ε)‖β‖₂² ≤ 4α²Q_α(β) ≤ (1+ε)‖β‖₂².
+
+    Lemma 7 of Appendix E: how close the potential is to a multiple of the squared ℓ2 norm, at one β.
+    """
     epsilon, beta = positive(epsilon, "epsilon"), _vector(predictor)
     yield _setting(model)
     norm = float(np.linalg.norm(beta))

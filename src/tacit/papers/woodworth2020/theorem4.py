@@ -45,15 +45,7 @@ _COMMUTE = 1e-10  # relative: a commutator below it is rounding
 _SLACK = 0.1  # of a fitted exponent, from a few draws
 
 
-@theorem(
-    "woodworth2020/theorem4",
-    "UVᵀ(∞) → argmin Q_μ(spectrum(M)) s.t. ⟨X_n, M⟩ = y_n as k → ∞, 2μ² = α²k, for X_n that commute "
-    "(X_nX_mᵀ and X_nᵀX_m symmetric) and a flow that fits the data.",
-    printed="X₁, …, X_N commute; but then the lifted ½[[0, X_n], [X_nᵀ, 0]] need not, and flows may end "
-    "elsewhere.",
-    flows=18,
-    matrices=True,
-)
+@theorem("woodworth2020/theorem4", flows=18, matrices=True)
 def theorem4(
     model: Any,
     X: Any,
@@ -62,7 +54,13 @@ def theorem4(
     draws: int = 4,
     seed: int = 0,
 ) -> Parts:
-    """Theorem 4, at infinite width and against the width, at the level α²k of the model.
+    """UVᵀ(∞) → argmin Q_μ(spectrum(M)) s.t. ⟨X_n, M⟩ = y_n as k → ∞, 2μ² = α²k, for X_n that commute (X_nX_mᵀ
+    and X_nᵀX_m symmetric) and a flow that fits the data.
+
+    Printed: X₁, …, X_N commute; but then the lifted ½[[0, X_n], [X_nᵀ, 0]] need not, and flows may end
+    elsewhere.
+
+    Theorem 4, at infinite width and against the width, at the level α²k of the model.
 
     widths, draws, seed: of the Gaussian starts whose distance to the minimizer is fitted by a power of the
     width; its root mean square over the draws.

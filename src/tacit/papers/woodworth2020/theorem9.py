@@ -64,16 +64,15 @@ _Assumed = Generator[Assumption, None, bool]
 _ACCURACY = 10 * SETTLED  # of what is measured, relative to the movement
 
 
-@theorem(
-    "woodworth2020/theorem9",
-    "μ > 4Λγ/λ and r ≤ (μλ/√Λ)(1 − √((1+γ/μ)/(1+λ/4Λ))), r = ‖y(0) − y*‖, imply "
-    "sup‖W − W(0)‖ ≤ √(Λ+λ/4)·r/(λ√μ) and sup‖W − W_TK‖ ≤ Λ√(1+λ/4Λ)·r²/(λ²μ^{3/2}) + 2√Λ√(1+γ/μ)·r/(λ√μ).",
-    printed="The same, and true; but the second bound exceeds the first, and so says nothing of W_TK.",
-    flows=2,
-    matrices=True,
-)
+@theorem("woodworth2020/theorem9", flows=2, matrices=True)
 def theorem9(model: Any, X: Any, y: Any, mu: float | None = None, instants: int = INSTANTS) -> Parts:
-    """Theorem 9; mu: the middle of the spectrum of W(0)W(0)ᵀ if left out."""
+    """μ > 4Λγ/λ and r ≤ (μλ/√Λ)(1 − √((1+γ/μ)/(1+λ/4Λ))), r = ‖y(0) − y*‖, imply sup‖W − W(0)‖ ≤
+    √(Λ+λ/4)·r/(λ√μ) and sup‖W − W_TK‖ ≤ Λ√(1+λ/4Λ)·r²/(λ²μ^{3/2}) + 2√Λ√(1+γ/μ)·r/(λ√μ).
+
+    Printed: The same, and true; but the second bound exceeds the first, and so says nothing of W_TK.
+
+    Theorem 9; mu: the middle of the spectrum of W(0)W(0)ᵀ if left out.
+    """
     course = yield from _course(model, X, y, mu, instants, _wide)
     if course is None:
         return
@@ -83,17 +82,16 @@ def theorem9(model: Any, X: Any, y: Any, mu: float | None = None, instants: int 
     yield Bound("sup‖W(T) − W_TK(T)‖_F", float(movement.apart.max()), at_most=bounds[1])
 
 
-@theorem(
-    "woodworth2020/theorem9-sharp",
-    "√λ·s² ≥ 2r, s = σ_min(W(0)), implies sup‖W − W(0)‖ ≤ ρ, 2√λρ(s − ρ) = r, and a bound on sup‖W − W_TK‖ "
-    "quadratic in r.",
-    printed="sup‖W − W_TK‖ ≤ Λ√(1+λ/4Λ)·r²/(λ²μ^{3/2}) + 2√Λ√(1+γ/μ)·r/(λ√μ), which is true, but of first "
-    "order in r.",
-    flows=2,
-    matrices=True,
-)
+@theorem("woodworth2020/theorem9-sharp", flows=2, matrices=True)
 def theorem9_sharp(model: Any, X: Any, y: Any, instants: int = INSTANTS) -> Parts:
-    """Theorem 9 by the length of the way: weaker assumptions, smaller bounds; it implies the form stated."""
+    """√λ·s² ≥ 2r, s = σ_min(W(0)), implies sup‖W − W(0)‖ ≤ ρ, 2√λρ(s − ρ) = r, and a bound on sup‖W − W_TK‖
+    quadratic in r.
+
+    Printed: sup‖W − W_TK‖ ≤ Λ√(1+λ/4Λ)·r²/(λ²μ^{3/2}) + 2√Λ√(1+γ/μ)·r/(λ√μ), which is true, but of first
+    order in r.
+
+    Theorem 9 by the length of the way: weaker assumptions, smaller bounds; it implies the form stated.
+    """
     course = yield from _course(model, X, y, None, instants, _near)
     if course is None:
         return
@@ -104,17 +102,16 @@ def theorem9_sharp(model: Any, X: Any, y: Any, instants: int = INSTANTS) -> Part
     yield Bound("sup‖W(T) − W_TK(T)‖_F", float(movement.apart.max()), at_most=second + left)
 
 
-@theorem(
-    "woodworth2020/lemma11",
-    "‖W − W(0)‖ ≤ R until T implies ‖y(t) − y*‖ ≤ r·exp(−2μλt + 4Λ(γ+R²+2R√(μ+γ))t) until T, and "
-    "‖y_TK(t) − y*‖ ≤ r·exp(−2μλt + 4Λγt).",
-    printed="The factor 4 in Σ of (71) goes with the loss ½‖y − y*‖², not ‖y − y*‖²; (75) has 2μλ where (74) "
-    "gives 4μλ.",
-    flows=2,
-    matrices=True,
-)
+@theorem("woodworth2020/lemma11", flows=2, matrices=True)
 def lemma11(model: Any, X: Any, y: Any, mu: float | None = None, instants: int = INSTANTS) -> Parts:
-    """Lemma 11 with the smallest R, which is measured; as rates at which the residuals fall at the least."""
+    """‖W − W(0)‖ ≤ R until T implies ‖y(t) − y*‖ ≤ r·exp(−2μλt + 4Λ(γ+R²+2R√(μ+γ))t) until T, and ‖y_TK(t) −
+    y*‖ ≤ r·exp(−2μλt + 4Λγt).
+
+    Printed: The factor 4 in Σ of (71) goes with the loss ½‖y − y*‖², not ‖y − y*‖²; (75) has 2μλ where (74)
+    gives 4μλ.
+
+    Lemma 11 with the smallest R, which is measured; as rates at which the residuals fall at the least.
+    """
     course = yield from _course(model, X, y, mu, instants, _independent)
     if course is None:
         return
@@ -130,15 +127,14 @@ def lemma11(model: Any, X: Any, y: Any, mu: float | None = None, instants: int =
         )
 
 
-@theorem(
-    "woodworth2020/lemma12",
-    "The assumptions of Theorem 9 imply sup‖W(t) − W(0)‖ ≤ √(Λ+λ/4)·r/(λ√μ).",
-    printed="The same, and true; but (80) lacks a factor 2 on its right-hand side, for which (75) has room.",
-    flows=2,
-    matrices=True,
-)
+@theorem("woodworth2020/lemma12", flows=2, matrices=True)
 def lemma12(model: Any, X: Any, y: Any, mu: float | None = None, instants: int = INSTANTS) -> Parts:
-    """Lemma 12, and the radius R of (78) within which its proof keeps the flow."""
+    """The assumptions of Theorem 9 imply sup‖W(t) − W(0)‖ ≤ √(Λ+λ/4)·r/(λ√μ).
+
+    Printed: The same, and true; but (80) lacks a factor 2 on its right-hand side, for which (75) has room.
+
+    Lemma 12, and the radius R of (78) within which its proof keeps the flow.
+    """
     course = yield from _course(model, X, y, mu, instants, _wide)
     if course is None:
         return
