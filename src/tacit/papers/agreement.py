@@ -22,6 +22,7 @@ import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.numerics.rounding import EPS
 from tacit.papers import Assumption, Bound, Parts, Premise
+from tacit.papers.arguments import arrived
 from tacit.papers.metric import metric
 from tacit.papers.sharing import shared
 from tacit.papers.statements import unmet
@@ -50,10 +51,9 @@ def compared(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     """The simulated flow against the limit; method: that of `tacit.flow`, "auto" or "parameters"."""
     X, y = check_problem(X, y)
     limit = yield from limit_of(model, X, y)
-    if not limit.converged:
-        raise tacit.NotConvergedError(
-            f"the limit of {model!r} did not converge ({limit.reason}); no flow can be compared with it"
-        )
+    arrived(
+        limit, f"the limit of {model!r} did not converge ({limit.reason}); no flow can be compared with it"
+    )
     if (sudden := suddenness(model, limit.predictor)) < EPS:
         text = "floats can follow the flow: a deep network at so small a scale stands still until it jumps, "
         yield Premise(f"{text}within {sudden:.2g} of the time", False)

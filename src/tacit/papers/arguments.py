@@ -1,9 +1,9 @@
-"""What theorems take: numbers checked, and scales as logarithms."""
+"""What theorems and figures take: numbers checked, scales as logarithms, and results that have arrived."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,6 +11,9 @@ import tacit
 from tacit.data.arrays import Float
 
 _METHODS = ("auto", "parameters")
+
+
+Found = TypeVar("Found")
 
 
 class ParameterError(tacit.InputError):
@@ -29,6 +32,13 @@ def whole(value: Any, name: str, least: int) -> int:
     if not (isinstance(value, (int, np.integer)) and value >= least):
         raise ParameterError(f"{name} must be a whole number from {least} on, got {value!r}")
     return int(value)
+
+
+def arrived(found: Found, otherwise: str) -> Found:
+    """A limit, margin, path or flow that has converged; NotConvergedError with these words if it has not."""
+    if not np.all(found.converged):  # type: ignore[attr-defined]
+        raise tacit.NotConvergedError(otherwise)
+    return found
 
 
 def log_alpha(model: tacit.Diagonal) -> float:

@@ -211,8 +211,8 @@ def theorem(
 ) -> Callable[[_Parted], _Parted]:
     """Register a generator function that yields the Assumptions and Bounds of one statement.
 
-    Its docstring begins with the statement, as that of a figure does with the caption; a paragraph that begins
-    with "Printed:" says what the paper has instead.
+    Its docstring begins with the statement, as that of a figure does with the caption; a paragraph that
+    begins with "Printed:" says what the paper has instead.
 
     Parameters
     ----------

@@ -140,14 +140,14 @@ class Threshold:
         text : str
             The sentence.
         measured : float
-            The number.
+            The number, or an array that holds nothing else.
 
         Returns
         -------
         Claim
             With this threshold.
         """
-        return Claim(text, measured, self.at_most, self.at_least, self.of, self.why)
+        return Claim(text, float(measured), self.at_most, self.at_least, self.of, self.why)
 
 
 def at_most(threshold: float, why: str = "", *, of: int | None = None) -> Threshold:

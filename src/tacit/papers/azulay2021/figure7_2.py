@@ -172,9 +172,9 @@ class NeuronContours:
         size = data.q.max(("w1", "w2"))
         yield at_most(1e-10).claim(
             "q is the formula of Theorem 2, up to a constant and the formula's rounding (largest difference)",
-            float((np.abs(data.q - data.printed) / size).max()),
+            (np.abs(data.q - data.printed) / size).max(),
         )
-        yield at_most(1e-15).claim("∇q vanishes at w̃(0) (largest norm)", float(data.gradient.max()))
+        yield at_most(1e-15).claim("∇q vanishes at w̃(0) (largest norm)", data.gradient.max())
         yield at_least(0).claim(
             "q is smallest at w̃(0) (least q − q(w̃(0)) elsewhere)", least(data.printed.values)
         )
@@ -228,13 +228,13 @@ def _shape_claims(data: xr.Dataset) -> Iterator[Claim]:
     """The curvature at w̃(0) is B's, and B tends to the identity."""
     yield at_most(1e-12).claim(
         "∇²q(w̃(0)) = (3/2)√((1−s)/(α(1+s)))·B (largest relative difference of an entry)",
-        float(data.hessian_error.max()),
+        data.hessian_error.max(),
     )
     s = data.near.values
     expected = 1 - (1 - s) ** 2 / (2 * (1 + s**2))
     yield at_most(1e-7).claim(
         "contours near w̃(0) have the axes of B (largest difference of the curvatures' ratio)",
-        float(np.abs(data.ratio.values - expected).max()),
+        np.abs(data.ratio.values - expected).max(),
     )
     late = s >= 0.9
     yield within(1.9, 2.1).claim(

@@ -114,8 +114,7 @@ class NeuronLimits:
             "flows that came to the residual 1e-10 (share)", share(data.reached.values)
         )
         yield at_most(1e-3, "the width of the lines").claim(
-            "simulated flows lie on the lines (largest relative difference of a distance)",
-            float(data.off_line),
+            "simulated flows lie on the lines (largest relative difference of a distance)", data.off_line
         )
         yield from _end_claims(data)
 
@@ -193,14 +192,14 @@ def _end_claims(data: xr.Dataset) -> Iterator[Claim]:
     scale, least = data.line_scale.values, data.to_least.values
     small = scale <= 1e-3
     yield at_most(2e-3, "√α is 1e-3 there").claim(
-        "α → 0 ends at least norm, at any shape (largest distance at α = 1e-6)", float(least[..., 0].max())
+        "α → 0 ends at least norm, at any shape (largest distance at α = 1e-6)", least[..., 0].max()
     )
     rates = [exponent(scale[small], row[small]) for row in least.reshape(-1, len(scale))]
     yield at_least(0.48, "tells 1/2 from other powers").claim(
-        "like √α (least fitted exponent)", float(np.min(rates))
+        "like √α (least fitted exponent)", np.min(rates)
     )
     yield at_most(0.52, "tells 1/2 from other powers").claim(
-        "and no faster (largest fitted exponent)", float(np.max(rates))
+        "and no faster (largest fitted exponent)", np.max(rates)
     )
     yield from _kernel_claims(data)
 
@@ -212,22 +211,22 @@ def _kernel_claims(data: xr.Dataset) -> Iterator[Claim]:
     late, large = gap <= 0.03, scale >= 1e3
     rates = [exponent(gap[late], row[late]) for row in near]
     yield at_most(1e-3, "(1−s)² is 1e-6 there").claim(
-        "s → 1 ends at the kernel end, at any scale (largest distance at s = 0.999)", float(near[:, -1].max())
+        "s → 1 ends at the kernel end, at any scale (largest distance at s = 0.999)", near[:, -1].max()
     )
     yield at_least(1.9, "tells 2 from 1").claim(
-        "like (1−s)² or faster once (1−s)² ≪ α (least fitted exponent, α ≥ 1)", float(np.min(rates[1:]))
+        "like (1−s)² or faster once (1−s)² ≪ α (least fitted exponent, α ≥ 1)", np.min(rates[1:])
     )
     rates = [exponent(scale[large], row[large]) for row in kernel[0]]
     yield at_most(-0.98, "tells −1 from other powers").claim(
         "α → ∞ ends at the kernel end where the data do not see the start (largest fitted exponent)",
-        float(np.max(rates)),
+        np.max(rates),
     )
     yield at_most(1e-4, "1/α is 1e-5 there").claim(
-        "(largest distance there, α = 1e5)", float(kernel[0, :, -1].max())
+        "(largest distance there, α = 1e5)", kernel[0, :, -1].max()
     )
     yield at_most(1e-4, "1/α is 1e-5 there").claim(
         "but not from a generic start, whose distance stays at √(1−ρ) against 1/(1+ρ) (difference, α = 1e5)",
-        float(np.abs(kernel[1, :, -1] - data.plateau.values).max()),
+        np.abs(kernel[1, :, -1] - data.plateau.values).max(),
     )
     yield at_least(10, "an order of magnitude").claim(
         "which does not vanish where layers are balanced (over the distance of starts that data do not see)",

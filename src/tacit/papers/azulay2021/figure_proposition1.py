@@ -141,18 +141,18 @@ class StrictlyBalanced:
         """The minimum is the end, whatever the width, and only under balance."""
         yield at_most(1e-8, "a hundred times the residual at which flows stop").claim(
             "every weight integrated, networks end at the minimum (largest relative difference)",
-            float(data.raw.max(skipna=False)),
+            data.raw.max(skipna=False),
         )
         yield at_most(1e-8, "a hundred times the residual at which flows stop").claim(
-            "and with the width taken out (largest relative difference)", float(data.flow.max(skipna=False))
+            "and with the width taken out (largest relative difference)", data.flow.max(skipna=False)
         )
         yield at_most(1e-8, "a hundred times the residual at which flows stop").claim(
             "the width does not matter (largest relative difference from the narrowest)",
-            float(data.across.max(skipna=False)),
+            data.across.max(skipna=False),
         )
         yield at_least(2, "a multiple").claim(
             "w̃(0) does: the distance to least norm grows by a factor from the smallest to the largest scale",
-            float(data.distance[-1].min() / data.distance[0].max()),
+            data.distance[-1].min() / data.distance[0].max(),
         )
         small = data.tip.values <= 0.1
         yield within(1.9, 2.1, "tells 2 from other powers").claim(
@@ -160,7 +160,7 @@ class StrictlyBalanced:
             exponent(data.tip.values[small], data.tipped.values[small]),
         )
         yield at_least(2.5e-3, "a hundred thousand times as far as ends of balanced ones are").claim(
-            "and far, if it exceeds the weights (distance, factor 3)", float(data.tipped[-1])
+            "and far, if it exceeds the weights (distance, factor 3)", data.tipped[-1]
         )
 
 

@@ -110,18 +110,18 @@ class VanishingWeights:
         small = sigma <= 1e-2
         rates = [exponent(sigma[small], d[small]) for d in distance.reshape(-1, len(sigma))]
         yield at_least(0.95, "tells 1 from other powers").claim(
-            "the distance to least norm falls like σ (least fitted exponent)", float(np.min(rates))
+            "the distance to least norm falls like σ (least fitted exponent)", np.min(rates)
         )
         yield at_most(1.05, "tells 1 from other powers").claim(
-            "and no faster (largest fitted exponent)", float(np.max(rates))
+            "and no faster (largest fitted exponent)", np.max(rates)
         )
         yield at_most(1e-6, "what the flow leaves, over a distance of σ").claim(
             "it is ‖P⊥W(0)a(∞)‖ (largest relative difference)",
-            float(np.abs(data.formula.values / distance - 1).max()),
+            np.abs(data.formula.values / distance - 1).max(),
         )
         yield at_most(0.02, "to first order; the next is smaller by σ").claim(
             "and σ‖ŵ‖^{1/2}‖P⊥Wc‖ to first order (largest relative difference at the smallest σ)",
-            float(np.abs(data.first_order.values / distance - 1)[..., 0].max()),
+            np.abs(data.first_order.values / distance - 1)[..., 0].max(),
         )
         ways = dict(zip(SHRUNK, data.by_way.values, strict=True))
         for name in SHRUNK[:2]:

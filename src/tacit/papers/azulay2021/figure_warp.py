@@ -139,9 +139,9 @@ class TwoClocks:
         )
         bent = data.violation.values
         yield at_least(0.1).claim("H is no Hessian anywhere on the curve (least violation)", least(bent[0]))
-        yield at_most(1e-8).claim("gH is one all along it (largest violation)", float(bent[1].max()))
+        yield at_most(1e-8).claim("gH is one all along it (largest violation)", bent[1].max())
         yield at_most(1e-8).claim(
-            "∇Q moves within the span of the samples only (largest part outside)", float(data.outside.max())
+            "∇Q moves within the span of the samples only (largest part outside)", data.outside.max()
         )
         speeds = np.diff(data.tau.values) / np.diff(data.time.values)
         yield at_least(2).claim(

@@ -136,11 +136,11 @@ def width_claims(data: xr.Dataset) -> Iterator[Claim]:
         )
     yield at_most(0.01, "training ends at a loss of 1e-8").claim(
         "at the end the distance is ‖U₂Vᵀ‖ (largest relative difference)",
-        float(np.abs(data.final / data.distance - 1).max(skipna=False)),
+        np.abs(data.final / data.distance - 1).max(skipna=False),
     )
     yield within(0.8, 1.25, "a quarter, where the loss falls to 1e-8 of what it was").claim(
         "training keeps ‖U₂Vᵀ‖ close to its value at the start (ratio to it, mean of all)",
-        float((data.final / data.initial).mean(skipna=False)),
+        (data.final / data.initial).mean(skipna=False),
     )
     for name, limit in (("initial", "√((D−n)/h)"), ("final", "√((D−n)/h)·(1+‖Θ̂‖²)^(1/4)")):
         yield within(0.9, 1.1, "with D instead of D−n it would be 1.12").claim(

@@ -94,11 +94,11 @@ def setting_claims(data: xr.Dataset) -> Iterator[Claim]:
     """The starts differ in nothing but their imbalance."""
     yield at_most(1e-12, "rounding, and room").claim(
         "all starts have the same end-to-end matrix (largest relative difference)",
-        float(data.apart.max(skipna=False)),
+        data.apart.max(skipna=False),
     )
     yield at_most(1e-12, "rounding, and room").claim(
         "the balanced start has no imbalance (c, relative to the least of the others)",
-        float(data.level.sel(start=BALANCED) / data.level.sel(start=list(CASES)).min(skipna=False)),
+        data.level.sel(start=BALANCED) / data.level.sel(start=list(CASES)).min(skipna=False),
     )
 
 
@@ -167,27 +167,24 @@ class LossFromImbalancedStarts:
         )
         yield at_least(1.2, "a fifth later").claim(
             "the balanced start is slowest (its time over the longest of the others)",
-            float(late.sel(start=BALANCED) / times.max()),
+            late.sel(start=BALANCED) / times.max(),
         )
         gained = (data.accuracy - data.first)[1:]
         over = data.guaranteed * data.time[:, 1:] - gained
         yield at_most(0.0, "that is the theorem").claim(
-            "the loss is never above the bound (most of log(L/bound))", float(over.max(skipna=False))
+            "the loss is never above the bound (most of log(L/bound))", over.max(skipna=False)
         )
         tight = gained[-1] / (data.guaranteed * data.time[:, -1])
         yield within(1.0, 1.1, "a tenth faster than guaranteed at most; not slower, by the theorem").claim(
             "case 3: the bound is almost tight (average rate over the guaranteed one)",
-            float(tight.sel(start="case 3")),
+            tight.sel(start="case 3"),
         )
         ratio, _ = _rates(data)
         yield within(
             0.999,
             1.5,
             "well within the factor of 2 that Theorem 1 gains; slower it cannot be but for rounding",
-        ).claim(
-            "case 2: the bound has the asymptotic rate (last rate over the guaranteed one)",
-            float(ratio[1, -1]),
-        )
+        ).claim("case 2: the bound has the asymptotic rate (last rate over the guaranteed one)", ratio[1, -1])
 
 
 def _rates(data: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
@@ -276,7 +273,7 @@ class DescentFromImbalancedStarts:
         flow_step = data.time[:, 1:] / STEP
         yield at_most(0.01, "the width of the lines").claim(
             "gradient descent is at the flow's loss at the flow's time (largest relative difference)",
-            float(np.abs(data.iteration[:, 1:] / flow_step - 1).max(skipna=False)),
+            np.abs(data.iteration[:, 1:] / flow_step - 1).max(skipna=False),
         )
         order = np.argsort(data.level.values)
         yield at_least(np.log(2), "half the loss").claim(
@@ -287,12 +284,11 @@ class DescentFromImbalancedStarts:
         gained = (data.accuracy - data.first)[:, 1:]
         bound = data.guaranteed * data.iteration[:, 1:] * STEP
         yield at_most(0.0, "that is the theorem").claim(
-            "the loss is never above the bound (most of log(L/bound))",
-            float((bound - gained).max(skipna=False)),
+            "the loss is never above the bound (most of log(L/bound))", (bound - gained).max(skipna=False)
         )
         yield within(1.0, 1.1, "a tenth faster than guaranteed at most; not slower, by the theorem").claim(
             "case 3: the bound is almost tight (average rate over the guaranteed one)",
-            float((gained / bound).sel(start="case 3")[-1]),
+            (gained / bound).sel(start="case 3")[-1],
         )
         late = data.sel(start="case 2").isel(mark=[-3, -1])
         rate = float(late.accuracy.diff("mark")[0] / (late.iteration.diff("mark")[0] * STEP))

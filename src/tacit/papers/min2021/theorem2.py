@@ -216,9 +216,7 @@ def rate(
     yield linear_network(model)
     parts = split(model, X, y)
     unseen = (len(parts.basis) - len(parts.sizes)) * model.outputs
-    yield Assumption("there are directions that the samples do not see", unseen > 0)
-    if not unseen:
-        return
+    yield Premise("there are directions that the samples do not see", unseen > 0)
     level, size = tried[0] ** (1 - 2 * power), float(np.linalg.norm(parts.solution, 2))
     calm = power == 0.5 or size <= level
     yield Premise(f"‖Θ̂‖₂ = {size:.4g} is at most h^(1−2α) = {level:.4g}, or α = ½", calm)

@@ -5,6 +5,7 @@ Flows and the Q_μ path in planes of two norms: Figures 7 and 8 of Moroshko et a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ def draw_ends(data: xr.Dataset, ax: Any) -> None:
             ax.plot(*azimuth_pitch(w), "D", color="w", label=rf"local ${norm}$ margin", **_END)
 
 
-def label_squares(data: xr.Dataset, ax: Any, offsets: list[tuple[float, float] | None]) -> None:
+def label_squares(data: xr.Dataset, ax: Any, offsets: Sequence[tuple[float, float] | None]) -> None:
     """μ beside each square that has an offset, in points."""
     for mu, where, offset in zip(data.marked_mu.values, data.marked.values, offsets, strict=True):
         if offset:

@@ -10,7 +10,7 @@ import xarray as xr
 
 from tacit.papers import Claim, at_least, at_most, figure, within
 from tacit.papers.measures import first, least, ratio
-from tacit.papers.moroshko2020.drawing import draw_plane, frame, label, label_squares, legend_beside, zoom
+from tacit.papers.moroshko2020.drawing import draw_plane, label, zoom
 from tacit.papers.moroshko2020.planes import (
     SIZE,
     Plane,
@@ -49,13 +49,7 @@ class OneSupport(Plane):
     """Flows of depth 2 on data whose ℓ2 and ℓ1 margins have the same support vector (Figure 3b)."""
 
     setting = ONE_SUPPORT
-
-    def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """The plane, with μ below its squares."""
-        draw_plane(data, ax)
-        label_squares(data, ax, [(-7, -5), (-7, -5), (-7, -5), (-7, -5), (-3, -9)])
-        frame(data, ax)
-        legend_beside(ax)
+    offsets = (*[(-7.0, -5.0)] * 4, (-3.0, -9.0))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Section 5 on Panel 3(b)."""
@@ -63,7 +57,7 @@ class OneSupport(Plane):
         yield within(1, 1).claim("ℓ1 margins there are", data.sizes["vertex"])
         differ = int((data.l2_support != data.l1_support).sum())
         yield at_most(0).claim("samples that support one of the ℓ2 and ℓ1 margins and not the other", differ)
-        yield at_least(0.1).claim("yet they are not the same (distance)", float(apart(data.l1, data.l2)))
+        yield at_least(0.1).claim("yet they are not the same (distance)", apart(data.l1, data.l2))
         yield steady_support_claim(data)
         yield from large_scale_claims(data, 100.0, 5e-3)
         yield from large_scale_claims(data, 1e4, 5e-5)
@@ -88,7 +82,7 @@ class OneSupport(Plane):
         same = apart(data.crossing.sel(cross_scale=1.0), data.l1) / apart(data.marked, data.l1)
         yield at_most(0.1).claim(
             "at α = 1 too μ tells how near to ℓ1 the flow is (largest relative difference to the squares)",
-            float(np.abs(same - 1).max()),
+            np.abs(same - 1).max(),
         )
 
     def _digits(self, data: xr.Dataset) -> Iterator[Claim]:
@@ -107,13 +101,7 @@ class ManyEnds(Plane):
     """Flows of depth 2 on data where many predictors have the largest ℓ1 margin (Figure 3c)."""
 
     setting = MANY_ENDS
-
-    def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """The plane, with μ to the right of its squares."""
-        draw_plane(data, ax)
-        label_squares(data, ax, [(8, 0)] * 5)
-        frame(data, ax)
-        legend_beside(ax)
+    offsets = ((8.0, 0.0),) * 5
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Section 5 on Panel 3(c)."""
@@ -127,7 +115,7 @@ class ManyEnds(Plane):
         )
         yield at_least(0.5).claim(
             "which one depends on the scale (distance of the ends of the smallest and the largest)",
-            float(apart(ends[0], ends[-1])),
+            apart(ends[0], ends[-1]),
         )
         azimuth, _ = azimuth_pitch(ends)
         yield at_least(0.0).claim(
@@ -136,7 +124,7 @@ class ManyEnds(Plane):
         yield from large_scale_claims(data, 100.0, 5e-3)
         yield from large_scale_claims(data, 1e4, 5e-5)
         yield at_most(1e-6).claim(
-            "α = 10000 ends where the Q_μ path does (distance)", float(apart(ends[-1], data.path[-1]))
+            "α = 10000 ends where the Q_μ path does (distance)", apart(ends[-1], data.path[-1])
         )
         yield from crossing_claims(data, "marked", "the square", (-2.1, -1.9))
 
@@ -146,13 +134,12 @@ class SupportLeaves(Plane):
     """Flows of depth 2 on data where support vectors leave, and the flow leaves the Q_μ path (Figure 3d)."""
 
     setting = LEAVING
+    offsets = (None, *[(8.0, -3.0)] * 3)
+    infinite = True
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
         """The plane with the flow at infinite scale, and a closer look at the ℓ2 margin."""
-        draw_plane(data, ax, infinite=True)
-        label_squares(data, ax, [None, (8, -3), (8, -3), (8, -3)])
-        frame(data, ax)
-        legend_beside(ax)
+        super().draw(data, ax)
         near = zoom(ax, (0.02, 0.5, 0.41, 0.49), (0.44, 0.558), (0.43, 0.578))
         draw_plane(data, near, infinite=True)
         kink, leaves = first(data.kink_mu.values), departure(data)

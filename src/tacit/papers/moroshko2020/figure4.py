@@ -10,7 +10,6 @@ import xarray as xr
 
 from tacit.papers import Claim, at_least, at_most, figure
 from tacit.papers.measures import least
-from tacit.papers.moroshko2020.drawing import draw_plane, frame, label_squares, legend_beside
 from tacit.papers.moroshko2020.planes import (
     SIZE,
     Plane,
@@ -48,11 +47,9 @@ def deep_claims(data: xr.Dataset) -> Iterator[Claim]:
         worst(gap, one.level < leaves),
     )
     yield at_most(5e-3).claim(
-        f"α = {largest:g} ends at the ℓ_{{2/3}} margin (distance)", float(apart(one.flow[-1], data.rich[0]))
+        f"α = {largest:g} ends at the ℓ_{{2/3}} margin (distance)", apart(one.flow[-1], data.rich[0])
     )
-    yield at_most(1e-4).claim(
-        "the Q_μ path ends at the ℓ1 margin (distance)", float(apart(data.path[-1], data.l1))
-    )
+    yield at_most(1e-4).claim("the Q_μ path ends at the ℓ1 margin (distance)", apart(data.path[-1], data.l1))
 
 
 @figure(
@@ -66,13 +63,9 @@ class DeepOneEnd(Plane):
     """Flows of depth 3 leave the Q_μ path and end at the ℓ_{2/3} margin (Figure 4a)."""
 
     setting = DEEP
-
-    def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """The plane with the flow at infinite scale."""
-        draw_plane(data, ax, infinite=True)
-        label_squares(data, ax, [(-7, -6), (-2, -9), (2, -9)])
-        frame(data, ax, margin=0.09)
-        legend_beside(ax)
+    offsets = ((-7.0, -6.0), (-2.0, -9.0), (2.0, -9.0))
+    infinite = True
+    margin = 0.09
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Section 5 on Figure 4(a)."""
@@ -92,13 +85,8 @@ class DeepLocalEnd(Plane):
     """Flows of depth 3 end at a local ℓ_{2/3} margin from small scales, the global from large (Figure 4b)."""
 
     setting = DEEP_LOCAL
-
-    def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """The plane with the flow at infinite scale."""
-        draw_plane(data, ax, infinite=True)
-        label_squares(data, ax, [(-8, 5), (-8, 4), (-8, 3)])
-        frame(data, ax)
-        legend_beside(ax)
+    offsets = ((-8.0, 5.0), (-8.0, 4.0), (-8.0, 3.0))
+    infinite = True
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Section 5 on Figure 4(b)."""

@@ -112,7 +112,7 @@ class AccuracyAlongTheWay:
         for scale, accuracy in ((100.0, 1e8), (0.001, 0.1)):
             yield at_most(0.02).claim(
                 f"3c: α = {scale:g} is close to an ℓ1 margin at γ̃ = {accuracy:g} (distance)",
-                float(off_curve(_at(middle, scale, accuracy)[None], arc(middle.l1_face.values))[0]),
+                off_curve(_at(middle, scale, accuracy)[None], arc(middle.l1_face.values))[0],
             )
         for name in data.panel.values:
             small, large = (_needed(data.sel(panel=name), scale) for scale in (0.001, 100.0))

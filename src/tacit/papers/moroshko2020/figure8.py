@@ -192,7 +192,7 @@ class LocalMarginsOfRandomData:
         )
         yield at_most(0.2, "by chance 0.5").claim(
             "large scales end close to ℓ1 (share of local minima with closer predictors, median of draws)",
-            float(np.median(large)),
+            np.median(large),
         )
         yield at_least(0.3, "one of three at least; they do in 19 of 20 draws", of=draws).claim(
             "and closer than small scales (share of draws)", share(large < small)

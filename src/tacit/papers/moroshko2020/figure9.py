@@ -13,7 +13,8 @@ from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.measures import least
 from tacit.papers.moroshko2020.data import SAME_SUPPORT
 from tacit.papers.moroshko2020.drawing import against_accuracy
-from tacit.papers.moroshko2020.margins import AGAINST_ACCURACY, best_margin, followed, reached_at
+from tacit.papers.moroshko2020.instants import reached_at
+from tacit.papers.moroshko2020.margins import AGAINST_ACCURACY, best_margin, followed
 
 
 @figure("moroshko2020/fig9", **AGAINST_ACCURACY, about=("Theorem 1",), seconds=3, short="the kernel turns")

@@ -195,12 +195,12 @@ class WhatFlowsFollow:
         yield at_least(20, "more than an order of magnitude").claim(
             "data drawn at random: flows are off the path by more than off the sweeping process, times "
             "(geometric mean of draws)",
-            float(np.exp(np.log(path / infinite).mean())),
+            np.exp(np.log(path / infinite).mean()),
         )
         yield within(0.9, 1.1, "it stays, whatever the scale").claim(
             "data drawn at random: by as much as the sweeping process itself, at the largest scale "
             "(share of that, the farthest from 1)",
-            float(shares[np.argmax(np.abs(shares - 1))]),
+            shares[np.argmax(np.abs(shares - 1))],
         )
 
 

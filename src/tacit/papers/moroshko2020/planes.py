@@ -17,6 +17,8 @@ import xarray as xr
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, within
 from tacit.papers.measures import share, slope
+from tacit.papers.moroshko2020.drawing import draw_plane, frame, label_squares, legend_beside
+from tacit.papers.moroshko2020.instants import reached_at
 from tacit.papers.moroshko2020.trajectories import Setting, apart, scene
 
 
@@ -39,11 +41,7 @@ def worst(values: Any, where: Any) -> float:
 
 def accuracy_at(one: xr.Dataset, gap: Float, near: float) -> float:
     """The accuracy from which on a gap of the run is at most this, between instants as a power law."""
-    late = np.flatnonzero(~(gap <= near))
-    if not late.size or late[-1] + 1 == len(gap):
-        return np.nan
-    pair = slice(late[-1], late[-1] + 2)
-    return float(np.exp(np.interp(-np.log(near), -np.log(gap[pair]), np.log(one.accuracy.values[pair]))))
+    return reached_at(one.accuracy.values, gap, near)
 
 
 def rate(scales: Float, errors: Float) -> float:
@@ -64,7 +62,7 @@ def common_claims(data: xr.Dataset) -> Iterator[Claim]:
     )
     yield at_most(1e-3).claim(
         "at every scale the flow sets out towards the average of the data (largest distance)",
-        float(apart(data.flow[:, 0], data.start).max()),
+        apart(data.flow[:, 0], data.start).max(),
     )
 
 
@@ -114,9 +112,21 @@ class Plane:
     """A figure of one setting."""
 
     setting: ClassVar[Setting]
+    offsets: ClassVar[
+        tuple[tuple[float, float] | None, ...]
+    ]  # of the values of μ from their squares, in points
+    infinite: ClassVar[bool] = False  # with the flow at infinite scale?
+    margin: ClassVar[float] = 0.06
 
     def data(
         self, scales: list[float], instants: int, crossings: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
         """Flows, paths and margins, as directions."""
         return scene(self.setting, scales, instants, crossings, progress)
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """Flows, paths and margins, with μ beside its squares."""
+        draw_plane(data, ax, infinite=self.infinite)
+        label_squares(data, ax, self.offsets)
+        frame(data, ax, margin=self.margin)
+        legend_beside(ax)

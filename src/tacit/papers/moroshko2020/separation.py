@@ -13,10 +13,11 @@ import tacit
 from tacit.numerics.roots import crossing
 from tacit.papers import Premise, Setting
 from tacit.papers.agreement import suddenness
-from tacit.papers.arguments import log_alpha, positive
+from tacit.papers.arguments import arrived, log_alpha, positive
 from tacit.papers.sharing import shared
 
 Float = NDArray[np.float64]
+_EARLY_END = "the flow of {!r} ended early ({}); no bound can be checked"
 _INSTANTS = 41  # of the flow that are looked at, evenly in log γ̃
 _EARLY = 1e-3  # of min(1, α^D, the accuracy at which z = 1): the accuracy of the first of them
 _FAR = 10.0  # times α^D: how accurate the flow becomes if not told otherwise, but at least _ACCURATE
@@ -105,30 +106,22 @@ def steady(model: Any, data: Separation) -> Premise:
 @shared
 def settled_flow(model: Any, X: Any, y: Any, accuracies: Any, rtol: float = 1e-8) -> tacit.Trajectory:
     """The flow of the exponential loss at these accuracies, all of them reached."""
-    return _converged(model, tacit.flow(model, X, y, loss="exp", at=accuracies, rtol=rtol))
+    flow = tacit.flow(model, X, y, loss="exp", at=accuracies, rtol=rtol)
+    return arrived(flow, _EARLY_END.format(model, flow.reason))
 
 
 @shared
 def overview(model: Any, X: Any, y: Any, until: float, rtol: float) -> tacit.Trajectory:
     """The flow of the exponential loss until this accuracy, at the states that it records of itself."""
-    return _converged(model, tacit.flow(model, X, y, loss="exp", until=until, rtol=rtol))
-
-
-def _converged(model: Any, flow: tacit.Trajectory) -> tacit.Trajectory:
-    if not flow.converged:
-        raise tacit.NotConvergedError(
-            f"the flow of {model!r} ended early ({flow.reason}); no bound can be checked"
-        )
-    return flow
+    flow = tacit.flow(model, X, y, loss="exp", until=until, rtol=rtol)
+    return arrived(flow, _EARLY_END.format(model, flow.reason))
 
 
 @shared
 def settled_margin(X: Any, y: Any, norm: str) -> tacit.Margin:
     """The maximum margin in this norm, with its certificate met."""
-    margin = tacit.max_margin(X, y, norm)
-    if not margin.converged:
-        raise tacit.NotConvergedError(f"the {norm} margin did not converge; no bound can be checked with it")
-    return margin
+    words = f"the {norm} margin did not converge; no bound can be checked with it"
+    return arrived(tacit.max_margin(X, y, norm), words)
 
 
 @shared

@@ -52,7 +52,7 @@ import numpy as np
 import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.papers import Assumption, Bound, Parts, Setting, theorem
-from tacit.papers.arguments import log_alpha
+from tacit.papers.arguments import arrived, log_alpha
 from tacit.papers.moroshko2020.separation import plain_diagonal
 from tacit.papers.statements import unmet
 
@@ -143,6 +143,4 @@ def _excess(alpha: float, rich: Float, X: Float, y: Float) -> float:
 def _explicit(alpha: float, X: Float, y: Float) -> Float:
     """β^R at the scale α."""
     found = tacit.limit(tacit.potentials.WeightDistance(2 * math.log(alpha)), X, y)
-    if not found.converged:
-        raise tacit.NotConvergedError(f"β^R at α = {alpha:.4g} did not converge")
-    return np.asarray(found.predictor)
+    return np.asarray(arrived(found, f"β^R at α = {alpha:.4g} did not converge").predictor)

@@ -193,8 +193,7 @@ class LargestRecoveringScale:
         yield at_least(
             0.5, "seven draws of eight sizes without any relation have as much once in 4,000 times"
         ).claim(
-            "more samples allow a larger scale (rank correlation, mean of draws)",
-            float(np.nan_to_num(ranks).mean()),
+            "more samples allow a larger scale (rank correlation, mean of draws)", np.nan_to_num(ranks).mean()
         )
         smallest = np.where(np.isfinite(each), each, np.inf).min(axis=0)
         yield at_least(0.55, "most", of=smallest.size).claim(

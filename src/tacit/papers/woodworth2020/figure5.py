@@ -172,11 +172,11 @@ def _rich_claims(data: xr.Dataset) -> Iterator[Claim]:
     norm = data.true_norm.values
     yield at_most(1e-2, "a hundredth: the entries that are seen fix the rest, in some draws less well").claim(
         f"at α = {_TINY:g} the nuclear norm is that of Y* (relative difference)",
-        float(np.abs(data.rich_excess.values) / norm),
+        np.abs(data.rich_excess.values) / norm,
     )
     yield at_most(1e-2, "no difference that is seen in the figure").claim(
         "and unobserved entries are those of Y* there (relative distance)",
-        float(data.rich_distance.values / data.true_size.values),
+        data.rich_distance.values / data.true_size.values,
     )
     below = float((data.excess.min(skipna=False) - data.least_excess).values / norm)
     yield at_least(-1e-4, "what flows leave when they stop").claim(
@@ -199,12 +199,12 @@ def _transition_claims(data: xr.Dataset) -> Iterator[Claim]:
     )
     yield at_most(0.06, "less than the tenth above").claim(
         "the largest width moves as the infinite one does for α²k ≤ 100 (largest difference)",
-        float(_apart(data) / data.true_size.values),
+        _apart(data) / data.true_size.values,
     )
     lower, upper = (_last_below(data.level.values, excess, share) for share in (0.25, 0.75))
     yield within(0.3, 3.0, "neither a jump nor flat over the range drawn").claim(
         "the change is gradual at infinite width, too: decades of α²k from a quarter to three quarters",
-        float(np.log10(np.divide(upper, lower))),
+        np.log10(np.divide(upper, lower)),
     )
     yield within(-0.95, -0.2, "near −1/2, apart from 0 and −1").claim(
         "what sharpens with k: unobserved entries move less at the best scale, by a power of k",
@@ -218,7 +218,7 @@ def _kernel_claims(data: xr.Dataset) -> Iterator[Claim]:
     powers = np.diff(moved, axis=1) / np.diff(levels, axis=1)
     yield within(0.9, 1.1, "tells the power 1 from 1/2 and 2").claim(
         "at fixed width they move in proportion to α²k at the kernel end (power farthest from 1)",
-        float(powers.ravel()[np.argmax(np.abs(powers - 1))]),
+        powers.ravel()[np.argmax(np.abs(powers - 1))],
     )
     yield within(-0.8, -0.2, "near −1/2, apart from 0 and −1").claim(
         "relative to where they start they move by a power of k there (mean over starts)",

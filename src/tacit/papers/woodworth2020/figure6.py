@@ -57,13 +57,13 @@ class ErrorOnTheCircle(_OnTheCircle):
         error = np.log(data.error.sel(model="unbiased"))
         yield at_most(0.8, "a fifth less; single draws differ by factors of ten, either way").claim(
             "test error at the smallest scale, of that at the largest (geometric mean over depths and draws)",
-            float(np.exp((error[..., 0] - error[..., -1]).mean())),
+            np.exp((error[..., 0] - error[..., -1]).mean()),
         )
         plain = np.log(data.error.sel(model="plain")[..., -2:].values)
         powers = np.diff(plain) / np.diff(np.log(data.scale.values[-2:]))
         yield within(1.5, 2.5, "tells the power 2 from 1 and 3").claim(
             "plain networks keep the noise that they start with: error grows like a power of α^D (median)",
-            float(np.nanmedian(powers)),
+            np.nanmedian(powers),
         )
 
 
@@ -86,20 +86,20 @@ class FeaturesOnTheCircle(_OnTheCircle):
         distance = data.distance.sel(model="unbiased").mean("seed")
         yield at_most(0.03, "an angle of 14 degrees").claim(
             "at the largest scale features stand still (largest grad distance over depths, mean of draws)",
-            float(distance[:, -1].max(skipna=False)),
+            distance[:, -1].max(skipna=False),
         )
         yield at_least(0.1, "an angle of 26 degrees").claim(
             "at the smallest they turn (smallest grad distance over depths, mean of draws)",
-            float(distance[:, 0].min(skipna=False)),
+            distance[:, 0].min(skipna=False),
         )
         yield at_most(0.0, "less; single flows may differ").claim(
             "the kernel itself turns less than features (difference of distances, mean of all flows)",
-            float((data.kernel_distance - data.distance).mean()),
+            (data.kernel_distance - data.distance).mean(),
         )
         plain = data.distance.sel(model="plain").mean("seed")
         yield at_least(2.0, "a multiple").claim(
             "in plain networks the distance levels off: at the largest scale, of that of unbiased ones",
-            float((plain[:, -1] / distance[:, -1]).min(skipna=False)),
+            (plain[:, -1] / distance[:, -1]).min(skipna=False),
         )
 
 
@@ -180,9 +180,7 @@ def _fitted_claims(data: xr.Dataset) -> Iterator[Claim]:
 
     The others rest a little above: where three samples share their active units, which are linear there.
     """
-    yield at_least(0.5, "most").claim(
-        "flows that reach a training loss of 1e-9 (share)", float(data.fitted.mean())
-    )
+    yield at_least(0.5, "most").claim("flows that reach a training loss of 1e-9 (share)", data.fitted.mean())
 
 
 def _draw(data: xr.Dataset, name: str, ax: Any) -> None:

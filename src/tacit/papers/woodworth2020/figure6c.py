@@ -83,21 +83,20 @@ class Digits:
         small = float(error.where(data.scale <= 2, drop=True).mean(skipna=False))
         large = float(error.where(data.scale >= 30, drop=True).mean(skipna=False))
         yield at_least(1.0, "all of them").claim(
-            "scales at which some step leads to 100% training accuracy (share)",
-            float(np.isfinite(error).mean()),
+            "scales at which some step leads to 100% training accuracy (share)", np.isfinite(error).mean()
         )
         yield at_most(0.85, "a seventh less").claim(
-            "test error for α ≤ 2, of that for α ≥ 30 (paper: 1.4% and 2.4%)", float(np.divide(small, large))
+            "test error for α ≤ 2, of that for α ≥ 30 (paper: 1.4% and 2.4%)", np.divide(small, large)
         )
         yield within(0.6, 2.2, "of the same size").claim(
             "test error for α ≥ 30, of that of training the last layer only (paper: 2.4% and 2.7%)",
-            float(np.divide(large, last)),
+            np.divide(large, last),
         )
         yield at_most(0.9, "a tenth less").claim(
-            "test error for α ≤ 2, of that of training the last layer only", float(np.divide(small, last))
+            "test error for α ≤ 2, of that of training the last layer only", np.divide(small, last)
         )
         moved = data.best_moved.mean("seed").values
         yield at_most(0.1, "an order of magnitude").claim(
             "weights move less at the largest scale: how far, of how far at the smallest",
-            float(np.divide(moved[-1], moved[0])),
+            np.divide(moved[-1], moved[0]),
         )

@@ -89,7 +89,7 @@ class PhotographsError(_Photographs):
         error = data.error.where(learned).mean("seed")
         near = float(error.where(data.scale <= 1).min())
         yield at_least(0.6).claim(
-            "scales at which training accuracy comes to 99.5% (share)", float(learned.any("seed").mean())
+            "scales at which training accuracy comes to 99.5% (share)", learned.any("seed").mean()
         )
         yield at_most(0.95).claim(
             "the least test error for α ≤ 1, of that at the largest scale that comes there",
@@ -97,7 +97,7 @@ class PhotographsError(_Photographs):
         )
         yield at_most(0.95).claim(
             "the least test error for α ≤ 1, of that of training the last layer only",
-            float(np.divide(near, _best_last(data))),
+            np.divide(near, _best_last(data)),
         )
         moved = data.moved.mean("seed").dropna("scale")
         yield at_least(1.5).claim(
@@ -106,7 +106,7 @@ class PhotographsError(_Photographs):
         )
         yield at_most(0.95).claim(
             "the last layer alone does not learn all training samples (best accuracy; paper: 50.38%)",
-            float(data.last_accuracy.mean("seed").max()),
+            data.last_accuracy.mean("seed").max(),
         )
 
 
@@ -138,7 +138,7 @@ class PhotographsCurves(_Photographs):
         epochs = (there.argmax("epoch") + 1.0).where(there.any("epoch")).mean("seed")
         yield at_least(1.2).claim(
             "small scales are slow: epochs to 90% training accuracy at the smallest, of those at the fastest",
-            float(np.divide(epochs[0], epochs.min())),
+            np.divide(epochs[0], epochs.min()),
         )
 
 

@@ -96,12 +96,12 @@ class Univariate:
         yield at_most(1e-2, "the width of the line that is drawn").claim(
             "at the smallest α the function is the linear spline, at every relative scale of the layers "
             "(largest distance, relative to the values)",
-            float(to_spline[:, 0].max(skipna=False)),
+            to_spline[:, 0].max(skipna=False),
         )
         yield at_most(1e-2, "the width of the line that is drawn").claim(
             "at the largest α it is the interpolant of the tangent kernel at the start (distance that nine "
             "tenths of the interval keep to)",
-            float(to_kernel[:, -1].max(skipna=False)),
+            to_kernel[:, -1].max(skipna=False),
         )
         yield at_most(1e-2, "the width of the line that is drawn").claim(
             "the rich end does not depend on the relative scale (largest distance between functions)",
@@ -112,7 +112,7 @@ class Univariate:
         )
         yield at_least(5e-2, "one sees it: five times the width of the line").claim(
             "and it is not the spline (largest distance from it, mean of relative scales)",
-            float(to_spline[:, -1].mean(skipna=False)),
+            to_spline[:, -1].mean(skipna=False),
         )
 
 

@@ -102,7 +102,7 @@ class FromCommutingToGeneric:
         mean, mixture, level = _mean(data), data.mixture.values, data.level.values
         yield at_most(1e-6, "ten times the residual at which flows stop").claim(
             "measurements that commute end at the minimizer at every scale (largest distance)",
-            float(mean.values[mixture == 0].max(initial=-math.inf)),
+            mean.values[mixture == 0].max(initial=-math.inf),
         )
         generic = mean.sel(mixture=1.0).values
         large = level >= 3
@@ -119,10 +119,10 @@ class FromCommutingToGeneric:
         tenth = mean.sel(mixture=0.1).values
         yield at_least(1.0, "more; by how much depends on the draws, most often by tens to hundreds").claim(
             "the smaller the scale, the more a tenth of generic ones matters: smallest over α²k = 1",
-            float(tenth[0] / tenth[middle]),
+            tenth[0] / tenth[middle],
         )
         yield at_least(0.005, "half a percent of the predictor; a tenth to all of it, most often").claim(
-            "there nothing is left of the theorem: their distance", float(tenth[0])
+            "there nothing is left of the theorem: their distance", tenth[0]
         )
 
 

@@ -114,7 +114,7 @@ class WideFactorizations:
         """The theorem at infinite width, and the rate at finite ones."""
         yield at_most(1e-8, "a hundred times the residual at which flows stop").claim(
             "from infinite width flows end at the minimizer (largest relative distance)",
-            float(data.exact.max(skipna=False)),
+            data.exact.max(skipna=False),
         )
         distance = np.sqrt((data.distance**2).mean("draw", skipna=False))
         for level in data.level.values:
@@ -125,7 +125,7 @@ class WideFactorizations:
         nuclear = data.spectrum.sum("place", skipna=False).values
         yield at_least(1e-3, "the limit minimizes it: it falls, by more than flows leave").claim(
             "the smaller α²k, the smaller the nuclear norm: its relative fall from largest to smallest",
-            float(1 - nuclear[0] / nuclear[-1]),
+            1 - nuclear[0] / nuclear[-1],
         )
 
 

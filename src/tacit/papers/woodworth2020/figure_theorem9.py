@@ -108,17 +108,17 @@ class KernelBounds:
         first = [_first(data.level.values, applies[0, :, k]) for k in range(2)]
         yield at_least(2.0, "a multiple").claim(
             "the sharp form applies from smaller scales on (ratio of the least α²k)",
-            float(np.divide(first[0], first[1])),
+            np.divide(first[0], first[1]),
         )
         yield at_least(1.0, "it exceeds it").claim(
             "the second bound, as stated, exceeds the whole movement (smallest ratio)",
-            float((bound[:, :, 0, 1] / measured[:, :, 0]).min()),
+            (bound[:, :, 0, 1] / measured[:, :, 0]).min(),
         )
         yield from _power_claims(data)
         narrow = measured[-1, :, 0]
         yield at_least(1.5, "it grows").claim(
             "at finite width the start itself must be unlearned: movement grows again (largest over least)",
-            float(narrow[-1] / narrow.min()),
+            narrow[-1] / narrow.min(),
         )
 
 

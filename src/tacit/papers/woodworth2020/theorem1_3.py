@@ -78,7 +78,7 @@ import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.papers import Bound, Parts, Premise, Setting, theorem
 from tacit.papers.agreement import compared
-from tacit.papers.arguments import check_method
+from tacit.papers.arguments import arrived, check_method
 from tacit.papers.moroshko2020.separation import plain_diagonal, rich_excess
 from tacit.papers.statements import unmet
 
@@ -129,8 +129,8 @@ _TINY = 1e-300  # in place of a row of zeros
 
 @theorem("woodworth2020/theorem3-ends", flows=0)
 def theorem3_ends(model: Any, X: Any, y: Any) -> Parts:
-    """β tends to a solution of least ℓ1 norm as α → 0, of several to that of largest Σ|β|^{2/D} (entropy for D
-    = 2), and to that of least ℓ2 norm as α → ∞.
+    """β tends to a solution of least ℓ1 norm as α → 0, of several to that of largest Σ|β|^{2/D} (entropy for
+    D = 2), and to that of least ℓ2 norm as α → ∞.
 
     The second sentence of Theorem 3, for D ≥ 2, at small and large scales; the model gives the depth.
 
@@ -190,8 +190,5 @@ def along_face(X: Float, beta: Float, depth: float) -> float:
 def _limit(depth: float, log_scale: float, X: Float, y: Float) -> tacit.Limit:
     """The limit at log α^D = log_scale."""
     found = tacit.limit(tacit.Diagonal(depth=depth, log_scale=log_scale / depth), X, y)
-    if not found.converged:
-        raise tacit.NotConvergedError(
-            f"the limit at α^D = e^{log_scale:.4g} did not converge ({found.reason}); no end can be told"
-        )
-    return found
+    words = f"the limit at α^D = e^{log_scale:.4g} did not converge ({found.reason}); no end can be told"
+    return arrived(found, words)

@@ -107,14 +107,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import tacit
 from tacit.papers import Assumption, Bound, Parts, Setting, theorem
-from tacit.papers.arguments import ParameterError, log_alpha, positive
+from tacit.papers.arguments import ParameterError, arrived, log_alpha, positive
 from tacit.papers.sharing import shared
 
 _LARGEST = 150.0  # log α beyond which q(1/α²) is 1/(4α⁴) to more digits than a float has
@@ -125,8 +125,8 @@ def rich_log_scale(X: Any, y: Any, epsilon: float = 0.1, form: str = "stated") -
 
     form: "stated", "proved" or "sharp". −∞ where y = 0.
     """
-    end = _limit(tacit.potentials.L1(), X, y)
-    return _rich_threshold(form, float(np.abs(end).sum()), len(end), positive(epsilon, "epsilon"))
+    end = _limit(_L1.end, X, y)
+    return _rich_threshold(form, _L1.size(end), len(end), positive(epsilon, "epsilon"))
 
 
 def kernel_log_scale(X: Any, y: Any, epsilon: float = 0.1, form: str = "stated") -> float:
@@ -134,8 +134,8 @@ def kernel_log_scale(X: Any, y: Any, epsilon: float = 0.1, form: str = "stated")
 
     form: "stated", "proved" or "sharp". −∞ where y = 0.
     """
-    end = _limit(tacit.potentials.Quadratic(), X, y)
-    return _kernel_threshold(form, float(np.linalg.norm(end)), positive(epsilon, "epsilon"))
+    end = _limit(_L2.end, X, y)
+    return _kernel_threshold(form, _L2.size(end), len(end), positive(epsilon, "epsilon"))
 
 
 def lemma5_log_scale(norm: float, features: int, epsilon: float) -> float:
@@ -190,37 +190,66 @@ def _rich_threshold(form: str, norm: float, features: int, epsilon: float) -> fl
     return _RICH[form](norm, features, epsilon) if norm > 0 else -math.inf
 
 
-def _kernel_threshold(form: str, norm: float, epsilon: float) -> float:
+def _kernel_threshold(form: str, norm: float, _: int, epsilon: float) -> float:
     _check_form(form)
     return math.log(norm) / 2 + _KERNEL[form](epsilon) if norm > 0 else -math.inf
 
 
-def _rich_parts(form: str, model: Any, X: Any, y: Any, epsilon: float) -> Parts:
+def _setting(model: Any) -> Setting:
+    plain = isinstance(model, tacit.Diagonal) and model.depth == 2
+    plain = plain and (model.profile is None or bool(np.all(model.profile == 1)))
+    return Setting("the model is Diagonal of depth 2 with equal initial weights (w₀ = 1)", plain)
+
+
+def _at_most(level: float, threshold: float) -> Assumption:
+    return Assumption(f"log α = {level:.6g} is at most {threshold:.6g}", level <= threshold)
+
+
+def _at_least(level: float, threshold: float) -> Assumption:
+    return Assumption(f"log α = {level:.6g} is at least {threshold:.6g}", level >= threshold)
+
+
+class _Line(NamedTuple):
+    """A line of Theorem 2: the potential at its end, the size that it bounds, its power, and from where on."""
+
+    end: Any
+    size: Callable[[Any], float]
+    power: int
+    threshold: Callable[[str, float, int, float], float]
+    condition: Callable[[float, float], Assumption]
+    text: str
+
+
+_L1 = _Line(
+    tacit.potentials.L1(),
+    lambda beta: float(np.abs(beta).sum()),
+    1,
+    _rich_threshold,
+    _at_most,
+    "‖β‖₁ against (1 + ε)‖β_ℓ1‖₁",
+)
+_L2 = _Line(
+    tacit.potentials.Quadratic(),
+    lambda beta: float(np.linalg.norm(beta)),
+    2,
+    _kernel_threshold,
+    _at_least,
+    "‖β‖₂² against (1 + ε)‖β_ℓ2‖₂²",
+)
+
+
+def _parts(line: _Line, form: str, model: Any, X: Any, y: Any, epsilon: float) -> Parts:
+    """A line of Theorem 2 in one of its forms."""
     epsilon = positive(epsilon, "epsilon")
     yield _setting(model)
-    end = _limit(tacit.potentials.L1(), X, y)
-    norm = float(np.abs(end).sum())
+    end = _limit(line.end, X, y)
+    least = line.size(end)
     yield Assumption(f"ε = {epsilon:g} is below d = {len(end)}", epsilon < len(end))
-    yield _at_most(log_alpha(model), _rich_threshold(form, norm, len(end), epsilon))
-
-    measured = float(np.abs(_limit(model, X, y)).sum())
-    yield Bound("‖β‖₁ against (1 + ε)‖β_ℓ1‖₁", measured, at_most=(1 + epsilon) * norm)
-    if norm > 0:
-        yield Bound("share of ε that is used", (measured / norm - 1) / epsilon, at_most=1.0)
-
-
-def _kernel_parts(form: str, model: Any, X: Any, y: Any, epsilon: float) -> Parts:
-    epsilon = positive(epsilon, "epsilon")
-    yield _setting(model)
-    end = _limit(tacit.potentials.Quadratic(), X, y)
-    norm = float(np.linalg.norm(end))
-    yield Assumption(f"ε = {epsilon:g} is below d = {len(end)}", epsilon < len(end))
-    yield _at_least(log_alpha(model), _kernel_threshold(form, norm, epsilon))
-
-    measured = float(np.linalg.norm(_limit(model, X, y))) ** 2
-    yield Bound("‖β‖₂² against (1 + ε)‖β_ℓ2‖₂²", measured, at_most=(1 + epsilon) * norm**2)
-    if norm > 0:
-        yield Bound("share of ε that is used", (measured / norm**2 - 1) / epsilon, at_most=1.0)
+    yield line.condition(log_alpha(model), line.threshold(form, least, len(end), epsilon))
+    measured, promised = (each**line.power for each in (line.size(_limit(model, X, y)), least))
+    yield Bound(line.text, measured, at_most=(1 + epsilon) * promised)
+    if promised > 0:
+        yield Bound("share of ε that is used", (measured / promised - 1) / epsilon, at_most=1.0)
 
 
 @theorem("woodworth2020/theorem2-l1", shell="--log-scale -100")
@@ -231,7 +260,7 @@ def rich(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
 
     Theorem 2, first line, as stated.
     """
-    return _rich_parts("stated", model, X, y, epsilon)
+    return _parts(_L1, "stated", model, X, y, epsilon)
 
 
 @theorem("woodworth2020/theorem2-l1-proved", shell="--log-scale -100")
@@ -244,7 +273,7 @@ def rich_proved(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
 
     (46) applies Lemma 5 to the limit, whose norm may be as small as B, and (44) to norms up to (1+2ε)B.
     """
-    return _rich_parts("proved", model, X, y, epsilon)
+    return _parts(_L1, "proved", model, X, y, epsilon)
 
 
 @theorem("woodworth2020/theorem2-l1-sharp", shell="--log-scale -100")
@@ -259,7 +288,7 @@ def rich_sharp(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
     B·log(1 + B/α²). The limit minimizes Q_α, so S·log(S/(edα²)) ≤ B·log(1 + B/α²), which at this α no
     S > (1+ε)B satisfies.
     """
-    return _rich_parts("sharp", model, X, y, epsilon)
+    return _parts(_L1, "sharp", model, X, y, epsilon)
 
 
 @theorem("woodworth2020/theorem2-l2", shell="--scale 100")
@@ -270,7 +299,7 @@ def kernel(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
 
     Theorem 2, second line, as stated.
     """
-    return _kernel_parts("stated", model, X, y, epsilon)
+    return _parts(_L2, "stated", model, X, y, epsilon)
 
 
 @theorem("woodworth2020/theorem2-l2-proved", shell="--scale 100")
@@ -281,7 +310,7 @@ def kernel_proved(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
 
     Theorem 2, second line, with the scale at which (47) to (49) go through: α₂(ε/(2+ε), (1+2ε)B).
     """
-    return _kernel_parts("proved", model, X, y, epsilon)
+    return _parts(_L2, "proved", model, X, y, epsilon)
 
 
 @theorem("woodworth2020/theorem2-l2-sharp", shell="--scale 100")
@@ -295,7 +324,7 @@ def kernel_sharp(model: Any, X: Any, y: Any, epsilon: float = 0.1) -> Parts:
     A solution with ‖β‖₂² = (1+ε)B² has at this α no smaller Q_α than β_ℓ2. Q_α is strictly convex, so its
     minimizer is not on that sphere or beyond it.
     """
-    return _kernel_parts("sharp", model, X, y, epsilon)
+    return _parts(_L2, "sharp", model, X, y, epsilon)
 
 
 @theorem("woodworth2020/lemma5")
@@ -359,28 +388,11 @@ def lemma7(model: Any, predictor: Any, epsilon: float = 0.1) -> Parts:
     yield Bound("4α²Q_α(β)", share * unit**2, **limits)
 
 
-def _setting(model: Any) -> Setting:
-    plain = isinstance(model, tacit.Diagonal) and model.depth == 2
-    plain = plain and (model.profile is None or bool(np.all(model.profile == 1)))
-    return Setting("the model is Diagonal of depth 2 with equal initial weights (w₀ = 1)", plain)
-
-
-def _at_most(level: float, threshold: float) -> Assumption:
-    return Assumption(f"log α = {level:.6g} is at most {threshold:.6g}", level <= threshold)
-
-
-def _at_least(level: float, threshold: float) -> Assumption:
-    return Assumption(f"log α = {level:.6g} is at least {threshold:.6g}", level >= threshold)
-
-
 @shared
 def _limit(model: Any, X: Any, y: Any) -> NDArray[np.float64]:
     result = tacit.limit(model, X, y)
-    if not result.converged:
-        raise tacit.NotConvergedError(
-            f"the limit of {model!r} did not converge ({result.reason}); no bound can be checked with it"
-        )
-    return result.predictor
+    words = f"the limit of {model!r} did not converge ({result.reason}); no bound can be checked with it"
+    return arrived(result, words).predictor
 
 
 def _vector(predictor: Any) -> NDArray[np.float64]:

@@ -38,6 +38,7 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Assumption, Bound, Parts, Premise, theorem
 from tacit.papers.agreement import AGREE
+from tacit.papers.arguments import arrived
 from tacit.papers.sharing import shared
 from tacit.papers.woodworth2020.lifted import Lifted, asymmetric, ended, lift, wide
 
@@ -116,11 +117,8 @@ def minimizer(lifted: Lifted, level: float) -> Float:
     """argmin Q_μ(spectrum(M)) for 2μ² = level."""
     potential = tacit.potentials.Spectral(tacit.potentials.Hypentropy(math.log(level / 2)))
     found = tacit.limit(potential, lifted.X, lifted.y)
-    if not found.converged:
-        raise tacit.NotConvergedError(
-            "the minimizer of Q_μ on spectra did not converge; no flow can be compared"
-        )
-    return np.asarray(found.predictor)
+    words = "the minimizer of Q_μ on spectra did not converge; no flow can be compared"
+    return np.asarray(arrived(found, words).predictor)
 
 
 def _spread(lifted: Lifted, predicted: Float, width: int, level: float, draws: int, seed: int) -> float:
