@@ -223,14 +223,14 @@ def test_what_goes_beyond_the_papers_has_a_section_of_its_own(whole):
     assert own and all(words(entry.title) in text for entry in own)
 
 
-def test_packages_have_errata_and_records_where_they_are_looked_for():
+def test_packages_have_records_where_they_are_looked_for():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     placed = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    expected = [(errata._PLACES, "")]
+    expected = []
     for path in (ROOT / "docs/networks").rglob("*.json"):
         name = path.relative_to(ROOT / "docs/networks")
         expected += [(recorded._PLACES, name.with_suffix(kind)) for kind in (".json", ".png")]
-    assert len(expected) == 7
+    assert len(expected) == 6
     home = Path(tacit.__file__).parents[1]
     assert placed == {
         (there / name).relative_to(ROOT).as_posix(): (here / name).relative_to(home).as_posix()
@@ -238,10 +238,9 @@ def test_packages_have_errata_and_records_where_they_are_looked_for():
     }
 
 
-def test_an_installation_without_errata_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(errata, "_PLACES", (tmp_path / "errata.md",))
-    with pytest.raises(tacit.MissingDataError, match="install it again"):
-        errata.text()
+def test_letters_mean_in_the_report_what_they_mean_on_the_page_of_errata():
+    text = (ROOT / "docs/errata.md").read_text(encoding="utf-8")
+    assert " ".join(errata.NOTATION.split()) in " ".join(text.split())
 
 
 @pytest.mark.parametrize(

@@ -252,18 +252,19 @@ def theorem(
 def items_of(key: str, about: tuple[str, ...] = ()) -> tuple[Item, ...]:
     """The items of its paper that a figure or theorem belongs to: that of its key, and others by name.
 
-    One that the paper does not list has a name alone, so that papers without a list have items.
+    A paper that lists none has those that its keys name.
     """
     paper = key.partition("/")[0]
     if paper not in papers():
         return ()
     listed: tuple[Item, ...] = getattr(package_of(paper), "ITEMS", ())
     own = named_after(key, listed)
-    names = {*about, *([own] if own else [])}
-    unlisted = sorted(names - {item.name for item in listed})
-    if listed and set(unlisted) & set(about):
-        raise tacit.InputError(f"{key} is about {', '.join(unlisted)}, which ITEMS of {paper} does not have")
-    return (*(item for item in listed if item.name in names), *(Item(name, "") for name in unlisted))
+    names = [*([own] if own else []), *about]
+    if not listed:
+        return tuple(Item(name, "") for name in names)
+    if missing := set(about) - {item.name for item in listed}:
+        raise tacit.InputError(f"{key} is about {', '.join(missing)}, which ITEMS of {paper} does not have")
+    return tuple(item for item in listed if item.name in names)
 
 
 def theorems() -> tuple[Theorem, ...]:

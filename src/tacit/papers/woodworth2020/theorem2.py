@@ -210,7 +210,7 @@ def _at_least(level: float, threshold: float) -> Assumption:
 
 
 class _Line(NamedTuple):
-    """A line of Theorem 2: the potential at its end, the size that it bounds, its power, and from where on."""
+    """A line of Theorem 2: its end, the size that it bounds and the power, and from where on."""
 
     end: Any
     size: Callable[[Any], float]
