@@ -139,7 +139,7 @@ _ANSWERS = {  # to questions that a result leaves to layers above it
     "Trajectory.picture": "tacit.show.flows:flow_picture",
     "Trajectory.predicted_end": "tacit.verbs.other_scales:predicted_end",
     "Trajectory.summary": "tacit.show.text:flow_report",
-    "Verdicts.picture": "tacit.show.verdicts:verdicts_picture",
+    "Verdicts.picture": "tacit.show.verdicts:picture_of",
 }
 answered_by(_ANSWERS)
 _MODULES = ("estimators", "losses", "potentials", "theorems", "warping")

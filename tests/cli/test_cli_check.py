@@ -92,7 +92,7 @@ def test_where_nothing_applies_the_nearest_say_what_they_lack(regression, capsys
     assert "NO log α = -6.90776 is at most -" in text and "(woodworth2020/theorem2-l1)" in text
     assert run("check data.npz --only min2021") == 0
     text = folded_back(capsys)
-    assert "NO the model is a LinearNetwork (min2021/theorem1, proposition1, " in text
+    assert "NO the model is a LinearNetwork (min2021/imbalance, theorem1, " in text
     assert run("check data.npz --depth 3 --log-scale -300") == 0
     text = folded_back(capsys)
     assert "woodworth2020/theorem3:" not in text and "woodworth2020/theorem3-ends: holds" in text
@@ -224,8 +224,8 @@ def test_a_theorem_that_fails_is_status_1(regression, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("only", "words"),
     [
-        ("nope", "the papers are azulay2021, min2021, moroshko2020, woodworth2020; 'tacit check --list'"),
-        ("theorem1", "did you mean azulay2021/theorem1, min2021/theorem1 or moroshko2020/theorem1?"),
+        ("nope", "the papers are woodworth2020, moroshko2020, azulay2021, min2021; 'tacit check --list'"),
+        ("theorem1", "did you mean woodworth2020/theorem1, moroshko2020/theorem1 or azulay2021/theorem1?"),
         ("woodwoth2020", "did you mean woodworth2020? 'tacit check --list' shows all"),
         (
             "woodworth2020/lemma13",

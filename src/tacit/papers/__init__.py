@@ -4,8 +4,10 @@ A folder for each paper, with a module for each theorem and figure, or group of 
 bring a paper, too, by an entry point of the group `tacit.papers`.
 """
 
-from tacit.papers.reproduction import Entry, Progress, Reproduction, figure, figures, reproduce
-from tacit.papers.statements import Parts, theorem
+from tacit.papers.reproduction import Entry, Reproduction, figure, figures, reproduce
+from tacit.papers.reproduction import Progress as Progress
+from tacit.papers.statements import Parts as Parts
+from tacit.papers.statements import theorem
 from tacit.results.claims import Bound, Claim, Threshold, at_least, at_most, within
 from tacit.results.verdicts import Assumption, Premise, Setting
 
@@ -14,9 +16,7 @@ __all__ = [
     "Bound",
     "Claim",
     "Entry",
-    "Parts",
     "Premise",
-    "Progress",
     "Reproduction",
     "Setting",
     "Threshold",

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tacit.errors import InputError
-from tacit.papers.catalogue import Catalogue, meant, papers
+from tacit.papers import catalogue
+from tacit.papers.catalogue import Catalogue, meant
 from tacit.results.claims import Claim
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ def _reading_order(key: str) -> tuple[int, list[tuple[int, str]]]:
     """By paper, then fig1a, fig1b, fig2, …, fig10; those of no paper last."""
     paper, _, name = key.partition("/")
     parts = re.findall(r"(\d+)|([a-z]+)", name)
-    place = [*papers(), paper].index(paper)
+    place = [*catalogue.papers(), paper].index(paper)
     return place, [(int(number or 0), letters) for number, letters in parts]
 
 

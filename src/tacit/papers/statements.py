@@ -11,7 +11,8 @@ import numpy as np
 
 import tacit
 from tacit.models.model import check_model
-from tacit.papers.catalogue import Catalogue, Item, meant, named_after, package_of, papers
+from tacit.papers import catalogue
+from tacit.papers.catalogue import Catalogue, Item, meant, named_after, package_of
 from tacit.results.claims import Bound
 from tacit.results.verdicts import Assumption, Premise, Verdict
 
@@ -255,7 +256,7 @@ def items_of(key: str, about: tuple[str, ...] = ()) -> tuple[Item, ...]:
     A paper that lists none has those that its keys name.
     """
     paper = key.partition("/")[0]
-    if paper not in papers():
+    if paper not in catalogue.papers():
         return ()
     listed: tuple[Item, ...] = getattr(package_of(paper), "ITEMS", ())
     own = named_after(key, listed)
@@ -280,9 +281,11 @@ def selected(selection: str) -> list[Theorem]:
 def _reading_order(theorem: Theorem) -> tuple[int, int]:
     """Place of the paper, and of the first item in it; what is in no paper or no item stands last."""
     paper = theorem.key.partition("/")[0]
-    listed = [item.name for item in getattr(package_of(paper), "ITEMS", ())] if paper in papers() else []
+    listed = (
+        [item.name for item in getattr(package_of(paper), "ITEMS", ())] if paper in catalogue.papers() else []
+    )
     places = [listed.index(item.name) for item in theorem.items if item.name in listed]
-    return [*papers(), paper].index(paper), min(places, default=len(listed))
+    return [*catalogue.papers(), paper].index(paper), min(places, default=len(listed))
 
 
 def check(key: str, model: Any, X: Any = None, y: Any = None, **options: Any) -> Verdict:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from tacit.errors import TacitError
 from tacit.results.claims import Bound
-from tacit.results.result import Drawn
+from tacit.results.questions import ask
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,28 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Premise(Assumption):
-    """A condition without which nothing else can be computed: where it is not met, nothing else is asked."""
+    """A condition without which nothing else can be computed: where it is not met, nothing else is asked.
+
+    Parameters
+    ----------
+    text : str
+        The condition, with the numbers that decide it.
+    holds : bool
+        Is it met?
+    """
 
 
 @dataclass(frozen=True)
 class Setting(Premise):
-    """A condition on the model alone: where it is not met, the theorem is about other models."""
+    """A condition on the model alone: where it is not met, the theorem is about other models.
+
+    Parameters
+    ----------
+    text : str
+        The condition.
+    holds : bool
+        Is it met?
+    """
 
 
 @dataclass(frozen=True)
@@ -170,7 +186,6 @@ class Verdicts(tuple[Verdict, ...]):
         What is known of the data, in words.
     """
 
-    picture: Callable[..., Drawn]
     others: tuple[Verdict, ...]
     refusals: tuple[Verdict, ...]
     refused: dict[str, TacitError]
@@ -255,8 +270,7 @@ class Verdicts(tuple[Verdict, ...]):
         Path or matplotlib.figure.Figure
             The file, or the figure where none was named.
         """
-        title = "\n".join(filter(None, (self.model, self.data)))
-        return self.picture((*self, *self.others) if everything else (*self,), title).to(file)
+        return ask(self, "picture", everything).to(file)
 
     def _count(self) -> str:
         """How many apply, and how many of these hold."""
