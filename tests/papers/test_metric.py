@@ -12,7 +12,7 @@ from oracles import gaussian_problem
 
 import tacit
 from tacit.papers import agreement
-from tacit.papers.metric import _driven, metric
+from tacit.papers.agreement import _driven, metric
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
 from tacit.theorems import check
 

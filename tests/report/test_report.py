@@ -16,8 +16,9 @@ from tacit.cli import main
 from tacit.papers import Claim, figures
 from tacit.papers.catalogue import papers
 from tacit.papers.finished import digest
-from tacit.report import Shown, errata, page, recorded
-from tacit.report.formulas import html
+from tacit.report import Shown, markup, page
+from tacit.report import panels as recorded
+from tacit.report.markup import html
 from tacit.show.outputs import json_file
 from tacit.theorems import theorems
 
@@ -240,7 +241,7 @@ def test_packages_have_records_where_they_are_looked_for():
 
 def test_letters_mean_in_the_report_what_they_mean_on_the_page_of_errata():
     text = (ROOT / "docs/errata.md").read_text(encoding="utf-8")
-    assert " ".join(errata.NOTATION.split()) in " ".join(text.split())
+    assert " ".join(markup.NOTATION.split()) in " ".join(text.split())
 
 
 @pytest.mark.parametrize(
@@ -269,7 +270,7 @@ def test_formulas_are_set_with_indices_and_exponents(text, expected):
 
 
 def test_markdown_of_the_errata_keeps_no_dead_links():
-    found = errata.rendered(
+    found = markup.rendered(
         "- **Test.** `x_n` in [`a`](../tests/a.py), [b](https://example.org)\n\n  > α^D\n"
     )
     assert "<strong>Test.</strong> <code>x_n</code> in <code>a</code>, " in found

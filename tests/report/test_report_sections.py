@@ -14,8 +14,9 @@ from tacit.papers import figures
 from tacit.papers.catalogue import papers
 from tacit.papers.finished import made_with
 from tacit.papers.pages import errata, items
-from tacit.report import Shown, page, recorded
-from tacit.report.statements import command, is_beyond
+from tacit.report import Shown, page
+from tacit.report import panels as recorded
+from tacit.report.listings import command, is_beyond
 from tacit.theorems import Theorem, theorems
 
 PAPERS = tuple(papers())

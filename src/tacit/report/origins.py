@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from tacit.papers.finished import made_with
-from tacit.report.tags import anchor, link
+from tacit.report.markup import anchor, link
 
 _LIBRARIES = {
     "python": "Python",

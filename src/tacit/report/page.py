@@ -11,13 +11,9 @@ from tacit import __version__
 from tacit.papers.catalogue import titles
 from tacit.papers.pages import NO_ERROR, errata, remarks, theorems_of
 from tacit.report import origins
-from tacit.report.errata import NOTATION, articles, rendered
-from tacit.report.formulas import html
-from tacit.report.numbered import numbered
-from tacit.report.panels import Shown, panel
-from tacit.report.recorded import or_recorded
-from tacit.report.statements import is_beyond, statements
-from tacit.report.tags import anchor, link, table
+from tacit.report.listings import is_beyond, numbered, statements
+from tacit.report.markup import NOTATION, anchor, articles, html, link, rendered, table
+from tacit.report.panels import Shown, or_recorded, panel
 from tacit.show.outputs import marked
 
 _BEYOND = "beyond"

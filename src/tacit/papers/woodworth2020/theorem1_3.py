@@ -5,7 +5,7 @@ r"""Theorems 1 and 3 of Woodworth et al. 2020: where a diagonal network ends, ag
 with q₂ of equation 21 and q_D = ∫h_D⁻¹ of equation 59. Both theorems assume that the flow fits the data. The
 flow is followed on the raw weights, which assumes nothing, where that takes about a second; and else in
 mirror space, ∇Q(β) = Xᵀν, at any scale, a form that is part of the proofs (equations 18 and 58). Q itself is
-held against the weights by its metric (`tacit.papers.metric`). method="parameters" takes raw weights,
+held against the weights by its metric (`tacit.papers.agreement`). method="parameters" takes raw weights,
 however long that is.
 
 The ends of Theorem 3 of Woodworth et al. 2020: where limits go as α → 0 and as α → ∞.
