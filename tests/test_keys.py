@@ -86,7 +86,7 @@ def test_a_new_paper_is_one_folder_and_no_edit(guest, tmp_path, capsys):
     assert json.loads((tmp_path / "out/guest2030/fig1.json").read_text())["parameters"] == {"points": 3}
     assert main(["reproduce", "list"]) == 0
     listing = capsys.readouterr().out
-    assert listing.endswith("\n\nGuest 2030, A New Paper\n  guest2030/fig1  A straight line\n")
+    assert "\n\nGuest 2030, A New Paper\n  guest2030/fig1  A straight line\n" in listing
     X, y = np.array([[3.0, 4.0]]), np.ones(1)
     assert check("guest2030/theorem1", tacit.Diagonal(), X, y).bounds[0].measured == 25
     np.savez(tmp_path / "data.npz", X=X, y=y)

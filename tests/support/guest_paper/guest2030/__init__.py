@@ -2,7 +2,7 @@
 
 Errata
 ------
-### Equation 3: a square
+### Theorem 1: a square
 - **Printed.** ‖w‖ ≤ ‖w*‖². **Holds.** ‖w‖ ≤ ‖w*‖. Test: `test_guest_paper.py`
 """
 
