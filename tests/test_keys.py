@@ -106,7 +106,7 @@ def test_another_figure_is_one_file(guest):
 
 def test_a_paper_may_have_figures_or_theorems_only(guest, capsys):
     assert main(["reproduce", "list"]) == 0
-    assert "Guest" not in capsys.readouterr().out
+    assert "guest2030" not in capsys.readouterr().out
     assert [each.key for each in theorems() if each.key.startswith("guest2030")] == []
 
 
