@@ -151,17 +151,62 @@ class Threshold:
 
 
 def at_most(threshold: float, why: str = "", *, of: int | None = None) -> Threshold:
-    """Numbers up to this one. See `Threshold`."""
+    """Numbers up to this one.
+
+    Parameters
+    ----------
+    threshold : float
+        The most that a number may be.
+    why : str, optional
+        What that means, if the sentence of the claim does not say so.
+    of : int, optional
+        The number of cases, where numbers are shares of cases that were drawn.
+
+    Returns
+    -------
+    Threshold
+        Whose `claim` adds the sentence and the number.
+    """
     return Threshold(at_most=threshold, why=why, of=of)
 
 
 def at_least(threshold: float, why: str = "", *, of: int | None = None) -> Threshold:
-    """Numbers from this one on. See `Threshold`."""
+    """Numbers from this one on.
+
+    Parameters
+    ----------
+    threshold : float
+        The least that a number may be.
+    why : str, optional
+        What that means, if the sentence of the claim does not say so.
+    of : int, optional
+        The number of cases, where numbers are shares of cases that were drawn.
+
+    Returns
+    -------
+    Threshold
+        Whose `claim` adds the sentence and the number.
+    """
     return Threshold(at_least=threshold, why=why, of=of)
 
 
 def within(low: float, high: float, why: str = "", *, of: int | None = None) -> Threshold:
-    """Numbers from `low` to `high`. See `Threshold`."""
+    """Numbers from `low` to `high`.
+
+    Parameters
+    ----------
+    low, high : float
+        The least and the most that a number may be.
+    why : str, optional
+        What that means, if the sentence of the claim does not say so.
+    of : int, optional
+        The number of cases, where numbers are shares of cases that were drawn.
+
+    Returns
+    -------
+    Threshold
+        Whose `claim` adds the sentence and the number.
+    """
     return Threshold(high, low, why, of)
 
 
