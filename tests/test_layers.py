@@ -1,4 +1,4 @@
-"""Arrows point one way: the import graph, read from the source, function-level imports included."""
+"""Arrows point one way: the import graph, read from the source, in functions and for types only, too."""
 
 import ast
 from pathlib import Path
@@ -11,14 +11,14 @@ ROOT = Path(tacit.__file__).parent
 ORDER = [  # each may import what stands before it; what shares a line, only itself
     {"errors"},
     {"packages"},
-    {"data", "autodiff", "pickling"},
     {"numerics"},
+    {"data", "autodiff", "pickling"},
     {"potentials"},
     {"losses"},
     {"models"},
     {"networks"},
-    {"solvers", "flows"},
     {"results"},
+    {"solvers", "flows"},
     {"show"},
     {"derivation"},
     {"verbs"},
@@ -41,19 +41,13 @@ MODULES = {module_name(path): path for path in ROOT.rglob("*.py")}
 
 
 def imports(tree):
-    """Modules that are imported anywhere, but for types only."""
-    nodes = [tree]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            nodes += node.orelse
-            continue
+    """Modules that are imported anywhere: in functions, and for types only, too."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield node.module
             yield from (f"{node.module}.{each.name}" for each in node.names)
-        nodes += ast.iter_child_nodes(node)
 
 
 def wrong_arrows(sources):
@@ -88,8 +82,68 @@ def test_every_layer_is_known():
 )
 def test_a_wrong_arrow_is_found(name, source):
     assert len(set(wrong_arrows({name: source}))) >= 1
-    typed = f"if TYPE_CHECKING:\n    {source}" if "\n" not in source else "pass"
-    assert not list(wrong_arrows({name: typed}))
+    indented = source.replace("\n", "\n    ")
+    assert len(set(wrong_arrows({name: f"if TYPE_CHECKING:\n    {indented}"}))) >= 1
+
+
+def graph(sources):
+    """Who imports whom, of these modules; a package that is imported with what it has in it is not meant."""
+    found = {}
+    for name, source in sources.items():
+        others = set(imports(ast.parse(source))) & set(sources)
+        found[name] = {
+            other for other in others - {name} if not any(each.startswith(f"{other}.") for each in others)
+        }
+    return found
+
+
+def cycle_in(graph):
+    """A cycle, as a list of names that begins and ends with the same; empty if there is none."""
+    done, path = set(), []
+
+    def visit(name):
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done:
+            return []
+        path.append(name)
+        for other in sorted(graph.get(name, ())):
+            if found := visit(other):
+                return found
+        done.add(path.pop())
+        return []
+
+    return next((found for name in sorted(graph) if (found := visit(name))), [])
+
+
+def test_no_module_imports_itself_in_the_end():
+    library = {name: path.read_text() for name, path in MODULES.items() if name != "tacit"}
+    assert not cycle_in(graph(library))
+
+
+def test_a_cycle_is_found():
+    sources = {"a": "import b", "b": "def f():\n    from c import g", "c": "if TYPE_CHECKING:\n    import a"}
+    assert cycle_in(graph(sources)) == ["a", "b", "c", "a"]
+
+
+def test_verbs_ask_models_what_they_can_do():
+    """No verb tests the class of a model, a potential or a network: it asks, or looks into the table."""
+    classes = {"Model", "Network", "Potential"}
+    for folder in ("models", "potentials", "networks"):
+        for name, path in MODULES.items():
+            if name.startswith(f"tacit.{folder}"):
+                classes |= {
+                    node.name
+                    for node in ast.walk(ast.parse(path.read_text()))
+                    if isinstance(node, ast.ClassDef)
+                }
+    for name, path in MODULES.items():
+        if not name.startswith("tacit.verbs"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+                asked = {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
+                assert not asked & classes, (name, ast.unparse(node))
 
 
 def test_figures_and_theorems_use_what_users_use():

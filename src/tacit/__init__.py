@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tacit import theorems as theorems
     from tacit import warping as warping
     from tacit.data.observed import observed as observed
+    from tacit.data.prepared import Prepared as Prepared
+    from tacit.data.prepared import prepare as prepare
     from tacit.data.status import Status as Status
     from tacit.derivation.closed_form import closed_form as closed_form
     from tacit.derivation.derive import derive as derive
@@ -56,8 +58,6 @@ if TYPE_CHECKING:
     from tacit.verbs.limit import limit as limit
     from tacit.verbs.margin_path import margin_path as margin_path
     from tacit.verbs.max_margin import max_margin as max_margin
-    from tacit.verbs.prepare import Prepared as Prepared
-    from tacit.verbs.prepare import prepare as prepare
     from tacit.verbs.probe import probe as probe
     from tacit.verbs.regime import regime as regime
     from tacit.verbs.stability import support_stability as support_stability
@@ -113,7 +113,7 @@ _HOMES = {  # where each public name is, which is loaded when it is first used
     "verbs.limit": ["limit"],
     "verbs.margin_path": ["margin_path"],
     "verbs.max_margin": ["max_margin"],
-    "verbs.prepare": ["Prepared", "prepare"],
+    "data.prepared": ["Prepared", "prepare"],
     "verbs.probe": ["probe"],
     "verbs.regime": ["regime"],
     "verbs.stability": ["support_stability"],
@@ -126,10 +126,13 @@ _ANSWERS = {  # to questions that a result leaves to layers above it
     "Derivation.picture": "tacit.derivation.portrait:portrait",
     "Limit.other_scales": "tacit.verbs.other_scales:other_scales",
     "Limit.picture": "tacit.show.limits:limit_picture",
+    "Limit.doubt": "tacit.solvers.table:doubt",
     "Limit.regime": "tacit.verbs.regime:regime_of",
     "Limit.summary": "tacit.show.text:limit_report",
     "Margin.picture": "tacit.show.limits:margin_picture",
     "Margin.summary": "tacit.show.text:margin_report",
+    "MarginPath.excess": "tacit.verbs.margin_path:excess_of",
+    "MarginPath.kinks": "tacit.verbs.margin_path:kinks_of",
     "MarginPath.summary": "tacit.show.path_text:path_report",
     "Monitor.picture": "tacit.show.monitors:monitor_picture",
     "Monitor.summary": "tacit.show.monitors:monitor_report",

@@ -40,7 +40,7 @@ def _first_layer(right):
 
 
 def _at_twice_the_scale(Q):
-    object.__setattr__(Q, "potential", Q.potential.rescaled(math.log(2)) or Q.potential)
+    object.__setattr__(Q, "potential", Q.potential.shifted(math.log(2)) or Q.potential)
 
 
 THEORIES = (
@@ -48,7 +48,7 @@ THEORIES = (
         "scale",
         "The predictor's scale is 7.4 times as large.",
         "tacit.models.diagonal:Diagonal.potential",
-        returning(lambda Q, *_: Q.rescaled(2.0)),
+        returning(lambda Q, *_: Q.shifted(2.0)),
         check=(Asked("woodworth2020/theorem1", "depth 2"),),
         figures=(Shown("woodworth2020/fig1b"),),
         tests=("models/test_models.py",),

@@ -205,6 +205,10 @@ class LinearNetwork(Model):
         """m, the number of outputs."""
         return len(self.outer)
 
+    def n_outputs(self, X: Any = None) -> int:
+        """m."""
+        return len(self.outer)
+
     def describe(self) -> str:
         """What the numbers mean, in a line."""
         (features, width), outputs = self.inner.shape, len(self.outer)
@@ -229,7 +233,7 @@ class LinearNetwork(Model):
         """U and V."""
         return self.inner, self.outer
 
-    def rescaled(self, shift: float, d: int | None = None) -> LinearNetwork:
+    def shifted(self, shift: float, d: int | None = None) -> LinearNetwork:
         """Both layers, multiplied."""
         factor = math.exp(shift / 2)
         return LinearNetwork(factor * self.inner, factor * self.outer)

@@ -50,6 +50,16 @@ def check_model(call: str, model: Any, X: Any, y: Any, *, functions: bool = Fals
         model.potential()  # which says why there is none
 
 
+def as_model(given: Any) -> Model:
+    """What flows run; `InputError` names what is none."""
+    if isinstance(given, Model):
+        return given
+    what = (
+        f"the class {given.__name__}: write {given.__name__}(…)" if isinstance(given, type) else repr(given)
+    )
+    raise InputError(f"model must be a Tacit model with its initialization, got {what}")
+
+
 class Model:
     """A parametrization with its initialization, to be written by whoever has one of their own.
 
@@ -62,11 +72,23 @@ class Model:
     follow; its `mirror_form(d)`, in which flows are fast; its `two_layers()`; words in `describe()`.
     """
 
-    outputs: Any = 1  # how many numbers the model gives for a sample
     has_predictor: bool = True  # are its outputs decided by a vector or a matrix, whatever the inputs?
     input_ndim: int = 2  # axes of X: samples and features, or samples and the two of a matrix
 
     path_clock: str | None = None  # what μ is for its flow, in symbols
+
+    @property
+    def family(self) -> str:
+        """Which row of `tacit.solvers.table` knows where its flow ends: that of its potential, or its own."""
+        if self.input_ndim == 3:
+            return "factorization"
+        hidden = self.two_layers() is not None or self.as_neuron() is not None
+        return "connected" if hidden else "potential"
+
+    @property
+    def linear(self) -> bool:
+        """Are its outputs a linear function of X?"""
+        return bool(self.parametrization.linear)
 
     @property
     def parametrization(self) -> Any:
@@ -143,7 +165,7 @@ class Model:
             scale = np.exp(np.asarray(potential.log_scale))  # type: ignore[attr-defined]
         return float(scale.flat[0]) if scale.size == 1 else scale
 
-    def rescaled(self, shift: float, d: int | None = None) -> Model | Potential | None:
+    def shifted(self, shift: float, d: int | None = None) -> Model | Potential | None:
         """The same at another scale, or what its flow then minimizes, if known.
 
         Parameters
@@ -158,7 +180,7 @@ class Model:
         Model, Potential or None
             None where there is no scale.
         """
-        return self.potential(d).rescaled(shift, d)
+        return self.potential(d).shifted(shift, d)
 
     def lifted(self) -> Float:
         """M̄ = [U; V][U; V]ᵀ at initialization (W Wᵀ of a symmetric model), of models of matrices."""
@@ -173,20 +195,20 @@ class Model:
         """The `Neuron` that the model is; None if it is not one."""
         return None
 
-    def n_outputs(self, X: Inputs) -> int:
+    def n_outputs(self, X: Inputs | None = None) -> int:
         """How many numbers it gives for each of these samples.
 
         Parameters
         ----------
-        X : array-like
-            Inputs, samples first.
+        X : array-like, optional
+            Inputs, samples first; a network that is given as a function needs them.
 
         Returns
         -------
         int
             m.
         """
-        return int(self.outputs)
+        return 1
 
     def on(self, X: Inputs) -> Model:
         """The model of these samples; most do not ask which.
@@ -274,29 +296,17 @@ class Model:
         return np.asarray(self.parametrization.kernel(self.start(d), samples))
 
 
-def neuron_of(model: object) -> Any:
-    """The `Neuron` that a model is; None for others, and for potentials."""
-    return model.as_neuron() if isinstance(model, Model) else None
+def is_linear(model: Any) -> bool:
+    """Are the outputs a linear function of X? Those of potentials are."""
+    return bool(getattr(model, "linear", True))
 
 
-def is_connected(model: object) -> bool:
-    """Is it a model with a hidden layer that is not diagonal?"""
-    return isinstance(model, Model) and model.two_layers() is not None
-
-
-def is_network(model: object) -> bool:
-    """Is it such a model, and not written as a neuron?"""
-    return is_connected(model) and neuron_of(model) is not model
-
-
-def takes_matrices(model: object) -> bool:
-    """Is it a model or a potential of matrices, for measurements (N, d₁, d₂)?"""
-    return isinstance(model, Model | Potential) and model.input_ndim == 3
-
-
-def check_intercept(model: Any, intercept: bool) -> None:
-    """Refuse an intercept where centring is no way to have one."""
-    if intercept and isinstance(model, Model) and not model.parametrization.linear:
+def check_intercept(model: Any, intercept: bool, standardize: bool = False) -> None:
+    """Refuse units where they mean nothing, and an intercept where centring is no way to have one."""
+    if (intercept or standardize) and getattr(model, "input_ndim", 2) == 3:
+        name = "intercept" if intercept else "standardize"
+        raise InputError(f"{name} is for tables of features, not for measurements of a matrix; leave it out")
+    if intercept and not is_linear(model):
         raise InputError(
             "a leaky neuron bends at 0, so that centred features give another model and not an intercept: "
             "leave intercept out, or add a column of ones, which then is a feature like any other"

@@ -149,7 +149,7 @@ class Neuron(Model):
         """w as a column, and a."""
         return self.weights[:, None], np.array([[self.output]])
 
-    def rescaled(self, shift: float, d: int | None = None) -> Neuron:
+    def shifted(self, shift: float, d: int | None = None) -> Neuron:
         """Both layers, multiplied."""
         factor = math.exp(shift / 2)
         return Neuron(factor * self.output, factor * self.weights, self.slope)

@@ -209,9 +209,9 @@ class Network(Model):
             return found
         return as_outputs(self._backend.outputs(self._weights, X), len(X), self._backend.name())
 
-    def n_outputs(self, X: Inputs) -> int:
+    def n_outputs(self, X: Inputs | None = None) -> int:
         """m, how many numbers it gives for a sample."""
-        X = as_samples(X)
+        X = self._inputs(X)
         key = X.shape[1:], X.dtype.kind, self._weights.dtype
         return self._seen[key] if key in self._seen else self.outputs(X).shape[1]
 
@@ -499,3 +499,17 @@ class Network(Model):
             "no convex program tells; tacit.probe(network, X, y) says whether it learns features, and "
             "tacit.flow runs it"
         )
+
+
+def check_network(network: Any) -> None:
+    """Refuse what is not a Network, saying how it becomes one."""
+    if isinstance(network, Network):
+        return
+    if hasattr(network, "named_parameters"):
+        raise InputError("wrap the module: tacit.probe(tacit.Network.from_torch(module), X, y)")
+    if isinstance(network, tuple) and len(network) == 2 and callable(network[0]):
+        raise InputError("wrap the pair: tacit.probe(tacit.Network(apply, params), X, y)")
+    raise InputError(
+        f"probe takes a tacit.Network, got {type(network).__name__}: Network(apply, params) for JAX, "
+        "Network.from_torch(module) for PyTorch; of a model of the theory, tacit.regime(model, X, y) tells"
+    )

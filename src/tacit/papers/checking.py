@@ -13,6 +13,7 @@ import tacit
 from tacit.data.arrays import Float, as_floats, as_labels
 from tacit.data.entries import Entries
 from tacit.data.inputs import Inputs
+from tacit.data.prepared import prepare
 from tacit.errors import InputError, TacitError
 from tacit.models.model import Model, check_model
 from tacit.papers.arguments import ParameterError
@@ -78,7 +79,8 @@ def check(
     found: list[Verdict] = []
     refused: dict[str, TacitError] = {}
     refusals: list[Verdict] = []
-    case, anyway = Case(model, samples, targets), anyway or only is not None
+    prepared = samples if _of_matrices(model) else prepare(X)  # held here: theorems find what others computed
+    case, anyway = Case(model, getattr(prepared, "X", samples), targets), anyway or only is not None
     with sharing():
         for each in progress([each for each in chosen if each not in long], "theorems"):
             taken = {name: value for name, value in parameters.items() if name in each.options}

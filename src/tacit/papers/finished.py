@@ -9,14 +9,11 @@ from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tacit
 from tacit.packages import is_installed
 from tacit.papers.catalogue import folder_of, papers
-
-if TYPE_CHECKING:
-    from tacit.papers.reproduction import Entry
 
 _LIBRARIES = ("numpy", "scipy", "jax", "matplotlib")
 _NO_PART = ("cli", "report")  # folders that no figure depends on
@@ -77,7 +74,7 @@ def _is_claim(value: Any) -> bool:
     return is_said and all(each is None or _is_number(each) for each in numbers)
 
 
-def kept(entry: Entry, out: str | Path) -> dict[str, Any] | None:
+def kept(entry: Any, out: str | Path) -> dict[str, Any] | None:
     """What the JSON of a figure says, whatever made it; None where it is missing, or not whole.
 
     A run that was killed while files took their places may leave some of one figure and some of another, and
@@ -95,7 +92,7 @@ def kept(entry: Entry, out: str | Path) -> dict[str, Any] | None:
     return {**content, "files": files} if whole else None  # the folder may have another name by now
 
 
-def finished(entry: Entry, *, preset: str, seed: int, out: str | Path) -> dict[str, Any] | None:
+def finished(entry: Any, *, preset: str, seed: int, out: str | Path) -> dict[str, Any] | None:
     """What the JSON says of a figure that would come out the same; None where it has to be made."""
     from tacit.data.plain import as_json
 

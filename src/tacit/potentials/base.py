@@ -214,7 +214,7 @@ class Potential:
         origin = xp.asarray(origin)
         return self.value(w) - self.value(origin) - xp.sum(self.gradient(origin) * (w - origin))
 
-    def rescaled(self, shift: float, d: int | None = None) -> Potential | None:
+    def shifted(self, shift: float, d: int | None = None) -> Potential | None:
         """The same at another predictor scale.
 
         Parameters

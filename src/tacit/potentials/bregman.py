@@ -85,9 +85,9 @@ class Bregman(Potential):
         """∇²Q(w)."""
         return self.potential.hessian(w)
 
-    def rescaled(self, shift: float, d: int | None = None) -> Potential | None:
+    def shifted(self, shift: float, d: int | None = None) -> Potential | None:
         """That of the potential, from the same origin."""
-        inner = self.potential.rescaled(shift, d)
+        inner = self.potential.shifted(shift, d)
         return None if inner is None else replace(self, potential=inner)
 
     def terms(self, w: Array) -> float:

@@ -39,7 +39,7 @@ class Entropy(Potential):
         """m, where the gradient vanishes."""
         return np.broadcast_to(np.exp(np.asarray(self.log_scale, dtype=float)), (features,))
 
-    def rescaled(self, shift: float, d: int | None = None) -> Potential:
+    def shifted(self, shift: float, d: int | None = None) -> Potential:
         """log_scale, moved."""
         return replace(self, log_scale=np.asarray(self.log_scale) + shift)
 

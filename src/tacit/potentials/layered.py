@@ -104,7 +104,7 @@ class Layered(Potential):
         """w(0)."""
         return np.broadcast_to(self.origin(), (features,))
 
-    def rescaled(self, shift: float, d: int | None = None) -> Potential:
+    def shifted(self, shift: float, d: int | None = None) -> Potential:
         """All layers, multiplied."""
         factor = np.exp(shift / self.depth)
         return Layered(self.plus * factor, self.minus * factor)

@@ -30,7 +30,7 @@ class DiagonalPotential(Geometry, Potential):
 
     family = "separable"
 
-    def rescaled(self, shift: float, d: int | None = None) -> Potential:
+    def shifted(self, shift: float, d: int | None = None) -> Potential:
         """log_scale, moved."""
         return replace(self, log_scale=np.asarray(self.log_scale) + shift)  # type: ignore[type-var]
 

@@ -153,9 +153,9 @@ class Spectral(MatrixPotential):
         """What it is, in a line."""
         return f"{self.potential.describe()} of the {'eigen' if self.eigenvalues else 'singular '}values"
 
-    def rescaled(self, shift: float, d: int | None = None) -> Potential | None:
+    def shifted(self, shift: float, d: int | None = None) -> Potential | None:
         """That of the potential."""
-        inner = self.potential.rescaled(shift, d)
+        inner = self.potential.shifted(shift, d)
         return None if inner is None else replace(self, potential=inner)
 
 

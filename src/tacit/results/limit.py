@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,19 +10,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations, Samples
 from tacit.data.status import Status
 from tacit.data.units import Units
-from tacit.models.model import is_network
+from tacit.numerics.rounding import quiet
 from tacit.results.questions import ask
 from tacit.results.result import Drawn, Labelled, Result, axes_of, numbered
-from tacit.solvers.families import family_of
-from tacit.solvers.interpolation.doubt import doubt_in_words
-from tacit.solvers.interpolation.equations import ANY, Equations, Samples
-from tacit.solvers.interpolation.geometry import potential_of
-from tacit.solvers.interpolation.solution import NEAR
 
 if TYPE_CHECKING:
     from tacit.results.regime import Regime
+
+NEAR = 1e-7  # relative forward error from which on a predictor is doubted: half of the digits of floats
+
+
+class Estimate:
+    """A number that costs about as much as what it is an estimate of, and is made when it is asked for."""
+
+    def __init__(self, make: Callable[[], float]):
+        self._make = make
+
+    @cached_property
+    @quiet
+    def value(self) -> float:
+        """The number."""
+        return float(self._make())
+
+    def __reduce__(self) -> Any:
+        return _known, (self.value,)
+
+
+def _known(value: float) -> Estimate:
+    return Estimate(lambda: value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +115,6 @@ class Limit(Result):
     value: float
     feasibility: float
     stationarity: float
-    error: float
-    converged: bool
     iterations: int
     rank: int
     seconds: float
@@ -116,8 +132,20 @@ class Limit(Result):
     units: Units | None = field(default=None, repr=False)
     features: tuple[str, ...] | None = field(default=None, repr=False)
     inside: Limit | None = field(default=None, repr=False)  # in these units
+    _error: Estimate = field(repr=False, kw_only=True)
+    _fits: bool = field(repr=False, kw_only=True)  # are both residuals within the tolerance?
     _samples: Samples = field(repr=False, kw_only=True)  # as the equations were made of them
     _equations: Equations | None = field(default=None, repr=False)  # as they were solved, for the ends
+
+    @property
+    def error(self) -> float:
+        """An estimate of the relative forward error of the predictor."""
+        return self._error.value
+
+    @property
+    def converged(self) -> bool:
+        """Did the solver settle, with residuals within the tolerance and an error below 1e-7?"""
+        return bool(self.settled and self._fits and self.error <= NEAR)
 
     @cached_property
     def regime(self) -> Regime:
@@ -145,19 +173,8 @@ class Limit(Result):
         if above:
             reasons.append(f"{' and '.join(above)} above the tolerance {self.tol:.0e}")
         if not self.error <= NEAR:
-            reasons.append(self._doubt())
+            reasons.append(str(ask(self, "doubt")))
         return "; ".join(reasons)
-
-    def _doubt(self) -> str:
-        """In words; of several outputs the first."""
-        features = int(np.prod(self.X.shape[1:]))
-        w, y, dual = self.predictor.reshape(features, -1), self.y.reshape(len(self.y), -1), self.dual
-        equations = self._equations or self._samples.equations(y[:, 0], ANY)
-        W = np.ones(features)
-        if self.X.ndim == 2 and not is_network(self.model):
-            potential = potential_of(self.model, features)
-            W = family_of(potential).looseness(potential, w[:, 0])
-        return doubt_in_words(equations, W, w[:, 0], dual.reshape(len(dual), -1)[:, 0], self.error)
 
     def summary(self, names: Sequence[str] | None = None) -> str:
         """The limit in a few lines.

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,16 +18,6 @@ from tacit.results.kink import Kink
 from tacit.results.questions import ask
 from tacit.results.result import Drawn, Labelled, numbered
 from tacit.results.sweeping_path import SweepingPath
-from tacit.solvers.interpolation.geometry import Separable
-from tacit.solvers.margins.constraints import Margins
-from tacit.solvers.margins.kernel import at_the_kernel_end
-from tacit.solvers.margins.l1 import least_l1_margin
-from tacit.solvers.margins.support import (
-    Held,
-    hold_from,
-)
-
-_LOCATED = 1e-9  # in the logarithm of μ, to which a kink is located
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,12 +65,12 @@ class MarginPath(AlongMu):
     converged: NDArray[np.bool_]
     depth: float
     seconds: float
-    geometry: Separable = field(repr=False)
+    geometry: Any = field(repr=False)
     X: Float = field(repr=False)
     y: Float = field(repr=False)
     intercept: Float = field(repr=False)
     units: Units = field(repr=False)
-    _margins: Margins = field(repr=False)  # in these units
+    _margins: Any = field(repr=False)  # in these units
     features: tuple[str, ...] | None = field(default=None, repr=False)
 
     _lost = "whose support was not found, or which rounding decides"
@@ -89,10 +78,7 @@ class MarginPath(AlongMu):
     @cached_property
     def kinks(self) -> list[Kink]:
         """Where the support changes between the points of the path, from large μ to small."""
-        order = np.argsort(-self.mu)
-        found: list[Kink] = []
-        for i, j in pairwise(order):
-            found += _kinks_between(self._margins, self.geometry, self._held(i), self._held(j))
+        found: list[Kink] = ask(self, "kinks")
         return found
 
     @property
@@ -105,14 +91,8 @@ class MarginPath(AlongMu):
         """‖w‖/‖w_end‖ − 1 at every μ: in the kernel's norm over the ℓ2 end, in the (weighted) ℓ1 norm over
         that end. With equal scales the kernel's norm is ℓ2.
         """
-        metric = self.geometry.kernel_metric()
-        least = at_the_kernel_end(self._margins, self.geometry)[0].predictor
-        weight = self.geometry.weight
-        richest = weight @ np.abs(least_l1_margin(self._margins, weight).predictor)
-        inside = self.predictors * self.units.scale
-        size = np.linalg.norm(inside / np.sqrt(metric), axis=1)
-        kernel = size / np.linalg.norm(least / np.sqrt(metric)) - 1
-        return kernel, np.abs(inside) @ weight / richest - 1
+        found: tuple[Float, Float] = ask(self, "excess")
+        return found
 
     def near(self, share: float = 0.05) -> tuple[float | None, float | None]:
         """μ down to which the ℓ2 norm is within this share of the least, and from which on the ℓ1 norm is.
@@ -133,12 +113,6 @@ class MarginPath(AlongMu):
         logs = np.log(self.mu[order])
         kernel, rich = (each[order] for each in self.excess)
         return _crossing(logs, kernel, share), _crossing(logs[::-1], rich[::-1], share)
-
-    def _held(self, i: Any) -> tuple[float, Held]:
-        support = np.flatnonzero(self.support[i])
-        return math.log(self.mu[i]), Held(
-            self.predictors[i], 0.0, self.duals[i], support, True, lambda: float(self.error[i])
-        )
 
     def summary(self, scale: float = 1.0, names: Sequence[str] | None = None) -> str:
         """The path in a few lines.
@@ -216,25 +190,3 @@ def _crossing(logs: Float, excess: Float, share: float) -> float | None:
     low, high = (math.log(max(e, 1e-300)) for e in (excess[i - 1], excess[i]))
     part = (math.log(share) - low) / (high - low) if high > low else 1.0
     return math.exp(logs[i - 1] + max(part, 0.0) * (logs[i] - logs[i - 1]))
-
-
-def _kinks_between(
-    margins: Margins, geometry: Separable, above: tuple[float, Held], below: tuple[float, Held]
-) -> list[Kink]:
-    """Kinks between two points of the path, by bisection in the logarithm of μ."""
-    (top, first), (bottom, last) = above, below
-    changed = np.setxor1d(first.support, last.support)
-    if not len(changed):
-        return []
-    if top - bottom < _LOCATED:
-        mu = math.exp((top + bottom) / 2)
-        return [Kink(mu, int(n), bool(n in last.support)) for n in changed]
-    middle = (top + bottom) / 2
-    found = hold_from(margins, geometry.shifted(middle), first, middle - top)
-    if found is None:
-        return []
-    between = (middle, found)
-    return [
-        *_kinks_between(margins, geometry, above, between),
-        *_kinks_between(margins, geometry, between, below),
-    ]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.segments import Observation
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +45,7 @@ class Predictors:
         return np.array(list(self), dtype=dtype)
 
 
-def predictors(seen: list[Observation]) -> Any:
+def predictors(seen: Sequence[Any]) -> Any:
     """Those of observations: one array, or what makes them."""
     makers = [each.predictor for each in seen if callable(each.predictor)]
     if len(makers) < len(seen):

@@ -16,7 +16,6 @@ from tacit.data.plain import MADE_BY, as_json
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError
-from tacit.flows.segments import Restore
 from tacit.losses import Loss, SeparatingLoss
 from tacit.models.model import Model
 from tacit.models.parametrizations import Weights
@@ -63,7 +62,7 @@ class SeenWeights:
     """The weights that were followed, at each instant, and how they make those of the model."""
 
     seen: list[Weights]
-    restore: Restore
+    restore: Callable[[Weights], Weights]
 
     def at(self, instant: int) -> dict[str, Float]:
         """The weights of the model at one instant."""

@@ -11,7 +11,6 @@ from tacit.data.arrays import Float, beyond_squares
 from tacit.data.entries import Entries
 from tacit.data.printable import printable, short_name
 from tacit.data.units import Units
-from tacit.models.model import neuron_of
 from tacit.results.limit import Limit
 from tacit.results.margin import Margin
 from tacit.results.trajectory import Trajectory
@@ -41,7 +40,7 @@ def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
             f"{count(result.iterations, 'step')}, {1000 * result.seconds:.0f} ms"
         ),
     }
-    neuron = neuron_of(result.model)
+    neuron = result.model.as_neuron() if result.sign else None
     if neuron is not None and result.sign * neuron.output < 0:
         lines["sign"] = "the output weight changes sign on the way: it ends where the start with −a(0) does"
     if result.flows:

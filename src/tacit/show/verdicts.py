@@ -6,15 +6,11 @@ import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
-
-if TYPE_CHECKING:
-    from tacit.results.claims import Bound
-    from tacit.results.verdicts import Verdict, Verdicts
 
 _ROOM = 1e-4  # shares of a bound below this are drawn at the edge
 _BEYOND = 1e2  # and above this
@@ -35,13 +31,13 @@ class _Row:
     holds: bool
 
 
-def picture_of(verdicts: Verdicts, everything: bool) -> Picture:
+def picture_of(verdicts: Any, everything: bool) -> Picture:
     """Of the verdicts that apply, or of all, under the model and what is known of the data."""
     title = "\n".join(filter(None, (verdicts.model, verdicts.data)))
     return verdicts_picture((*verdicts, *verdicts.others) if everything else verdicts, title)
 
 
-def verdicts_picture(verdicts: Sequence[Verdict], title: str = "") -> Picture:
+def verdicts_picture(verdicts: Sequence[Any], title: str = "") -> Picture:
     """The share of every bound that is used, 1 where it is met exactly: the largest first.
 
     Theorems that do not apply are drawn hollow. title: what they were asked about.
@@ -63,13 +59,13 @@ def verdicts_picture(verdicts: Sequence[Verdict], title: str = "") -> Picture:
     return Picture(draw, {"figsize": (8.6, 1.1 + _LINE * lines)}, "check")
 
 
-def _row(verdict: Verdict, bound: Bound) -> _Row:
+def _row(verdict: Any, bound: Any) -> _Row:
     share = math.inf if bound.looseness == 0 else 1 / bound.looseness
     lines = (verdict.key, *textwrap.wrap(bound.text, _LETTERS))
     return _Row(lines, _numbers(bound), share, verdict.applies, bound.holds)
 
 
-def _numbers(bound: Bound) -> str:
+def _numbers(bound: Any) -> str:
     """What is measured, the bound after it, and how they compare: > where it is broken and should be ≤."""
     measured, low, high = f"{bound.measured:.3g}", bound.at_least, bound.at_most
     if bound.equality is not None:

@@ -21,8 +21,8 @@ from tacit.data.arrays import (
 )
 from tacit.data.entries import Entries
 from tacit.data.inputs import Inputs
+from tacit.data.prepared import Design, design_of
 from tacit.data.status import Status
-from tacit.data.units import Units
 from tacit.errors import InputError, Interrupted, NoPotentialError
 from tacit.flows.fitting import fitting
 from tacit.flows.forms.descent import Descent
@@ -37,9 +37,7 @@ from tacit.flows.goals import goal_of
 from tacit.flows.record import record
 from tacit.flows.segments import Form, Problem
 from tacit.losses import Loss, as_loss
-from tacit.models.model import MirrorForm, Model, check_intercept, check_model
-from tacit.numerics.separation import check_separable
-from tacit.numerics.spread import features_in
+from tacit.models.model import MirrorForm, Model, as_model, check_intercept, check_model
 from tacit.packages import is_installed
 from tacit.potentials.arrays import quiet
 from tacit.results.trajectory import Trajectory
@@ -143,7 +141,7 @@ def flow(
     True
     """
     begun, names, loss = time.perf_counter(), feature_names(X), as_loss(loss)
-    samples, targets = given = check_data(model, X, y, loss)
+    samples, targets = check_data(model, X, y, loss)
     model, names = model.on(samples), names if model.has_predictor else None
     _check_method(method, step, most_steps, linearized)
     _check_intercept(model, loss, intercept)
@@ -152,13 +150,13 @@ def flow(
             "a network has biases of its own, and what X it is given is yours to scale: leave out "
             "intercept and standardize"
         )
-    units = _units(samples, targets, intercept, standardize)
-    if not units.plain:
-        samples, targets = kept(features_in(units, samples)), kept(units.targets(targets))
-    problem = Problem(model, samples, targets, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
-    trajectory = _run(problem, (until, at, times), linearized, (method, step, most_steps), begun)
-    if not units.plain:
-        trajectory = as_given(trajectory, units, *given)
+    design, fitted = _design(model, X, samples, intercept, standardize), targets
+    if design is not None and not design.plain:
+        samples, fitted = design.rounded, kept(design.targets(targets))
+    problem = Problem(model, samples, fitted, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
+    trajectory = _run(problem, design, (until, at, times), linearized, (method, step, most_steps), begun)
+    if design is not None and not design.plain:
+        trajectory = as_given(trajectory, design.units(targets), design.X, targets)
     if trajectory.status == Status.INTERRUPTED:
         raise Interrupted(replace(trajectory, features=names))
     return replace(trajectory, features=names)
@@ -166,16 +164,16 @@ def flow(
 
 def _run(
     problem: Problem,
+    design: Design | None,
     asked: tuple[Any, Any, Any],
     linearized: bool,
     means: tuple[str, float | None, int],
     begun: float,
 ) -> Trajectory:
     """The flow to what is asked of it: until, at, times; by what means: method, step, most steps."""
-    linear = problem.model.has_predictor and not isinstance(problem.X, Entries)
-    if problem.loss.separating and linear:  # single entries can have any sign, and networks any shape
-        check_separable(problem.X.reshape(len(problem.X), -1), problem.y)
-    fit = fitting(problem)
+    if problem.loss.separating and design is not None:
+        design.check_separable(problem.y)
+    fit = fitting(problem, design.range if design else None)
     form = _form(fit.problem, linearized, *means)
 
     @quiet  # a step that leaves the range of floats has no accuracy, and ends the flow
@@ -237,14 +235,7 @@ def _descent(problem: Problem) -> type[Descent]:
 def check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Any, Float]:
     """X and y as the model and the loss take them."""
     check_model("flow(model, X, y)", model, X, y, functions=True)
-    if not isinstance(model, Model):
-        what = (
-            f"the class {model.__name__}: write {model.__name__}(…)"
-            if isinstance(model, type)
-            else repr(model)
-        )
-        raise InputError(f"model must be a Tacit model with its initialization, got {what}")
-    X = model.as_inputs(X)
+    X = as_model(model).as_inputs(X)
     outputs = model.n_outputs(X)
     if loss.separating and outputs > 1:
         raise InputError(f"the {loss.name} takes one output, with two classes; the model has {outputs}")
@@ -258,15 +249,18 @@ def check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Any, Float]:
     return X if isinstance(X, Entries) else kept(X), kept(y)
 
 
-def _units(X: Any, y: Float, intercept: bool, standardize: bool) -> Units:
-    """The units of features; entries of a matrix have none."""
+def _design(model: Any, given: Any, X: Any, intercept: bool, standardize: bool) -> Design | None:
+    """The features as the flow takes them; None where the outputs are no linear function of X.
+
+    Single entries of a matrix can have any sign, and networks any shape.
+    """
     if not isinstance(X, Entries):
-        return Units.of(X, y, intercept, standardize)
+        return design_of(given, X, intercept, standardize) if model.has_predictor else None
     if intercept or standardize:
         raise InputError(
             "single entries of a matrix are no features: intercept and standardize mean nothing here"
         )
-    return Units.of(np.zeros((1, 1)), y, False, False)
+    return None
 
 
 def _check_intercept(model: Any, loss: Loss, intercept: bool) -> None:

@@ -5,22 +5,25 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, feature_names
 from tacit.data.inputs import Inputs
-from tacit.data.units import Units
 from tacit.models.model import Model
+from tacit.results.kink import Kink
+from tacit.results.limit import NEAR
 from tacit.results.margin import VOUCHED
 from tacit.results.margin_path import MarginPath
 from tacit.show.progress import progress
 from tacit.solvers.interpolation.geometry import Separable
-from tacit.solvers.interpolation.solution import NEAR, unknown
+from tacit.solvers.interpolation.solution import unknown
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.kernel import at_the_kernel_end
+from tacit.solvers.margins.l1 import least_l1_margin
 from tacit.solvers.margins.support import (
     Held,
     hold_from,
@@ -28,8 +31,7 @@ from tacit.solvers.margins.support import (
 )
 from tacit.verbs.path_inputs import check_levels, depth_of, geometry_of
 
-if TYPE_CHECKING:
-    pass
+_LOCATED = 1e-9  # in the logarithm of μ, to which a kink is located
 
 
 def margin_path(
@@ -93,10 +95,9 @@ def margin_path(
     [[0.2, 0.4], [0.0, 0.5]]
     """
     begun, names = time.perf_counter(), feature_names(X)
-    X, y, levels = check_levels(X, y, mu)
-    units = Units.of(X, y, intercept, standardize)
-    margins = Margins.of(units, X, y)
-    geometry = geometry_of(depth, model, X.shape[1])
+    design, y, levels = check_levels(X, y, mu, intercept, standardize)
+    margins, units = Margins.of(design, y), design.units(y)
+    geometry = geometry_of(depth, model, design.X.shape[1])
     held = _follow(margins, geometry, levels)
     kkt = np.array([_residual(margins, geometry, m, each) for m, each in zip(levels, held, strict=True)])
     predictors = np.array([units.predictor(each.predictor) for each in held])
@@ -107,12 +108,12 @@ def margin_path(
         duals=np.array([each.dual for each in held]),
         kkt=kkt,
         error=error,
-        support=np.array([np.isin(np.arange(len(X)), each.support) for each in held]),
+        support=np.array([np.isin(np.arange(len(y)), each.support) for each in held]),
         converged=np.array([each.settled for each in held]) & (kkt <= VOUCHED) & (error <= NEAR),
         depth=depth_of(geometry),
         seconds=time.perf_counter() - begun,
         geometry=geometry,
-        X=X,
+        X=design.X,
         y=y,
         intercept=np.array([each.intercept for each in held]) - predictors @ units.center,
         units=units,
@@ -139,3 +140,51 @@ def _follow(margins: Margins, geometry: Separable, levels: Float) -> list[Held]:
             here, log_here = found, log_mu
         held[i] = found
     return held
+
+
+def kinks_of(path: MarginPath) -> list[Kink]:
+    """Where the support changes between the points of the path, from large μ to small."""
+    found: list[Kink] = []
+    for i, j in pairwise(np.argsort(-path.mu)):
+        found += _kinks_between(path._margins, path.geometry, _held(path, i), _held(path, j))
+    return found
+
+
+def _held(path: MarginPath, i: Any) -> tuple[float, Held]:
+    support = np.flatnonzero(path.support[i])
+    return math.log(path.mu[i]), Held(
+        path.predictors[i], 0.0, path.duals[i], support, True, lambda: float(path.error[i])
+    )
+
+
+def _kinks_between(
+    margins: Margins, geometry: Separable, above: tuple[float, Held], below: tuple[float, Held]
+) -> list[Kink]:
+    """Kinks between two points of the path, by bisection in the logarithm of μ."""
+    (top, first), (bottom, last) = above, below
+    changed = np.setxor1d(first.support, last.support)
+    if not len(changed):
+        return []
+    if top - bottom < _LOCATED:
+        mu = math.exp((top + bottom) / 2)
+        return [Kink(mu, int(n), bool(n in last.support)) for n in changed]
+    middle = (top + bottom) / 2
+    found = hold_from(margins, geometry.shifted(middle), first, middle - top)
+    if found is None:
+        return []
+    between = (middle, found)
+    return [
+        *_kinks_between(margins, geometry, above, between),
+        *_kinks_between(margins, geometry, between, below),
+    ]
+
+
+def excess_of(path: MarginPath) -> tuple[Float, Float]:
+    """‖w‖/‖w_end‖ − 1 at every μ, in the kernel's norm and in the (weighted) ℓ1 norm."""
+    metric, weight = path.geometry.kernel_metric(), path.geometry.weight
+    least = at_the_kernel_end(path._margins, path.geometry)[0].predictor
+    richest = weight @ np.abs(least_l1_margin(path._margins, weight).predictor)
+    inside = path.predictors * path.units.scale
+    size = np.linalg.norm(inside / np.sqrt(metric), axis=1)
+    kernel = size / np.linalg.norm(least / np.sqrt(metric)) - 1
+    return kernel, np.abs(inside) @ weight / richest - 1

@@ -15,7 +15,7 @@ from tacit.errors import InputError
 from tacit.losses import Loss, as_loss
 from tacit.networks.inputs import as_samples
 from tacit.networks.measured import Problem, measure
-from tacit.networks.network import Network
+from tacit.networks.network import Network, check_network
 from tacit.results.probe import Probe
 from tacit.show.progress import Meter
 from tacit.verbs.flow import check_data
@@ -77,7 +77,7 @@ def probe(
     --------
     Monitor : The same questions along your own training.
     """
-    _check_network(network)
+    check_network(network)
     loss = as_loss(loss)
     X, y = check_data(network, X, y, loss)
     if not (isinstance(most_steps, int | np.integer) and most_steps > 0):
@@ -104,20 +104,6 @@ def meter_of(problem: Problem) -> Callable[[str], Meter]:
     zero = np.zeros((len(problem.y), 1)) * problem.y.reshape(len(problem.y), -1)
     first = float(problem.loss.accuracy(zero.reshape(problem.y.shape), problem.y))
     return lambda label: Meter(label, first, problem.goal(zero))
-
-
-def _check_network(network: Any) -> None:
-    """Refuse what is not a Network, saying how it becomes one."""
-    if isinstance(network, Network):
-        return
-    if hasattr(network, "named_parameters"):
-        raise InputError("wrap the module: tacit.probe(tacit.Network.from_torch(module), X, y)")
-    if isinstance(network, tuple) and len(network) == 2 and callable(network[0]):
-        raise InputError("wrap the pair: tacit.probe(tacit.Network(apply, params), X, y)")
-    raise InputError(
-        f"probe takes a tacit.Network, got {type(network).__name__}: Network(apply, params) for JAX, "
-        "Network.from_torch(module) for PyTorch; of a model of the theory, tacit.regime(model, X, y) tells"
-    )
 
 
 def _split(

@@ -22,7 +22,7 @@ from tacit.flows.stopping.samples import Samples
 from tacit.flows.stopping.waves import start_of
 from tacit.models.model import MirrorForm
 from tacit.numerics.rounding import EPS
-from tacit.numerics.ties import Ties, product
+from tacit.numerics.ties import product
 
 _SLOWER, _FASTER = 0.2, 20.0  # from one length of a step to the next
 _CAREFUL = 0.8  # of the length that the error would allow
@@ -87,7 +87,7 @@ class DualFlow:
         self.weight = float(form.weight[0]) if even else form.weight
         self.kernel = Kernel(samples, self.weight)
         self.size = samples.largest
-        self.ties = Ties.of(self.X)
+        self.ties = samples.ties
 
     def begin(self) -> State:
         """The state at the start."""

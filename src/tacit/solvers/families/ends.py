@@ -9,8 +9,11 @@ from tacit.data.arrays import Float
 
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """The limits at infinite and zero scale, and the tangent metrics at the start and at the limit."""
+    """The limits at infinite and zero scale, and the tangent metrics at the start and at the limit.
+
+    In the shape of the predictor.
+    """
 
     kernel: Float
     rich: Float
-    metrics: tuple[Float, Float]  # up to a factor
+    metrics: tuple[Float, ...] = ()  # up to a factor; none where weights tell how the kernel turns

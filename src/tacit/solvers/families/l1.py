@@ -7,23 +7,28 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
+from tacit.data.memory import Memory, name_of
 from tacit.errors import NotConvergedError
 from tacit.potentials import Potential
 from tacit.solvers.families.ends import Ends
 from tacit.solvers.interpolation.ends import least_l1, least_quadratic, vertex_error
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.solution import Found, Solution
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.l1 import least_l1_margin, solutions
 from tacit.solvers.margins.support import error_on_support
-from tacit.solvers.memory import Memory
 
 METHOD = "a vertex, and multipliers that prove it"
 
 
 def least(potential: Potential, equations: Equations, memory: Memory) -> Solution:
     """A vertex of the solutions of least norm."""
-    return least_l1(equations, _weight(potential, equations.X.shape[1]))
+    return least_remembered(equations, _weight(potential, equations.X.shape[1]), memory)
+
+
+def least_remembered(equations: Equations, weight: Float, memory: Memory) -> Solution:
+    """The same; it is the rich end of other potentials, and computed once for each y."""
+    return memory.once(("l1", name_of(equations.y, weight)), lambda: least_l1(equations, weight))
 
 
 def widest(potential: Potential, margins: Margins) -> Found:
@@ -53,7 +58,7 @@ def ends(potential: Potential, equations: Equations, w: Float, memory: Memory) -
     """It is the rich end itself; the other one is the ℓ2 norm."""
     flat = np.ones(len(w))
     kernel = least_quadratic(equations, flat).predictor
-    return Ends(kernel, least_l1(equations, _weight(potential, len(w))).predictor, (flat, np.abs(w)))
+    return Ends(kernel, least(potential, equations, memory).predictor, (flat, np.abs(w)))
 
 
 def _weight(potential: Any, features: int) -> Float:

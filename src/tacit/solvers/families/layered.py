@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
+from tacit.data.memory import Memory
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.normal import newton_direction
 from tacit.potentials.arrays import quiet
 from tacit.solvers.families.ends import Ends
+from tacit.solvers.families.l1 import least_remembered
 from tacit.solvers.families.quadratic import diagonal_nearness
-from tacit.solvers.interpolation.ends import least_l1
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.layered import minimize_layered
 from tacit.solvers.interpolation.solution import Found, Solution
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.support import Held, found_by, hold
-from tacit.solvers.memory import Memory, name_of
 
 METHOD = "Newton's method along growing targets"
 _STEPS = 40  # in the logarithm of the scale, of a search for support vectors
@@ -57,15 +56,10 @@ def ends(potential: Any, equations: Equations, w: Float, memory: Memory) -> Ends
     rho = equations.y - equations.X @ start
     kernel = start + first * newton_direction(equations.X, first, rho, np.zeros_like(w))[1]
     weights = np.array([np.broadcast_to(each, w.shape) for each in potential.ends])
-    key = ("rich", name_of(equations.y, weights))
-    rich = memory.once(key, partial(_rich, equations, weights))
-    return Ends(kernel, rich, (first, last))
+    below, above = weights / weights.max()
+    weight = below if (below == above).all() else np.array([below, above])
+    return Ends(kernel, least_remembered(equations, weight, memory).predictor, (first, last))
 
 
 def _relative(logs: Float) -> Float:
     return np.exp(logs - logs.max())
-
-
-def _rich(equations: Equations, weights: Float) -> Float:
-    below, above = weights / weights.max()
-    return least_l1(equations, below if (below == above).all() else np.array([below, above])).predictor

@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
+from tacit.data.memory import Memory
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.solvers.families.ends import Ends
+from tacit.solvers.families.l1 import least_remembered
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
-from tacit.solvers.interpolation.ends import least_l1, least_quadratic
-from tacit.solvers.interpolation.equations import Equations
+from tacit.solvers.interpolation.ends import least_quadratic
 from tacit.solvers.interpolation.metric import least_in_metric, metric_move
 from tacit.solvers.interpolation.solution import Found, Solution
 from tacit.solvers.kkt import best_multipliers
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.support import found_by, hold
-from tacit.solvers.memory import Memory
 
 METHOD = "linear equations"
 
@@ -70,4 +71,4 @@ def ends(potential: Any, equations: Equations, w: Float, memory: Memory) -> Ends
     """It is the kernel end itself; the other one is the ℓ1 norm."""
     flat = np.ones(len(w))
     kernel = least(potential, equations, memory).predictor
-    return Ends(kernel, least_l1(equations, flat).predictor, (flat, flat))
+    return Ends(kernel, least_remembered(equations, flat, memory).predictor, (flat, flat))

@@ -22,9 +22,9 @@ class Separable(Geometry, Potential):
     weight: Float
     origin: Float | None = None
 
-    def shifted(self, amount: float) -> Separable:
-        """The same potential with all scales m multiplied by e^amount."""
-        return replace(self, log_scale=self.log_scale + amount)
+    def shifted(self, shift: float, d: int | None = None) -> Separable:
+        """The same potential with all scales m multiplied by e^shift."""
+        return replace(self, log_scale=self.log_scale + shift)
 
     def in_units_of(self, unit: Any) -> Separable:
         """Q as a function of w/unit, up to the factor of a unit that all coordinates share."""

@@ -10,9 +10,7 @@ from typing import Any
 
 from tacit.data.arrays import Float
 from tacit.numerics.pairs import Pair
-from tacit.potentials.arrays import quiet
-
-NEAR = 1e-7  # relative forward error from which on a predictor is doubted
+from tacit.results.limit import Estimate
 
 Assess = Callable[[], float]
 
@@ -33,10 +31,14 @@ class Assessed:
     assess: Assess
 
     @cached_property
-    @quiet
+    def estimate(self) -> Estimate:
+        """The same, for results to keep."""
+        return Estimate(self.assess)
+
+    @property
     def error(self) -> float:
         """An estimate of the relative forward error of the predictor, in the ℓ2 norm."""
-        return self.assess()
+        return self.estimate.value
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations, Samples
 from tacit.errors import InconsistentDataError, NoPotentialError
 from tacit.numerics.nonnegative import nonnegative_least_squares
 from tacit.numerics.spectra import Frame
 from tacit.potentials import Bregman, Entropy, Hypentropy, Potential, Spectral
 from tacit.potentials.arrays import quiet
-from tacit.solvers.families import family_of, smooth
-from tacit.solvers.interpolation.equations import Equations, Samples
+from tacit.solvers.families import separable, smooth
 from tacit.solvers.interpolation.solution import Solution
 from tacit.solvers.matrices.commuting import Diagonal
 
@@ -142,7 +142,7 @@ def _least_hypentropy(
     scale = (np.log(plus) + np.log(minus)) / 2 - np.log(2)
     base = Hypentropy(scale)
     potential: Potential = Bregman(base, origin) if origin.any() else base
-    return potential, family_of(potential).least(potential, equations, samples.memory)
+    return potential, separable.least(potential, equations, samples.memory)
 
 
 def _least_entropy(
@@ -161,7 +161,7 @@ def _least_entropy(
     far = float(np.log(reach)) - float(np.min(potential.log_scale)) if reach > 0 else 0.0
     nu = np.zeros(len(equations.y))
     for shift in np.arange(_PACE * np.ceil(max(far, 0.0) / _PACE), -1e-9, -_PACE):
-        solution = smooth.minimize(potential.rescaled(float(shift)), equations, nu)
+        solution = smooth.minimize(potential.shifted(float(shift)), equations, nu)
         nu = solution.nu.value if np.isfinite(solution.nu.value).all() else nu
     return potential, solution
 

@@ -90,7 +90,7 @@ class _Barrier(Potential):
         tau, s, slack = self._parts(w)
         return slack**2 / (2 * tau * (1 + s * s))
 
-    def rescaled(self, shift: float, d: int | None = None) -> Potential:
+    def shifted(self, shift: float, d: int | None = None) -> Potential:
         return replace(self, log_scale=self.log_scale + shift)
 
 
@@ -113,7 +113,7 @@ class _PositiveBarrier(Potential):
     def hessian(self, w: Float) -> Float:
         return np.exp(self.log_scale) / w**2
 
-    def rescaled(self, shift: float, d: int | None = None) -> Potential:
+    def shifted(self, shift: float, d: int | None = None) -> Potential:
         return replace(self, log_scale=self.log_scale + shift)
 
 

@@ -188,7 +188,7 @@ def _along(q: Any, problem: Measurements) -> tuple[Place, int]:
     reach = float(np.linalg.norm(target, 2))
     here = float(np.abs(q.mirror(np.ones(1) / 2)).max())  # size at which q' is ½
     level = np.log(reach / here) if reach > 0 and here > 0 else 0.0
-    if q.rescaled(0.0) is None or not level > 0:
+    if q.shifted(0.0) is None or not level > 0:
         return still, 0
     return _onwards(q, problem, level, still.nu)
 
@@ -202,9 +202,9 @@ def _onwards(q: Any, problem: Measurements, level: float, nu: Float) -> tuple[Pl
     pace, total, size = 1.0, 0, float(np.linalg.norm(problem.equations.y))
     place = Place.at(q, problem, nu)
     for _ in range(_POINTS):
-        place = Place.at(q.rescaled(level), problem, _extrapolated(known, level))
+        place = Place.at(q.shifted(level), problem, _extrapolated(known, level))
         if not np.isfinite(place.dual):
-            place = Place.at(q.rescaled(level), problem, known[-1][1])
+            place = Place.at(q.shifted(level), problem, known[-1][1])
         place, _, steps = converge(place, problem, _NEXT)
         total += steps
         last, left = known[-1][0], float(np.linalg.norm(problem.residual(place.matrix)))

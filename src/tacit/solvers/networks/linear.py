@@ -14,11 +14,11 @@ from dataclasses import replace
 import numpy as np
 
 from tacit.data.arrays import Float, as_targets
+from tacit.data.equations import Samples
 from tacit.errors import InputError, NoPotentialError
 from tacit.models import LinearNetwork
 from tacit.numerics.pairs import Pair
 from tacit.solvers.follow import Follow
-from tacit.solvers.interpolation.equations import Samples
 from tacit.solvers.interpolation.radial import smallest
 from tacit.solvers.interpolation.solution import Solution
 from tacit.solvers.networks.imbalance import imbalance_level
@@ -35,7 +35,7 @@ def check_network(model: LinearNetwork, X: Float, y: object) -> tuple[Float, Flo
     X = model.as_inputs(X)
     if X.size == 0:
         raise InputError(f"X must have at least one sample and one feature, got {X.shape}")
-    return X, as_targets(y, len(X), model.outputs)
+    return X, as_targets(y, len(X), model.n_outputs())
 
 
 def least_norm(
@@ -84,7 +84,7 @@ def _check_fit(model: LinearNetwork, X: Float, Y: Float, follow: Follow) -> None
         -math.log(float(np.sum(E**2)) / (2 * len(Y)) or 1e-300) for E in (Y, X @ start.predictor() - Y)
     )
     until = max(level - 2 * math.log(_FITTED), first)
-    run = follow(start, X, Y if model.outputs > 1 else Y[:, 0], until=until)
+    run = follow(start, X, Y if model.n_outputs() > 1 else Y[:, 0], until=until)
     if not run.converged:
         raise NoPotentialError(
             "this linear network does not fit the data: its flow comes to rest before "

@@ -25,7 +25,6 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.errors import NoPotentialError
 from tacit.models import Neuron
-from tacit.models.model import neuron_of
 from tacit.numerics.subspaces import visible
 from tacit.potentials.arrays import quiet
 from tacit.solvers.follow import Follow
@@ -49,7 +48,7 @@ def as_it_ends(model: Any, X: Float, y: Float, follow: Follow) -> Any:
 
     `NoPotentialError` where it is not known with which sign a neuron, or the network that is one, ends.
     """
-    neuron = neuron_of(model)
+    neuron = model.as_neuron()
     if neuron is None:
         return model
     sign = final_sign(neuron, X, y, follow)

@@ -1,28 +1,41 @@
-"""Where flows of matrices end, and what minimizes a potential of matrices."""
+"""Matrix factorizations, and potentials of matrices: limits, ends of the scale, and certificates."""
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, kept
+from tacit.data.arrays import Float, as_floats
+from tacit.data.equations import ANY, Samples
 from tacit.errors import InconsistentDataError, InputError, NoPotentialError, TacitError
-from tacit.potentials import Potential, Spectral
-from tacit.results.limit import Limit
-from tacit.solvers.interpolation.equations import Samples
-from tacit.solvers.interpolation.solution import NEAR, Solution
+from tacit.numerics.angles import turned
+from tacit.numerics.normal import weighted_gram
+from tacit.numerics.pairs import Pair
+from tacit.numerics.spectra import Frame
+from tacit.potentials import Spectral
+from tacit.results.certificate import Certificate
+from tacit.results.limit import Estimate, Limit
+from tacit.solvers.families.ends import Ends
+from tacit.solvers.families.vectors import doubt_with
+from tacit.solvers.follow import Follow
+from tacit.solvers.interpolation.solution import Solution
 from tacit.solvers.kkt import relative_residual, stationarity_at
+from tacit.solvers.matrices import nuclear, schatten
 from tacit.solvers.matrices.commuting import COMMUTE, Diagonal, commutator, diagonalize
 from tacit.solvers.matrices.factorization import MULTIPLE, ending, level_of, spectral_potential
-from tacit.solvers.matrices.families import matrix_family
+from tacit.solvers.matrices.kernel import tangent_end, tangent_rows
 from tacit.solvers.matrices.measurements import Measurements, as_stack, check_symmetric, check_targets
-from tacit.verbs.flow import flow
 
+RICH_END, RICH = "nuclear norm", "rich"
+DECADES = 9  # each limit takes seconds
+ENDS_MOVE = False
 _FOLLOWED = 20_000  # entries of X up to which an error tells how far the flow ends from the nearest statement
-_ROUGHLY = 1e-6  # how accurate that flow need be
+_ROUGHLY = 1e-6  # accuracy of that flow, of which two digits are shown
+_ANY = 1e-6  # tolerance of equations whose solution was found before
+_MINIMIZERS = {"spectral": schatten, "nuclear": nuclear}  # of potentials, by family
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +53,7 @@ class MatrixProblem:
         """X: (N, d₁, d₂), or measurements of single entries; `InputError` names what does not fit."""
         stack = as_stack(X)
         y = check_targets(stack, y)
-        if isinstance(model, Potential):
+        if not hasattr(model, "lifted"):  # a potential has no start
             symmetric = bool(getattr(model, "eigenvalues", False))
             return cls(model, check_symmetric(stack) if symmetric else stack, y, symmetric, None)
         stack, lifted = model.as_inputs(stack), model.lifted()
@@ -61,33 +74,29 @@ class MatrixProblem:
         return diagonalize(self.X, self.symmetric)
 
 
-def matrix_limit(model: Any, X: Any, y: Any, tol: float, least_squares: bool = False) -> Limit:
+def as_data(model: Any, X: Any, y: Any) -> tuple[Float, Float]:
+    """X as (N, d₁, d₂), symmetric where the model is, and y as (N,)."""
+    problem = MatrixProblem.of(model, X, y)
+    return problem.X, problem.y
+
+
+def known(model: Any, X: Any, y: Any) -> bool:
+    """Do the measurements of a factorization commute?"""
+    problem = MatrixProblem.of(model, X, y)
+    return problem.lifted is None or problem.diagonal().commute
+
+
+def limit(model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: Follow) -> Limit:
     """argmin Q(M) subject to ⟨X_n, M⟩ = y_n; for a factorization, where its flow ends."""
     problem = MatrixProblem.of(model, X, y)
-    problem = replace(problem, X=kept(problem.X), y=kept(problem.y))
-    begun, samples = time.perf_counter(), Samples(problem.flat)
-    solve = _minimizer if problem.lifted is None else _flow_end
-    try:
-        found = solve(problem, samples, tol)
-    except InconsistentDataError:
-        if not least_squares:
-            raise
-        fitted = samples.fittable(problem.y)
-        share = float(np.linalg.norm(problem.y - fitted) / np.linalg.norm(problem.y))
-        found = replace(solve(replace(problem, y=kept(fitted)), samples, tol), unfitted=share)
-    return replace(found, seconds=time.perf_counter() - begun)
-
-
-def refuse_units(intercept: bool, standardize: bool) -> None:
-    """Centred features and units are those of tables."""
-    if intercept or standardize:
-        name = "intercept" if intercept else "standardize"
-        raise InputError(f"{name} is for tables of features, not for measurements of a matrix; leave it out")
+    if problem.lifted is None:
+        return _minimizer(problem, samples, tol)
+    return _flow_end(problem, samples, tol, follow)
 
 
 def _minimizer(problem: MatrixProblem, samples: Samples, tol: float) -> Limit:
     """Of a potential."""
-    family, measured = matrix_family(problem.model), problem.measurements(samples, tol)
+    family, measured = _minimizer_of(problem.model), problem.measurements(samples, tol)
     solution = family.least(problem.model, measured)
     M = solution.predictor.reshape(problem.X.shape[1:])
     return _answer(
@@ -98,18 +107,26 @@ def _minimizer(problem: MatrixProblem, samples: Samples, tol: float) -> Limit:
         dual=measured.equations.dual(solution.nu),
         value=float(problem.model.value(M)),
         stationarity=problem.model.stationarity(M, measured.adjoint(solution.nu.value)),
-        error=solution.error,
         method=family.METHOD,
         tol=tol,
         _samples=samples,
     )
 
 
-def _flow_end(problem: MatrixProblem, samples: Samples, tol: float) -> Limit:
+def _minimizer_of(potential: Any) -> Any:
+    """The solver of its family: `least`, `multipliers`, and METHOD, how the former works."""
+    try:
+        return _MINIMIZERS[potential.family]
+    except KeyError:
+        what = f"{type(potential).__name__} is of the family {potential.family!r}"
+        raise NoPotentialError(f"{what}, which takes no matrices; {', '.join(_MINIMIZERS)} do") from None
+
+
+def _flow_end(problem: MatrixProblem, samples: Samples, tol: float, follow: Follow) -> Limit:
     """Of a factorization, by reduction to vectors where the measurements commute."""
     diagonal = problem.diagonal()
     if not diagonal.commute:
-        raise no_potential(problem, follow=problem.X.size <= _FOLLOWED)
+        raise _no_potential(problem, follow if problem.X.size <= _FOLLOWED else None)
     assert problem.lifted is not None
     measured = problem.measurements(samples, tol)
     end = ending(problem.lifted, diagonal, problem.y, tol)
@@ -128,7 +145,7 @@ def _flow_end(problem: MatrixProblem, samples: Samples, tol: float) -> Limit:
         stationarity=stationarity_at(
             potential, solution.predictor, end.equations.rounded_slopes(solution.nu)
         ),
-        error=solution.error + diagonal.off,
+        off=diagonal.off,
         method=f"the measurements commute (to {diagonal.off:.0e}): a problem of vectors",
         tol=tol,
         _samples=samples,
@@ -142,8 +159,8 @@ def _answer(
     *,
     predictor: Float,
     stationarity: float,
-    error: float,
     tol: float,
+    off: float = 0.0,
     **known: Any,
 ) -> Limit:
     """The limit of what was solved, whichever way, with how well it fits the measurements."""
@@ -152,8 +169,6 @@ def _answer(
         predictor=predictor,
         feasibility=feasibility,
         stationarity=stationarity,
-        error=error,
-        converged=bool(solution.settled and max(feasibility, stationarity) <= tol and error <= NEAR),
         iterations=solution.iterations,
         rank=len(measured.equations.y),
         seconds=0.0,
@@ -162,17 +177,19 @@ def _answer(
         y=problem.y,
         tol=float(tol),
         settled=solution.settled,
+        _error=Estimate(lambda: solution.error + off),
+        _fits=bool(max(feasibility, stationarity) <= tol),
         _equations=measured.equations,
         **known,
     )
 
 
-def potential_of_start(problem: MatrixProblem) -> Any:
+def _potential_of_start(problem: MatrixProblem) -> Any:
     """The potential of matrices that the flow minimizes; `NoPotentialError` where there is none."""
     if problem.lifted is None:
         return problem.model
     if not problem.diagonal().commute:
-        raise no_potential(problem, follow=False)
+        raise _no_potential(problem, None)
     level, off = level_of(problem.lifted)
     if off > MULTIPLE:
         raise NoPotentialError(
@@ -184,7 +201,7 @@ def potential_of_start(problem: MatrixProblem) -> Any:
     return spectral_potential(level, problem.symmetric)
 
 
-def no_potential(problem: MatrixProblem, follow: bool) -> NoPotentialError:
+def _no_potential(problem: MatrixProblem, follow: Follow | None) -> NoPotentialError:
     """Why there is none, what the nearest statement is, and how far from it the flow ends on these data."""
     assert problem.lifted is not None
     apart = commutator(problem.X, problem.symmetric)
@@ -193,7 +210,7 @@ def no_potential(problem: MatrixProblem, follow: bool) -> NoPotentialError:
     inner = nearest.potential
     name = f"{type(inner).__name__}({inner.log_scale:.6g})"
     option = ", eigenvalues=True" if problem.symmetric else ""
-    distance = _distance(problem, nearest) if follow else float("nan")
+    distance = float("nan") if follow is None else _distance(problem, nearest, follow)
     told = f"; the flow ends {distance:.2g} of its norm from it on these data" if distance == distance else ""
     return NoPotentialError(
         f"the measurements do not commute: ‖X̄_mX̄_n − X̄_nX̄_m‖/(‖X̄_m‖‖X̄_n‖) goes up to {apart:.2g}, and a "
@@ -208,11 +225,11 @@ def no_potential(problem: MatrixProblem, follow: bool) -> NoPotentialError:
     )
 
 
-def _distance(problem: MatrixProblem, nearest: Spectral) -> float:
+def _distance(problem: MatrixProblem, nearest: Spectral, follow: Follow) -> float:
     """‖flow's end − minimizer‖_F, relative to the larger of them; NaN where either is not known."""
     try:
-        run = flow(problem.model, problem.X, problem.y, rtol=_ROUGHLY)
-        found = matrix_limit(nearest, problem.X, problem.y, 1e-8)
+        run = follow(problem.model, problem.X, problem.y, rtol=_ROUGHLY)
+        found = limit(nearest, problem.X, problem.y, Samples(problem.flat), 1e-8, follow)
     except TacitError:
         return float("nan")
     if not (run.converged and found.converged):
@@ -220,3 +237,74 @@ def _distance(problem: MatrixProblem, nearest: Spectral) -> float:
     end = run.predictor[-1]
     size = max(np.linalg.norm(end), np.linalg.norm(found.predictor))
     return float(np.linalg.norm(end - found.predictor) / (size or 1.0))
+
+
+def has_ends(result: Any) -> bool:
+    """They have both."""
+    return True
+
+
+def ends(result: Any) -> Ends:
+    """The limits at infinite and at zero scale.
+
+    Kernel end: the solution nearest to the start in its tangent metric, which is the Frobenius norm from
+    M̄(0) = c·I and for potentials. Rich end: the least nuclear norm; of positive semidefinite matrices, where
+    the model has no others.
+    """
+    problem = MatrixProblem.of(result.model, result.X, result.y)
+    samples = getattr(result, "_samples", None) or Samples(problem.flat)
+    rich = nuclear.least_nuclear(problem.measurements(samples, _ANY)).predictor
+    return Ends(_kernel_end(problem), rich.reshape(problem.X.shape[1:]))
+
+
+def _kernel_end(problem: MatrixProblem) -> Float:
+    """Where the model linearized at its start goes."""
+    d1, d2 = problem.X.shape[1:]
+    if problem.lifted is not None:
+        start = problem.lifted if problem.symmetric else problem.lifted[:d1, d1:]
+        return tangent_end(start, problem.lifted, problem.X, problem.y)
+    start = np.zeros((d1, d2))
+    if problem.symmetric:
+        start = np.diag(np.asarray(problem.model.potential.start(d1), dtype=float))
+    return tangent_end(start, np.eye(d1 if problem.symmetric else d1 + d2), problem.X, problem.y)
+
+
+def turning(result: Limit, ends: Ends, follow: Follow) -> float:
+    """1 − cos of the angle between the tangent kernels at the start and at the limit; NaN where unknown."""
+    problem = MatrixProblem.of(result.model, result.X, result.y)
+    if problem.lifted is not None:
+        end = ending(problem.lifted, problem.diagonal(), problem.y, result.tol).lifted
+        kernels = (rows @ rows.T for rows in (tangent_rows(L, problem.X) for L in (problem.lifted, end)))
+        return turned(*kernels)
+    if problem.model.family != "spectral":
+        return math.nan
+    frame = Frame.of(np.tensordot(result.dual, problem.X, 1), problem.symmetric)
+    rows = frame.coordinates(problem.X)
+    W = schatten.inverse_stiffness(problem.model.potential, frame)
+    return turned(weighted_gram(rows, np.ones_like(W)), weighted_gram(rows, W / W.max()))
+
+
+def certify(
+    model: Any, X: Any, y: Any, predictor: Any, problem: str, tol: float, follow: Follow
+) -> Certificate:
+    """The residuals of ∇Q(M) = Σ ν_n X_n, ⟨X_n, M⟩ = y_n."""
+    if problem != "regression":
+        raise InputError(f'measurements of a matrix have problem="regression" only, got {problem!r}')
+    given = MatrixProblem.of(model, X, y)
+    potential = _potential_of_start(given)
+    M = as_floats(predictor, "predictor", ndim=(2,))
+    if M.shape != given.X.shape[1:]:
+        rows, columns = given.X.shape[1:]
+        raise InputError(f"predictor has shape {M.shape} but the measurements are {rows}×{columns} matrices")
+    residual = relative_residual(given.flat, given.y, M.ravel())
+    try:
+        measured = given.measurements(Samples(given.flat), ANY)
+    except InconsistentDataError:
+        return Certificate("regression", math.inf, residual, 0.0, math.inf, np.zeros(len(given.y)), tol)
+    nu, kkt, error = _minimizer_of(potential).multipliers(potential, measured, M)
+    return Certificate("regression", kkt, residual, 0.0, error, measured.equations.dual(Pair.of(nu)), tol)
+
+
+def doubt(result: Limit) -> str:
+    """Which measurements leave the limit in doubt, in words."""
+    return doubt_with(result, result.y, result.predictor.ravel(), result.dual)
