@@ -13,9 +13,11 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats, feature_names, kept
 from tacit.data.equations import Samples
+from tacit.data.inputs import Sparse
 from tacit.data.units import Spread, Units, deviations, mean, standard_deviation
 from tacit.numerics.separation import check_separable
 from tacit.numerics.subspaces import Range
@@ -206,7 +208,7 @@ class Prepared:
 _KNOWN: WeakValueDictionary[int, Prepared] = WeakValueDictionary()
 
 
-def prepare(X: Any) -> Prepared:
+def prepare(X: ArrayLike | Sparse) -> Prepared:
     """X for many questions: what depends on it alone, or on it and y, is computed once.
 
     `tacit.limit(model, prepared, y)` finds the equations that samples make once for each y, and starts from

@@ -78,8 +78,8 @@ def check(
     long = [each for each in chosen if only is None and each.flows * samples.size > LONG]
     found: list[Verdict] = []
     refused: dict[str, TacitError] = {}
-    refusals: list[Verdict] = []
-    prepared = samples if _of_matrices(model) else prepare(X)  # held here: theorems find what others computed
+    # Held here, so that every theorem finds what others found out about X.
+    prepared = samples if _of_matrices(model) else prepare(samples)
     case, anyway = Case(model, getattr(prepared, "X", samples), targets), anyway or only is not None
     with sharing():
         for each in progress([each for each in chosen if each not in long], "theorems"):

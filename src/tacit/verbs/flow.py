@@ -150,10 +150,10 @@ def flow(
             "a network has biases of its own, and what X it is given is yours to scale: leave out "
             "intercept and standardize"
         )
-    design, fitted = _design(model, X, samples, intercept, standardize), targets
+    design, seen = _design(model, X, samples, intercept, standardize), targets
     if design is not None and not design.plain:
-        samples, fitted = design.rounded, kept(design.targets(targets))
-    problem = Problem(model, samples, fitted, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
+        samples, seen = design.rounded, kept(design.targets(targets))
+    problem = Problem(model, samples, seen, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
     trajectory = _run(problem, design, (until, at, times), linearized, (method, step, most_steps), begun)
     if design is not None and not design.plain:
         trajectory = as_given(trajectory, design.units(targets), design.X, targets)

@@ -14,12 +14,7 @@ from tacit.data.equations import Samples
 from tacit.data.inputs import Inputs
 from tacit.data.prepared import Design, design_of
 from tacit.errors import InconsistentDataError, InputError
-from tacit.models.model import (
-    Model,
-    check_intercept,
-    check_model,
-    is_linear,
-)
+from tacit.models.model import Model, check_intercept, check_model, is_linear
 from tacit.potentials import Potential
 from tacit.results.limit import Limit
 from tacit.solvers.table import Family, table_row
