@@ -78,6 +78,7 @@ def check(
     long = [each for each in chosen if only is None and each.flows * samples.size > LONG]
     found: list[Verdict] = []
     refused: dict[str, TacitError] = {}
+    refusals: list[Verdict] = []
     # Held here, so that every theorem finds what others found out about X.
     prepared = samples if _of_matrices(model) else prepare(samples)
     case, anyway = Case(model, getattr(prepared, "X", samples), targets), anyway or only is not None
