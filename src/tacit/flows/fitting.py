@@ -19,7 +19,7 @@ import scipy.linalg
 
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
-from tacit.flows.segments import Problem
+from tacit.flows.form import Problem
 from tacit.losses import Square
 from tacit.numerics.rounding import EPS
 from tacit.numerics.ties import Ties, product

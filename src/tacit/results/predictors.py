@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.segments import Observation
+from tacit.flows.form import Observation
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from tacit.data.plain import MADE_BY, as_json
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError
-from tacit.flows.segments import Restore
+from tacit.flows.form import Restore
 from tacit.losses import Loss, SeparatingLoss
 from tacit.models.model import Model
 from tacit.models.parametrizations import Weights

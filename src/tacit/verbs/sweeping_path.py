@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.arrays import Float, Index, feature_names
+from tacit.flows.catching_up import Place, Step
 from tacit.flows.forms.mirror import MirrorMap
 from tacit.flows.forms.separating import DiagonalPath
-from tacit.flows.sweeping.catching_up import Place, Step
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.roots import crossing
 from tacit.potentials.arrays import quiet

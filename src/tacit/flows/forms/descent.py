@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,10 +12,11 @@ from tacit.autodiff import jax, jnp
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
 from tacit.errors import InputError
+from tacit.flows.endings import DIVERGED, OUT_OF_STEPS, UNCHANGED, Rest, Stall
+from tacit.flows.form import Form, Observation, Premise, Problem
 from tacit.flows.forms.parameters import velocity
 from tacit.flows.forms.weights import Layout
-from tacit.flows.segments import Observation, Premise, Problem, Rest, Segment, Stall
-from tacit.models.reduction import same
+from tacit.flows.segments import Segment
 from tacit.potentials.arrays import quiet
 
 _STEP = 1e-3  # of gradient descent, unless one is asked for
@@ -58,11 +58,10 @@ class Iterate:
     log_time: float
 
 
-class Descent:
+class Descent(Form):
     """θ ← θ − step·∇L(θ), or θ ← θ − step·∇L(θ)/L(θ) from log-sum-exp (Moroshko et al. 2020, equation 87)."""
 
     premise = Premise("raw weights, independent of Q")
-    restore = staticmethod(same)
 
     def __init__(
         self, problem: Problem, normalized: bool, step: float | None, most_steps: int, linearized: bool
@@ -78,25 +77,30 @@ class Descent:
         start = problem.model.start(problem.features)
         self.layout = Layout.of(start)
         self.start = self.layout.flat(start)
-        self.step, self.most_steps = _STEP if step is None else float(step), int(most_steps)
+        self.step_size, self.most_steps = _STEP if step is None else float(step), int(most_steps)
         self.normalized = normalized
         kind = "normalized gradient descent" if normalized else "gradient descent"
-        self.name = f"{kind}, step {self.step:g}"
+        self.name = f"{kind}, step {self.step_size:g}"
 
     def begin(self) -> Iterate:
         """The state at the start."""
         return Iterate(self.start, -np.inf)
 
-    def segments(self) -> Iterator[Segment]:
-        """Runs of steps, each longer than the one before."""
-        done, length, here = 0, 1.0, self.begin()
-        while done < self.most_steps:
-            count = min(int(length), self.most_steps - done)
-            after = self._state(here, done, done + count)
-            self._check(here, after)
-            yield Segment(done, done + count, partial(self._state, here, done), discrete=True)
-            here, done, length = after, done + count, max(_GROWTH * length, length + 1)
-        raise Stall(f"stopped after {done:,} steps of size {self.step:g}; most_steps allows more")
+    def stepper(self) -> Descent:
+        """Itself: there is nothing to control."""
+        self.here, self.done, self.length = self.begin(), 0, 1.0
+        return self
+
+    def step(self) -> Segment:
+        """A run of steps, longer than the one before."""
+        here, done = self.here, self.done
+        if done >= self.most_steps:
+            raise Stall(OUT_OF_STEPS.format(done, self.step_size))
+        count = min(int(self.length), self.most_steps - done)
+        self.here, self.done = self._state(here, done, done + count), done + count
+        self.length = max(_GROWTH * self.length, self.length + 1)
+        self._check(here, self.here)
+        return Segment(done, self.done, partial(self._state, here, done), discrete=True)
 
     def _state(self, here: Iterate, done: int, clock: float) -> Iterate:
         count = round(clock) - done
@@ -104,19 +108,17 @@ class Descent:
             return here
         given = (self.parametrization, self.problem.loss, self.layout, self.normalized)
         with jax.enable_x64(True):
-            flat, elapsed = _run(*given, here.flat, self.X, self.problem.y, self.step, count)
+            flat, elapsed = _run(*given, here.flat, self.X, self.problem.y, self.step_size, count)
         summed = float(np.logaddexp(here.log_time, elapsed))
         return Iterate(
-            np.asarray(flat), summed if self.normalized else float(np.log(self.step * round(clock)))
+            np.asarray(flat), summed if self.normalized else float(np.log(self.step_size * round(clock)))
         )
 
     def _check(self, before: Iterate, after: Iterate) -> None:
         if not np.isfinite(after.flat).all():
-            raise Stall(f"the weights diverged: the step {self.step:g} is too large")
+            raise Stall(DIVERGED.format(self.step_size))
         if np.array_equal(before.flat, after.flat):
-            raise Rest(
-                "the steps no longer change any weight: the gradient is below the rounding of the weights"
-            )
+            raise Rest(UNCHANGED)
 
     @quiet
     def outputs(self, state: Iterate) -> Float:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.errors import InputError
+from tacit.flows.form import Problem
 from tacit.flows.forms.descent import Descent, Iterate
 from tacit.flows.forms.parameters import INDEPENDENT, Parameters
-from tacit.flows.forms.weights import WeightFlow, WeightState
-from tacit.flows.segments import GaveUp, Problem, Segment, solver_segments
-from tacit.flows.steps.floored import Floored
+from tacit.flows.forms.weights import WeightFlow
+from tacit.flows.steps.dormand_prince import DormandPrince
+from tacit.flows.steps.stepper import Relay, Stepper
 from tacit.potentials.arrays import quiet
 
 _LOOK, _STUCK = 200, 1e-3  # steps, and the part of the clock by which they must advance it
@@ -23,44 +23,27 @@ _UNIT = 1e-3  # of the time in which the loss or a layer would be gone: before i
 
 
 class _Kinked(WeightFlow):
-    """A flow that may meet kinks: where accurate steps come to a standstill, on by `Floored` ones."""
+    """A flow that may meet kinks: where accurate steps come to a standstill, with steps of a least length."""
 
-    def segments(self) -> Iterator[Segment]:
-        """Steps of the solver, and of another one from where it gets stuck."""
-        clocks, state = deque[float](maxlen=_LOOK), self.begin()
-        try:
-            for segment in super().segments():
-                yield segment
-                clocks.append(segment.end)
-                state = segment.state(segment.end)
-                if len(clocks) == _LOOK and clocks[-1] - clocks[0] < _STUCK * max(clocks[-1], self._unit):
-                    break
-        except GaveUp:
-            if not clocks:
-                raise
+    def first_stepper(self) -> Stepper:
+        """A solver, and another one from where it gets stuck."""
+        unit = _UNIT * self._natural_size() / self._speed  # a time in which little happens at the start
+
+        def stuck(before: float, now: float) -> bool:
+            return now - before < _STUCK * max(now, unit)
+
+        return Relay(super().first_stepper(), _LOOK, stuck, partial(self._along_kinks, unit))
+
+    def _along_kinks(self, unit: float, clock: float, unknowns: Float) -> DormandPrince:
         self.name += ", along kinks with steps that are not shorter than a part of the clock"
-        for segment in solver_segments(self._floored(state), self._state):
-            yield segment
-            self._look_for_rest(segment)
-
-    @property
-    def _unit(self) -> float:
-        """A time in which little happens at the start."""
-        return _UNIT * self._natural_size() / self._speed
-
-    def _floored(self, state: WeightState) -> Floored:
-        unknowns = state.flat - self.start
-        if state.relative_time is not None:
-            unknowns = np.append(unknowns, state.relative_time)
 
         def level(unknowns: Float) -> float:
             outputs = self.outputs(self._state(0.0, unknowns))
             return float(self.problem.loss.accuracy(outputs, self.problem.y))
 
         atol = np.full(unknowns.size, 1e-2 * self.rtol * self._natural_size())
-        floor = _FLOOR * math.sqrt(self.problem.rtol)
-        options = {"rtol": self.rtol, "floor": floor, "unit": self._unit}
-        return Floored(self._rate, state.clock, unknowns, level, atol=atol, **options)
+        options = {"rtol": self.rtol, "floor": _FLOOR * math.sqrt(self.problem.rtol), "unit": unit}
+        return DormandPrince(self._rate, clock, unknowns, level, self._state, atol=atol, **options)
 
 
 class TracedGradients(_Kinked, Parameters):
@@ -101,8 +84,8 @@ class GradientDescent(Descent):
             pulled, outputs = _velocity(self.problem, self.layout.unpack(flat))
             accuracy = float(loss.accuracy(outputs, self.problem.y)) if loss.relative else 0.0
             shorter = 1.0 if self.normalized else np.exp(-accuracy)
-            flat = flat + self.step * shorter * self.layout.flat(pulled)
-            log_time = float(np.logaddexp(log_time, np.log(self.step) + accuracy * self.normalized))
+            flat = flat + self.step_size * shorter * self.layout.flat(pulled)
+            log_time = float(np.logaddexp(log_time, np.log(self.step_size) + accuracy * self.normalized))
         return Iterate(flat, log_time)
 
 

@@ -15,8 +15,8 @@ from tacit.autodiff import jax
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
 from tacit.errors import InputError
+from tacit.flows.form import Premise, Problem
 from tacit.flows.forms.weights import Layout, WeightFlow
-from tacit.flows.segments import Premise, Problem
 
 INDEPENDENT = Premise("independent of Q")
 _TOO_MANY = 4000  # weights whose Jacobian no machine wants to factorize

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from tacit.data.arrays import Float, as_floats, as_labels, check_problem
 from tacit.errors import InputError
-from tacit.flows.stopping.dual import DualFlow
-from tacit.flows.stopping.gauges import ExponentialGauge, Gauge, LogisticGauge, SquareGauge
+from tacit.flows.stopping.losses import StoppedExponential, StoppedLogistic, StoppedLoss, StoppedSquare
+from tacit.flows.stopping.mirror_flow import MirrorFlow
 from tacit.flows.stopping.samples import Samples
 from tacit.flows.stopping.stops import Levels, Stops, levels_of_accuracies, levels_of_shares
 from tacit.potentials.arrays import quiet
 
 _FINEST, _COARSEST = 1e-7, 0.1  # tolerances that these steps and maps are made for
-_MARGINS: dict[str, Any] = {"exp": ExponentialGauge, "logistic": LogisticGauge}
+_MARGINS: dict[str, Any] = {"exp": StoppedExponential, "logistic": StoppedLogistic}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,15 +78,15 @@ def stopped_paths(
     if loss == "square":
         shares, samples = _decreasing(stops), Samples.of(X, y, gram)
         levels = levels_of_shares(shares, samples.unfitted / (2 * len(y)))
-        gauge: Gauge = SquareGauge(samples.y, len(y))
+        stopped: StoppedLoss = StoppedSquare(samples.y, len(y))
     elif loss in _MARGINS:
         y = as_labels(y, f"loss {loss!r}")
         levels, samples = levels_of_accuracies(_increasing(stops)), Samples.labelled(X, y, gram)
-        gauge = _MARGINS[loss](y)
+        stopped = _MARGINS[loss](y)
     else:
         raise InputError(f"loss must be 'square', 'exp' or 'logistic', got {loss!r}")
     for model in models:
-        yield _stopped(model, samples, gauge, levels, rtol, enough or _never)
+        yield _stopped(model, samples, stopped, levels, rtol, enough or _never)
 
 
 def _never(_: Float) -> bool:
@@ -97,7 +97,7 @@ def _never(_: Float) -> bool:
 def _stopped(
     model: Any,
     samples: Samples,
-    gauge: Gauge,
+    stopped: StoppedLoss,
     levels: Levels,
     rtol: float,
     enough: Callable[[Float], bool],
@@ -105,7 +105,7 @@ def _stopped(
     form = model.mirror_form(samples.X.shape[1])
     if form is None:
         raise InputError(f"{model!r} has no flow in mirror space; tacit.flow runs it")
-    found = Stops(DualFlow(form, samples, gauge, rtol), levels, enough)
+    found = Stops(MirrorFlow(form, samples, stopped, rtol), levels, enough)
     found.run()
     duals = found.duals if samples.basis is None else found.duals @ samples.basis.T
     times = found.clocks * np.exp(-form.log_speed)

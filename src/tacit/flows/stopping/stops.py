@@ -8,7 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float
-from tacit.flows.stopping.dual import DualFlow, State, Stride
+from tacit.flows.driver import drive
+from tacit.flows.endings import Rest, Stall
+from tacit.flows.form import Moving
+from tacit.flows.segments import Segment
+from tacit.flows.stopping.mirror_flow import MirrorFlow, State, Stride
 
 _MOST = 5000  # steps
 _SLOW = 1e-3  # of log L: a step that gains less may be one at the end of the flow
@@ -37,50 +41,63 @@ def levels_of_accuracies(accuracies: Float) -> Levels:
     return lambda _: (-accuracies, np.ones(len(accuracies), dtype=bool))
 
 
-class Stops:
-    """The stops of a flow, filled in from step to step."""
+class Stops(Moving):
+    """The stops of a flow, filled in from step to step: a form for `drive`, and its follower."""
 
-    def __init__(self, flow: DualFlow, levels: Levels, enough: Callable[[Float], bool]):
+    def __init__(self, flow: MirrorFlow, levels: Levels, enough: Callable[[Float], bool]):
         """levels: from the logarithm of the loss at the start. enough: as `stopped_path` has it."""
-        self.flow, self.enough, self.state = flow, enough, flow.begin()
-        self.levels, self.possible = levels(self.state.log_loss)
+        self.flow, self.enough, self.slow = flow, enough, False
+        self.levels, self.possible = levels(flow.here.log_loss)
+        flow.last_level = float(self.levels[-1])
         K, (N, d) = len(self.levels), flow.X.shape
         self.predictors, self.duals = np.empty((K, d)), np.empty((K, N))
         self.clocks, self.reached = np.full(K, np.inf), np.zeros(K, dtype=bool)
         self.steps, self.next, self.reason = 0, 0, ""
 
     def run(self) -> None:
-        """Follow the flow to the last stop, or to its end."""
-        h, before, slow = None, 1.0, False
+        """Follow the flow to the last stop, or to its end; what is not reached is where it ended."""
         while self.next < len(self.levels) and self._begins_at(self.next):
-            self._put(self.next, self.state)
-        while self.next < len(self.levels):
-            if (slow or not self.possible[self.next]) and self.flow.settled(self.state):
-                return self._rest("no predictor fits the samples so well")
-            stride, h = self.flow.stride(self.state, h, before, float(self.levels[-1]))
-            if stride is None or self.steps >= _MOST:
-                return self._rest("no step is short enough")
-            told = self._locate(stride)
-            slow = not self.flow.gauge.linear and stride.end.log_loss > self.state.log_loss - _SLOW
-            self.state, self.steps, before = stride.end, self.steps + 1, stride.step.h
-            if told:
-                return self._rest("enough was seen")
-        return None
+            self._put(self.next, self.flow.here)
+        try:
+            if self.next < len(self.levels):
+                drive(self, self._follow)
+        except Stall as stall:
+            self.reason = str(stall)
+        here = self.flow.here
+        self.predictors[self.next :], self.duals[self.next :] = here.here.predictor, here.nu
+
+    def stepper(self) -> MirrorFlow:
+        """The flow, unless it is settled."""
+        self._check_rest()
+        return self.flow
+
+    def after(self, segment: Segment) -> None:
+        """Look for rest where a loss of margins falls slowly, or the next stop is beyond all predictors."""
+        if self.steps >= _MOST:
+            raise Stall(self.flow.why())
+        self._check_rest()
+
+    def _check_rest(self) -> None:
+        if (self.slow or not self.possible[self.next]) and self.flow.settled():
+            raise Rest("no predictor fits the samples so well")
+
+    def _follow(self, segment: Segment) -> bool:
+        stride = segment.last
+        self.steps += 1
+        self.slow = not self.flow.loss.linear and stride.end.log_loss > stride.start.log_loss - _SLOW
+        if self._locate(stride):
+            raise Stall("enough was seen")
+        return self.next >= len(self.levels)
 
     def _begins_at(self, place: int) -> bool:
         """Is the start the stop already? It is where nothing is wrong with it."""
-        level = self.levels[place]
-        return bool(self.state.log_loss == -np.inf or (self.possible[place] and self.state.log_loss <= level))
+        level, log_loss = self.levels[place], self.flow.here.log_loss
+        return bool(log_loss == -np.inf or (self.possible[place] and log_loss <= level))
 
     def _put(self, place: int, state: State) -> None:
         self.predictors[place], self.duals[place] = state.here.predictor, state.nu
         self.clocks[place], self.reached[place] = state.clock, True
         self.next = place + 1
-
-    def _rest(self, reason: str) -> None:
-        """What is not reached is where the flow ended."""
-        self.predictors[self.next :], self.duals[self.next :] = self.state.here.predictor, self.state.nu
-        self.reason = reason
 
     def _locate(self, stride: Stride) -> bool:
         """The stops within a step, by the loss that its pull tells; was that enough?"""
@@ -91,7 +108,7 @@ class Stops:
         shares = self._shares(stride, self.levels[inside])
         change = stride.nu(shares)
         predictors = stride.start.here.moved(self.flow.slopes(change)).predictor
-        losses = self.flow.gauge.log_loss(self.flow.gauge.pull(predictors @ self.flow.X.T))
+        losses = self.flow.loss.log_loss(self.flow.loss.pull(predictors @ self.flow.X.T))
         for i, place in enumerate(inside.tolist()):
             if self.flow.close(float(losses[i]), float(self.levels[place])):
                 self.predictors[place], self.duals[place] = predictors[i], stride.start.nu + change[i]
@@ -124,7 +141,7 @@ class Stops:
         """Where within a step the loss is at these levels: a grid, then secants that keep their brackets."""
 
         def excess(shares: Float, level: Float | float) -> Float:
-            return self.flow.gauge.log_loss(stride.pull(shares)) - level
+            return self.flow.loss.log_loss(stride.pull(shares)) - level
 
         seen = np.concatenate([[stride.start.log_loss], excess(_GRID[1:-1], 0.0), [stride.end.log_loss]])
         seen = np.minimum.accumulate(seen)  # it falls, but for errors
