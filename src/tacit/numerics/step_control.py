@@ -1,8 +1,8 @@
 """How long the steps of an integrator are: one rule for all of them.
 
 An attempt at a step of length h has an error e, relative to what is tolerated. The step is taken where e ≤ 1,
-and the next one is longer or shorter by care·e^power, with power = −1/(order of the error estimate). Otherwise
-the length is shortened by the same factor, and tried again.
+and the next one is longer or shorter by care·e^power, with power = −1/(order of the error estimate).
+Otherwise the length is shortened by the same factor, and tried again.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-
-_LEAST = 1e-12  # error from which a factor is computed: an error of 0 says nothing about the next step
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +32,9 @@ class StepControl:
     unsolved: the factor where an attempt has no error, or an error below 1 and other defects. growth: least
     and largest factor after a step that was taken. predictive: does the error before count, too? That saves
     attempts where errors change steadily (Gustafsson's controller; Hairer and Wanner, Solving Ordinary
-    Differential Equations II, IV.8, equation 8.25). remembered: the least error before, then; a step across
-    a place where its error happens to be tiny must not shorten the next one. smallest: a length of nothing.
+    Differential Equations II, IV.8, equation 8.25). least: errors in place of smaller ones, of this step and
+    of the step before: where the estimate happens to vanish, it says nothing about the next step, and must not
+    shorten it. smallest: a length of nothing.
     """
 
     power: float
@@ -44,7 +43,7 @@ class StepControl:
     unsolved: float = 0.25
     growth: tuple[float, float] = (0.0, 5.0)
     predictive: bool = False
-    remembered: float = _LEAST
+    least: tuple[float, float] = (1e-12, 1e-12)
     attempts: int = 200
     smallest: float = 1e-300
 
@@ -67,18 +66,19 @@ class StepControl:
                 break
             step, error = attempt(h)
             if step is not None:
-                return Taken(step, h, max(error, self.remembered), h * self._grown(h, error, last))
-            h = max(h * self._shortened(error), floor) if h > floor else h * self.unsolved
+                return Taken(step, h, max(error, self.least[1]), h * self._grown(h, error, last))
+            h = max(h * self.shorter(error), floor) if h > floor else h * self.unsolved
         return None
 
-    def _shortened(self, error: float) -> float:
+    def shorter(self, error: float) -> float:
+        """The factor of the length after an attempt with this error."""
         if not 1 < error < math.inf:
             return self.unsolved
         return min(max(self.shortened[0], self.care * error**self.power), self.shortened[1])
 
     def _grown(self, h: float, error: float, last: Taken | None) -> float:
-        error = max(error, _LEAST)
+        error = max(error, self.least[0])
         grown = self.care * error**self.power
         if self.predictive and last is not None:
-            grown = min(grown, self.care * h / last.h * (error * error / last.error) ** self.power)
+            grown = min(grown, grown * (h / last.h) * (last.error / error) ** -self.power)
         return min(max(grown, self.growth[0]), self.growth[1])

@@ -28,7 +28,7 @@ _REAL = _real_eigenvalue(np.linalg.inv(A))
 _EMBEDDED = (1 / (POWERS + 1) - (POWERS == 0) / _REAL) @ LAGRANGE  # weights of the stages
 _ERROR = _REAL * np.linalg.solve(A.T, _EMBEDDED - A[-1])  # the embedded formula, of order 5
 CONTROL = StepControl(
-    ORDER, growth=(0.2, 8.0), predictive=True, remembered=1e-2, attempts=120, smallest=1e-250
+    ORDER, growth=(0.2, 8.0), predictive=True, least=(1e-8, 1e-2), attempts=120, smallest=1e-250
 )
 _ITERATIONS = 10  # of Newton's method for one step
 _SMALLEST = 1e-250  # in place of 0 below a fraction or a logarithm

@@ -22,6 +22,7 @@ from tacit.numerics.rounding import EPS
 from tacit.numerics.step_control import StepControl, Taken
 
 CONTROL = StepControl(ORDER, unsolved=0.4, predictive=True, attempts=120)
+_OUTSIDE = (CONTROL.care / 0.25) ** (-1 / ORDER)  # an error after which the length is divided by 4
 _ITERATIONS = 12  # of Newton's method for one step
 _SETTLED = 1e-2  # of the tolerance, for what Newton's method has yet to go
 _HOPELESS = 1e4  # tolerances that would be left to go after the last iteration, at the pace of now
@@ -128,7 +129,7 @@ class Field(Equations):
         self.rate, self.size, self.rounding, self.inside = rate, size, rounding, inside
         self.last: Step | None = None if last is None else last.step
         self.first = rate(np.zeros_like(size))
-        self.tried: Step | None = None  # a step that was too long
+        self.tried: tuple[Float, float] | None = None  # rates of a longer step, and what part of it to try
         self._use(spectra)
 
     def _use(self, spectra: Sequence[Callable[[], Spectrum]]) -> None:
@@ -150,15 +151,17 @@ class Field(Equations):
                 return None, np.inf
             self._use(self.better)
             rates, iterations = self._solved(h, self._guess(h))
-        self.tried = step = Step(h, rates, iterations, self.spectrum)
-        error = self._error(h, rates)
-        taken = error <= 1 and not self._rises(rates[-1]) and self.inside(step.at(h))
-        return step if taken else None, error
+        error, step = self._error(h, rates), Step(h, rates, iterations, self.spectrum)
+        if not error <= 1 or self._rises(rates[-1]):
+            self.tried = rates, CONTROL.shorter(error)
+            return None, error
+        self.tried = None
+        return (step, error) if self.inside(step.at(h)) else (None, _OUTSIDE)
 
     def _guess(self, h: float) -> Float:
         """The polynomial of an attempt's or the last step's rates, or the rates of the linear flow with S."""
         if self.tried is not None:
-            return _polynomial(self.tried.rates, h / self.tried.h * C)
+            return _polynomial(self.tried[0], self.tried[1] * C)
         if self.last is not None and h <= 3 * self.last.h:
             return _polynomial(self.last.rates, 1 + C * h / self.last.h)
         decay = 1 / (1 + h * C[:, None] * self.spectrum.values)
