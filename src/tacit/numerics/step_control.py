@@ -33,8 +33,8 @@ class StepControl:
     and largest factor after a step that was taken. predictive: does the error before count, too? That saves
     attempts where errors change steadily (Gustafsson's controller; Hairer and Wanner, Solving Ordinary
     Differential Equations II, IV.8, equation 8.25). least: errors in place of smaller ones, of this step and
-    of the step before: where the estimate happens to vanish, it says nothing about the next step, and must not
-    shorten it. smallest: a length of nothing.
+    of the step before: where the estimate happens to vanish, it says nothing about the next step, and must
+    not shorten it. smallest: a length of nothing.
     """
 
     power: float

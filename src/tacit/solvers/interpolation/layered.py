@@ -24,7 +24,7 @@ from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, s
 from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.newton import residual
 from tacit.solvers.interpolation.only import only_solution
-from tacit.solvers.interpolation.solution import Solution, none
+from tacit.solvers.interpolation.solution import Solution, none, unknown
 
 _KERNEL = 25.0  # log of how far below the first nonlinearity all is linear, to all digits
 _FIRST, _STRIDE, _SHORTEST = 1.0, 4.0, 0.05  # steps in the logarithm of the targets
@@ -183,6 +183,8 @@ def minimize_layered(equations: Equations, potential: Layered) -> Solution:
     elif goal < last:
         nu = nu * math.exp(goal - last)
     w = _feasible(equations, w)
+    if not np.isfinite(w).all():  # floats cannot hold the answer
+        return Solution(origin.copy(), Pair.of(np.zeros_like(equations.y)), steps, False, unknown)
 
     def assess() -> float:
         give = problem.give(state) * share / math.exp(problem.log_weight)
