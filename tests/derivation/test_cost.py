@@ -6,7 +6,7 @@ import pytest
 from maps import TIED, neuron
 
 import tacit
-from tacit.derivation import cost
+from tacit.derivation.cost import cost
 
 
 def dense(theta):

@@ -33,12 +33,7 @@ class Reduced(WeightFlow):
         found = self.parametrization.reduced(problem.model.start(problem.features), problem.X)
         self.names, self.lift = found.two_layers, found.lift
         self.X, self._rebuild, self.restore = found.X, found.predictor, found.restore
-        super().__init__(problem, found.weights, self._pull)
-
-    def _pull(self, flat: Float) -> Float:
-        weights = self.layout.unpack(flat)
-        pulled = self.problem.loss.pull(self.parametrization.outputs(weights, self.X), self.problem.y)
-        return self.layout.flat(self.parametrization.pull(weights, self.X, pulled))
+        super().__init__(problem, found.weights, self.pulled)
 
     def first_stepper(self) -> Any:
         """The stiff ones of networks with one output, of neurons and of factorizations, or else any."""

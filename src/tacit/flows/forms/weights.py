@@ -123,6 +123,13 @@ class WeightFlow(Form):
         """The weights by name."""
         return self.layout.unpack(state.flat)
 
+    def pulled(self, flat: Float) -> Float:
+        """Jᵀ times the pull of the loss, of parametrizations that have it written out."""
+        weights = self.layout.unpack(flat)
+        outputs = np.asarray(self.parametrization.outputs(weights, self.X))
+        pull = self.problem.loss.pull(outputs, self.problem.y)
+        return self.layout.flat(self.parametrization.pull(weights, self.X, pull))
+
     def predictor(self, weights: Weights) -> Float:
         """The predictor that the weights make."""
         return np.asarray(self.parametrization.predictor(weights))
