@@ -45,7 +45,7 @@ def table(path: Path) -> tuple[Any, Any]:
 
 def compare(name: str, X: Any, y: Any, share: float) -> None:
     """A line for every scale."""
-    shares, gram = np.geomspace(1, share, STOPS + 1)[1:], X @ X.T
+    shares, prepared = np.geomspace(1, share, STOPS + 1)[1:], tacit.prepare(X)
     for scale in SCALES:
         model = tacit.Diagonal(scale=scale)
         begun = time.perf_counter()
@@ -54,7 +54,7 @@ def compare(name: str, X: Any, y: Any, share: float) -> None:
         line = f"{name:>16} {scale:8g} {slow * 1e3:10.0f}"
         for rtol in RTOLS:
             begun = time.perf_counter()
-            path = stopped_path(model, X, y, shares, rtol=rtol, gram=gram)
+            path = stopped_path(model, prepared, y, shares, rtol=rtol)
             fast = time.perf_counter() - begun
             common = min(len(flow.predictor), int(path.reached.sum()))
             off = path.predictors[:common] - flow.predictor[:common]

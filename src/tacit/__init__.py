@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tacit import theorems as theorems
     from tacit import warping as warping
     from tacit.data.observed import observed as observed
+    from tacit.data.prepared import Prepared as Prepared
+    from tacit.data.prepared import prepare as prepare
     from tacit.data.status import Status as Status
     from tacit.derivation.closed_form import closed_form as closed_form
     from tacit.derivation.derive import derive as derive
@@ -56,8 +58,6 @@ if TYPE_CHECKING:
     from tacit.verbs.limit import limit as limit
     from tacit.verbs.margin_path import margin_path as margin_path
     from tacit.verbs.max_margin import max_margin as max_margin
-    from tacit.verbs.prepare import Prepared as Prepared
-    from tacit.verbs.prepare import prepare as prepare
     from tacit.verbs.probe import probe as probe
     from tacit.verbs.regime import regime as regime
     from tacit.verbs.stability import support_stability as support_stability
@@ -113,7 +113,7 @@ _HOMES = {  # where each public name is, which is loaded when it is first used
     "verbs.limit": ["limit"],
     "verbs.margin_path": ["margin_path"],
     "verbs.max_margin": ["max_margin"],
-    "verbs.prepare": ["Prepared", "prepare"],
+    "data.prepared": ["Prepared", "prepare"],
     "verbs.probe": ["probe"],
     "verbs.regime": ["regime"],
     "verbs.stability": ["support_stability"],

@@ -134,7 +134,7 @@ def test_flows_and_steps_are_those_with_derivatives_by_jax(name, loss):
     from tacit.flows.forms.descent import Descent
     from tacit.flows.forms.parameters import Parameters
     from tacit.flows.forms.traced import TracedDescent, TracedParameters
-    from tacit.flows.segments import Problem
+    from tacit.flows.form import Problem
 
     model, X = MODELS[name]
     loss = tacit.losses.as_loss(loss)

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from tacit.data.units import Units
+from tacit.data.prepared import Design
 from tacit.numerics.pairs import Pair, moments, product, two_product, two_sum
-from tacit.numerics.spread import Spread, features_in
 
 
 def fractions(values):
@@ -132,13 +131,13 @@ def test_standard_deviations_in_pairs(samples, mean, size):
     """Against rational arithmetic, one feature being constant; the root by its square."""
     X = size * (mean + np.random.default_rng(samples).standard_normal((samples, 6)))
     X[:, 0] = 7.7
-    spread = Spread.of(X, Units.of(X, X[:, 0], False, True))
+    spread = Design(X, standardize=True).spread
     apart = fractions(X) - fractions(X).sum(axis=0) / samples
     variances = (apart**2).sum(axis=0) / samples
     found = fractions(spread.share()) * fractions(spread.unit)
     for variance, s in zip(variances, found, strict=True):
         assert abs(float(s * s / variance - 1)) <= 2.0**-98 if variance else s == 1
-    assert Spread.of(X, Units.of(X, X[:, 0], True, False)) is None
+    assert Design(X, intercept=True).spread is None
 
 
 @pytest.mark.parametrize("centred", [False, True])
@@ -147,7 +146,7 @@ def test_proportional_features_are_equal_once_they_are_divided(centred):
     X = np.round(rng.standard_normal((9, 5)), 3) + np.array([0, 1, 10, 0, 1e3])
     whole = rng.integers(-99, 99, (9, 5))
     X = np.column_stack([X, X * [4, -8, 2, -0.5, 32], whole, 12 * whole, np.ones(9)])
-    found = features_in(Units.of(X, X[:, 0], centred, True), X)
+    found = Design(X, centred, True).rounded
     np.testing.assert_array_equal(found[:, 5:10], found[:, :5] * [1, -1, 1, -1, 1])
     np.testing.assert_array_equal(found[:, 10:15], found[:, 15:20])
     np.testing.assert_array_equal(found[:, 20], 0.0 if centred else 1.0)

@@ -9,8 +9,8 @@ import pytest
 from oracles import gaussian_problem
 
 import tacit
-from tacit.solvers import memory
-from tacit.solvers.interpolation.equations import Samples
+from tacit.data import memory
+from tacit.data.equations import Samples
 
 X, Y = gaussian_problem(12, 60, nonzero=4, seed=2)
 LABELS = np.where(X[:, 0] > 0, 1.0, -1.0)

@@ -103,17 +103,29 @@ class _List(argparse.Action):
         parser.exit()
 
 
+def _in_units(X: Any, y: Any, intercept: bool, standardize: bool) -> tuple[Any, Any]:
+    """Data whose plain problem is that of X and y beside an intercept, or with standardized features."""
+    from tacit.data.arrays import as_floats, as_labels
+    from tacit.data.prepared import Design
+
+    design = Design(X, intercept, standardize)
+    if not intercept:
+        return design.features, y
+    return design.fittable(
+        as_labels(y, "an intercept") if y.dtype.kind in "OUST" else as_floats(y, "y", ndim=(1,))
+    )
+
+
 def _run(options: argparse.Namespace) -> int:
     from tacit.cli.terminal import wrapped
     from tacit.cli.verdicts import report
-    from tacit.data.units import in_units
     from tacit.models.model import check_intercept
     from tacit.show.outputs import write_json
     from tacit.theorems.checking import check, chosen_by
 
     parameters = _parameters(options.parameters, chosen_by(options.only))
     table = read_data(options, classes=True)
-    X, y = in_units(table.X, table.y, options.intercept, options.standardize)
+    X, y = _in_units(table.X, table.y, options.intercept, options.standardize)
     model = model_of(options, X)
     check_intercept(model, options.intercept)
     claim_outputs(options)

@@ -101,9 +101,9 @@ def read_data(options: argparse.Namespace, classes: bool = False, many: bool = F
 
 def inputs_of(options: argparse.Namespace, X: Any) -> Any:
     """The features as --intercept and --standardize make them: starts that depend on data are for these."""
-    from tacit.data.units import Units
+    from tacit.data.prepared import Design
 
-    return Units.of(X, X[:, 0], options.intercept, options.standardize).features(X)
+    return Design(X, options.intercept, options.standardize).features
 
 
 def source(options: argparse.Namespace, table: Table) -> dict[str, Any]:

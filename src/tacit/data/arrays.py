@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from tacit.data.printable import shortened
 from tacit.errors import InputError
+from tacit.numerics.rounding import Float as Float
+from tacit.numerics.rounding import Index as Index
 
-Float = NDArray[np.float64]
-Index = NDArray[np.intp]
 _COPIED = 1 << 26  # bytes
 _DENSE = 2e9  # bytes
 _SQUARED = (1e-140, 1e140)  # numbers whose squares, and sums of many of them, are floats

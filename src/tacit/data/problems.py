@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.prepared import prepare
 from tacit.errors import InputError
 
 
@@ -17,6 +18,10 @@ class SparseRegression:
     X: Float
     y: Float
     truth: Float
+
+    def __post_init__(self) -> None:
+        self.__dict__["prepared"] = prepared = prepare(self.X)  # what is found out about X stays with it
+        self.__dict__["X"] = prepared.X
 
     def population_error(self, predictor: Float) -> float:
         """E⟨w − β*, x⟩² = ‖w − β*‖² for x ~ N(0, I): the test error above the noise."""

@@ -1,23 +1,26 @@
-r"""An intercept, and features in units of their own: data as solvers take them, and the way back.
+r"""An intercept, and features in units of their own: how data are taken, and the way back.
 
 f(x) = w·x + b, with b in no potential. Under the square loss the best b for any w is the mean of y − Xw, and
 with it in place the loss sees X and y only by their deviations from the mean: what a model picks for these
 is what it picks beside a free intercept. Standardized features are divided by their standard deviation s, so
-that the potential acts on s·w; w itself is given back for the features as they came.
+that the potential acts on s·w; w itself is given back for the features as they came. Samples of weights s_n
+have means and deviations of their own; here √s_n stands for them, of mean square 1 (`roots`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tacit.data.arrays import Float, as_floats, as_labels
-from tacit.errors import InputError
+from tacit.numerics.pairs import Pair, moments, two_product, two_sum
+from tacit.numerics.rounding import EPS, Float
 
-_CONSTANT = 8 * float(np.finfo(np.float64).eps)  # deviation, relative to the size, that is rounding
-_FITTED = 1e-10  # relative residual that is rounding
+_CONSTANT = 8 * EPS  # deviation from the mean, relative to the largest value, that is round-off
+_FAR = 4.0  # means this many deviations from 0 are subtracted first: their squares would cancel
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,29 +37,10 @@ class Units:
     intercept: bool
     standardized: bool
 
-    @classmethod
-    def of(cls, X: Float, y: Float, intercept: bool, standardize: bool) -> Units:
-        """The units of these data."""
-        scale = _standard_deviation(X) if standardize else np.ones(X.shape[1:])
-        center, target = (_mean(each) if intercept else np.zeros(each.shape[1:]) for each in (X, y))
-        return cls(scale, center, target, bool(intercept), bool(standardize))
-
     @property
     def plain(self) -> bool:
         """Are the data taken as they are?"""
         return not (self.intercept or self.standardized)
-
-    def divided(self, X: Float) -> Float:
-        """X in units of the scale."""
-        return X / self.scale if self.standardized else X
-
-    def features(self, X: Float) -> Float:
-        """X as the solver takes it, centred beside an intercept."""
-        return self.divided(deviations(X) if self.intercept else X)
-
-    def targets(self, y: Float) -> Float:
-        """y as the solver takes it."""
-        return deviations(y) if self.intercept else y
 
     def predictor(self, w: Float) -> Float:
         """What the solver found, for the features as they came; of any number of outputs."""
@@ -81,50 +65,91 @@ class Units:
         return f"features {' and '.join(done)}" if done else ""
 
 
-def in_units(X: Float, y: Any, intercept: bool, standardize: bool) -> tuple[Float, Any]:
-    """Data whose plain problem is that of X and y beside an intercept, or with standardized features.
-
-    Centred samples are dependent, and of which numbers they are the rounding cannot be seen any more: they
-    are turned to the axes of their range, where every flow on the square loss is the same but for its clock.
-    """
-    if not (intercept or standardize):
-        return X, y
-    units = Units.of(X, np.zeros(len(X)), False, standardize)
-    if not intercept:
-        return units.features(X), y
-    try:
-        targets = as_floats(y, "y", ndim=(1,))
-    except InputError:
-        targets = as_labels(y, "an intercept")
-    inputs, targets = units.divided(deviations(X)), deviations(targets)
-    basis, sizes, _ = np.linalg.svd(inputs, full_matrices=False)
-    rank = int((sizes > max(X.shape) * _CONSTANT * np.abs(units.divided(X)).max()).sum())
-    axes = basis[:, :rank].T
-    left = targets - axes.T @ (axes @ targets)
-    if rank == 0 or np.linalg.norm(left) > _FITTED * np.linalg.norm(targets):
-        return inputs, targets
-    return axes @ inputs, axes @ targets
+def mean(values: Float, roots: Float | None = None) -> Float:
+    """Over the samples; in two passes, since the first leaves round-off of the size of a large mean."""
+    first = values.mean(axis=0)
+    return np.asarray(first + _average(values - first, roots))
 
 
-def deviations(values: Float) -> Float:
+def deviations(values: Float, roots: Float | None = None) -> Float:
     """From the mean over the samples; exactly 0 where all are equal up to rounding."""
     apart = values - values.mean(axis=0)
     apart -= apart.mean(axis=0)  # what rounding has left of a mean that is large beside the deviations
-    return np.where(_constant(values, apart), 0.0, apart)
+    apart = np.where(np.abs(apart).max(axis=0) <= _CONSTANT * np.abs(values).max(axis=0), 0.0, apart)
+    return apart if roots is None else apart - _average(apart, roots)
 
 
-def _mean(values: Float) -> Float:
-    first = values.mean(axis=0)
-    return np.asarray(first + (values - first).mean(axis=0))
-
-
-def _constant(values: Float, apart: Float) -> Any:
-    return np.abs(apart).max(axis=0) <= _CONSTANT * np.abs(values).max(axis=0)
-
-
-def _standard_deviation(X: Float) -> Float:
+def standard_deviation(X: Float, roots: Float | None = None) -> Float:
     """Of each feature; 1 for those that do not vary."""
-    apart = deviations(X)
+    apart = deviations(X, roots)
     largest = np.abs(apart).max(axis=0)
     unit = np.where(largest > 0, largest, 1.0)  # no square overflows in it
-    return np.where(largest > 0, unit * np.sqrt(np.mean((apart / unit) ** 2, axis=0)), 1.0)
+    return np.where(largest > 0, unit * np.sqrt(_average((apart / unit) ** 2, roots)), 1.0)
+
+
+def _average(values: Float, roots: Float | None) -> Float:
+    return np.asarray(values.mean(axis=0) if roots is None else roots**2 @ values / len(values))
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """The standard deviation of each feature of X in twice the digits of floats; `value` is its rounding.
+
+    A feature divided by a rounded standard deviation is another feature: two that were proportional are so to
+    1e-16 only, and a potential whose slopes come that close to their ends tells them apart. Exactly divided
+    features are X/(unit·share), unit a power of 2 and share a pair of floats; 1 for constant features.
+    """
+
+    X: Float
+    value: Float
+    weighted: bool = False  # of weighted samples, of which the rounding is taken for the deviation itself
+
+    @cached_property
+    def unit(self) -> Float:
+        """The powers of 2 next to it."""
+        return np.asarray(np.exp2(np.round(np.log2(self.value))))
+
+    @cached_property
+    def rounded(self) -> Float:
+        """It in this unit, in floats."""
+        return self.value / self.unit
+
+    @cached_property
+    def _known(self) -> tuple[Pair, NDArray[np.bool_]]:
+        """The shares that have been asked for, and which these are."""
+        return Pair.of(np.ones_like(self.value)), np.zeros(len(self.value), dtype=bool)
+
+    def share(self, columns: Any = slice(None)) -> Pair:
+        """It in this unit, in pairs of floats, of some columns: most are never asked for."""
+        if self.weighted:
+            return Pair.of(self.rounded[columns])
+        shares, known = self._known
+        asked = np.arange(len(known))[columns]
+        new = asked[~known[asked]]
+        if len(new):
+            found = _deviations_in_pairs(self.X[:, new] / self.unit[new])
+            shares.high[new], shares.low[new], known[new] = found.high, found.low, True
+        return shares[asked]
+
+    def divided(self, centred: bool) -> Float:
+        """X divided by it, and centred before: correctly rounded, so that proportional features are equal."""
+        X = self.X / self.unit
+        exact = Pair.of(X)
+        if centred:
+            total = moments(Pair.of(np.ascontiguousarray(X.T)))[0]
+            exact = exact - total.over(Pair.of(np.full(X.shape[1], float(len(X)))))
+            exact = Pair(*(np.where(deviations(self.X) == 0, 0.0, part) for part in (exact.high, exact.low)))
+        return exact.over(self.share()).value
+
+
+def _deviations_in_pairs(X: Float) -> Pair:
+    """The roots of (Σd² − (Σd)²/N)/N, with d the deviations from 0 or from a rounded mean; 1 of constants."""
+    varies = (deviations(X) != 0).any(axis=0)
+    X = np.ascontiguousarray(X[:, varies].T)
+    mean, count = X.mean(axis=1, keepdims=True), Pair.of(np.full(len(X), float(X.shape[1])))
+    total, squares = moments(Pair(*two_sum(X, np.where(np.abs(mean) > _FAR, -mean, 0.0))))
+    square = Pair(*two_product(total.high, total.high)) + 2 * total.high * total.low
+    root = (squares - square.over(count)).over(count).sqrt()
+    found = Pair.of(np.ones(len(varies)))
+    found.high[varies], found.low[varies] = root.high, root.low
+    return found

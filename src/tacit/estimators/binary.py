@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from tacit.data.arrays import Float
+from tacit.data.prepared import Prepared, prepare
 from tacit.errors import InputError, NotConvergedError, NotSeparableError
 from tacit.estimators.grid import kernel_end, path_grid
 from tacit.estimators.labels import LabelFit, Labels
@@ -61,17 +62,16 @@ class TwoClasses:
         """−1 and +1."""
         return self.training.y
 
-    @property
-    def inputs(self) -> Float:
+    @cached_property
+    def inputs(self) -> Prepared:
         """The features in their units, as they came."""
-        return self.training.X / self.training.units.scale
+        return prepare(self.training.X / self.training.units.scale)
 
     @cached_property
     def separable(self) -> bool:
         """Does some predictor classify every sample correctly, beyond rounding?"""
-        units = self.training.units
         try:
-            Margins.of(units, self.training.X, self.labels)
+            Margins.of(self.training.design, self.labels)
         except (NotSeparableError, NotConvergedError):
             return False
         return True
@@ -80,7 +80,7 @@ class TwoClasses:
     def margin_ends(self) -> tuple[Float, Float]:
         """The predictors of largest margin at infinite and at zero scale, for the features as they came."""
         units, d = self.training.units, self.training.X.shape[1]
-        margins = Margins.of(units, self.training.X, self.labels)
+        margins = Margins.of(self.training.design, self.labels)
         geometry = as_separable(self.model.potential(d), d)
         kernel = at_the_kernel_end(margins, geometry)[0].predictor
         rich = least_l1_margin(margins, geometry.weight).predictor
@@ -217,7 +217,7 @@ class BinaryFit:
     def _margin_certificate(self, found: Margin) -> Certificate:
         y, nu = self.problem.labels, found.dual
         gradient = self.problem.model.potential(len(self._inside)).gradient(self._inside)
-        rest = np.abs(gradient - (nu * y) @ self.problem.inputs).max()
+        rest = np.abs(gradient - (nu * y) @ self.problem.inputs.X).max()
         free = abs(float(nu @ y)) / (nu.sum() or 1.0) if self.problem.training.units.intercept else 0.0
         stationarity = max(float(rest / (np.abs(gradient).max() or 1.0)), free)
         short = float(np.maximum(1 - found.margins, 0).max())
@@ -229,12 +229,8 @@ class BinaryFit:
         """ν of every sample, ∇Q(w) = Σ ν_n y_n x_n."""
         training = self.problem.training
         if self.result is None:
-            signs = np.zeros(training.count)
-            signs[training.places] = self.problem.labels
-            return training.multipliers(self.certificate.dual) * signs
-        full = np.zeros(training.count)
-        full[training.places] = self.result.dual
-        return full
+            return training.multipliers(self.certificate.dual) * training.everywhere(self.problem.labels)
+        return training.everywhere(self.result.dual)
 
     def path(self, scales: Any, names: tuple[str, ...] | None) -> CoefficientPath:
         """Coefficients over scales, how many or which, other things equal."""

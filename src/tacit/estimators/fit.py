@@ -82,9 +82,7 @@ class Fit:
     def dual(self) -> Float:
         """ν with ∇Q(w) = Xᵀν, of every sample."""
         if isinstance(self.result, Limit) and self.training.roots is None:
-            full = np.zeros(self.training.count)
-            full[self.training.places] = self.result.dual
-            return full
+            return self.training.everywhere(self.result.dual)
         nu = self.result.dual if isinstance(self.result, Limit) else self.certificate.dual
         return self.training.multipliers(nu)
 

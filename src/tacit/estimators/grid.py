@@ -105,15 +105,12 @@ def kernel_end(training: Training, depth: float, share: float | None = MODERATE)
     w = 2M sinh(z) is 2Mz, to 0.3%, where no |w| exceeds M/4 (and deeper networks are closer). The flow of the
     kernel is known: with X = U S Vᵀ, w(t) = V (1 − e^{−S²t})/S Uᵀy. share: None for its end.
     """
-    rows, targets = training.rows / training.spread, training.targets / math.sqrt(2 * training.loss or 1.0)
-    U, sizes, V = np.linalg.svd(rows, full_matrices=False)
-    sure = sizes > max(rows.shape) * np.finfo(float).eps * (sizes.max(initial=0.0) or 1.0)
-    if not sure.any() or not targets.any():
+    if not training.targets.any() or not training.rows.any():
         return 1.0
-    U, sizes, V = U[:, sure], sizes[sure], V[sure]
-    seen = U.T @ targets
+    U, sizes, V = training.visible
+    seen = U.T @ training.evened_targets
     learned = np.ones_like(seen) if share is None else _learned(sizes, seen, share * float(seen @ seen))
-    w = V.T @ (learned * seen / sizes)
+    w = V @ (learned * seen / sizes)
     return float((_KERNEL * np.abs(w).max()) ** (1 / depth)) or 1.0
 
 

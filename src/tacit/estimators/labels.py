@@ -63,9 +63,7 @@ class LabelFit(Fit):
     @cached_property
     def dual(self) -> Float:
         """ν of every sample, ∇Q(w) = Σ ν_n y_n x_n."""
-        signs = np.zeros(self.training.count)
-        signs[self.training.places] = self.training.y
-        return super().dual * signs
+        return super().dual * self.training.everywhere(self.training.y)
 
     def path(self, scales: Any, names: tuple[str, ...] | None) -> CoefficientPath:
         """Coefficients over scales, how many or which, other things equal."""

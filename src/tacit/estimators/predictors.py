@@ -13,7 +13,6 @@ from tacit.estimators.start import Start
 from tacit.estimators.training import Training
 from tacit.flows.stopping import stopped_paths
 from tacit.verbs.limit import limit
-from tacit.verbs.prepare import prepare
 
 REACHED = 1 + 1e-9  # times the least share of the loss that there is
 _ENDED = 1e-8  # tolerance of limits
@@ -51,16 +50,15 @@ def predictors(
     and later stops get the predictor there. In the data's own units, so that steps are the same in any.
     """
     d = training.X.shape[1]
-    first = int(training.units.intercept)  # a row that is zero
-    rows, targets = training.rows[first:] / training.spread, training.targets[first:]
     size = float(np.sqrt(2 * training.loss))
     models = [replace(start, depth=depth, scale=scale).model(1.0, d) for depth, scale in grid.flows()]
-    if not size > 0 or not rows.any():
+    if not size > 0 or not training.rows.any():
         yield from (np.zeros((len(grid.stops), d)) for _ in models)
         return
-    targets, unit = targets / size, size / training.spread / training.units.scale
+    rows, targets = training.evened, training.evened_targets
+    unit = size / training.spread / training.units.scale
     shares = [stop for stop in grid.stops if stop is not None and stop > training.floor * REACHED]
-    beyond, prepared = len(grid.stops) - len(shares), prepare(rows)  # those are at the end of the flow
+    beyond = len(grid.stops) - len(shares)  # those are at the end of the flow
     patience = None if score is None else Patience(lambda w: score(w * unit), shares)
     runs = stopped_paths(models, rows, targets, shares, rtol=rtol, enough=patience) if shares else None
     for model in models:
@@ -70,6 +68,6 @@ def predictors(
         if beyond and patience is not None and patience.over:
             found = np.vstack([found, np.broadcast_to(found[-1], (beyond, d))])
         elif beyond:
-            end = limit(model, prepared, targets, tol=_ENDED, least_squares=True).predictor
+            end = limit(model, rows, targets, tol=_ENDED, least_squares=True).predictor
             found = np.vstack([found, np.broadcast_to(end, (beyond, d))])
         yield found * unit

@@ -15,7 +15,6 @@ from tacit.estimators.grid import grid_of, kernel_end
 from tacit.estimators.start import Start
 from tacit.estimators.training import Training
 from tacit.verbs.limit import limit
-from tacit.verbs.prepare import prepare
 from tacit.verbs.regime import both_ends
 
 _FINE = 0.01  # to which logarithms of scales are located
@@ -97,9 +96,7 @@ class _Norms:
     """ℓ1 and ℓ2 norms of the limit, relative to the least less 1, at scales e^shift times the first."""
 
     def __init__(self, training: Training, depth: float, top: float):
-        first = int(training.units.intercept)
-        self.rows = prepare(training.rows[first:] / training.spread)
-        self.y = training.targets[first:] / math.sqrt(2 * training.loss or 1.0)
+        self.rows, self.y = training.evened, training.evened_targets
         self.depth, self.top, self.known = depth, top, dict[float, tuple[float, float]]()
         if not self.y.any() or not self.rows.X.any():
             self.same = True

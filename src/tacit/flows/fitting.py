@@ -1,12 +1,8 @@
 r"""What of the data a linear predictor can fit, with the samples turned so that nothing else is left.
 
-With an orthonormal basis B of the range of X, of rank r below the number of samples,
-
-    c‖X w − y‖² = c‖BᵀX w − Bᵀy‖² + c‖y − BBᵀy‖²
-
-and the last term, the loss of least squares, is a constant. So gradient flow on the r turned samples BᵀX, Bᵀy
-is the same flow, of the same weights in the same time, and ends at a residual of zero. On the samples as they
-are, it would push for ever along a residual that nothing can fit: in mirror space ν grows without bound.
+With an orthonormal basis B of the range of X (`numerics.subspaces`), gradient flow on the turned samples BᵀX,
+Bᵀy is the same flow, of the same weights in the same time, and ends at a residual of zero. On the samples as
+they are, it would push for ever along a residual that nothing can fit: in mirror space ν grows without bound.
 """
 
 from __future__ import annotations
@@ -15,16 +11,11 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.linalg
 
 from tacit.data.arrays import Float
-from tacit.data.entries import Entries
 from tacit.flows.form import Problem
 from tacit.losses import Square
-from tacit.numerics.rounding import EPS
-from tacit.numerics.ties import Ties, product
-
-_ROUNDING = 8.0  # times the rounding of a sum of as many terms as there are features
+from tacit.numerics.subspaces import Range
 
 
 @dataclass(frozen=True)
@@ -74,54 +65,29 @@ class Fitting:
         return accuracy - math.log(-math.expm1(gap)) if gap < 0 else math.inf
 
 
-def fitting(problem: Problem) -> Fitting:
-    """The same flow on samples that can be fitted; the problem itself where that is not known beforehand."""
-    if isinstance(problem.X, Entries):  # each of another entry, so that every y can be fitted
+def fitting(problem: Problem, within: Range | None) -> Fitting:
+    """The same flow on samples that can be fitted; the problem itself where that is not known beforehand.
+
+    within: the range of X, where there is one; each single entry of a matrix can be fitted, and of the
+    outputs of networks nothing is known.
+    """
+    loss = problem.loss
+    if (
+        within is None
+        or not isinstance(loss, Square)
+        or not problem.model.parametrization.linear
+        or within.full
+    ):
         return Fitting(problem)
-    loss, X = problem.loss, problem.X.reshape(len(problem.X), -1)
-    if not isinstance(loss, Square) or not problem.model.parametrization.linear or _has_full_row_rank(X):
-        return Fitting(problem)
-    scaled = _unit_columns(X)
-    basis, sizes, rows = np.linalg.svd(scaled, full_matrices=False)
-    rank = _rank(sizes, X.shape)
-    basis, y = basis[:, : max(rank, 1)], problem.y
-    seen = basis.T @ y if rank else np.zeros_like(basis.T @ y)
-    rest = y - basis @ seen
-    solution = rows[:rank].T @ (seen[:rank] / _as_column(sizes[:rank], seen))
-    terms = np.linalg.norm(np.abs(scaled) @ np.abs(solution) + np.abs(y))
-    doubt = _ROUNDING * math.sqrt(X.shape[1]) * EPS * float(terms)
+    seen, rest = within.split(problem.y)
     turned = replace(
         problem,
-        X=product(basis.T, X, Ties.of(X)).reshape(len(seen), *problem.X.shape[1:]),
+        X=within.turned.reshape(len(seen), *problem.X.shape[1:]),
         y=seen,
-        loss=_Turned(loss.normalization, len(X)),
+        loss=_Turned(loss.normalization, len(problem.X)),
     )
     left = float(np.linalg.norm(rest))
-    if left <= doubt:
-        return Fitting(turned, basis)
-    log_floor = math.log(loss.factor(len(X))) + 2 * math.log(left)
-    return Fitting(turned, basis, left / float(np.linalg.norm(y)), log_floor)
-
-
-def _unit_columns(X: Float) -> Float:
-    """The columns at length 1, which changes nothing of what they span."""
-    largest = np.abs(X).max(axis=0)
-    X = X / np.where(largest > 0, largest, 1.0)
-    return np.asarray(X / np.maximum(np.linalg.norm(X, axis=0), 1.0))
-
-
-def _has_full_row_rank(X: Float) -> bool:
-    """Can every y be fitted? In any unit of features and of samples."""
-    if len(X) > X.shape[1]:
-        return False
-    even = _unit_columns(_unit_columns(X).T)
-    triangle = scipy.linalg.qr(even, mode="r", check_finite=False)[0][: len(X)]
-    return _rank(np.asarray(np.linalg.svd(triangle, compute_uv=False), dtype=float), X.shape) == len(X)
-
-
-def _rank(sizes: Float, shape: tuple[int, ...]) -> int:
-    return int((sizes > max(shape) * EPS * sizes.max()).sum())
-
-
-def _as_column(sizes: Float, like: Float) -> Float:
-    return sizes if like.ndim == 1 else sizes[:, None]
+    if left == 0:
+        return Fitting(turned, within.basis)
+    log_floor = math.log(loss.factor(len(problem.X))) + 2 * math.log(left)
+    return Fitting(turned, within.basis, left / float(np.linalg.norm(problem.y)), log_floor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tacit.data.arrays import Float
+from tacit.numerics.rounding import Float
 
 
 def turned(first: Float, last: Float) -> float:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from tacit.data.arrays import Float
+from tacit.numerics.rounding import Float
 
 _SMALL = 0.5  # below it eˢ and e⁻ˢ cancel, and the series to s¹³ has all digits
 _SERIES = [1 / math.factorial(k) for k in range(13, 0, -2)]

@@ -13,8 +13,7 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.optimize import nnls
 
-from tacit.data.arrays import Float, Index
-from tacit.numerics.rounding import EPS
+from tacit.numerics.rounding import EPS, Float, Index
 
 _LEVEL = 64 * EPS  # slopes this small, relative to what they are the sums of, are rounding
 _STEPS = 30  # per unknown

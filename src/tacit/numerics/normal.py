@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import cho_solve, lapack, qr, solve_triangular
 
-from tacit.data.arrays import Float
+from tacit.numerics.rounding import Float
 
 _BLOCK = 1 << 22  # entries of X that a weighted product may copy at once
 _TRUSTED = 1e-13  # a Cholesky factor of the scaled normal matrix worse than this is not used for steps

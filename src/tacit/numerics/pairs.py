@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.arrays import Float
+from tacit.numerics.rounding import Float
 
 ROUNDING = 2.0**-100  # of a product of pairs, with room
 _BITS = 53

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from tacit.data.arrays import Float
 from tacit.errors import NotConvergedError, NotSeparableError
 from tacit.numerics.nonnegative import nearest_combination
-from tacit.numerics.rounding import EPS
+from tacit.numerics.rounding import EPS, Float
 
 _VANISHING = 16 * EPS  # of a feature in a combination of samples, relative to the terms that are summed
 _LOST = 1e-8  # what is left of a weight that was rounding alone

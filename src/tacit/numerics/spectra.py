@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tacit.data.arrays import Float
+from tacit.numerics.rounding import Float
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _ALIKE = (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.data.arrays import Float, Index
+from tacit.numerics.rounding import Float, Index
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # an odd number with well-mixed bits (2⁶⁴ over the golden ratio)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import ANY, Equations, Samples
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.models.model import is_network
@@ -17,7 +18,6 @@ from tacit.results.questions import ask
 from tacit.results.result import Drawn, Labelled, Result, axes_of, numbered
 from tacit.solvers.families import family_of
 from tacit.solvers.interpolation.doubt import doubt_in_words
-from tacit.solvers.interpolation.equations import ANY, Equations, Samples
 from tacit.solvers.interpolation.geometry import potential_of
 from tacit.solvers.interpolation.solution import NEAR
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.data.units import Units
+from tacit.data.prepared import Design
 from tacit.show.text import aligned, carriers, count, norms, top_features
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _score(estimator: Any, table: Table) -> dict[str, str]:
 
 def _features(estimator: Any, rows: Any, table: Table) -> dict[str, str]:
     """Those that contribute most, of every class where there are several."""
-    units = Units.of(table.X, table.y, False, True)
+    units = Design(table.X, standardize=True).units(table.y)
     if len(rows) == 1:
         return {"features": top_features(rows[0], table.features, units)}
     names = [f"for {name}" for name in estimator.classes_]

@@ -8,6 +8,7 @@ import numpy as np
 
 from tacit.data.arrays import Float, as_floats, as_labels
 from tacit.data.entries import Entries
+from tacit.data.prepared import prepare
 from tacit.errors import InputError, TacitError
 from tacit.keys import meant, nearest
 from tacit.models.model import Model, check_model
@@ -67,7 +68,10 @@ def check(
     long = [each for each in chosen if only is None and each.flows * X.size > LONG]
     found: list[Verdict] = []
     refused: dict[str, TacitError] = {}
-    case, anyway = Case(model, X, y), anyway or only is not None
+    prepared = (
+        X if _of_matrices(model) else prepare(X)
+    )  # held here: every theorem finds what others found out
+    case, anyway = Case(model, getattr(prepared, "X", X), y), anyway or only is not None
     with sharing():
         for each in progress([each for each in chosen if each not in long], "theorems"):
             taken = {name: value for name, value in parameters.items() if name in each.options}

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.arrays import Float, as_floats, as_labels, check_problem, check_tolerance
+from tacit.data.equations import ANY, Samples, prepare
 from tacit.errors import InconsistentDataError, InputError
 from tacit.models.model import check_model, is_network, neuron_of, takes_matrices
 from tacit.numerics.nonnegative import nonnegative_least_squares
 from tacit.numerics.pairs import Pair
 from tacit.results.certificate import Certificate
 from tacit.solvers.families import nearness
-from tacit.solvers.interpolation.equations import ANY, Samples, prepare
 from tacit.solvers.interpolation.geometry import potential_of
 from tacit.solvers.kkt import (
     best_multipliers,

@@ -19,8 +19,8 @@ from tacit.data.arrays import (
     kept,
 )
 from tacit.data.entries import Entries
+from tacit.data.prepared import Design, design_of
 from tacit.data.status import Status
-from tacit.data.units import Units
 from tacit.errors import InputError, Interrupted, NoPotentialError
 from tacit.flows.driver import record
 from tacit.flows.fitting import fitting
@@ -36,8 +36,6 @@ from tacit.flows.forms.tangent import TangentSeparating, TangentSmooth, TangentS
 from tacit.flows.goals import goal_of
 from tacit.losses import Loss, as_loss
 from tacit.models.model import MirrorForm, Model, check_intercept, check_model
-from tacit.numerics.separation import check_separable
-from tacit.numerics.spread import features_in
 from tacit.packages import is_installed
 from tacit.potentials.arrays import quiet
 from tacit.results.trajectory import Trajectory
@@ -141,6 +139,7 @@ def flow(
     True
     """
     begun, names, loss = time.perf_counter(), feature_names(X), as_loss(loss)
+    given = X
     X, y = check_data(model, X, y, loss)
     model, names = model.on(X), names if model.has_predictor else None
     _check_method(method, step, most_steps, linearized)
@@ -150,13 +149,13 @@ def flow(
             "a network has biases of its own, and what X it is given is yours to scale: leave out "
             "intercept and standardize"
         )
-    given, units = (X, y), _units(X, y, intercept, standardize)
-    if not units.plain:
-        X, y = kept(features_in(units, X)), kept(units.targets(y))
-    problem = Problem(model, X, y, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
-    trajectory = _run(problem, (until, at, times), linearized, (method, step, most_steps), begun)
-    if not units.plain:
-        trajectory = as_given(trajectory, units, *given)
+    design, targets = _design(model, given, X, intercept, standardize), y
+    if design is not None and not design.plain:
+        X, targets = design.rounded, kept(design.targets(y))
+    problem = Problem(model, X, targets, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
+    trajectory = _run(problem, design, (until, at, times), linearized, (method, step, most_steps), begun)
+    if design is not None and not design.plain:
+        trajectory = as_given(trajectory, design.units(y), design.X, y)
     if trajectory.status == Status.INTERRUPTED:
         raise Interrupted(replace(trajectory, features=names))
     return replace(trajectory, features=names)
@@ -165,16 +164,16 @@ def flow(
 @quiet  # a step that leaves the range of floats has no accuracy, and ends the flow
 def _run(
     problem: Problem,
+    design: Design | None,
     asked: tuple[Any, Any, Any],
     linearized: bool,
     means: tuple[str, float | None, int],
     begun: float,
 ) -> Trajectory:
     """The flow to what is asked of it: until, at, times; by what means: method, step, most steps."""
-    linear = problem.model.has_predictor and not isinstance(problem.X, Entries)
-    if problem.loss.separating and linear:  # single entries can have any sign, and networks any shape
-        check_separable(problem.X.reshape(len(problem.X), -1), problem.y)
-    fit = fitting(problem)
+    if problem.loss.separating and design is not None:
+        design.check_separable(problem.y)
+    fit = fitting(problem, design.range if design else None)
     form = _form(fit.problem, linearized, *means)
 
     def level(state: Any) -> float:
@@ -258,15 +257,18 @@ def check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Any, Float]:
     return X if isinstance(X, Entries) else kept(X), kept(y)
 
 
-def _units(X: Any, y: Float, intercept: bool, standardize: bool) -> Units:
-    """The units of features; entries of a matrix have none."""
+def _design(model: Any, given: Any, X: Any, intercept: bool, standardize: bool) -> Design | None:
+    """The features as the flow takes them; None where the outputs are no linear function of X.
+
+    Single entries of a matrix can have any sign, and networks any shape.
+    """
     if not isinstance(X, Entries):
-        return Units.of(X, y, intercept, standardize)
+        return design_of(given, X, intercept, standardize) if model.has_predictor else None
     if intercept or standardize:
         raise InputError(
             "single entries of a matrix are no features: intercept and standardize mean nothing here"
         )
-    return Units.of(np.zeros((1, 1)), y, False, False)
+    return None
 
 
 def _check_intercept(model: Any, loss: Loss, intercept: bool) -> None:

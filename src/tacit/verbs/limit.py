@@ -9,19 +9,18 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, check_problem, check_squares, check_tolerance, feature_names, kept
-from tacit.data.units import Units
+from tacit.data.equations import Samples
+from tacit.data.prepared import Design, design_of
 from tacit.errors import InconsistentDataError, InputError
 from tacit.models import LinearNetwork
 from tacit.models.model import Model, check_intercept, check_model, is_network, neuron_of, takes_matrices
 from tacit.numerics.pairs import Pair
 from tacit.numerics.rounding import EPS
-from tacit.numerics.spread import Spread
 from tacit.potentials import Quadratic
 from tacit.potentials.arrays import quiet
 from tacit.results.limit import Limit
 from tacit.results.trajectory import Trajectory
 from tacit.solvers.families import family_of
-from tacit.solvers.interpolation.equations import Samples
 from tacit.solvers.interpolation.geometry import potential_of
 from tacit.solvers.interpolation.solution import NEAR
 from tacit.solvers.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
@@ -30,7 +29,6 @@ from tacit.solvers.networks.neuron import as_it_ends, neuron_targets
 from tacit.solvers.networks.rank_one import checked_rank_one
 from tacit.verbs.flow import flow
 from tacit.verbs.limit_matrix import matrix_limit, refuse_units
-from tacit.verbs.prepare import samples_of
 
 _ROUGH = 1e-6  # residual that rounding does not excuse
 _LITERAL = 1e-12  # a tolerance below this is meant
@@ -114,13 +112,16 @@ def limit(
         refuse_units(intercept, standardize)
         return matrix_limit(model, X, y, tol, least_squares)
     begun, names = time.perf_counter(), feature_names(X)
-    if intercept or standardize:
-        found = _limit_in_units(model, X, y, tol, intercept, standardize, least_squares)
-        return replace(found, features=names)
-    samples = samples_of(X)
-    X, y = _checked(model, X, y)
-    X, y = kept(X), kept(y)
-    found = (_fitted_limit if least_squares else _limit)(model, X, y, samples or Samples(X), tol)
+    check_intercept(model, intercept)
+    checked, y = _checked(model, X, y)
+    design = design_of(X, checked, intercept, standardize)
+    solve = _fitted_limit if least_squares else _limit
+    if design.plain:
+        found = solve(model, design.X, kept(y), design.samples, tol)
+    else:
+        check_squares(design.X, y)
+        targets = kept(design.targets(y))
+        found = _as_given(solve(model, design.features, targets, design.samples, tol), design, y)
     return replace(found, features=names, seconds=time.perf_counter() - begun)
 
 
@@ -130,28 +131,17 @@ def _checked(model: Any, X: Any, y: Any) -> tuple[Float, Float]:
     return X, Y[:, 0] if Y.ndim == 2 and Y.shape[1] == 1 else Y
 
 
-def _limit_in_units(
-    model: Any, X: Any, y: Any, tol: float, intercept: bool, standardize: bool, least_squares: bool
-) -> Limit:
+def _as_given(found: Limit, design: Design, y: Float) -> Limit:
     """The limit for centred or standardized data, told for the data as they came."""
-    begun = time.perf_counter()
-    check_intercept(model, intercept)
-    X, y = _checked(model, X, y)
-    check_squares(X, y)
-    X = kept(X)
-    units = Units.of(X, y, intercept, standardize)
-    samples = Samples(X, intercept, Spread.of(X, units))
-    inputs, targets = kept(units.features(X)), kept(units.targets(y))
-    found = (_fitted_limit if least_squares else _limit)(model, inputs, targets, samples, tol)
+    units = design.units(y)
     w = units.predictor(found.predictor)
     b = units.shift(w)
     return replace(
         found,
         predictor=w,
         intercept=b if b.ndim else float(b),
-        X=X,
+        X=design.X,
         y=kept(found.y + units.target),
-        seconds=time.perf_counter() - begun,
         units=units,
         inside=found,
     )

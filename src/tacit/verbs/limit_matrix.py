@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, kept
+from tacit.data.equations import Samples
 from tacit.errors import InconsistentDataError, InputError, NoPotentialError, TacitError
 from tacit.potentials import Potential, Spectral
 from tacit.results.limit import Limit
-from tacit.solvers.interpolation.equations import Samples
 from tacit.solvers.interpolation.solution import NEAR, Solution
 from tacit.solvers.kkt import relative_residual, stationarity_at
 from tacit.solvers.matrices.commuting import COMMUTE, Diagonal, commutator, diagonalize

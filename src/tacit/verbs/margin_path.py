@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tacit.data.arrays import Float, feature_names
-from tacit.data.units import Units
 from tacit.results.margin import VOUCHED
 from tacit.results.margin_path import MarginPath
 from tacit.show.progress import progress
@@ -24,9 +23,6 @@ from tacit.solvers.margins.support import (
     margin_residual,
 )
 from tacit.verbs.path_inputs import check_levels, depth_of, geometry_of
-
-if TYPE_CHECKING:
-    pass
 
 
 def margin_path(
@@ -90,10 +86,9 @@ def margin_path(
     [[0.2, 0.4], [0.0, 0.5]]
     """
     begun, names = time.perf_counter(), feature_names(X)
-    X, y, levels = check_levels(X, y, mu)
-    units = Units.of(X, y, intercept, standardize)
-    margins = Margins.of(units, X, y)
-    geometry = geometry_of(depth, model, X.shape[1])
+    design, y, levels = check_levels(X, y, mu, intercept, standardize)
+    margins, units = Margins.of(design, y), design.units(y)
+    geometry = geometry_of(depth, model, design.X.shape[1])
     held = _follow(margins, geometry, levels)
     kkt = np.array([_residual(margins, geometry, m, each) for m, each in zip(levels, held, strict=True)])
     predictors = np.array([units.predictor(each.predictor) for each in held])
@@ -104,12 +99,12 @@ def margin_path(
         duals=np.array([each.dual for each in held]),
         kkt=kkt,
         error=error,
-        support=np.array([np.isin(np.arange(len(X)), each.support) for each in held]),
+        support=np.array([np.isin(np.arange(len(y)), each.support) for each in held]),
         converged=np.array([each.settled for each in held]) & (kkt <= VOUCHED) & (error <= NEAR),
         depth=depth_of(geometry),
         seconds=time.perf_counter() - begun,
         geometry=geometry,
-        X=X,
+        X=design.X,
         y=y,
         intercept=np.array([each.intercept for each in held]) - predictors @ units.center,
         units=units,

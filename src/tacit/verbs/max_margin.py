@@ -6,12 +6,12 @@ import math
 import time
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tacit.data.arrays import Float, as_floats, check_labelled, feature_names, kept
-from tacit.data.units import Units
+from tacit.data.prepared import design_of
 from tacit.errors import InputError, NotConvergedError
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.potentials import L1, Potential
@@ -26,9 +26,6 @@ from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.power import minimize_power
 from tacit.solvers.margins.quasi_norm import Stationary, all_stationary, local_minima
 from tacit.solvers.margins.support import NO_PULL, error_on_support, found_by, hold, margin_residual
-
-if TYPE_CHECKING:
-    pass
 
 _NORM = "norm"  # a family of which only margins are asked
 _STRIDE, _SHORTEST = 0.5, 1e-4  # of log(p − 1), on the way from p = 2 to 1
@@ -87,11 +84,10 @@ def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardiz
     """
     begun = time.perf_counter()
     names = feature_names(X)
-    X, y = check_labelled(X, y)
-    goal = _objective(norm, X.shape[1])
-    X, y = kept(X), kept(y)
-    units = Units.of(X, y, intercept, standardize)
-    margins = Margins.of(units, X, y)
+    checked, y = check_labelled(X, y)
+    goal, y = _objective(norm, checked.shape[1]), kept(y)
+    design = design_of(X, checked, intercept, standardize)
+    margins, units = Margins.of(design, y), design.units(y)
     found = _widest(goal, margins)
     w, dual = found.predictor, found.dual
     pull = dual * np.abs(margins.rows).max(axis=1)
@@ -112,7 +108,7 @@ def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardiz
         converged=bool(found.settled and kkt <= VOUCHED and found.error <= NEAR),
         norm=getattr(goal, "name", type(goal).__name__),
         seconds=time.perf_counter() - begun,
-        X=X,
+        X=design.X,
         y=y,
         intercept=float(found.intercept - units.center @ units.predictor(w)),
         units=units,

@@ -6,6 +6,7 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
+from tacit.data.prepared import prepare
 from tacit.errors import NoPotentialError, TacitError
 from tacit.models.model import is_connected, takes_matrices
 from tacit.results.limit import Limit
@@ -14,7 +15,6 @@ from tacit.results.trajectory import Trajectory
 from tacit.show.progress import progress
 from tacit.verbs.limit import limit
 from tacit.verbs.limit_matrix import MatrixProblem
-from tacit.verbs.prepare import prepare
 from tacit.verbs.regime import both_ends, relative_distance
 from tacit.verbs.regime_matrix import RICH_END
 

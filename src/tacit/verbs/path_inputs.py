@@ -9,29 +9,24 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, as_floats, check_labelled, kept
+from tacit.data.prepared import Design, design_of
 from tacit.errors import InputError
 from tacit.models import Diagonal
 from tacit.models.model import Model
-from tacit.numerics.separation import check_separable
 from tacit.solvers.interpolation.geometry import Separable, as_separable
 
 
-def check_path(X: Any, y: Any, mu: Any) -> tuple[Float, Float, Float]:
-    """Separable data of our own and the values of μ; an error by name if anything is out of range."""
-    X, y, levels = check_levels(X, y, mu)
-    check_separable(X, y)
-    return X, y, levels
-
-
-def check_levels(X: Any, y: Any, mu: Any) -> tuple[Float, Float, Float]:
-    """The same, of data that may need an intercept to be separable."""
-    X, y = check_labelled(X, y)
+def check_levels(
+    X: Any, y: Any, mu: Any, intercept: bool = False, standardize: bool = False
+) -> tuple[Design, Float, Float]:
+    """Features, labels and the values of μ; an error by name if anything is out of range."""
+    checked, y = check_labelled(X, y)
     levels = np.atleast_1d(as_floats(mu, "mu", ndim=(0, 1))).copy()
     if levels.size == 0 or not (levels > 0).all():
         raise InputError("mu must hold positive numbers, at least one")
-    samples, features = X.shape
+    samples, features = checked.shape
     _check_memory(len(levels) * (features + 2 * samples), f"a path of {len(levels):,} values of μ")
-    return kept(X), kept(y), levels
+    return design_of(X, checked, intercept, standardize), kept(y), levels
 
 
 def _check_memory(numbers: int, what: str) -> None:

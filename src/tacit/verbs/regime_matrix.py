@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Samples
 from tacit.errors import TacitError
 from tacit.numerics.angles import turned
 from tacit.numerics.normal import weighted_gram
 from tacit.numerics.spectra import Frame
 from tacit.results.limit import Limit
-from tacit.solvers.interpolation.equations import Samples
 from tacit.solvers.matrices.factorization import ending
 from tacit.solvers.matrices.kernel import tangent_end, tangent_rows
 from tacit.solvers.matrices.nuclear import least_nuclear

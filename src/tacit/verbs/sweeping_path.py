@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +28,8 @@ from tacit.potentials.arrays import quiet
 from tacit.results.kink import Kink
 from tacit.results.sweeping_path import SweepingPath
 from tacit.solvers.interpolation.geometry import Separable
-from tacit.verbs.path_inputs import check_path, depth_of, geometry_of
-
-if TYPE_CHECKING:
-    pass
+from tacit.solvers.margins.constraints import Margins
+from tacit.verbs.path_inputs import check_levels, depth_of, geometry_of
 
 _GROWTH = 1.15  # of g in one look ahead
 _FIRST = 0.1  # g of the first, in units of the predictor's scale
@@ -107,8 +105,8 @@ def sweeping_path(X: Any, y: Any, mu: Any, *, depth: float = 2, model: Any = Non
     support_stability : Where the two part.
     """
     begun, names = time.perf_counter(), feature_names(X)
-    X, y, levels = check_path(X, y, mu)
-    Z = y[:, None] * X
+    design, y, levels = check_levels(X, y, mu)
+    Z = Margins.of(design, y).Z
     geometry = geometry_of(depth, model, Z.shape[1])
     predictors, duals = np.full((len(levels), Z.shape[1]), np.nan), np.full((len(levels), len(Z)), np.nan)
     support, converged = np.zeros((len(levels), len(Z)), dtype=bool), np.zeros(len(levels), dtype=bool)
@@ -131,7 +129,7 @@ def sweeping_path(X: Any, y: Any, mu: Any, *, depth: float = 2, model: Any = Non
         down_to=float(levels.min() if converged.all() else reached),
         depth=depth_of(geometry),
         seconds=time.perf_counter() - begun,
-        X=X,
+        X=design.X,
         y=y,
         features=names,
     )

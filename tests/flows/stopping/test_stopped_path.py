@@ -157,7 +157,7 @@ def test_many_features_take_the_same_way():
 def test_the_whole_of_a_path_and_parts_of_it():
     X, y = problem()
     models = [tacit.Diagonal(scale=scale) for scale in (0.01, 1.0)]
-    for model, path in zip(models, stopped_paths(models, X, y, SHARES, gram=X @ X.T), strict=True):
+    for model, path in zip(models, stopped_paths(models, tacit.prepare(X), y, SHARES), strict=True):
         alone = stopped_path(model, X, y, SHARES)
         assert distance(path.predictors, alone.predictors) < 1e-8
     seen = []

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from oracles import gaussian_problem
 from scipy.optimize import linprog
 
+from tacit.data.equations import prepare
 from tacit.solvers.interpolation import ends
-from tacit.solvers.interpolation.equations import prepare
 
 
 def least(X, y, weight):

@@ -12,8 +12,8 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import orth
 
 import tacit
+from tacit.data.equations import Samples
 from tacit.potentials import Quadratic
-from tacit.solvers.interpolation.equations import Samples
 from tacit.solvers.interpolation.newton import residual
 from tacit.solvers.networks.rank_one import drift_bound
 

@@ -23,7 +23,7 @@ from tacit.flows.stopping.samples import Samples
 from tacit.models.model import MirrorForm
 from tacit.numerics.rounding import EPS
 from tacit.numerics.step_control import StepControl, Taken
-from tacit.numerics.ties import Ties, product
+from tacit.numerics.ties import product
 
 CONTROL = StepControl(-1 / ORDER, 0.8, (0.2, 0.5), unsolved=0.2, growth=(0.2, 20.0), attempts=10_000)
 _LOOSE = 10.0  # tolerances: error of a rapidity, of coordinates that may not matter
@@ -92,7 +92,7 @@ class MirrorFlow(Controlled):
         even = bool((form.weight == form.weight[0]).all())
         self.weight = float(form.weight[0]) if even else form.weight
         self.kernel = Kernel(samples, self.weight)
-        self.size, self.ties = samples.largest, Ties.of(self.X)
+        self.size, self.ties = samples.largest, samples.ties
         self.here, self.last_level = self.state(fast_map(form), None, np.zeros(len(self.X)), 0.0), -np.inf
 
     def state(self, here: MirrorMap, change: Float | None, nu: Float, clock: float) -> State:

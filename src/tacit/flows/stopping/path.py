@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float, as_floats, as_labels, check_problem
+from tacit.data.prepared import Design, design_of
 from tacit.errors import InputError
 from tacit.flows.stopping.losses import StoppedExponential, StoppedLogistic, StoppedLoss, StoppedSquare
 from tacit.flows.stopping.mirror_flow import MirrorFlow
@@ -46,18 +47,17 @@ def stopped_path(
     *,
     loss: str = "square",
     rtol: float = 1e-4,
-    gram: Any = None,
     enough: Callable[[Float], bool] | None = None,
 ) -> StoppedPath:
     """The flow of a diagonal network, stopped where the loss has fallen to given values.
 
     stops: for the square loss shares of the loss at the start, in (0, 1], decreasing; for loss "exp" or
     "logistic", of labels y = ±1, increasing accuracies γ̃ = −log L. rtol: relative accuracy of the predictors,
-    from 1e-7 to 0.1; that of the loss at a stop is ten times it. gram: XXᵀ, where it is known. enough: is
-    asked about the predictor at every stop, and ends the flow there when it says so. For predictors to many
-    digits there is `tacit.flow`.
+    from 1e-7 to 0.1; that of the loss at a stop is ten times it. enough: is asked about the
+    predictor at every stop, and ends the flow there when it says so. For predictors to many digits there is
+    `tacit.flow`.
     """
-    return next(stopped_paths([model], X, y, stops, loss=loss, rtol=rtol, gram=gram, enough=enough))
+    return next(stopped_paths([model], X, y, stops, loss=loss, rtol=rtol, enough=enough))
 
 
 def stopped_paths(
@@ -68,25 +68,30 @@ def stopped_paths(
     *,
     loss: str = "square",
     rtol: float = 1e-4,
-    gram: Any = None,
     enough: Callable[[Float], bool] | None = None,
 ) -> Iterator[StoppedPath]:
     """The same for one model after the other, which share what of the samples is prepared."""
-    X, y = check_problem(X, y)
+    checked, y = check_problem(X, y)
+    design = design_of(X, checked)
     if not _FINEST <= rtol <= _COARSEST:
         raise InputError(f"rtol must be between {_FINEST:g} and {_COARSEST:g}, got {rtol:g}")
     if loss == "square":
-        shares, samples = _decreasing(stops), Samples.of(X, y, gram)
+        shares, samples = _decreasing(stops), _once(Samples.of, design, y)
         levels = levels_of_shares(shares, samples.unfitted / (2 * len(y)))
         stopped: StoppedLoss = StoppedSquare(samples.y, len(y))
     elif loss in _MARGINS:
         y = as_labels(y, f"loss {loss!r}")
-        levels, samples = levels_of_accuracies(_increasing(stops)), Samples.labelled(X, y, gram)
+        levels = levels_of_accuracies(_increasing(stops))
+        samples = _once(Samples.labelled, design, y)
         stopped = _MARGINS[loss](y)
     else:
         raise InputError(f"loss must be 'square', 'exp' or 'logistic', got {loss!r}")
     for model in models:
         yield _stopped(model, samples, stopped, levels, rtol, enough or _never)
+
+
+def _once(make: Callable[[Design, Float], Samples], design: Design, y: Float) -> Samples:
+    return design.samples.memory.once((make.__name__, y.tobytes()), lambda: make(design, y))
 
 
 def _never(_: Float) -> bool:

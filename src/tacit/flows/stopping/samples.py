@@ -12,7 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.prepared import Design
 from tacit.numerics.rounding import EPS
+from tacit.numerics.subspaces import rank
+from tacit.numerics.ties import Ties
 from tacit.potentials.arrays import quiet
 
 _SURE = 1e-6  # of the largest eigenvalue of XXᵀ: those above it are known well enough
@@ -34,6 +37,11 @@ class Samples:
         """Xᵀ, of which rows are read fast."""
         return np.ascontiguousarray(self.X.T)
 
+    @cached_property
+    def ties(self) -> Ties | None:
+        """Which columns of X are equal up to sign."""
+        return Ties.of(self.X)
+
     @property
     def count(self) -> int:
         """How many samples there are."""
@@ -45,22 +53,20 @@ class Samples:
         return float(self.spectrum[0][-1])
 
     @classmethod
-    def labelled(cls, X: Float, y: Float, gram: Float | None) -> Samples:
+    def labelled(cls, design: Design, y: Float) -> Samples:
         """As they are, for losses of margins."""
-        gram = X @ X.T if gram is None else gram
-        values, turn = np.linalg.eigh(gram)
-        return cls(X, y, gram, (values, turn))
+        return cls(design.X, y, *design.spectrum)
 
     @classmethod
     @quiet
-    def of(cls, X: Float, y: Float, gram: Float | None) -> Samples:
-        """From X, y and, where it is known, XXᵀ."""
-        return cls._wide(X, y, X @ X.T if gram is None else gram) if len(X) <= X.shape[1] else cls._tall(X, y)
+    def of(cls, design: Design, y: Float) -> Samples:
+        """Of plain data."""
+        return (cls._wide if len(y) <= design.X.shape[1] else cls._tall)(design, y)
 
     @classmethod
-    def _wide(cls, X: Float, y: Float, gram: Float) -> Samples:
+    def _wide(cls, design: Design, y: Float) -> Samples:
         """As they are, without what of y is in directions that X does not have."""
-        values, turn = np.linalg.eigh(gram)
+        X, (gram, (values, turn)) = design.X, design.spectrum
         doubtful = turn[:, values <= _SURE * values[-1]]
         seen = y
         if doubtful.shape[1]:  # their sizes, not the squares of which only rounding may be left
@@ -70,14 +76,15 @@ class Samples:
         return cls(X, seen, gram, (values, turn), None, _size(y - seen, y))
 
     @classmethod
-    def _tall(cls, X: Float, y: Float) -> Samples:
+    def _tall(cls, design: Design, y: Float) -> Samples:
         """Turned, so that there are no more than features."""
+        X = design.X
         basis, sizes, rows = np.linalg.svd(X, full_matrices=False)
-        rank = max(int((sizes > max(X.shape) * EPS * sizes[0]).sum()), 1)
-        basis, sizes, rows = basis[:, rank - 1 :: -1], sizes[rank - 1 :: -1], rows[rank - 1 :: -1]
+        r = max(rank(sizes, X.shape), 1)
+        basis, sizes, rows = basis[:, r - 1 :: -1], sizes[r - 1 :: -1], rows[r - 1 :: -1]
         seen, turned = basis.T @ y, sizes[:, None] * rows
         rest = y - basis @ seen
-        return cls(turned, seen, np.diag(sizes**2), (sizes**2, np.eye(rank)), basis, _size(rest, y))
+        return cls(turned, seen, np.diag(sizes**2), (sizes**2, np.eye(r)), basis, _size(rest, y))
 
 
 def _size(rest: Float, y: Float) -> float:

@@ -8,14 +8,14 @@ from types import MappingProxyType
 from typing import Protocol
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
+from tacit.data.memory import Memory
 from tacit.errors import NoPotentialError
 from tacit.potentials import Potential
 from tacit.solvers.families import l1, layered, quadratic, radial, separable, smooth
 from tacit.solvers.families.ends import Ends
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.solution import Found, Solution
 from tacit.solvers.margins.constraints import Margins
-from tacit.solvers.memory import Memory
 
 
 class Family(Protocol):

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
+from tacit.data.memory import Memory
 from tacit.errors import NotConvergedError
 from tacit.potentials import Potential
 from tacit.solvers.families.ends import Ends
 from tacit.solvers.interpolation.ends import least_l1, least_quadratic, vertex_error
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.solution import Found, Solution
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.l1 import least_l1_margin, solutions
 from tacit.solvers.margins.support import error_on_support
-from tacit.solvers.memory import Memory
 
 METHOD = "a vertex, and multipliers that prove it"
 

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
+from tacit.data.memory import Memory, name_of
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.normal import newton_direction
 from tacit.potentials.arrays import quiet
 from tacit.solvers.families.ends import Ends
 from tacit.solvers.families.quadratic import diagonal_nearness
 from tacit.solvers.interpolation.ends import least_l1
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.layered import minimize_layered
 from tacit.solvers.interpolation.solution import Found, Solution
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.support import Held, found_by, hold
-from tacit.solvers.memory import Memory, name_of
 
 METHOD = "Newton's method along growing targets"
 _STEPS = 40  # in the logarithm of the scale, of a search for support vectors

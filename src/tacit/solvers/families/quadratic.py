@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
+from tacit.data.memory import Memory
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.solvers.families.ends import Ends
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.solvers.interpolation.ends import least_l1, least_quadratic
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.metric import least_in_metric, metric_move
 from tacit.solvers.interpolation.solution import Found, Solution
 from tacit.solvers.kkt import best_multipliers
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.support import found_by, hold
-from tacit.solvers.memory import Memory
 
 METHOD = "linear equations"
 

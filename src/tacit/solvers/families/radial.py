@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
+from tacit.data.memory import Memory
 from tacit.errors import NoPotentialError
 from tacit.potentials.radial import length
 from tacit.solvers.families.quadratic import diagonal_nearness, widest_in
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.radial import least_radial
 from tacit.solvers.interpolation.solution import Found, Solution
 from tacit.solvers.margins.constraints import Margins
-from tacit.solvers.memory import Memory
 
 METHOD = "closed form"
 

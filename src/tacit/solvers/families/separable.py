@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
+from tacit.data.memory import Memory, name_of
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.solvers.families.ends import Ends
 from tacit.solvers.interpolation.ends import least_l1
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.geometry import Separable, as_separable
 from tacit.solvers.interpolation.rich import multipliers_at
 from tacit.solvers.interpolation.separable import balanced, kernel_solution, minimize_separable
@@ -19,7 +20,6 @@ from tacit.solvers.interpolation.solution import Found, Solution
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.kernel import at_the_kernel_end
 from tacit.solvers.margins.support import found_by, hold_from
-from tacit.solvers.memory import Memory, name_of
 
 METHOD = "interior path and Newton's method"
 

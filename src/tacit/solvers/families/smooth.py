@@ -14,19 +14,19 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
+from tacit.data.memory import Memory
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.metric import metric_move
 from tacit.solvers.interpolation.solution import Found, Solution
 from tacit.solvers.kkt import best_multipliers
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.support import found_by, hold
-from tacit.solvers.memory import Memory
 
 METHOD = "Newton's method on the multipliers"
 _STEPS, _HALVINGS = 200, 60  # of Newton, and of one of its steps, at most

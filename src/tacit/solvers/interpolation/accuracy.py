@@ -16,11 +16,11 @@ from collections.abc import Callable
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
 from tacit.numerics.normal import factorize
 from tacit.numerics.pairs import Pair, as_pair
 from tacit.numerics.rounding import EPS
 from tacit.potentials.arrays import quiet
-from tacit.solvers.interpolation.equations import Equations
 
 ROUNDOFF = EPS / 2
 _PROBES = 4  # random draws of rounding errors, of which the worst counts

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
 from tacit.errors import InputError
 from tacit.numerics.normal import factorize_roughly
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.newton import residual
 

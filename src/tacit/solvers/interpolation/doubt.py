@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
 from tacit.numerics.normal import Factor, factorize
 from tacit.potentials.arrays import quiet
-from tacit.solvers.interpolation.equations import Equations
 
 _SHOWN = 4
 _TAKES_PART = 0.1  # relative size from which on a sample or a feature is named

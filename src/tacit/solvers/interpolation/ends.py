@@ -8,13 +8,13 @@ import numpy as np
 from scipy.optimize import linprog
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
 from tacit.errors import NotConvergedError
 from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
 from tacit.numerics.rounding import EPS
 from tacit.potentials.radial import length
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.separable import minimize_separable
 from tacit.solvers.interpolation.solution import Solution, none

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
 from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
 from tacit.potentials import rapidity
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.newton import State, polish, rapidity_at
 from tacit.solvers.interpolation.solution import Assess

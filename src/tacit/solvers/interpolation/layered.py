@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
 from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
 from tacit.potentials.arrays import quiet
 from tacit.potentials.layered import Layered, Place
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.newton import residual
 from tacit.solvers.interpolation.only import only_solution
 from tacit.solvers.interpolation.solution import Solution, none, unknown

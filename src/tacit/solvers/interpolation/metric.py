@@ -11,9 +11,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
 from tacit.numerics.pairs import Pair, product
 from tacit.solvers.interpolation.accuracy import Move, forward_error
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.solution import Solution, none
 
 _PASSES = 3  # of refinement

@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
 from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
 from tacit.numerics.rounding import EPS
 from tacit.potentials import rapidity
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.geometry import Separable
 
 _SETTLED = 1e-13  # relative size of a step after which none is needed

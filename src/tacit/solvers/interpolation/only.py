@@ -6,10 +6,10 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
 from tacit.numerics.pairs import Pair
 from tacit.potentials import Potential
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.solution import Solution, unknown
 
 _PASSES = 2  # the second takes away what rounding has left

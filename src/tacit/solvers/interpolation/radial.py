@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
 from tacit.numerics.pairs import Pair
 from tacit.numerics.roots import outer_square
 from tacit.potentials import Bregman, NeuronPotential, Power
@@ -23,7 +24,6 @@ from tacit.potentials.arrays import quiet
 from tacit.potentials.radial import length
 from tacit.solvers.interpolation.accuracy import ROUNDOFF
 from tacit.solvers.interpolation.ends import least_quadratic
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.solution import Solution
 
 _NOTHING = 1e-8  # a limit this small, relative to the start, is nothing: its error is taken relative to that

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
 from tacit.numerics.normal import factorize, newton_direction
 from tacit.numerics.pairs import Pair
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
 from tacit.solvers.interpolation import barrier
 from tacit.solvers.interpolation.accuracy import diagonal_move, diagonal_step, forward_error, slope_rounding
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.face import choose_on_face
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.newton import (

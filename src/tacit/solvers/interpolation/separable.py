@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
 from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.newton import solve_at_scale
 from tacit.solvers.interpolation.only import only_solution

@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, Index
-from tacit.data.units import Units
+from tacit.data.equations import Equations, Samples, prepare
+from tacit.data.prepared import Design
 from tacit.errors import InputError
 from tacit.numerics.pairs import Pair
-from tacit.numerics.separation import check_separable
-from tacit.numerics.spread import Spread
-from tacit.solvers.interpolation.equations import Equations, Samples, prepare
 
 _FREE = 1e4  # size of a column, beside the others, at which its coordinate is as good as free
 
@@ -36,21 +34,22 @@ class Margins:
     samples: Samples | None = None
 
     @classmethod
-    def of(cls, units: Units, X: Float, y: Float) -> Margins:
-        """Those of labelled data that can be separated; `NotSeparableError` otherwise."""
-        inputs = units.features(X)
-        if not units.intercept:
-            check_separable(inputs, y)
-            signed = y[:, None] * X
-            return cls(y[:, None] * inputs, samples=Samples(signed, False, Spread.of(X, units)))
-        if (y == y[0]).all():
+    def of(cls, design: Design, y: Float) -> Margins:
+        """Those of labelled data that can be separated, made once; `NotSeparableError` otherwise."""
+        if design.intercept and (y == y[0]).all():
             raise InputError(
                 "all samples are of one class, which an intercept alone classifies; leave intercept out, or "
                 "add samples of the other class"
             )
-        unit = float(np.abs(inputs).max()) or 1.0
-        check_separable(np.column_stack([inputs, np.full(len(X), unit)]), y)
-        return cls(y[:, None] * inputs, y, Samples(X, True, Spread.of(X, units)))
+        design.check_separable(y)
+        return design.samples.memory.once(("margins", y.tobytes()), lambda: cls._made(design, y))
+
+    @classmethod
+    def _made(cls, design: Design, y: Float) -> Margins:
+        signs = y[:, None]
+        if design.intercept:
+            return cls(signs * design.features, y, design.samples)
+        return cls(signs * design.features, samples=Samples(signs * design.X, False, design.spread))
 
     def __len__(self) -> int:
         return len(self.Z)

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from tacit.data.equations import ANY
 from tacit.numerics.nonnegative import least_norm_support
-from tacit.solvers.interpolation.equations import ANY
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.solution import unknown
 from tacit.solvers.margins.constraints import Margins

@@ -14,10 +14,10 @@ import math
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations
 from tacit.numerics.normal import newton_direction
 from tacit.numerics.pairs import Pair
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.solution import Solution, none
 
 _GROWTH = 1.5  # of q − 1 in one step

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, Index
+from tacit.data.equations import Equations
 from tacit.errors import InconsistentDataError, NotConvergedError
 from tacit.numerics.rounding import EPS
 from tacit.potentials.arrays import quiet
 from tacit.solvers.interpolation.ends import vertex_error
-from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.separable import minimize_separable
 from tacit.solvers.interpolation.solution import Assess, Assessed, Found, Solution

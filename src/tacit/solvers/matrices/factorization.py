@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.data.equations import Equations, Samples
 from tacit.errors import InconsistentDataError, NoPotentialError
 from tacit.numerics.nonnegative import nonnegative_least_squares
 from tacit.numerics.spectra import Frame
 from tacit.potentials import Bregman, Entropy, Hypentropy, Potential, Spectral
 from tacit.potentials.arrays import quiet
 from tacit.solvers.families import family_of, smooth
-from tacit.solvers.interpolation.equations import Equations, Samples
 from tacit.solvers.interpolation.solution import Solution
 from tacit.solvers.matrices.commuting import Diagonal
 

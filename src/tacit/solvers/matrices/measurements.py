@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, as_floats
+from tacit.data.equations import Equations
 from tacit.errors import InputError
 from tacit.numerics.normal import factorize
 from tacit.numerics.spectra import Frame
-from tacit.solvers.interpolation.equations import Equations
 
 _MOST = 20_000_000  # entries of all measurements together, 160 MB: beyond, a step takes a minute
 _SYMMETRIC = 1e-10  # of the largest entry

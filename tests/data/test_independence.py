@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 import tacit
-from tacit.solvers.interpolation.independence import combine
+from tacit.data.independence import combine
 
 
 def exact_rows(found, X):
