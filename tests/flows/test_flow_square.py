@@ -12,10 +12,10 @@ from properties import examples
 from scipy.linalg import expm
 
 import tacit
-from tacit.flows.forms.dual import DualSquare
 from tacit.flows import driver
 from tacit.flows.endings import Rest, Rounded
 from tacit.flows.form import Problem
+from tacit.flows.forms.dual import DualSquare
 
 
 def distance(found, exact):

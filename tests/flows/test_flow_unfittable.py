@@ -243,17 +243,15 @@ def test_a_loss_that_rises_ends_the_run(timed, loss):
         found = record(Rising(), lambda now: now if now < 3 else 1.9, goal, fit)
         assert not found.converged and "rises" in found.reason and found.states[-1] == 2.0
         Descending = type("Descending", (Rising,), {"discrete": True})
-        assert (
-            "rises" not in record(Descending(), lambda now: now if now < 3 else 1.9, goal, fit).reason
-        )
+        assert "rises" not in record(Descending(), lambda now: now if now < 3 else 1.9, goal, fit).reason
         shaky = record(Rising(), lambda now: now if now < 3 else 2 - 1e-9, goal, fit)
         assert "rises" not in shaky.reason
 
 
 def _asked(loss, rtol, timed):
     from tacit.flows.fitting import Fitting
-    from tacit.flows.goals import goal_of
     from tacit.flows.form import Problem
+    from tacit.flows.goals import goal_of
     from tacit.losses import as_loss
 
     fit = Fitting(Problem(tacit.Diagonal(), np.ones((1, 1)), np.ones(1), as_loss(loss), rtol))

@@ -15,7 +15,7 @@ Four parts, each small, as solver, controller and loop are in diffrax:
 
 `record` is the follower of `tacit.flow`. It locates accuracies and times within segments (`Reader`), checks
 that the loss falls and that steps gain something (`Watch`), keeps states (`Keeper`), tells how far the flow
-is, and turns an ending, Ctrl-C included, into a reason and a status. The other follower is `stopping.stops`.
+is, and turns an ending, Ctrl-C included, into a reason and a status. The other follower is `stopping.path`.
 """
 
 from __future__ import annotations
@@ -39,8 +39,11 @@ def drive(flow: Moving, follow: Callable[[Segment], bool]) -> None:
     """Take step after step until `follow` has enough. Raises `Stall` or `Rest` if the flow ends before."""
     stepper = flow.stepper()
     while True:
-        segment = flow.cut(stepper.step())
-        if segment.end > segment.start and follow(segment):
+        step = stepper.step()
+        segment = flow.cut(step)
+        # An event at the start of a step leaves nothing of it. Any other step is followed, even one that its
+        # clock cannot tell, so that the follower notices a flow that stands still.
+        if (segment is step or segment.end > segment.start) and follow(segment):
             return
         stepper = flow.after(segment) or stepper
 

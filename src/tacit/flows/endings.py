@@ -85,3 +85,8 @@ TANGENT_SINGULAR = (
 OUT_OF_STEPS = "stopped after {:,} steps of size {:g}; most_steps allows more"
 DIVERGED = "the weights diverged: the step {:g} is too large"
 UNCHANGED = "the steps no longer change any weight: the gradient is below the rounding of the weights"
+
+# Stopped flows.
+UNFITTABLE = "no predictor fits the samples so well"
+TOO_LONG = "no step is short enough"
+ENOUGH = "enough was seen"

@@ -27,8 +27,7 @@ from tacit.flows.fitting import fitting
 from tacit.flows.form import Form, Problem
 from tacit.flows.forms.descent import Descent
 from tacit.flows.forms.dual import DualSquare
-from tacit.flows.forms.gradients import Gradients
-from tacit.flows.forms.parameters import Parameters
+from tacit.flows.forms.parameters import Gradients, Parameters
 from tacit.flows.forms.reduced import Reduced
 from tacit.flows.forms.separating import DualSeparating
 from tacit.flows.forms.sliding import Sliding

@@ -11,8 +11,7 @@ from tacit.autodiff import jax, jnp
 from tacit.data.arrays import Float
 from tacit.flows.form import Problem
 from tacit.flows.forms.descent import Descent, Iterate
-from tacit.flows.forms.gradients import Kinked, check_start
-from tacit.flows.forms.parameters import Parameters
+from tacit.flows.forms.parameters import Kinked, Parameters, check_start
 from tacit.flows.forms.weights import Layout
 
 

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.endings import GAVE_UP
+from tacit.flows.endings import GAVE_UP, TOO_LONG
 from tacit.flows.segments import Segment
 from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, TOP, A, C
 from tacit.flows.steps.stepper import Controlled, Equations
@@ -79,7 +79,7 @@ class PulledFlow(Controlled, Generic[_Found]):
 
     def why(self) -> str:
         """No step is short enough."""
-        return GAVE_UP.format(self.clock, "no step is short enough")
+        return GAVE_UP.format(self.clock, TOO_LONG)
 
 
 _Flow = TypeVar("_Flow", bound=PulledFlow[Any])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.data.arrays import Float, Index
+from tacit.flows.endings import TOO_LONG
 from tacit.flows.forms.mirror import MirrorMap, fast_map
 from tacit.flows.segments import Segment
 from tacit.flows.steps.stepper import Controlled, Equations
@@ -158,7 +159,7 @@ class MirrorFlow(Controlled):
 
     def why(self) -> str:
         """No step is short enough."""
-        return "no step is short enough"
+        return TOO_LONG
 
 
 class _Equations(Equations):
