@@ -107,7 +107,7 @@ def record(
 
 @quiet
 def _next(segments: Iterator[Segment]) -> Segment | None:
-    """A segment, without warnings of NumPy: a step that leaves the range of floats is taken again, shorter."""
+    """A segment, without warnings of NumPy: steps that leave the range of floats are taken again, shorter."""
     return next(segments, None)
 
 

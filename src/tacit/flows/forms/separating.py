@@ -21,6 +21,7 @@ import numpy as np
 
 from tacit.data.arrays import Float, Index
 from tacit.flows.forms.mirror import MIRROR, MirrorMap, at_an_end, within_floats
+from tacit.flows.forms.pace import STRETCH, Pace
 from tacit.flows.segments import UNDERFLOW, Observation, Premise, Problem, Segment, Stall
 from tacit.flows.steps import collocation
 from tacit.flows.steps.collocation import Step
@@ -198,6 +199,7 @@ class SeparatingFlow:
         path, log_time = self.path, -np.inf
         rates = _normalized(self.loss.log_slope(path.margins(np.zeros(path.samples))[0]))
         h, last = collocation.first_step(path, rates), None
+        pace, clock, count = Pace(), 0.0, 0
         while True:
             step = collocation.step(path, self.loss, rates, h, last, self.rtol)
             if step is None:
@@ -210,6 +212,15 @@ class SeparatingFlow:
             log_time = piece.state(step.h).tell()
             path, rates, last = path.moved(step.theta[-1]), step.q[-1], step
             h = min(step.next_h, max(_HALF * step.next_h, _HALF * step.h / max(noise, 1e-300)))
+            clock, count = clock + step.h, count + 1
+            if count % STRETCH == 0 and path.at_an_end() and self._stands(path, pace, clock):
+                raise Stall(UNDERFLOW)
+
+    def _stands(self, path: Any, pace: Pace, clock: float) -> bool:
+        """Has nothing changed for long, while a slope is at an end?"""
+        margins, there = path.margins(np.zeros(path.samples))
+        level = float(self.loss.accuracy(margins, np.ones(path.samples)))
+        return pace.stands(clock, level, float(there.distance.min()))
 
     def _noise(self, path: Any, step: Step) -> float:
         """What rounding makes of the margins in a step, relative to what is let pass."""
