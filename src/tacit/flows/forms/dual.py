@@ -13,6 +13,7 @@ from tacit.data.arrays import Float
 from tacit.flows.endings import NO_STEP, PREDICTED, ROUNDING_LEFT, UNDERFLOW, Rest, Rounded, Stall
 from tacit.flows.form import Form, Observation, Problem
 from tacit.flows.forms.mirror import MIRROR, MirrorMap, at_an_end, within_floats
+from tacit.flows.forms.pace import Pace
 from tacit.flows.segments import Segment
 from tacit.flows.steps import stiff
 from tacit.flows.steps.stepper import Controlled
@@ -31,14 +32,6 @@ _HIGH = 100.0  # slopes up to which a fiftieth of the tolerance is accurate enou
 _LIFETIMES = 1e6  # in one step, of what decays most slowly: e^{-1e6} of it is left
 _FEW = 3  # iterations of Newton's method after which its S serves the next step too
 _LOOK = 16  # steps between two looks at whether the flow has come to rest
-_STRETCH = 512  # steps that must get somewhere: a jump at a scale of 1e-300 takes some 1,000 at most
-_SLOW, _SLOWEST = (
-    0.1,
-    1e-3,
-)  # of the clock in a stretch: less has to be made up for, and still less is nothing
-_PATIENCE = 10  # slow stretches in all, of which flows that end have up to 3
-_IDLE = 5  # stretches in a row without a change, however far the clock: no plateau takes as many steps
-_MOVED = 0.1  # logarithms of a residual or of a distance in a stretch: less is noise
 
 
 @dataclass(frozen=True)
@@ -47,36 +40,6 @@ class _State:
     base: float  # the clock when the map was set up; it may move on by less than its own rounding
     clock: float  # since then, and ν since then
     nu: Float
-
-
-@dataclass
-class _Pace:
-    """Tells whether a flow gets anywhere: its clock, the residual, or a slope on the way to an end.
-
-    Round-off moves slopes by 1e-16 of the change of ν. Once a slope is nearer to its end than that, steps are
-    as short as its distance; the clock stands still, and the flow cannot go on to its next transition.
-    """
-
-    last: tuple[float, float, float] | None = None
-    slow: int = 0
-    idle: int = 0
-
-    def stands(self, clock: float, residual: float, distance: float) -> bool:
-        """Has too little changed in the last stretch, or in many of them?
-
-        Steps of one length that lead nowhere make a young clock gain much: of the k-th stretch 1/k.
-        """
-        before, now = self.last, (clock, math.log(residual or 1e-300), math.log(distance))
-        self.last = now
-        if before is None:
-            return False
-        if max(abs(now[1] - before[1]), abs(now[2] - before[2])) > _MOVED:
-            self.idle = 0
-            return False
-        self.idle += 1
-        gained = (now[0] - before[0]) / before[0]
-        self.slow += gained <= _SLOW
-        return gained <= _SLOWEST or self.slow > _PATIENCE or self.idle >= _IDLE
 
 
 class DualSquare(Form):
@@ -130,7 +93,7 @@ class DualSquare(Form):
 
     def stepper(self) -> _Steps:
         """Radau IIA for flows whose Jacobian is symmetric."""
-        self.steps, self.pace, self.count = _Steps(self), _Pace(), 0
+        self.steps, self.pace, self.count = _Steps(self), Pace(), 0
         return self.steps
 
     def after(self, segment: Segment) -> None:
@@ -139,13 +102,14 @@ class DualSquare(Form):
         if self.count % _LOOK == 0 and steps.last is not None:
             self._check_stall(segment.last, steps.last.step.lifetimes)
         self.count += 1
-        if self.count % _STRETCH == 0 and self.pace.stands(steps.clock, *self._left(steps.here)):
+        if self.pace.stands(steps.clock, self._left):
             raise Stall(steps.why())
 
-    def _left(self, here: MirrorMap) -> tuple[float, float]:
-        """The residual, and how near the end of its domain a slope is."""
+    def _left(self) -> tuple[float, float]:
+        """The logarithm of the residual, and how near the end of its domain a slope is."""
+        here = self.steps.here
         residual = float(np.linalg.norm(self.y - self.rows @ here.predictor))
-        return residual, 1.0 if here.power == np.inf else float(here.distance.min())
+        return math.log(residual or 1e-300), 1.0 if here.power == np.inf else float(here.distance.min())
 
     def _natural_size(self, here: MirrorMap) -> Float:
         """How far ν goes: to the ends of the slopes' domain, or as far as the tangent kernel takes it."""

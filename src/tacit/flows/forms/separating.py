@@ -23,6 +23,7 @@ from tacit.data.arrays import Float, Index
 from tacit.flows.endings import UNDERFLOW, UNEVEN, Stall
 from tacit.flows.form import Form, Observation, Problem
 from tacit.flows.forms.mirror import MIRROR, MirrorMap, at_an_end, within_floats
+from tacit.flows.forms.pace import Pace
 from tacit.flows.segments import Segment
 from tacit.flows.steps.collocation import CONTROL, PathEquations, Step
 from tacit.flows.steps.stepper import Controlled
@@ -191,7 +192,22 @@ class SeparatingFlow(Form):
 
     def stepper(self) -> _Steps:
         """Radau IIA with five stages, which has the clock among its unknowns."""
-        return _Steps(PathEquations(self.path, self.loss, self.begin().shares, self.rtol), -np.inf)
+        begin = PathEquations(self.path, self.loss, self.begin().shares, self.rtol)
+        self.steps, self.pace = _Steps(begin, -np.inf), Pace()
+        return self.steps
+
+    def after(self, segment: Segment) -> None:
+        """Has nothing changed for long, while a slope is at an end?"""
+        if self.pace.stands(self.steps.clock, self._left):
+            raise Stall(UNDERFLOW)
+
+    def _left(self) -> tuple[float, float] | None:
+        """The accuracy, and how near the end of its domain a slope is; None if none is at an end."""
+        path = self.steps.here.path
+        if not path.at_an_end():
+            return None
+        margins, there = path.margins(np.zeros(path.samples))
+        return float(self.loss.accuracy(margins, np.ones(path.samples))), float(there.distance.min())
 
 
 class _Steps(Controlled):

@@ -169,9 +169,11 @@ class WeightFlow(Form):
         if self.relative:
             return size
         residual = np.abs(self.problem.y - outputs).max()
-        speed = float(first @ first)  # −dL/dt; the loss is gone after L/speed
+        fastest = float(np.abs(first).max())
+        shares = first / fastest  # squares of rates themselves may underflow
         loss = float(np.exp(-self.problem.loss.accuracy(outputs, self.problem.y)))
-        return min(size, float(np.abs(first).max()) * loss / speed) if residual > 0 else size
+        # −dL/dt is fastest²·(shares @ shares); the loss is gone after L/that
+        return min(size, loss / (fastest * float(shares @ shares))) if residual > 0 else size
 
     def _rate(self, _: float, unknowns: Float) -> Float:
         if not self.relative:
