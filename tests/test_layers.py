@@ -76,7 +76,7 @@ def test_every_layer_is_known():
     [
         ("tacit.solvers.interpolation.newton", "from tacit.flows.forms.dual import DualSquare"),
         ("tacit.flows.forms.dual", "def f():\n    from tacit.solvers.interpolation import newton"),
-        ("tacit.flows.record", "import tacit.show.progress"),
+        ("tacit.flows.driver", "import tacit.show.progress"),
         ("tacit.models.model", "from tacit import verbs"),
     ],
 )

@@ -8,7 +8,8 @@ length h. It is that of the beginning, corrected by what the steps of Newton tea
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
@@ -16,10 +17,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.flows.endings import GAVE_UP, TOO_LONG
+from tacit.flows.segments import Segment
 from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, TOP, A, C
-from tacit.potentials.arrays import quiet
+from tacit.flows.steps.stepper import Controlled, Equations
+from tacit.numerics.step_control import StepControl, Taken
 
-_ITERATIONS, _ATTEMPTS = 25, 200  # of Newton for one step, and lengths of it that are tried
+_ITERATIONS = 25  # of Newton's method for one step
 _SETTLED = 1e-2  # of the tolerance, for the last step of Newton
 _AWAY = 10.0  # growth of a step of Newton's method, over the least, at which it is given up
 _LONGEST = 3.0  # ∫‖p‖ over a step, as the weights follow it
@@ -42,53 +46,50 @@ class Stages:
 _Found = TypeVar("_Found", bound=Stages)
 
 
-class PulledFlow(ABC, Generic[_Found]):
-    """The steps of such a flow, as those of a solver of SciPy."""
+class PulledFlow(Controlled, Generic[_Found]):
+    """The steps of such a flow. state: of it, from the clock and what the weights gained since the start."""
 
-    def __init__(self, rtol: float, clock: float = 0.0):
-        self.rtol, self.t, self.before, self.status = rtol, clock, clock, "running"
-        self.h: float | None = None
-        self.last: _Found | None = None
+    control = StepControl(ORDER)
+
+    def __init__(self, rtol: float, state: Callable[[float, Float], Any], clock: float = 0.0):
+        self.rtol, self.state, self.clock = rtol, state, clock
 
     @abstractmethod
     def pull(self, outputs: Float) -> Float:
         """−∂L/∂f."""
 
     @abstractmethod
-    def system(self) -> Any:
+    def equations(self) -> System[Any, _Found]:
         """The `System` of a step from here."""
 
     @abstractmethod
-    def accept(self, system: Any, stages: _Found) -> None:
-        """Go to the end of the step."""
+    def moves(self, system: Any, stages: _Found) -> Callable[[float], Float]:
+        """Go to the end of the step; what is added to the weights up to fractions of it, since the start."""
 
-    @quiet
-    def step(self) -> str | None:
-        """One step; a message if there is none."""
-        system = self.system()
-        h = system.first_step() if self.h is None else min(self.h, system.longest())
-        for _ in range(_ATTEMPTS):
-            if not self.t + h > self.t:
-                break
-            stages = system.solve(h, self.last)
-            error = np.inf if stages is None else system.error(stages) / self.rtol
-            if stages is None or not error <= 1:
-                h *= 0.25 if not np.isfinite(error) else max(0.1, 0.9 * error**ORDER)
-                continue
-            self.before = self.t
-            self.accept(system, stages)
-            self.t, self.last = self.t + h, stages
-            self.h = h * min(5.0, 0.9 * max(error, 1e-12) ** ORDER)
-            return None
-        self.status = "failed"
-        return "no step is short enough"
+    def accept(self, equations: Any, taken: Taken) -> Segment:
+        """Go to the end of the step."""
+        begin, end, state = self.clock, self.clock + taken.h, self.state
+        moved = self.moves(equations, taken.step)
+
+        def part(clock: float) -> float:
+            return 1.0 if clock == end else (clock - begin) / taken.h
+
+        return Segment(begin, end, lambda clock: state(clock, moved(part(clock))))
+
+    def least(self) -> float:
+        """A length that the clock cannot tell."""
+        return float(np.spacing(self.clock)) / 2
+
+    def why(self) -> str:
+        """No step is short enough."""
+        return GAVE_UP.format(self.clock, TOO_LONG)
 
 
 _Flow = TypeVar("_Flow", bound=PulledFlow[Any])
 
 
 @dataclass(frozen=True, eq=False)
-class System(ABC, Generic[_Flow, _Found]):
+class System(Equations, Generic[_Flow, _Found]):
     """The equations of a step from some weights, for any length: pᵢ = −∂L/∂f at the node i.
 
     pull: the one at the beginning. root: H^½ where f is a predictor and p = b − Hf, so that H^½KH^½ stands
@@ -116,13 +117,19 @@ class System(ABC, Generic[_Flow, _Found]):
     def change(self, stages: _Found, pulls: Float) -> float:
         """What pulls change of the weights over the step, relative to how far these have come."""
 
-    def first_step(self) -> float:
+    def first_length(self) -> float:
         """A time in which neither the weights nor the residual change much."""
         return 1e-3 / max(self.speed, float(self.values.max()), _SMALLEST)
 
     def longest(self) -> float:
         """A step beyond which the weights that pulls make, like exp(h·speed), are no way to find these."""
         return _LONGEST / max(self.speed, _SMALLEST)
+
+    def attempt(self, h: float) -> tuple[_Found | None, float]:
+        """The step of length h, if its error is tolerable."""
+        stages = self.solve(h, None if self.flow.last is None else self.flow.last.step)
+        error = np.inf if stages is None else self.error(stages) / self.flow.rtol
+        return stages if error <= 1 else None, error
 
     def solve(self, h: float, last: _Found | None) -> _Found | None:
         """Simplified Newton, with the tangent kernel at the beginning; None if it does not settle."""

@@ -16,7 +16,7 @@ from tacit.data.arrays import Float
 from tacit.numerics.rounding import EPS
 
 
-class Gauge(Protocol):
+class StoppedLoss(Protocol):
     """What is asked of a loss; linear: is the pull, of the outputs?"""
 
     linear: bool
@@ -32,7 +32,7 @@ class Gauge(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class SquareGauge:
+class StoppedSquare:
     """L = (1/2N)·Σ(f − y)²."""
 
     y: Float
@@ -53,7 +53,7 @@ class SquareGauge:
 
 
 @dataclass(frozen=True, eq=False)
-class ExponentialGauge:
+class StoppedExponential:
     """L = mean of e^{−y f}, for labels y of ±1."""
 
     y: Float
@@ -73,7 +73,7 @@ class ExponentialGauge:
 
 
 @dataclass(frozen=True, eq=False)
-class LogisticGauge:
+class StoppedLogistic:
     """L = mean of log(1 + e^{−y f}), for labels y of ±1."""
 
     y: Float
