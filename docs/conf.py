@@ -23,6 +23,7 @@ extensions = [
     "indices",  # docs/_site: x_n and α^{2−D} with lowered and raised parts
     "breaks",  # docs/_site: long names in tables
     "switches",
+    "mathml",  # docs/_site: LaTeX is set when the site is built
     "docstrings",  # docs/_site: docstrings are prose with formulas in Unicode, not reStructuredText
 ]
 exclude_patterns = ["_build", "_examples", "_templates", "gallery/**/*.ipynb", "gallery/**/*.py"]
@@ -30,6 +31,8 @@ templates_path = ["_templates"]
 nitpicky = True
 highlight_language = "none"  # blocks that are set in are formulas
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
 smartquotes = False  # q' is a derivative
 
 autodoc_typehints = "none"  # the sections say what goes in
