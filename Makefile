@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 # One BLAS thread: fastest at these sizes, and the tests already use every core.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test test-all test-faults mutants test-torch test-kernels test-oldest test-newest fuzz lint bench docs docs-serve docs-browser docs-outputs readme clean
+.PHONY: help setup demo test test-all test-faults mutants test-torch test-kernels test-oldest test-newest fuzz coverage lint bench docs docs-serve docs-browser docs-outputs readme clean
 
 help:
 	@echo "make demo          the main job on built-in data: limits from the kernel to the rich regime, and one flow"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-oldest   all tests with the oldest dependencies that are allowed (PYTHON=python3.11)"
 	@echo "make test-newest   all tests with the newest ones there are (PYTHON=python3.13, say)"
 	@echo "make fuzz          the property tests on many more examples, new ones in each run"
+	@echo "make coverage      the tests of every day, and which lines and branches of the source they run"
 	@echo "make lint          ruff and mypy"
 	@echo "make bench         Tacit against what one would use instead, side by side"
 	@echo "make docs          the documentation as a site, in docs/_build/html; links are checked, warnings are errors"
@@ -80,6 +81,9 @@ test-newest:
 fuzz: setup
 	TACIT_FUZZ=$${TACIT_FUZZ:-20} $(BIN)/python -m pytest -m hypothesis
 
+coverage: setup
+	$(BIN)/python -m pytest --cov --cov-report=term --cov-report=xml
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -119,5 +123,5 @@ readme: setup
 	$(BIN)/python benchmarks/readme.py
 
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-newest $(TORCH) $(DOCS) tacit-output tacit-mutants
+	rm -rf $(VENV) .venv-oldest .venv-newest $(TORCH) $(DOCS) tacit-output tacit-mutants .coverage* coverage.xml
 	rm -rf docs/_build docs/_examples docs/gallery docs/reference/generated

@@ -10,6 +10,7 @@ import tacit
 ROOT = Path(tacit.__file__).parent
 ORDER = [  # each may import what stands before it; what shares a line, only itself
     {"errors"},
+    {"packages"},
     {"data", "autodiff", "pickling"},
     {"numerics"},
     {"potentials"},
@@ -93,7 +94,7 @@ def test_a_wrong_arrow_is_found(name, source):
 
 def test_figures_and_theorems_use_what_users_use():
     """Beyond it only constants and pieces of theory that a theorem itself names."""
-    own = {"tacit", "papers", "theorems", "keys", "verdict", "show", "data", "numerics", "errors"}
+    own = {"tacit", "papers", "theorems", "keys", "verdict", "show", "data", "numerics", "errors", "packages"}
     named = {
         "tacit.solvers.networks.imbalance",
         "tacit.solvers.networks.wide",
@@ -111,6 +112,20 @@ def test_figures_and_theorems_use_what_users_use():
         for other in imports(ast.parse(path.read_text())):
             if other.startswith("tacit.") and other.split(".")[1] not in own:
                 assert any(other == each or other.startswith(f"{each}.") for each in named), (name, other)
+
+
+def test_what_is_not_installed_with_tacit_is_imported_where_it_is_said():
+    """Each in a `with needed(…)`, or in a module that is reached through one."""
+    extras = {
+        "jax": {"tacit.autodiff"},
+        "torch": {"tacit.networks.in_torch", "tacit.networks.dense", "tacit.networks.modules"},
+        "sympy": {"tacit.derivation.closed_form", "tacit.derivation.symbolic"},
+        "pyarrow": {"tacit.data.tables"},
+    }
+    for extra, homes in extras.items():
+        for name, path in MODULES.items():
+            if extra in {other.split(".")[0] for other in imports(ast.parse(path.read_text()))}:
+                assert any(name == home or name.startswith(f"{home}.") for home in homes), (extra, name)
 
 
 def test_only_estimators_need_scikit_learn():

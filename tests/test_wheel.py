@@ -61,7 +61,7 @@ def test_the_wheel_has_every_module_and_what_the_report_shows(folder):
 
 
 def test_it_works_in_an_environment_of_its_own(folder):
-    """With the versions that these tests run with, and not with what developers need besides."""
+    """With the versions that these tests run with, and with the core alone: no extra, no tools."""
     wheel, home = built(folder), folder / "environment"
     constraints = folder / "constraints.txt"
     known = {each.name: each.version for each in distributions() if each.name.lower() != "tacit"}
@@ -77,4 +77,10 @@ def test_it_works_in_an_environment_of_its_own(folder):
     assert "Printed" in run(python, "-c", "from tacit.report.errata import text; print(text())", cwd=folder)
     printed = run(programs / "tacit", "demo", cwd=folder)
     assert "43 of 43 limits certified" in printed
+    installed = run(python, "-m", "pip", "list", "--format", "freeze", cwd=folder).lower()
+    for extra in ("jax", "torch", "scikit-learn", "sympy", "pyarrow", "openpyxl"):
+        assert f"{extra}==" not in installed
+    script = pages.ROOT / "tests" / "support" / "core_use.py"
+    (folder / "core").mkdir()
+    assert "core: done" in run(python, script, folder / "core", cwd=folder)
     assert (folder / "tacit-output" / "demo.png").stat().st_size > 10_000

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from tacit import warping as warping
     from tacit.data.observed import observed as observed
     from tacit.data.status import Status as Status
-    from tacit.derivation import Derivation as Derivation
-    from tacit.derivation import closed_form as closed_form
-    from tacit.derivation import derive as derive
+    from tacit.derivation.closed_form import closed_form as closed_form
+    from tacit.derivation.derive import derive as derive
+    from tacit.derivation.result import Derivation as Derivation
     from tacit.errors import InconsistentDataError as InconsistentDataError
     from tacit.errors import InputError as InputError
     from tacit.errors import Interrupted as Interrupted
     from tacit.errors import MissingDataError as MissingDataError
+    from tacit.errors import MissingPackageError as MissingPackageError
     from tacit.errors import NoClosedFormError as NoClosedFormError
     from tacit.errors import NoPotentialError as NoPotentialError
     from tacit.errors import NotConvergedError as NotConvergedError
@@ -62,17 +63,20 @@ if TYPE_CHECKING:
     from tacit.verbs.stability import support_stability as support_stability
     from tacit.verbs.sweeping_path import sweeping_path as sweeping_path
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOMES = {  # where each public name is, which is loaded when it is first used
     "data.observed": ["observed"],
     "data.status": ["Status"],
-    "derivation": ["Derivation", "closed_form", "derive"],
+    "derivation.closed_form": ["closed_form"],
+    "derivation.derive": ["derive"],
+    "derivation.result": ["Derivation"],
     "errors": [
         "InconsistentDataError",
         "InputError",
         "Interrupted",
         "MissingDataError",
+        "MissingPackageError",
         "NoClosedFormError",
         "NoPotentialError",
         "NotConvergedError",

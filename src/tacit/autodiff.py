@@ -11,13 +11,16 @@ import random
 
 import numpy as np
 
+from tacit.packages import needed
+
 _numpy = np.random.get_state(legacy=False)  # noqa: NPY002 (it is the state that others use)
 _python = random.getstate()
 _environment = dict(os.environ)
 try:
-    import jax
-    import jax.numpy as jnp
-    from jax.scipy.linalg import solve_triangular
+    with needed("jax", "differentiating a function (tacit.derive, tacit.model, tacit.Network)"):
+        import jax
+        import jax.numpy as jnp
+        from jax.scipy.linalg import solve_triangular
 finally:
     np.random.set_state(_numpy)  # noqa: NPY002
     random.setstate(_python)

@@ -13,6 +13,10 @@ class InputError(TacitError, ValueError):
     """An argument is not what it should be; the message names it and says what to do."""
 
 
+class MissingPackageError(InputError, ImportError):
+    """An optional package is needed and not installed; the message says which, and how to install it."""
+
+
 class NoPotentialError(TacitError):
     """No convex function is known whose minimizer is the limit of this flow; the message says why.
 

@@ -27,13 +27,16 @@ _NORMALIZATIONS = {  # name → (factor, divided by the number of samples?)
 }
 
 
+_STEP = np.finfo(np.float64).eps ** (1 / 3)  # of central differences: rounding and curvature err alike
+
+
 class Loss:
     """The contract of a loss, for those of your own: two methods, over leading axes of the outputs.
 
-    `accuracy` and `pull` must be given. `name` is the loss in words. `separating`: is it a mean of a
-    decreasing function of the margins y·f (`SeparatingLoss`)? `quadratic`: is it c·Σ(f − y)² with the c of
-    `factor`? Such losses have faster integrators. `relative`: does its clock run in units of the loss?
-    `classes`: has it an output for each class?
+    `accuracy` and `pull` must be given; `pull_jacobian` is found by differences if it is not. `name` is the
+    loss in words. `separating`: is it a mean of a decreasing function of the margins y·f (`SeparatingLoss`)?
+    `quadratic`: is it c·Σ(f − y)² with the c of `factor`? Such losses have faster integrators. `relative`:
+    does its clock run in units of the loss? `classes`: has it an output for each class?
     """
 
     name: str
@@ -75,6 +78,26 @@ class Loss:
             Of the shape of the outputs.
         """
         raise TypeError(f"{type(self).__name__} must implement pull(outputs, y)")
+
+    def pull_jacobian(self, outputs: Array, y: Array) -> Array:
+        """The derivative of the pull, of which implicit integrators make their steps.
+
+        Parameters
+        ----------
+        outputs : (N,) or (N, m) array
+            f(x_n).
+        y : (N,) or (N, m) array
+            Targets, or labels −1 and +1.
+
+        Returns
+        -------
+        (N·m, N·m) array
+            ∂(pull)/∂(outputs), the outputs of a sample side by side. The default takes central differences.
+        """
+        step = _STEP * max(float(np.abs(outputs).max()), 1.0)
+        moves = (step * np.eye(outputs.size)).reshape(-1, *outputs.shape)
+        rates = (self.pull(outputs + moves, y) - self.pull(outputs - moves, y)) / (2 * step)
+        return rates.reshape(outputs.size, outputs.size).T
 
     def factor(self, samples: int) -> float:
         """c of a quadratic loss c·Σ(f − y)².
@@ -157,6 +180,10 @@ class Square(Loss):
         """−∂L/∂f = 2c·(y − f)."""
         return 2 * self.factor(y.shape[0]) * (y - outputs)
 
+    def pull_jacobian(self, outputs: Array, y: Array) -> Array:
+        """−2c I."""
+        return -2 * self.factor(y.shape[0]) * np.eye(outputs.size)
+
 
 class SeparatingLoss(Loss):
     """Means of a decreasing function ℓ of the margins y·f, for those of your own: its logarithms.
@@ -221,6 +248,11 @@ class SeparatingLoss(Loss):
         margins = y * outputs
         level = log_mean_exp(self.log_terms(margins))
         return y * xp.exp(self.log_slope(margins) - level) / y.shape[0]
+
+    def pull_jacobian(self, outputs: Array, y: Array) -> Array:
+        """p pᵀ − diag(rate·y·p), p the pull: of 1/L, and of each slope."""
+        pull = self.pull(outputs, y)
+        return np.outer(pull, pull) - np.diag(self.slope_rate(y * outputs) * y * pull)
 
 
 @dataclass(frozen=True)
@@ -294,6 +326,19 @@ class CrossEntropy(Loss):
         margins, shares = _against(outputs, y)
         level = log_mean_exp(_LOGISTIC.log_terms(margins))[..., None]
         return xp.exp(_LOGISTIC.log_slope(margins) - level)[..., None] * (y - shares) / y.shape[0]
+
+    def pull_jacobian(self, outputs: Array, y: Array) -> Array:
+        """p pᵀ − e·(rate·g gᵀ + diag(s) − s sᵀ) of each sample: g = y − s, s the shares, p = e·g the pull."""
+        margins, shares = _against(outputs, y)
+        level = log_mean_exp(_LOGISTIC.log_terms(margins))
+        sizes, toward = np.exp(_LOGISTIC.log_slope(margins) - level) / y.shape[0], y - shares
+        pull = np.ravel(sizes[:, None] * toward)
+        found, classes = np.outer(pull, pull), y.shape[1]
+        for n, rate in enumerate(_LOGISTIC.slope_rate(margins)):
+            own = slice(n * classes, (n + 1) * classes)
+            bent = np.diag(shares[n]) - np.outer(shares[n], shares[n])
+            found[own, own] -= sizes[n] * (rate * np.outer(toward[n], toward[n]) + bent)
+        return found
 
     def margins(self, outputs: Array, y: Array) -> Array:
         """f_y − max_{k≠y} f_k."""

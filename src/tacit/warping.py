@@ -11,9 +11,9 @@ gH, and that is the Hessian of `NeuronPotential`. The curve that the flow draws 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.integrate import cumulative_simpson
 
 from tacit.data.arrays import Float, as_floats
@@ -26,7 +26,7 @@ from tacit.results.trajectory import Trajectory
 __all__ = ["hessian_violation", "metric", "warp", "warped_clock"]
 
 
-def warp(delta: float, predictor: Any) -> Float:
+def warp(delta: float, predictor: ArrayLike) -> Float:
     """g = (3/2)|a|: how fast the warped clock runs.
 
     At w̃ → 0 it is (3/2)√δ for δ > 0 (Azulay et al. 2021, Lemma 3, whose statement says 0).
@@ -47,7 +47,7 @@ def warp(delta: float, predictor: Any) -> Float:
     return 1.5 * np.asarray(NeuronPotential(delta).layers(np.linalg.norm(w, axis=-1))[0])
 
 
-def metric(delta: float, predictor: Any) -> Float:
+def metric(delta: float, predictor: ArrayLike) -> Float:
     """H = (a²I + ωωᵀ)⁻¹ at the predictor w̃ = a·ω: H·dw̃/dt = Xᵀr (Azulay et al. 2021, equation 23).
 
     Parameters
@@ -71,7 +71,7 @@ def metric(delta: float, predictor: Any) -> Float:
     return (np.eye(len(w)) - inner**2 / (a**2 + inner**2) * np.outer(unit, unit)) / a**2
 
 
-def hessian_violation(field: Callable[[Float], Float], predictor: Any, *, step: float = 1e-4) -> float:
+def hessian_violation(field: Callable[[Float], Float], predictor: ArrayLike, *, step: float = 1e-4) -> float:
     """The largest |∂_k F_ij − ∂_j F_ik| of a matrix field, relative to its largest derivative.
 
     0, up to the error of differences of sixth order, where the field is the Hessian of a function (Azulay et

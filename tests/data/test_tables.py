@@ -119,7 +119,10 @@ def test_excel_sheets_are_read_with_their_numbers(tmp_path):
 def test_without_openpyxl_an_excel_file_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     (tmp_path / "d.xlsx").write_bytes(b"PK")
-    with pytest.raises(tacit.InputError, match=r"reading d.xlsx needs openpyxl: pip install 'openpyxl>=3.1'"):
+    with pytest.raises(
+        tacit.InputError,
+        match=r"d.xlsx needs openpyxl, which is not installed: pip install 'openpyxl>=3.1'",
+    ):
         read_table(tmp_path / "d.xlsx", "response")
 
 

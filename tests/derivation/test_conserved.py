@@ -100,3 +100,16 @@ def test_a_map_that_is_hardly_defined_has_no_polynomials():
         lambda t: jnp.log(t[:1] - 1e3) + t[1:2], np.array([1001.0, 1.0]), radius=1e-4, samples=3
     )
     assert found.conserved_number == 1
+
+
+def test_parameters_that_the_map_does_not_use_are_conserved():
+    found = tacit.derive(lambda t: t[:2] * t[2:4], [1.0, 2.0, 3.0, 0.5, 1.0], samples=3)
+    assert found.conserved_number == 3
+    assert {law.text for law in found.conserved} == {"θ₁² − θ₃²", "θ₂² − θ₄²", "θ₅"}
+
+
+def test_parameters_that_do_nothing_at_a_saturated_start_have_no_laws():
+    """At 1e6 tanh is 1 to the last bit: no quantity of its argument is conserved elsewhere."""
+    found = tacit.derive(lambda t: t[:2] * jnp.tanh(t[2:]), 1e6 * np.array([1.0, -0.5, 0.7, 0.9]), samples=3)
+    assert found.kind in ("mirror", "undecided") and found.conserved == ()
+    assert "2 quantities" in found.summary()

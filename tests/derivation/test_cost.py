@@ -6,7 +6,7 @@ import pytest
 from maps import TIED, neuron
 
 import tacit
-from tacit.derivation import cost
+from tacit.derivation.cost import cost
 
 
 def dense(theta):
@@ -33,5 +33,9 @@ def test_separate_blocks_are_searched_each_for_itself():
 
 
 def test_what_does_not_fit_in_memory_is_refused_by_name():
-    with pytest.raises(tacit.InputError, match="too large to derive"):
-        tacit.derive(lambda t: t, np.ones(5_000))
+    """Before its Jacobian is formed: where memory for it ends, XLA ends the whole process."""
+    for p in (5_000, 200_000):
+        with pytest.raises(tacit.InputError, match="too large to derive"):
+            tacit.derive(neuron, np.ones(p))
+        with pytest.raises(tacit.InputError, match="too large to derive"):
+            cost(neuron, np.ones(p))

@@ -90,6 +90,47 @@ def test_what_is_too_small_to_be_seen_at_the_start_is_not_denied():
     assert found.kind == "undecided" and "too small to be seen" in found.reason
 
 
+def gated(theta):
+    """Where θ₁ = 0 it stays 0, and w is linear; everywhere else the flow is warped."""
+    return (1 + theta[0] ** 2) * theta[1:]
+
+
+@pytest.mark.parametrize(
+    ("function", "direction"),
+    [
+        (gated, [0.8, 0.5, -1.1]),
+        (gated, [-0.3, -1.1, 0.3]),
+        (lambda t: jnp.append(t[1:], t[0] ** 2 * t[2] + t[1]), [0.8, 0.5, -1.1]),
+        (lambda t: (1 + t[0] ** 2) * t[2:4] + (1 + t[1] ** 2) * t[4:], [0.8, -0.6, 0.5, -1.1, 0.9, 0.4]),
+    ],
+    ids=["warped", "warped, too", "off the plane", "none"],
+)
+@pytest.mark.parametrize("scale", [1e-10, 1e-6])
+def test_a_start_that_is_nearly_special_is_not_taken_for_a_special_one(function, direction, scale):
+    """At 1e-10 terms in θ₁² are 1e-20, and flows from θ₀ do not enlarge them: nothing there shows them."""
+    direction = np.array(direction)
+    assert tacit.derive(function, direction, samples=3).kind in ("warped", "none")
+    assert tacit.derive(function, scale * direction, samples=3).kind == "undecided"
+
+
+def test_an_image_that_is_nearly_a_surface_is_not_taken_for_one():
+    """At 1e6 θ/√(1 + |θ|²) is a sphere to 1e-18, and at 1 a ball."""
+
+    def ball(theta):
+        return theta / jnp.sqrt(1 + theta @ theta)
+
+    start = np.array([0.9, 0.8, -0.6])
+    assert tacit.derive(ball, start, samples=3).kind == "warped"
+    found = tacit.derive(ball, 1e6 * start, samples=3)
+    assert (found.kind, found.closed) == ("undecided", False)
+    assert "at most 1 quantity" in found.summary()
+
+
+def test_a_special_start_keeps_its_verdict():
+    found = tacit.derive(gated, [0.0, 0.5, -1.1], samples=3)
+    assert (found.kind, found.reachable_dimension) == ("mirror", 2)
+
+
 def test_the_map_in_other_units_has_the_same_verdict_and_numbers():
     """F(θ/s)·s, s a power of two: the same floats up to their exponents."""
 
@@ -114,6 +155,24 @@ def test_lengths_are_those_of_the_map():
     assert 0.1 < length(lambda t: (1 + t[0]) * t[1:], 1e-9 * DIRECTION) < 1
     assert 0.2 < length(jnp.sin, [1e6, 3.0]) < 2
     np.testing.assert_allclose(length(lambda t: 3 * t, [3.0, 4.0]), 5.0)
+
+
+@pytest.mark.parametrize("scale", [1e-10, 1e-6, 1e-2])
+@pytest.mark.parametrize(
+    ("function", "length"),
+    [
+        (lambda t: (1 + t / 10) ** 10 - 1, 0.5),  # J changes by half where t is about 0.5
+        (lambda t: (1 + t / 1000) ** 1000 - 1, 0.4),
+        (lambda t: jnp.sqrt(1 + t) ** 7 / 3, 0.2),
+    ],
+    ids=["layers of a residual network", "a thousand layers", "a root"],
+)
+def test_round_off_of_the_jacobian_is_no_change_of_it(function, length, scale):
+    """A step far below the last bits of 1 + t may tip its rounding, which J amplifies."""
+    for seed in range(5):
+        _, jets, theta = checked_model(function, scale * np.array([0.7, 0.5]))
+        assert length / 3 < own_length(jets, theta, seed=seed) < 3 * length
+    assert tacit.derive(function, scale * np.array([0.7, 0.5]), samples=3).kind == "mirror"
 
 
 @pytest.mark.parametrize(

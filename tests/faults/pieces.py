@@ -70,8 +70,8 @@ PIECES = (
     Fault(
         "layered-gap",
         "Newton's step for untied layers divides by a share where it has to multiply.",
-        "tacit.solvers.interpolation.layered:Problem.step",
-        swapped("shares[1] * state.gaps[1]", "shares[1] / state.gaps[1]"),
+        "tacit.solvers.interpolation.layered:Problem.gap",
+        swapped("second * state.gaps[1]", "second / state.gaps[1]"),
         tests=("solvers/interpolation/test_limit_layered.py",),
         unconcerned={
             "check": "No theorem is about three and more untied layers.",

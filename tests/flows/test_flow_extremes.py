@@ -285,3 +285,32 @@ def test_equal_features_share_the_predictor_at_any_scale(features, loss, depth, 
     w = found.predictor[-1] * sign
     assert w.max() > 0.01 / features
     np.testing.assert_allclose(w, w[0], rtol=1e-10)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("layers", [3, 4])
+def test_a_step_out_of_range_is_taken_again_without_a_warning(layers):
+    """Of layers that differ, a slope may pass its end within a trial step."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((5, 12)), rng.standard_normal(5)
+    plus, minus = (np.random.default_rng(seed).uniform(0.5, 1.5, (layers, 12)) for seed in (1, 2))
+    model = tacit.UntiedDiagonal.from_layers(list(plus), list(minus))
+    found = tacit.flow(model, X, 1e30 * y)
+    follows(found)
+    assert found.converged
+    expected = tacit.limit(model, X, 1e30 * y).predictor
+    assert np.linalg.norm(found.predictor[-1] - expected) <= 1e-6 * np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize(("depth", "scale"), [(4, 1e-3), (10, 0.1), (6, 1e-16), (4, 1e-30)])
+def test_a_transition_of_raw_weights_is_told_or_named(depth, scale):
+    """At tiny scales it is over within some units of the rounding of time: no instant has this accuracy."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((5, 9)), rng.standard_normal(5)
+    y *= math.sqrt(10) / np.linalg.norm(y)  # accuracy 0 at the start
+    found = tacit.flow(tacit.Diagonal(depth, scale), X, y, at=[0.1], method="parameters")
+    assert found.converged == (scale > 1e-10)
+    if not found.converged:
+        assert found.status == Status.STALLED and found.reason.startswith(_UNDERFLOW)
+    for w, accuracy in zip(found.predictor, found.accuracy, strict=True):
+        assert abs(-math.log(np.mean((X @ w - y) ** 2) / 2) - accuracy) < 1e-6

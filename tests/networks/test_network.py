@@ -256,7 +256,7 @@ def test_without_pytorch_it_says_what_to_install(monkeypatch):
     for name in [name for name in sys.modules if name == "tacit.networks.in_torch"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(tacit.InputError, match=r"needs PyTorch: pip install 'torch>=2.3'"):
+    with pytest.raises(tacit.InputError, match=r"PyTorch, which is not installed: pip install 'torch>=2.3'"):
         tacit.Network.from_torch(object())
 
 

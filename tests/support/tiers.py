@@ -12,6 +12,7 @@ NOT_NUMERICAL = {
     "test_cli",
     "test_cli_check",
     "test_conformance",
+    "test_core",
     "test_layers",
     "test_cli_units",
     "test_cli_safety",

@@ -18,6 +18,8 @@ MODELS = (
     tacit.Diagonal(2, 0.1),
     tacit.Diagonal(3, 0.1),
     tacit.UntiedDiagonal(0.1, 0.3),
+    tacit.UntiedDiagonal.from_weights(0.3, 0.2, 0.1, 0.4),  # which starts off zero
+    tacit.UntiedDiagonal.from_layers([0.3, 0.2, 0.5], [0.1, 0.4, 0.6]),
     tacit.Neuron.from_scale(0.1, 0.2, X[0]),
     tacit.LinearNetwork.orthogonal(X, 12),
 )
@@ -170,3 +172,18 @@ def test_on_the_command_line_the_line_of_doubt_says_what_to_do(command):
 def test_ranges_without_end_or_sense_are_refused_at_once(command, mu, word):
     status, out, err = command(f"path cells.csv --target label --mu {mu}")
     assert (status, out) == (2, "") and word in err and err.count("\n") == 1
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e155, 1e200, 1e300])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (4, 4), (4, 8)])
+def test_limits_that_floats_cannot_hold_are_in_doubt(shape, size):
+    """w is y/x, of which a float holds 1e300·Y for X of ordinary size, and nothing for tiny ones."""
+    inputs, targets = X[: shape[0], -shape[1] :], Y[: shape[0]]
+    for model in MODELS[:5]:
+        for unit in (1e-200, 1.0, 1e200):
+            found = tacit.limit(model, unit * inputs, size * targets)
+            assert np.isfinite(found.predictor).all() and found.converged == ("NOT" not in found.summary())
+            if found.converged:
+                left = inputs @ (found.predictor * unit / size) - targets
+                assert np.abs(left).max() < 1e-8

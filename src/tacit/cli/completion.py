@@ -46,6 +46,9 @@ class _Labelled:
     def __init__(self, table: Any):
         self.values, self.index, self.columns = table.values, table.rows, table.columns
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.values
+
     def to_numpy(self, dtype: Any, na_value: float) -> Any:
         """The matrix."""
         return self.values

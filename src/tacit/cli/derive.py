@@ -70,7 +70,8 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.derivation import cost, derive
+    from tacit.derivation.cost import cost
+    from tacit.derivation.derive import derive
     from tacit.show.outputs import claim_all, write_json
 
     claim_all(json_and_plot(options))  # before anything is computed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +105,7 @@ def _run(options: argparse.Namespace) -> int:
         raise InputError("--stop goes with --scale; without them both are cross-validated")
     if options.loss is not None and not options.classify:
         raise InputError("--loss goes with --classify; of numbers it is the square loss")
-    _need_scikit_learn()
+    importlib.import_module("tacit.estimators")  # which says so at once where scikit-learn is not installed
     table = read_data(options, many=options.classify)
     targets = _targets(table, options.classify)
     folds = _possible_folds(options, targets) if options.scale is None else 0
@@ -150,13 +151,6 @@ def _possible_folds(options: argparse.Namespace, targets: Any) -> int:
     if options.cv is None and most < _FOLDS:
         remark(f"{most} folds in place of {_FOLDS}, which is more than {of_what}")
     return options.cv or min(_FOLDS, most)
-
-
-def _need_scikit_learn() -> None:
-    try:
-        import tacit.estimators  # noqa: F401
-    except ImportError as error:
-        raise InputError(str(error)) from error
 
 
 def _fitted(estimator: Any, X: Any, y: Any) -> tuple[Any, list[str]]:

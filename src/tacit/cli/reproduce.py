@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.cli.options import DONE, FAILED, add_command, seed_number
 from tacit.cli.several import add_jobs
+from tacit.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from tacit.cli.several import How
@@ -138,7 +139,10 @@ def _make_one(entry: Entry, how: How, before: dict[str, Any] | None) -> dict[str
     from tacit.papers.registry import in_words
 
     if before is None:
-        content = {**reproduce(entry, **how.asked).to_dict(), "from_before": False}
+        try:
+            content = {**reproduce(entry, **how.asked).to_dict(), "from_before": False}
+        except MissingPackageError as error:
+            raise MissingPackageError(f"{entry.key}: {error}") from error
     else:
         content = {**before, "from_before": True}
     if not how.quiet:

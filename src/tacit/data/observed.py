@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, Index, is_number
 from tacit.data.entries import Entries
+from tacit.data.inputs import Sparse
 from tacit.data.printable import short_name, shortened
 from tacit.errors import InconsistentDataError, InputError
 
 
-def observed(matrix: Any) -> tuple[Entries, Float]:
+def observed(matrix: ArrayLike | Sparse) -> tuple[Entries, Float]:
     """X, y of matrix completion: X measures the entries of the matrix that are known, and y is what they are.
 
     Parameters

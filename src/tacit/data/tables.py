@@ -21,6 +21,7 @@ from tacit.data.printable import short_name, shortened
 from tacit.data.texts import NAMED, parsed, text_table
 from tacit.data.unpacking import PACKED, check_archive, check_decoded, check_sheets
 from tacit.errors import InputError
+from tacit.packages import needed
 
 _FILES = "a CSV, TSV, text, Parquet, Excel or NPZ file"
 _LOOKED_AT = 10_000  # names among which the one that was meant is looked for
@@ -127,13 +128,9 @@ def _read_text(path: Path, kind: str, place: Place) -> Columns:
 
 def _read_parquet(path: Path, kind: str, place: Place) -> Columns:
     """Straight from Arrow: a frame of many columns takes pandas longer than reading them."""
-    try:
+    with needed("pyarrow", f"reading {path.name}", "save the table as CSV"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError as error:
-        raise InputError(
-            f"reading {path.name} needs pyarrow: pip install 'pyarrow>=16', or save the table as CSV"
-        ) from error
     most = 2**31 - 1  # bytes, and entries, of the list of columns: a million are more than the default
     with pq.ParquetFile(path, thrift_string_size_limit=most, thrift_container_size_limit=most) as file:
         check_decoded(path, 8 * file.metadata.num_rows * file.metadata.num_columns)
@@ -154,14 +151,10 @@ def _read_excel(path: Path, kind: str, place: Place) -> Columns:
     """The first sheet, whose first row names the columns."""
     import pandas as pd
 
-    try:
+    with needed("openpyxl", f"reading {path.name}", "save the sheet as CSV"):
         import_module("openpyxl")  # which is asked for before the file is looked at
-        check_sheets(path)
-        frame = pd.read_excel(path, engine="openpyxl", header=None)
-    except ImportError as error:
-        raise InputError(
-            f"reading {path.name} needs openpyxl: pip install 'openpyxl>=3.1', or save the sheet as CSV"
-        ) from error
+    check_sheets(path)
+    frame = pd.read_excel(path, engine="openpyxl", header=None)
     if frame.empty:
         raise InputError(f"{path.name} is empty; the first row must name the columns")
     names = ["" if pd.isna(name) else str(name) for name in frame.iloc[0]]

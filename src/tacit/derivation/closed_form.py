@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tacit.errors import InputError, NoClosedFormError
+from tacit.packages import needed
 
 if TYPE_CHECKING:
     from tacit.derivation.symbolic.form import ClosedForm
@@ -41,10 +42,8 @@ def closed_form(predictor: Any, parameters: Sequence[Any], start: Any) -> Closed
     InputError
         Where an argument is not what it should be.
     """
-    try:
+    with needed("sympy", "closed_form"):
         import sympy
-    except ImportError as error:
-        raise InputError("closed_form needs SymPy: pip install 'sympy>=1.13'") from error
     from tacit.derivation.symbolic.form import ClosedForm
     from tacit.derivation.symbolic.radial import radial_curve, radial_parts
     from tacit.derivation.symbolic.scalar import scalar_curve

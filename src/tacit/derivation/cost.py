@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.derivation.closure import commutators
-from tacit.derivation.examination import MEMORY
 from tacit.derivation.leaf import metric_bytes, torsion
 from tacit.derivation.polynomials import MOST, ROOM, parameter_blocks, unknowns
-from tacit.derivation.smooth_map import Jets, checked_model
+from tacit.derivation.smooth_map import MEMORY, Jets, checked_model
 from tacit.derivation.span import ZERO
-from tacit.errors import InputError
 
 LARGE_P, LARGE_D = 40, 6  # beyond which a cost is worth saying
 _FLOPS = 4e9  # of a core, in singular value decompositions
@@ -61,9 +59,8 @@ class Cost:
 
 def cost(parametrization: Callable[[Any], Any], theta0: Any, *, samples: int = 8) -> Cost:
     """What `derive` of the same arguments will take, from the time of one call and one set of brackets."""
-    _, known, start = checked_model(parametrization, theta0)
+    _, known, start = checked_model(parametrization, theta0, samples)
     p, d = len(start), len(known.value(start))
-    refuse_absurd(p, d, samples)
     jets = Jets(known.function, known.layout, known.single)  # of which nothing is compiled yet
     compiled, brackets = _timed(lambda: commutators(jets, start, 1.0))
     call = _timed(lambda: jets.slopes(start))[1]
@@ -80,17 +77,6 @@ def cost(parametrization: Callable[[Any], Any], theta0: Any, *, samples: int = 8
     polynomials = flops / _FLOPS + (3 * _FLOW + ROOM * largest) * call if searched else 0.0
     arrays = 8 * (7 * ROOM * largest**2 * searched + 4 * samples * d * p) + fits * metric_bytes(p, d)
     return Cost(p, d, verdict, polynomials, int(arrays) + _BASE)
-
-
-def refuse_absurd(p: int, d: int, samples: int) -> None:
-    """`InputError` where bases of the tangent spaces alone would not fit in memory."""
-    needed = 8.0 * samples * 4 * d * p  # Jacobians, bases and their work space
-    if needed > MEMORY:
-        raise InputError(
-            f"a map of {p:,} parameters to {d:,} features is too large to derive: its Jacobians and tangent "
-            f"spaces at {samples} points need about {needed / 1e9:.0f} GB, and {MEMORY / 1e9:.0f} are the "
-            "most; derive a smaller instance of the same map (fewer features have the same geometry)"
-        )
 
 
 def _timed(work: Callable[[], Any]) -> tuple[float, float]:

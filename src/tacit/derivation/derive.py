@@ -9,15 +9,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float
 from tacit.derivation.candidates import put_to_test
-from tacit.derivation.cost import refuse_absurd
 from tacit.derivation.examination import (
     Examined,
     contradicted,
     examined,
     generic,
+    of_larger_rank,
     off_the_subspace,
     reached_outside,
 )
@@ -33,7 +34,7 @@ _RESOLVED = 1e-12  # length of orbits over θ₀: thousands of floats lie betwee
 
 def derive(
     parametrization: Callable[[Any], Any],
-    theta0: Any,
+    theta0: ArrayLike,
     *,
     samples: int = 8,
     seed: int | np.random.Generator = 0,
@@ -91,8 +92,7 @@ def derive(
         raise InputError(f"samples must be a whole number of at least 2, got {samples!r}")
     if not 0 < float(radius) < math.inf:
         raise InputError(f"radius must be positive, got {radius!r}")
-    model, jets, start = checked_model(parametrization, theta0)
-    refuse_absurd(len(start), len(jets.value(start)), int(samples))
+    model, jets, start = checked_model(parametrization, theta0, int(samples))
     length = own_length(jets, start)
     _refuse_unresolved(float(radius) * length, start)
     points = orbit_points(jets, start, float(radius) * length, int(samples), np.random.default_rng(seed))
@@ -140,35 +140,59 @@ def _verdict(jets: Jets, points: Float, length: float, radius: float) -> tuple[E
     within = jets if basis is None else Coordinates.of(jets, basis)
     if basis is not None:
         found = examined(within, points, length)
-    nearby = generic(within, points[0], length, radius)
-    reach = found.closure.dimension
+    for theta in (points[-1], points[0]):  # entries that are tiny in one may not be so in the other
+        failed = _fails_elsewhere(jets, within, found, theta, length, basis)
+        if failed is not None:
+            found = _unsure(found, *failed)
+            break
+    nearby = _nearby_dimension(jets, within, points[0], length, radius, basis)
+    return found, basis, max(found.closure.dimension, nearby)
+
+
+def _nearby_dimension(
+    jets: Jets, within: Jets, start: Float, length: float, radius: float, basis: Float | None
+) -> int:
+    """What flows from starts near θ₀ reach, 0 if that is not known."""
     if basis is not None:
         # At a special start the subspace holds the orbit of θ₀ only: flows from starts nearby leave it.
-        outside = reached_outside(jets, points[0], length, radius, basis)
+        outside = reached_outside(jets, start, length, radius, basis)
         if outside:
-            return found, basis, max(reach, outside)
-    if nearby is None:
-        return found, basis, reach
-    special = nearby.closure.dimension > reach or nearby.verdict[0] != found.verdict[0]
-    reach = max(reach, nearby.closure.dimension)
-    if special or found.verdict[0] not in ("mirror", "warped"):
-        return found, basis, reach
-    theta = points[-1]
+            return outside
+    nearby = generic(within, start, length, radius)
+    return 0 if nearby is None else nearby.closure.dimension
+
+
+def _fails_elsewhere(
+    jets: Jets, within: Jets, found: Examined, theta: Float, length: float, basis: Float | None
+) -> tuple[float, float] | None:
+    """Where on the ray through θ, a point of the orbit, the verdict fails, and by how much.
+
+    Special starts are asked too: on the orbit of a start that is special only to round-off, as (1 + θ₁²)θ₂ at
+    θ₁ = 1e-10, nothing that depends on θ₁ can be seen, while a start at θ₁ = 0 stays special along its ray.
+    """
+    kind, rank = found.verdict[0], found.closure.rank[1]
+    if kind == "none" and rank < len(within.value(theta)):
+        return of_larger_rank(within, theta, rank)
+    if kind not in ("mirror", "warped"):
+        return None
     failed = contradicted(within, found, theta, length)
     if failed is None and basis is not None:
         failed = off_the_subspace(jets, theta, basis)
-    return (found if failed is None else _unsure(found, *failed)), basis, reach
+    return failed
 
 
 def _unsure(found: Examined, factor: float, size: float) -> Examined:
     """What holds at θ₀ to round-off and fails elsewhere along the ray through it."""
+    kind = found.verdict[0]
+    seems = "w moves on a surface" if kind == "none" else f"the numbers are those of a {kind} flow"
     return replace(
         found,
+        closure=replace(found.closure, doubt=size),
         verdict=(
             "undecided",
-            f"Undecided in double precision: near θ₀ the numbers are those of a {found.verdict[0]} flow to "
-            f"round-off, but at {factor:.0e}·θ₀, on the same smooth piece of the map, what must be 0 has "
-            f"relative size {size:.1e}. Terms of the map are too small to be seen at θ₀; a start at which "
-            "all of them matter decides.",
+            f"Undecided in double precision: near θ₀ {seems} to round-off, but at {factor:.0e}·θ₀, on "
+            f"the same smooth piece of the map, what must be 0 has relative size {size:.1e}. Terms of the "
+            "map are too small to be seen at θ₀, or θ₀ is special; a start at which all of them matter "
+            "decides.",
         ),
     )

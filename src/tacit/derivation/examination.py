@@ -1,8 +1,9 @@
 r"""What the numbers say on the orbit of θ₀, at points near it, and at points where θ is larger or smaller.
 
 A verdict is about the orbit of θ₀ as floats see it. Near θ₀, off its orbit, other orbits may reach more
-dimensions: then θ₀ is special. Where it is not, an analytic map has one verdict everywhere, and a law that
-holds at θ₀ to round-off but fails at θ₀/10⁶ was never one: terms of F are too small to be seen at θ₀.
+dimensions: then θ₀ is special. Elsewhere an analytic map has one verdict, and what is 0 at θ₀ to round-off
+but not at θ₀/10⁶ was never 0: terms of F are too small to be seen at θ₀. A special start, such as one with a
+weight of 0, mostly stays special when it is enlarged; one that does not cannot be told from one nearby.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from tacit.derivation.flat import leaves
 from tacit.derivation.leaf import Metric, measured, metric_bytes, nudged, sizes_at
 from tacit.derivation.orbits import jumping
 from tacit.derivation.scale import row_sizes
-from tacit.derivation.smooth_map import Jets
-from tacit.derivation.span import ZERO
+from tacit.derivation.smooth_map import MEMORY, Jets
+from tacit.derivation.span import CLEAR, ZERO
 from tacit.derivation.verdict import Verdict, judge, judge_span, judge_unmeasured
 from tacit.errors import InputError, NotConvergedError
 from tacit.numerics.rounding import EPS
@@ -31,7 +32,6 @@ _PARTS = 4  # of a decade, on each of which the map must be smooth
 _REGULAR = 1e-6  # singular values of J, with rows of length 1: M⁻¹ keeps half of its digits
 _SATURATED = 1e-4  # of θ: where the last bits of w hide that much, too few of its bits are left
 _TRUSTED = 100.0  # times what the last bits of θ change, above which a size is more than round-off
-MEMORY = 4e9  # bytes that the tensors of the metric may take
 _RANGE = 1e100  # of entries of J, beyond which products of them leave the range of floats
 
 
@@ -136,6 +136,21 @@ def _zeros(jets: Jets, kind: str, leaf: bool, theta: Float, length: float) -> Fl
         return commutators(jets, theta, length)
     T, rest, curl = sizes_at(jets, theta, length)
     return np.array([rest, curl] if kind == "warped" else [T])
+
+
+def of_larger_rank(jets: Jets, theta: Float, rank: int) -> tuple[float, float] | None:
+    """λ and how large the singular value of J at λθ is that is 0 for a map of this rank."""
+    for factor, here, beside in rescaled(jets, theta):
+        first, second = (_beyond(jets.slopes(at), rank) for at in (here, beside))
+        if first > max(CLEAR, _TRUSTED * abs(first - second)):
+            return factor, first
+    return None
+
+
+def _beyond(J: Float, rank: int) -> float:
+    """The singular value after as many as the rank, relative to the largest, with rows of length 1."""
+    singular = np.linalg.svd(J / row_sizes(J)[:, None], compute_uv=False)
+    return float(singular[rank] / singular[0]) if rank < len(singular) and singular[0] > 0 else 0.0
 
 
 def off_the_subspace(jets: Jets, theta: Float, basis: Float) -> tuple[float, float] | None:

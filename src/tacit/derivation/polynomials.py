@@ -166,7 +166,9 @@ def _recentered(null: Float, pairs: Any, center: Float) -> Float:
 
 
 def _row_space(J: Float) -> Float:
-    """Orthonormal rows: dependent ones are no further equations."""
+    """Orthonormal rows: dependent ones are no further equations; none for parameters that F does not use."""
+    if not len(J):
+        return J
     _, singular, rows = np.linalg.svd(J, full_matrices=False)
     return np.asarray(rows[singular > _NULL * max(float(singular[0]), 1e-300)])
 
@@ -223,7 +225,7 @@ def _independent(laws: list[Conserved], theta: Float, number: int) -> list[Conse
     """Those whose gradients at a generic point are independent of the earlier ones', the shortest first."""
     kept: list[Conserved] = []
     basis = np.zeros((0, len(theta)))
-    for law in sorted(laws, key=lambda law: int((law.quadratic != 0).sum() + (law.linear != 0).sum())):
+    for law in sorted(laws, key=_complexity):
         rest = law.gradient(theta)
         unit = rest / np.linalg.norm(rest)
         rest = unit - (unit @ basis.T) @ basis
@@ -231,6 +233,11 @@ def _independent(laws: list[Conserved], theta: Float, number: int) -> list[Conse
             basis = np.vstack([basis, rest / np.linalg.norm(rest)])
             kept.append(law)
     return kept
+
+
+def _complexity(law: Conserved) -> tuple[int, bool]:
+    """How many terms, and for as many whether one is quadratic: θ₃ before θ₃²."""
+    return int((law.quadratic != 0).sum() + (law.linear != 0).sum()), bool(law.quadratic.any())
 
 
 def _verified(jets: Jets, laws: tuple[Conserved, ...], start: Float, length: float) -> tuple[Conserved, ...]:

@@ -147,12 +147,18 @@ class Derivation:
 
     @property
     def conserved_number(self) -> int:
-        """How many independent quantities every flow near θ₀ conserves: p − the dimension that they reach."""
+        """How many independent quantities every flow near θ₀ conserves: p − the dimension that they reach.
+
+        An upper bound where `closed` is False.
+        """
         return self.parameters - max(self.nearby_dimension, self.reachable_dimension)
 
     @property
     def conserved_here(self) -> int:
-        """How many the flows from θ₀ itself conserve: more than those nearby where θ₀ is special."""
+        """How many the flows from θ₀ itself conserve: more than those nearby where θ₀ is special.
+
+        An upper bound where `closed` is False.
+        """
         return self.parameters - self.reachable_dimension
 
     @cached_property
@@ -279,10 +285,11 @@ class Derivation:
             found = (
                 ", none of them quadratic" if self._search.complete else f", not searched: {self._search.why}"
             )
+        most = "" if self.closed else "at most "
         noun = "quantity" if self.conserved_number == 1 else "quantities"
         here = self.conserved_here - self.conserved_number
         special = f" ({here} more from this special start alone)" if here else ""
-        return f"{self.conserved_number} {noun}{found if self.conserved_number else ''}{special}"
+        return f"{most}{self.conserved_number} {noun}{found if self.conserved_number else ''}{special}"
 
 
 @dataclass(frozen=True)

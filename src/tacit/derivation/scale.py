@@ -24,6 +24,8 @@ _NEAR, _FAR = 1e-15, 1e15  # radii, of ‖θ₀‖ and of max(1, ‖θ₀‖): w
 _PARTS, _ROUNDS = 16, 9  # radii at once; 15⁹ parts of half a decade reach down to 3e-11 of it
 _JUMP = 0.1  # of J, over the smallest interval: a kink, or an end of the domain
 _NOISE = 10.0  # times what J changes over radii that no float resolves
+_SMALL = 1e-11  # change of J that may be its round-off, and decides no verdict: sizes up to 1e-9 count as 0
+_GROWTH = 3.0  # over a decade of radii: a smooth J changes ten times as much, or more, and round-off as much
 _RESOLVED = 20.0  # roundings of θ, below which an error estimate is noise
 _AHEAD = 10.0  # how much further than it was seen a rate is believed
 
@@ -89,13 +91,22 @@ def _along(jets: Jets, start: Float, along: Float, sizes: Float, radii: Float) -
         end, kink = _end(change, radii[left[0] - 1], radii[left[0]])
     inside = radii < end
     noise = _NOISE * float(np.max(rho[:_STEPS], initial=0.0)) if left.size == 0 or left[0] >= _STEPS else 0.0
-    seen = inside & (rho > max(noise, 1e-15))
+    seen = inside & (rho > max(noise, _SMALL)) & _growing(rho, int(inside.sum()))
     if not seen.any():
         return np.inf if kink else end
     ahead = radii[seen] * _CHANGED / rho[seen]
     fastest = float(ahead.min())
     known = float(radii[seen][ahead <= 2 * fastest].max())
     return fastest if kink else min(end, fastest, _AHEAD * known)
+
+
+def _growing(rho: Float, inside: int) -> Any:
+    """Where the change of J keeps growing with the radius, as far as the first radii, those inside, go.
+
+    In 1 + θ a step of 1e-17 may tip the rounding: J jumps by its round-off, which looks like a fast change.
+    """
+    ahead = np.append(rho[_STEPS:inside], np.full(min(_STEPS, inside), np.inf))
+    return np.append(ahead >= _GROWTH * rho[:inside], np.zeros(len(rho) - inside, dtype=bool))
 
 
 def _end(change: Callable[[Float], Float], low: float, high: float) -> tuple[float, bool]:

@@ -15,6 +15,7 @@ from tacit.errors import InputError
 from tacit.models.function import FunctionModel
 from tacit.pickling import Carried, carried
 
+MEMORY = 4e9  # bytes that Jacobians and tangent spaces, or the tensors of the metric, may take
 Layout = tuple[tuple[str, tuple[int, ...]], ...]
 
 
@@ -120,8 +121,11 @@ def _again(function: Any, layout: Layout, single: bool) -> Jets:
         return Jets(function, layout, single)
 
 
-def checked_model(parametrization: Any, theta0: Any) -> tuple[FunctionModel, Jets, Float]:
-    """The model, its derivatives and its flat start; `InputError` for what is no smooth map θ ↦ w there."""
+def checked_model(parametrization: Any, theta0: Any, samples: int = 1) -> tuple[FunctionModel, Jets, Float]:
+    """The model, its derivatives and its flat start; `InputError` for what is no smooth map θ ↦ w there.
+
+    samples: the number of points at which Jacobians will be kept, which bounds the size of the map.
+    """
     if not callable(parametrization):
         raise InputError(
             f"parametrization must be a function θ ↦ w, got {type(parametrization).__name__}: "
@@ -138,6 +142,7 @@ def checked_model(parametrization: Any, theta0: Any) -> tuple[FunctionModel, Jet
         raise InputError(f"the parametrization computes in {w.dtype}; leave θ in float64, as it comes")
     if not np.isfinite(w).all():
         raise InputError(f"the parametrization is {w[~np.isfinite(w)][0]} at theta0: choose another start")
+    _refuse_too_large(len(start), len(w), samples)  # before J, since JAX ends the process where memory ends
     J = jets.slopes(start)
     if not np.isfinite(J).all():
         raise InputError(
@@ -145,3 +150,14 @@ def checked_model(parametrization: Any, theta0: Any) -> tuple[FunctionModel, Jet
             f"{J[~np.isfinite(J)][0]}; choose another start"
         )
     return model, jets, start
+
+
+def _refuse_too_large(p: int, d: int, samples: int) -> None:
+    """`InputError` if bases of the tangent spaces alone would not fit in memory."""
+    needed = 8.0 * samples * 4 * d * p  # Jacobians, bases and their work space
+    if needed > MEMORY:
+        raise InputError(
+            f"a map of {p:,} parameters to {d:,} features is too large to derive: its Jacobians and tangent "
+            f"spaces at {samples} points need about {needed / 1e9:,.1f} GB, and {MEMORY / 1e9:.0f} are the "
+            "most; derive a smaller instance of the same map (fewer features have the same geometry)"
+        )

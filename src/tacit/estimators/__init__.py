@@ -7,12 +7,10 @@ any other of scikit-learn; what they compute are `tacit.limit`, `tacit.flow` and
 
 from __future__ import annotations
 
-try:
+from tacit.packages import needed
+
+with needed("sklearn", "tacit.estimators"):
     import sklearn as sklearn
-except ImportError as missing:
-    raise ImportError(
-        "tacit.estimators needs scikit-learn, which is not installed: pip install 'scikit-learn>=1.7'"
-    ) from missing
 
 from tacit.estimators.classifier import FlowClassifier as FlowClassifier
 from tacit.estimators.classifier_cv import FlowClassifierCV as FlowClassifierCV

@@ -21,16 +21,19 @@ from tacit.estimators.start import Start
 from tacit.estimators.training import Training
 from tacit.losses import Exponential, Logistic
 from tacit.models import Diagonal
+from tacit.results.certificate import Certificate
+from tacit.results.margin import Margin
+from tacit.results.regime import Regime
 from tacit.solvers.interpolation.geometry import as_separable
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.kernel import at_the_kernel_end
 from tacit.solvers.margins.l1 import least_l1_margin
-from tacit.verbs.certify import Certificate, certify
+from tacit.verbs.certify import certify
 from tacit.verbs.flow import flow
 from tacit.verbs.limit import limit
 from tacit.verbs.margin_path import margin_path
-from tacit.verbs.max_margin import Margin, max_margin
-from tacit.verbs.regime import Regime, regime_between
+from tacit.verbs.max_margin import max_margin
+from tacit.verbs.regime import regime_between
 
 LEFT = 0.01  # of what the logistic loss can fall by, where no other share was asked for
 _TOL = 1e-6  # of a certificate
@@ -93,7 +96,8 @@ class TwoClasses:
 
     def kernel_end(self, depth: float) -> float:
         """The scale from which on flows are those of their tangent kernel."""
-        return kernel_end(self.training, depth) * math.sqrt(2 * self.training.loss) ** (1 / depth)
+        found: float = kernel_end(self.training, depth) * math.sqrt(2 * self.training.loss) ** (1 / depth)
+        return found
 
     def along(self, scales: Float, stops: Any, rtol: float, square: bool = False) -> tuple[Float, Float]:
         """Predictors and intercepts at these scales, at each at all stops; None, for the end, last.

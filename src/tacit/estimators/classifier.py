@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -119,7 +119,7 @@ class FlowClassifier(OneAgainstOthers):
         self.standardize = standardize
         self.loss = loss
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FlowClassifier:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> FlowClassifier:
         """Fit the model.
 
         Parameters

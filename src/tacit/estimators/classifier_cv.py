@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
@@ -37,7 +37,7 @@ class Scores(OneAgainstOthers, BaseEstimator):
         self.intercept = self.intercept_ = intercept
         self.classes = self.classes_ = classes
 
-    def fit(self, X: Any, y: Any) -> Scores:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Scores:
         """Nothing: they are found already."""
         return self
 
@@ -132,7 +132,13 @@ class FlowClassifierCV(OneAgainstOthers):
         self.n_jobs = n_jobs
         self.loss = loss
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> FlowClassifierCV:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> FlowClassifierCV:
         """Choose scale, depth and stop, and fit with them.
 
         Parameters

@@ -17,11 +17,13 @@ from tacit.estimators.predictors import REACHED, predictors
 from tacit.estimators.start import Start
 from tacit.estimators.training import Training
 from tacit.models.model import Model
+from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit
+from tacit.results.regime import Regime
 from tacit.results.trajectory import Trajectory
-from tacit.verbs.certify import Certificate, certify
+from tacit.verbs.certify import certify
 from tacit.verbs.limit import limit
-from tacit.verbs.regime import Regime, both_ends
+from tacit.verbs.regime import both_ends
 
 _RTOL = 100.0  # times the tolerance of a limit is that of a flow
 _INFINITE = 1e4  # times the kernel end

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -39,9 +40,10 @@ class LinearFlow(BaseEstimator):
     @property
     def dual_(self) -> Float:
         """The multipliers of the training samples, ∇Q(w) = Xᵀν."""
-        return self._fitted().dual
+        found: Float = self._fitted().dual
+        return found
 
-    def path(self, scales: Any = 30) -> Any:
+    def path(self, scales: ArrayLike | None = 30) -> Any:
         """Coefficients over scales, other things equal.
 
         The predictors of stopped flows are found to three digits.
@@ -59,7 +61,7 @@ class LinearFlow(BaseEstimator):
         found = tuple(self._paths(scales))
         return found[0] if len(found) == 1 else found
 
-    def plot_path(self, file: Any = None, scales: Any = 30) -> Any:
+    def plot_path(self, file: Any = None, scales: ArrayLike | None = 30) -> Any:
         """Draw the path: into a file, whose path is returned, or as a figure of Matplotlib.
 
         Of more than two classes, that of the first.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from tacit.data.arrays import Float
@@ -19,7 +19,7 @@ class OneAgainstOthers(ClassifierMixin, LinearFlow):
     coef_: Float
     intercept_: Float
 
-    def decision_function(self, X: Any) -> Float:
+    def decision_function(self, X: ArrayLike) -> Float:
         """x·w + b.
 
         Parameters
@@ -35,7 +35,7 @@ class OneAgainstOthers(ClassifierMixin, LinearFlow):
         scores = np.asarray(self._inputs(X) @ self.coef_.T + self.intercept_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The class of every sample.
 
         Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -22,7 +23,7 @@ class LinearRegressor(RegressorMixin, LinearFlow):
     coef_: Float
     intercept_: float
 
-    def predict(self, X: Any) -> Float:
+    def predict(self, X: ArrayLike) -> Float:
         """X w + b.
 
         Parameters
@@ -122,7 +123,7 @@ class FlowRegressor(LinearRegressor):
         self.weights = weights
         self.standardize = standardize
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FlowRegressor:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> FlowRegressor:
         """Fit the model.
 
         Parameters

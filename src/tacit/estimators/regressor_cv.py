@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
@@ -29,11 +30,11 @@ class Predictor(RegressorMixin, BaseEstimator):
         self.coef = coef
         self.intercept = intercept
 
-    def fit(self, X: Any, y: Any) -> Predictor:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Predictor:
         """Nothing: it is found already."""
         return self
 
-    def predict(self, X: Any) -> Float:
+    def predict(self, X: ArrayLike) -> Float:
         """X w + b."""
         return np.asarray(X @ self.coef + self.intercept)
 
@@ -124,7 +125,13 @@ class FlowRegressorCV(LinearRegressor):
         self.rule = rule
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> FlowRegressorCV:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> FlowRegressorCV:
         """Choose scale, depth and stop, and fit with them.
 
         Parameters

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_X_y
 
 from tacit.data.arrays import Float
@@ -40,8 +41,8 @@ class ScaleRange(NamedTuple):
 
 
 def scale_range(
-    X: Any,
-    y: Any,
+    X: ArrayLike,
+    y: ArrayLike,
     depth: float = 2,
     *,
     share: float = 0.05,
@@ -80,9 +81,9 @@ def scale_range(
     """
     if not 0 < share < 1:
         raise InputError(f"share must lie between 0 and 1, got {share!r}")
-    X, y = check_X_y(X, y, dtype=np.float64, y_numeric=True, accept_sparse="csr")
-    X = X.toarray() if hasattr(X, "toarray") else X
-    training = Training.of(X, y, None, fit_intercept, standardize)
+    samples, targets = check_X_y(X, y, dtype=np.float64, y_numeric=True, accept_sparse="csr")
+    samples = samples.toarray() if hasattr(samples, "toarray") else samples
+    training = Training.of(samples, targets, None, fit_intercept, standardize)
     plain = grid_of(depth, 2, None, lambda each: kernel_end(training, each)).scales[0]
     top = kernel_end(training, depth, None)
     at = _Norms(training, depth, top)

@@ -35,7 +35,8 @@ def _cv_results(points: list[Point], scores: Float) -> dict[str, Any]:
 def _deviation(scores: Float, ddof: int = 0) -> Float:
     """Over folds; in a unit in which floats hold the squares of scores that are squares themselves."""
     _, exponent = np.frexp(np.abs(scores).max(initial=0.0))
-    return np.ldexp(np.ldexp(scores, -exponent).std(axis=0, ddof=ddof), exponent)
+    found: Float = np.ldexp(np.ldexp(scores, -exponent).std(axis=0, ddof=ddof), exponent)
+    return found
 
 
 def _column(values: list[Any]) -> NDArray[Any]:

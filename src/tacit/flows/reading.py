@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.segments import Rounded, Segment
+from tacit.flows.segments import UNDERFLOW, Rounded, Segment, Stall
 from tacit.numerics.roots import crossing
 from tacit.numerics.rounding import EPS
 
@@ -19,6 +19,8 @@ _NEARLY = 1e-10  # to which the clock of a mark is found from rough states
 # A gauge further than this from its target, absolutely and relatively, jumps across it because of round-off.
 _TOLD = 0.5  # a residual of two units of round-off tells the accuracy to this: (2/3)² = e^{-0.8}
 _DIGITS = 1e-9  # margins of 1e20 are told to their digits only: 1e-13 of them after steps at rtol = 1e-8
+_CLOSE = 1e-6  # between a gauge and its target where only the clock keeps them apart
+_COARSE = 1e-9  # of a segment, above which the rounding of its clock may do that
 _ASIDE = 1e-3  # of a segment, for the slope there
 _SECANTS = 6  # to a root that is within one step; the rest is left to bisection
 _BEYOND = 1e300  # a gain beside which all others are nothing
@@ -43,15 +45,23 @@ class Reader:
         """The state at which the gauge reaches the target, and a reader of the segment up to there.
 
         `Rounded` where the gauge jumps across the target: residuals beside their rounding have few values.
+        `Stall` where it does so from one instant that floats have to the next.
         """
         discrete = self.segment.discrete
         clock = float(self._first_step(target) if discrete else self._root(target))
         seen = self(clock)
         if not discrete:
-            if abs(seen[1] - target) > max(_TOLD, _DIGITS * abs(target)):
+            off = abs(seen[1] - target)
+            if self._coarse(clock) and off > max(_CLOSE, _DIGITS * abs(target)):
+                raise Stall(UNDERFLOW)
+            if off > max(_TOLD, _DIGITS * abs(target)):
                 raise Rounded(seen if math.isfinite(seen[1]) else self(self.segment.start))
             seen = seen[0], target
         return seen, Reader(replace(self.segment, end=min(clock, self.segment.end)), self.gauge)
+
+    def _coarse(self, clock: float) -> bool:
+        """Is the segment so short that few instants within it are floats?"""
+        return EPS * abs(clock) > _COARSE * (self.segment.end - self.segment.start)
 
     def _root(self, target: float) -> float:
         start, end = self.segment.start, self.segment.end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,8 @@ from tacit.data.status import Status
 from tacit.flows.fitting import Fitting
 from tacit.flows.goals import Goal
 from tacit.flows.reading import Reader, Seen, gain
-from tacit.flows.segments import Form, Problem, Rest, Stall
+from tacit.flows.segments import Form, Problem, Rest, Segment, Stall
+from tacit.potentials.arrays import quiet
 
 _POINTS = 200  # at most
 _FILLED, _FEW = 160, 40  # states added within the first segments, of which no more are held
@@ -71,7 +72,8 @@ def record(
     watch, steps, converged = _Watch(level(state), fit), 0, False
     with meter("gradient flow", 0.0 if goal.timed else last[1], goal.end) as told:
         try:
-            for segment in () if last[1] >= goal.end else form.segments():
+            segments = form.segments() if last[1] < goal.end else iter(())
+            while (segment := _next(segments)) is not None:
                 reader = Reader(segment, gauge)
                 seen = reader(segment.end)
                 if seen[1] >= goal.end:
@@ -101,6 +103,12 @@ def record(
     kept = keeper.finish(last, converged)
     states, marks = [each for each, _ in kept], [mark for _, mark in kept]
     return Recording(states, marks, converged, reason, status, steps)
+
+
+@quiet
+def _next(segments: Iterator[Segment]) -> Segment | None:
+    """The next segment, without NumPy warnings: a step that overflows is repeated with a smaller size."""
+    return next(segments, None)
 
 
 def _reached(goal: Goal, fit: Fitting) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats
 from tacit.data.numbers import shown
@@ -207,7 +209,9 @@ class UntiedDiagonal(Model):
         object.__setattr__(self, "_weights", (u, v, u, v))
 
     @classmethod
-    def from_weights(cls, u_plus: Any, v_plus: Any, u_minus: Any, v_minus: Any) -> UntiedDiagonal:
+    def from_weights(
+        cls, u_plus: ArrayLike, v_plus: ArrayLike, u_minus: ArrayLike, v_minus: ArrayLike
+    ) -> UntiedDiagonal:
         """Any initialization: biased (w̃(0) ≠ 0), signs mixed, layers zero in places.
 
         Parameters
@@ -234,7 +238,9 @@ class UntiedDiagonal(Model):
         return cls(product, shape, (u, v, up, vp))
 
     @classmethod
-    def from_layers(cls, plus: Any, minus: Any = None) -> UntiedDiagonal | LayeredDiagonal:
+    def from_layers(
+        cls, plus: Sequence[ArrayLike], minus: Sequence[ArrayLike] | None = None
+    ) -> UntiedDiagonal | LayeredDiagonal:
         """w = ∏ plusⱼ − ∏ minusⱼ for any number of layers, two or more, from any start.
 
         Parameters

@@ -16,7 +16,14 @@ from tacit.data.arrays import Float
 from tacit.data.entries import Entries
 from tacit.errors import InputError
 from tacit.models.alignment import Turned, alignment, identity_scale
-from tacit.models.parametrizations import Factored, Invariants, Parametrization, Weights
+from tacit.models.parametrizations import (
+    Factored,
+    Invariants,
+    Parametrization,
+    Weights,
+    side_by_side,
+    symmetric,
+)
 from tacit.models.reduction import Reduction, reduced_factors, reduced_square
 
 _KERNEL = 20_000  # measurements up to which their tangent kernel is a matrix that memory holds
@@ -58,6 +65,10 @@ class Factors(Factored):
         """U Uᵀ G + G V Vᵀ."""
         G, U, V = self.force(X, r), weights["U"], weights["V"]
         return np.asarray(U @ (G.T @ U).T + (G @ V) @ V.T)
+
+    def jacobian(self, weights: Weights, X: Float) -> Float:
+        """XₙV and XₙᵀU."""
+        return side_by_side(weights, {"U": X @ weights["V"], "V": X.transpose(0, 2, 1) @ weights["U"]})
 
     def kernel(self, weights: Weights, X: Any) -> Float:
         """⟨XₙV, X'V⟩ + ⟨XₙᵀU, X'ᵀU⟩."""
@@ -102,6 +113,15 @@ class SymmetricFactors(Parametrization):
         """2 G W Wᵀ + 2 W Wᵀ G."""
         half = self.pull(weights, X, r)["W"] @ weights["W"].T
         return np.asarray(half + half.T)
+
+    def jacobian(self, weights: Weights, X: Float) -> Float:
+        """2XₙW."""
+        return side_by_side(weights, {"W": 2 * X @ weights["W"]})
+
+    def curvature(self, weights: Weights, X: Float, r: Float) -> Float:
+        """2G, between entries of W in one column."""
+        bent = np.kron(2 * np.tensordot(r, X, 1), np.eye(weights["W"].shape[1]))
+        return symmetric(weights, {("W", "W"): np.asarray(bent, dtype=float)})
 
     def kernel(self, weights: Weights, X: Float) -> Float:
         """4⟨XₙW, X'W⟩."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import as_floats
 from tacit.errors import InputError, NoPotentialError
@@ -84,7 +85,7 @@ class FunctionModel(PicklesFunctions, Model):
         )
 
 
-def model(function: Callable[[Any], Any], theta0: Any) -> FunctionModel:
+def model(function: Callable[[Any], Any], theta0: ArrayLike | dict[str, ArrayLike]) -> FunctionModel:
     """A model of your own, as a function of its parameters that JAX can differentiate.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from tacit.data.numbers import shown
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.layered_form import LayeredForm
 from tacit.models.model import Model
-from tacit.models.parametrizations import Elementwise, Invariants, Weights
+from tacit.models.parametrizations import Blocks, Elementwise, Invariants, Weights
 from tacit.potentials.arrays import quiet
 from tacit.potentials.layered import Layered
 
@@ -47,6 +47,16 @@ class LayerProducts(Elementwise):
             layers = self._layers(weights, side)
             for j in range(self.depth):
                 found[layer_name(j + 1, side)] = sign * _product(layers[:j] + layers[j + 1 :])
+        return found
+
+    def bends(self, weights: Weights) -> Blocks:
+        """±∏ of the layers other than two."""
+        found = {}
+        for sign, side in zip((1, -1), _SIDES, strict=True):
+            layers = self._layers(weights, side)
+            for i, j in combinations(range(self.depth), 2):
+                others = layers[:i] + layers[i + 1 : j] + layers[j + 1 :]
+                found[layer_name(i + 1, side), layer_name(j + 1, side)] = sign * _product(others)
         return found
 
     def invariants(self, weights: Weights) -> Invariants:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats
 from tacit.errors import InputError, NoPotentialError
@@ -102,7 +103,9 @@ class LinearNetwork(Model):
         return cls(inner * rng.standard_normal((D, h)), outer * rng.standard_normal((m, h)))
 
     @classmethod
-    def balanced(cls, theta: Any, X: Any, width: int, seed: int | np.random.Generator = 0) -> LinearNetwork:
+    def balanced(
+        cls, theta: ArrayLike, X: ArrayLike, width: int, seed: int | np.random.Generator = 0
+    ) -> LinearNetwork:
         """U = Θ M^{−1/4} Qᵀ and V = M^{1/4} Qᵀ, with M = ΘᵀΦ₁Φ₁ᵀΘ and QᵀQ = I (Min et al. 2021, Section 4).
 
         Then U Vᵀ = Θ, and U₁ᵀU₁ = VᵀV on the row space of X; UᵀU − VᵀV = U₂ᵀU₂ is zero only if Θ lies in it.
@@ -150,7 +153,7 @@ class LinearNetwork(Model):
 
     @classmethod
     def orthogonal(
-        cls, X: Any, width: int, outputs: int = 1, seed: int | np.random.Generator = 0
+        cls, X: ArrayLike, width: int, outputs: int = 1, seed: int | np.random.Generator = 0
     ) -> LinearNetwork:
         """V U₂ᵀ = 0 and U₁U₂ᵀ = 0, from where the flow ends at the minimum-norm solution exactly.
 
@@ -330,7 +333,8 @@ def _as_data(X: Any) -> Float:
     X = as_floats(X, "X", ndim=(2,))
     if X.size == 0:
         raise InputError(f"X must have at least one sample (row) and one feature (column), got {X.shape}")
-    return X
+    found: Float = X
+    return found
 
 
 def _frame(rng: np.random.Generator, size: int, count: int) -> Float:

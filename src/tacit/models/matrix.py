@@ -10,6 +10,7 @@ import numpy as np
 
 from tacit.data.arrays import Float, as_floats
 from tacit.data.entries import Entries
+from tacit.data.inputs import Inputs
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.factors import Factors, SymmetricFactors
 from tacit.models.linear import as_deviation, as_generator, as_layers, as_size, size_of
@@ -118,7 +119,7 @@ class Factorization(Model):
             f"‖U‖ = {np.linalg.norm(self.left):.3g}, ‖V‖ = {np.linalg.norm(self.right):.3g}"
         )
 
-    def as_inputs(self, X: Any) -> Any:
+    def as_inputs(self, X: Inputs) -> Any:
         """X as floats of shape (N, d₁, d₂), or as `Entries`; `InputError` otherwise."""
         d1, d2 = len(self.left), len(self.right)
         if isinstance(X, Entries):
@@ -225,7 +226,7 @@ class SymmetricFactorization(Model):
             f"‖W‖ = {np.linalg.norm(self.weights):.3g}"
         )
 
-    def as_inputs(self, X: Any) -> Float:
+    def as_inputs(self, X: Inputs) -> Float:
         """X as floats of shape (N, d, d), symmetric; `InputError` otherwise."""
         d = len(self.weights)
         if isinstance(X, Entries):
@@ -245,7 +246,8 @@ class SymmetricFactorization(Model):
                 f"a symmetric factorization takes symmetric measurements, and X[{int(wrong.argmax())}] is "
                 "not symmetric; (X + Xᵀ)/2 has the same outputs"
             )
-        return X
+        found: Float = X
+        return found
 
     def start(self, d: int | None = None) -> Weights:
         """W at initialization; d, if given, counts the rows of the matrices."""
@@ -272,7 +274,8 @@ def _as_matrices(X: Any, d1: int, d2: int) -> Float:
             f"the model takes {d1}×{d2} matrices but the data has {X.shape[1]}×{X.shape[2]} ones; "
             "X must be (samples, rows, columns)"
         )
-    return X
+    found: Float = X
+    return found
 
 
 def _as_width(width: Any) -> int | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tacit.data.arrays import Float, as_floats
 from tacit.data.entries import Entries
+from tacit.data.inputs import Inputs
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.parametrizations import Weights
 from tacit.potentials import Potential
@@ -172,7 +173,7 @@ class Model:
         """The `Neuron` that the model is; None if it is not one."""
         return None
 
-    def n_outputs(self, X: Any) -> int:
+    def n_outputs(self, X: Inputs) -> int:
         """How many numbers it gives for each of these samples.
 
         Parameters
@@ -187,7 +188,7 @@ class Model:
         """
         return int(self.outputs)
 
-    def on(self, X: Any) -> Model:
+    def on(self, X: Inputs) -> Model:
         """The model of these samples; most do not ask which.
 
         Parameters
@@ -202,7 +203,7 @@ class Model:
         """
         return self
 
-    def kernel_work(self, X: Any) -> float:
+    def kernel_work(self, X: Inputs) -> float:
         """Multiplications for a tangent kernel, where that may be worth knowing.
 
         Parameters
@@ -217,7 +218,7 @@ class Model:
         """
         return 0.0
 
-    def as_inputs(self, X: Any) -> Any:
+    def as_inputs(self, X: Inputs) -> Any:
         """X as floats of the shape that the model takes.
 
         Parameters
@@ -255,7 +256,7 @@ class Model:
         return {name: np.asarray(value) for name, (value, _) in found.items()}
 
     @quiet
-    def tangent_kernel(self, X: Any) -> Float:
+    def tangent_kernel(self, X: Inputs) -> Float:
         """K(x, x') = ⟨∇f(x), ∇f(x')⟩ at initialization.
 
         Parameters
@@ -268,9 +269,9 @@ class Model:
         (N, N) array
             K; (N·m, N·m) for m outputs, those of a sample side by side.
         """
-        X = self.as_inputs(X)
-        d = None if isinstance(X, Entries) else X.shape[1]
-        return np.asarray(self.parametrization.kernel(self.start(d), X))
+        samples = self.as_inputs(X)
+        d = None if isinstance(samples, Entries) else samples.shape[1]
+        return np.asarray(self.parametrization.kernel(self.start(d), samples))
 
 
 def neuron_of(model: object) -> Any:

@@ -11,10 +11,14 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.models.reduction import Reduction, Weights, reduced_layers, reduced_neuron
+from tacit.models.reduction import Reduction, reduced_layers, reduced_neuron
+from tacit.models.reduction import Weights as Weights
 from tacit.potentials.arrays import array_namespace
 
 Invariants = dict[str, tuple[Float, Float]]
+Blocks = dict[
+    tuple[str, str], Float
+]  # of a symmetric matrix, those above the diagonal by the names of weights
 _KINK = 1e-9  # width over which the kink of a leaky neuron is rounded, relative to its inputs
 
 
@@ -25,18 +29,20 @@ class Parametrization:
 
         predictor(weights)        w
 
-    These have defaults, the first for outputs X w and the others by differentiation:
+    These have defaults, the first for outputs X w and the others by differentiation, which needs JAX:
 
         outputs(weights, X)       f(x₁), …, f(x_N)
         pull(weights, X, r)       Jᵀr, with J = ∂(outputs)/∂(weights): where −r as a slope pulls
         push(weights, X, r)       (∂w/∂θ) Jᵀ r: how that direction moves the predictor
+        jacobian(weights, X)      J, the columns of the weights side by side in their order
+        curvature(weights, X, r)  Σ rₙ∇²fₙ: the derivative of the pull at constant r
         kernel(weights, X)        J Jᵀ, the tangent kernel
         invariants(weights)       what gradient flow keeps constant, by name, with the size of its terms
 
     linear: whether the outputs are linear in the predictor. kinked: whether they have kinks along which flows
     slide. homogeneous: whether weights multiplied by one number multiply the kernel by another. written_out:
-    whether `pull` is, so that integrators without JAX can use it. traceable: whether JAX can trace
-    it.
+    whether these derivatives are, so that flows of raw weights run without JAX. traceable: whether JAX can
+    trace it.
     """
 
     linear: bool = True
@@ -69,14 +75,27 @@ class Parametrization:
         with jax.enable_x64(True):
             return np.asarray(jax.jvp(self.predictor, (dict(weights),), (pulled,))[1])
 
-    def kernel(self, weights: Weights, X: Float) -> Float:
-        """J Jᵀ."""
+    def jacobian(self, weights: Weights, X: Float) -> Float:
+        """J; the outputs of a sample are rows side by side."""
         from tacit.autodiff import jax
 
         with jax.enable_x64(True):
             slopes = jax.jacrev(lambda theta: self.outputs(theta, X).ravel())(dict(weights))
-            J = np.hstack([np.asarray(each).reshape(each.shape[0], -1) for each in slopes.values()])
-        return np.asarray(J @ J.T)
+            return side_by_side(weights, {name: np.asarray(each) for name, each in slopes.items()})
+
+    def curvature(self, weights: Weights, X: Float, r: Float) -> Float:
+        """Σ rₙ∇²fₙ."""
+        from tacit.autodiff import jax
+
+        with jax.enable_x64(True):
+            blocks = jax.hessian(lambda theta: (r * self.outputs(theta, X)).sum())(dict(weights))
+            upper = {(a, b): np.asarray(blocks[a][b]) for a in weights for b in weights}
+        return symmetric(weights, upper)
+
+    def kernel(self, weights: Weights, X: Float) -> Float:
+        """J Jᵀ."""
+        J = self.jacobian(weights, X)
+        return J @ J.T
 
     def invariants(self, weights: Weights) -> Invariants:
         """Nothing that is known."""
@@ -91,6 +110,26 @@ class Parametrization:
         return Reduction(weights, X, self.predictor)
 
 
+def side_by_side(weights: Weights, columns: Weights) -> Float:
+    """J from the columns of each of the weights, (outputs, *shape)."""
+    sizes = {name: np.size(each) for name, each in weights.items()}
+    return np.hstack([columns[name].reshape(-1, size) for name, size in sizes.items()])
+
+
+def symmetric(weights: Weights, blocks: Blocks) -> Float:
+    """The matrix of these blocks and their transposes; those that are not there are 0."""
+    sizes = {name: np.size(each) for name, each in weights.items()}
+
+    def block(a: str, b: str) -> Float:
+        if (a, b) in blocks:
+            return np.reshape(blocks[a, b], (sizes[a], sizes[b]))
+        if (b, a) in blocks:
+            return np.reshape(blocks[b, a], (sizes[b], sizes[a])).T
+        return np.zeros((sizes[a], sizes[b]))
+
+    return np.block([[block(a, b) for b in weights] for a in weights])
+
+
 class Elementwise(Parametrization):
     """Every coordinate of the predictor has weights of its own, and the outputs are X w."""
 
@@ -99,6 +138,10 @@ class Elementwise(Parametrization):
     def slopes(self, weights: Weights) -> dict[str, Float]:
         """∂wᵢ/∂θᵢ for each of the weights."""
         raise TypeError(f"{type(self).__name__} must implement slopes")
+
+    def bends(self, weights: Weights) -> Blocks:
+        """∂²wᵢ/∂θᵢ∂φᵢ for pairs of weights, each pair once; those that are 0 are left out."""
+        raise TypeError(f"{type(self).__name__} must implement bends")
 
     def metric(self, weights: Weights) -> Float:
         """The diagonal of (∂w/∂θ)(∂w/∂θ)ᵀ."""
@@ -112,6 +155,15 @@ class Elementwise(Parametrization):
     def push(self, weights: Weights, X: Float, r: Float) -> Float:
         """How Jᵀ r moves the predictor."""
         return self.metric(weights) * (r @ X)
+
+    def jacobian(self, weights: Weights, X: Float) -> Float:
+        """J."""
+        return side_by_side(weights, {name: X * slope for name, slope in self.slopes(weights).items()})
+
+    def curvature(self, weights: Weights, X: Float, r: Float) -> Float:
+        """Σ rₙ∇²fₙ, whose blocks are diagonal."""
+        force = r @ X
+        return symmetric(weights, {pair: np.diag(force * each) for pair, each in self.bends(weights).items()})
 
     def kernel(self, weights: Weights, X: Float) -> Float:
         """J Jᵀ."""
@@ -132,6 +184,12 @@ class Powers(Elementwise):
         """±D w±^{D−1}."""
         D = self.depth
         return {"w₊": D * weights["w₊"] ** (D - 1), "w₋": -D * weights["w₋"] ** (D - 1)}
+
+    def bends(self, weights: Weights) -> Blocks:
+        """±D (D−1) w±^{D−2}."""
+        D, factor = self.depth, self.depth * (self.depth - 1)
+        plus, minus = factor * weights["w₊"] ** (D - 2), -factor * weights["w₋"] ** (D - 2)
+        return {("w₊", "w₊"): plus, ("w₋", "w₋"): minus}
 
     def invariants(self, weights: Weights) -> Invariants:
         """The power mean of w₊ and w₋ with exponent 2 − D; at D = 2 the geometric mean √(w₊w₋)."""
@@ -156,6 +214,11 @@ class Products(Elementwise):
     def slopes(self, weights: Weights) -> dict[str, Float]:
         """v₊, u₊, −v₋, −u₋."""
         return {"u₊": weights["v₊"], "v₊": weights["u₊"], "u₋": -weights["v₋"], "v₋": -weights["u₋"]}
+
+    def bends(self, weights: Weights) -> Blocks:
+        """1 and −1."""
+        ones = np.ones_like(weights["u₊"])
+        return {("u₊", "v₊"): ones, ("u₋", "v₋"): -ones}
 
     def invariants(self, weights: Weights) -> Invariants:
         """δ± = v±² − u±² and c = u₊u₋ + v₊v₋ (Appendix A, equation 17)."""
@@ -214,6 +277,13 @@ class Perceptron(Parametrization):
             return np.where(t > 0, 1.0, self.slope)
         return (1 + self.slope) / 2 + (1 - self.slope) / 2 * t / np.hypot(t, self.smoothing)
 
+    def gate_slope(self, t: Float) -> Float:
+        """σ''(t), 0 at a kink that is not rounded."""
+        if not self.smoothing:
+            return np.zeros_like(t)
+        size = np.hypot(t, self.smoothing)
+        return (1 - self.slope) / 2 * (self.smoothing / size) ** 2 / size
+
     def predictor(self, weights: Weights) -> Any:
         """a·w."""
         return weights["a"] * weights["w"]
@@ -233,13 +303,29 @@ class Perceptron(Parametrization):
     def push(self, weights: Weights, X: Float, r: Float) -> Float:
         """How Jᵀ r moves a·w."""
         pulled = self.pull(weights, X, r)
-        return weights["a"] * pulled["w"] + pulled["a"] * weights["w"]
+        found: Float = weights["a"] * pulled["w"] + pulled["a"] * weights["w"]
+        return found
+
+    def jacobian(self, weights: Weights, X: Float) -> Float:
+        """σ, and a σ' x."""
+        t = X @ weights["w"]
+        gated = weights["a"] * self.gate(t)[:, None] * X
+        return side_by_side(weights, {"a": self.activation(t), "w": gated})
+
+    def curvature(self, weights: Weights, X: Float, r: Float) -> Float:
+        """Σ rₙσ'x between a and w, and Σ rₙaσ''xxᵀ of w."""
+        t = X @ weights["w"]
+        bent = X.T @ ((r * weights["a"] * self.gate_slope(t))[:, None] * X)
+        return symmetric(weights, {("a", "w"): (r * self.gate(t)) @ X, ("w", "w"): bent})
 
     def kernel(self, weights: Weights, X: Float) -> Float:
         """J Jᵀ = σσᵀ + a² gates∘XXᵀ."""
         t = X @ weights["w"]
         gated = self.gate(t)[:, None] * X
-        return np.outer(self.activation(t), self.activation(t)) + weights["a"] ** 2 * (gated @ gated.T)
+        found: Float = np.outer(self.activation(t), self.activation(t)) + weights["a"] ** 2 * (
+            gated @ gated.T
+        )
+        return found
 
     def invariants(self, weights: Weights) -> Invariants:
         """δ = a² − ‖w‖² (Section 6)."""
@@ -268,7 +354,13 @@ class Factored(Parametrization):
     def push(self, weights: Weights, X: Float, r: Float) -> Float:
         """U Uᵀ G + G V Vᵀ."""
         G, U, V = self.force(X, r), weights["U"], weights["V"]
-        return U @ (U.T @ G) + (G @ V) @ V.T
+        found: Float = U @ (U.T @ G) + (G @ V) @ V.T
+        return found
+
+    def curvature(self, weights: Weights, X: Float, r: Float) -> Float:
+        """Σ rₙ∇²fₙ: between entries of U and V in one column, that of G."""
+        width = weights["U"].shape[1]
+        return symmetric(weights, {("U", "V"): np.asarray(np.kron(self.force(X, r), np.eye(width)), float)})
 
     def invariants(self, weights: Weights) -> Invariants:
         """Λ = UᵀU − VᵀV (Min et al. 2021, Section 2)."""
@@ -294,6 +386,12 @@ class Layers(Factored):
     def force(self, X: Float, r: Float) -> Float:
         """Xᵀ r."""
         return X.T @ (r[:, None] if r.ndim == 1 else r)
+
+    def jacobian(self, weights: Weights, X: Float) -> Float:
+        """∂f_j(x)/∂U_ik = x_i V_jk and ∂f_j(x)/∂V_jk = (Uᵀx)_k."""
+        U, V = weights["U"], weights["V"]
+        inner = np.einsum("ni,jk->njik", X, V)
+        return side_by_side(weights, {"U": inner, "V": np.einsum("nk,jl->njlk", X @ U, np.eye(len(V)))})
 
     def kernel(self, weights: Weights, X: Float) -> Float:
         """J Jᵀ: (N, N) for one output; for m, (N·m, N·m) with the outputs of a sample side by side."""

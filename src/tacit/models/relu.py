@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats
 from tacit.data.numbers import shown
@@ -63,7 +64,7 @@ class Neuron(Model):
 
     @classmethod
     def from_scale(
-        cls, scale: float, shape: float, direction: Any, sign: int = 1, slope: float = 1.0
+        cls, scale: float, shape: float, direction: ArrayLike, sign: int = 1, slope: float = 1.0
     ) -> Neuron:
         """a = sign·√(scale·(1+s)/(1−s)) and w = √(scale·(1−s)/(1+s))·direction/‖direction‖, s the shape.
 
@@ -121,7 +122,8 @@ class Neuron(Model):
     @property
     def scale(self) -> float:
         """α = |a|·‖w‖, the length of the predictor at initialization (Azulay et al. 2021, Section 7.2)."""
-        return abs(self.output) * math.hypot(*self.weights)
+        found: float = abs(self.output) * math.hypot(*self.weights)
+        return found
 
     @property
     def shape(self) -> float:
@@ -135,11 +137,13 @@ class Neuron(Model):
 
     @property
     def _difference(self) -> float:
-        return abs(self.output) - math.hypot(*self.weights)
+        found: float = abs(self.output) - math.hypot(*self.weights)
+        return found
 
     @property
     def _sum(self) -> float:
-        return abs(self.output) + math.hypot(*self.weights)
+        found: float = abs(self.output) + math.hypot(*self.weights)
+        return found
 
     def two_layers(self) -> tuple[Float, Float]:
         """w as a column, and a."""

@@ -34,7 +34,8 @@ class Layer:
     @property
     def size(self) -> int:
         """How many weights it has."""
-        return self.slice.stop - self.slice.start
+        found: int = self.slice.stop - self.slice.start
+        return found
 
     @property
     def in_order(self) -> list[tuple[int, int, str]]:

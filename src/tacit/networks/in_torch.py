@@ -20,12 +20,11 @@ import numpy as np
 from tacit.errors import InputError, TacitError
 from tacit.networks.backend import Array, Backend, Layer, as_floating, layers_of
 from tacit.networks.modules import check_module, takes_whole_numbers
+from tacit.packages import needed
 
-try:
+with needed("torch", "Network.from_torch"):
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
-except ImportError as missing:
-    raise InputError("Network.from_torch needs PyTorch: pip install 'torch>=2.3'") from missing
 
 from tacit.networks.dense import Factor, agreeing, called_once, contracted, dense_layers, factors
 

@@ -7,8 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import kept
+from tacit.data.inputs import Inputs
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import Model
 from tacit.networks.backend import Array, Backend, Layer, listed
@@ -181,12 +183,12 @@ class Network(Model):
 
     # The function and the products of its Jacobian
 
-    def as_inputs(self, X: Any) -> Any:
+    def as_inputs(self, X: Inputs) -> Any:
         """X as flows take it: samples first, in double precision; whole numbers stay what they are."""
         X = as_samples(X)
         return X if X.dtype.kind in "iu" else X.astype(np.float64)
 
-    def outputs(self, X: Any) -> Array:
+    def outputs(self, X: Inputs) -> Array:
         """f(θ, x) of every sample.
 
         Parameters
@@ -207,13 +209,13 @@ class Network(Model):
             return found
         return as_outputs(self._backend.outputs(self._weights, X), len(X), self._backend.name())
 
-    def n_outputs(self, X: Any) -> int:
+    def n_outputs(self, X: Inputs) -> int:
         """m, how many numbers it gives for a sample."""
         X = as_samples(X)
         key = X.shape[1:], X.dtype.kind, self._weights.dtype
         return self._seen[key] if key in self._seen else self.outputs(X).shape[1]
 
-    def jvp(self, X: Any, direction: Any) -> Array:
+    def jvp(self, X: Inputs, direction: ArrayLike) -> Array:
         """J·direction: how the outputs move when the weights do.
 
         Parameters
@@ -233,7 +235,7 @@ class Network(Model):
         moved = self._backend.jvp(self._weights, X, direction)
         return as_outputs(moved, len(X), f"the derivative of {self._backend.name()}").reshape(-1, m)
 
-    def vjp(self, X: Any, cotangent: Any) -> Array:
+    def vjp(self, X: Inputs, cotangent: ArrayLike) -> Array:
         """Jᵀ·cotangent: the gradient in the weights of Σ cotangent·f.
 
         Parameters
@@ -265,7 +267,7 @@ class Network(Model):
 
     # The tangent kernel
 
-    def tangent_kernel(self, X: Any, Y: Any = None, *, memory: int = MEMORY) -> Array:
+    def tangent_kernel(self, X: Inputs, Y: ArrayLike | None = None, *, memory: int = MEMORY) -> Array:
         """K = J(X)·J(Y)ᵀ, by Jacobian products in blocks; `kernel_cost` says before what it will cost.
 
         Parameters
@@ -285,7 +287,7 @@ class Network(Model):
         (X, m), Y = self._ready(X), None if Y is None else as_samples(Y, "Y")
         return tangent_kernel(self._backend, self._weights, X, Y, m, memory)
 
-    def kernel_cost(self, X: Any, Y: Any = None, *, memory: int = MEMORY) -> KernelCost:
+    def kernel_cost(self, X: Inputs, Y: ArrayLike | None = None, *, memory: int = MEMORY) -> KernelCost:
         """What `tangent_kernel` will take of memory and work.
 
         Parameters
@@ -306,7 +308,7 @@ class Network(Model):
         others = None if Y is None else len(as_samples(Y, "Y"))
         return cost_of(self._backend, self._weights, X, others, m, memory)
 
-    def kernel_distance(self, other: Network, X: Any) -> float:
+    def kernel_distance(self, other: Network, X: Inputs) -> float:
         """1 − cos of the angle between the tangent kernels of this network and of other weights of it.
 
         Parameters
@@ -324,7 +326,7 @@ class Network(Model):
         self._check_same(other)
         return distance_between(self.tangent_kernel(X), other.tangent_kernel(X))
 
-    def kernel_angle(self, other: Network, X: Any) -> float:
+    def kernel_angle(self, other: Network, X: Inputs) -> float:
         """The angle between the tangent kernels of this network and of other weights of it.
 
         Parameters
@@ -381,7 +383,7 @@ class Network(Model):
         grams = {link.name: link.grams(self._weights) for link in links(self._backend)}
         return {name: out - into for name, (into, out) in grams.items()}
 
-    def conserved(self, X: Any = None) -> dict[str, Array]:
+    def conserved(self, X: Inputs | None = None) -> dict[str, Array]:
         """What gradient flow keeps constant, as far as it follows from symmetries of the layers.
 
         Parameters
@@ -398,7 +400,7 @@ class Network(Model):
         found = self.on(self._inputs(X)).parametrization.quantities
         return {each.name: each.value(self._weights)[0] for each in found}
 
-    def homogeneity(self, X: Any) -> Homogeneity:
+    def homogeneity(self, X: Inputs) -> Homogeneity:
         """The degree L of f(cθ) = c^L f(θ), measured, and how well it fits.
 
         Parameters
@@ -413,7 +415,7 @@ class Network(Model):
         """
         return homogeneity(lambda c: self.rescaled(c).outputs(X), str(self.weights.dtype))
 
-    def rebalanced(self, X: Any = None) -> Network:
+    def rebalanced(self, X: Inputs | None = None) -> Network:
         """The same function with ‖W_1‖ = … = ‖W_L‖, biases rescaled with them.
 
         Parameters
@@ -446,7 +448,7 @@ class Network(Model):
 
     # What a model is asked for
 
-    def on(self, X: Any) -> Network:
+    def on(self, X: Inputs) -> Network:
         """The network as a model of these samples: its predictor are its outputs there."""
         bound = self.with_weights(self._weights)
         bound._on = kept(as_samples(X))
@@ -478,7 +480,7 @@ class Network(Model):
             () if self._on is None else conserved(self._backend, self._weights.astype(np.float64), self._on)
         )
 
-    def kernel_work(self, X: Any) -> float:
+    def kernel_work(self, X: Inputs) -> float:
         """Multiplications for a tangent kernel."""
         return self.kernel_cost(X).operations
 

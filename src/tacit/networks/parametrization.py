@@ -64,7 +64,8 @@ class OfNetwork(Parametrization):
         """J Jᵀ r: how that direction moves the outputs."""
         flat = self.flat(weights)
         moved = self.backend.jvp(flat, X, self.backend.vjp(flat, X, r.reshape(len(X), -1)))
-        return moved.reshape(r.shape)
+        found: Float = moved.reshape(r.shape)
+        return found
 
     def kernel(self, weights: Weights, X: Float) -> Float:
         """J Jᵀ, in blocks."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tacit
+from tacit.packages import is_installed
 
 if TYPE_CHECKING:
     from tacit.papers.registry import Entry
@@ -26,7 +27,7 @@ def made_with() -> dict[str, str]:
     return {
         "tacit": tacit.__version__,
         "python": platform.python_version(),
-        **{name: version(name) for name in _LIBRARIES},
+        **{name: version(name) for name in _LIBRARIES if is_installed(name)},
         "source": _source(),
     }
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tacit import keys
 from tacit.errors import InputError
 from tacit.keys import Catalogue, chosen, meant
-from tacit.verdict import Claim
+from tacit.verdict import Claim as Claim
 
 if TYPE_CHECKING:
     from tacit.show.outputs import Output

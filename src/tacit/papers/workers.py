@@ -23,7 +23,7 @@ from importlib import import_module
 from queue import SimpleQueue
 from typing import Any
 
-from tacit.errors import MissingDataError, TacitError
+from tacit.errors import MissingDataError, MissingPackageError, TacitError
 from tacit.papers.registry import Entry, figures, reproduce
 
 _CHILD = """import json, sys
@@ -49,7 +49,7 @@ def answer(entry: Entry, progress: Any = None, **asked: Any) -> dict[str, Any]:
     """
     try:
         made = reproduce(entry, progress=progress, **asked)
-    except MissingDataError as error:
+    except (MissingDataError, MissingPackageError) as error:
         return {"key": entry.key, "left_out": str(error)}
     except Exception as error:
         named = str(error) if isinstance(error, TacitError) else f"{type(error).__name__}: {error}"

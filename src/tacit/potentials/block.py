@@ -110,7 +110,8 @@ class Block:
     def v(self, x: Float) -> Float:
         """v at which the least layer is x."""
         if not self._mixed:
-            return np.arcsinh(x / self.mu[0])
+            found: Float = np.arcsinh(x / self.mu[0])
+            return found
         first = np.where(self.one_sided, 1.0, self.mu[0])
         return np.where(self.one_sided, np.log(np.where(self.one_sided, x, 1.0)), np.arcsinh(x / first))
 
@@ -123,7 +124,8 @@ class Block:
         grown = np.exp(v)
         if self._mixed:
             return np.where(self.one_sided, grown, self.mu[0] / 2 * (grown - 1 / grown)) ** 2
-        return (self.mu[0] / 2 * (grown - 1 / grown)) ** 2
+        found: Float = (self.mu[0] / 2 * (grown - 1 / grown)) ** 2
+        return found
 
     def rate(self, v: Float) -> Float:
         """dF/dv."""
@@ -131,7 +133,8 @@ class Block:
         product = np.sqrt(square + self._squares[1])
         for mu in self._squares[2:]:
             product *= np.sqrt(square + mu)
-        return 1 / product
+        found: Float = 1 / product
+        return found
 
     def product(self, v: Float) -> Float:
         """β at v."""
@@ -163,7 +166,8 @@ class Block:
         v = self.v0 if since is None else since
         shift = 2 * self.mu[0] * np.cosh(v + t / 2) * np.sinh(t / 2)
         if not self._mixed:
-            return shift
+            found: Float = shift
+            return found
         before = self.least if since is None else np.exp(np.where(self.one_sided, v, 0.0))
         return np.where(self.one_sided, before * np.expm1(t), shift)
 
@@ -193,7 +197,8 @@ class Block:
         for mu in self._squares[1:]:
             other = square + mu
             product, share = product * np.sqrt(other), share + square / other
-        return product * share
+        found: Float = product * share
+        return found
 
     def tail(self, v: Float) -> Float:
         """F(∞) − F at v."""
@@ -204,7 +209,8 @@ class Block:
         power, ratio = len(self.mu) - 2, 1.0
         for mu in self.mu:
             ratio = ratio * np.sqrt(1 + (mu / far * nodes) ** 2)
-        return near + np.tensordot(weights, nodes**power / ratio, 1) * far ** (-1.0 - power)
+        found: Float = near + np.tensordot(weights, nodes**power / ratio, 1) * far ** (-1.0 - power)
+        return found
 
     def room(self, t: Float) -> tuple[Float, Float]:
         """How far F can still fall and rise from t."""

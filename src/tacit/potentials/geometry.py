@@ -37,7 +37,8 @@ class Geometry:
             Its rapidities.
         """
         xp, at = as_array(w)
-        return xp.sign(at) * self._size(xp, at)
+        found: Array = xp.sign(at) * self._size(xp, at)
+        return found
 
     def _size(self, xp: Any, w: Any) -> Any:
         """|u| of the predictor w."""
@@ -58,7 +59,8 @@ class Geometry:
         """
         xp, at = as_array(u)
         size = rapidity.log_predictor(xp, xp.abs(at), self.power) + xp.asarray(self.log_scale)
-        return xp.sign(at) * xp.exp(size)
+        found: Array = xp.sign(at) * xp.exp(size)
+        return found
 
     def slope(self, u: Array) -> Array:
         """∂Q at rapidities u.
@@ -74,7 +76,8 @@ class Geometry:
             The gradient of Q.
         """
         xp, at = as_array(u)
-        return xp.asarray(self.weight) * rapidity.slope(xp, at, self.power)
+        found: Array = xp.asarray(self.weight) * rapidity.slope(xp, at, self.power)
+        return found
 
     def log_stiffness(self, u: Array) -> Array:
         """log dw/ds at rapidities u, for the slope s = ∂Q/weight.
@@ -90,7 +93,8 @@ class Geometry:
             The logarithms.
         """
         xp, at = as_array(u)
-        return rapidity.log_stiffness(xp, at, self.power) + xp.asarray(self.log_scale)
+        found: Array = rapidity.log_stiffness(xp, at, self.power) + xp.asarray(self.log_scale)
+        return found
 
     def inverse_hessian(self, u: Array) -> Array:
         """dw/d∂Q at rapidities u.
@@ -106,4 +110,5 @@ class Geometry:
             The diagonal of (∇²Q)⁻¹.
         """
         xp, at = as_array(u)
-        return xp.exp(self.log_stiffness(at)) / xp.asarray(self.weight)
+        found: Array = xp.exp(self.log_stiffness(at)) / xp.asarray(self.weight)
+        return found

@@ -97,7 +97,8 @@ class Layered(Potential):
 
     def origin(self) -> Float:
         """w(0)."""
-        return self.plus.prod(axis=0) - self.minus.prod(axis=0)
+        found: Float = self.plus.prod(axis=0) - self.minus.prod(axis=0)
+        return found
 
     def start(self, features: int) -> Array:
         """w(0)."""

@@ -4,6 +4,7 @@ Figures with their claims, the theorems that can be asked about data, the errata
 papers.
 """
 
-from tacit.report.page import Shown, page
+from tacit.report.page import page
+from tacit.report.panels import Shown
 
 __all__ = ["Shown", "page"]

@@ -52,7 +52,9 @@ class Limit(Result):
         counts where features are tied (equal, proportional and standardized, or equal in cost), the depth is
         above 2 and the scale small: how they share the predictor is decided by 1 − |slope|, which is of the
         size (m/|w|)^((D−2)/D) with m the scale of the predictor, and below 1e-9 the last bits of X decide it.
-        Of standardized features, it is the larger of the errors of w and of scale·w.
+        Of standardized features, it is the larger of the errors of w and of scale·w. Samples that depend on
+        each other up to their last bits (see rank) are taken to do so: what these bits would say is no part
+        of it.
     converged : bool
         Both residuals within the tolerance, error 1e-7 or less, and the solver settled: not where the answer
         depends on the last bits of the data, however accurate it is for these very floats. Where the terms of

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float
 from tacit.data.plain import as_json
@@ -154,7 +155,7 @@ class Probe(Result):
             f"{self.kernel_distance:.2g}, κ {self.scale_criterion:.2g})"
         )
 
-    def sweep(self, scales: Any, *, layers: Sequence[str] | str | None = None) -> ProbeSweep:
+    def sweep(self, scales: ArrayLike, *, layers: Sequence[str] | str | None = None) -> ProbeSweep:
         """The same network with its weights times each of the scales, trained anew on the same data.
 
         Parameters

@@ -241,7 +241,8 @@ class Trajectory(Result):
     @cached_property
     def margin(self) -> Float:
         """The smallest of the margins at each instant."""
-        return self.margins.reshape(len(self.accuracy), -1).min(axis=1)
+        found: Float = self.margins.reshape(len(self.accuracy), -1).min(axis=1)
+        return found
 
     @cached_property
     @quiet

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats, as_labels
 from tacit.data.entries import Entries
+from tacit.data.inputs import Inputs
 from tacit.errors import InputError, TacitError
 from tacit.keys import meant, nearest
 from tacit.models.model import Model, check_model
@@ -22,7 +24,13 @@ LONG = 1_500_000  # entries of X times flows, from which on a theorem takes minu
 
 
 def check(
-    model: Any, X: Any, y: Any, *, only: str | None = None, anyway: bool = False, **parameters: Any
+    model: Model | Potential,
+    X: Inputs,
+    y: ArrayLike,
+    *,
+    only: str | None = None,
+    anyway: bool = False,
+    **parameters: object,
 ) -> Verdicts:
     """Every theorem that applies to training a model on data: its bounds, what is measured, and the verdict.
 
@@ -63,11 +71,11 @@ def check(
         raise InputError(f"model must be a Tacit model, got {type(model).__name__}")
     chosen = chosen_by(only, _of_matrices(model))
     check_parameters(parameters, chosen)
-    X, y = _data(model, X, y)
-    long = [each for each in chosen if only is None and each.flows * X.size > LONG]
+    samples, targets = _data(model, X, y)
+    long = [each for each in chosen if only is None and each.flows * samples.size > LONG]
     found: list[Verdict] = []
     refused: dict[str, TacitError] = {}
-    case, anyway = Case(model, X, y), anyway or only is not None
+    case, anyway = Case(model, samples, targets), anyway or only is not None
     with sharing():
         for each in progress([each for each in chosen if each not in long], "theorems"):
             taken = {name: value for name, value in parameters.items() if name in each.options}

@@ -6,12 +6,15 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats, as_labels, check_problem, check_tolerance
+from tacit.data.inputs import Inputs
 from tacit.errors import InconsistentDataError, InputError
-from tacit.models.model import check_model, is_network, neuron_of, takes_matrices
+from tacit.models.model import Model, check_model, is_network, neuron_of, takes_matrices
 from tacit.numerics.nonnegative import nonnegative_least_squares
 from tacit.numerics.pairs import Pair
+from tacit.potentials import Potential
 from tacit.results.certificate import Certificate
 from tacit.solvers.families import nearness
 from tacit.solvers.interpolation.equations import ANY, Samples, prepare
@@ -32,7 +35,13 @@ if TYPE_CHECKING:
 
 
 def certify(
-    potential: Any, X: Any, y: Any, predictor: Any, *, problem: str = "regression", tol: float = 1e-6
+    potential: Model | Potential,
+    X: Inputs,
+    y: ArrayLike,
+    predictor: ArrayLike,
+    *,
+    problem: str = "regression",
+    tol: float = 1e-6,
 ) -> Certificate:
     """Check ∇Q(w) = Xᵀν, Xw = y (regression) or ∇Q(w) = Σ ν_n y_n x_n, ν ≥ 0, margins ≥ 1 (margin).
 

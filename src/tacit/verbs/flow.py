@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import (
     Float,
@@ -19,11 +20,15 @@ from tacit.data.arrays import (
     kept,
 )
 from tacit.data.entries import Entries
+from tacit.data.inputs import Inputs
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError, Interrupted, NoPotentialError
 from tacit.flows.fitting import fitting
+from tacit.flows.forms.descent import Descent
 from tacit.flows.forms.dual import DualSquare
+from tacit.flows.forms.gradients import Gradients
+from tacit.flows.forms.parameters import Parameters
 from tacit.flows.forms.reduced import Reduced
 from tacit.flows.forms.separating import DualSeparating
 from tacit.flows.forms.sliding import Sliding
@@ -35,6 +40,7 @@ from tacit.losses import Loss, as_loss
 from tacit.models.model import MirrorForm, Model, check_intercept, check_model
 from tacit.numerics.separation import check_separable
 from tacit.numerics.spread import features_in
+from tacit.packages import is_installed
 from tacit.potentials.arrays import quiet
 from tacit.results.trajectory import Trajectory
 from tacit.show.progress import Meter
@@ -44,14 +50,14 @@ _METHODS = ("auto", "parameters", "descent", "normalized")
 
 
 def flow(
-    model: Any,
-    X: Any,
-    y: Any,
+    model: Model,
+    X: Inputs,
+    y: ArrayLike,
     *,
-    loss: Any = "square",
+    loss: Loss | str = "square",
     until: float | None = None,
-    at: Any = None,
-    times: Any = None,
+    at: ArrayLike | None = None,
+    times: ArrayLike | None = None,
     rtol: float = 1e-8,
     linearized: bool = False,
     method: str = "auto",
@@ -94,7 +100,8 @@ def flow(
         mirror form of the same potential Q that `limit` minimizes, and its agreement with `limit` is no
         evidence for Q. "parameters" integrates the raw weights of any model: slower, and independent of Q.
         "descent" and "normalized" run gradient descent, plain or normalized (Moroshko et al. 2020, Appendix
-        H.5), and record the first iterate at or beyond each mark. `Trajectory.method` says what was done.
+        H.5), in loops that JAX compiles where it is installed, and record the first iterate at or beyond each
+        mark. `Trajectory.method` says what was done.
     step : float, optional
         Of descent: the size of a step in time; of normalized descent, step/L.
     most_steps : int, optional
@@ -136,8 +143,8 @@ def flow(
     True
     """
     begun, names, loss = time.perf_counter(), feature_names(X), as_loss(loss)
-    X, y = check_data(model, X, y, loss)
-    model, names = model.on(X), names if model.has_predictor else None
+    samples, targets = given = check_data(model, X, y, loss)
+    model, names = model.on(samples), names if model.has_predictor else None
     _check_method(method, step, most_steps, linearized)
     _check_intercept(model, loss, intercept)
     if not model.has_predictor and (intercept or standardize):
@@ -145,10 +152,10 @@ def flow(
             "a network has biases of its own, and what X it is given is yours to scale: leave out "
             "intercept and standardize"
         )
-    given, units = (X, y), _units(X, y, intercept, standardize)
+    units = _units(samples, targets, intercept, standardize)
     if not units.plain:
-        X, y = kept(features_in(units, X)), kept(units.targets(y))
-    problem = Problem(model, X, y, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
+        samples, targets = kept(features_in(units, samples)), kept(units.targets(targets))
+    problem = Problem(model, samples, targets, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
     trajectory = _run(problem, (until, at, times), linearized, (method, step, most_steps), begun)
     if not units.plain:
         trajectory = as_given(trajectory, units, *given)
@@ -206,19 +213,25 @@ def _mirror_form(problem: Problem) -> MirrorForm | None:
 
 
 def _parameters(problem: Problem) -> Form:
-    from tacit.flows.forms.gradients import Gradients, TracedGradients
-    from tacit.flows.forms.parameters import Parameters
-
-    if problem.model.has_predictor:
+    """The raw weights. Derivatives that are not written out are JAX's, which is imported only for them."""
+    parametrization = problem.model.parametrization
+    if problem.model.has_predictor and parametrization.written_out:
         return Parameters(problem)
-    return (TracedGradients if problem.model.parametrization.traceable else Gradients)(problem)
+    if not parametrization.traceable:
+        return Gradients(problem)
+    from tacit.flows.forms.traced import TracedGradients, TracedParameters
+
+    return (TracedParameters if problem.model.has_predictor else TracedGradients)(problem)
 
 
-def _descent(problem: Problem) -> Any:
-    from tacit.flows.forms.descent import Descent
-    from tacit.flows.forms.gradients import GradientDescent
+def _descent(problem: Problem) -> type[Descent]:
+    """Steps of NumPy, or of loops that JAX compiles where it is installed: some forty times as fast."""
+    parametrization = problem.model.parametrization
+    if not parametrization.traceable or (parametrization.written_out and not is_installed("jax")):
+        return Descent
+    from tacit.flows.forms.traced import TracedDescent
 
-    return Descent if problem.model.parametrization.traceable else GradientDescent
+    return TracedDescent
 
 
 def check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Any, Float]:

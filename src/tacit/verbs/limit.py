@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, check_problem, check_squares, check_tolerance, feature_names, kept
+from tacit.data.inputs import Inputs
 from tacit.data.units import Units
 from tacit.errors import InconsistentDataError, InputError
 from tacit.models import LinearNetwork
@@ -16,7 +18,7 @@ from tacit.models.model import Model, check_intercept, check_model, is_network, 
 from tacit.numerics.pairs import Pair
 from tacit.numerics.rounding import EPS
 from tacit.numerics.spread import Spread
-from tacit.potentials import Quadratic
+from tacit.potentials import Potential, Quadratic
 from tacit.potentials.arrays import quiet
 from tacit.results.limit import Limit
 from tacit.results.trajectory import Trajectory
@@ -38,9 +40,9 @@ _SEARCHED = 2_000_000  # entries of X up to which other multipliers are looked f
 
 
 def limit(
-    model: Any,
-    X: Any,
-    y: Any,
+    model: Model | Potential,
+    X: Inputs,
+    y: ArrayLike,
     *,
     tol: float = 1e-10,
     intercept: bool = False,

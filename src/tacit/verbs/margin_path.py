@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, feature_names
+from tacit.data.inputs import Inputs
 from tacit.data.units import Units
+from tacit.models.model import Model
 from tacit.results.margin import VOUCHED
 from tacit.results.margin_path import MarginPath
 from tacit.show.progress import progress
@@ -30,12 +33,12 @@ if TYPE_CHECKING:
 
 
 def margin_path(
-    X: Any,
-    y: Any,
-    mu: Any,
+    X: Inputs,
+    y: ArrayLike,
+    mu: ArrayLike,
     *,
     depth: float = 2,
-    model: Any = None,
+    model: Model | None = None,
     intercept: bool = False,
     standardize: bool = False,
 ) -> MarginPath:

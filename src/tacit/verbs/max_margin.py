@@ -9,10 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats, check_labelled, feature_names, kept
+from tacit.data.inputs import Inputs
 from tacit.data.units import Units
 from tacit.errors import InputError, NotConvergedError
+from tacit.models.model import Model
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.potentials import L1, Potential
 from tacit.potentials.arrays import quiet
@@ -34,7 +37,14 @@ _NORM = "norm"  # a family of which only margins are asked
 _STRIDE, _SHORTEST = 0.5, 1e-4  # of log(p − 1), on the way from p = 2 to 1
 
 
-def max_margin(X: Any, y: Any, norm: Any, *, intercept: bool = False, standardize: bool = False) -> Margin:
+def max_margin(
+    X: Inputs,
+    y: ArrayLike,
+    norm: str | float | Model | Potential,
+    *,
+    intercept: bool = False,
+    standardize: bool = False,
+) -> Margin:
     """argmin norm(w) subject to y_n x_n·w ≥ 1: the predictor of largest margin.
 
     With a potential Q_μ in place of the norm it is a point of `margin_path` (Moroshko et al. 2020, Section

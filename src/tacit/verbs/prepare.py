@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats, feature_names, kept
+from tacit.data.inputs import Sparse
 from tacit.solvers.interpolation.equations import Samples
 
 
@@ -39,7 +41,7 @@ class Prepared:
         return self.X.shape
 
 
-def prepare(X: Any) -> Prepared:
+def prepare(X: ArrayLike | Sparse) -> Prepared:
     """X for many questions: what depends on it alone, or on it and y, is computed once.
 
     `tacit.limit(model, prepared, y)` finds the equations that samples make once for each y, and starts from

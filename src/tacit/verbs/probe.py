@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, kept
+from tacit.data.inputs import Inputs
 from tacit.errors import InputError
 from tacit.losses import Loss, as_loss
 from tacit.networks.inputs import as_samples
@@ -28,13 +30,13 @@ STEPS = 2000
 
 
 def probe(
-    network: Any,
-    X: Any,
-    y: Any,
+    network: Network,
+    X: Inputs,
+    y: ArrayLike,
     *,
-    loss: Any = "square",
+    loss: Loss | str = "square",
     seed: int = 0,
-    X_test: Any = None,
+    X_test: Inputs | None = None,
     most_steps: int = STEPS,
 ) -> Probe:
     """Does the network learn features on these data, or stay near its linearization? A verdict with numbers.

@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, beyond_squares
-from tacit.models.model import check_model, is_connected, takes_matrices
+from tacit.data.inputs import Inputs
+from tacit.models.model import Model, check_model, is_connected, takes_matrices
 from tacit.numerics.angles import turned
 from tacit.numerics.normal import weighted_gram
+from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.results.limit import Limit
 from tacit.results.regime import NEAR, Regime
@@ -24,7 +27,7 @@ from tacit.verbs.regime_connected import connected_ends, kernel_turning
 from tacit.verbs.regime_matrix import RICH_END, followed_end, matrix_ends, turning
 
 
-def regime(model: Any, X: Any, y: Any) -> Regime:
+def regime(model: Model | Potential, X: Inputs, y: ArrayLike) -> Regime:
     """Where between the kernel and the rich end the limit of gradient flow lies.
 
     It compares `tacit.limit` with the limits of the same model at infinite and at zero scale (Woodworth et

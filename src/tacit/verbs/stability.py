@@ -5,20 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import as_floats
+from tacit.data.inputs import Inputs
 from tacit.errors import InputError
+from tacit.models.model import Model
 from tacit.results.stability import Breach, Stability
+from tacit.results.sweeping_path import SweepingPath
 from tacit.verbs.max_margin import max_margin
 from tacit.verbs.path_inputs import geometry_of
-from tacit.verbs.sweeping_path import SweepingPath, sweeping_path
+from tacit.verbs.sweeping_path import sweeping_path
 
 _TIE = 1e-9  # relative difference of two μ that are one
 _RICH = 1e-9  # scale, in units of the predictor, that is as good as 0
 
 
 def support_stability(
-    X: Any, y: Any, *, depth: float = 2, model: Any = None, down_to: float | None = None
+    X: Inputs, y: ArrayLike, *, depth: float = 2, model: Model | None = None, down_to: float | None = None
 ) -> Stability:
     """Does Condition 5 of Moroshko et al. 2020 hold on these data, for which μ, and which sample breaks it?
 

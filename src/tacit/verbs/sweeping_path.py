@@ -14,14 +14,17 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, Index, feature_names
+from tacit.data.inputs import Inputs
 from tacit.flows.forms.mirror import MirrorMap
 from tacit.flows.forms.separating import DiagonalPath
 from tacit.flows.sweeping.catching_up import Place, Step
+from tacit.models.model import Model
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.roots import crossing
 from tacit.potentials.arrays import quiet
@@ -66,7 +69,9 @@ class _Sweep:
 
 
 @quiet
-def sweeping_path(X: Any, y: Any, mu: Any, *, depth: float = 2, model: Any = None) -> SweepingPath:
+def sweeping_path(
+    X: Inputs, y: ArrayLike, mu: ArrayLike, *, depth: float = 2, model: Model | None = None
+) -> SweepingPath:
     """The limit of gradient flow on the exponential loss for α → ∞ at fixed μ = α^D/γ̃, with its events.
 
         θ' ≥ 0,    m_n(θ) ≥ g,    θ'_n (m_n(θ) − g) = 0,    m = Z h_D(Zᵀθ),  g = 1/μ, rows of Z: y_n x_n

@@ -102,3 +102,12 @@ def test_on_the_command_line(tmp_path, capsys):
 def test_features_that_are_all_zero_fit_nothing(shape):
     limit = tacit.limit(tacit.Diagonal(scale=0.3), np.zeros(shape), np.ones(shape[0]), least_squares=True)
     assert limit.converged and not limit.predictor.any() and not limit.y.any() and limit.unfitted == 1
+
+
+@pytest.mark.parametrize("y", [[5.0, 6, 7], [0.1, 0.7, -0.3], [1e30, 2e30, -7e30]])
+def test_features_that_say_nothing_fit_nothing(y):
+    """What is left of y is rounding, and no equation to be met to ten of its digits."""
+    for model in (tacit.Diagonal(3, 1e-3), tacit.UntiedDiagonal.from_layers(np.full((3, 3), 0.1))):
+        found = tacit.limit(model, [[1, 2, 0.3]] * 3, y, intercept=True, least_squares=True)
+        assert found.converged and not found.predictor.any()
+        assert found.intercept == pytest.approx(np.mean(y), rel=1e-15)

@@ -1,5 +1,7 @@
 """Columns that are tied: the limit is that of the exact data, and doubted where their last bits decide."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -176,6 +178,43 @@ def test_a_network_of_one_output_says_why_it_is_doubted():
     found = tacit.limit(tacit.LinearNetwork.orthogonal(X, 10), X, rng.standard_normal(3))
     assert not found.converged
     assert "samples 0 and 1 nearly depend on each other" in found.summary()
+
+
+def layers_of(depth, scale, features):
+    return tacit.UntiedDiagonal.from_layers(np.full((int(depth), features), scale))
+
+
+@pytest.mark.parametrize(
+    ("depth", "scale"), [(3, 1e-3), (3, 1e-7), (4, 1e-3), (4, 1e-6), (5, 1e-4), (5, 1e-8)]
+)
+def test_equal_layers_share_as_the_symmetry_of_proportional_columns_says(depth, scale):
+    found = tacit.limit(layers_of(depth, scale, 4), *PROPORTIONAL, standardize=True)
+    np.testing.assert_allclose(found.predictor, [1.5, 1, 0, 0.125], rtol=1e-13, atol=1e-9)
+    tied = tacit.limit(tacit.Diagonal(depth, scale), *PROPORTIONAL, standardize=True)
+    assert found.converged == tied.converged
+    assert tied.error / FLATTERY <= found.error or found.error > 1
+
+
+@given(st.integers(0, 10**6))
+@examples(20)
+def test_random_tables_with_ties_and_equal_layers(index):
+    task = tied(index)
+    task = replace(task, depth=float(3 + index % 3))
+    found = tacit.limit(layers_of(task.depth, task.scale, task.X.shape[1]), task.X, task.y, **task.options)
+    assert found.summary() and (found.converged or found.reason)
+    true = off(found.predictor, task.exact)
+    assert not found.converged or true <= min(WRONG, FLATTERY * max(found.error, NOISE))
+
+
+def test_layers_whose_slopes_come_close_to_their_ends():
+    """Their rounding was worth 2e-5 of the predictor, of which an estimate of 5e-9 knew nothing."""
+    group = np.array([1.0, 0, 1, 0, 0])
+    value, offset = np.array([-0.79, -2.2, -1.53, -0.42, 0.88]), np.array([0.0, 1, 1, 1, 0])
+    X = np.column_stack([group, 5 * group, value, offset, 5 * group])
+    y = np.array([0.21, -2.2, -0.53, -0.42, 0.88])
+    found = tacit.limit(layers_of(3, 2.0**-24, 5), X, y, intercept=True, standardize=True)
+    assert found.converged
+    np.testing.assert_allclose(found.predictor, [1 / 3, 1 / 15, 1, 0, 1 / 15], rtol=1e-12, atol=1e-12)
 
 
 def test_flows_of_proportional_features_end_at_their_limit():

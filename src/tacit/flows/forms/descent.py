@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from tacit.autodiff import jax, jnp
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
 from tacit.errors import InputError
-from tacit.flows.forms.parameters import velocity
 from tacit.flows.forms.weights import Layout
 from tacit.flows.segments import Observation, Premise, Problem, Rest, Segment, Stall
 from tacit.models.reduction import same
@@ -21,33 +18,6 @@ from tacit.potentials.arrays import quiet
 
 _STEP = 1e-3  # of gradient descent, unless one is asked for
 _GROWTH = 1.3  # of the number of steps between two looks
-
-
-@partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def _run(
-    parametrization: Any,
-    loss: Any,
-    layout: Layout,
-    normalized: bool,
-    flat: Any,
-    X: Any,
-    y: Any,
-    step: Any,
-    count: Any,
-) -> Any:
-    """`count` steps from these weights; and log of the time they took, Σ step or (normalized) Σ step/L."""
-
-    def advance(_: Any, carry: Any) -> Any:
-        theta, log_time = carry
-        move = velocity(parametrization, loss, layout, theta, X, y)
-        if not loss.relative:
-            return theta + step * move, jnp.logaddexp(log_time, jnp.log(step))
-        accuracy = loss.accuracy(parametrization.outputs(layout.unpack(theta), X), y)
-        if normalized:
-            return theta + step * move, jnp.logaddexp(log_time, jnp.log(step) + accuracy)
-        return theta + step * jnp.exp(-accuracy) * move, jnp.logaddexp(log_time, jnp.log(step))
-
-    return jax.lax.fori_loop(0, count, advance, (flat, -jnp.inf))
 
 
 @dataclass(frozen=True)
@@ -102,13 +72,24 @@ class Descent:
         count = round(clock) - done
         if count == 0:
             return here
-        given = (self.parametrization, self.problem.loss, self.layout, self.normalized)
-        with jax.enable_x64(True):
-            flat, elapsed = _run(*given, here.flat, self.X, self.problem.y, self.step, count)
-        summed = float(np.logaddexp(here.log_time, elapsed))
-        return Iterate(
-            np.asarray(flat), summed if self.normalized else float(np.log(self.step * round(clock)))
-        )
+        found = self._steps(here, count)
+        return found if self.normalized else replace(found, log_time=float(np.log(self.step * round(clock))))
+
+    @quiet
+    def _steps(self, here: Iterate, count: int) -> Iterate:
+        """So many steps on."""
+        flat, log_time, loss, y = here.flat, here.log_time, self.problem.loss, self.problem.y
+        for _ in range(count):
+            weights = self.layout.unpack(flat)
+            outputs = np.asarray(self.parametrization.outputs(weights, self.X))
+            pulled = self.parametrization.pull(weights, self.X, loss.pull(outputs, y))
+            step = self.step
+            if loss.relative:  # the pull is −(1/L)·∂L/∂f
+                accuracy = float(loss.accuracy(outputs, y))
+                log_time = float(np.logaddexp(log_time, np.log(step) + accuracy))
+                step = step if self.normalized else step * np.exp(-accuracy)
+            flat = flat + step * self.layout.flat(pulled)
+        return Iterate(flat, log_time)
 
     def _check(self, before: Iterate, after: Iterate) -> None:
         if not np.isfinite(after.flat).all():

@@ -10,8 +10,7 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.errors import InputError
-from tacit.flows.forms.descent import Descent, Iterate
-from tacit.flows.forms.parameters import INDEPENDENT, Parameters
+from tacit.flows.forms.parameters import INDEPENDENT
 from tacit.flows.forms.weights import WeightFlow, WeightState
 from tacit.flows.segments import GaveUp, Problem, Segment, solver_segments
 from tacit.flows.steps.floored import Floored
@@ -22,7 +21,7 @@ _FLOOR = 10.0  # times the root of rtol: the part of the clock that steps along 
 _UNIT = 1e-3  # of the time in which the loss or a layer would be gone: before it, steps may be short
 
 
-class _Kinked(WeightFlow):
+class Kinked(WeightFlow):
     """A flow that may meet kinks: where accurate steps come to a standstill, on by `Floored` ones."""
 
     def segments(self) -> Iterator[Segment]:
@@ -63,52 +62,27 @@ class _Kinked(WeightFlow):
         return Floored(self._rate, state.clock, unknowns, level, atol=atol, **options)
 
 
-class TracedGradients(_Kinked, Parameters):
-    """A network of JAX."""
-
-    def __init__(self, problem: Problem):
-        _check_start(problem)
-        super().__init__(problem)
-
-
-class Gradients(_Kinked):
+class Gradients(Kinked):
     """A network of another framework: LSODA on few weights and DOP853 on many, with gradients as arrays."""
 
     name = "raw weights, by gradients (LSODA or DOP853)"
     premise = INDEPENDENT
 
     def __init__(self, problem: Problem):
-        _check_start(problem)
+        check_start(problem)
         self.X, self.parametrization = problem.X, problem.model.parametrization
         super().__init__(problem, problem.model.start(), self._pull)
 
+    @quiet
     def _pull(self, flat: Float) -> Float:
-        return self.layout.flat(_velocity(self.problem, self.layout.unpack(flat))[0])
+        """Jᵀ times the pull of the loss."""
+        weights = self.layout.unpack(flat)
+        outputs = np.asarray(self.parametrization.outputs(weights, self.X))
+        pull = self.problem.loss.pull(outputs, self.problem.y)
+        return self.layout.flat(self.parametrization.pull(weights, self.X, pull))
 
 
-def _check_start(problem: Problem) -> None:
+def check_start(problem: Problem) -> None:
+    """Refuse weights that are all 0."""
     if not any(each.any() for each in problem.model.start().values()):
         raise InputError("the weights at the start are all 0, and such a start never moves; change some")
-
-
-class GradientDescent(Descent):
-    """Gradient descent on gradients that come as arrays."""
-
-    @quiet
-    def _state(self, here: Iterate, done: int, clock: float) -> Iterate:
-        flat, log_time, loss = here.flat, here.log_time, self.problem.loss
-        for _ in range(round(clock) - done):
-            pulled, outputs = _velocity(self.problem, self.layout.unpack(flat))
-            accuracy = float(loss.accuracy(outputs, self.problem.y)) if loss.relative else 0.0
-            shorter = 1.0 if self.normalized else np.exp(-accuracy)
-            flat = flat + self.step * shorter * self.layout.flat(pulled)
-            log_time = float(np.logaddexp(log_time, np.log(self.step) + accuracy * self.normalized))
-        return Iterate(flat, log_time)
-
-
-@quiet
-def _velocity(problem: Problem, weights: dict[str, Float]) -> tuple[dict[str, Float], Float]:
-    """Jᵀ times the pull of the loss, and the outputs."""
-    parametrization = problem.model.parametrization
-    outputs = np.asarray(parametrization.outputs(weights, problem.X))
-    return parametrization.pull(weights, problem.X, problem.loss.pull(outputs, problem.y)), outputs

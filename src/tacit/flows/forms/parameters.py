@@ -1,4 +1,4 @@
-"""The raw weights of any model, differentiated by JAX: slow, and independent of its potential Q.
+"""The raw weights of any model: slow, and independent of its potential Q.
 
 Nothing here asks the model for more than its parametrization and its start. Steps, tolerances, clock and
 stopping rule are those of `WeightFlow`, which sees weights, outputs and gradients of the loss.
@@ -6,12 +6,8 @@ stopping rule are those of `WeightFlow`, which sees weights, outputs and gradien
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
 import numpy as np
 
-from tacit.autodiff import jax
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
 from tacit.errors import InputError
@@ -22,21 +18,8 @@ INDEPENDENT = Premise("independent of Q")
 _TOO_MANY = 4000  # weights whose Jacobian no machine wants to factorize
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2))
-def velocity(parametrization: Any, loss: Any, layout: Layout, flat: Any, X: Any, y: Any) -> Any:
-    """−∇L (square loss) or −∇L/L (the others), by reverse differentiation of the outputs."""
-    outputs, pull_back = jax.vjp(lambda theta: parametrization.outputs(layout.unpack(theta), X), flat)
-    return pull_back(loss.pull(outputs, y))[0]
-
-
-@partial(jax.jit, static_argnums=(0, 1, 2))
-def velocity_jacobian(parametrization: Any, loss: Any, layout: Layout, flat: Any, X: Any, y: Any) -> Any:
-    """The derivative of the velocity, by forward differentiation."""
-    return jax.jacfwd(lambda theta: velocity(parametrization, loss, layout, theta, X, y))(flat)
-
-
 class Parameters(WeightFlow):
-    """LSODA on all weights, with JAX's Jacobian; DOP853 where that would have too many entries."""
+    """LSODA on all weights, with its Jacobian; DOP853 where that would have too many entries."""
 
     premise = INDEPENDENT
 
@@ -48,25 +31,29 @@ class Parameters(WeightFlow):
         if not np.isfinite(flat).all():
             raise InputError("the weights at the start overflow; take a smaller scale, or method='auto'")
         self.X, self.parametrization = X, model.parametrization
-        given = (self.parametrization.smoothed(start, X), problem.loss, layout)
-        with jax.enable_x64(True):
-            data = jax.numpy.asarray(X), jax.numpy.asarray(problem.y)
-        call = partial(_call, given, data)
+        self.smooth = self.parametrization.smoothed(start, X)
         implicit = layout.size <= _TOO_MANY
         self.name = f"raw weights ({'LSODA' if implicit else 'DOP853'})"
-        jacobian = partial(call, velocity_jacobian) if implicit else None
-        super().__init__(problem, start, partial(call, velocity), jacobian)
+        super().__init__(problem, start, self._velocity, self._velocity_jacobian if implicit else None)
         # A function of θ may start at 0; the weights of models with forms of their own have underflowed.
         if self.parametrization.written_out and not flat.any() and not np.any(self.velocity(flat)):
             raise InputError(
                 "the weights at the start underflow to 0, where the gradient is 0; use method='auto', which "
                 "follows their logarithms"
             )
-        if given[0] is not self.parametrization:
+        if self.smooth is not self.parametrization:
             self.rtol = max(0.1 * self.rtol, 1e-13)
 
+    def _velocity(self, flat: Float) -> Float:
+        """−∇L (square loss) or −∇L/L (the others): Jᵀp, p the pull of the loss on the outputs."""
+        weights = self.layout.unpack(flat)
+        pull = self.problem.loss.pull(self.smooth.outputs(weights, self.X), self.problem.y)
+        return self.layout.flat(self.smooth.pull(weights, self.X, pull))
 
-def _call(given: tuple[Any, ...], data: tuple[Any, Any], function: Any, flat: Float) -> Float:
-    """A JAX function on NumPy arrays, in double precision whatever the user's setting."""
-    with jax.enable_x64(True):
-        return np.asarray(function(*given, flat, *data))
+    def _velocity_jacobian(self, flat: Float) -> Float:
+        """Jᵀp'J + Σ pₙ∇²fₙ."""
+        weights, loss, y = self.layout.unpack(flat), self.problem.loss, self.problem.y
+        outputs = self.smooth.outputs(weights, self.X)
+        J = self.smooth.jacobian(weights, self.X)
+        bent = self.smooth.curvature(weights, self.X, loss.pull(outputs, y))
+        return np.asarray(J.T @ loss.pull_jacobian(outputs, y) @ J + bent)

@@ -143,9 +143,11 @@ class Samples:
         annulled = np.vstack([dead, np.zeros((len(found), count))])
         annulled[len(dead) :, rows] = found / np.linalg.norm(found, axis=1)[:, None]
         basis = np.linalg.qr(annulled.T)[0]
+        fitted = Y
         for _ in range(2):  # the second takes away what rounding leaves of large parts
-            Y = Y - basis @ (basis.T @ Y)
-        return Y
+            fitted = fitted - basis @ (basis.T @ fitted)
+        rounding = count * EPS * np.abs(Y).max(axis=0)
+        return np.where(np.abs(fitted) <= rounding, 0.0, fitted)
 
 
 def prepare(X: Float, y: Float, tol: float) -> Equations:

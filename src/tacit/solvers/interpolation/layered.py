@@ -5,13 +5,16 @@ r"""Minimize the potential of an untied network of several layers subject to X w
 by Newton's method on both at once, the gaps between Xᵀν and the slopes of the blocks being carried along
 (`newton` does the same for tied networks). Targets grow from those of the start, where the answer is known,
 until they are those of the data: multiplying layers by c is the same as dividing targets by c^L. Where slopes
-come so close to their ends that floats cannot tell them apart the solution no longer changes, and is scaled.
+come so close to their ends that floats cannot tell them apart, ν is a pair of floats and gaps are computed
+anew in each step, from distances to the ends: they decide how features that are tied share their predictor.
+Where pairs cannot tell them apart either the solution no longer changes, and is scaled.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -24,16 +27,21 @@ from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, s
 from tacit.solvers.interpolation.equations import Equations
 from tacit.solvers.interpolation.newton import residual
 from tacit.solvers.interpolation.only import only_solution
-from tacit.solvers.interpolation.solution import Solution, none
+from tacit.solvers.interpolation.rich import least_change
+from tacit.solvers.interpolation.solution import Solution, none, unknown
 
 _KERNEL = 25.0  # log of how far below the first nonlinearity all is linear, to all digits
 _FIRST, _STRIDE, _SHORTEST = 1.0, 4.0, 0.05  # steps in the logarithm of the targets
-_SHARPEST = math.log(1e11)  # of slopes over their distance to their ends that are still told apart
+_SHARPEST = math.log(1e7)  # of slopes over their distance to their ends that floats still tell apart
+_SHARPEST_PAIRS = math.log(1e20)  # and pairs of floats
+_NEAR_END = 1e-2  # distances to an end, relative to that of the start, from which slopes are told
 _TRIED = 25  # steps of Newton at one target
 _SETTLED, _STALLED, _PATIENCE = 1e-13, 1e-9, 3  # relative sizes of last steps, and idle ones
 _FREE, _CLOSED = 1e-15, 1e-11  # changes of w that X w = y does not see, and gaps that are closed, relative
 _LARGE, _ROUNDED = 1e-4, 1e-11  # relative size of coordinates that take up rounding, and of that
 _MET = 1e-12  # relative size of a step of w after which X w = y is met to rounding
+_UNSEEN = 1e-8  # relative size of coordinates whose steps look like rounding
+_LAGGING = 2.0  # growth that the slope of such a coordinate asks for, from which on it is set to its place
 _SMALL = 1e-9  # relative size of coordinates that keep their slope where the rest is scaled
 
 
@@ -42,7 +50,7 @@ class State:
     """Where all blocks are, ν, and the gaps of both blocks between Xᵀν and their slopes."""
 
     place: Place
-    nu: Float
+    nu: Pair
     gaps: tuple[Float, Float]
 
 
@@ -67,7 +75,7 @@ class Problem:
     def begin(self) -> State:
         """At the start of the flow."""
         zero = np.zeros(self.X.shape[1])
-        return State((zero, zero), np.zeros(len(self.rest)), (zero, zero))
+        return State((zero, zero), Pair.of(np.zeros(len(self.rest))), (zero, zero))
 
     def at(self, level: float) -> Equations:
         """The equations for targets e^level of the way, of w less that of the start."""
@@ -86,6 +94,11 @@ class Problem:
         """dw/d∇Q."""
         return np.asarray(sum(self._gives(state)))
 
+    def gap(self, state: State) -> Float:
+        """What is left between Xᵀν and ∇Q, to first order."""
+        first, second = self._gives(state)
+        return np.asarray((first * state.gaps[0] + second * state.gaps[1]) / (first + second))
+
     def step(self, equations: Equations, state: State, met: bool) -> tuple[State, float]:
         """One of Newton's method, and the relative size of the change of w that it asked for.
 
@@ -94,8 +107,8 @@ class Problem:
         """
         rise, shares = self.rise(state), self._gives(state)
         give = shares[0] + shares[1]
-        gap = (shares[0] * state.gaps[0] + shares[1] * state.gaps[1]) / give
-        rho = np.zeros_like(state.nu) if met else residual(equations, rise)
+        gap = self.gap(state)
+        rho = np.zeros_like(equations.y) if met else residual(equations, rise)
         direction, change = newton_direction(self.X, give, rho, gap)
         size = float(np.abs(give * change).sum() / np.abs(rise).sum()) if rise.any() else math.inf
         places, gaps = [], []
@@ -106,10 +119,38 @@ class Problem:
             gaps.append(block.alive * asked - self.weight * block.side * block.slope(after, t))
         return State((places[0], places[1]), state.nu + direction, (gaps[0], gaps[1])), size
 
-    def solve(self, level: float, state: State) -> tuple[State, int, bool]:
-        """Newton's method at one target."""
+    @cached_property
+    def _ends(self) -> list[tuple[Float, Float]]:
+        """How far the slopes of both blocks can fall and rise from the start: equal ones equally.
+
+        Sums over many coordinates at once may round that of one by its place among them.
+        """
+        layers = np.vstack([layer for block in self.potential.blocks for layer in (block.least, block.mu)])
+        _, one, of = np.unique(layers, axis=1, return_index=True, return_inverse=True)
+        count, ends = layers.shape[1], []
+        for block in self.potential.blocks:
+            fall, rise = block.among(one, count).room(np.zeros(one.shape))
+            ends.append((fall[of.ravel()], rise[of.ravel()]))
+        return ends
+
+    def exact(self, state: State) -> State:
+        """The gaps computed anew, from distances to the ends where slopes are near one."""
+        slopes, gaps = self.equations.slopes(state.nu), []
+        for block, t, ends in zip(self.potential.blocks, state.place, self._ends, strict=True):
+            fall, rise = block.room(t)
+            unit = block.side * self.weight
+            gap = slopes.value - unit * block.slope(t)
+            for left, end in ((rise, unit * ends[1]), (fall, -unit * ends[0])):
+                near = left < _NEAR_END * np.abs(end / self.weight)
+                gap = np.where(near, (slopes - end).value + np.sign(end) * self.weight * left, gap)
+            gaps.append(block.alive * gap)
+        return replace(state, gaps=(gaps[0], gaps[1]))
+
+    def solve(self, level: float, state: State, exact: bool = False) -> tuple[State, int, bool]:
+        """Newton's method at one target; exact: with gaps that are computed anew in each step."""
         equations, smallest, idle = self.at(level), math.inf, 0
         for step in range(1, _TRIED + 1):
+            state = self.exact(state) if exact else state
             state, size = self.step(equations, state, smallest < _MET)
             if not math.isfinite(size) and step > 1:
                 return state, step, False
@@ -119,6 +160,12 @@ class Problem:
             if size < _SETTLED or stalled:
                 closed = self._closed(state)
                 settled = self._meets(closed)
+                if settled and exact:
+                    caught_up, lag = self._caught_up(self.exact(closed))
+                    if lag and step < _TRIED:
+                        state, smallest, idle = caught_up, math.inf, 0
+                        continue
+                    settled = not lag
                 if settled or stalled:
                     return closed, step, settled
         return state, _TRIED, False
@@ -134,9 +181,25 @@ class Problem:
             gaps.append(np.where(free, 0.0, gap))
         return State((places[0], places[1]), state.nu, (gaps[0], gaps[1]))
 
+    def _caught_up(self, state: State) -> tuple[State, bool]:
+        """Small coordinates where their slopes Xᵀν belong, and whether any of them was not there.
+
+        Newton's method lets such a coordinate grow by a factor in each step, none of which is seen in X w.
+        """
+        rise, slopes = self.rise(state), [self.weight * block.side for block in self.potential.blocks]
+        blocks = zip(self.potential.blocks, state.place, state.gaps, slopes, strict=True)
+        places = [block.moved(t, gap / slope) for block, t, gap, slope in blocks]
+        asked, largest = self.unit * self.potential.rise((places[0], places[1])), np.abs(rise).max()
+        lag = (np.abs(rise) <= _UNSEEN * largest) & ~(
+            np.abs(asked) <= np.maximum(_LAGGING * np.abs(rise), _FREE * largest)
+        )
+        near = lag & np.isfinite(asked)
+        places = [np.where(near, after, t) for after, t in zip(places, state.place, strict=True)]
+        return replace(state, place=(places[0], places[1])), bool(lag.any())
+
     def _meets(self, state: State) -> bool:
         """Are all slopes those of their blocks, to eleven digits of the largest?"""
-        largest = float(np.abs(self.X.T @ state.nu).max())
+        largest = float(np.abs(self.X.T @ state.nu.value).max())
         return max(float(np.abs(gap).max()) for gap in state.gaps) <= _CLOSED * largest
 
     def grown(self, state: State, by: float) -> State:
@@ -171,66 +234,106 @@ def minimize_layered(equations: Equations, potential: Layered) -> Solution:
     if only is not None:
         return only
     problem = Problem(equations, potential)
-    first, power = problem.first(), potential.depth / (potential.depth - 2)
     goal = math.log(problem.size) - problem.log_scale
-    last = min(max(goal, first - _KERNEL), first + power * _SHARPEST)
-    state, steps, settled = _follow(problem, min(first, last), last)
-    share = problem.size * math.exp(-last)  # of w in units of the data
-    rise = problem.rise(state)
-    w, nu = problem.origin + share * rise, math.exp(problem.log_weight) * state.nu
-    if goal > last:
-        w, nu = _scaled(problem, np.abs(rise) > _SMALL * np.abs(rise).max(), w, nu)
-    elif goal < last:
-        nu = nu * math.exp(goal - last)
+    reached = _reached(problem, goal)
+    state, level = reached.state, reached.level
+    share = problem.size * math.exp(-level)  # of w in units of the data
+    w, nu = problem.origin + share * problem.rise(state), state.nu
+    if goal > level:
+        w, nu = _scaled(problem, state, w, goal - level)
+    unit = math.exp(problem.log_weight + min(goal - level, 0.0))
     w = _feasible(equations, w)
+    if not np.isfinite(w).all():  # floats cannot hold the answer
+        return Solution(origin.copy(), Pair.of(np.zeros_like(equations.y)), reached.steps, False, unknown)
 
     def assess() -> float:
-        give = problem.give(state) * share / math.exp(problem.log_weight)
-        gap = math.exp(problem.log_weight) * _gap(problem, state)
-        moved = diagonal_move(equations, give, w, equations.X.T @ nu)
-        return forward_error(equations, moved, w, gap, slope_rounding(equations, nu))
+        exact = problem.exact(state)
+        large = np.abs(w) > _SMALL * np.abs(w).max()
+        give = problem.give(exact) * share * np.where(large, math.exp(reached.left), 1.0)
+        slopes = equations.slopes(exact.nu).value
+        moved = diagonal_move(equations, give, w, slopes)
+        return forward_error(equations, moved, w, problem.gap(exact), slope_rounding(equations, exact.nu))
 
-    return Solution(w, Pair.of(nu), steps, settled, assess)
-
-
-def _scaled(problem: Problem, large: Float, w: Float, nu: Float) -> tuple[Float, Float]:
-    """Large coordinates as they are, multipliers with their slopes, and the others by the slopes of these."""
-    slopes = problem.X.T @ nu
-    goal = problem.potential.gradient(w)
-    nu = nu + np.linalg.lstsq(problem.X[:, large].T, (goal - slopes)[large], rcond=None)[0]
-    others = problem.potential.mirror(problem.X.T @ nu)
-    before = problem.potential.mirror(slopes)
-    others = np.where(np.isfinite(others), others, before)
-    return np.where(large, w, np.where(np.isfinite(others), others, problem.origin)), nu
+    return Solution(w, Pair(unit * nu.high, unit * nu.low), reached.steps, reached.settled, assess)
 
 
-def _gap(problem: Problem, state: State) -> Float:
-    """What is left between Xᵀν and the slopes, of both blocks the larger."""
-    first, second = state.gaps
-    return np.where(np.abs(first) > np.abs(second), first, second)
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """The state at a level of targets, the steps that were taken, and whether the last of them settled.
+
+    left: how much closer slopes come to their ends, in logarithms, at the last level that tells them apart.
+    """
+
+    level: float
+    state: State
+    steps: int
+    settled: bool
+    left: float = 0.0
 
 
-def _follow(problem: Problem, level: float, last: float) -> tuple[State, int, bool]:
+def _reached(problem: Problem, goal: float) -> Reached:
+    """The state at these targets, or at the last that tell slopes apart: first in floats, then in pairs.
+
+    Where it does not settle in floats, pairs take over where it did last.
+    """
+    first, power = problem.first(), problem.potential.depth / (problem.potential.depth - 2)
+    floats, pairs = (
+        min(max(goal, first - _KERNEL), first + power * sharpest) for sharpest in (_SHARPEST, _SHARPEST_PAIRS)
+    )
+    begin = min(first, floats)
+    reached = _follow(problem, Reached(begin, *problem.solve(begin, problem.begin())), floats)
+    if reached.level == begin:
+        return reached
+    state, steps, settled = problem.solve(reached.level, reached.state, exact=True)
+    if not settled:
+        return replace(reached, left=(pairs - reached.level) / power)
+    found = _follow(problem, Reached(reached.level, state, reached.steps + steps, True), pairs, exact=True)
+    return replace(found, settled=found.level >= floats, left=(pairs - found.level) / power)
+
+
+def _follow(problem: Problem, reached: Reached, last: float, exact: bool = False) -> Reached:
     """Newton's method at ever larger targets, in steps that are halved where it does not settle."""
-    state, taken, settled = problem.solve(level, problem.begin())
     step = _STRIDE
-    while settled and level < last:
-        after = min(level + step, last)
-        found, steps, done = problem.solve(after, problem.grown(state, after - level))
-        taken += steps
+    while reached.settled and reached.level < last:
+        after = min(reached.level + step, last)
+        grown = problem.grown(reached.state, after - reached.level)
+        state, steps, done = problem.solve(after, grown, exact)
+        steps += reached.steps
         if done:
-            state, level, step = found, after, 2 * step
+            reached, step = Reached(after, state, steps, True), 2 * step
             continue
-        step = (after - level) / 4
-        settled = step >= _SHORTEST
-    return state, taken, settled
+        step = (after - reached.level) / 4
+        reached = replace(reached, steps=steps, settled=step >= _SHORTEST)
+    return reached
+
+
+def _scaled(problem: Problem, state: State, w: Float, by: float) -> tuple[Float, Pair]:
+    """Large coordinates as they are, multipliers with their slopes, and the others by the slopes of these.
+
+    by: how much larger targets are, in logarithms, than those at which this is the state.
+    """
+    grown = problem.grown(state, by)
+    large = np.abs(problem.rise(state)) > _SMALL * np.abs(problem.rise(state)).max()
+    # Both blocks have one slope: its change has all digits in the block that is nearest to an end.
+    first, second = (after - before for after, before in zip(grown.gaps, state.gaps, strict=True))
+    change = -np.where(np.abs(first) < np.abs(second), first, second)
+    moved = np.linalg.lstsq(problem.X[:, large].T, change[large], rcond=None)[0]
+    place = problem.potential.pulled(state.place, problem.X.T @ moved / problem.weight)
+    others = math.exp(problem.log_scale) * problem.unit * problem.potential.rise(place)
+    others = problem.origin + np.where(np.isfinite(others), others, 0.0)
+    w = np.where(large, w, others)
+    return w + _correction(problem.equations, w), state.nu + moved
+
+
+def _correction(equations: Equations, w: Float) -> Float:
+    """What takes up what is left of y − Xw, in large coordinates."""
+    size = np.abs(w) / np.abs(w).max()
+    size = np.where(size > _LARGE, size, 0.0)
+    return least_change(equations.X, size, equations.y - equations.X @ w)
 
 
 def _feasible(equations: Equations, w: Float) -> Float:
     """What rounding left of y − Xw taken away, by coordinates so large that their slopes do not notice."""
-    size = np.abs(w) / np.abs(w).max()
-    size = np.where(size > _LARGE, size, 0.0)
-    rho = equations.y - equations.X @ w
-    correction = size * newton_direction(equations.X, size, rho, np.zeros_like(w))[1]
+    rho, correction = equations.y - equations.X @ w, _correction(equations, w)
     smaller = np.linalg.norm(rho - equations.X @ correction) < np.linalg.norm(rho)
     return w + correction if smaller and (np.abs(correction) <= _ROUNDED * np.abs(w)).all() else w

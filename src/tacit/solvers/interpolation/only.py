@@ -10,7 +10,7 @@ from tacit.numerics.pairs import Pair
 from tacit.potentials import Potential
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error
 from tacit.solvers.interpolation.equations import Equations
-from tacit.solvers.interpolation.solution import Solution
+from tacit.solvers.interpolation.solution import Solution, unknown
 
 _PASSES = 2  # the second takes away what rounding has left
 
@@ -27,10 +27,13 @@ def only_solution(equations: Equations, potential: Potential, start: Float) -> S
     Q, R = qr(equations.X[:, seen])
     w, nu = start.copy(), np.zeros_like(equations.y)
     for _ in range(_PASSES):
-        w[seen] += solve_triangular(R, Q.T @ (equations.y - equations.X @ w))
+        w[seen] += solve_triangular(R, Q.T @ (equations.y - equations.X @ w), check_finite=False)
     slopes = potential.gradient(w)[seen]
     for _ in range(_PASSES):
-        nu += Q @ solve_triangular(R, slopes - equations.X[:, seen].T @ nu, trans="T")
+        rest = slopes - equations.X[:, seen].T @ nu
+        nu += Q @ solve_triangular(R, rest, trans="T", check_finite=False)
+    if not (np.isfinite(w).all() and np.isfinite(nu).all()):  # floats cannot hold the answer
+        return Solution(start.copy(), Pair.of(np.zeros_like(nu)), 1, False, unknown)
 
     def assess() -> float:
         weights = np.where(equations.X.any(axis=0), 1.0, 0.0)

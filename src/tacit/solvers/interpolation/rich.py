@@ -295,10 +295,10 @@ def _at_scale(
     others have lost.
     """
     w = np.where(needed, here.predictor(u), potential.predictor(u))
-    return w + _least_change(equations.X, np.where(needed, np.abs(w), 0.0), residual(equations, w))
+    return w + least_change(equations.X, np.where(needed, np.abs(w), 0.0), residual(equations, w))
 
 
-def _least_change(X: Float, W: Float, rho: Float) -> Float:
+def least_change(X: Float, W: Float, rho: Float) -> Float:
     """The least dw, in the metric 1/W, with X dw = ρ; or nearly so, where these coordinates cannot."""
     used = np.flatnonzero(W)
     if len(used) > 2 * len(rho):
@@ -312,7 +312,7 @@ def _exactly_feasible(equations: Equations, w: Float) -> Float:
     """Remove what rounding left of y − Xw by moving large coordinates by less than their slope can tell."""
     size = np.abs(w) / np.abs(w).max()
     rho = equations.y - equations.X @ w
-    correction = _least_change(equations.X, np.where(size > 1e-4, size, 0.0), rho)
+    correction = least_change(equations.X, np.where(size > 1e-4, size, 0.0), rho)
     better = w + correction
     smaller = np.linalg.norm(equations.y - equations.X @ better) < np.linalg.norm(rho)
     return better if smaller and np.all(np.abs(correction) <= 1e-11 * np.abs(w)) else w

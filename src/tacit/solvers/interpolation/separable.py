@@ -39,8 +39,8 @@ def minimize_separable(equations: Equations, potential: Separable, near: Float |
         return close
     kernel = kernel_solution(equations, potential)
     largest = float(np.maximum(np.abs(kernel), np.abs(start)).max())
-    if largest == 0 or len(equations.y) == 0:
-        zero = not np.any(equations.y)  # else floats cannot hold the answer
+    if largest == 0 or len(equations.y) == 0 or not np.linalg.norm(equations.y) < np.inf:
+        zero = not np.any(equations.y)  # else floats cannot hold the answer, or its square
         return Solution(
             start / columns, Pair.of(np.zeros_like(equations.y)), 0, zero, none if zero else unknown
         )

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tacit.numerics.rounding import EPS
 from tacit.solvers.networks.wide import distance_bound
-from tacit.theorems.min2021.network import EPS, RTOL, Split, ended, linear_network, product_rounding, split
+from tacit.theorems.min2021.network import RTOL, Split, ended, linear_network, product_rounding, split
 from tacit.theorems.registry import Assumption, Bound, Parts, theorem
 
 _ORTHOGONAL = 1e-12  # relative: a product of weights below it is rounding

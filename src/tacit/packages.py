@@ -1,0 +1,41 @@
+"""Packages that not everyone needs: whether they are installed, and one line that says what to install."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from tacit.errors import MissingPackageError
+
+_NAMES = {  # as they are written, and what pip installs; the names of modules
+    "jax": ("JAX", "jax>=0.8"),
+    "openpyxl": ("openpyxl", "openpyxl>=3.1"),
+    "pyarrow": ("pyarrow", "pyarrow>=16"),
+    "sklearn": ("scikit-learn", "scikit-learn>=1.7"),
+    "sympy": ("SymPy", "sympy>=1.13"),
+    "torch": ("PyTorch", "torch>=2.3"),
+}
+
+
+def is_installed(package: str) -> bool:
+    """Can this package be imported?"""
+    return find_spec(package) is not None
+
+
+@contextmanager
+def needed(package: str, what: str, instead: str = "") -> Iterator[None]:
+    """Say that `what` needs the package, and how to install it, where its import fails.
+
+    instead: what to do without it.
+    """
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in (package, ""):
+            raise
+        name, requirement = _NAMES[package]
+        otherwise = f", or {instead}" if instead else ""
+        raise MissingPackageError(
+            f"{what} needs {name}, which is not installed: pip install '{requirement}'{otherwise}"
+        ) from error
