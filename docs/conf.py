@@ -58,7 +58,7 @@ html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "Tacit", "alt_text": "Tacit, home"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "navbar_end": ["theme-switcher"],
     "navigation_with_keys": False,
     "show_toc_level": 2,

@@ -28,7 +28,9 @@ def visit_inline(self, node):
 
 
 def visit_block(self, node):
-    self.body.append(f'<div class="formula" tabindex="0" role="group" aria-label="formula">{mathml(node.astext(), "block")}</div>')
+    self.body.append(
+        f'<div class="formula" tabindex="0" role="group" aria-label="formula">{mathml(node.astext(), "block")}</div>'
+    )
     raise nodes.SkipNode
 
 
