@@ -23,7 +23,8 @@ extensions = [
     "indices",  # docs/_site: x_n and α^{2−D} with lowered and raised parts
     "breaks",  # docs/_site: long names in tables
     "switches",
-    "mathml",  # docs/_site: LaTeX is set when the site is built
+    "mathml",  # docs/_site: LaTeX becomes MathML
+    "math_font",  # docs/_site: the font of formulas
     "docstrings",  # docs/_site: docstrings are prose with formulas in Unicode, not reStructuredText
 ]
 exclude_patterns = ["_build", "_examples", "_templates", "gallery/**/*.ipynb", "gallery/**/*.py"]
