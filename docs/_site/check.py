@@ -5,7 +5,6 @@ browser.py checks what only a browser can measure (contrast, the keyboard, pages
 python docs/_site/check.py docs/_build/html
 """
 
-import json
 import re
 import sys
 from html.parser import HTMLParser
@@ -32,7 +31,6 @@ EXPLAINED = (  # what readers search for, as entries of the glossary
     "basis pursuit",
     "early stopping",
 )
-INDEX = re.compile(r"Search\.setIndex\((.*)\)", re.S)
 
 
 class Page(HTMLParser):
@@ -44,7 +42,9 @@ class Page(HTMLParser):
         self.ids, self.tags, self.language, self.empty = [], set(), None, []
         self.link = None  # the address and the text of the link that is open
         self.nested, self.latex = 0, []  # open elements of NOT_TEXT; LaTeX in what is outside of them
+        self.words = []
         self.feed(text)
+        self.text = " ".join("".join(self.words).lower().split())
 
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
@@ -72,6 +72,7 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if not self.nested:
             self.latex += LATEX.findall(data)
+            self.words.append(data)
         if self.link:
             self.link[1] += data.strip()
 
@@ -108,16 +109,14 @@ def untypeset(page, where):
 
 
 def unexplained(folder):
-    """Terms of EXPLAINED that a search does not find in the glossary, one line each."""
-    text = (Path(folder) / "searchindex.js").read_text(encoding="utf-8")
-    index = json.loads(INDEX.search(text)[1])
-    pages = {
-        term: {index["docnames"][page] for page, *_ in places}
-        for term, places in index["indexentries"].items()
-    }
+    """Terms of EXPLAINED without an entry in the glossary, or that no other page uses, one line each."""
+    pages = {path.stem: Page(path.read_text(encoding="utf-8")) for path in written(Path(folder))}
+    entries = {each.lower() for each in pages.pop("glossary").ids}
     for term in EXPLAINED:
-        if "glossary" not in pages.get(term, ()):
-            yield f"searchindex.js: {term} is not in the glossary"
+        if f"term-{term.replace(' ', '-')}" not in entries:
+            yield f"glossary.html: {term} has no entry"
+        if not any(term in page.text for page in pages.values()):
+            yield f"glossary.html: {term} is on no other page"
 
 
 def faults(folder):

@@ -5,6 +5,7 @@ the converter leaves to the browser and that TeX would set differently.
 """
 
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 from docutils import nodes
 from latex2mathml.converter import convert
@@ -14,6 +15,9 @@ NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 DISPLAYED = '<div class="formula" tabindex="0" role="group" aria-label="formula">{}</div>'
 SCRIPTS = {"msub", "msup", "msubsup", "munder", "mover", "munderover"}
 BARS = "|‖"
+SIGNS = "±−+"
+CLOSING = (")", "]", "⟩", "!", "′")
+LIMITS = ("min", "max", "lim", "argmin")
 DOUBLE_STRUCK = {"R": "ℝ", "E": "𝔼", "N": "ℕ", "P": "ℙ"}  # browsers ignore mathvariant
 THIN = "0.167em"
 
@@ -47,15 +51,22 @@ def tidy(root, latex):
             each.text = double_struck(each, latex)
         if each.tag == "mspace" and each.get("width", "").startswith("negative"):
             each.set("width", "-" + THIN)
-        if each.tag == "mi" and each.text == "±":
+        if each.tag == "mi" and each.text in "±⟨⟩′":
             each.tag = "mo"
+        if each.tag == "mo" and each.text == "∞":
+            each.tag = "mi"
+        if each.tag == "mo" and each.text == "′":
+            each.set("class", "prime")  # site.css selects the glyph for superscripts
         if each.tag == "mo" and each.text == "/":
             each.attrib |= {"lspace": "0", "rspace": "0"}
         if each.tag == "mo" and each.text in BARS and each.get("fence") != "true":  # not of \\left … \\right
             delimit(each, opened)
     for parent in list(root.iter()):
         if parent.tag not in SCRIPTS:
+            space_signs(parent)
             space_functions(parent)
+        if parent.tag == "msub" and parent[0].text in LIMITS and root.get("display") == "block":
+            parent.tag = "munder"
 
 
 def double_struck(letter, latex):
@@ -75,6 +86,19 @@ def delimit(bar, opened):
     opened ^= {bar.text}
     form = "postfix" if closing else "prefix"
     bar.attrib |= {"form": form, "stretchy": "false", "lspace": "0", "rspace": "0"}
+
+
+def space_signs(parent):
+    """No spaces after a sign that begins a term, as in a = −b."""
+    for before, sign in pairwise([None, *parent]):
+        if sign.tag == "mo" and sign.text in SIGNS and (before is None or not ends_term(before)):
+            sign.set("form", "prefix")
+
+
+def ends_term(element):
+    """Is a sign after it between two terms?"""
+    delimiter = element.get("form") == "postfix" or element.text in CLOSING
+    return delimiter or element.tag not in ("mo", "mspace")
 
 
 def space_functions(parent):
