@@ -13,8 +13,8 @@ import numpy as np
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
 
 if TYPE_CHECKING:
-    from tacit.theorems import Verdict
-    from tacit.verdict import Bound
+    from tacit.results.claims import Bound
+    from tacit.results.verdicts import Verdict, Verdicts
 
 _ROOM = 1e-4  # shares of a bound below this are drawn at the edge
 _BEYOND = 1e2  # and above this
@@ -33,6 +33,12 @@ class _Row:
     share: float
     applies: bool
     holds: bool
+
+
+def picture_of(verdicts: Verdicts, everything: bool) -> Picture:
+    """Of the verdicts that apply, or of all, under the model and what is known of the data."""
+    title = "\n".join(filter(None, (verdicts.model, verdicts.data)))
+    return verdicts_picture((*verdicts, *verdicts.others) if everything else verdicts, title)
 
 
 def verdicts_picture(verdicts: Sequence[Verdict], title: str = "") -> Picture:

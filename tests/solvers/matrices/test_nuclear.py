@@ -6,7 +6,7 @@ import pytest
 from matrix_oracles import first_order_nuclear
 
 import tacit
-from tacit.papers.woodworth2020.completion import completion
+from tacit.papers.woodworth2020.matrices import completion
 from tacit.potentials import Nuclear
 from tacit.solvers.interpolation.equations import Samples
 from tacit.solvers.matrices.measurements import Measurements
