@@ -311,6 +311,8 @@ FAULTS = {
     "two places": '<p id="here"></p>',
     "level 3 is below": "<h3>deep</h3>",
     "language": '<html lang="">',
+    "$ is left": "<p>$x^2$</p>",
+    "\\alpha is left": "<p>of size \\alpha</p>",
 }
 
 
@@ -320,3 +322,35 @@ def test_faults_of_a_site_are_found(fault, tmp_path):
         (tmp_path / name).write_text(text + FAULTS.get(fault, "") * (name == "b.html"))
     found = list(check.faults(tmp_path))
     assert [fault in line for line in found] == ([True] if fault else [])
+
+
+def test_latex_in_code_is_no_fault(tmp_path):
+    (tmp_path / "b.html").write_text(
+        '<html lang="en"><main><h1>B</h1><pre>$HOME \\alpha</pre><code>$x</code>'
+    )
+    assert list(check.faults(tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "formula", "count"), [("theory", "", 1), ("theory", "<math></math>", 0), ("howto", "", 0)]
+)
+def test_pages_of_the_theory_have_typeset_formulas(folder, formula, count, tmp_path):
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / "a.html").write_text(f'<html lang="en"><main><h1>A</h1>{formula}')
+    found = list(check.faults(tmp_path))
+    assert ["no typeset formula" in line for line in found] == [True] * count
+
+
+def test_terms_that_the_glossary_does_not_explain_are_found(tmp_path):
+    entries = [f'<dt id="term-{term.replace(" ", "-")}">' for term in check.EXPLAINED if term != "ntk"]
+    (tmp_path / "glossary.html").write_text("".join(entries))
+    (tmp_path / "b.html").write_text(", ".join(check.EXPLAINED[:-1]))
+    assert [line.partition(": ")[2] for line in check.unexplained(tmp_path)] == [
+        "ntk has no entry",
+        f"{check.EXPLAINED[-1]} is on no other page",
+    ]
+
+
+def test_the_glossary_defines_the_terms_that_readers_search_for():
+    text = (pages.ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").lower()
+    assert {term for term in check.EXPLAINED if f"\n{term}\n" not in text} == set()
