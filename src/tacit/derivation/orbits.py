@@ -22,6 +22,8 @@ _SATURATED = 1e-8  # of w, changed by θ as large as θ₀: half of the digits o
 _TIGHT = 1e-13  # of the integrator: points off the orbit would break laws that hold on it alone
 _MOST = 3_000  # evaluations for one piece, of which a smooth map takes some hundred
 _CANCELLED = 1e-6  # of the terms of Jᵀc: the integrator closes in on a zero to its tolerance
+_UNDERFLOW = 1e-290  # numbers below have lost digits, or lose them in products
+_HALVINGS = 6  # of a piece on which F seems to jump
 NOT_FINITE = "value is not finite"
 _SHORTER = 12  # halvings of a piece on which the map is not finite
 
@@ -170,6 +172,21 @@ def jumping(jets: Jets, first: Float, last: Float) -> str:
         gap = float(np.abs(change - total).max())
         if not np.isfinite(gap):
             return NOT_FINITE
-        if gap > max(_JUMP * moved, _ROUNDING * float(size)):
+        if gap > max(_JUMP * moved, _ROUNDING * float(size), _UNDERFLOW):
             return f"{name} jumps"
     return ""
+
+
+def smooth_between(jets: Jets, first: Float, last: Float, halvings: int = _HALVINGS) -> bool:
+    """Is F smooth on a straight piece, which may be long?
+
+    The quadrature of one piece does not resolve e^θ over hundreds of units, that of its parts does; a jump is
+    one in the part that has it, however short.
+    """
+    jumps = jumping(jets, first, last)
+    if not jumps or jumps == NOT_FINITE or halvings == 0:
+        return not jumps
+    middle = (first + last) / 2
+    return smooth_between(jets, first, middle, halvings - 1) and smooth_between(
+        jets, middle, last, halvings - 1
+    )
