@@ -23,7 +23,6 @@ from __future__ import annotations
 import argparse
 import ast
 import hashlib
-import importlib.util
 import json
 import sys
 import time
@@ -34,7 +33,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.papers import Claim, Entry, figures
+from tacit.papers import Claim, Entry, figures, measures
+from tacit.papers.catalogue import papers, sources
 from tacit.papers.chance import MOST, chance_of_failure
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -59,21 +59,23 @@ def quiet(items: Iterable[Any], *args: Any, **kwargs: Any) -> Iterable[Any]:
 
 @cache
 def source(module: str) -> str:
-    """Of the modules of papers on which one depends, itself included, what is not drawing nor words."""
+    """Of the modules of papers on which one depends, itself included, what is not drawing nor words.
+
+    What all papers share is no code of a figure, but for its pieces; nor are titles and items of a paper.
+    """
+    known = {name: text for paper in papers() for name, text in sources(paper).items() if name.count(".") > 2}
+    known[measures.__name__] = Path(measures.__file__).read_text(encoding="utf-8")
     found: dict[str, str] = {}
     todo = [module]
     while todo:
         name = todo.pop()
-        if name in found or name in ("tacit.papers", "tacit.papers.registry") or "drawing" in name:
+        if name in found or name not in known or "drawing" in name:
             continue
-        spec = importlib.util.find_spec(name)
-        if spec is None or spec.origin is None:
-            continue
-        text = Path(spec.origin).read_text(encoding="utf-8")
-        tree = ast.parse(text)
-        found[name] = _bare(text, tree)
-        imports = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-        todo += [each for each in imports if each.startswith("tacit.papers.")]
+        tree = ast.parse(known[name])
+        found[name] = _bare(known[name], tree)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                todo += [str(node.module), *(f"{node.module}.{each.name}" for each in node.names)]
     return json.dumps(found, sort_keys=True)
 
 

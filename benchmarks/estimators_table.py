@@ -82,15 +82,15 @@ def write(lines: list[Line], page: Path) -> None:
 def _tables(lines: list[Line]) -> str:
     parts = [_verdicts(lines)]
     for classify, name in (
-        (False, "Test error, root mean square"),
-        (True, "Test error, 1 − balanced accuracy"),
+        (False, "Root mean square test error"),
+        (True, "Test error (1 − balanced accuracy)"),
     ):
         own = [line for line in lines if line["classify"] == classify]
         if own:
             parts.append(f"{name}, ± its standard error:\n\n" + _matrix(own, _error))
-    parts.append("Features that carry 99% of ‖w‖₁, and how stable they are:")
+    parts.append("Number of features that carry 99% of $\\|w\\|_1$, and their stability:")
     parts += [_matrix(own, _carriers) for own in _kinds(lines)]
-    parts.append("Seconds of one processor for a fit, its tuning included (median):")
+    parts.append("Median CPU seconds (one core) for a fit including its tuning:")
     parts += [_matrix(own, lambda line: _short(line["seconds"])) for own in _kinds(lines)]
     return "\n\n".join(parts)
 
@@ -101,13 +101,13 @@ def _kinds(lines: list[Line]) -> list[list[Line]]:
 
 
 def _verdicts(lines: list[Line]) -> str:
-    """How often Tacit is within one standard error; a row for each table, beside the best rival."""
+    """In how many tables Tacit is within one standard error of the best competitor; a row for each table."""
     ours = [line for line in _ordered(lines) if line["method"] == "Tacit"]
     good = sum(line["within"] for line in ours)
     text = [
-        f"Within one standard error of the best rival on {good} of {len(ours)} tables:",
+        f"Tacit is within one standard error of the best competitor on {good} of {len(ours)} tables:",
         "",
-        "| data | samples × features | splits | Tacit | best rival | within one standard error |",
+        "| data | samples × features | splits | Tacit | best competitor | within one standard error |",
         "|---|---:|---:|---:|---:|:---:|",
     ]
     for line in ours:

@@ -1,11 +1,11 @@
-"""The numbers of README.md and of the pages that say the same: measured, kept in a record, written there.
+"""Measure the numbers in README.md and docs/accuracy.md, record them, and write them into the pages.
 
     python benchmarks/readme.py               # measures (minutes), writes record and pages: make readme
-    python benchmarks/readme.py errors steps  # measures these: what no clock decides (facts.py), at any time
+    python benchmarks/readme.py errors steps  # measures these, which are not times (facts.py), on any machine
     python benchmarks/readme.py --written     # writes what the record has into the pages
 
-A passage that holds such numbers stands between <!-- numbers: name --> and <!-- end -->, and is written from
-its template below. Times in the output of code are those of the fastest of several runs of the page.
+A passage with such numbers stands between <!-- numbers: name --> and <!-- end --> and is written from its
+template below. Times in the output of code blocks are those of the fastest of several runs of the page.
 """
 
 from __future__ import annotations
@@ -31,30 +31,33 @@ import pages  # noqa: E402
 RECORD = Path(__file__).with_name("readme.json")
 PASSAGES = {
     "README.md": {
-        "good": "On Gaussian data of 20 × 100, at depths 2 to 10 and predictor scales from 1e4 to 1e-20, "
-        "limits agree with 60-digit\narithmetic to {worst} or better; they state their own error. On "
-        "100 × 1000 data they take about {ms} ms, where a conic\nprogram "
-        "takes about {cones} times as long and SciPy's LSODA on the flow itself about {lsoda} times.",
+        "good": "On Gaussian data with 20 samples and 100 features, at depths 2 to 10 and predictor scales "
+        "from 1e4 to 1e-20, the relative\nerror of `tacit.limit` against 60-digit arithmetic is at "
+        "most {worst}, and every limit reports an estimate of its own error.\nOn 100 × 1000 data a "
+        "limit takes about {ms} ms; a conic program takes about {cones} times as long, and SciPy's "
+        "LSODA on the\nweights about {lsoda} times.",
     },
     "docs/accuracy.md": {
-        "worst": "On a Gaussian problem of 20 × 100 the limit agrees with 60-digit arithmetic to {worst} or "
-        "better (most often {often}),\nfor depths 2, 3, 4 and 10 and predictor scales from 1e4 to 1e-20.",
-        "near": "Samples or features that nearly coincide are solved for in twice the digits of floats. On "
-        "{near_problems} problems with\nrows or columns that differ by 1e-4 to 1e-15, or not at all, "
-        "{near_converged} limits are called converged: none is farther than\n{near_worst} from 110-digit "
-        "arithmetic, and {near_flattering} by more than ten times the `error` that it states. Of those that "
-        "the data\ndetermine to 1e-8, {near_share}% converge.",
-        "steps": "The number of steps hardly depends on the scale: on a problem of 100 × 1000 it is "
-        "{steps_kernel} at the predictor scale 1e4,\nand at most {steps_any} at any scale down to 1e-300 "
-        "and any of these depths.",
+        "worst": "On a Gaussian problem with 20 samples and 100 features the relative error of the limit, "
+        "against 60-digit arithmetic, is\nat most {worst} and typically {often}, for depths 2, 3, 4 "
+        "and 10 and predictor scales from 1e4 to 1e-20.",
+        "near": "Samples or features that nearly coincide are handled in double-double arithmetic. On "
+        "{near_problems} problems with rows or columns\nthat differ by 1e-4 to 1e-15, or not at all, "
+        "{near_converged} limits are reported as converged. The largest relative error among\nthem is "
+        "{near_worst} (against 110-digit arithmetic), and {near_flattering} has an error of more than "
+        "ten times its reported `error`. Of the\nproblems whose data determine the limit to 1e-8, "
+        "{near_share}% converge.",
+        "steps": "The number of Newton steps depends little on the scale: on a 100 × 1000 problem it is "
+        "{steps_kernel} at the predictor scale 1e4,\nand at most {steps_any} at all scales down to "
+        "1e-300 and all of these depths.",
         "margins": "On {margins_points} points of maximum-margin paths (3 to 100 samples, 3 to 1000 "
-        "features, μ from 1e3 to 1e-12, depths\n2, 3 and 10) the largest residual of the optimality "
+        "features, $\\mu$ from 1e3 to 1e-12, depths\n2, 3 and 10) the largest residual of the optimality "
         "conditions is {margins_residual}.",
-        "methods": "| method | time, relative | error |\n|---|---|---|\n"
+        "methods": "| method | time, relative | relative error |\n|---|---|---|\n"
         "| Tacit (about {ms} ms) | 1 | {tacit_error} |\n"
         "| L-BFGS on the dual | {dual} | {dual_error} |\n"
         "| conic program (cvxpy, Clarabel, tolerance 1e-12) | {cones} | {cones_error} |\n"
-        "| the flow itself (LSODA, exact Jacobian) | {lsoda} | {lsoda_error} |\n"
+        "| gradient flow on the weights (LSODA, exact Jacobian) | {lsoda} | {lsoda_error} |\n"
         "| gradient descent | {descent} | {descent_error} |",
     },
 }
@@ -72,7 +75,7 @@ _CLOCK = re.compile(r"\b\d[\d.]* (?:ms|s)\b")
 
 
 def words(record: Mapping[str, Any]) -> dict[str, str]:
-    """The numbers as they are written: errors to one digit, times and their ratios to two."""
+    """The numbers as text: errors with one digit, times and their ratios with two."""
     methods = record["methods"]
     found = {
         "worst": f"{_up(max(record['errors']))}",
@@ -86,7 +89,7 @@ def words(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _facts(record: Mapping[str, Any]) -> dict[str, str]:
-    """The numbers that no clock decides."""
+    """The numbers that are not times."""
     near = record["near"]
     return {
         "near_problems": f"{near['problems']:,}",
@@ -102,18 +105,18 @@ def _facts(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _two(value: float) -> str:
-    """Two digits, as people write them."""
+    """Two significant digits, without an exponent where possible."""
     return f"{float(f'{value:.1e}'):g}"
 
 
 def _up(value: float) -> str:
-    """One digit, and not less than it is."""
+    """One significant digit, rounded up."""
     power = math.floor(math.log10(value))
     return f"{math.ceil(value / 10**power):g}e{power}"
 
 
 def clocks(text: str) -> list[re.Match[str]]:
-    """The times in what the code of a page prints, in order."""
+    """The times in the printed output of a page, in order."""
     outputs = [(block.span[0], block.span[1]) for block in pages.blocks(text) if block.output]
     return [each for begin, end in outputs for each in _CLOCK.finditer(text, begin, end)]
 

@@ -23,6 +23,8 @@ extensions = [
     "indices",  # docs/_site: x_n and α^{2−D} with lowered and raised parts
     "breaks",  # docs/_site: long names in tables
     "switches",
+    "mathml",  # docs/_site: LaTeX becomes MathML
+    "math_font",  # docs/_site: the font of formulas
     "docstrings",  # docs/_site: docstrings are prose with formulas in Unicode, not reStructuredText
 ]
 exclude_patterns = ["_build", "_examples", "_templates", "gallery/**/*.ipynb", "gallery/**/*.py"]
@@ -30,6 +32,8 @@ templates_path = ["_templates"]
 nitpicky = True
 highlight_language = "none"  # blocks that are set in are formulas
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
 smartquotes = False  # q' is a derivative
 
 autodoc_typehints = "none"  # the sections say what goes in
@@ -55,7 +59,7 @@ html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "Tacit", "alt_text": "Tacit, home"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "navbar_end": ["theme-switcher"],
     "navigation_with_keys": False,
     "show_toc_level": 2,

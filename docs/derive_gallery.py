@@ -1,4 +1,4 @@
-"""Makes docs/derive-gallery.md: every map with its verdict and numbers, all of them measured here.
+"""Make docs/derive-gallery.md: the result of tacit.derive for every parametrization, with measured numbers.
 
 python docs/derive_gallery.py
 """
@@ -18,12 +18,17 @@ from maps import GALLERY
 
 HEAD = """# A gallery of parametrizations
 
-What `tacit.derive` says of each map θ ↦ w, from one start: its verdict and why, how many dimensions flows
-reach, what they conserve, and, where there is a potential, how well the end of a simulated flow on two
-samples satisfies the optimality conditions of the derived Q (`certify`'s stationarity). Numbers are measured:
-`python docs/derive_gallery.py` makes this page, and `tests/derivation/test_gallery.py` asks the same.
+This page shows the result of `tacit.derive` for 22 parametrizations $\\theta \\mapsto w$, each at one
+initialization: the verdict with its reason, the dimension that gradient flow can reach, and the number of
+{term}`conserved quantities <conserved quantity>`. If there is a {term}`potential` $Q$, the last column shows
+how well the end of a simulated flow on two samples satisfies the optimality conditions of $Q$ (the
+{term}`stationarity` reported by `tacit.certify`). [Your own parametrization](howto/parametrization.md)
+explains the verdicts.
 
-| map | parameters → features | verdict | reach | conserved | certify |
+`python docs/derive_gallery.py` measures the numbers and writes this page;
+`tests/derivation/test_gallery.py` checks the same results.
+
+| parametrization | weights → features | verdict | dimension reached | conserved | stationarity |
 |---|---|---|---|---|---|
 """
 
@@ -37,7 +42,7 @@ def _row(name: str, found: Any, residual: float | None) -> str:
 
 
 def _kept(found: Any) -> str:
-    """What every flow near the start conserves, and what those from it do where that is more."""
+    """How many quantities all flows near the start conserve, and how many flows from it do if more."""
     here = (
         f" ({found.conserved_here} from this start)" if found.conserved_here > found.conserved_number else ""
     )
@@ -48,13 +53,14 @@ def _section(name: str, entry: Any, found: Any, residual: float | None) -> str:
     laws = ", ".join(f"`{law.text}`" for law in found.conserved[:4]) + (
         " …" if len(found.conserved) > 4 else ""
     )
-    kept = f"{_kept(found)} conserved" + (f", of degree 2: {laws}" if laws else "")
-    end = "" if residual is None else f" The flow ends where Q says, to {residual:.0e}."
+    kept = f"Conserved quantities: {_kept(found)}" + (f", of degree at most 2: {laws}" if laws else "")
+    simulated = "The simulated flow ends at the minimum of Q"
+    end = "" if residual is None else f" {simulated} (stationarity {residual:.0e})."
     return f"## {name}\n\n```python\n{entry.code}\n```\n\n**{found.kind}.** {found.reason}{end} {kept}.\n"
 
 
 def certified(found: Any, seed: int = 0) -> float | None:
-    """The stationarity of the end of a flow on at most two random samples; None for no potential."""
+    """The stationarity of the end of a flow on at most two random samples; None if there is no potential."""
     if found.kind not in ("mirror", "warped"):
         return None
     rng, origin = np.random.default_rng(seed), found.potential.origin

@@ -12,8 +12,10 @@ import pages
 import pytest
 
 import tacit
-from tacit import cli, estimators, keys, losses, potentials
+from tacit import cli, estimators, losses, potentials
 from tacit.papers import figures
+from tacit.papers.catalogue import papers, titles
+from tacit.theorems import theorems
 
 sys.path.insert(0, str(pages.ROOT / "docs" / "_site"))
 import check
@@ -117,26 +119,14 @@ def test_links_on_pages_lead_to_files():
 
 MAP = (pages.ROOT / "docs" / "map.md").read_text(encoding="utf-8")
 CELLS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in MAP.splitlines() if line[:2] == "| "]
-FILES = {  # of theorems
-    f"{paper}/{name}": f"theorems/{paper}/{module}.py"
-    for paper in keys.PAPERS
-    for name, module in importlib.import_module(f"tacit.theorems.{paper}").THEOREMS.items()
-}
+PAPERS = tuple(papers())
 
 
 def test_keys_on_the_map_are_those_of_theorems_and_figures():
-    named = re.findall(rf"(?<!theorems/)\b(?:{'|'.join(keys.PAPERS)})/[\w.-]*\w", MAP)
-    known = {*FILES, *(entry.key for entry in figures())}
+    named = re.findall(rf"(?<!papers/)\b(?:{'|'.join(PAPERS)})/[\w.-]*\w", MAP)
+    known = {each.key for each in (*theorems(), *figures())}
     assert len(named) > 40
     assert set(named) <= known
-
-
-def test_every_theorem_is_on_the_map_with_its_file():
-    rows = [cells for cells in CELLS if cells[0] in keys.PAPERS]
-    placed = {
-        f"{paper}/{name}": file.strip("`") for paper, names, file, _ in rows for name in names.split(", ")
-    }
-    assert placed == FILES
 
 
 def test_everything_for_users_is_on_the_map():
@@ -167,7 +157,7 @@ def test_files_and_tests_on_the_map_exist():
 
 def test_papers_that_pages_cite_are_listed():
     listed = (pages.ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
-    entries = [" ".join(entry.split()) for entry in listed.split("\n- ")]
+    entries = [*(" ".join(entry.split()) for entry in listed.split("\n- ")), *titles().values()]
     for page in (pages.ROOT / "docs").rglob("*.md"):
         text = page.read_text(encoding="utf-8")
         for author, year in re.findall(r"\b([A-Z]\w+)(?: et al\.|(?:, \w+)* and \w+),? (20\d\d)", text):
@@ -321,6 +311,8 @@ FAULTS = {
     "two places": '<p id="here"></p>',
     "level 3 is below": "<h3>deep</h3>",
     "language": '<html lang="">',
+    "$ is left": "<p>$x^2$</p>",
+    "\\alpha is left": "<p>of size \\alpha</p>",
 }
 
 
@@ -330,3 +322,35 @@ def test_faults_of_a_site_are_found(fault, tmp_path):
         (tmp_path / name).write_text(text + FAULTS.get(fault, "") * (name == "b.html"))
     found = list(check.faults(tmp_path))
     assert [fault in line for line in found] == ([True] if fault else [])
+
+
+def test_latex_in_code_is_no_fault(tmp_path):
+    (tmp_path / "b.html").write_text(
+        '<html lang="en"><main><h1>B</h1><pre>$HOME \\alpha</pre><code>$x</code>'
+    )
+    assert list(check.faults(tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "formula", "count"), [("theory", "", 1), ("theory", "<math></math>", 0), ("howto", "", 0)]
+)
+def test_pages_of_the_theory_have_typeset_formulas(folder, formula, count, tmp_path):
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / "a.html").write_text(f'<html lang="en"><main><h1>A</h1>{formula}')
+    found = list(check.faults(tmp_path))
+    assert ["no typeset formula" in line for line in found] == [True] * count
+
+
+def test_terms_that_the_glossary_does_not_explain_are_found(tmp_path):
+    entries = [f'<dt id="term-{term.replace(" ", "-")}">' for term in check.EXPLAINED if term != "ntk"]
+    (tmp_path / "glossary.html").write_text("".join(entries))
+    (tmp_path / "b.html").write_text(", ".join(check.EXPLAINED[:-1]))
+    assert [line.partition(": ")[2] for line in check.unexplained(tmp_path)] == [
+        "ntk has no entry",
+        f"{check.EXPLAINED[-1]} is on no other page",
+    ]
+
+
+def test_the_glossary_defines_the_terms_that_readers_search_for():
+    text = (pages.ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").lower()
+    assert {term for term in check.EXPLAINED if f"\n{term}\n" not in text} == set()

@@ -1,6 +1,7 @@
-"""Figures and theorems are found by key: tables and modules agree, and nothing else is imported."""
+"""Figures and theorems are found by reading the folder of their paper, and nothing else is imported."""
 
 import json
+import re
 import subprocess
 import sys
 from importlib import invalidate_caches
@@ -10,22 +11,18 @@ import pytest
 
 import tacit
 import tacit.papers
-import tacit.theorems
-from tacit import keys
 from tacit.cli import main
-from tacit.papers import figure, figures
-from tacit.papers.registry import _FIGURES
-from tacit.theorems import check, theorem, theorems
-from tacit.theorems.registry import _THEOREMS
+from tacit.papers import catalogue, figure, figures, theorem
+from tacit.papers.reproduction import _FIGURES
+from tacit.papers.statements import _THEOREMS
+from tacit.theorems import check, theorems
 
-FIGURE = '''"""Figures of a guest."""
+PAPER = '"""A new paper."""\n\nTITLE = "Guest 2030, A New Paper"\nARXIV = "3001.00001"\n'
+FIGURE = '''"""A figure of a guest."""
 
 import xarray as xr
 
-from tacit.papers import Claim, figure
-
-TITLE = "Guest 2030, A New Paper"
-FIGURES = {"fig1": ""}
+from tacit.papers import at_most, figure
 
 
 @figure("guest2030/fig1", quick={"points": 3}, paper={"points": 9})
@@ -39,13 +36,11 @@ class Line:
         ax.plot(data.y)
 
     def claims(self, data):
-        yield Claim("the line ends at", float(data.y[-1]), at_most=2.0)
+        yield at_most(2.0).claim("the line ends at", float(data.y[-1]))
 '''
-THEOREM = '''"""Statements of a guest."""
+THEOREM = '''"""A statement of a guest."""
 
-from tacit.theorems import Assumption, Bound, theorem
-
-THEOREMS = {"theorem1": ""}
+from tacit.papers import Assumption, Bound, theorem
 
 
 @theorem("guest2030/theorem1", "Samples have a length.")
@@ -55,42 +50,43 @@ def theorem1(model, X, y):
 '''
 
 
-@pytest.fixture
-def guest(tmp_path, monkeypatch):
-    """Write a module of a paper that is not there: beside those of Tacit, and forgotten afterwards."""
-    for package in (tacit.papers, tacit.theorems):
-        monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / package.__name__)])
-        monkeypatch.setattr(package, "guest2030", None, raising=False)  # what an import leaves is taken back
-
-    def write(package, content, name="__init__"):
-        file = tmp_path / f"tacit.{package}" / "guest2030" / f"{name}.py"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(content, encoding="utf-8")
-        invalidate_caches()
-
-    yield write
+def forget():
+    """What was found and imported."""
+    catalogue.papers.cache_clear()
+    catalogue._homes.cache_clear()
     for kept in (sys.modules, _FIGURES.registered, _THEOREMS.registered):
         for name in [name for name in kept if "guest2030" in name]:
             del kept[name]
 
 
 @pytest.fixture
-def listed(monkeypatch):
-    """The one line."""
-    monkeypatch.setattr(keys, "PAPERS", (*keys.PAPERS, "guest2030"))
+def guest(tmp_path, monkeypatch):
+    """Write a module of a paper that is not there: beside those of Tacit, and forgotten afterwards."""
+    monkeypatch.setattr(tacit.papers, "__path__", [*tacit.papers.__path__, str(tmp_path / "papers")])
+    monkeypatch.setattr(tacit.papers, "guest2030", None, raising=False)  # what an import leaves is taken back
+
+    def write(name, content):
+        file = tmp_path / "papers" / "guest2030" / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content, encoding="utf-8")
+        invalidate_caches()
+        forget()
+
+    write("__init__", PAPER)
+    yield write
+    monkeypatch.undo()
+    forget()
 
 
-def test_a_new_paper_is_one_file_for_its_figure_one_for_its_theorem_and_one_line(
-    guest, listed, tmp_path, capsys
-):
-    guest("papers", FIGURE)
-    guest("theorems", THEOREM)
+def test_a_new_paper_is_one_folder_and_no_edit(guest, tmp_path, capsys):
+    guest("figure1", FIGURE)
+    guest("theorem1", THEOREM)
     assert main(["reproduce", "guest2030/fig1", "--out", str(tmp_path / "out")]) == 0
     assert "holds  the line ends at: 2 (at most 2)" in capsys.readouterr().out
     assert json.loads((tmp_path / "out/guest2030/fig1.json").read_text())["parameters"] == {"points": 3}
     assert main(["reproduce", "list"]) == 0
     listing = capsys.readouterr().out
-    assert listing.endswith("\n\nGuest 2030, A New Paper\n  guest2030/fig1  A straight line\n")
+    assert "\n\nGuest 2030, A New Paper\n  guest2030/fig1  A straight line\n" in listing
     X, y = np.array([[3.0, 4.0]]), np.ones(1)
     assert check("guest2030/theorem1", tacit.Diagonal(), X, y).bounds[0].measured == 25
     np.savez(tmp_path / "data.npz", X=X, y=y)
@@ -102,36 +98,42 @@ def test_a_new_paper_is_one_file_for_its_figure_one_for_its_theorem_and_one_line
     assert "Guest 2030, A New Paper\n  guest2030/theorem1" in capsys.readouterr().out
 
 
-def test_another_figure_is_one_file_and_one_line_in_the_table_of_its_paper(guest, listed):
-    guest("papers", FIGURE.replace('{"fig1": ""}', '{"fig1": "", "fig2": "figure2"}'))
-    guest("papers", FIGURE.replace("fig1", "fig2"), "figure2")
+def test_another_figure_is_one_file(guest):
+    guest("figure1", FIGURE)
+    guest("figure2", FIGURE.replace("fig1", "fig2"))
     assert [entry.key for entry in figures("guest2030")] == ["guest2030/fig1", "guest2030/fig2"]
 
 
-def test_a_paper_may_have_figures_or_theorems_only(guest, listed, capsys):
-    guest("papers", 'TITLE = "Guest 2030"\nFIGURES = {}\n')
-    assert main(["reproduce", "list"]) == 0 and "Guest" not in capsys.readouterr().out
+def test_a_paper_may_have_figures_or_theorems_only(guest, capsys):
+    assert main(["reproduce", "list"]) == 0
+    assert "guest2030" not in capsys.readouterr().out
     assert [each.key for each in theorems() if each.key.startswith("guest2030")] == []
 
 
-def test_a_key_that_its_module_does_not_define_is_an_error(guest, listed):
-    guest("papers", FIGURE.replace('{"fig1": ""}', '{"fig1": "", "fig2": "figure2"}'))
-    guest("papers", "", "figure2")
-    words = "FIGURES of tacit.papers.guest2030 has guest2030/fig2 in tacit.papers.guest2030.figure2, which"
-    with pytest.raises(tacit.InputError, match=words):
-        figures("guest2030/fig2")
-
-
 @pytest.mark.parametrize(
-    ("table", "where"), [('{"theorem2": ""}', "nowhere"), ('{"theorem1": "other"}', "in .*guest2030.other")]
+    ("content", "words"),
+    [
+        (
+            THEOREM,
+            "guest2030.theorem9 registers the theorem guest2030/theorem1, which .*theorem1 does",
+        ),
+        (
+            THEOREM.replace("guest2030/", "min2021/"),
+            "registers the theorem min2021/theorem1; keys of ",
+        ),
+    ],
 )
-def test_a_module_that_defines_what_its_table_has_not_is_an_error(guest, listed, table, where):
-    guest("theorems", THEOREM.replace('{"theorem1": ""}', table))
-    words = (
-        f"^tacit.theorems.guest2030 defines the theorem guest2030/theorem1, but THEOREMS of .* has it {where}"
-    )
+def test_a_key_that_is_taken_or_of_another_paper_is_an_error(guest, content, words):
+    guest("theorem1", THEOREM)
+    guest("theorem9", content)
     with pytest.raises(tacit.InputError, match=words):
         theorems()
+
+
+def test_a_key_that_reading_does_not_find_is_an_error(guest):
+    guest("theorem1", THEOREM.replace('"guest2030/theorem1"', '"guest2030/" + "theorem1"'))
+    with pytest.raises(tacit.InputError, match="is not found by reading it: write @theorem"):
+        __import__("tacit.papers.guest2030.theorem1")
 
 
 def test_a_key_of_a_paper_is_not_taken_by_others():
@@ -141,14 +143,29 @@ def test_a_key_of_a_paper_is_not_taken_by_others():
         figure("min2021/fig1", quick={}, paper={})(type("Mine", (), {}))
 
 
+@pytest.mark.parametrize("key", [entry.key for entry in figures()])
+def test_a_figure_is_where_one_looks_for_it(key):
+    """Figure 1c in figure1….py, what the paper does not have in figure_….py."""
+    file, number = _FIGURES.home(key).rpartition(".")[2], re.search(r"/fig([\d.]+)", key)
+    numbers = re.findall(r"\d+", file)
+    assert file.startswith("figure" if number else "figure_")
+    assert not number or set(number[1].split(".")) <= set(numbers)
+
+
+@pytest.mark.parametrize("key", [each.key for each in theorems() if re.search("/theorem[0-9]", each.key)])
+def test_a_theorem_is_where_one_looks_for_it(key):
+    file = _THEOREMS.home(key).rpartition(".")[2]
+    assert file.startswith("theorem") and re.search(r"theorem(\d+)", key)[1] in re.findall(r"\d+", file)
+
+
 LOOK = """
 import json, sys
 from tacit.cli import main
-from tacit.papers.registry import _FIGURES
-from tacit.theorems.registry import _THEOREMS
+from tacit.papers.reproduction import _FIGURES
+from tacit.papers.statements import _THEOREMS
 
 def new():
-    found = sorted(name for name in sys.modules if name.startswith(("tacit.papers.", "tacit.theorems.")))
+    found = sorted(name for name in sys.modules if name.startswith("tacit.papers.") and "20" in name)
     return [name for name in found if name not in seen and not seen.add(name)]
 
 seen, kinds = set(), {"figures": _FIGURES, "theorems": _THEOREMS}
@@ -161,17 +178,26 @@ print(json.dumps(imported), file=sys.stderr)
 """
 
 
-def test_one_figure_or_theorem_imports_no_other_and_no_other_paper(tmp_path):
+def test_one_figure_or_theorem_imports_no_other(tmp_path):
+    """Of the papers themselves, which say their titles and items, only these."""
     asked = [("figures", entry.key) for entry in figures()] + [("theorems", each.key) for each in theorems()]
     code = [sys.executable, "-c", LOOK, str(tmp_path), json.dumps(asked)]
     run = subprocess.run(code, capture_output=True, text=True, check=True)
     imported = json.loads(run.stderr)
-    paper = [f"tacit.papers.woodworth2020{name}" for name in ("", ".figure2_regularizers", ".potentials")]
-    loaded = [name for name in imported["reproduce"] if "20" in name]
-    assert loaded == paper
-    homes = {
-        f"{kind} {key}": {"figures": _FIGURES, "theorems": _THEOREMS}[kind]._home(key) for kind, key in asked
-    }
+    modules = [name for name in imported["reproduce"] if name.count(".") == 3]
+    assert modules == [f"tacit.papers.woodworth2020.{name}" for name in ("figure2", "shared")]
+    kinds = {"figures": _FIGURES, "theorems": _THEOREMS}
+    homes = {f"{kind} {key}": kinds[kind].home(key) for kind, key in asked}
     for asked_for, home in homes.items():
         others = set(imported[asked_for]) & (set(homes.values()) - {home})
         assert others == set(), f"{asked_for} imports {others}"
+
+
+def test_looking_for_keys_imports_no_module_of_a_paper():
+    code = (
+        "import sys; from tacit.papers import catalogue, reproduction, statements\n"
+        "assert len(reproduction._FIGURES.known()) > 40 and len(statements._THEOREMS.known()) > 60\n"
+        "print([name for name in sys.modules if name.startswith('tacit.papers.') and name.count('.') > 2])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"

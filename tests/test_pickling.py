@@ -6,6 +6,7 @@ import multiprocessing
 import operator
 import pickle
 import re
+import tempfile
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
@@ -16,7 +17,8 @@ from guests import ArcSine, Bare, Cosh, Quartic, Tempered, Twins, function_model
 import tacit
 from tacit import errors, losses, potentials
 from tacit.autodiff import jax
-from tacit.papers import figures
+from tacit.derivation import cost
+from tacit.papers import figures, reproduce
 
 D = 6
 RNG = np.random.default_rng(5)
@@ -40,6 +42,11 @@ W = np.array([0.6, 0.3])  # a predictor in the domain of the derived potential
 def compiled_squares(theta):
     """Can be imported by name, but is no plain function."""
     return squares(theta)
+
+
+def softmax(theta):
+    """Its image lies in a plane."""
+    return jax.nn.softmax(theta)
 
 
 class Scaled:
@@ -73,6 +80,23 @@ def estimators():
     sk = pytest.importorskip("tacit.estimators")
     regressor, classifier = sk.FlowRegressor(scale=0.1), sk.FlowClassifier(scale=0.1)
     return regressor.fit(TABLE, Y), classifier.fit(TABLE, LABELS)
+
+
+def selected():
+    """Estimators that choose their scale."""
+    sk = pytest.importorskip("tacit.estimators")
+    X = np.vstack([TABLE, np.random.default_rng(6).standard_normal((14, D))])
+    y = X[:, 0] - 0.5 * X[:, 1]
+    return sk.FlowRegressorCV(cv=3).fit(X, y), sk.FlowClassifierCV(cv=3).fit(X, np.sign(y))
+
+
+def reproduced():
+    with tempfile.TemporaryDirectory() as folder:
+        return reproduce(figures("woodworth2020/fig2")[0], out=folder)
+
+
+def normalized():
+    return tacit.derive(softmax, [0.3, -0.2, 0.1])
 
 
 def matrices():
@@ -132,12 +156,19 @@ MORE = {  # which take seconds, most of them to compile
     "derivation of an object": lambda: derived(Scaled(2.0)),
     "derivation of a partial": lambda: derived(functools.partial(operator.mul, 2.0)),
     "derivation of a dict": lambda: tacit.derive(lambda t: t["a"] * t["b"], {"a": W, "b": START[:2]}),
+    "derivation in a plane": normalized,
+    "potential in a plane": lambda: normalized().potential,
+    "derivation, undecided": lambda: tacit.derive(lambda t: t[0] * t[1:], [0.0, 1.0, 2.0]),
+    "conserved quantity": lambda: derived().conserved[0],
+    "cost of a derivation": lambda: cost(squares, START),
     "closed form": formula,
     "potential of a formula": lambda: formula().potential,
     "probe of a lambda": lambda: tacit.probe(
         tacit.Network(lambda v, X: X @ v["v"] ** 2, {"v": np.full(D, 0.3)}), X, Y
     ),
     "estimators": estimators,
+    "estimators that choose": selected,
+    "reproduction of a figure": reproduced,
     "verdicts, all papers": lambda: tacit.check(tacit.Diagonal(2, 0.1), X, Y),
 }
 ASKED = {

@@ -6,8 +6,8 @@ import pickle
 import pytest
 
 from tacit.papers import Claim
+from tacit.results.claims import Measured
 from tacit.theorems import Bound
-from tacit.verdict import Measured
 
 
 @pytest.mark.parametrize("kind", [Claim, Bound])

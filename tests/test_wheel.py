@@ -15,7 +15,6 @@ import tacit
 
 SOURCES = pages.ROOT / "src" / "tacit"
 DATA = {  # what the report shows beside what it computes
-    "tacit/report/errata.md",
     *(f"tacit/report/networks/woodworth2020/{name}.json" for name in ("fig6c", "fig6d", "fig8")),
     *(f"tacit/report/networks/woodworth2020/{name}.png" for name in ("fig6c", "fig6d", "fig8")),
 }
@@ -74,7 +73,9 @@ def test_it_works_in_an_environment_of_its_own(folder):
     assert Path(where).resolve().is_relative_to(home.resolve())
     assert tacit.__version__ in run(programs / "tacit", "--version", cwd=folder)
     assert "--out" in run(programs / "tacit", "report", "--help", cwd=folder)
-    assert "Printed" in run(python, "-c", "from tacit.report.errata import text; print(text())", cwd=folder)
+    assert "Printed" in run(
+        python, "-c", "from tacit.papers.pages import errata_page; print(errata_page())", cwd=folder
+    )
     printed = run(programs / "tacit", "demo", cwd=folder)
     assert "43 of 43 limits certified" in printed
     installed = run(python, "-m", "pip", "list", "--format", "freeze", cwd=folder).lower()

@@ -23,6 +23,8 @@ class Breaks(SphinxPostTransform):
     def run(self, **kwargs):
         for place in self.document.findall(lambda node: isinstance(node, nodes.entry | nodes.title)):
             for text in list(place.findall(nodes.Text)):
+                if isinstance(text.parent, nodes.math):
+                    continue
                 pieces = BREAK.split(text.astext())
                 if len(pieces) > 1:
                     text.parent.replace(text, broken(pieces))

@@ -1,10 +1,11 @@
-"""The site as it was built: links lead somewhere, nothing is fetched, and it can be read without seeing it.
+"""Check the built site: links, network requests, accessibility, formulas, and terms that it must explain.
 
-What only a browser sees (contrast, the keyboard, what does not fit) is asked by browser.py.
+browser.py checks what only a browser can measure (contrast, the keyboard, pages that are too wide).
 
 python docs/_site/check.py docs/_build/html
 """
 
+import re
 import sys
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -14,22 +15,41 @@ from urllib.parse import unquote, urldefrag, urlsplit
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src"}
 NOT_FETCHED = {"canonical", "prev", "next", "search", "index", "author", "copyright", "help"}  # of <link>
 
-THEIRS = {"sg-tag-list"}  # sphinx-gallery's, once for each section of an index, and empty
+THEIRS = {"sg-tag-list"}  # sphinx-gallery repeats this empty element in each section of an index
+
+FORMULAS = ("theory", "models")  # every page in these folders must contain a typeset formula
+NOT_TEXT = {"code", "pre", "script", "style", "math"}
+LATEX = re.compile(r"\$|\\[A-Za-z]{2,}")  # what is left of a formula that was not recognized
+EXPLAINED = (  # what readers search for, as entries of the glossary
+    "implicit bias",
+    "implicit regularization",
+    "ntk",
+    "lazy training",
+    "feature learning",
+    "overfitting",
+    "minimum norm",
+    "basis pursuit",
+    "early stopping",
+)
 
 
 class Page(HTMLParser):
-    """What a page links to, what it fetches, and its anchors, headings and pictures without words."""
+    """The links, requests, anchors and headings of a page, images without alternative text, and LaTeX."""
 
     def __init__(self, text):
         super().__init__()
         self.links, self.fetched, self.anchors, self.levels, self.silent = [], [], set(), [], []
         self.ids, self.tags, self.language, self.empty = [], set(), None, []
-        self.link = None  # the address and the words of the one that is open
+        self.link = None  # the address and the text of the link that is open
+        self.nested, self.latex = 0, []  # open elements of NOT_TEXT; LaTeX in what is outside of them
+        self.words = []
         self.feed(text)
+        self.text = " ".join("".join(self.words).lower().split())
 
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
         self.tags.add(tag)
+        self.nested += tag in NOT_TEXT
         self.ids += [attrs["id"]] if attrs.get("id") else []
         self.language = attrs.get("lang") if tag == "html" else self.language
         if tag == "a" and attrs.get("href"):
@@ -50,17 +70,21 @@ class Page(HTMLParser):
             self.levels.append(int(tag[1]))
 
     def handle_data(self, data):
+        if not self.nested:
+            self.latex += LATEX.findall(data)
+            self.words.append(data)
         if self.link:
             self.link[1] += data.strip()
 
     def handle_endtag(self, tag):
+        self.nested -= tag in NOT_TEXT
         if tag == "a" and self.link:
             self.empty += [] if self.link[1] else [self.link[0]]
             self.link = None
 
 
 def unreadable(page):
-    """What keeps those from reading a page who do not see it, a line each."""
+    """What makes a page inaccessible to screen readers, one line each."""
     if not page.language:
         yield "its language is not said (lang)"
     if "main" not in page.tags:
@@ -76,8 +100,27 @@ def unreadable(page):
             yield f"a heading of level {after} is below one of level {before}"
 
 
+def untypeset(page, where):
+    """Formulas that are missing or were left as LaTeX, one line each."""
+    if where.parts[0] in FORMULAS and "math" not in page.tags:
+        yield "it has no typeset formula"
+    for command in sorted(set(page.latex)):
+        yield f"{command} is left in the text: a formula was not typeset"
+
+
+def unexplained(folder):
+    """Terms of EXPLAINED without an entry in the glossary, or that no other page uses, one line each."""
+    pages = {path.stem: Page(path.read_text(encoding="utf-8")) for path in written(Path(folder))}
+    entries = {each.lower() for each in pages.pop("glossary").ids}
+    for term in EXPLAINED:
+        if f"term-{term.replace(' ', '-')}" not in entries:
+            yield f"glossary.html: {term} has no entry"
+        if not any(term in page.text for page in pages.values()):
+            yield f"glossary.html: {term} is on no other page"
+
+
 def faults(folder):
-    """Everything that is wrong, a line each."""
+    """Everything that is wrong, one line each."""
     folder = Path(folder).resolve()
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in written(folder)}
     for path, page in pages.items():
@@ -89,6 +132,7 @@ def faults(folder):
             if urlsplit(address).netloc:
                 yield f"{where}: {address} is fetched from the network"
         yield from (f"{where}: {wrong}" for wrong in unreadable(page))
+        yield from (f"{where}: {wrong}" for wrong in untypeset(page, where))
         if page.levels.count(1) != 1 and path.stem not in ("search", "genindex", "py-modindex"):
             yield f"{where}: {page.levels.count(1)} main headings"
     yield from (f"{names}: some disks take these for one file" for names in alike(pages, folder))
@@ -98,7 +142,7 @@ def faults(folder):
 
 
 def alike(pages, folder):
-    """Pages whose names differ in capitals only."""
+    """Pages whose names differ in capitalization only."""
     found = {}
     for path in pages:
         found.setdefault(str(path).lower(), []).append(str(path.relative_to(folder)))
@@ -106,12 +150,12 @@ def alike(pages, folder):
 
 
 def written(folder):
-    """All pages but the templates that themes bring along."""
+    """All pages except the templates of the theme."""
     return [path for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts]
 
 
 def unresolved(address, path, pages):
-    """What is wrong with a local link on a page, or nothing."""
+    """What is wrong with a local link on a page, or an empty string."""
     if address.startswith("//"):
         return "is on another host"
     name, anchor = urldefrag(address)
@@ -124,6 +168,6 @@ def unresolved(address, path, pages):
 
 
 if __name__ == "__main__":
-    found = list(faults(sys.argv[1]))
-    print("\n".join(found) or "all links resolve, nothing is fetched, and all can be read without seeing it")
+    found = [*faults(sys.argv[1]), *unexplained(sys.argv[1])]
+    print("\n".join(found) or "links, network, accessibility, formulas and glossary: no faults")
     sys.exit(bool(found))

@@ -12,40 +12,10 @@ import textwrap
 from pathlib import Path
 
 from tacit.papers import Reproduction, figures
+from tacit.papers.catalogue import titles
 from tacit.papers.finished import made_with
-from tacit.papers.registry import titles
 
-SHORT = {  # a few seconds of CPU each: the site is built with every change
-    "woodworth2020/fig1a": "error against scale",
-    "woodworth2020/fig1b": "norms against scale",
-    "woodworth2020/fig2": "implicit and explicit",
-    "woodworth2020/fig3a": "potentials by depth",
-    "woodworth2020/fig3b": "from ℓ1 to ℓ2 by depth",
-    "woodworth2020/fig7": "what ReLU networks learn",
-    "woodworth2020/theorem4": "wide factorizations",
-    "woodworth2020/theorem9": "how far weights move",
-    "moroshko2020/fig3a": "directions that separate",
-    "moroshko2020/fig3b": "one support vector",
-    "moroshko2020/fig3c": "many ℓ1 margins",
-    "moroshko2020/fig3d": "support vectors leave",
-    "moroshko2020/fig4a": "depth 3 leaves the path",
-    "moroshko2020/fig4b": "local and global margins",
-    "moroshko2020/fig5a": "excess ℓ1 norm",
-    "moroshko2020/fig5b": "accuracy that it takes",
-    "moroshko2020/fig7": "the scale selects",
-    "moroshko2020/fig8b": "ten dimensions",
-    "moroshko2020/fig9": "the kernel turns",
-    "moroshko2020/open-question": "which path, then?",
-    "azulay2021/fig7.1": "scale and shape",
-    "azulay2021/fig7.2": "potential of a neuron",
-    "azulay2021/neuron-limits": "where neurons end",
-    "azulay2021/proposition1": "balanced networks",
-    "azulay2021/regime-map": "scale, shape and accuracy",
-    "azulay2021/warp": "a neuron in two clocks",
-    "min2021/fig1": "width",
-    "min2021/fig2": "imbalance is fast",
-    "min2021/fig3": "gradient descent",
-}
+SHORT = {entry.key: entry.short for entry in figures() if entry.short}  # a few seconds of CPU each
 HEADER = "GALLERY_HEADER.rst"
 INTRODUCTION = """
 Gallery

@@ -7,9 +7,9 @@ from docutils import nodes
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from tacit.report.formulas import html
+from tacit.report.markup import html
 
-VERBATIM = nodes.literal | nodes.literal_block | nodes.raw
+VERBATIM = nodes.literal | nodes.literal_block | nodes.raw | nodes.math | nodes.math_block
 KINDS = {"sup": nodes.superscript, "sub": nodes.subscript}
 BLOCK = '<div class="highlight-none{} notranslate"><div class="highlight"><pre>{}\n</pre></div></div>'
 DOCSTRINGS = "reference/"  # pages where blocks that are set in are code, too

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tacit.models import UntiedDiagonal as UntiedDiagonal
     from tacit.models import model as model
     from tacit.networks import Network as Network
+    from tacit.papers.checking import check as check
     from tacit.results.certificate import Certificate as Certificate
     from tacit.results.limit import Limit as Limit
     from tacit.results.margin import Margin as Margin
@@ -51,8 +52,7 @@ if TYPE_CHECKING:
     from tacit.results.stability import Stability as Stability
     from tacit.results.sweeping_path import SweepingPath as SweepingPath
     from tacit.results.trajectory import Trajectory as Trajectory
-    from tacit.theorems.checking import check as check
-    from tacit.theorems.verdicts import Verdicts as Verdicts
+    from tacit.results.verdicts import Verdicts as Verdicts
     from tacit.verbs.certify import certify as certify
     from tacit.verbs.flow import flow as flow
     from tacit.verbs.limit import limit as limit
@@ -106,8 +106,8 @@ _HOMES = {  # where each public name is, which is loaded when it is first used
     "results.stability": ["Stability"],
     "results.sweeping_path": ["SweepingPath"],
     "results.trajectory": ["Trajectory"],
-    "theorems.checking": ["check"],
-    "theorems.verdicts": ["Verdicts"],
+    "results.verdicts": ["Verdicts"],
+    "papers.checking": ["check"],
     "verbs.certify": ["certify"],
     "verbs.flow": ["flow"],
     "verbs.limit": ["limit"],
@@ -146,6 +146,7 @@ _ANSWERS = {  # to questions that a result leaves to layers above it
     "Trajectory.picture": "tacit.show.flows:flow_picture",
     "Trajectory.predicted_end": "tacit.verbs.other_scales:predicted_end",
     "Trajectory.summary": "tacit.show.text:flow_report",
+    "Verdicts.picture": "tacit.show.verdicts:picture_of",
 }
 answered_by(_ANSWERS)
 _MODULES = ("estimators", "losses", "potentials", "theorems", "warping")

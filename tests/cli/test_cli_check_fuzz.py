@@ -121,7 +121,7 @@ def test_an_error_without_a_name_would_be_seen(monkeypatch):
     def broken(*given, **options):
         raise KeyError("no name")
 
-    monkeypatch.setattr("tacit.theorems.registry.Theorem.judge", broken)
+    monkeypatch.setattr("tacit.papers.statements.Theorem.judge", broken)
     status, out, _ = answered(ODD["one sample"], "--scale 0.3")
     assert status == 1 and {v["because"] for v in json.loads(out)["verdicts"]} == {"KeyError: 'no name'"}
 

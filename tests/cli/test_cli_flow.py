@@ -128,14 +128,14 @@ def test_ctrl_c_prints_what_was_computed(tmp_path):
     program = (
         "import itertools, signal, sys\n"
         "from tacit.cli import main\n"
-        "from tacit.flows.forms.dual import DualSquare\n"
+        "from tacit.flows.steps.stepper import Controlled\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "step, count = DualSquare._step, itertools.count(1)\n"
+        "step, count = Controlled.step, itertools.count(1)\n"
         "def counted(*args):\n"
         "    if next(count) == 20:\n"
         "        signal.raise_signal(signal.SIGINT)\n"
         "    return step(*args)\n"
-        "DualSquare._step = counted\n"
+        "Controlled.step = counted\n"
         "sys.exit(main('flow big.npz --depth 4 --scale 1e-3 --save part.nc'.split()))"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, timeout=120)

@@ -68,7 +68,7 @@ def test_the_files_of_a_figure_change_together_or_not_at_all(tmp_path, monkeypat
 
 
 def test_a_loop_over_flows_can_be_stopped(monkeypatch):
-    monkeypatch.setattr("tacit.flows.forms.dual.DualSquare.segments", interrupt)
+    monkeypatch.setattr("tacit.flows.forms.dual.DualSquare.stepper", interrupt)
     X, y = gaussian_problem(3, 6, seed=0)
     with pytest.raises(tacit.Interrupted) as stopped:
         tacit.flow(tacit.Diagonal(), X, y)

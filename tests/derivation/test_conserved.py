@@ -113,3 +113,29 @@ def test_parameters_that_do_nothing_at_a_saturated_start_have_no_laws():
     found = tacit.derive(lambda t: t[:2] * jnp.tanh(t[2:]), 1e6 * np.array([1.0, -0.5, 0.7, 0.9]), samples=3)
     assert found.kind in ("mirror", "undecided") and found.conserved == ()
     assert "2 quantities" in found.summary()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda t: jnp.exp(t), lambda t: jnp.array([jnp.exp(t[0]), t[1]]), lambda t: jnp.exp(t[:1]) * t[1:]],
+    ids=["both", "one", "a factor"],
+)
+def test_underflow_conserves_nothing(function):
+    """At −10⁶ e^θ is 0 in floats, and so are its derivatives; it is not on the way to smaller θ."""
+    found = tacit.derive(function, [-1e6, -2e6], samples=3)
+    assert (found.kind, found.closed, found.conserved) == ("undecided", False, ())
+    assert "none of them quadratic" not in found.summary()
+
+
+def test_a_search_where_the_map_is_saturated_finds_the_law_or_says_that_it_is_not_complete():
+    """θ₁ + θ₂ + θ₃ is conserved; the Jacobian has few digits left to show it."""
+
+    def softmax(t):
+        return jnp.exp(t) / jnp.sum(jnp.exp(t) * jnp.array([1.0, 2.0, 1.0]))
+
+    laws = tacit.derive(softmax, [0.4, 0.5, -0.3], samples=3).conserved
+    assert [law.text for law in laws] == ["θ₁ + θ₂ + θ₃"]
+    found = tacit.derive(softmax, [50.0, 49.0, 20.0], samples=3)
+    assert found.kind == "undecided" and "at least 1 of 3 dimensions" in found.summary()
+    assert "none of them quadratic" not in found.summary()
+    assert {law.text for law in found.conserved} <= {"θ₁ + θ₂ + θ₃"}

@@ -126,6 +126,21 @@ def test_an_image_that_is_nearly_a_surface_is_not_taken_for_one():
     assert "at most 1 quantity" in found.summary()
 
 
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (lambda t: jnp.array([t[0], t[0] ** 2]), "none"),
+        (lambda t: jnp.array([t[0] ** 3 + t[0], t[0], jnp.sin(t[0])]), "none"),
+        (lambda t: jnp.array([t[0] ** 3 + t[0], 2 * t[0] ** 3 + 2 * t[0]]), "mirror"),
+    ],
+    ids=["parabola", "in space", "line"],
+)
+def test_flows_on_curves_end_where_the_loss_is_least(function, kind):
+    """On a parabola that is 0.5 away from some starts, in the middle of an orbit."""
+    for start in (-0.4, 1e-8, 0.4, 1.1):
+        assert tacit.derive(function, [start], samples=8).kind == kind
+
+
 def test_a_special_start_keeps_its_verdict():
     found = tacit.derive(gated, [0.0, 0.5, -1.1], samples=3)
     assert (found.kind, found.reachable_dimension) == ("mirror", 2)

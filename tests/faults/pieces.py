@@ -48,9 +48,9 @@ PIECES = (
     Fault(
         "excess",
         "The ℓ1 excess that Theorem 7 measures is that of the sum, not of absolute values.",
-        "tacit.theorems.moroshko2020.theorems4_6_7:_excess",
+        "tacit.papers.moroshko2020.theorem4_6_7:_excess",
         swapped("np.abs(_stop(flow)).sum()", "_stop(flow).sum()"),
-        tests=("theorems/moroshko2020/test_theorems_moroshko.py",),
+        tests=("papers/moroshko2020/test_theorems_moroshko.py",),
         unconcerned={
             "check": "A sum is no larger than the norm, and so is within its bound.",
             "figures": "It is a measurement of `check` alone.",

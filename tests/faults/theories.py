@@ -220,10 +220,10 @@ THEORIES = (
     Fault(
         "rate",
         "The rate that Min et al. guarantee is divided by the number of samples.",
-        "tacit.theorems.min2021.network:guaranteed_rate",
+        "tacit.papers.min2021.network:guaranteed_rate",
         returning(lambda rate, model, X: rate / len(X)),
         figures=(Shown("min2021/fig2"),),
-        tests=("theorems/min2021/test_theorems_min.py",),
+        tests=("papers/min2021/test_theorems_min.py",),
         unconcerned={"check": "A rate that is smaller is guaranteed all the more."},
     ),
     Fault(
@@ -233,7 +233,7 @@ THEORIES = (
         returning(lambda level, *_: 2 * level),
         check=(Asked("min2021/theorem1", "white"),),
         figures=(Shown("min2021/fig2"),),
-        tests=("theorems/min2021/test_theorems_min.py",),
+        tests=("papers/min2021/test_theorems_min.py",),
     ),
     Fault(
         "distance",

@@ -124,6 +124,16 @@ def test_steps_that_lead_nowhere_are_named(seed):
     assert not found.converged and found.status == Status.STALLED and found.reason.startswith(_UNDERFLOW)
 
 
+def test_margins_that_stand_still_beside_an_end_are_named():
+    """A slope is within 1e-180 of its end, the others change by less than their rounding for ever."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((3, 11)) * 10 ** rng.uniform(-4, 4, 11)
+    labels = np.where(X @ rng.standard_normal(11) >= 0, 1.0, -1.0)
+    found = tacit.flow(tacit.Diagonal(6, 1e-47), X, labels, loss="exp", until=100)
+    follows(found)
+    assert not found.converged and found.steps < 2000 and found.reason.startswith(_UNDERFLOW)
+
+
 @pytest.mark.parametrize("scale", [1e-53, 1e-20, 1e-3])
 def test_the_accuracy_that_is_said_to_be_reached_is_the_last_one(scale):
     rng = np.random.default_rng(0)
@@ -314,3 +324,11 @@ def test_a_transition_of_raw_weights_is_told_or_named(depth, scale):
         assert found.status == Status.STALLED and found.reason.startswith(_UNDERFLOW)
     for w, accuracy in zip(found.predictor, found.accuracy, strict=True):
         assert abs(-math.log(np.mean((X @ w - y) ** 2) / 2) - accuracy) < 1e-6
+
+
+def test_raw_weights_may_move_at_rates_whose_squares_are_no_floats():
+    """A rate is a product of 49 weights of 4e-4: 1e-167."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((3, 5)), rng.standard_normal(3)
+    found = tacit.flow(tacit.Diagonal(50, 3.9e-4), X, y, until=5, method="parameters")
+    assert np.isfinite(found.predictor).all() and np.isfinite(found.accuracy).all() and found.reason

@@ -13,6 +13,7 @@ import pytest
 
 import tacit
 from tacit.flows import forms
+from tacit.flows.form import Form
 from tacit.models.diagonal import Diagonal, UntiedDiagonal
 from tacit.models.layered import LayeredDiagonal
 
@@ -160,7 +161,7 @@ FORMS = [
     kind
     for module in pkgutil.iter_modules(forms.__path__)
     for kind in vars(importlib.import_module(f"tacit.flows.forms.{module.name}")).values()
-    if inspect.isclass(kind) and hasattr(kind, "segments") and hasattr(kind, "log_time")
+    if inspect.isclass(kind) and issubclass(kind, Form) and not inspect.isabstract(kind)
 ]
 
 

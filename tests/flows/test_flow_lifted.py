@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 import tacit
 from tacit.flows.forms import reduced
-from tacit.flows.steps.polar import graded_svd
+from tacit.flows.steps.lifted import graded_svd
 
 
 def raw_factors(U, V, X, y, times):

@@ -12,8 +12,10 @@ from properties import examples
 from scipy.linalg import expm
 
 import tacit
+from tacit.flows import driver
+from tacit.flows.endings import Rest, Rounded
+from tacit.flows.form import Problem
 from tacit.flows.forms.dual import DualSquare
-from tacit.flows.segments import Problem, Rest, Rounded
 
 
 def distance(found, exact):
@@ -345,7 +347,7 @@ def test_an_unknown_normalization_is_refused():
 
 def test_slopes_that_would_leave_their_domain_shorten_the_step(monkeypatch):
     """Ten layers, a predictor scale of 1e-30: a coordinate jumps, and the flow says that it is lost there."""
-    monkeypatch.setattr("tacit.flows.record._PATIENCE", 300)
+    monkeypatch.setattr(driver, "LIMITS", driver.Limits(patience=300))
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6, 15)) * 10 ** rng.uniform(-0.5, 0.5, 15)
     run = tacit.flow(tacit.Diagonal(depth=10, scale=1e-3), X, X[:, :3] @ rng.standard_normal(3))

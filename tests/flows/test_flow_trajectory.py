@@ -14,7 +14,7 @@ import xarray as xr
 from oracles import gaussian_problem
 
 import tacit
-from tacit.flows import record
+from tacit.flows import driver
 
 X, Y = gaussian_problem(6, 20, nonzero=3, seed=4)
 LABELS = np.sign(Y)
@@ -171,7 +171,7 @@ def test_memory_does_not_grow_with_the_number_of_steps():
 
 
 def test_thousands_of_steps_without_any_gain_are_a_stall(monkeypatch):
-    monkeypatch.setattr(record, "_PATIENCE", 3)
+    monkeypatch.setattr(driver, "LIMITS", driver.Limits(patience=3))
     run = tacit.flow(tacit.Diagonal(scale=1e-9), X, Y)  # the first steps, on the plateau, gain nothing
     assert not run.converged and "no gain" in run.reason
 

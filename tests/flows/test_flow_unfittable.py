@@ -10,7 +10,8 @@ from oracles import gaussian_problem
 from properties import some
 
 import tacit
-from tacit.flows import record
+from tacit.flows.driver import record
+from tacit.flows.form import Moving
 from tacit.flows.segments import Segment
 
 CASES = int(os.environ.get("TACIT_OVERDETERMINED", "60"))
@@ -213,7 +214,7 @@ def test_descent_ends_at_least_squares_too():
     np.testing.assert_allclose(run.predictor[-1], np.linalg.lstsq(X, y, rcond=None)[0], atol=1e-8)
 
 
-class Rising:
+class Rising(Moving):
     """A form whose loss falls, and then rises: what no flow does."""
 
     name, restore, discrete = "wrong", staticmethod(lambda weights: weights), False
@@ -221,9 +222,13 @@ class Rising:
     def begin(self):
         return 0.0
 
-    def segments(self):
-        for clock in range(4):
-            yield Segment(clock, clock + 1.0, lambda now: now, self.discrete)
+    def stepper(self):
+        self.clock = 0.0
+        return self
+
+    def step(self):
+        self.clock += 1.0
+        return Segment(self.clock - 1.0, self.clock, lambda now: now, self.discrete)
 
     def log_time(self, state):
         return np.log(state)
@@ -235,20 +240,18 @@ def test_a_loss_that_rises_ends_the_run(timed, loss):
     """Levels 0, 1, 2 and then 1.9; steps of descent may do that, and so may the last digits of a flow."""
     fit, goal = _asked(loss, 1e-8, timed)
     with np.errstate(divide="ignore"):
-        found = record.record(Rising(), lambda now: now if now < 3 else 1.9, goal, fit)
+        found = record(Rising(), lambda now: now if now < 3 else 1.9, goal, fit)
         assert not found.converged and "rises" in found.reason and found.states[-1] == 2.0
         Descending = type("Descending", (Rising,), {"discrete": True})
-        assert (
-            "rises" not in record.record(Descending(), lambda now: now if now < 3 else 1.9, goal, fit).reason
-        )
-        shaky = record.record(Rising(), lambda now: now if now < 3 else 2 - 1e-9, goal, fit)
+        assert "rises" not in record(Descending(), lambda now: now if now < 3 else 1.9, goal, fit).reason
+        shaky = record(Rising(), lambda now: now if now < 3 else 2 - 1e-9, goal, fit)
         assert "rises" not in shaky.reason
 
 
 def _asked(loss, rtol, timed):
     from tacit.flows.fitting import Fitting
+    from tacit.flows.form import Problem
     from tacit.flows.goals import goal_of
-    from tacit.flows.segments import Problem
     from tacit.losses import as_loss
 
     fit = Fitting(Problem(tacit.Diagonal(), np.ones((1, 1)), np.ones(1), as_loss(loss), rtol))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tacit
+from tacit.flows.form import Problem
 from tacit.flows.forms.parameters import Parameters
 from tacit.flows.forms.sliding import Sliding
-from tacit.flows.segments import Problem
 
 X, Y = np.array([[1.0, 0.3, -0.2], [0.2, 0.8, 0.5]]), np.array([1.0, -1.0])
 FORMS = {

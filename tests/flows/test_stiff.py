@@ -8,9 +8,10 @@ import pytest
 from scipy.stats import ortho_group
 
 import tacit
-from tacit.flows.steps.floored import Floored
+from tacit.flows.endings import GaveUp
+from tacit.flows.steps.dormand_prince import DormandPrince
 from tacit.flows.steps.radau import C
-from tacit.flows.steps.stiff import Field, Spectrum
+from tacit.flows.steps.stiff import CONTROL, Field, Spectrum
 
 
 def graded_root(spread, size=8, seed=0):
@@ -63,9 +64,11 @@ def followed(R, force, spectrum, values):
     until, size = 10 / values.min(), np.full(len(R), 1e-10 * np.linalg.norm(force) / values.min())
     while clock < until:
         rate = partial(lambda x, dx: force - (x + dx) @ R @ R.T, x)
-        field = Field(rate, spectrum, size, (1e-15 * until, 1e-15), [partial(Spectrum.sharp, R)])
-        step = field.step(h if h is None else min(h, until - clock), last)
-        x, clock, h, last, steps = x + step.at(step.h), clock + step.h, step.next_h, step, steps + 1
+        spectra = [lambda: spectrum, partial(Spectrum.sharp, R)]
+        field = Field(rate, spectra, size, (1e-15 * until, 1e-15), last)
+        h = field.first_length() if h is None else min(h, until - clock)
+        last = CONTROL.search(field.attempt, h, last)
+        x, clock, h, steps = x + last.step.at(last.h), clock + last.h, last.next_h, steps + 1
     return x, clock, steps
 
 
@@ -96,9 +99,9 @@ def test_newton_starts_from_the_rates_of_the_linear_flow(h):
     """(I + hc·S)⁻¹F(0) at the nodes c; from other rates it arrives too, later."""
     R, _, _ = graded_root(2)
     first = np.random.default_rng(3).standard_normal(len(R))
-    field = Field(lambda x: first - x @ R @ R.T, Spectrum.sharp(R), np.ones(len(R)), (0.0, 0.0))
+    field = Field(lambda x: first - x @ R @ R.T, [partial(Spectrum.sharp, R)], np.ones(len(R)), (0.0, 0.0))
     exact = [np.linalg.solve(np.eye(len(R)) + h * c * R @ R.T, first) for c in C]
-    np.testing.assert_allclose(field._guess(h, first, None), exact, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(field._guess(h), exact, rtol=1e-9, atol=1e-12)
 
 
 def spectra(samples, features, noise):
@@ -138,9 +141,12 @@ def test_a_step_of_the_least_length_is_taken_only_where_the_loss_falls(rises):
         return np.array([1.0 + 1e6 * (next(calls) % 2)])
 
     level = (lambda y: y[0]) if rises else (lambda y: -y[0])
-    solver = Floored(rate, 0.0, np.zeros(1), level, rtol=1e-12, atol=np.full(1, 1e-30), floor=1e-2, unit=1.0)
-    said = solver.step()
+    tolerated = {"rtol": 1e-12, "atol": np.full(1, 1e-30), "floor": 1e-2, "unit": 1.0}
+    stepper = DormandPrince(rate, 0.0, np.zeros(1), level, lambda clock, y: y, **tolerated)
     if rises:
-        assert said is None and solver.t == pytest.approx(1e-2) and solver.y[0] > 0
+        segment = stepper.step()
+        assert segment.end == stepper.clock == pytest.approx(1e-2) and segment.last[0] > 0
     else:
-        assert "the loss does not fall" in said and solver.status == "failed" and solver.t == 0
+        with pytest.raises(GaveUp, match="the loss does not fall"):
+            stepper.step()
+        assert stepper.clock == 0

@@ -131,10 +131,10 @@ def test_jacobians_of_losses_below_the_smallest_float_are_numbers():
 @pytest.mark.parametrize("name", ["diagonal", "network", "leaky", "layers"])
 def test_flows_and_steps_are_those_with_derivatives_by_jax(name, loss):
     """The same equations in the same integrator: what differs is rounding, and at what JAX's sums round."""
+    from tacit.flows.form import Problem
     from tacit.flows.forms.descent import Descent
     from tacit.flows.forms.parameters import Parameters
     from tacit.flows.forms.traced import TracedDescent, TracedParameters
-    from tacit.flows.segments import Problem
 
     model, X = MODELS[name]
     loss = tacit.losses.as_loss(loss)

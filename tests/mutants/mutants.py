@@ -31,7 +31,7 @@ from nearest import order
 from sites import Site, sites
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("potentials", "solvers", "flows", "derivation", "theorems")
+PACKAGES = ("potentials", "solvers", "flows", "derivation", "papers")
 _BUDGET = 30.0  # seconds of CPU that the right source takes for the tests of a file, the quickest first
 _SLOWER, _AT_LEAST = 3.0, 30.0  # times as long, and in seconds, after which a test counts as failed
 _LONGEST = 600.0  # seconds of CPU for all tests of a file

@@ -11,7 +11,8 @@ from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 
 from tacit.papers import figures
-from tacit.papers.azulay2021 import neuron_limits, warp
+from tacit.papers.azulay2021 import figure_neuron_limits as neuron_limits
+from tacit.papers.azulay2021 import figure_warp as warp
 
 PLANES, NORMS = ("3a", "3b", "3c", "3d", "4a", "4b"), ("7", "8a", "8b", "8c")
 MARKED = {"3b": 5, "3c": 5, "3d": 4, "4a": 3, "4b": 3}  # values of μ

@@ -12,10 +12,12 @@ from figure_claims import failing, judged
 
 import tacit
 from tacit.cli import main
-from tacit.keys import PAPERS
 from tacit.papers import Claim, figures, reproduce
-from tacit.papers.registry import PRESETS
+from tacit.papers.catalogue import papers
+from tacit.papers.reproduction import PRESETS
 from tacit.potentials import Quadratic
+
+PAPERS = tuple(papers())
 
 KEYS = [entry.key for entry in figures()]
 NONE_IS_AN_ANSWER = {
@@ -44,8 +46,9 @@ def entry_of(key):
 
 
 def test_these_figures_are_registered():
-    assert set(KEYS) == REGISTERED
-    assert {key.split("/")[0] for key in KEYS} == set(PAPERS)
+    """And those of new papers."""
+    assert set(KEYS) >= REGISTERED
+    assert {key.split("/")[0] for key in KEYS} <= set(PAPERS)
 
 
 def test_figures_come_in_reading_order():

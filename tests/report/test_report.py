@@ -13,13 +13,16 @@ import pytest
 
 import tacit
 from tacit.cli import main
-from tacit.keys import PAPERS
 from tacit.papers import Claim, figures
+from tacit.papers.catalogue import papers
 from tacit.papers.finished import digest
-from tacit.report import Shown, errata, page, recorded
-from tacit.report.formulas import html
+from tacit.report import Shown, markup, page
+from tacit.report import panels as recorded
+from tacit.report.markup import html
 from tacit.show.outputs import json_file
 from tacit.theorems import theorems
+
+PAPERS = tuple(papers())
 
 EMPTY = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source"}
 ROOT = Path(__file__).parents[2]
@@ -221,14 +224,14 @@ def test_what_goes_beyond_the_papers_has_a_section_of_its_own(whole):
     assert own and all(words(entry.title) in text for entry in own)
 
 
-def test_packages_have_errata_and_records_where_they_are_looked_for():
+def test_packages_have_records_where_they_are_looked_for():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     placed = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    expected = [(errata._PLACES, "")]
+    expected = []
     for path in (ROOT / "docs/networks").rglob("*.json"):
         name = path.relative_to(ROOT / "docs/networks")
         expected += [(recorded._PLACES, name.with_suffix(kind)) for kind in (".json", ".png")]
-    assert len(expected) == 7
+    assert len(expected) == 6
     home = Path(tacit.__file__).parents[1]
     assert placed == {
         (there / name).relative_to(ROOT).as_posix(): (here / name).relative_to(home).as_posix()
@@ -236,10 +239,9 @@ def test_packages_have_errata_and_records_where_they_are_looked_for():
     }
 
 
-def test_an_installation_without_errata_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(errata, "_PLACES", (tmp_path / "errata.md",))
-    with pytest.raises(tacit.MissingDataError, match="install it again"):
-        errata.text()
+def test_letters_mean_in_the_report_what_they_mean_on_the_page_of_errata():
+    text = (ROOT / "docs/errata.md").read_text(encoding="utf-8")
+    assert " ".join(markup.NOTATION.split()) in " ".join(text.split())
 
 
 @pytest.mark.parametrize(
@@ -268,7 +270,7 @@ def test_formulas_are_set_with_indices_and_exponents(text, expected):
 
 
 def test_markdown_of_the_errata_keeps_no_dead_links():
-    found = errata.rendered(
+    found = markup.rendered(
         "- **Test.** `x_n` in [`a`](../tests/a.py), [b](https://example.org)\n\n  > α^D\n"
     )
     assert "<strong>Test.</strong> <code>x_n</code> in <code>a</code>, " in found
@@ -302,7 +304,7 @@ def test_the_command_takes_what_there_is_and_makes_what_is_missing(folder, capsy
         "tacit: figures that made lacks are made for the report only: made/woodworth2020/fig3a"
     )
     assert err.count("\n") == 1 and out.splitlines()[-1] == "report.html"
-    assert "fail, 41 from before" in out
+    assert f"fail, {len(figures()) - 2} from before" in out
     whole = (folder / "report.html").read_text(encoding="utf-8")
     for entry in figures():
         text = Read(article(whole, entry)).text

@@ -10,7 +10,7 @@ from properties import examples
 
 import tacit
 from tacit.cli import main
-from tacit.flows.sweeping.catching_up import Place
+from tacit.flows.catching_up import Place
 
 MU = np.geomspace(30, 1e-3, 40)
 

@@ -97,7 +97,7 @@ class _List(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from tacit.cli.verdicts import listing
-        from tacit.theorems.checking import askable
+        from tacit.papers.checking import askable
 
         print(listing(askable()))
         parser.exit()
@@ -120,8 +120,8 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.cli.terminal import wrapped
     from tacit.cli.verdicts import report
     from tacit.models.model import check_intercept
+    from tacit.papers.checking import check, chosen_by
     from tacit.show.outputs import write_json
-    from tacit.theorems.checking import check, chosen_by
 
     parameters = _parameters(options.parameters, chosen_by(options.only))
     table = read_data(options, classes=True)
@@ -159,7 +159,7 @@ def _refuse_what_none_could_take(verdicts: Any) -> None:
 
 def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
     """Names and values of --with."""
-    from tacit.theorems.checking import check_parameters
+    from tacit.papers.checking import check_parameters
 
     defaults = {name: value for each in chosen for name, value in each.defaults.items()}
     parameters: dict[str, Any] = {}

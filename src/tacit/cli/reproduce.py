@@ -93,7 +93,7 @@ def _list_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict
 def _listing(chosen: list[Entry]) -> str:
     """Keys and titles under their papers, a line each; two lines where the terminal is narrow."""
     from tacit.cli.terminal import columns, shortened, wrapped
-    from tacit.papers.registry import titles
+    from tacit.papers.catalogue import titles
 
     parts = []
     for paper, title in titles().items():
@@ -136,7 +136,7 @@ def _make_figures(
 def _make_one(entry: Entry, how: How, before: dict[str, Any] | None) -> dict[str, Any]:
     from tacit.cli.terminal import wrapped
     from tacit.papers import reproduce
-    from tacit.papers.registry import in_words
+    from tacit.papers.reproduction import in_words
 
     if before is None:
         try:

@@ -90,7 +90,6 @@ def _made(missing: Sequence[Entry], how: How) -> Iterator[dict[str, Any]]:
     """Answers as they come, with a line on standard error about those in work."""
     from tacit.papers import workers
     from tacit.papers.finished import kept
-    from tacit.papers.schedule import groups
     from tacit.show.progress import Line
 
     jobs = min(how.jobs or _cores(), len(missing))
@@ -102,7 +101,7 @@ def _made(missing: Sequence[Entry], how: How) -> Iterator[dict[str, Any]]:
         content = kept(entry, how.out)
         return content["seconds"] if content and content["preset"] == how.preset else None
 
-    orders = [[workers.order(each, **how.asked) for each in group] for group in groups(missing, took)]
+    orders = [[workers.order(each, **how.asked) for each in group] for group in workers.groups(missing, took)]
     busy: list[str] = []
     done = 0
     with Line() as line, closing(workers.make_all(orders, jobs)) as events:

@@ -21,16 +21,16 @@ def report(verdicts: Any, everything: bool) -> str:
 
 def listing(theorems: list[Any]) -> str:
     """Every theorem under its paper, with its place there, its statement and its parameters."""
-    from tacit.papers.registry import titles
-    from tacit.theorems.case import DERIVED
-    from tacit.theorems.verdict import cited
+    from tacit.papers.catalogue import titles
+    from tacit.papers.checking import DERIVED
+    from tacit.results.verdicts import cited
 
     parts = []
     for paper, title in titles().items():
         lines = [title]
         for each in theorems:
             if each.key.startswith(f"{paper}/"):
-                where = cited(each.key)
+                where = cited(*each.place)
                 lines += [f"  {each.key}" + (f" ({where})" if where else ""), f"    {each.statement}"]
                 lines += [f"    {name}: {DERIVED[name]}" for name in each.needs if name in DERIVED]
                 lines += [f"    --with {name}={_shown(value)}" for name, value in each.defaults.items()]

@@ -50,7 +50,7 @@ class Closure:
     @property
     def closed(self) -> bool:
         """May no dimension be missing?"""
-        return self.doubt == 0 and self.faint[1] <= self.rank[1]
+        return self.doubt == 0 and 0 < self.rank[1] >= self.faint[1]
 
 
 def _brackets_of(jets: Jets) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ from tacit.data.arrays import Float
 from tacit.derivation.closure import Closure, commutators, lie_closure
 from tacit.derivation.flat import leaves
 from tacit.derivation.leaf import Metric, measured, metric_bytes, nudged, sizes_at
-from tacit.derivation.orbits import jumping
+from tacit.derivation.orbits import jumping, smooth_between
 from tacit.derivation.scale import row_sizes
 from tacit.derivation.smooth_map import MEMORY, Jets
 from tacit.derivation.span import CLEAR, ZERO
@@ -96,7 +96,7 @@ def rescaled(jets: Jets, theta: Float) -> Iterator[tuple[float, Float, Float]]:
             factor = 10.0 ** (sign * part / _PARTS)
             here = factor * theta
             J = jets.slopes(here)
-            if not np.isfinite(J).all() or np.abs(J).max() > _RANGE or jumping(jets, before, here):
+            if not np.isfinite(J).all() or np.abs(J).max() > _RANGE or not smooth_between(jets, before, here):
                 break
             sizes = np.linalg.norm(J, axis=1)
             hidden = _hidden(sizes, here, jets.value(here) - origin) if factor > 1 else 0.0

@@ -21,6 +21,9 @@ _ROUNDING = 1e-9  # of F or J itself: what they change by less may be the round-
 _SATURATED = 1e-8  # of w, changed by θ as large as θ₀: half of the digits of its derivatives are lost
 _TIGHT = 1e-13  # of the integrator: points off the orbit would break laws that hold on it alone
 _MOST = 3_000  # evaluations for one piece, of which a smooth map takes some hundred
+_CANCELLED = 1e-6  # of the terms of Jᵀc: the integrator closes in on a zero to its tolerance
+_UNDERFLOW = 1e-290  # numbers below have lost digits, or lose them in products
+_HALVINGS = 6  # of a piece on which F seems to jump
 NOT_FINITE = "value is not finite"
 _SHORTER = 12  # halvings of a piece on which the map is not finite
 
@@ -96,14 +99,30 @@ class _NotFiniteError(Exception):
     """The map has no derivative at a point of an orbit."""
 
 
+class _CriticalPointError(Exception):
+    """The field of a pull vanishes at a point of its orbit."""
+
+
+def _vanishing(jets: Jets, theta: Float, pull: Float) -> bool:
+    """Do the terms of Jᵀc cancel at θ? At a kink of F they do not."""
+    terms = jets.slopes(theta) * pull[:, None]
+    return bool(np.linalg.norm(terms.sum(axis=0)) < _CANCELLED * np.linalg.norm(terms))
+
+
 def _followed(jets: Jets, theta: Float, pull: Float, length: float) -> Float | None:
-    """In steps from θ, which floats resolve where they are much smaller than θ; None where F ends."""
+    """In steps from θ, which floats resolve where they are much smaller than θ; None where F ends.
+
+    Also None where the flow ends in a critical point of c·F, as flows on a curve do: the unit field turns
+    around there.
+    """
     calls = 0
 
     def rate(_: float, step: Float) -> Float:
         nonlocal calls
         calls += 1
         if calls > _MOST:
+            if _vanishing(jets, theta + length * step, pull):
+                raise _CriticalPointError
             raise InputError(
                 f"an orbit from theta0 cannot be followed in {_MOST:,} evaluations: the parametrization is "
                 "not smooth there, or bends very sharply; choose another start, or a smaller radius"
@@ -116,7 +135,7 @@ def _followed(jets: Jets, theta: Float, pull: Float, length: float) -> Float | N
     try:
         atol = tolerance(_TIGHT, theta, length)
         done = solve_ivp(rate, (0.0, 1.0), np.zeros_like(theta), method="DOP853", rtol=_TIGHT, atol=atol)
-    except _NotFiniteError:
+    except (_NotFiniteError, _CriticalPointError):
         return None
     if not done.success:
         raise NotConvergedError(f"an orbit from theta0 could not be followed: {done.message}")
@@ -153,6 +172,21 @@ def jumping(jets: Jets, first: Float, last: Float) -> str:
         gap = float(np.abs(change - total).max())
         if not np.isfinite(gap):
             return NOT_FINITE
-        if gap > max(_JUMP * moved, _ROUNDING * float(size)):
+        if gap > max(_JUMP * moved, _ROUNDING * float(size), _UNDERFLOW):
             return f"{name} jumps"
     return ""
+
+
+def smooth_between(jets: Jets, first: Float, last: Float, halvings: int = _HALVINGS) -> bool:
+    """Is F smooth on a straight piece, which may be long?
+
+    The quadrature of one piece does not resolve e^θ over hundreds of units, that of its parts does; a jump is
+    one in the part that has it, however short.
+    """
+    jumps = jumping(jets, first, last)
+    if not jumps or jumps == NOT_FINITE or halvings == 0:
+        return not jumps
+    middle = (first + last) / 2
+    return smooth_between(jets, first, middle, halvings - 1) and smooth_between(
+        jets, middle, last, halvings - 1
+    )

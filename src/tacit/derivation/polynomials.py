@@ -20,6 +20,7 @@ from tacit.data.arrays import Float
 from tacit.derivation.conserved import Conserved, drifts, parameter_names
 from tacit.derivation.examination import points_nearby, rescaled
 from tacit.derivation.leaf import nudged
+from tacit.derivation.scale import row_sizes
 from tacit.derivation.smooth_map import Jets
 from tacit.derivation.span import CLEAR
 
@@ -60,7 +61,7 @@ def searched(jets: Jets, start: Float, number: int, length: float, seed: int = 0
         return Search((), False, f"{largest:,} coefficients in one block of parameters, {MOST:,} at most")
     found = _polynomials(jets, sampling, blocks, number)
     if found is None:
-        return Search((), False, "the map is not finite at random points near θ₀")
+        return Search((), False, "the map is not finite, or saturated, at random points near θ₀")
     kept = _verified(jets, found, start, length)
     short = len(kept) < len(found)
     return Search(kept, not short, "what random points suggest fails at fresh ones" if short else "")
@@ -127,7 +128,7 @@ def _polynomials(
             break
         theta = sampling.draw()
         J = jets.slopes(theta)
-        if not np.isfinite(J).all():
+        if not np.isfinite(J).all() or _lost(jets, theta, J):
             continue
         x = (theta - sampling.center) / sampling.size
         for at, block in enumerate(blocks):
@@ -145,6 +146,18 @@ def _polynomials(
             laws.append(_law(row, pairs[at], sampling.size, block, p, names))
     generic = sampling.draw()
     return tuple(_independent(laws, generic, number))
+
+
+def _lost(jets: Jets, theta: Float, J: Float) -> bool:
+    """Has J lost the digits that equations need, as that of a softmax near 1?
+
+    Round-off of a row turns the row space by that of the row over the smallest singular value.
+    """
+    sizes = row_sizes(J)
+    moved = np.linalg.norm(jets.slopes(nudged(theta)) - J, axis=1) / sizes
+    singular = np.linalg.svd(J / sizes[:, None], compute_uv=False)
+    smallest = singular[singular > _NULL * singular[0]].min(initial=1.0)
+    return bool(moved.max() > _NULL * smallest)
 
 
 def _null(rows: Float) -> Float:
@@ -169,7 +182,7 @@ def _row_space(J: Float) -> Float:
     """Orthonormal rows: dependent ones are no further equations; none for parameters that F does not use."""
     if not len(J):
         return J
-    _, singular, rows = np.linalg.svd(J, full_matrices=False)
+    _, singular, rows = np.linalg.svd(J / row_sizes(J)[:, None], full_matrices=False)
     return np.asarray(rows[singular > _NULL * max(float(singular[0]), 1e-300)])
 
 

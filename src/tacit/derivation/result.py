@@ -252,7 +252,7 @@ class Derivation:
             ("curl", self.warp_curl),
         )
         numbers = "   ".join(f"{name} {size:.0e}" for name, size in sizes if math.isfinite(size))
-        more = "" if self.closed else " at least"
+        more = "" if self.closed else "at least "
         lines = {
             "map": f"{self.name}: {self.parameters} parameters to {self.features} features",
             "verdict": self.kind,
@@ -282,10 +282,10 @@ class Derivation:
         shown = "; ".join(written[:_SHOWN]) + ("; …" if len(written) > _SHOWN else "")
         found = f", {len(written)} of them quadratic: {shown}" if written else ""
         if not written:
-            found = (
-                ", none of them quadratic" if self._search.complete else f", not searched: {self._search.why}"
-            )
-        most = "" if self.closed else "at most "
+            found = f", not searched: {self._search.why}"
+            if self._search.complete:
+                found = ", none of them quadratic" if self.closed else ", no quadratic one was found"
+        most = "" if self.closed or self.conserved_number == 0 else "at most "
         noun = "quantity" if self.conserved_number == 1 else "quantities"
         here = self.conserved_here - self.conserved_number
         special = f" ({here} more from this special start alone)" if here else ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.segments import Problem
+from tacit.flows.form import Problem
 from tacit.losses import Square
 from tacit.numerics.subspaces import Range
 

@@ -34,6 +34,22 @@ class Goal:
     beyond: float | None = None
     free: bool = False
 
+    def reached(self, fit: Fitting) -> str:
+        """Where a flow is that went to the end."""
+        if self.timed and self.marks:
+            return f"reached time {max(self.marks.values()):.6g}"
+        if self.beyond is not None:
+            return (
+                f"accuracy {self.beyond:.6g} is out of reach: these data cannot be fitted, and no predictor "
+                f"has an accuracy above {fit.most:.6g} (a relative residual of {fit.unfitted:.3g})"
+            )
+        if self.free and fit.unfitted > 0:
+            return (
+                "at rest: these data cannot be fitted, and least squares leaves a relative residual of "
+                f"{fit.unfitted:.3g} (accuracy {fit.most:.6g})"
+            )
+        return f"reached accuracy {fit.accuracy(self.end):.6g}"
+
 
 def goal_of(until: Any, at: Any, times: Any, level: float, fit: Fitting) -> Goal:
     """What `until`, `at` and `times` ask for, checked against the level at the start."""

@@ -20,14 +20,16 @@ from tacit.data.arrays import Float
 from tacit.losses import Loss
 from tacit.networks.network import Network
 from tacit.numerics.roots import crossing
+from tacit.numerics.step_control import StepControl
 
 _GAIN = (0.5, 1.5)  # of what the flow gains
-_GROWTH = 1.5  # of the step, where it was good
+# A gain out of bounds does not tell by how much a step is too long: it is halved. At kinks no step is good,
+# and after 12 attempts the longest that lowers the loss is taken.
+_CONTROL = StepControl(-1.0, unsolved=0.5, growth=(1.5, 1.5), attempts=12)
 _SHARE = 0.1  # of a layer, in a step
 _ASIDE = 1e-4  # of the outputs, for a difference
 _FIRST = 8  # steps of the power method at the start; later ones go on from there
 _LOOK = 20  # steps after which the largest eigenvalue is looked at again
-_HALVINGS = 12  # of a step; at kinks no step is good, and the longest that lowers the loss is taken
 
 
 class Trainable(Protocol):
@@ -170,7 +172,7 @@ class Descent:
             state, f = state + step * direction, found
             times.append(times[-1] + step * self._pace(accuracies[-1], level))
             accuracies.append(level)
-            step *= _GROWTH
+            step *= _CONTROL.growth[0]
             self.watch(level)
         reached = accuracies[-1] >= self.goal
         path = np.array(accuracies), np.array(times)
@@ -199,21 +201,26 @@ class Descent:
         steps: int,
     ) -> tuple[Float | None, float, int, str]:
         """The outputs after a step that gains what it should, and its size; None where there is none left."""
-        pull, best = self.pull(f), None
-        for _ in range(_HALVINGS):
+        pull, lower = self.pull(f), list[tuple[Float, float]]()
+
+        def attempt(h: float) -> tuple[Float | None, float]:
+            nonlocal steps
             if steps >= self.most_steps:
-                break
+                return None, np.inf
             steps += 1
-            found = subject.outputs(state + step * direction)
-            if np.isfinite(found).all():
-                gain = float(np.sum((pull + self.pull(found)) * (found - f))) / 2
-                if _GAIN[0] <= gain / (step * speed) <= _GAIN[1]:
-                    return found, step, steps, ""
-                if best is None and gain > 0:
-                    best = found, step
-            step /= 2
-        if best is not None:
-            return *best, steps, ""
+            found = subject.outputs(state + h * direction)
+            if not np.isfinite(found).all():
+                return None, np.inf
+            gain = float(np.sum((pull + self.pull(found)) * (found - f))) / 2
+            if gain > 0:
+                lower.append((found, h))
+            return (found, 0.0) if _GAIN[0] <= gain / (h * speed) <= _GAIN[1] else (None, np.inf)
+
+        taken = _CONTROL.search(attempt, step)
+        if taken is not None:
+            return taken.step, taken.h, steps, ""
+        if lower:
+            return *lower[0], steps, ""
         over = steps >= self.most_steps
         return None, step, steps, f"{steps:,} steps are over" if over else "no step lowers the loss"
 

@@ -13,25 +13,31 @@ from typing import Any
 
 import tacit
 from tacit.packages import is_installed
+from tacit.papers.catalogue import folder_of, papers
 
 _LIBRARIES = ("numpy", "scipy", "jax", "matplotlib")
 _NO_PART = ("cli", "report")  # folders that no figure depends on
 
 
-@cache
-def made_with() -> dict[str, str]:
-    """Versions of what makes figures, and a digest of Tacit's own source: what changes when one is edited."""
+def made_with(key: str = "") -> dict[str, str]:
+    """Versions of what makes a figure, and a digest of the source, of Tacit and of a paper by others."""
+    paper = key.partition("/")[0]
+    folder = folder_of(paper) if paper in papers() else None
     return {
         "tacit": tacit.__version__,
         "python": platform.python_version(),
         **{name: version(name) for name in _LIBRARIES if is_installed(name)},
-        "source": _source(),
+        "source": _source(folder),
     }
 
 
-def _source() -> str:
+@cache
+def _source(paper: Path | None) -> str:
+    """A digest of Tacit's files, without the command line and reports, and of a paper elsewhere."""
     root = Path(tacit.__file__).parent
     found = hashlib.sha256()
+    for path in sorted(paper.rglob("*.py") if paper and not paper.is_relative_to(root) else ()):
+        found.update(f"{path.name}\0".encode() + path.read_bytes())
     for path in sorted([*root.rglob("*.py"), *root.rglob("*.mplstyle")]):
         place = path.relative_to(root)
         if place.parts[0] not in _NO_PART:
@@ -93,6 +99,6 @@ def finished(entry: Any, *, preset: str, seed: int, out: str | Path) -> dict[str
     content = kept(entry, out)
     asked = {"preset": preset, "seed": seed, "parameters": as_json(entry.presets[preset])}
     same = content is not None and all(
-        content.get(name) == value for name, value in {**asked, "made_with": made_with()}.items()
+        content.get(name) == value for name, value in {**asked, "made_with": made_with(entry.key)}.items()
     )
     return content if same else None

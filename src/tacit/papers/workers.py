@@ -17,14 +17,14 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from queue import SimpleQueue
 from typing import Any
 
 from tacit.errors import MissingDataError, MissingPackageError, TacitError
-from tacit.papers.registry import Entry, figures, reproduce
+from tacit.papers.reproduction import Entry, figures, reproduce
 
 _CHILD = """import json, sys
 sys.path[:] = json.loads(sys.argv[1])
@@ -39,6 +39,22 @@ _Order = dict[str, Any]
 def order(entry: Entry, **asked: Any) -> _Order:
     """What a process has to know to make a figure. asked: preset, seed, out and force."""
     return {"key": entry.key, "module": entry.make.__module__, **asked}
+
+
+def groups(entries: Sequence[Entry], known: Callable[[Entry], float | None]) -> list[list[Entry]]:
+    """Figures that share a module, and so may share what they compute, together; those that take long first.
+
+    known: how long a figure took before, if that is known.
+    """
+    together: dict[str, list[Entry]] = {}
+    for entry in entries:
+        together.setdefault(entry.make.__module__, []).append(entry)
+
+    def seconds(entry: Entry) -> float:
+        before = known(entry)
+        return entry.seconds if before is None else before
+
+    return sorted(together.values(), key=lambda group: -sum(map(seconds, group)))
 
 
 def answer(entry: Entry, progress: Any = None, **asked: Any) -> dict[str, Any]:

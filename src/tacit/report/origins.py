@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from tacit.papers.finished import made_with
-from tacit.report.tags import anchor, link
+from tacit.report.markup import anchor, link
 
 _LIBRARIES = {
     "python": "Python",
@@ -35,15 +35,14 @@ def otherwise(content: Mapping[str, Any], others: str) -> str:
     """What sets a figure apart from what this software makes, and from what most others are, if anything."""
     own = sizes(content)
     parts = [
-        _software(content.get("made_with", {})),
+        _software(content.get("made_with", {}), made_with(content["figure"])),
         f"{own}, where most have {others}" if own != others else "",
     ]
     return "; ".join(part for part in parts if part)
 
 
-def _software(then: Mapping[str, Any]) -> str:
+def _software(then: Mapping[str, Any], now: Mapping[str, str]) -> str:
     """The Tacit that made it, if it is another one, or its libraries, if they are others."""
-    now = made_with()
     changed = [name for name, version in now.items() if then.get(name) != version]
     if not changed:
         return ""

@@ -6,22 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from tacit import __version__
-from tacit.papers.registry import titles
-from tacit.report import errata, origins
-from tacit.report.formulas import html
-from tacit.report.numbered import numbered
-from tacit.report.panels import Shown, panel
-from tacit.report.recorded import or_recorded
-from tacit.report.statements import in_order, is_beyond, statements
-from tacit.report.tags import anchor, link, table
+from tacit.papers.catalogue import titles
+from tacit.papers.pages import NO_ERROR, errata, remarks, theorems_of
+from tacit.report import origins
+from tacit.report.listings import is_beyond, numbered, statements
+from tacit.report.markup import NOTATION, anchor, articles, html, link, rendered, table
+from tacit.report.panels import Shown, or_recorded, panel
 from tacit.show.outputs import marked
-from tacit.theorems import theorems
 
 _BEYOND = "beyond"
-_ABOUT = """Each figure of four papers on the implicit bias of gradient descent, made again from scratch, with
+_ABOUT = """Each figure of the papers on the implicit bias of gradient descent, made again from scratch, with
 what the papers say of it as claims that numbers decide; the theorems that Tacit can ask about data; where the
 papers are misprinted, what holds instead; and what goes beyond them. For each paper a table of its numbered
 items says where each is. Everything is in this one file."""
@@ -32,11 +28,7 @@ def page(figures: Sequence[Shown], when: str) -> str:
     made = {each.entry.key: each.content for each in figures if each.is_made}
     figures = [_told_apart(each, origins.usual(list(made.values()))) for each in figures]
     papers = [_Paper(key, title, figures) for key, title in titles().items()]
-    found = errata.sections()
-    entries = {paper.key: found.pop(paper.short, []) for paper in papers}
-    parts = [_summary(papers, entries, origins.summary(made))]
-    parts += [paper.section(entries[paper.key]) for paper in papers]
-    parts.append(_beyond(papers, found))
+    parts = [_summary(papers, origins.summary(made)), *(paper.section() for paper in papers), _beyond(papers)]
     style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
     inside = "\n\n".join(parts)
     return f"""<!DOCTYPE html>
@@ -55,7 +47,7 @@ def page(figures: Sequence[Shown], when: str) -> str:
 <h1>The papers, reproduced</h1>
 <p>{_ABOUT}</p>
 <p>Made by Tacit {escape(__version__)} on {escape(when)}; <code>tacit report</code> makes it again.</p>
-{errata.notation()}</header>
+{rendered(NOTATION)}</header>
 {_contents(papers)}
 <main id="content" tabindex="-1">
 {inside}
@@ -80,7 +72,7 @@ class _Paper:
         self.short = title.partition(",")[0]
         known = [each for each in figures if each.entry.key.startswith(f"{key}/")]
         self.figures = sorted(known, key=lambda each: each.is_beyond)
-        self.theorems = in_order(key, [each for each in theorems() if each.key.startswith(f"{key}/")])
+        self.theorems, self.errata = theorems_of(key), errata(key)
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -98,15 +90,17 @@ class _Paper:
     @property
     def parts(self) -> list[str]:
         """What its section has besides figures."""
-        return ["items", *(["theorems"] if self.theorems else []), "errata"]
+        there = {"theorems": self.theorems, "errata": self.errata}
+        return ["items", *(name for name, found in there.items() if found)]
 
-    def section(self, entries: Sequence[errata.Erratum]) -> str:
+    def section(self) -> str:
         """All that there is about the paper."""
         own = [each for each in self.figures if not each.is_beyond]
         other = [each for each in self.figures if each.is_beyond]
         parts = [f'<section id="{self.key}"><h2>{escape(self.title)}</h2>']
         parts += [f'<h3 id="{self.key}-items">Numbered items</h3>', numbered(self.key, self.short)]
-        parts += [f'<h3 id="{self.key}-figures">Figures</h3>', *map(panel, own)]
+        if own:
+            parts += [f'<h3 id="{self.key}-figures">Figures</h3>', *map(panel, own)]
         if other:
             parts += [
                 f'<h3 id="{self.key}-others">Figures that the paper does not have</h3>',
@@ -114,17 +108,9 @@ class _Paper:
             ]
         if self.theorems:
             parts += [f'<h3 id="{self.key}-theorems">Theorems</h3>', statements(self.theorems, self.short)]
-        if entries:
-            parts += [f'<h3 id="{self.key}-errata">Errata</h3>', _errata(self.key, entries)]
+        if self.errata:
+            parts += [f'<h3 id="{self.key}-errata">Errata</h3>', articles(self.key, self.errata)]
         return "\n".join([*parts, "</section>"])
-
-
-def _errata(paper: str, entries: Sequence[errata.Erratum]) -> str:
-    parts = []
-    for number, each in enumerate(entries):
-        title = f"<h4>{each.title}</h4>\n" if each.title else ""
-        parts.append(f'<article class="erratum" id="erratum-{paper}-{number}">\n{title}{each.body}</article>')
-    return "\n".join(parts)
 
 
 def _contents(papers: Sequence[_Paper]) -> str:
@@ -149,14 +135,14 @@ def _name(shown: Shown) -> str:
     return f"{name} (on record)" if shown.instead_of else name if shown.is_made else f"{name} (not made)"
 
 
-def _summary(papers: Sequence[_Paper], entries: dict[str, list[errata.Erratum]], how: str) -> str:
+def _summary(papers: Sequence[_Paper], how: str) -> str:
     rows = []
     for paper in papers:
         numbers = (
             paper.how_many,
             *map(str, paper.counts),
             str(len(paper.theorems)),
-            str(sum(bool(each.title) for each in entries[paper.key])),
+            str(sum(bool(each.title) for each in paper.errata)),
         )
         rows.append((link(paper.key, escape(paper.short)), *numbers))
     heads = ("Paper", "Figures", "Claims hold", "fail", "Theorems", "Errata")
@@ -167,7 +153,7 @@ def _summary(papers: Sequence[_Paper], entries: dict[str, list[errata.Erratum]],
     )
 
 
-def _beyond(papers: Sequence[_Paper], others: dict[str, Any]) -> str:
+def _beyond(papers: Sequence[_Paper]) -> str:
     figures = [
         f"<li>{link(anchor('figure', each.entry.key), html(each.entry.title))} ({escape(paper.short)})</li>"
         for paper in papers
@@ -179,7 +165,7 @@ def _beyond(papers: Sequence[_Paper], others: dict[str, Any]) -> str:
         f"{html(each.statement)}</li>"
         for paper in papers
         for each in paper.theorems
-        if is_beyond(each.key)
+        if is_beyond(each)
     ]
     parts = [f'<section id="{_BEYOND}"><h2>Beyond the papers</h2>']
     parts += ["<h3>Figures that the papers do not have</h3>", f"<ul>{''.join(figures)}</ul>"]
@@ -187,6 +173,5 @@ def _beyond(papers: Sequence[_Paper], others: dict[str, Any]) -> str:
         "<h3>Statements that the papers do not have, or sharper than theirs</h3>",
         f"<ul>{''.join(sharper)}</ul>",
     ]
-    for heading, entries in others.items():
-        parts += [f"<h3>{escape(heading)}</h3>", _errata(anchor("more", heading), entries)]
+    parts += [f"<h3>{NO_ERROR}</h3>", articles(anchor("more", NO_ERROR), remarks())]
     return "\n".join([*parts, "</section>"])

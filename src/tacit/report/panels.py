@@ -1,19 +1,23 @@
-"""A figure of the report: its picture, its claims, and how it was made."""
+"""A figure of the report: its picture, its claims, and how it was made.
+
+Those that need data which few machines have are shown as they were made once, at the sizes of the paper.
+"""
 
 from __future__ import annotations
 
 import base64
+import json
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
+from pathlib import Path
 from typing import Any
 
-from tacit.papers.registry import Entry
-from tacit.report.formulas import html
+from tacit.papers.reproduction import Entry
+from tacit.report.markup import anchor, html, table, verdict
 from tacit.report.origins import NAMES
-from tacit.report.tags import anchor, table, verdict
 
 
 @dataclass(frozen=True)
@@ -166,3 +170,41 @@ def _not_made(shown: Shown) -> str:
 
 def _sentence(reason: str) -> str:
     return escape(reason if reason.endswith(("…", ".")) else f"{reason}.")
+
+
+_PLACES = (
+    Path(__file__).with_name("networks"),  # where pyproject.toml has it put when a package is built
+    Path(__file__).parents[3] / "docs" / "networks",  # of a working copy
+)
+_RECORDED = ("python", "numpy", "jax")
+
+
+def or_recorded(shown: Shown) -> Shown:
+    """The figure itself, if it was made; otherwise what is on record of it, if anything is."""
+    if shown.is_made:
+        return shown
+    for place in _PLACES:
+        path, picture = (place / f"{shown.entry.key}.{kind}" for kind in ("json", "png"))
+        if path.is_file() and picture.is_file():
+            content = _content(json.loads(path.read_text(encoding="utf-8")))
+            return replace(
+                shown, content=content, picture=picture.read_bytes(), instead_of=shown.reason_why_not
+            )
+    return shown
+
+
+def _content(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What the calls took together, on what machine; drawing took the second that the file has itself."""
+    calls = content["parameters"]["calls"]
+    sizes: dict[str, list[Any]] = {}
+    for call in calls:
+        for name, value in call["parameters"].items():
+            sizes.setdefault(name, [])
+            sizes[name] += [value] * (value not in sizes[name])
+    return {
+        **content,
+        "parameters": {name: values[0] if len(values) == 1 else values for name, values in sizes.items()},
+        "seconds": sum(call["seconds"] for call in calls),
+        "made_with": {name: calls[0][name] for name in _RECORDED},
+        "device": calls[0]["device"],
+    }

@@ -31,6 +31,12 @@ class _Row:
     holds: bool
 
 
+def picture_of(verdicts: Any, everything: bool) -> Picture:
+    """Of the verdicts that apply, or of all, under the model and what is known of the data."""
+    title = "\n".join(filter(None, (verdicts.model, verdicts.data)))
+    return verdicts_picture((*verdicts, *verdicts.others) if everything else verdicts, title)
+
+
 def verdicts_picture(verdicts: Sequence[Any], title: str = "") -> Picture:
     """The share of every bound that is used, 1 where it is met exactly: the largest first.
 

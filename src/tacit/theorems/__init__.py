@@ -2,20 +2,21 @@
 
     check("woodworth2020/theorem2-l1", tacit.Diagonal(log_scale=-50), X, y, epsilon=0.1).summary()
 
-A folder for each paper, whose table THEOREMS says which module has which statement; `theorems()` lists all.
+They are defined in the folders of `tacit.papers`; `theorems()` lists all.
 """
 
-import importlib
 from types import ModuleType
 
-from tacit import keys
-from tacit.theorems.registry import Assumption, Bound, Theorem, Verdict, check, theorem, theorems
+from tacit.papers.catalogue import package_of, papers
+from tacit.papers.statements import Theorem, check, theorem, theorems
+from tacit.results.claims import Bound
+from tacit.results.verdicts import Assumption, Premise, Setting, Verdict
 
-__all__ = ["Assumption", "Bound", "Theorem", "Verdict", "check", "theorem", "theorems"]
+__all__ = ["Assumption", "Bound", "Premise", "Setting", "Theorem", "Verdict", "check", "theorem", "theorems"]
 
 
 def __getattr__(name: str) -> ModuleType:
     """The folders of papers, on first use."""
-    if name in keys.PAPERS:
-        return importlib.import_module(f"{__name__}.{name}")
+    if name in papers():
+        return package_of(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,17 +11,16 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.data.units import Units
+from tacit.flows.driver import Recording
 from tacit.flows.fitting import Fitting
+from tacit.flows.form import Form, Observation, Problem
 from tacit.flows.goals import Goal
-from tacit.flows.record import Recording
-from tacit.flows.segments import Form, Observation, Problem
 from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
 from tacit.results.predictors import predictors
 from tacit.results.trajectory import SeenWeights, Trajectory
 
 
-@quiet
 def assemble(
     recording: Recording,
     goal: Goal,

@@ -24,18 +24,17 @@ from tacit.data.inputs import Inputs
 from tacit.data.prepared import Design, design_of
 from tacit.data.status import Status
 from tacit.errors import InputError, Interrupted, NoPotentialError
+from tacit.flows.driver import record
 from tacit.flows.fitting import fitting
+from tacit.flows.form import Form, Problem
 from tacit.flows.forms.descent import Descent
 from tacit.flows.forms.dual import DualSquare
-from tacit.flows.forms.gradients import Gradients
-from tacit.flows.forms.parameters import Parameters
+from tacit.flows.forms.parameters import Gradients, Parameters
 from tacit.flows.forms.reduced import Reduced
 from tacit.flows.forms.separating import DualSeparating
 from tacit.flows.forms.sliding import Sliding
-from tacit.flows.forms.tangent import TangentRelative, TangentSeparating, TangentSmooth, TangentSquare
+from tacit.flows.forms.tangent import TangentSeparating, TangentSmooth, TangentSquare
 from tacit.flows.goals import goal_of
-from tacit.flows.record import record
-from tacit.flows.segments import Form, Problem
 from tacit.losses import Loss, as_loss
 from tacit.models.model import MirrorForm, Model, as_model, check_intercept, check_model
 from tacit.packages import is_installed
@@ -162,6 +161,7 @@ def flow(
     return replace(trajectory, features=names)
 
 
+@quiet  # a step that leaves the range of floats has no accuracy, and ends the flow
 def _run(
     problem: Problem,
     design: Design | None,
@@ -176,12 +176,13 @@ def _run(
     fit = fitting(problem, design.range if design else None)
     form = _form(fit.problem, linearized, *means)
 
-    @quiet  # a step that leaves the range of floats has no accuracy, and ends the flow
     def level(state: Any) -> float:
         return float(fit.problem.loss.accuracy(form.outputs(state), fit.problem.y))
 
-    goal = goal_of(*asked, level(form.begin()), fit)
-    recording = record(form, level, goal, fit, Meter)
+    first = level(form.begin())
+    goal = goal_of(*asked, first, fit)
+    with Meter("gradient flow", 0.0 if goal.timed else first, goal.end) as meter:
+        recording = record(form, level, goal, fit, meter.update)
     return assemble(recording, goal, form, fit, problem, linearized, begun)
 
 
@@ -192,8 +193,8 @@ def _form(problem: Problem, linearized: bool, method: str, step: float | None, m
     parametrization, loss = problem.model.parametrization, problem.loss
     known = loss.separating or loss.quadratic
     if linearized:
-        tangent = TangentSeparating if loss.separating else TangentSquare if loss.quadratic else TangentSmooth
-        return (TangentRelative if loss.classes else tangent)(problem)
+        kind = TangentSeparating if loss.separating else TangentSquare if loss.quadratic else TangentSmooth
+        return kind(problem)
     mirror = _mirror_form(problem) if method == "auto" and known else None
     if mirror is not None:
         return (DualSeparating if loss.separating else DualSquare)(problem, mirror)

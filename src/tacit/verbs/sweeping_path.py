@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, Index, feature_names
 from tacit.data.inputs import Inputs
+from tacit.flows.catching_up import Place, Step
 from tacit.flows.forms.mirror import MirrorMap
 from tacit.flows.forms.separating import DiagonalPath
-from tacit.flows.sweeping.catching_up import Place, Step
 from tacit.models.model import Model
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.roots import crossing

@@ -13,9 +13,12 @@ from scipy.integrate import solve_ivp
 
 import tacit
 from tacit.papers import figures, reproduce
-from tacit.papers.azulay2021 import figure7_2_neuron as neuron
-from tacit.papers.azulay2021 import neurons, proposition1, theorem3, training
-from tacit.papers.azulay2021 import warp as warped
+from tacit.papers.azulay2021 import figure7_2 as neuron
+from tacit.papers.azulay2021 import figure_proposition1 as proposition1
+from tacit.papers.azulay2021 import figure_theorem3 as theorem3
+from tacit.papers.azulay2021 import figure_warp as warped
+from tacit.papers.azulay2021 import training
+from tacit.papers.azulay2021 import training as neurons
 from tacit.potentials import NeuronPotential, Quadratic
 
 KEYS = ["fig7.2", "neuron-limits", "proposition1", "theorem3", "warp"]

@@ -9,7 +9,10 @@ from scipy.integrate import solve_ivp
 
 import tacit
 from tacit.papers import figures
-from tacit.papers.min2021 import figure3_descent, imbalance, training, widths
+from tacit.papers.min2021 import figure1_4 as widths
+from tacit.papers.min2021 import figure2_3 as figure3_descent
+from tacit.papers.min2021 import figure2_3 as imbalance
+from tacit.papers.min2021 import training
 
 SMALL = {
     "fig1": {"samples": 20, "features": 80, "widths": [100, 250, 700, 2000], "runs": 6},

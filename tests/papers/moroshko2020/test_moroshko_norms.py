@@ -12,6 +12,7 @@ from scipy.optimize import brentq, linprog, minimize
 import tacit
 from tacit.papers import figures, moroshko2020
 from tacit.papers.moroshko2020.data import MANY_L1, SAME_SUPPORT, TWO_SUPPORT_VECTORS
+from tacit.papers.moroshko2020.instants import reached_at
 from tacit.papers.moroshko2020.margins import (
     accuracy_needed,
     along,
@@ -23,7 +24,6 @@ from tacit.papers.moroshko2020.margins import (
     margins_on_path,
     off_path,
     points_of_edge,
-    reached_at,
 )
 
 LABELS = np.ones(3)

@@ -13,9 +13,9 @@ from scipy.optimize import linprog, minimize
 import tacit
 from tacit.papers import figures, reproduce
 from tacit.papers.moroshko2020 import data as datasets
-from tacit.papers.moroshko2020 import figure3_sphere as sphere
+from tacit.papers.moroshko2020 import figure3a as sphere
+from tacit.papers.moroshko2020 import figure_open_question as question
 from tacit.papers.moroshko2020 import instants, trajectories
-from tacit.papers.moroshko2020 import open_question as question
 
 SHALLOW = {"scales": [0.001, 1.0, 100.0, 1e4], "instants": 30, "crossings": 2}
 SIZES = {  # smaller than the presets

@@ -9,9 +9,11 @@ from scipy.integrate import solve_ivp
 
 import tacit
 from tacit.papers import figures
-from tacit.papers.woodworth2020 import commuting, figure5_completion, schatten
-from tacit.papers.woodworth2020.completion import completion
-from tacit.theorems.woodworth2020.theorem4 import commutator
+from tacit.papers.woodworth2020 import figure5 as figure5_completion
+from tacit.papers.woodworth2020 import figure_commuting as commuting
+from tacit.papers.woodworth2020 import matrices as schatten
+from tacit.papers.woodworth2020.matrices import completion
+from tacit.papers.woodworth2020.theorem4 import commutator
 
 SMALL = {
     "fig5": {"size": 4, "observed": 12, "scales": 6, "widths": 3, "narrowest": 8, "levels": 11, "starts": 2},

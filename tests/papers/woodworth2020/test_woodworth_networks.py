@@ -13,8 +13,11 @@ from tacit.cli import main
 from tacit.data.images import Images
 from tacit.networks.architectures import dense, dense_shapes, he_uniform, univariate
 from tacit.papers import figures
-from tacit.papers.woodworth2020 import classifiers, figure6_mnist, figure6_synthetic, figure7_univariate
-from tacit.papers.woodworth2020 import figures6_8_cifar as cifar
+from tacit.papers.woodworth2020 import classifiers
+from tacit.papers.woodworth2020 import figure6 as figure6_synthetic
+from tacit.papers.woodworth2020 import figure6c as figure6_mnist
+from tacit.papers.woodworth2020 import figure6d_8 as cifar
+from tacit.papers.woodworth2020 import figure7 as figure7_univariate
 
 SMALL = {
     "fig7": {"width": 150, "scales": [1e-2, 0.3, 300.0], "layers": [1.0, 0.5], "grid": 41},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,10 +10,10 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
 from tacit.errors import InputError
+from tacit.flows.endings import DIVERGED, OUT_OF_STEPS, UNCHANGED, Rest, Stall
+from tacit.flows.form import Form, Observation, Premise, Problem
 from tacit.flows.forms.weights import Layout
-from tacit.flows.segments import Observation, Premise, Problem, Rest, Segment, Stall
-from tacit.models.reduction import same
-from tacit.potentials.arrays import quiet
+from tacit.flows.segments import Segment
 
 _STEP = 1e-3  # of gradient descent, unless one is asked for
 _GROWTH = 1.3  # of the number of steps between two looks
@@ -28,11 +27,10 @@ class Iterate:
     log_time: float
 
 
-class Descent:
+class Descent(Form):
     """θ ← θ − step·∇L(θ), or θ ← θ − step·∇L(θ)/L(θ) from log-sum-exp (Moroshko et al. 2020, equation 87)."""
 
     premise = Premise("raw weights, independent of Q")
-    restore = staticmethod(same)
 
     def __init__(
         self, problem: Problem, normalized: bool, step: float | None, most_steps: int, linearized: bool
@@ -48,34 +46,42 @@ class Descent:
         start = problem.model.start(problem.features)
         self.layout = Layout.of(start)
         self.start = self.layout.flat(start)
-        self.step, self.most_steps = _STEP if step is None else float(step), int(most_steps)
+        self.step_size, self.most_steps = _STEP if step is None else float(step), int(most_steps)
         self.normalized = normalized
         kind = "normalized gradient descent" if normalized else "gradient descent"
-        self.name = f"{kind}, step {self.step:g}"
+        self.name = f"{kind}, step {self.step_size:g}"
 
     def begin(self) -> Iterate:
         """The state at the start."""
         return Iterate(self.start, -np.inf)
 
-    def segments(self) -> Iterator[Segment]:
-        """Runs of steps, each longer than the one before."""
-        done, length, here = 0, 1.0, self.begin()
-        while done < self.most_steps:
-            count = min(int(length), self.most_steps - done)
-            after = self._state(here, done, done + count)
-            self._check(here, after)
-            yield Segment(done, done + count, partial(self._state, here, done), discrete=True)
-            here, done, length = after, done + count, max(_GROWTH * length, length + 1)
-        raise Stall(f"stopped after {done:,} steps of size {self.step:g}; most_steps allows more")
+    def stepper(self) -> Descent:
+        """Itself: there is nothing to control."""
+        self.here, self.done, self.length = self.begin(), 0, 1.0
+        return self
+
+    def step(self) -> Segment:
+        """A run of steps, longer than the one before."""
+        here, done = self.here, self.done
+        if done >= self.most_steps:
+            raise Stall(OUT_OF_STEPS.format(done, self.step_size))
+        count = min(int(self.length), self.most_steps - done)
+        self.here, self.done = self._state(here, done, done + count), done + count
+        self.length = max(_GROWTH * self.length, self.length + 1)
+        self._check(here, self.here)
+        return Segment(done, self.done, partial(self._state, here, done), discrete=True)
 
     def _state(self, here: Iterate, done: int, clock: float) -> Iterate:
         count = round(clock) - done
         if count == 0:
             return here
         found = self._steps(here, count)
-        return found if self.normalized else replace(found, log_time=float(np.log(self.step * round(clock))))
+        return (
+            found
+            if self.normalized
+            else replace(found, log_time=float(np.log(self.step_size * round(clock))))
+        )
 
-    @quiet
     def _steps(self, here: Iterate, count: int) -> Iterate:
         """So many steps on."""
         flat, log_time, loss, y = here.flat, here.log_time, self.problem.loss, self.problem.y
@@ -83,7 +89,7 @@ class Descent:
             weights = self.layout.unpack(flat)
             outputs = np.asarray(self.parametrization.outputs(weights, self.X))
             pulled = self.parametrization.pull(weights, self.X, loss.pull(outputs, y))
-            step = self.step
+            step = self.step_size
             if loss.relative:  # the pull is −(1/L)·∂L/∂f
                 accuracy = float(loss.accuracy(outputs, y))
                 log_time = float(np.logaddexp(log_time, np.log(step) + accuracy))
@@ -93,18 +99,14 @@ class Descent:
 
     def _check(self, before: Iterate, after: Iterate) -> None:
         if not np.isfinite(after.flat).all():
-            raise Stall(f"the weights diverged: the step {self.step:g} is too large")
+            raise Stall(DIVERGED.format(self.step_size))
         if np.array_equal(before.flat, after.flat):
-            raise Rest(
-                "the steps no longer change any weight: the gradient is below the rounding of the weights"
-            )
+            raise Rest(UNCHANGED)
 
-    @quiet
     def outputs(self, state: Iterate) -> Float:
         """f(x₁), …, f(x_N)."""
         return np.asarray(self.parametrization.outputs(self.layout.unpack(state.flat), self.X))
 
-    @quiet
     def observe(self, state: Iterate) -> Observation:
         """Everything that is recorded of a state."""
         weights = self.layout.unpack(state.flat)

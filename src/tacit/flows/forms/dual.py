@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.flows.endings import NO_STEP, PREDICTED, ROUNDING_LEFT, UNDERFLOW, Rest, Rounded, Stall
+from tacit.flows.form import Form, Observation, Problem
 from tacit.flows.forms.mirror import MIRROR, MirrorMap, at_an_end, within_floats
-from tacit.flows.segments import UNDERFLOW, Observation, Problem, Rest, Rounded, Segment, Stall
-from tacit.flows.steps.stiff import Field, Spectrum, Step
+from tacit.flows.forms.pace import Pace
+from tacit.flows.segments import Segment
+from tacit.flows.steps import stiff
+from tacit.flows.steps.stepper import Controlled
+from tacit.flows.steps.stiff import Field, Spectrum
 from tacit.models.model import MirrorForm
-from tacit.models.reduction import same
 from tacit.numerics.rounding import EPS
+from tacit.numerics.step_control import Taken
 from tacit.numerics.ties import Ties, product
-from tacit.potentials.arrays import quiet
 
 _NOISE = 8 * EPS  # of the terms of a rate, what their sum is rounded by
 _FLOOR = 1e-8  # how close to the end of its domain a trial step may bring a slope, as a fraction
@@ -28,14 +32,6 @@ _HIGH = 100.0  # slopes up to which a fiftieth of the tolerance is accurate enou
 _LIFETIMES = 1e6  # in one step, of what decays most slowly: e^{-1e6} of it is left
 _FEW = 3  # iterations of Newton's method after which its S serves the next step too
 _LOOK = 16  # steps between two looks at whether the flow has come to rest
-_STRETCH = 512  # steps that must get somewhere: a jump at a scale of 1e-300 takes some 1,000 at most
-_SLOW, _SLOWEST = (
-    0.1,
-    1e-3,
-)  # of the clock in a stretch: less has to be made up for, and still less is nothing
-_PATIENCE = 10  # slow stretches in all, of which flows that end have up to 3
-_IDLE = 5  # stretches in a row without a change, however far the clock: no plateau takes as many steps
-_MOVED = 0.1  # logarithms of a residual or of a distance in a stretch: less is noise
 
 
 @dataclass(frozen=True)
@@ -46,37 +42,7 @@ class _State:
     nu: Float
 
 
-@dataclass
-class _Pace:
-    """Tells whether a flow gets anywhere: its clock, the residual, or a slope on the way to an end.
-
-    Round-off moves slopes by 1e-16 of the change of ν. Once a slope is nearer to its end than that, steps are
-    as short as its distance; the clock stands still, and the flow cannot go on to its next transition.
-    """
-
-    last: tuple[float, float, float] | None = None
-    slow: int = 0
-    idle: int = 0
-
-    def stands(self, clock: float, residual: float, distance: float) -> bool:
-        """Has too little changed in the last stretch, or in many of them?
-
-        Steps of one length that lead nowhere make a young clock gain much: of the k-th stretch 1/k.
-        """
-        before, now = self.last, (clock, math.log(residual or 1e-300), math.log(distance))
-        self.last = now
-        if before is None:
-            return False
-        if max(abs(now[1] - before[1]), abs(now[2] - before[2])) > _MOVED:
-            self.idle = 0
-            return False
-        self.idle += 1
-        gained = (now[0] - before[0]) / before[0]
-        self.slow += gained <= _SLOW
-        return gained <= _SLOWEST or self.slow > _PATIENCE or self.idle >= _IDLE
-
-
-class DualSquare:
+class DualSquare(Form):
     """ν' = −∂L/∂f(X·w), ∇Q(w) = ∇Q(w(0)) + Xᵀν: its Jacobian is −2c·X (∂w/∂z) Xᵀ.
 
     The clock is time in units of the model's speed.
@@ -84,7 +50,6 @@ class DualSquare:
 
     name = "mirror space (Radau IIA)"
     premise = MIRROR
-    restore = staticmethod(same)
 
     def __init__(self, problem: Problem, form: MirrorForm):
         self.form = within_floats(form)
@@ -106,7 +71,6 @@ class DualSquare:
         """
         return min(float(np.abs(self.form.log_scale).max()), self.form.power)
 
-    @quiet
     def _axes(self) -> Float:
         """Orthonormal axes of the samples in which the tangent kernel of the start is diagonal.
 
@@ -127,71 +91,26 @@ class DualSquare:
         """What ν adds to the slopes; the same for features that are equal."""
         return product(nu, self.reach, self.ties)
 
-    def segments(self) -> Iterator[Segment]:
-        """Steps, each told by its changes: so slopes keep the digits of their distances to their ends."""
-        here, clock, way = self.map, 0.0, np.zeros_like(self.y)
-        h, last, count = None, None, 0
-        natural, pace = self._natural_size(here), _Pace()
-        while True:
-            step = self._step(self._field(here, h, last, np.maximum(way, 0.1 * natural)), here, h, last)
-            if step is None:
-                raise Stall(self._why(here, clock))
-            yield Segment(0.0, step.h, partial(self._state, here, clock, step))
-            moved = step.at(step.h)
-            if count % _LOOK == 0:
-                self._check_stall(_State(here, clock, step.h, moved), step.lifetimes)
-            here, clock, way = here.moved(self._slopes(moved)), clock + step.h, way + np.abs(moved)
-            h, last, count = step.next_h, step, count + 1
-            if count % _STRETCH == 0 and pace.stands(clock, *self._left(here)):
-                raise Stall(self._why(here, clock))
+    def stepper(self) -> _Steps:
+        """Radau IIA for flows whose Jacobian is symmetric."""
+        self.steps, self.pace, self.count = _Steps(self), Pace(), 0
+        return self.steps
 
-    def _step(self, field: Field, here: MirrorMap, h: float | None, last: Step | None) -> Step | None:
-        """The next step at whose end every slope is inside its domain."""
-        step = field.step(h, last)
-        while step is not None and not here.moved(self._slopes(step.at(step.h))).inside():
-            step = field.step(step.h / 4, last)
-        return step
+    def after(self, segment: Segment) -> None:
+        """Look now and then whether the flow rests, or stands still."""
+        steps = self.steps
+        if self.count % _LOOK == 0 and steps.last is not None:
+            self._check_stall(segment.last, steps.last.step.lifetimes)
+        self.count += 1
+        if self.pace.stands(steps.clock, self._left):
+            raise Stall(steps.why())
 
-    @staticmethod
-    def _state(here: MirrorMap, base: float, step: Step, clock: float) -> _State:
-        return _State(here, base, clock, step.at(clock))
-
-    @quiet
-    def _midway(self, here: MirrorMap, h: float | None, last: Step | None) -> MirrorMap:
-        """Where the next step will have got to at half its length, at the rate of now."""
-        if h is None or last is None:
-            return here
-        floor = max(_NEAR, math.exp(-2 * _FAR / here.power))
-        return here.moved(np.clip(h / 2 * self._slopes(last.rates[-1]), -_FAR, _FAR), floor)
-
-    @quiet
-    def _field(self, here: MirrorMap, h: float | None, last: Step | None, size: Float) -> Field:
-        """The flow of ν from here, with the Jacobian of midway, which serves all of the step."""
-        factor = 2 * self.loss.factor(self.samples)
-        stiffness = np.minimum(self._midway(here, h, last).stiffness, _HUGE)
-        root = self.rows * np.sqrt(factor * stiffness / self.form.weight)
-        spectra: list[Callable[[], Spectrum]] = [partial(Spectrum.fast, root), partial(Spectrum.sharp, root)]
-        if h is not None and last is not None:
-            spectra[0] = partial(last.spectrum.next, root, h)
-            if last.iterations <= _FEW and last.spectrum.serves(root):
-                spectra.insert(0, partial(Spectrum, *last.spectrum))
-        terms = self.sizes @ np.abs(here.predictor) + np.abs(self.y)
-        slopes = np.sqrt(factor * self.form.weight * np.minimum(here.stiffness, _HUGE)) * here.rounding()
-        noise = _NOISE * factor * float(np.linalg.norm(terms)), _NOISE * float(np.linalg.norm(slopes))
-        return Field(partial(self._velocity, here), spectra[0](), self.rtol * size, noise, spectra[1:])
-
-    def _why(self, here: MirrorMap, clock: float) -> str:
-        if not at_an_end(here):
-            return f"step size underflow at clock {clock:.6g}: no step is accurate enough"
-        return f"{UNDERFLOW}; tacit.limit predicts where the flow ends"
-
-    @quiet
-    def _left(self, here: MirrorMap) -> tuple[float, float]:
-        """The residual, and how near the end of its domain a slope is."""
+    def _left(self) -> tuple[float, float]:
+        """The logarithm of the residual, and how near the end of its domain a slope is."""
+        here = self.steps.here
         residual = float(np.linalg.norm(self.y - self.rows @ here.predictor))
-        return residual, 1.0 if here.power == np.inf else float(here.distance.min())
+        return math.log(residual or 1e-300), 1.0 if here.power == np.inf else float(here.distance.min())
 
-    @quiet
     def _natural_size(self, here: MirrorMap) -> Float:
         """How far ν goes: to the ends of the slopes' domain, or as far as the tangent kernel takes it."""
         gap = 1.0 if here.power == np.inf else float(here.distance.min()) * min(1.0, _STEEP / here.power)
@@ -201,13 +120,6 @@ class DualSquare:
         sizes = np.minimum(near, far)
         return np.maximum(np.where(sizes < np.inf, sizes, 1.0), 1e-290)
 
-    @quiet
-    def _velocity(self, here: MirrorMap, nu: Float) -> Float:
-        w = here.reached(self._slopes(nu), _FLOOR)
-        fitted = np.minimum(np.maximum(w, -_HUGE), _HUGE) @ self.rows.T
-        return 2 * self.loss.factor(self.samples) * (self.y - fitted)
-
-    @quiet
     def _check_stall(self, state: _State, lifetimes: float) -> None:
         """Stop at the rounding of the residual; that there is a solution has been seen to (`fitting`).
 
@@ -220,20 +132,78 @@ class DualSquare:
         if size <= rounding:
             raise Rounded
         if lifetimes > _LIFETIMES:
-            raise Rest("at rest: what is left of the residual is rounding", minimum=True)
+            raise Rest(ROUNDING_LEFT, minimum=True)
 
-    @quiet
     def outputs(self, state: _State) -> Float:
         """X w."""
         return self.X @ self._there(state).predictor
 
-    @quiet
     def observe(self, state: _State) -> Observation:
         """Everything that is recorded of a state."""
         there = self._there(state)
         return Observation(there.predictor, self.X @ there.predictor, self.form.lift(there.rapidity))
 
-    @quiet
     def log_time(self, state: _State) -> float:
         """The logarithm of time at a state."""
         return float(np.log(state.base + state.clock)) - self.form.log_speed
+
+
+class _Steps(Controlled):
+    """Steps of ν, each told by its changes: so slopes keep the digits of their distances to their ends."""
+
+    control = stiff.CONTROL
+
+    def __init__(self, form: DualSquare):
+        self.form, self.here = form, form.map
+        self.way, self.natural = (
+            np.zeros_like(form.y),
+            form._natural_size(form.map),
+        )  # how far ν has come, and goes
+
+    def equations(self) -> Field:
+        """The flow of ν from here, with the Jacobian of midway, which serves all of the step."""
+        form, here, last = self.form, self.here, self.last
+        factor, weight = 2 * form.loss.factor(form.samples), form.form.weight
+        stiffness = np.minimum(self._midway().stiffness, _HUGE)
+        root = form.rows * np.sqrt(factor * stiffness / weight)
+        spectra: list[Callable[[], Spectrum]] = [partial(Spectrum.fast, root), partial(Spectrum.sharp, root)]
+        if self.h is not None and last is not None:
+            spectrum = last.step.spectrum
+            spectra[0] = partial(spectrum.next, root, self.h)
+            if last.step.iterations <= _FEW and spectrum.serves(root):
+                spectra.insert(0, lambda: spectrum)
+        terms = form.sizes @ np.abs(here.predictor) + np.abs(form.y)
+        slopes = np.sqrt(factor * weight * np.minimum(here.stiffness, _HUGE)) * here.rounding()
+        noise = _NOISE * factor * float(np.linalg.norm(terms)), _NOISE * float(np.linalg.norm(slopes))
+        size = form.rtol * np.maximum(self.way, 0.1 * self.natural)
+        return Field(self._velocity, spectra, size, noise, last, self._inside)
+
+    def _midway(self) -> MirrorMap:
+        """Where the next step will have got to at half its length, at the rate of now."""
+        if self.h is None or self.last is None:
+            return self.here
+        floor = max(_NEAR, math.exp(-2 * _FAR / self.here.power))
+        change = self.h / 2 * self.form._slopes(self.last.step.rates[-1])
+        return self.here.moved(np.clip(change, -_FAR, _FAR), floor)
+
+    def _velocity(self, nu: Float) -> Float:
+        form = self.form
+        w = self.here.reached(form._slopes(nu), _FLOOR)
+        fitted = np.minimum(np.maximum(w, -_HUGE), _HUGE) @ form.rows.T
+        return 2 * form.loss.factor(form.samples) * (form.y - fitted)
+
+    def _inside(self, nu: Float) -> bool:
+        """Is every slope inside its domain?"""
+        return self.here.moved(self.form._slopes(nu)).inside()
+
+    def accept(self, equations: Field, taken: Taken) -> Segment:
+        """To the end; not longer next time, if lengths had to be tried at which Newton's method failed."""
+        here, clock, h, step = self.here, self.clock, taken.h, taken.step
+        moved = step.at(h)
+        self.here, self.way = here.moved(self.form._slopes(moved)), self.way + np.abs(moved)
+        self.h = min(taken.next_h, h) if equations.failures else taken.next_h
+        return Segment(0.0, h, lambda part: _State(here, clock, part, step.at(part)))
+
+    def why(self) -> str:
+        """Why there is no step from here."""
+        return UNDERFLOW + PREDICTED if at_an_end(self.here) else NO_STEP.format(self.clock)

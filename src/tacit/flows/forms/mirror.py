@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.segments import Premise
+from tacit.flows.form import Premise
 from tacit.models.model import MirrorForm
 from tacit.models.parametrizations import Weights
 from tacit.numerics import hyperbolic
@@ -33,6 +33,8 @@ _LOG_LARGEST = 709.0  # whose exponential is a float
 _LINEAR = 150.0  # log m, twice which is beyond what may be squared, and beside which no predictor is anything
 _MANY = 2000  # slopes, from which on one exponential takes less time than NumPy's own sinh
 _CENTRAL = 0.5  # slopes below which they have more digits than their distances to the ends
+_SQUARED = 300.0  # logarithms of scales that are floats, with their products
+_SMALL_SLOPE = 1e-6  # slopes below which e^s − e^{−s} would lose more digits than eight
 _LEAST = EPS  # of a/b, below which it is nothing beside 1
 
 
@@ -229,3 +231,35 @@ class MirrorMap:
 def at_an_end(here: MirrorMap) -> bool:
     """Is a slope nearer to an end of its domain than its round-off, so that steps are as short as that?"""
     return here.power < math.inf and bool(here.distance.min() < EPS)
+
+
+@dataclass(frozen=True, eq=False)
+class FastMirrorMap(MirrorMap):
+    """Depth 2 by one exponential, to eight digits and more in a third of the time.
+
+    w = m·(e^s − e^{−s}),    dw/ds = m·(e^s + e^{−s})
+    """
+
+    @cached_property
+    def _parts(self) -> tuple[Float, Float]:
+        grown = np.exp(self.log_scale) * np.exp(self.slope)
+        return grown, np.exp(2 * self.log_scale) / grown
+
+    @cached_property
+    def predictor(self) -> Float:
+        """w."""
+        if np.abs(self.slope).max(initial=0.0) < _SMALL_SLOPE:
+            return np.asarray(2 * np.exp(self.log_scale) * self.slope)
+        return self._parts[0] - self._parts[1]
+
+    @cached_property
+    def stiffness(self) -> Float:
+        """dw/ds."""
+        return self._parts[0] + self._parts[1]
+
+
+def fast_map(form: MirrorForm) -> MirrorMap:
+    """The map of a form at its start, for modest accuracy; one scale where all coordinates share it."""
+    log_scale = form.log_scale[:1] if (form.log_scale == form.log_scale[0]).all() else form.log_scale
+    kind = FastMirrorMap if form.power == math.inf and np.abs(log_scale).max() < _SQUARED else MirrorMap
+    return kind.at(form.power, log_scale, form.start)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.flows.form import Premise, Problem
 from tacit.flows.forms.weights import WeightFlow
-from tacit.flows.segments import Premise, Problem
 from tacit.flows.steps.lifted import LiftedFlow
 from tacit.flows.steps.two_layers import TwoLayers
 from tacit.models.reduction import Weights
@@ -33,14 +33,9 @@ class Reduced(WeightFlow):
         found = self.parametrization.reduced(problem.model.start(problem.features), problem.X)
         self.names, self.lift = found.two_layers, found.lift
         self.X, self._rebuild, self.restore = found.X, found.predictor, found.restore
-        super().__init__(problem, found.weights, self._pull)
+        super().__init__(problem, found.weights, self.pulled)
 
-    def _pull(self, flat: Float) -> Float:
-        weights = self.layout.unpack(flat)
-        pulled = self.problem.loss.pull(self.parametrization.outputs(weights, self.X), self.problem.y)
-        return self.layout.flat(self.parametrization.pull(weights, self.X, pulled))
-
-    def _solver(self) -> Any:
+    def first_stepper(self) -> Any:
         """The stiff ones of networks with one output, of neurons and of factorizations, or else any."""
         names, loss, y = self.names, self.problem.loss, self.problem.y
         if self.lift is not None and loss.quadratic:
@@ -48,14 +43,14 @@ class Reduced(WeightFlow):
             if is_small(rows, len(y)):
                 return self._lifted()
         if names is None or not loss.quadratic or y.ndim > 1:
-            return super()._solver()
+            return super().first_stepper()
         start = self.layout.unpack(self.start)
         U, v = start[names[0]].reshape(self.X.shape[1], -1), start[names[1]].ravel()
 
         def flat(U: Float, v: Float) -> Float:
             return self.layout.flat(dict(zip(names, (U, v), strict=True)))
 
-        return TwoLayers(U, v, self.X, y, loss.factor(len(y)), self.rtol, flat)
+        return TwoLayers(U, v, self.X, y, loss.factor(len(y)), self.rtol, flat, self._state)
 
     def _lifted(self) -> LiftedFlow:
         """Of the layers on top of each other."""
@@ -66,9 +61,8 @@ class Reduced(WeightFlow):
             return self.layout.flat(dict(zip(layers, np.split(W, places), strict=True)))
 
         W, loss, y = np.vstack(list(layers.values())), self.problem.loss, self.problem.y
-        self.name = "lifted matrix, width taken out (Radau IIA)"
-        self.premise = _LIFTED
-        return LiftedFlow(W, self.lift, y, loss.factor(len(y)), 10 * self.rtol, flat)
+        self.name, self.premise = "lifted matrix, width taken out (Radau IIA)", _LIFTED
+        return LiftedFlow(W, self.lift, y, loss.factor(len(y)), 10 * self.rtol, flat, self._state)
 
     def predictor(self, weights: Weights) -> Float:
         """The predictor of the network that was asked about."""

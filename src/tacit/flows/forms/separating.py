@@ -12,7 +12,7 @@ the collocation steps across its kinks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -20,14 +20,17 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, Index
+from tacit.flows.endings import UNDERFLOW, UNEVEN, Stall
+from tacit.flows.form import Form, Observation, Problem
 from tacit.flows.forms.mirror import MIRROR, MirrorMap, at_an_end, within_floats
-from tacit.flows.segments import UNDERFLOW, Observation, Premise, Problem, Segment, Stall
-from tacit.flows.steps import collocation
-from tacit.flows.steps.collocation import Step
+from tacit.flows.forms.pace import Pace
+from tacit.flows.segments import Segment
+from tacit.flows.steps.collocation import CONTROL, PathEquations, Step
+from tacit.flows.steps.stepper import Controlled
 from tacit.losses import log_mean_exp
 from tacit.models.model import MirrorForm
-from tacit.models.reduction import same
 from tacit.numerics.rounding import EPS
+from tacit.numerics.step_control import Taken
 from tacit.numerics.ties import Ties, product
 from tacit.potentials.arrays import quiet
 
@@ -35,10 +38,6 @@ _NOISE = 1e-8  # of the margins: rounding that no flow is followed through
 _HALF = 0.5  # of that, above which steps are shortened, to half of what accuracy allows at the most
 _COSTLY = 20_000  # entries of Z
 _DROP = 40.0  # e^{-40} of the time is not worth counting
-_UNEVEN = (
-    "the features differ so much in size that rounding decides the margins; rescale them, each to a largest "
-    "entry of about 1"
-)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
@@ -177,12 +176,10 @@ class MirrorState:
     tell: Callable[[], float]  # the logarithm of time, in units of the path's speed
 
 
-class SeparatingFlow:
+class SeparatingFlow(Form):
     """A path in mirror space, followed by collocation steps whose clock is Σθ_n."""
 
     name = "mirror space, clock built in (Radau IIA)"
-    premise: Premise
-    restore = staticmethod(same)
 
     def __init__(self, path: Any, loss: Any, rtol: float):
         self.path, self.loss, self.rtol = path, loss, rtol
@@ -193,73 +190,88 @@ class SeparatingFlow:
         margins, point = self.path.margins(np.zeros(self.path.samples))
         return MirrorState(point, _normalized(self.loss.log_slope(margins)), lambda: -np.inf)
 
-    def segments(self) -> Iterator[Segment]:
-        """Steps of 3-stage Radau IIA."""
-        path, log_time = self.path, -np.inf
-        rates = _normalized(self.loss.log_slope(path.margins(np.zeros(path.samples))[0]))
-        h, last = collocation.first_step(path, rates), None
-        while True:
-            step = collocation.step(path, self.loss, rates, h, last, self.rtol)
-            if step is None:
-                raise Stall(UNDERFLOW)
-            noise = self._noise(path, step)
-            if noise > 1:
-                raise Stall(UNDERFLOW if path.moved(step.theta[-1]).at_an_end() else _UNEVEN)
-            piece = _Piece(self.loss, path, step, log_time, self.rtol)
-            yield Segment(0.0, step.h, piece.state, rough=piece.rough)
-            log_time = piece.state(step.h).tell()
-            path, rates, last = path.moved(step.theta[-1]), step.q[-1], step
-            h = min(step.next_h, max(_HALF * step.next_h, _HALF * step.h / max(noise, 1e-300)))
+    def stepper(self) -> _Steps:
+        """Radau IIA with five stages, which has the clock among its unknowns."""
+        begin = PathEquations(self.path, self.loss, self.begin().shares, self.rtol)
+        self.steps, self.pace = _Steps(begin, -np.inf), Pace()
+        return self.steps
 
-    def _noise(self, path: Any, step: Step) -> float:
-        """What rounding makes of the margins in a step, relative to what is let pass."""
-        margins = path.margins(step.theta[-1])[1]
-        return float(path.rounding(step.theta[-1], margins)) / max(self.rtol, _NOISE)
+    def after(self, segment: Segment) -> None:
+        """Has nothing changed for long, while a slope is at an end?"""
+        if self.pace.stands(self.steps.clock, self._left):
+            raise Stall(UNDERFLOW)
+
+    def _left(self) -> tuple[float, float] | None:
+        """The accuracy, and how near the end of its domain a slope is; None if none is at an end."""
+        path = self.steps.here.path
+        if not path.at_an_end():
+            return None
+        margins, there = path.margins(np.zeros(path.samples))
+        return float(self.loss.accuracy(margins, np.ones(path.samples))), float(there.distance.min())
+
+
+class _Steps(Controlled):
+    """Steps along a path from rates and a time."""
+
+    control = CONTROL
+
+    def __init__(self, here: PathEquations, log_time: float, h: float | None = None):
+        self.here, self.log_time, self.h = here, log_time, h
+
+    def equations(self) -> PathEquations:
+        """From where the path is."""
+        return self.here
+
+    def accept(self, equations: PathEquations, taken: Taken) -> Segment:
+        """To the end of the step, unless rounding decides the margins there."""
+        theta, step, path = taken.step.theta[-1], taken.step, equations.path
+        noise = float(path.rounding(theta, path.margins(theta)[1])) / max(equations.rtol, _NOISE)
+        moved = path.moved(theta)
+        if noise > 1:
+            raise Stall(UNDERFLOW if moved.at_an_end() else UNEVEN)
+        piece = _Piece(equations, step, self.log_time)
+        self.log_time = piece.state(step.h).tell()
+        self.here = replace(equations, path=moved, rates=step.q[-1], last=step)
+        self.h = min(taken.next_h, max(_HALF * taken.next_h, _HALF * step.h / max(noise, 1e-300)))
+        return Segment(0.0, step.h, piece.state, rough=piece.rough)
+
+    def why(self) -> str:
+        """Why there is no step from here."""
+        return UNDERFLOW
 
 
 @dataclass(frozen=True)
 class _Piece:
     """A step, with a clock that begins at 0, and the time at which it begins."""
 
-    loss: Any
-    path: Any
+    begin: PathEquations
     step: Step
     begin_log_time: float
-    rtol: float
 
-    @quiet
     def state(self, clock: float) -> MirrorState:
         """The state at an instant of the step."""
         if clock <= 0:
-            start = self.path.margins(np.zeros(self.path.samples))[1]
-            return MirrorState(start, self.step.rates, lambda: self.begin_log_time)
+            start = self.begin.path.margins(np.zeros(self.begin.path.samples))[1]
+            return MirrorState(start, self.begin.rates, lambda: self.begin_log_time)
         fraction = clock / self.step.h
-        step: Step | None = self.step
-        if fraction < 1:
-            step = collocation.shorter(self.path, self.loss, self.step, fraction, self.rtol)
-        if step is None:
-            return self._march(clock)
-        return MirrorState(self.path.margins(step.theta[-1])[1], step.q[-1], partial(self._log_time, step))
+        step = self.begin.shorter(self.step, fraction) if fraction < 1 else self.step
+        return self._march(clock) if step is None else self._reached(step)
 
-    @quiet
     def rough(self, clock: float) -> MirrorState:
         """Nearly the state at an instant of the step: that of its polynomial, which is off the equations."""
-        part = collocation.part(self.step, min(clock / self.step.h, 1.0))
-        return MirrorState(self.path.margins(part.theta[-1])[1], part.q[-1], partial(self._log_time, part))
+        return self._reached(self.step.part(min(clock / self.step.h, 1.0)))
+
+    def _reached(self, step: Step) -> MirrorState:
+        point = self.begin.path.margins(step.theta[-1])[1]
+        return MirrorState(point, step.q[-1], partial(self._log_time, step))
 
     def _march(self, clock: float) -> MirrorState:
         """The state at an instant of the step, reached by several shorter ones."""
-        path, rates, log_time, left, h = self.path, self.step.rates, self.begin_log_time, clock, clock / 2
-        while True:
-            step = collocation.step(path, self.loss, rates, h, None, self.rtol)
-            if step is None:
-                raise Stall(UNDERFLOW)
-            reached = _Piece(self.loss, path, step, log_time, self.rtol).state(step.h)
-            left -= step.h
-            if left <= 1e-15 * clock:
-                return reached
-            path, rates, log_time = path.moved(step.theta[-1]), step.q[-1], reached.tell()
-            h = min(step.next_h, left)
+        steps, left = _Steps(replace(self.begin, last=None), self.begin_log_time, clock / 2), clock
+        while left > 1e-15 * clock:
+            segment = steps.step(left)
+            left -= segment.end
+        return segment.last
 
     @quiet
     def _log_time(self, step: Step) -> float:
@@ -270,7 +282,7 @@ class _Piece:
 
         That may grow by any factor within the step, and then only its last part counts.
         """
-        path, loss = self.path, self.loss
+        path, loss = self.begin.path, self.begin.loss
         margins, point = path.margins(step.theta[-1])
         log_slopes = loss.log_slope(margins)
         rates = _normalized(log_slopes)
@@ -288,10 +300,9 @@ class _Piece:
 
     def _log_pace(self, step: Step, fractions: Float) -> Float:
         """log dt/ds at fractions of the step."""
-        return -log_mean_exp(self.loss.log_slope(self.path.margins(step.at(fractions))[0]))
+        return -log_mean_exp(self.begin.loss.log_slope(self.begin.path.margins(step.at(fractions))[0]))
 
 
-@quiet
 def _normalized(logs: Float) -> Float:
     return np.exp(logs - np.logaddexp.reduce(logs))
 
@@ -302,21 +313,16 @@ class DualSeparating(SeparatingFlow):
     premise = MIRROR
 
     def __init__(self, problem: Problem, form: MirrorForm):
-        self.X, self.parametrization, self.form = (
-            problem.X,
-            problem.model.parametrization,
-            within_floats(form),
-        )
+        self.X, self.parametrization = problem.X, problem.model.parametrization
+        self.form = within_floats(form)
         Z = problem.y[:, None] * problem.X
         start = MirrorMap.of(self.form)
         super().__init__(DiagonalPath.begin(Z, self.form.weight, start), problem.loss, problem.rtol)
 
-    @quiet
     def outputs(self, state: MirrorState) -> Float:
         """X w."""
         return np.asarray(self.X @ state.point.predictor)
 
-    @quiet
     def observe(self, state: MirrorState) -> Observation:
         """Everything that is recorded of a state."""
         w = state.point.predictor

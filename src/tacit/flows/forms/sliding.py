@@ -12,7 +12,6 @@ rounding the kink ever less. A sample leaves when its gate reaches slope or 1.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,8 +21,11 @@ from numpy.typing import NDArray
 from scipy.integrate import LSODA, Radau
 
 from tacit.data.arrays import Float
+from tacit.flows.endings import NO_GRADIENT, SWITCHES, Rest, Stall
+from tacit.flows.form import Premise, Problem
 from tacit.flows.forms.weights import WeightFlow, WeightState
-from tacit.flows.segments import Premise, Problem, Rest, Segment, Stall, solver_segments
+from tacit.flows.segments import Segment
+from tacit.flows.steps.stepper import Relay, Stepper
 from tacit.flows.steps.two_layers import TwoLayers
 from tacit.models.parametrizations import Weights
 from tacit.numerics.roots import crossing
@@ -40,6 +42,7 @@ class Sliding(WeightFlow):
 
     name = "weights, sliding along the kink"
     premise = Premise("raw weights in the row space of X, independent of Q")
+    event: tuple[WeightState, NDArray[np.bool_]] | None  # at which a segment was cut
 
     def __init__(self, problem: Problem):
         self.parametrization, self.X = problem.model.parametrization, problem.X
@@ -56,41 +59,48 @@ class Sliding(WeightFlow):
         super().__init__(problem, unknowns, self._velocity, jacobian)
         self.sign = self.sign or float(np.sign(self._velocity(self.start)[0])) or 1.0
 
-    def segments(self) -> Iterator[Segment]:
-        """Smooth pieces of the flow, cut at the kink."""
+    def stepper(self) -> Stepper:
+        """The first smooth piece of the flow."""
         touched = np.abs(self.inputs) <= _TOUCH * self.size
         self.side = self._decide(self.start, np.where(self.inputs > 0, 1.0, -1.0), touched)
         if not np.any(self._velocity(self.start)):
-            raise Rest("the gradient is zero at the start: a stationary point, which no flow leaves")
-        clock, unknowns = 0.0, np.zeros(self.start.size + self.relative)
-        for _ in range(_SWITCHES):
-            clock, state, touched = yield from self._smooth_piece(clock, unknowns)
-            unknowns = np.append(state.flat - self.start, [state.relative_time] if self.relative else [])
-            self.side = self._decide(state.flat, self.side, touched)
-        raise Stall(f"the flow met the kink more than {_SWITCHES:,} times")
+            raise Rest(NO_GRADIENT.format("a stationary point"))
+        self.switches, self.event = 0, None
+        return self._piece(0.0, np.zeros(self.start.size + self.relative))
 
-    def _smooth_piece(
-        self, clock: float, unknowns: Float
-    ) -> Generator[Segment, None, tuple[float, WeightState, NDArray[np.bool_]]]:
-        """The flow up to its next event; when that is, the state there, and which samples it concerns."""
-        for segment in self._steps(clock, unknowns):
-            event, touched = self._first_event(segment)
-            if event is None:
-                yield segment
-                self._look_for_rest(segment)
-                continue
-            if event > segment.start:
-                yield replace(segment, end=event)
-            return event, segment.state(event), touched
-        raise Stall("the integrator gave up")
+    def cut(self, segment: Segment) -> Segment:
+        """What of a segment is before the first sample that leaves its side of the kink, if any does."""
+        clock, touched = self._first_event(segment)
+        self.event = None if clock is None else (segment.state(clock), touched)
+        return segment if clock is None else replace(segment, end=clock)
 
-    def _steps(self, clock: float, unknowns: Float) -> Iterator[Segment]:
-        """Those of a linear neuron under the square loss; else LSODA, or Radau IIA where that gives up."""
-        solver = self._linear(clock, unknowns)
-        if solver is None:
-            yield from self._bent_steps(clock, unknowns)
-        else:
-            yield from solver_segments(solver, self._state)
+    def after(self, segment: Segment) -> Stepper | None:
+        """The next smooth piece after an event; else look for rest."""
+        if self.event is None:
+            return super().after(segment)
+        state, touched = self.event
+        self.switches += 1
+        if self.switches >= _SWITCHES:
+            raise Stall(SWITCHES.format(_SWITCHES))
+        unknowns = np.append(state.flat - self.start, [state.relative_time] if self.relative else [])
+        self.side = self._decide(state.flat, self.side, touched)
+        return self._piece(segment.end, unknowns)
+
+    def _piece(self, clock: float, unknowns: Float) -> Stepper:
+        """Steps of a linear neuron under the square loss; else LSODA, or Radau IIA where that gives up."""
+        linear = self._linear(clock, unknowns)
+        if linear is not None:
+            return linear
+        sizes = np.full(len(unknowns), self.size / (np.abs(self.reach).max() or 1.0))
+        sizes[0] = abs(float(self.first["a"])) or 1.0
+        atol = 1e-3 * self.rtol * sizes
+        first = self.implicit(LSODA, clock, unknowns, atol)
+        return Relay(
+            first,
+            _STEPS,
+            lambda before, now: now < _CREEPING * before,
+            lambda clock, unknowns: self.implicit(Radau, clock, unknowns, atol),
+        )
 
     def _linear(self, clock: float, unknowns: Float) -> TwoLayers | None:
         """Under the square loss: between two events a linear neuron on the samples that do not slide.
@@ -120,28 +130,10 @@ class Sliding(WeightFlow):
             loss.factor(len(self.side)),
             self.rtol,
             flat,
+            self._state,
             clock=clock,
             come=float(np.linalg.norm(unknowns)),
         )
-
-    def _bent_steps(self, clock: float, unknowns: Float) -> Iterator[Segment]:
-        sizes = np.full(len(unknowns), self.size / (np.abs(self.reach).max() or 1.0))
-        sizes[0] = abs(float(self.first["a"])) or 1.0
-        # Not the bound method itself, at which LSODA of SciPy before 1.17 crashes.
-        jac = None if self.jacobian is None else lambda clock, unknowns: self._rate_jacobian(clock, unknowns)
-        options: dict[str, Any] = {"rtol": self.rtol, "atol": 1e-3 * self.rtol * sizes, "jac": jac}
-        solver, mark = LSODA(self._rate, clock, unknowns, 1e300, **options), clock
-        try:
-            for count, segment in enumerate(solver_segments(solver, self._state), 1):
-                yield segment
-                if count % _STEPS == 0:
-                    if segment.end < _CREEPING * mark:
-                        break
-                    mark = segment.end
-        except Stall:
-            if solver.t > clock:
-                raise
-        yield from solver_segments(Radau(self._rate, solver.t, solver.y, np.inf, **options), self._state)
 
     def _pulls(self, flat: Float) -> tuple[float, Float, Float]:
         """a, σ(t) and p; a sliding sample has t = 0, and σ is continued smoothly beyond the kink."""

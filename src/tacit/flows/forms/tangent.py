@@ -5,7 +5,6 @@ f(t) = f(0) + K ν(t) with the tangent kernel K of the start and ν' = −∂L/�
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,24 +12,23 @@ from scipy.integrate import LSODA
 
 from tacit.data.arrays import Float
 from tacit.errors import InputError, NotSeparableError
+from tacit.flows.endings import NO_TANGENT, TANGENT_SINGULAR, Rest, Rounded
+from tacit.flows.form import Form, Observation, Premise, Problem
 from tacit.flows.forms.separating import MirrorState, SeparatingFlow, TangentPath
-from tacit.flows.segments import Observation, Premise, Problem, Rest, Rounded, Segment, solver_segments
-from tacit.models.reduction import same
+from tacit.flows.segments import Segment
+from tacit.flows.steps.stepper import ByScipy
 from tacit.numerics.separation import check_separable
-from tacit.potentials.arrays import quiet
 
 _NULL = 1e-13  # eigenvalues of the kernel below this part of the largest are zero
 _ROUNDING = 1e-15  # of the outputs: a residual that is nothing beside them
 _GROWTH = 1.08  # of the stretches of time in which the closed form is read
 
 
-class _Tangent:
+class _Tangent(Form):
     """What is known at the start."""
 
     premise = Premise("the model linearized at its start, independent of Q")
-    restore = staticmethod(same)
 
-    @quiet
     def __init__(self, problem: Problem):
         self.problem, self.parametrization = problem, problem.model.parametrization
         self.X, self.y = problem.X, problem.y
@@ -43,7 +41,6 @@ class _Tangent:
                 "divide X by its size"
             )
 
-    @quiet
     def seen(self, nu: Float, outputs: Float, shares: Float | None = None) -> Observation:
         """w(0) and the weights, moved along the tangent by ν: θ(0) + Jᵀν."""
         pushed = self.parametrization.push(self.weights, self.X, nu)
@@ -55,7 +52,10 @@ class _Tangent:
 
 @dataclass(frozen=True)
 class _Instant:
+    """A time and, where it is not a function of that, the pushes ν on the outputs."""
+
     time: float
+    nu: Float | None = None
 
 
 class TangentSquare(_Tangent):
@@ -75,31 +75,29 @@ class TangentSquare(_Tangent):
         """The state at the start."""
         return _Instant(0.0)
 
-    def segments(self) -> Iterator[Segment]:
-        """Stretches of time, each longer than the one before."""
-        fixed = self.rates == 0
+    def stepper(self) -> TangentSquare:
+        """Itself: the closed form needs no control."""
         if not (self.rates * np.abs(self.residual)).any():
-            raise Rest("the tangent kernel does not move the outputs: the linearized model stands still")
-        begin, end = 0.0, 1e-3 / float(self.rates.max())
-        while True:
-            yield Segment(begin, end, _Instant)
-            left = np.abs(self._decay(end) * self.residual)
-            size = max(left.max(), float(np.abs(self.y).max()))
-            if left[~fixed].max(initial=0.0) <= _ROUNDING * size:
-                self._rest(float(left[fixed].max(initial=0.0)) / size)
-            begin, end = end, _GROWTH * end
+            raise Rest(NO_TANGENT)
+        self.clock = 0.0
+        return self
 
-    def _rest(self, fixed: float) -> None:
-        """Nothing moves any more; fixed: the largest residual that never does, relative."""
-        if fixed <= _NULL:
+    def step(self) -> Segment:
+        """A stretch of time, longer than the one before."""
+        begin = self.clock
+        self.clock = _GROWTH * begin or 1e-3 / float(self.rates.max())
+        return Segment(begin, self.clock, _Instant)
+
+    def after(self, segment: Segment) -> None:
+        """Is all that moves at rest?"""
+        fixed, left = self.rates == 0, np.abs(self._decay(segment.end) * self.residual)
+        size = max(left.max(), float(np.abs(self.y).max()))
+        if left[~fixed].max(initial=0.0) > _ROUNDING * size:
+            return
+        if float(left[fixed].max(initial=0.0)) / size <= _NULL:  # the largest residual that never moves
             raise Rounded
-        raise Rest(
-            "at rest with nonzero loss: the tangent kernel is singular, and the linearized model cannot fit "
-            "these data",
-            minimum=True,
-        )
+        raise Rest(TANGENT_SINGULAR, minimum=True)
 
-    @quiet
     def _decay(self, time: float) -> Float:
         return np.exp(-self.rates * time)
 
@@ -108,7 +106,6 @@ class TangentSquare(_Tangent):
         left = self.vectors @ (self._decay(state.time) * self.residual)
         return self.y - left.reshape(self.y.shape)
 
-    @quiet
     def observe(self, state: _Instant) -> Observation:
         """Everything that is recorded of a state."""
         safe = np.where(self.values > 0, self.values, 1.0)
@@ -116,91 +113,56 @@ class TangentSquare(_Tangent):
         nu = (self.vectors @ (gain * self.residual)).reshape(self.y.shape)
         return self.seen(nu, self.outputs(state))
 
-    @quiet
     def log_time(self, state: _Instant) -> float:
         """The logarithm of time at a state."""
         return float(np.log(state.time))
 
 
-@dataclass(frozen=True)
-class _Pushed:
-    """ν at an instant."""
+class TangentSmooth(_Tangent):
+    """Any other smooth loss: ν' = −∂L/∂f at f(0) + K ν, by LSODA.
 
-    nu: Float
-    time: float
-
-
-class _ByPushes(_Tangent):
-    """By the pushes ν on the outputs, f(0) + K ν."""
-
-    def begin(self) -> _Pushed:
-        """The state at the start."""
-        return _Pushed(np.zeros_like(self.y), 0.0)
-
-    def outputs(self, state: _Pushed) -> Float:
-        """f(0) + K ν."""
-        return self.first + (self.kernel @ state.nu.ravel()).reshape(self.y.shape)
-
-    def observe(self, state: _Pushed) -> Observation:
-        """Everything that is recorded of a state."""
-        return self.seen(state.nu, self.outputs(state))
-
-
-class TangentSmooth(_ByPushes):
-    """Any other smooth loss: ν' = −∂L/∂f at f(0) + K ν, by LSODA."""
-
-    name = "tangent kernel (LSODA)"
-
-    def segments(self) -> Iterator[Segment]:
-        """Steps of the solver."""
-        first = self._rate(0.0, np.zeros(self.y.size))
-        if not (self.kernel @ first).any():
-            raise Rest("the tangent kernel does not move the outputs: the linearized model stands still")
-        rtol = self.problem.rtol
-        solver = LSODA(self._rate, 0.0, np.zeros(self.y.size), 1e300, rtol=rtol, atol=1e-2 * rtol)
-        yield from solver_segments(solver, self._state)
-
-    @quiet
-    def _rate(self, _: float, nu: Float) -> Float:
-        outputs = self.first + (self.kernel @ nu).reshape(self.y.shape)
-        return np.asarray(self.problem.loss.pull(outputs, self.y)).ravel()
-
-    def _state(self, clock: float, nu: Float) -> _Pushed:
-        return _Pushed(nu.reshape(self.y.shape), clock)
-
-    @quiet
-    def log_time(self, state: _Pushed) -> float:
-        """The logarithm of time at a state."""
-        return float(np.log(state.time))
-
-
-class TangentRelative(_ByPushes):
-    """Losses with an output for each class: ν' = −(1/L)·∂L/∂f in the clock ds = L dt, by LSODA.
-
-    τ = t·L, from which time follows, obeys τ' = 1 − τ·(accuracy)', and the accuracy grows at the rate pᵀK p
-    with the pull p.
+    Of relative losses ν' = −(1/L)·∂L/∂f, in the clock ds = L dt. τ = t·L, from which time follows, obeys
+    τ' = 1 − τ·(accuracy)', and the accuracy grows at the rate pᵀK p with the pull p.
     """
 
-    name = "tangent kernel, clock in units of the loss (LSODA)"
+    def __init__(self, problem: Problem):
+        super().__init__(problem)
+        self.relative = problem.loss.relative
+        self.name = f"tangent kernel{', clock in units of the loss' if self.relative else ''} (LSODA)"
 
-    def segments(self) -> Iterator[Segment]:
-        """Steps of the solver."""
-        start, rtol = np.zeros(self.y.size + 1), self.problem.rtol
-        if not (self.kernel @ self._rate(0.0, start)[:-1]).any():
-            raise Rest("the tangent kernel does not move the outputs: the linearized model stands still")
+    def begin(self) -> _Instant:
+        """The state at the start."""
+        return _Instant(0.0, np.zeros_like(self.y))
+
+    def stepper(self) -> ByScipy:
+        """LSODA."""
+        start, rtol = np.zeros(self.y.size + self.relative), self.problem.rtol
+        if not (self.kernel @ self._rate(0.0, start)[: self.y.size]).any():
+            raise Rest(NO_TANGENT)
         solver = LSODA(self._rate, 0.0, start, 1e300, rtol=rtol, atol=1e-2 * rtol)
-        yield from solver_segments(solver, lambda _, now: _Pushed(now[:-1].reshape(self.y.shape), now[-1]))
+        return ByScipy(solver, self._state)
 
-    @quiet
     def _rate(self, _: float, unknowns: Float) -> Float:
-        outputs = self.first + (self.kernel @ unknowns[:-1]).reshape(self.y.shape)
+        outputs = self.first + (self.kernel @ unknowns[: self.y.size]).reshape(self.y.shape)
         pull = np.asarray(self.problem.loss.pull(outputs, self.y)).ravel()
-        return np.append(pull, 1 - unknowns[-1] * (pull @ self.kernel @ pull))
+        return np.append(pull, 1 - unknowns[-1] * (pull @ self.kernel @ pull)) if self.relative else pull
 
-    @quiet
-    def log_time(self, state: _Pushed) -> float:
-        """The logarithm of time at a state, whose `time` is t·L."""
-        return float(np.log(state.time) + self.problem.loss.accuracy(self.outputs(state), self.y))
+    def _state(self, clock: float, now: Float) -> _Instant:
+        """At a clock; the `time` of relative losses is t·L."""
+        return _Instant(now[-1] if self.relative else clock, now[: self.y.size].reshape(self.y.shape))
+
+    def outputs(self, state: _Instant) -> Float:
+        """f(0) + K ν."""
+        return self.first + (self.kernel @ np.ravel(np.asarray(state.nu))).reshape(self.y.shape)
+
+    def observe(self, state: _Instant) -> Observation:
+        """Everything that is recorded of a state."""
+        return self.seen(np.asarray(state.nu), self.outputs(state))
+
+    def log_time(self, state: _Instant) -> float:
+        """The logarithm of time at a state."""
+        later = self.problem.loss.accuracy(self.outputs(state), self.y) if self.relative else 0.0
+        return float(np.log(state.time) + later)
 
 
 class TangentSeparating(_Tangent, SeparatingFlow):
@@ -219,7 +181,6 @@ class TangentSeparating(_Tangent, SeparatingFlow):
         """f(0) + K ν."""
         return self.first + self.kernel @ (self.y * state.point)
 
-    @quiet
     def observe(self, state: MirrorState) -> Observation:
         """Everything that is recorded of a state."""
         return self.seen(self.y * state.point, self.outputs(state), state.shares)

@@ -9,11 +9,10 @@ import numpy as np
 
 from tacit.autodiff import jax, jnp
 from tacit.data.arrays import Float
+from tacit.flows.form import Problem
 from tacit.flows.forms.descent import Descent, Iterate
-from tacit.flows.forms.gradients import Kinked, check_start
-from tacit.flows.forms.parameters import Parameters
+from tacit.flows.forms.parameters import Kinked, Parameters, check_start
 from tacit.flows.forms.weights import Layout
-from tacit.flows.segments import Problem
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
@@ -90,5 +89,5 @@ class TracedDescent(Descent):
         """So many steps on."""
         given = (self.parametrization, self.problem.loss, self.layout, self.normalized)
         with jax.enable_x64(True):
-            flat, elapsed = _run(*given, here.flat, self.X, self.problem.y, self.step, count)
+            flat, elapsed = _run(*given, here.flat, self.X, self.problem.y, self.step_size, count)
         return Iterate(np.asarray(flat), float(np.logaddexp(here.log_time, elapsed)))

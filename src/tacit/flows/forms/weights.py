@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -13,21 +13,12 @@ from scipy.integrate import DOP853, LSODA
 
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
-from tacit.flows.segments import (
-    Observation,
-    Premise,
-    Problem,
-    Rest,
-    Restore,
-    Rounded,
-    Segment,
-    Stall,
-    solver_segments,
-)
+from tacit.flows.endings import AT_MINIMUM, AT_SADDLE, NO_GRADIENT, OVERFLOWN, Rest, Rounded, Stall
+from tacit.flows.form import Form, Observation, Problem
+from tacit.flows.segments import Segment
+from tacit.flows.steps.stepper import ByScipy, Stepper
 from tacit.models.parametrizations import Weights
-from tacit.models.reduction import same
 from tacit.numerics.rounding import EPS
-from tacit.potentials.arrays import quiet
 
 _STILL = 1e-10  # the part of a weight's whole movement below which it stands still, given as much time again
 _IDLE = 1e-3  # the gain in accuracy, given as much time again, that counts as none
@@ -78,19 +69,13 @@ class WeightState:
     relative_time: float | None  # time × loss, of flows whose clock runs in units of the loss
 
 
-class WeightFlow:
+class WeightFlow(Form):
     """θ' = −∇L(θ) in time (square loss), or θ' = −∇L(θ)/L(θ) in the clock ds = L dt (the others).
 
     parametrization and X are those of the weights that are followed, which may be a smaller network's.
     In the second clock the accuracy grows at the rate ‖θ'‖², and τ = t·L obeys τ' = 1 − τ‖θ'‖²: time
     may leave the float range, τ does not.
     """
-
-    name: str
-    premise: Premise
-    parametrization: Any
-    X: Float
-    restore: Restore = staticmethod(same)
 
     def __init__(
         self,
@@ -116,7 +101,6 @@ class WeightFlow:
             return WeightState(self.start + unknowns[:-1], clock, float(unknowns[-1]))
         return WeightState(self.start + unknowns, clock, None)
 
-    @quiet
     def log_time(self, state: WeightState) -> float:
         """The logarithm of time at a state."""
         if state.relative_time is None:
@@ -124,12 +108,10 @@ class WeightFlow:
         accuracy = self.problem.loss.accuracy(self.outputs(state), self.problem.y)
         return float(np.log(max(state.relative_time, 0.0)) + accuracy)
 
-    @quiet
     def outputs(self, state: WeightState) -> Float:
         """f(x₁), …, f(x_N)."""
         return np.asarray(self.parametrization.outputs(self.weights(state), self.X))
 
-    @quiet
     def observe(self, state: WeightState) -> Observation:
         """Everything that is recorded of a state."""
         weights = self.weights(state)
@@ -141,21 +123,24 @@ class WeightFlow:
         """The weights by name."""
         return self.layout.unpack(state.flat)
 
+    def pulled(self, flat: Float) -> Float:
+        """Jᵀ times the pull of the loss, of parametrizations that have it written out."""
+        weights = self.layout.unpack(flat)
+        outputs = np.asarray(self.parametrization.outputs(weights, self.X))
+        pull = self.problem.loss.pull(outputs, self.problem.y)
+        return self.layout.flat(self.parametrization.pull(weights, self.X, pull))
+
     def predictor(self, weights: Weights) -> Float:
         """The predictor that the weights make."""
         return np.asarray(self.parametrization.predictor(weights))
 
-    def segments(self) -> Iterator[Segment]:
-        """Steps of the solver."""
+    def stepper(self) -> Stepper:
+        """From the start, unless nothing moves there."""
         if not np.any(self.velocity(self.start)):
-            raise Rest(
-                "the gradient is zero at the start: a saddle or a stationary point, which no flow leaves"
-            )
-        for segment in solver_segments(self._solver(), self._state):
-            yield segment
-            self._look_for_rest(segment)
+            raise Rest(NO_GRADIENT.format("a saddle or a stationary point"))
+        return self.first_stepper()
 
-    def _solver(self) -> Any:
+    def first_stepper(self) -> Any:
         """A solver for the displacement of the weights: small where they hardly move, and exact there too."""
         unknowns = np.zeros(self.start.size + self.relative)
         sizes = np.full(unknowns.size, self._natural_size())
@@ -163,12 +148,17 @@ class WeightFlow:
         atol = 1e-2 * self.rtol * sizes
         rounding = EPS * np.abs(self.start)  # below it a weight cannot tell that it has moved
         atol[: self.start.size] = np.maximum(atol[: self.start.size], rounding)
-        options: dict[str, Any] = {"rtol": self.rtol, "atol": atol}
         if self.jacobian is None and unknowns.size > _IMPLICIT:
-            return DOP853(self._rate, 0.0, unknowns, np.inf, **options)
+            tolerances: Any = {"rtol": self.rtol, "atol": atol}
+            return ByScipy(DOP853(self._rate, 0.0, unknowns, np.inf, **tolerances), self._state)
+        return self.implicit(LSODA, 0.0, unknowns, atol)
+
+    def implicit(self, method: Any, clock: float, unknowns: Float, atol: Float) -> ByScipy:
+        """An implicit solver of SciPy from there on."""
         # Not the bound method itself, at which LSODA of SciPy before 1.17 crashes.
         jac = None if self.jacobian is None else lambda clock, unknowns: self._rate_jacobian(clock, unknowns)
-        return LSODA(self._rate, 0.0, unknowns, 1e300, jac=jac, **options)
+        solver = method(self._rate, clock, unknowns, 1e300, rtol=self.rtol, atol=atol, jac=jac)
+        return ByScipy(solver, self._state)
 
     def _natural_size(self) -> float:
         """How far the weights go: the size of the smallest layer, or less if the loss falls before that."""
@@ -179,11 +169,12 @@ class WeightFlow:
         if self.relative:
             return size
         residual = np.abs(self.problem.y - outputs).max()
-        speed = float(first @ first)  # −dL/dt; the loss is gone after L/speed
+        fastest = float(np.abs(first).max())
+        shares = first / fastest  # squares of rates themselves may underflow
         loss = float(np.exp(-self.problem.loss.accuracy(outputs, self.problem.y)))
-        return min(size, float(np.abs(first).max()) * loss / speed) if residual > 0 else size
+        # −dL/dt is fastest²·(shares @ shares); the loss is gone after L/that
+        return min(size, loss / (fastest * float(shares @ shares))) if residual > 0 else size
 
-    @quiet
     def _rate(self, _: float, unknowns: Float) -> Float:
         if not self.relative:
             return self.velocity(self.start + unknowns)
@@ -194,7 +185,6 @@ class WeightFlow:
         """The rate at which the accuracy grows, ‖θ'‖² in the clock of relative losses."""
         return float(velocity @ velocity)
 
-    @quiet
     def _rate_jacobian(self, _: float, unknowns: Float) -> Float:
         assert self.jacobian is not None
         if not self.relative:
@@ -207,18 +197,18 @@ class WeightFlow:
         full[-1, -1] = -(velocity @ velocity)
         return full
 
-    def _look_for_rest(self, segment: Segment) -> None:
-        """Now and then only: what is asked is what as much time again would change."""
+    def after(self, segment: Segment) -> Stepper | None:
+        """Look for rest, now and then only: what is asked is what as much time again would change."""
         if segment.end >= _LATER * self._looked:
             self._looked = segment.end
-            self._check_stall(segment.state(segment.end))
+            self._check_stall(segment.last)
+        return None
 
-    @quiet
     def _check_stall(self, state: WeightState) -> None:
         """Stop where the weights rest or leave the range of floats, or the residual is rounding."""
         theta = state.flat
         if not np.isfinite(theta).all():
-            raise Stall("the weights left the range of floats")
+            raise Stall(OVERFLOWN)
         outputs = self.outputs(state)
         if not self.relative and self._is_rounding(state, outputs):
             raise Rounded
@@ -267,16 +257,8 @@ class WeightFlow:
         """Every weight rests, and the loss is not zero: at a minimum for good, at a saddle perhaps not."""
         growth = self._fastest_growth(theta)
         if growth is not None and growth <= 0:
-            raise Rest(
-                "at rest at a minimum with nonzero loss: every weight has come to rest, and the model cannot "
-                "fit these data from here",
-                minimum=True,
-            )
-        kind = "a stationary point" if growth is None else "a saddle"
-        raise Stall(
-            f"{kind} with nonzero loss: every weight has come to rest (the model cannot fit these data from "
-            "here)"
-        )
+            raise Rest(AT_MINIMUM, minimum=True)
+        raise Stall(AT_SADDLE.format("a stationary point" if growth is None else "a saddle"))
 
     def _fastest_growth(self, theta: Float) -> float | None:
         """The largest eigenvalue of −∇²L, 0 if that is rounding; None for models too large to tell."""
@@ -308,11 +290,9 @@ class WeightFlow:
     def _gaining(self, velocity: Float, outputs: Float) -> float:
         """The rate at which the accuracy grows: small steps may still be all that is missing."""
         gain = self._gain(velocity)
-        return (
-            gain
-            if self.relative
-            else gain * float(np.exp(self.problem.loss.accuracy(outputs, self.problem.y)))
-        )
+        if self.relative:
+            return gain
+        return gain * float(np.exp(self.problem.loss.accuracy(outputs, self.problem.y)))
 
     def _is_rounding(self, state: WeightState, outputs: Float) -> bool:
         """Is the residual what the rounding of sums of such terms makes of 0?"""

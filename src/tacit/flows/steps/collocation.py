@@ -14,7 +14,8 @@ from scipy.special import wrightomega
 
 from tacit.data.arrays import Float, Index
 from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, A, C
-from tacit.potentials.arrays import quiet
+from tacit.flows.steps.stepper import Equations
+from tacit.numerics.step_control import StepControl
 
 
 def _real_eigenvalue(matrix: Any) -> float:
@@ -26,7 +27,10 @@ _DIAGONAL = np.diag(A)[:, None]
 _REAL = _real_eigenvalue(np.linalg.inv(A))
 _EMBEDDED = (1 / (POWERS + 1) - (POWERS == 0) / _REAL) @ LAGRANGE  # weights of the stages
 _ERROR = _REAL * np.linalg.solve(A.T, _EMBEDDED - A[-1])  # the embedded formula, of order 5
-_ITERATIONS, _ATTEMPTS = 10, 120  # of Newton for one step, and lengths of it that are tried
+CONTROL = StepControl(
+    ORDER, growth=(0.2, 8.0), predictive=True, least=(1e-8, 1e-2), attempts=120, smallest=1e-250
+)
+_ITERATIONS = 10  # of Newton's method for one step
 _SMALLEST = 1e-250  # in place of 0 below a fraction or a logarithm
 _QUICK = 0.1  # by which steps of Newton's method shrink that need no new kernel
 _CHANGE = np.log(10.0)  # of a logarithm of q within a step, at which the step may cross a kink
@@ -35,154 +39,152 @@ _IDLE = 1e-18  # effect of a sample on margins or on Σq that is no effect
 
 @dataclass(frozen=True)
 class Step:
-    """A step of length h: rates q and increments θ at its stages, and the length to try next."""
+    """A step of length h: rates q and increments θ at its stages."""
 
     h: float
     log_q: Float
     q: Float
     theta: Float
-    rates: Float  # at its beginning
-    error: float
-    next_h: float
+
+    @classmethod
+    def of(cls, h: float, log_q: Float) -> Step:
+        """From the logarithms of the rates."""
+        q = np.exp(log_q)
+        return cls(h, log_q, q, h * (A @ q))
 
     def at(self, fraction: Float) -> Float:
         """θ at fractions of the step, from the collocation polynomial."""
         powers = fraction[..., None] ** (POWERS + 1) / (POWERS + 1)
         return self.h * (powers @ LAGRANGE) @ self.q
 
-
-@quiet
-def first_step(path: Any, rates: Float) -> float:
-    """A length over which the margins change little; the steps then find their own."""
-    _, point = path.margins(np.zeros_like(rates))
-    gain = float(np.abs(path.velocity(point, rates)).max())
-    return min(1.0, 0.1 / max(gain, _SMALLEST))
+    def part(self, fraction: float) -> Step:
+        """The step to a fraction of its length, as its polynomials have it."""
+        log_q = np.minimum(np.vander(C * fraction, STAGES, increasing=True) @ LAGRANGE @ self.log_q, 0.0)
+        return Step(fraction * self.h, log_q, np.exp(log_q), self.at(C * fraction))
 
 
-@quiet
-def step(path: Any, loss: Any, rates: Float, h: float, last: Step | None, rtol: float) -> Step | None:
-    """The next step from rates q at its beginning: as long as the tolerance allows; None if there is none."""
-    for _ in range(_ATTEMPTS):
-        if not h > _SMALLEST:
-            return None
-        log_q = _newton_solve(path, loss, _guess(rates, h, last), h, rtol)
+@dataclass(frozen=True, eq=False)
+class PathEquations(Equations):
+    """The equations of a step from rates q at the beginning of a path. last: the step before."""
+
+    path: Any
+    loss: Any
+    rates: Float
+    rtol: float
+    last: Step | None = None
+
+    def first_length(self) -> float:
+        """A length over which the margins change little; the steps then find their own."""
+        _, point = self.path.margins(np.zeros_like(self.rates))
+        gain = float(np.abs(self.path.velocity(point, self.rates)).max())
+        return min(1.0, 0.1 / max(gain, _SMALLEST))
+
+    def attempt(self, h: float) -> tuple[Step | None, float]:
+        """The step of length h, if its error is tolerable and no kink within it hides a larger one."""
+        log_q = self._solved(self._guess(h), h)
         if log_q is None:
-            h *= 0.25
-            continue
-        q = np.exp(log_q)
-        theta = h * (A @ q)
-        error = _error(path, loss, q, theta, rates, h) / rtol
-        if not error <= 1:
-            h *= max(0.1, 0.9 * error**ORDER) if np.isfinite(error) else 0.1
-            continue
-        found = Step(h, log_q, q, theta, rates, max(error, 1e-2), h * _growth(error, h, last))
-        if not _across_a_kink(path, found, rtol) or _confirmed(path, loss, found, rtol):
-            return found
-        h *= 0.25
-    return None
+            return None, np.inf
+        step = Step.of(h, log_q)
+        error = self._error(step) / self.rtol
+        taken = error <= 1 and (not self._across_a_kink(step) or self._confirmed(step))
+        return step if taken else None, error
 
+    def _across_a_kink(self, step: Step) -> bool:
+        """Does a sample that matters enter or leave the support within the step?
 
-def _across_a_kink(path: Any, step: Step, rtol: float) -> bool:
-    """Does a sample that matters enter or leave the support within the step?
+        There the rates are no polynomial, and the embedded formula may agree with the step by chance.
+        """
+        changed = np.abs(np.log(np.maximum(self.rates, _SMALLEST)) - step.log_q[-1]) > _CHANGE
+        if not changed.any():
+            return False
+        effect = np.where(changed, step.h * np.maximum(self.rates, step.q[-1]), 0.0)
+        return bool(self.path.size(effect, self.path.margins(step.theta[-1])[1]) > self.rtol)
 
-    There the rates are no polynomial, and the embedded formula may agree with the step by chance.
-    """
-    changed = np.abs(np.log(np.maximum(step.rates, _SMALLEST)) - step.log_q[-1]) > _CHANGE
-    if not changed.any():
-        return False
-    effect = np.where(changed, step.h * np.maximum(step.rates, step.q[-1]), 0.0)
-    return bool(path.size(effect, path.margins(step.theta[-1])[1]) > rtol)
+    def _confirmed(self, whole: Step) -> bool:
+        """Do two steps of half the length end at the same place?"""
+        first = self.shorter(whole, 0.5)
+        if first is None:
+            return False
+        there = replace(self, path=self.path.moved(first.theta[-1]), rates=first.q[-1])
+        second = there.shorter(whole, 0.5)
+        if second is None:
+            return False
+        difference = first.theta[-1] + second.theta[-1] - whole.theta[-1]
+        return bool(self.path.size(difference, self.path.margins(whole.theta[-1])[1]) <= self.rtol)
 
+    def shorter(self, step: Step, fraction: float) -> Step | None:
+        """The step from the same beginning to a fraction of its length; None if it is not found.
 
-def _confirmed(path: Any, loss: Any, whole: Step, rtol: float) -> bool:
-    """Do two steps of half the length end at the same place?"""
-    first = shorter(path, loss, whole, 0.5, rtol)
-    if first is None:
-        return False
-    rest = replace(whole, rates=first.q[-1])
-    second = shorter(path.moved(first.theta[-1]), loss, rest, 0.5, rtol)
-    if second is None:
-        return False
-    difference = first.theta[-1] + second.theta[-1] - whole.theta[-1]
-    return bool(path.size(difference, path.margins(whole.theta[-1])[1]) <= rtol)
+        Its end satisfies the equations, which the polynomial of the whole step need not do between its
+        stages: across a kink that matters.
+        """
+        h, smooth = fraction * step.h, step.part(fraction).log_q
+        first = np.tile(np.log(np.maximum(self.rates, _SMALLEST)), (STAGES, 1))
+        for guess in (smooth, first, np.tile(step.log_q[-1], (STAGES, 1)), (first + step.log_q) / 2):
+            log_q = self._solved(guess, h, iterations=30)
+            if log_q is not None:
+                return Step.of(h, log_q)
+        return None
 
+    def _guess(self, h: float) -> Float:
+        """log q at the stages, from the polynomial of the last step."""
+        last = self.last
+        if last is None or h > 4 * last.h:
+            return np.tile(np.log(np.maximum(self.rates, _SMALLEST)), (STAGES, 1))
+        return np.minimum(np.vander(1 + C * h / last.h, STAGES, increasing=True) @ LAGRANGE @ last.log_q, 0.0)
 
-def part(step: Step, fraction: float) -> Step:
-    """The step to a fraction of its length, as its polynomials have it."""
-    log_q = np.minimum(np.vander(C * fraction, STAGES, increasing=True) @ LAGRANGE @ step.log_q, 0.0)
-    return replace(step, h=fraction * step.h, log_q=log_q, q=np.exp(log_q), theta=step.at(C * fraction))
+    def _solved(self, log_q: Float, h: float, iterations: int = _ITERATIONS) -> Float | None:
+        """log q at the stages of a step of length h; None if it fails.
 
-
-@quiet
-def shorter(path: Any, loss: Any, step: Step, fraction: float, rtol: float) -> Step | None:
-    """The step from the same beginning to a fraction of its length; None if it is not found.
-
-    Its end satisfies the equations, which the polynomial of the whole step need not do between its stages:
-    across a kink that matters.
-    """
-    h = fraction * step.h
-    smooth = part(step, fraction).log_q
-    first = np.tile(np.log(np.maximum(step.rates, _SMALLEST)), (STAGES, 1))
-    guesses = (smooth, first, np.tile(step.log_q[-1], (STAGES, 1)), (first + step.log_q) / 2)
-    for guess in guesses:
-        log_q = _newton_solve(path, loss, guess, h, rtol, iterations=30)
-        if log_q is not None:
+        The unknown is a·q + log q with a the diagonal of the Jacobian, linear in q where that is large and in
+        log q where it is small; Wright's omega function takes it back to q.
+        """
+        path, loss, c, before, last = self.path, self.loss, None, np.inf, np.inf
+        known: tuple[Index, Float] | None = None
+        for iteration in range(iterations):
             q = np.exp(log_q)
-            return replace(step, h=h, log_q=log_q, q=q, theta=h * (A @ q))
-    return None
+            margins, point = path.margins(h * (A @ q))
+            if not np.isfinite(margins).all():
+                return None
+            log_slopes, rate = loss.log_slope(margins), loss.slope_rate(margins)
+            if c is None:
+                c = np.logaddexp.reduce(log_slopes, axis=1)
+            metric = path.metric(point)
+            a = np.maximum(_DIAGONAL * (h * rate) * path.diagonal(metric), _SMALLEST)
+            awake = _awake(np.maximum(a, 1.0) * q)
+            if known is None or not (
+                path.costly and before < _QUICK * last and np.array_equal(known[0], awake)
+            ):
+                known = awake, _kernels(path, metric, awake, known is None)
+            kernel = rate[:, :, None] * known[1]
+            change, dc = _newton(h, q, a, awake, kernel, log_q - log_slopes + c[:, None])
+            c = c + dc
+            level = a * q + np.log(a) + log_q + change
+            log_q = np.where(level > -500, np.log(np.maximum(wrightomega(level), _SMALLEST)), level) - np.log(
+                a
+            )
+            moved = path.size(h * (A[-1] @ (np.exp(log_q) - q)), point[-1])
+            if moved <= 1e-2 * self.rtol:
+                return log_q
+            if not np.isfinite(moved) or (iteration > iterations // 2 and moved > before):
+                return None
+            before, last = moved, before
+        return None
 
+    def _error(self, step: Step) -> float:
+        """The estimated error of the step, through the filter that stiff components need (Hairer & Wanner).
 
-def _growth(error: float, h: float, last: Step | None) -> float:
-    """How much longer the next step may be (Gustafsson's controller)."""
-    factor = 0.9 * max(error, 1e-8) ** ORDER
-    if last is not None:
-        factor = min(factor, factor * (h / last.h) * (last.error / max(error, 1e-8)) ** -ORDER)
-    return min(max(factor, 0.2), 8.0)
-
-
-def _guess(rates: Float, h: float, last: Step | None) -> Float:
-    """log q at the stages, from the polynomial of the last step."""
-    if last is None or h > 4 * last.h:
-        return np.tile(np.log(np.maximum(rates, _SMALLEST)), (STAGES, 1))
-    places = 1 + C * h / last.h
-    return np.minimum(np.vander(places, STAGES, increasing=True) @ LAGRANGE @ last.log_q, 0.0)
-
-
-def _newton_solve(
-    path: Any, loss: Any, log_q: Float, h: float, rtol: float, iterations: int = _ITERATIONS
-) -> Float | None:
-    """log q at the stages of a step of length h; None if it fails.
-
-    The unknown is a·q + log q with a the diagonal of the Jacobian, linear in q where that is large and in
-    log q where it is small; Wright's omega function takes it back to q.
-    """
-    c, before, last = None, np.inf, np.inf
-    known: tuple[Index, Float] | None = None
-    for iteration in range(iterations):
-        q = np.exp(log_q)
-        margins, point = path.margins(h * (A @ q))
-        if not np.isfinite(margins).all():
-            return None
-        log_slopes, rate = loss.log_slope(margins), loss.slope_rate(margins)
-        if c is None:
-            c = np.logaddexp.reduce(log_slopes, axis=1)
+        The filter of the end alone would hide what samples do that enter the support within the step.
+        """
+        path, h, rates = self.path, step.h, self.rates
+        margins, point = path.margins(step.theta[-1])
+        rate = self.loss.slope_rate(margins)
+        ends = np.array([rates, step.q[-1]])
         metric = path.metric(point)
-        a = np.maximum(_DIAGONAL * (h * rate) * path.diagonal(metric), _SMALLEST)
-        awake = _awake(np.maximum(a, 1.0) * q)
-        if known is None or not (path.costly and before < _QUICK * last and np.array_equal(known[0], awake)):
-            known = awake, _kernels(path, metric, awake, known is None)
-        kernel = rate[:, :, None] * known[1]
-        change, dc = _newton(h, q, a, awake, kernel, log_q - log_slopes + c[:, None])
-        c = c + dc
-        level = a * q + np.log(a) + log_q + change
-        log_q = np.where(level > -500, np.log(np.maximum(wrightomega(level), _SMALLEST)), level) - np.log(a)
-        moved = path.size(h * (A[-1] @ (np.exp(log_q) - q)), point[-1])
-        if moved <= 1e-2 * rtol:
-            return log_q
-        if not np.isfinite(moved) or (iteration > iterations // 2 and moved > before):
-            return None
-        before, last = moved, before
-    return None
+        awake = _awake(np.maximum(h * rate * path.diagonal(metric), 1.0) * ends)
+        kernel = (rate[:, None] * path.kernel(metric, awake))[awake]
+        raw = rates + _ERROR @ step.theta / h
+        return max(float(path.size(_filtered(each, awake, kernel, raw, h), point)) for each in ends)
 
 
 def _kernels(path: Any, metric: Float, awake: Index, roughly: bool) -> Float:
@@ -226,21 +228,6 @@ def _newton(h: float, q: Float, a: Float, awake: Index, kernel: Float, excess: F
     change = -excess - dc[:, None] - pushed
     change[:, awake] = moves
     return change, dc
-
-
-def _error(path: Any, loss: Any, q: Float, theta: Float, rates: Float, h: float) -> float:
-    """The estimated error of the step, through the filter that stiff components need (Hairer & Wanner).
-
-    The filter of the end alone would hide what samples do that enter the support within the step.
-    """
-    margins, point = path.margins(theta[-1])
-    rate = loss.slope_rate(margins)
-    ends = np.array([rates, q[-1]])
-    metric = path.metric(point)
-    awake = _awake(np.maximum(h * rate * path.diagonal(metric), 1.0) * ends)
-    kernel = (rate[:, None] * path.kernel(metric, awake))[awake]
-    raw = rates + _ERROR @ theta / h
-    return max(float(path.size(_filtered(each, awake, kernel, raw, h), point)) for each in ends)
 
 
 def _filtered(q: Float, awake: Index, kernel: Float, raw: Float, h: float) -> Float:

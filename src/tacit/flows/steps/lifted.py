@@ -2,7 +2,7 @@ r"""A stiff integrator for matrix factorizations under the square loss, for ever
 
 The stacked weights W = [U; V] obey W' = Ā(p) W, with Ā(p) = Σ pₙĀₙ the lift of the pulls p = −∂L/∂f, and the
 outputs are f = ½⟨Āₙ, W Wᵀ⟩: the lifted matrix M̄ = W Wᵀ obeys an autonomous equation (Woodworth et al. 2020,
-Section 6). Integrated is neither M̄ nor W but log M̄, as `polar` tells: from small weights some directions grow
+Section 6). Integrated is neither M̄ nor W but log M̄, as `Polar` tells: from small weights some directions grow
 by e^{27} while others shrink as much, and may grow back, and in floats M̄ loses these at once and W soon.
 Only weights of less than full rank, which may rest short of the data, are taken as they are.
 
@@ -19,11 +19,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import scipy.linalg
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from tacit.data.arrays import Float
-from tacit.flows.steps.polar import Polar, eigen
-from tacit.flows.steps.pulls import PulledFlow, Stages, System
 from tacit.flows.steps.radau import ROUNDING, STAGES, TOP, A, C
+from tacit.flows.steps.radau_in_pulls import PulledFlow, Stages, System
 
 _NEAR = 1.0  # ∫‖Ā‖ up to which no direction of W is so much smaller than another that floats lose it
 _FULL = 1e-8  # of the largest singular value of the weights at the start
@@ -63,27 +65,33 @@ class _Stages(Stages):
 
 
 class LiftedFlow(PulledFlow[_Stages]):
-    """The flow from weights W, with the steps of a solver of SciPy.
+    """The flow from weights W.
 
     lift: the measurements. y: their targets. factor: of the loss, factor·‖y − f‖². flat: puts weights into
     one array.
     """
 
     def __init__(
-        self, W: Float, lift: Lift, y: Float, factor: float, rtol: float, flat: Callable[[Float], Float]
+        self,
+        W: Float,
+        lift: Lift,
+        y: Float,
+        factor: float,
+        rtol: float,
+        flat: Callable[[Float], Float],
+        state: Callable[[float, Float], Any],
     ):
-        super().__init__(rtol)
+        super().__init__(rtol, state)
         self.lift, self.targets, self.factor, self.flat = lift, y, factor, flat
         self.first, self.moved, self.weights = W, np.zeros_like(W), Polar.of(W, lift.rows)
         self.full = _has_full_rank(W)
         self.way = 0.0  # ∫‖Ā‖dt
-        self.taken: _System | None = None
 
     def pull(self, outputs: Float) -> Float:
         """−∂L/∂f."""
         return 2 * self.factor * (self.targets - outputs)
 
-    def system(self) -> _System:
+    def equations(self) -> _System:
         """That of the weights which the flow has reached."""
         start = self.weights
         W = self.first + self.moved
@@ -95,30 +103,17 @@ class LiftedFlow(PulledFlow[_Stages]):
         kernel = np.maximum(values, 0.0), turn, noise
         return _System(self, pull, 1.0, *kernel, start, W, start.inner, growth, frame)
 
-    def accept(self, system: _System, stages: _Stages) -> None:
-        """Go to the end of the step."""
-        self.taken, self.origin, self.way = system, self.moved, system.way(stages)
+    def moves(self, system: _System, stages: _Stages) -> Callable[[float], Float]:
+        """Displacements of all weights from the start, flat."""
+        origin, flat, self.way = self.moved, self.flat, system.way(stages)
         if self.way < _NEAR or not self.full:
-            self.moved = self.origin + system.displacement(stages, 1.0)
+            self.moved = origin + system.displacement(stages, 1.0)
             self.weights = Polar.of(self.first + self.moved, self.lift.rows)
         else:
             self.weights = self.weights.times(system.moved(stages, 1.0))
             self.moved = self.weights.W - self.first
-
-    @property
-    def y(self) -> Float:
-        """Displacements of all weights from the start, flat."""
-        return self.flat(self.moved)
-
-    def dense_output(self) -> Any:
-        """Displacements of all weights from the start, flat, at times of the last step."""
-        system, stages, before, origin = self.taken, self.last, self.before, self.origin
-        assert system is not None and stages is not None
-
-        def displaced(clock: float) -> Float:
-            return self.flat(origin + system.displacement(stages, (clock - before) / stages.h))
-
-        return displaced
+        end = self.moved
+        return lambda part: flat(end if part == 1 else origin + system.displacement(stages, part))
 
 
 def _has_full_rank(W: Float) -> bool:
@@ -185,3 +180,104 @@ class _System(System[LiftedFlow, _Stages]):
     def change(self, stages: _Stages, pulls: Float) -> float:
         """What pulls change of log W over the step, relative to how far it has come, at most to 1."""
         return float(stages.h * np.linalg.norm(self.flow.lift.lift(pulls)) / min(1.0, self.way(stages)))
+
+
+@dataclass(frozen=True, eq=False)
+class Polar:
+    """W = exp(H) R W₀ with H symmetric, of eigenvalues h and -vectors E, and R orthogonal.
+
+
+    W' = Ā W with Ā symmetric makes a propagator Φ = exp(H) R, with H symmetric and R orthogonal; of U Vᵀ,
+    where Ā = [0 G; Gᵀ 0], it has ΦᵀJΦ = J with J = diag(I, −I), so that H = [0 K; Kᵀ 0] and every direction
+    that grows by e^κ has another one that shrinks by e^κ. Floats that hold W know the second up to the
+    rounding of the first, 1e-16·e^{2κ} of it; H knows both. From W₀W₀ᵀ = s²·I it is log M̄ itself,
+    M̄ = s² exp(2H).
+
+    rows: those of U, where W = [U; V]: there H = [0 K; Kᵀ 0] and R has blocks, too; None for W alone.
+    """
+
+    E: Float
+    h: Float
+    R: Float
+    first: Float  # W₀
+    rows: int | None
+
+    @classmethod
+    def of(cls, W: Float, rows: int | None) -> Polar:
+        """The start, H = 0."""
+        m = len(W)
+        return cls(np.eye(m), np.zeros(m), np.eye(m), W, rows)
+
+    @property
+    def inner(self) -> Float:
+        """exp(h) Eᵀ R W₀."""
+        return np.asarray(np.exp(self.h)[:, None] * (self.E.T @ (self.R @ self.first)))
+
+    @property
+    def W(self) -> Float:
+        """The weights."""
+        return np.asarray(self.E @ self.inner)
+
+    def times(self, moved: Float) -> Polar:
+        """The factors of Ψ W, from Ψ E."""
+        Z, sizes, turn = graded_svd(moved * np.exp(self.h))
+        R = Z @ (turn.T @ (self.E.T @ self.R))
+        H = (Z * np.log(sizes)) @ Z.T
+        d = self.rows
+        if d is None:
+            R = _orthogonal(R)
+        else:
+            R = scipy.linalg.block_diag(_orthogonal(R[:d, :d]), _orthogonal(R[d:, d:]))
+        h, E = eigen(H, d)
+        return Polar(E, h, R, self.first, d)
+
+
+def eigen(H: Float, rows: int | None) -> tuple[Float, Float]:
+    """Eigenvalues and -vectors of H; of [0 K; Kᵀ 0] those from K, ±κ and 0, which come in pairs exactly."""
+    if rows is None:
+        values, vectors = np.linalg.eigh((H + H.T) / 2)
+        return values, vectors
+    P, kappa, Q = np.linalg.svd(H[:rows, rows:])
+    n = len(kappa)
+    above, below = P[:, :n] / np.sqrt(2), Q[:n].T / np.sqrt(2)
+    pairs = np.block([[above, above], [below, -below]])
+    rest = scipy.linalg.block_diag(P[:, n:], Q[n:].T)
+    return np.concatenate([kappa, -kappa, np.zeros(len(H) - 2 * n)]), np.hstack([pairs, rest])
+
+
+def _orthogonal(R: Float) -> Float:
+    """The nearest orthogonal matrix."""
+    left, _, right = np.linalg.svd(R)
+    return np.asarray(left @ right)
+
+
+def graded_svd(G: Float) -> tuple[Float, Float, Float]:
+    """G = Z diag(s) Tᵀ, every s to the last digits where G has columns of any sizes, block by block.
+
+    What rounding adds to entries that are 0, between modes that never meet, would grow with them.
+    """
+    m = len(G)
+    pattern = np.zeros((2 * m, 2 * m), dtype=bool)
+    pattern[:m, m:] = G != 0
+    count, label = connected_components(csr_array(pattern), directed=False)
+    if count == 1:
+        return _jacobi_svd(G)
+    Z, turn, sizes = np.zeros((m, m)), np.zeros((m, m)), np.zeros(m)
+    for block in range(count):
+        rows, columns = np.flatnonzero(label[:m] == block), np.flatnonzero(label[m:] == block)
+        Z[np.ix_(rows, columns)], sizes[columns], turn[np.ix_(columns, columns)] = _jacobi_svd(
+            G[np.ix_(rows, columns)]
+        )
+    return Z, sizes, turn
+
+
+def _jacobi_svd(G: Float) -> tuple[Float, Float, Float]:
+    """By Jacobi's method.
+
+    Drmač and Veselić, New fast and accurate Jacobi SVD algorithm, SIAM J. Matrix Anal. Appl. 29 (2008).
+    """
+    scaled = G / np.abs(G).max()
+    sizes, Z, turn, work, _, info = scipy.linalg.lapack.dgejsv(scaled, joba=2, jobr=0)
+    if info != 0:
+        raise np.linalg.LinAlgError("Jacobi's method did not converge")
+    return Z, sizes * (work[0] / work[1]) * np.abs(G).max(), turn

@@ -10,24 +10,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.flows.steps.radau import IN, LAGRANGE, MODES, ORDER, OUT, POWERS, STAGES, TOP, A, C
+from tacit.flows.steps.stepper import Equations
 from tacit.numerics.rounding import EPS
-from tacit.potentials.arrays import quiet
+from tacit.numerics.step_control import StepControl, Taken
 
-_ITERATIONS, _ATTEMPTS = 12, 120  # of Newton for one step, and lengths of it that are tried
+CONTROL = StepControl(ORDER, unsolved=0.4, predictive=True, attempts=120)
+_OUTSIDE = (CONTROL.care / 0.25) ** (-1 / ORDER)  # an error after which the length is divided by 4
+_ITERATIONS = 12  # of Newton's method for one step
 _SETTLED = 1e-2  # of the tolerance, for what Newton's method has yet to go
 _HOPELESS = 1e4  # tolerances that would be left to go after the last iteration, at the pace of now
 _MET = 1e-3  # of the rate at the end: how wrong the rates may have been before Newton's last change
 _RISE = 1e-7  # of the rate: what rounding may add to it
-_CARE = 0.9  # of the length that the last error allows
-_FASTER = 5.0  # growth of the length from step to step, at most
 _SAME = 2.0  # a ratio of columns, up to which one S serves for another
 _NOTHING = 1e-3  # of h·S, which Newton's method need not know
 _MOST = 0.7  # of all directions, up to which fewer of them save time
@@ -90,15 +90,12 @@ class Spectrum(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A step of length h, from 0: the rates at its beginning and at its nodes, and the length to try next."""
+    """A step of length h, from 0: the rates at its nodes, and what they were found with."""
 
     h: float
-    first: Float
     rates: Float  # (stages, n)
-    error: float  # relative to what is tolerated
     iterations: int  # of Newton's method
     spectrum: Spectrum  # of the S that served it
-    next_h: float
 
     @property
     def lifetimes(self) -> float:
@@ -111,74 +108,69 @@ class Step:
         return np.asarray(weights @ self.rates)
 
 
-@dataclass(frozen=True, eq=False)
-class Field:
-    """x' = F(x) from x = 0. rate: F over leading axes. spectrum: of S.
+class Field(Equations):
+    """x' = F(x) from x = 0.
 
+    rate: F over leading axes. spectra: of S; the later ones are for when Newton's method does not settle.
     size: of an error of x that is tolerated, for each coordinate. rounding: what it makes of F along any
-    eigenvector, at most, and by how much more for each unit of the root of its value. better: other spectra,
-    for when Newton's method does not settle with this one.
+    eigenvector, at most, and by how much more for each unit of the root of its value. last: the step before.
+    inside: may x be the end of a step?
     """
 
-    rate: Callable[[Float], Float]
-    spectrum: Spectrum
-    size: Float
-    rounding: tuple[float, float]
-    better: Sequence[Callable[[], Spectrum]] = ()
+    def __init__(
+        self,
+        rate: Callable[[Float], Float],
+        spectra: Sequence[Callable[[], Spectrum]],
+        size: Float,
+        rounding: tuple[float, float],
+        last: Taken | None = None,
+        inside: Callable[[Float], bool] = lambda _: True,
+    ):
+        self.rate, self.size, self.rounding, self.inside = rate, size, rounding, inside
+        self.last: Step | None = None if last is None else last.step
+        self.first = rate(np.zeros_like(size))
+        self.tried: tuple[Float, float] | None = None  # rates of a longer step, and what part of it to try
+        self._use(spectra)
 
-    @cached_property
-    def noise(self) -> Float:
-        """What rounding makes of F along each eigenvector, at most."""
-        return self.rounding[0] + self.rounding[1] * np.sqrt(self.spectrum.values)
+    def _use(self, spectra: Sequence[Callable[[], Spectrum]]) -> None:
+        self.spectrum, self.better, self.failures = spectra[0](), spectra[1:], 0
+        # what rounding makes of F along each eigenvector, at most
+        self.noise = self.rounding[0] + self.rounding[1] * np.sqrt(self.spectrum.values)
 
-    @quiet
-    def step(self, h: float | None, last: Step | None) -> Step | None:
-        """The next step, as long as the tolerance allows; None if there is none."""
-        first = self.rate(np.zeros_like(self.size))
-        h = self._first_length(first) if h is None else h
-        failures, guess = 0, self._guess(h, first, last)
-        for _ in range(_ATTEMPTS):
-            if not h > _SMALLEST:
-                break
-            rates, iterations = self._solved(h, guess)
-            error = np.inf if rates is None else max(self._error(h, first, rates), 1e-12)
-            if rates is not None and error <= 1 and not self._rises(first, rates[-1]):
-                growth = self._growth(h, error, last)
-                next_h = h * (min(growth, 1.0) if failures else growth)
-                return Step(h, first, rates, error, iterations, self.spectrum, next_h)
-            failures += rates is None
-            if rates is None and self.better and (len(self.better) > 1 or failures > 1):
-                return replace(self, spectrum=self.better[0](), better=self.better[1:]).step(h, last)
-            part = max(0.1, _CARE * error**ORDER) if 1 < error < np.inf else 0.4
-            h *= part
-            guess = self._guess(h, first, last) if rates is None else _polynomial(rates, part * C)
-        return None
-
-    @staticmethod
-    def _growth(h: float, error: float, last: Step | None) -> float:
-        """By how much the next step may be longer, by this error and by how it changed (IV.8, (8.25))."""
-        growth = min(_FASTER, _CARE * error**ORDER)
-        if last is None:
-            return growth
-        return min(growth, _CARE * h / last.h * (error * error / last.error) ** ORDER)
-
-    def _first_length(self, first: Float) -> float:
+    def first_length(self) -> float:
         """A time in which neither x nor its rate changes much."""
-        moves = float(np.abs(first / self.size).max())
+        moves = float(np.abs(self.first / self.size).max())
         return 1e-3 / max(float(self.spectrum.values.max(initial=0.0)), 1e-9 * moves, _SMALLEST)
 
-    def _guess(self, h: float, first: Float, last: Step | None) -> Float:
-        """The polynomial of the last step's rates, or the rates of the linear flow with S."""
-        if last is not None and h <= 3 * last.h:
-            return _polynomial(last.rates, 1 + C * h / last.h)
+    def attempt(self, h: float) -> tuple[Step | None, float]:
+        """The step of this length, by Newton's method, with a better S where it does not settle."""
+        rates, iterations = self._solved(h, self._guess(h))
+        while rates is None:
+            self.failures, self.tried = self.failures + 1, None
+            if not self.better or (len(self.better) == 1 and self.failures == 1):
+                return None, np.inf
+            self._use(self.better)
+            rates, iterations = self._solved(h, self._guess(h))
+        error, step = self._error(h, rates), Step(h, rates, iterations, self.spectrum)
+        if not error <= 1 or self._rises(rates[-1]):
+            self.tried = rates, CONTROL.shorter(error)
+            return None, error
+        self.tried = None
+        return (step, error) if self.inside(step.at(h)) else (None, _OUTSIDE)
+
+    def _guess(self, h: float) -> Float:
+        """The polynomial of an attempt's or the last step's rates, or the rates of the linear flow with S."""
+        if self.tried is not None:
+            return _polynomial(self.tried[0], self.tried[1] * C)
+        if self.last is not None and h <= 3 * self.last.h:
+            return _polynomial(self.last.rates, 1 + C * h / self.last.h)
         decay = 1 / (1 + h * C[:, None] * self.spectrum.values)
-        return np.asarray((first @ self.spectrum.turn * decay) @ self.spectrum.turn.T)
+        return np.asarray((self.first @ self.spectrum.turn * decay) @ self.spectrum.turn.T)
 
     def _solved(self, h: float, rates: Float) -> tuple[Float | None, int]:
         """The rates at the nodes by Newton's method, None if it does not settle; its iterations."""
         damping = 1 / (1 + h * MODES[:, None] * self.spectrum.values)
-        noise = self._noise(h)
-        before = np.inf
+        noise, before = self._noise(h), np.inf
         for count in range(1, _ITERATIONS + 1):
             wrong = (self.rate(h * A @ rates) - rates) @ self.spectrum.turn
             change = (OUT @ (damping * (IN @ wrong))).real
@@ -199,14 +191,14 @@ class Field:
         told = np.maximum(np.abs(wrong).max(axis=0) - self.noise, 0.0)
         return bool(told @ told <= _MET**2 * (rate @ rate))
 
-    def _rises(self, first: Float, last: Float) -> bool:
+    def _rises(self, last: Float) -> bool:
         """Is the rate larger at the end? Along the flow it falls; a small error of x can make it rise."""
         noise = float(np.linalg.norm(self.noise))
-        return float(np.linalg.norm(last)) > (1 + _RISE) * float(np.linalg.norm(first)) + noise
+        return float(np.linalg.norm(last)) > (1 + _RISE) * float(np.linalg.norm(self.first)) + noise
 
-    def _error(self, h: float, first: Float, rates: Float) -> float:
+    def _error(self, h: float, rates: Float) -> float:
         """The last divided difference of the rates, as far as the step follows it."""
-        top = TOP @ np.vstack([first, rates]) @ self.spectrum.turn
+        top = TOP @ np.vstack([self.first, rates]) @ self.spectrum.turn
         return self._measured(h, top / (1 + h * self.spectrum.values), _TOP * self._noise(h))
 
     def _noise(self, h: float) -> Float:

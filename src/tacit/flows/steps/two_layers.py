@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.steps.pulls import PulledFlow, Stages, System
 from tacit.flows.steps.radau import ROUNDING, STAGES, TOP, A
+from tacit.flows.steps.radau_in_pulls import PulledFlow, Stages, System
 
 Flat = Callable[[Float, Float], Float]
 
@@ -36,7 +36,7 @@ class _Stages(Stages):
 
 
 class TwoLayers(PulledFlow[_Stages]):
-    """The flow from weights U (r, h) and v (h,), with the steps of a solver of SciPy.
+    """The flow from weights U (r, h) and v (h,).
 
     X: (N, r), of which the columns are orthogonal and not 0. factor: of the loss, factor·‖y − Xθ‖². flat:
     puts U and v into one array. A flow that goes on from an earlier one has its clock, and the way that the
@@ -52,11 +52,12 @@ class TwoLayers(PulledFlow[_Stages]):
         factor: float,
         rtol: float,
         flat: Flat,
+        state: Callable[[float, Float], Any],
         *,
         clock: float = 0.0,
         come: float = 0.0,
     ):
-        super().__init__(rtol, clock)
+        super().__init__(rtol, state, clock)
         self.flat, self.come = flat, come
         self.first, self.U, self.v = (U, v), U, v
         self.H = 2 * factor * np.einsum("nr,nr->r", X, X)
@@ -67,7 +68,7 @@ class TwoLayers(PulledFlow[_Stages]):
         """−∂L/∂θ, from the residual, which loses fewer digits than b − Hθ."""
         return np.asarray(2 * self.factor * (self.targets - theta @ self.X.T) @ self.X)
 
-    def system(self) -> _System:
+    def equations(self) -> _System:
         """That of the weights which the flow has reached."""
         root = np.sqrt(self.H)
         kernel = (self.v @ self.v) * np.eye(len(root)) + self.U @ self.U.T
@@ -88,28 +89,17 @@ class TwoLayers(PulledFlow[_Stages]):
         sizes = np.abs(self.X) @ theta + np.abs(self.targets)
         return float(ROUNDING * np.sqrt(2 * self.factor) * np.linalg.norm(sizes))
 
-    def accept(self, system: Any, stages: _Stages) -> None:
-        """Go to the end of the step."""
-        self.origin = self.moved
-        (U, v), (dU, dv) = self.origin, stages.displacement(1.0)
-        self.moved = U + dU, v + dv
-        self.U, self.v = self.first[0] + self.moved[0], self.first[1] + self.moved[1]
-
-    @property
-    def y(self) -> Float:
+    def moves(self, system: Any, stages: _Stages) -> Callable[[float], Float]:
         """Displacements of all weights from the start, flat."""
-        return self.flat(*self.moved)
+        (U, v), flat = self.moved, self.flat
 
-    def dense_output(self) -> Any:
-        """Displacements of all weights from the start, flat, at times of the last step."""
-        stages, origin, before = self.last, self.origin, self.before
-        assert stages is not None
+        def moved(fraction: float) -> tuple[Float, Float]:
+            dU, dv = stages.displacement(fraction)
+            return U + dU, v + dv
 
-        def displaced(clock: float) -> Float:
-            U, v = stages.displacement((clock - before) / stages.h)
-            return self.flat(origin[0] + U, origin[1] + v)
-
-        return displaced
+        self.moved = moved(1.0)
+        self.U, self.v = self.first[0] + self.moved[0], self.first[1] + self.moved[1]
+        return lambda fraction: flat(*moved(fraction))
 
 
 class _System(System[TwoLayers, _Stages]):

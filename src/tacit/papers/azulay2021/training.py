@@ -1,4 +1,9 @@
-"""What the figures on neurons and networks of Azulay et al. 2021 are computed from: data and training."""
+"""What the figures on neurons and networks of Azulay et al. 2021 are computed from: data and training.
+
+Where single neurons end in the kernel regime, and how far from there: Azulay et al. 2021, Section 7.2.
+
+What the figures on linear networks share: Proposition 1 and Theorem 3 of Azulay et al. 2021.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,8 @@ from scipy.integrate import solve_ivp
 import tacit
 from tacit.data.arrays import Float
 from tacit.papers.measures import slope
+from tacit.potentials import Quadratic
+from tacit.show.figures import KERNEL, RICH, TRUTH
 
 RESIDUAL = 1e-10  # ‖Xw − y‖/‖y‖ at which training ends
 _HORIZON = 1e4
@@ -89,3 +96,48 @@ def train_layers(inner: Float, outer: Float, problem: Regression) -> tuple[Float
         raise tacit.NotConvergedError(f"the network did not fit its data within a time of {_HORIZON:g}")
     layers = run.y[:, -1].reshape(shape)
     return layers[:-1], layers[-1]
+
+
+def kernel_metric(shape: float, orientation: Float) -> Float:
+    """B = I − (1−s)²/(2(1+s²))·uuᵀ (equation 27)."""
+    pressed = (1 - shape) ** 2 / (2 * (1 + shape**2))
+    return np.asarray(np.eye(len(orientation)) - pressed * np.outer(orientation, orientation))
+
+
+def kernel_end(model: Any, problem: Regression) -> Float:
+    """argmin (w−w̃(0))ᵀB(w−w̃(0)) subject to X w = y, with B of equation 27."""
+    start = model.predictor()
+    metric = kernel_metric(model.shape, start / np.linalg.norm(start))
+    change = tacit.limit(Quadratic(metric), problem.X, problem.y - problem.X @ start)
+    return np.asarray(start + change.predictor)
+
+
+def to_ends(model: Any, problem: Regression, predictor: Float) -> tuple[float, float]:
+    """To the solution of least norm, in its length; to the kernel end, in the length of the way from w̃(0)."""
+    way = np.linalg.norm(predictor - model.predictor())
+    to_kernel = np.linalg.norm(predictor - kernel_end(model, problem)) / way
+    return float(np.linalg.norm(predictor - problem.smallest)), float(to_kernel)
+
+
+def far_from_kernel(shape: float, seen: float) -> float:
+    """The distance to the kernel end that is left as α → ∞, where the data see a share `seen` of u.
+
+    With ρ = ‖w∥‖²/a² at the start, w̃ ends at a√(1−ρ)·w⊥ and the kernel end is a/(1+ρ)·w⊥, to leading order.
+    """
+    rho = ((1 - shape) / (1 + shape) * seen) ** 2
+    end, hidden = np.sqrt(1 - rho), np.sqrt(1 - seen**2)
+    return float(hidden * abs(end - 1 / (1 + rho)) / np.hypot(seen, hidden * (1 - end)))
+
+
+COLOURS = (KERNEL, RICH, TRUTH, "#CC79A7", "#E69F00", "#56B4E9")
+MARKS = ("o", "s", "^", "D", "v", "P")
+
+
+def gap(found: Float, expected: Float) -> float:
+    """‖found − expected‖/‖expected‖."""
+    return float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
+
+
+def around(values: Float) -> tuple[float, float]:
+    """Limits of a logarithmic axis, given so that what cannot be drawn does not decide them."""
+    return float(values.min()) / 1.6, float(values.max()) * 1.6

@@ -11,6 +11,7 @@ import numpy as np
 import tacit
 from tacit.data.arrays import Float
 from tacit.numerics.rounding import EPS
+from tacit.papers.arguments import arrived
 from tacit.potentials import Quadratic
 
 AVERAGED = tacit.losses.Square("mean")  # the loss of Section 4, ‖Y − XUVᵀ‖²/n
@@ -61,9 +62,7 @@ def _respond(X: Float, rng: np.random.Generator) -> Regression:
 def follow(model: Any, problem: Regression, at: Any, rtol: float) -> Any:
     """Gradient flow on the averaged loss, at these accuracies; an error if it does not get there."""
     trajectory = tacit.flow(model, problem.X, problem.y, loss=AVERAGED, at=at, rtol=rtol)
-    if not trajectory.converged:
-        raise tacit.NotConvergedError(f"the flow of {model!r} stopped early: {trajectory.reason}")
-    return trajectory
+    return arrived(trajectory, f"the flow of {model!r} stopped early: {trajectory.reason}")
 
 
 @dataclass(frozen=True, eq=False)

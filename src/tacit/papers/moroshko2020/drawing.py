@@ -1,7 +1,11 @@
-"""How figures of Moroshko et al. 2020 are drawn: the same marks in all planes, the same styles of curves."""
+"""How figures of Moroshko et al. 2020 are drawn: the same marks in all planes, the same styles of curves.
+
+Flows and the Q_μ path in planes of two norms: Figures 7 and 8 of Moroshko et al. 2020.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -110,7 +114,7 @@ def draw_ends(data: xr.Dataset, ax: Any) -> None:
             ax.plot(*azimuth_pitch(w), "D", color="w", label=rf"local ${norm}$ margin", **_END)
 
 
-def label_squares(data: xr.Dataset, ax: Any, offsets: list[tuple[float, float] | None]) -> None:
+def label_squares(data: xr.Dataset, ax: Any, offsets: Sequence[tuple[float, float] | None]) -> None:
     """μ beside each square that has an offset, in points."""
     for mu, where, offset in zip(data.marked_mu.values, data.marked.values, offsets, strict=True):
         if offset:
@@ -183,3 +187,24 @@ def against_accuracy(data: xr.Dataset, name: str, ax: Any) -> None:
             )
     ax.set(xscale="log", xlabel=r"accuracy $\tilde\gamma=\log(1/\epsilon)$")
     ax.set(xlim=(data.accuracy.values[0], data.accuracy.values[-1]))
+
+
+MARK: dict[str, Any] = {"mec": "k", "mew": 0.7, "ls": "none", "clip_on": False, "zorder": 5}
+
+
+def draw_norm_flows(data: xr.Dataset, ax: Any, widths: list[float]) -> None:
+    """One curve for each scale, darker for larger ones, with a dot where it ends."""
+    for i, (scale, width) in enumerate(zip(data.scale.values, widths, strict=True)):
+        x, y = data.flow.sel(scale=scale).values
+        shade = colour_of(scale)
+        ax.plot(x, y, color=shade, lw=width, label=rf"$\alpha=${power_of_ten(scale)}", zorder=2 + i / 100)
+        ax.plot(x[-1:], y[-1:], "o", ms=5.5, color=shade, **MARK | {"mec": "w", "zorder": 7 + i / 100})
+
+
+def draw_norm_path(data: xr.Dataset, ax: Any) -> None:
+    """The Q_μ path over the flows that follow it, where all flows start, and the ℓ2 margin."""
+    style = {"color": "k", "gapcolor": "w", "ls": (0, (3, 2)), "lw": 1.1, "zorder": 4}
+    ax.plot(*data.path.values, label=r"$Q_\mu$ path", **style)
+    above = {"mec": "w", "zorder": 5.5}  # the start is seen where it lies on the margin
+    ax.plot(*data.start.values, "^", ms=7, color="k", label="start", **MARK | above)
+    ax.plot(*data.l2.values, "o", ms=9, color=TRUTH, label=r"$\ell_2$ margin", **MARK)

@@ -69,3 +69,12 @@ def levels(
 def between(values: Any, ends: tuple[float, float]) -> list[float]:
     """Those values that lie between the ends, each once."""
     return sorted({float(each) for each in values if min(ends) < each < max(ends)})
+
+
+def reached_at(accuracy: Float, values: Float, level: float) -> float:
+    """The accuracy from which on values are at most this level, between instants as a power law; or NaN."""
+    above = np.flatnonzero(~(values <= level))
+    if not above.size or above[-1] + 1 == len(values):
+        return np.nan
+    pair = slice(above[-1], above[-1] + 2)
+    return float(np.exp(np.interp(-np.log(level), -np.log(values[pair]), np.log(accuracy[pair]))))

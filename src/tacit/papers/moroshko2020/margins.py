@@ -15,6 +15,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 import tacit
 from tacit.data.arrays import Float
+from tacit.papers.arguments import arrived
 from tacit.papers.moroshko2020.instants import spread
 
 CLOSE = 0.05  # excess ℓ1 norm that counts as the rich regime
@@ -43,9 +44,7 @@ def followed(depth: float, scale: float, rows: Float, **targets: Any) -> tacit.T
     """
     model = tacit.Diagonal(depth=depth, log_scale=math.log(scale) / depth)
     trajectory = tacit.flow(model, rows, np.ones(len(rows)), loss="exp", **targets)
-    if not trajectory.converged:
-        raise tacit.NotConvergedError(f"depth {depth:g}, α^D = {scale:g}: {trajectory.reason}")
-    return trajectory
+    return arrived(trajectory, f"depth {depth:g}, α^D = {scale:g}: {trajectory.reason}")
 
 
 def margins_on_path(rows: Float, mu: Float, depth: float) -> Float:
@@ -59,23 +58,12 @@ def margins_on_path(rows: Float, mu: Float, depth: float) -> Float:
 def best_margin(rows: Float, norm: Any) -> tacit.Margin:
     """The largest margin in a norm, certified."""
     found = tacit.max_margin(rows, np.ones(len(rows)), norm)
-    if not found.converged:
-        raise tacit.NotConvergedError(f"no largest margin in the norm {norm}: residual {found.kkt:.1g}")
-    return found
+    return arrived(found, f"no largest margin in the norm {norm}: residual {found.kkt:.1g}")
 
 
 def excess_l1(w: Float, rows: Float, smallest: float) -> Float:
     """‖ŵ‖₁/‖w_ℓ1‖₁ − 1 of each predictor, ŵ its multiple of margin 1; smallest: ‖w_ℓ1‖₁."""
     return np.asarray(size(over_margin(w, rows), 1) / smallest - 1)
-
-
-def reached_at(accuracy: Float, values: Float, level: float) -> float:
-    """The accuracy from which on values are at most this level, between instants as a power law; or NaN."""
-    above = np.flatnonzero(~(values <= level))
-    if not above.size or above[-1] + 1 == len(values):
-        return math.nan
-    pair = slice(above[-1], above[-1] + 2)
-    return float(np.exp(np.interp(-np.log(level), -np.log(values[pair]), np.log(accuracy[pair]))))
 
 
 def accuracy_needed(rows: Float, depth: float, scale: float, last: float) -> float:

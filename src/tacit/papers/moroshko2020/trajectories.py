@@ -5,7 +5,6 @@ What Figures 3, 4 and 6 of Moroshko et al. 2020 show is computed here, once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ import xarray as xr
 
 import tacit
 from tacit.data.arrays import Float
+from tacit.papers import Progress
 from tacit.papers.moroshko2020 import data as samples
 from tacit.papers.moroshko2020.instants import between, levels, refined, spread
 
@@ -127,7 +127,7 @@ def sweeping(setting: Setting, mu: Any) -> Any:
 
 
 def traces(
-    setting: Setting, scales: list[float], instants: int, changes: Any, progress: Callable[..., Any]
+    setting: Setting, scales: list[float], instants: int, changes: Any, progress: Progress
 ) -> dict[str, Any]:
     """Flows of these scales, as unit directions, and what they set out from.
 
@@ -147,7 +147,7 @@ def traces(
 
 
 def scene(
-    setting: Setting, scales: list[float], instants: int, crossings: int, progress: Callable[..., Any]
+    setting: Setting, scales: list[float], instants: int, crossings: int, progress: Progress
 ) -> xr.Dataset:
     """Everything that one of the planes shows, as unit directions.
 
@@ -176,7 +176,7 @@ def scene(
 
 
 def _crossings(
-    setting: Setting, scales: list[float], count: int, progress: Callable[..., Any]
+    setting: Setting, scales: list[float], count: int, progress: Progress
 ) -> tuple[Float, Float, list[bool]]:
     """So many scales more, all of them, and where flows are at the marked μ; did each get there?"""
     marked = np.array(setting.marked)

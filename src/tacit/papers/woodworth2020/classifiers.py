@@ -8,7 +8,7 @@ Appendix B.2 is said at each function.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -26,6 +26,7 @@ from tacit.networks.architectures import (
     he_uniform,
 )
 from tacit.networks.training import Course, Schedule, train, train_last
+from tacit.papers import Progress
 
 _LOG = logging.getLogger(__name__)
 Runs = dict[str, np.ndarray]
@@ -95,7 +96,7 @@ def mnist_runs(
     samples: Sequence[int],
     *,
     seed: int,
-    progress: Callable[..., Any],
+    progress: Progress,
 ) -> Runs:
     """A network of one hidden layer for every scale α, step and seed, and one whose last layer alone learns.
 
@@ -200,7 +201,7 @@ def cifar_runs(
     precision: str,
     *,
     seed: int,
-    progress: Callable[..., Any],
+    progress: Progress,
 ) -> Runs:
     """The VGG11-like network for every scale α and seed, and one whose last layer alone learns.
 

@@ -1,0 +1,103 @@
+r"""Steps along kinks: Dormand and Prince's pair of orders 5 and 4, with steps that have a least length.
+
+Where a network has kinks (ReLU), its gradient jumps, and a flow that is pushed onto a kink from both sides
+slides along it: no step across a jump is ever accurate, and integrators that insist on accuracy stand still.
+Here a step of the floor's length is taken whatever its error, as long as the loss falls. The floor is a small
+part of the time that has passed, so that what jumps to and fro across the kink dies out with the velocity; a
+flow that slides is accurate to about that part.
+
+Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, II.5; the tableau is that of SciPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.integrate import RK45
+
+from tacit.data.arrays import Float
+from tacit.flows.endings import GAVE_UP, NOT_FALLING
+from tacit.flows.segments import Segment
+from tacit.flows.steps.stepper import Controlled, Equations
+from tacit.numerics.step_control import StepControl, Taken
+
+_SHORTER = 1e-6  # of the floor: where a loss that does not fall even then gives up
+
+
+class DormandPrince(Controlled, Equations):
+    """Steps from clock t and unknowns y.
+
+    rate: of the clock and the unknowns. level: rises along the flow. state: of the flow, from clock and
+    unknowns. floor: part of the time passed. unit: a time in which little happens at the start. atol: what is
+    tolerated of each unknown, beside rtol of it.
+    """
+
+    control = StepControl(-1 / 5, shortened=(0.2, 1.0), unsolved=0.5, growth=(0.2, 5.0))
+
+    def __init__(
+        self,
+        rate: Callable[[float, Float], Float],
+        t: float,
+        y: Float,
+        level: Callable[[Float], float],
+        state: Callable[[float, Float], Any],
+        *,
+        rtol: float,
+        atol: Float,
+        floor: float,
+        unit: float,
+    ):
+        self.rate, self.level, self.state, self.clock, self.y = rate, level, state, t, y
+        self.rtol, self.atol, self.part, self.unit = rtol, atol, floor, unit
+        self.first, self.now = rate(t, y), level(y)
+
+    def floor(self) -> float:
+        """A part of the time that has passed."""
+        return self.part * max(self.clock, self.unit)
+
+    def least(self) -> float:
+        """A part of the floor."""
+        return _SHORTER * self.floor()
+
+    def equations(self) -> DormandPrince:
+        """Its own."""
+        return self
+
+    def first_length(self) -> float:
+        """The floor."""
+        return self.floor()
+
+    def attempt(self, h: float) -> tuple[tuple[Float, Float, float] | None, float]:
+        """Unknowns, slopes and level after a step, if it is accurate, or short and the loss falls."""
+        slopes = np.zeros((7, self.y.size))
+        slopes[0] = self.first
+        for s in range(1, 6):
+            inside = self.y + h * (RK45.A[s, :s] @ slopes[:s])
+            slopes[s] = self.rate(self.clock + RK45.C[s] * h, inside)
+        y = self.y + h * (RK45.B @ slopes[:6])
+        slopes[6] = self.rate(self.clock + h, y)
+        allowed = self.atol + self.rtol * np.maximum(np.abs(self.y), np.abs(y))
+        error = float(np.sqrt(np.mean((h * (RK45.E @ slopes) / allowed) ** 2)))
+        if error <= 1 or (h <= self.floor() and error < np.inf):
+            level = self.level(y)
+            if error <= 1 or level >= self.now:
+                return (y, slopes, level), error
+        return None, error
+
+    def accept(self, equations: Any, taken: Taken) -> Segment:
+        """Go to the end of the step."""
+        (y, slopes, level), start, h = taken.step, self.clock, taken.h
+        before, end, bends = self.y, start + h, slopes.T @ RK45.P
+        self.y, self.first, self.now = y, slopes[6], max(self.now, level)
+
+        def inside(clock: float) -> Float:
+            part = (clock - start) / (end - start)
+            return np.asarray(before + (end - start) * (bends @ part ** np.arange(1, 5)))
+
+        return Segment(start, end, lambda clock: self.state(clock, y if clock == end else inside(clock)))
+
+    def why(self) -> str:
+        """No step, however short, lowers the loss."""
+        return GAVE_UP.format(self.clock, NOT_FALLING)

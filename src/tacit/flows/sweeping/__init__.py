@@ -1,1 +1,0 @@
-"""The rich limit of a separating flow as a sweeping process."""

@@ -1,0 +1,248 @@
+"""The potential of a neuron in Azulay et al. 2021, as contours (Figure 7.2).
+
+Errata
+------
+### Appendix F / G: the kernel, its prefactor, and large scales
+- **Printed.** K(x, x′) = xᵀB⁻¹x′ (Section 7.2); ∇²q(w̃(0)) = √((1−s)/(α(1+s)))·B. **Holds.** a(0)² and
+  3/2 times these.
+- **F.2.1 / G.2.1 says** that α → ∞ is the kernel regime for every s. With fixed targets it is not: the
+  predictor then moves by about α, and the condition is ‖w̃(∞) − w̃(0)‖ ≪ α/(1−s)², where (26) has (1−s)²
+  ≪ α. It holds for targets at a fixed distance from the outputs of the start, and as s → 1.
+- **Evidence.** s = 0, fixed targets: the limit stays 13% from the kernel end for α = 1e2, 1e4 and 1e6.
+- **Tests.** `TestAppendixF`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import tacit
+from tacit.data.arrays import Float
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
+from tacit.papers.azulay2021.training import exponent, kernel_metric
+from tacit.papers.measures import least
+from tacit.potentials import Bregman
+
+TOWARDS = np.array([0.6, 0.8])  # the orientation of Figure 7.2
+ACROSS = np.array([-0.8, 0.6])
+PANELS = ((2.0, 0.0), (2.0, 0.2), (2.0, 0.8), (0.01, 0.1), (1.0, 0.1), (2.5, 0.1))  # scale and shape
+_QUADRATIC = "#FFC20A"
+_START: dict[str, Any] = {
+    "marker": "o",
+    "ls": "none",
+    "color": "#D62728",
+    "mec": "w",
+    "mew": 0.6,
+    "ms": 6,
+    "zorder": 4,
+}
+_CIRCLE = np.linspace(0, 2 * np.pi, 72, endpoint=False)
+ROUND = np.stack([np.cos(_CIRCLE), np.sin(_CIRCLE)], axis=1)
+
+
+def potential(scale: float, shape: float) -> Bregman:
+    """q of Theorem 2, less its value at the start."""
+    return tacit.Neuron.from_scale(scale, shape, TOWARDS).potential()
+
+
+def curvature(scale: float, shape: float) -> Float:
+    """∇²q at the start, (3/2)·√((1−s)/(α(1+s)))·B: Appendix F, where the 3/2 is missing."""
+    return 1.5 * np.sqrt((1 - shape) / (scale * (1 + shape))) * kernel_metric(shape, TOWARDS)
+
+
+def quadratic(scale: float, shape: float, w: Float) -> Float:
+    """½(w−w̃(0))ᵀ∇²q(w̃(0))(w−w̃(0)), over leading axes."""
+    step = w - scale * TOWARDS
+    return np.asarray(np.einsum("...i,ij,...j", step, curvature(scale, shape), step) / 2)
+
+
+def as_printed(scale: float, shape: float, w: Float) -> Float:
+    """q̂_δ(‖w‖) + zᵀw in the letters of Theorem 2, over leading axes; w ≠ 0."""
+    delta, x = 4 * scale * shape / (1 - shape**2), np.linalg.norm(w, axis=-1)
+    root = np.sqrt(x**2 + delta**2 / 4)
+    q = (x**2 - delta / 2 * (delta / 2 + root)) * np.sqrt(root - delta / 2) / x
+    z = -1.5 * np.sqrt(np.sqrt(scale**2 + delta**2 / 4) - delta / 2) * TOWARDS
+    return np.asarray(q + w @ z)
+
+
+def values(q: Bregman, w: Float) -> Float:
+    """q at every w, over leading axes."""
+    return np.array([float(q.value(each)) for each in w.reshape(-1, 2)]).reshape(w.shape[:-1])
+
+
+def spread(level: Float) -> float:
+    """(largest − smallest)/mean."""
+    return float(np.ptp(level) / level.mean())
+
+
+def bend(q: Bregman, start: Float, along: Float) -> float:
+    """The second derivative of q at its minimum along a unit vector: differences of fourth order."""
+    step = 0.01 * float(np.linalg.norm(start))
+    near, far = (values(q, start + step * n * np.stack([along, -along])).sum() for n in (1, 2))
+    return float((16 * near - far) / (12 * step**2))
+
+
+@figure(
+    "azulay2021/fig7.2",
+    quick={"points": 40, "sweep": 7},
+    paper={"points": 120, "sweep": 13},
+    figsize=(7.4, 5.0),
+    nrows=2,
+    ncols=3,
+    sharex=True,
+    sharey=True,
+    about=("Theorem 2 (6.1)", "Appendix F (G)"),
+    seconds=3,
+    short="potential of a neuron",
+)
+class NeuronContours:
+    """Contours of q_{δ,w̃(0)} in the plane for w̃(0) = α·(0.6, 0.8) (Figure 7.2). Top: α = 2 and shapes s = 0,
+    0.2, 0.8. Bottom: s = 0.1 and scales α = 0.01, 1, 2.5. Red dot: w̃(0). Dashed: the same levels of the
+    quadratic with B at w̃(0), which is what the kernel regime minimizes.
+    """
+
+    def data(self, points: int, sweep: int, *, seed: int, progress: Progress) -> xr.Dataset:
+        """q, its quadratic and its curvature on a grid without the origin; and sweeps of scale and shape."""
+        axis = np.linspace(-4, 4, points + points % 2)
+        grid = np.stack(np.meshgrid(axis, axis), axis=-1)
+        coarse = grid[:: max(1, points // 20), :: max(1, points // 20)].reshape(-1, 2)
+        q, flat, printed, gradient, curved, rounded = [], [], [], [], [], []
+        for scale, shape in progress(PANELS, "fig7.2"):
+            here, start = potential(scale, shape), scale * TOWARDS
+            q.append(values(here, grid))
+            flat.append(quadratic(scale, shape, grid))
+            printed.append(as_printed(scale, shape, grid) - as_printed(scale, shape, start))
+            gradient.append(np.linalg.norm(here.gradient(start)))
+            curved.append(min(np.linalg.eigvalsh(here.hessian(w))[0] for w in coarse))
+            rounded.append(spread(values(here, start + ROUND)))
+        plane, panels = ("panel", "w2", "w1"), np.array(PANELS)
+        return xr.Dataset(
+            {
+                "q": (plane, q),
+                "quadratic": (plane, flat),
+                "printed": (plane, printed),
+                "gradient": ("panel", gradient),
+                "least_curvature": ("panel", curved),
+                "spread": ("panel", rounded),
+                **_sweeps(sweep),
+            },
+            coords={
+                "scale": ("panel", panels[:, 0]),
+                "shape": ("panel", panels[:, 1]),
+                "w1": axis,
+                "w2": axis,
+            },
+        )
+
+    def draw(self, data: xr.Dataset, axes: Any) -> None:
+        """A panel for each scale and shape."""
+        for k, ax in enumerate(axes.flat):
+            panel = data.isel(panel=k)
+            scale, shape = float(panel.scale), float(panel["shape"])
+            levels = (
+                float(panel.q.max()) * np.linspace(0, 1, 11)[1:] ** 2
+            )  # evenly spaced where q is quadratic
+            plane = (panel.w1, panel.w2, panel.q)
+            ax.contourf(*plane, levels=[0.0, *levels], cmap="viridis", alpha=0.85)
+            ax.contour(*plane, levels=levels, colors="k", linewidths=0.6)
+            style = {"colors": _QUADRATIC, "linewidths": 1.1, "linestyles": [(0, (4, 2))]}
+            ax.contour(panel.w1, panel.w2, panel.quadratic, levels=levels[[0, 2, 4]], **style)
+            ax.plot(*(scale * TOWARDS), **_START)
+            ax.set_title(rf"$\alpha={scale:g},\ s={shape:g}$")
+            ax.set(
+                aspect="equal", xlim=(-4, 4), ylim=(-4, 4), xticks=[-4, -2, 0, 2, 4], yticks=[-4, -2, 0, 2, 4]
+            )
+        for ax in axes[-1]:
+            ax.set_xlabel(r"$\tilde w_1$")
+        for ax in axes[:, 0]:
+            ax.set_ylabel(r"$\tilde w_2$")
+        axes[0, 0].plot([], [], color="k", lw=0.6, label=r"$q_{\delta,\tilde w(0)}$")
+        axes[0, 0].plot(
+            [], [], color=_QUADRATIC, lw=1.1, ls=(0, (4, 2)), label="quadratic with $B$, same levels"
+        )
+        axes[0, 0].plot([], [], label=r"$\tilde w(0)$", **_START)
+        axes[0, 0].figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """The minimum, convexity, and the three limits that Section 7.2 names."""
+        size = data.q.max(("w1", "w2"))
+        yield at_most(1e-10).claim(
+            "q is the formula of Theorem 2, up to a constant and the formula's rounding (largest difference)",
+            (np.abs(data.q - data.printed) / size).max(),
+        )
+        yield at_most(1e-15).claim("∇q vanishes at w̃(0) (largest norm)", data.gradient.max())
+        yield at_least(0).claim(
+            "q is smallest at w̃(0) (least q − q(w̃(0)) elsewhere)", least(data.printed.values)
+        )
+        yield at_least(0.05).claim(
+            "q is convex (least eigenvalue of ∇²q in the window)", least(data.least_curvature.values)
+        )
+        yield from _shape_claims(data)
+        yield within(0.49, 0.51).claim(
+            "α → 0: contours become circles about 0 (fitted exponent of the spread of q on the unit circle)",
+            exponent(data.small.values, data.small_spread.values),
+        )
+        error, gap = data.error.values, 1 - data.near.values
+        yield within(-1.02, -0.98).claim(
+            "α → ∞: q tends to the quadratic with B on a unit neighbourhood (fitted exponent of the error)",
+            exponent(data.large.values, error[0]),
+        )
+        factor = error * data.large.values / gap[:, None] ** 2
+        yield at_most(1.0).claim(
+            "the relative error is (1−s)²/α up to a factor (largest factor)", factor.max()
+        )
+        yield at_least(0.1).claim("and no less than a factor (least factor)", factor.min())
+
+
+def _sweeps(sweep: int) -> dict[str, Any]:
+    """Curvatures along u and across as s → 1; circles about 0 as α → 0; the quadratic as α → ∞ and s → 1."""
+    near, large = 1 - np.logspace(0, -2, sweep), np.logspace(2, 4, sweep)
+    scale, small = PANELS[0][0], np.logspace(-4, -10, sweep)
+    ratio, drawn = [], []
+    for s in near:
+        q, start = potential(scale, float(s)), scale * TOWARDS
+        ratio.append(bend(q, start, TOWARDS) / bend(q, start, ACROSS))
+        drawn.append(np.abs(q.hessian(start) / curvature(scale, float(s)) - 1).max())
+    error = np.empty((sweep, sweep))
+    for j, s in enumerate(near):
+        for i, alpha in enumerate(large):
+            w = alpha * TOWARDS + ROUND[::3]
+            flat = quadratic(float(alpha), float(s), w)
+            error[j, i] = np.abs(values(potential(float(alpha), float(s)), w) / flat - 1).max()
+    return {
+        "near": ("near", near),
+        "large": ("large", large),
+        "small": ("small", small),
+        "ratio": ("near", ratio),
+        "hessian_error": ("near", drawn),
+        "small_spread": ("small", [spread(values(potential(float(alpha), 0.1), ROUND)) for alpha in small]),
+        "error": (("near", "large"), error),
+    }
+
+
+def _shape_claims(data: xr.Dataset) -> Iterator[Claim]:
+    """The curvature at w̃(0) is B's, and B tends to the identity."""
+    yield at_most(1e-12).claim(
+        "∇²q(w̃(0)) = (3/2)√((1−s)/(α(1+s)))·B (largest relative difference of an entry)",
+        data.hessian_error.max(),
+    )
+    s = data.near.values
+    expected = 1 - (1 - s) ** 2 / (2 * (1 + s**2))
+    yield at_most(1e-7).claim(
+        "contours near w̃(0) have the axes of B (largest difference of the curvatures' ratio)",
+        np.abs(data.ratio.values - expected).max(),
+    )
+    late = s >= 0.9
+    yield within(1.9, 2.1).claim(
+        "s → 1: they become circles, like (1−s)² (fitted exponent of 1 − ratio)",
+        exponent(1 - s[late], 1 - data.ratio.values[late]),
+    )
+    rounded = data.spread.values
+    yield at_most(0.05).claim(
+        "at α = 2, s = 0.8 q is all but constant on |w − w̃(0)| = 1 (spread)", rounded[2]
+    )
+    yield at_least(0.5).claim("and at s = 0 it is not (spread)", rounded[0])

@@ -1,0 +1,292 @@
+"""Where neurons end, over scale, shape and orientation (Azulay et al. 2021, Theorems 2 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import tacit
+from tacit.data.arrays import Float
+from tacit.papers import Claim, Progress, at_least, at_most, figure
+from tacit.papers.azulay2021.training import (
+    Regression,
+    draw_problem,
+    exponent,
+    far_from_kernel,
+    follow,
+    to_ends,
+)
+from tacit.papers.measures import ratio, share
+from tacit.show.figures import MUTED, side_by_side
+
+ORIENTATIONS = ("unseen", "generic")
+NEAR_SCALES = (0.01, 1.0, 100.0)  # at which s → 1 is followed
+_SHADES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+_MARKS = ("o", "s", "^", "D")
+_WAY = r"$\|\tilde w(\infty)-\tilde w_K\|\,/\,\|\tilde w(\infty)-\tilde w(0)\|$"
+
+
+@figure(
+    "azulay2021/neuron-limits",
+    quick={"scales": [0.01, 10.0], "shapes": [-0.3, 0.9], "slopes": [1.0, 0.1], "marks": 2, "points": 34},
+    paper={
+        "scales": [0.001, 0.01, 0.1, 1.0, 10.0, 100.0],
+        "shapes": [-0.5, 0.0, 0.5, 0.9],
+        "slopes": [1.0, 0.5, 0.1],
+        "marks": 7,
+        "points": 81,
+    },
+    figsize=(7.6, 5.6),
+    nrows=2,
+    ncols=2,
+    about=("Theorem 2 (6.1)", "Theorem 4 (8.1)"),
+    seconds=11,
+    short="where neurons end",
+)
+class NeuronLimits:
+    """Where neurons end. (a) The limit of Theorems 2 and 4 against simulated flow, which stops at a residual
+    of 1e-10, over scales, shapes, orientations and both signs of a, which may change on the way. (b) The
+    distance to the solution of least norm, which has length 1. (c) The distance to the kernel end, in units
+    of the way from the start: solid where the data do not see the start, Xw̃(0) = 0, dashed for a generic
+    start, dotted its limit. (d) The same as s → 1, for generic starts. Lines: limits; markers: simulated
+    flow.
+    """
+
+    def data(
+        self,
+        scales: list[float],
+        shapes: list[float],
+        slopes: list[float],
+        marks: int,
+        points: int,
+        *,
+        seed: int,
+        progress: Progress,
+    ) -> xr.Dataset:
+        """Random starts for each scale, shape and slope; then lines of limits with flows on them."""
+        rng = np.random.default_rng(seed)
+        problem = draw_problem(2, 4, rng)
+        compared, left_out = _compare(problem, scales, shapes, slopes, rng, progress)
+        generic = rng.standard_normal(4)
+        generic /= np.linalg.norm(generic)
+        hidden = problem.unseen(generic)
+        lines = _lines(problem, {"unseen": hidden, "generic": generic}, marks, points, progress)
+        seen = float(np.sqrt(1 - hidden @ hidden))
+        plateau = [far_from_kernel(s, seen) for s in lines["line_shape"][1]]
+        return xr.Dataset(
+            {
+                **{name: ("run", column) for name, column in compared.items()},
+                **lines,
+                "plateau": ("line_shape", plateau),
+            },
+            attrs={"left_out": left_out},
+        )
+
+    def draw(self, data: xr.Dataset, axes: Any) -> None:
+        """Differences, and the ways to both ends."""
+        panels = {
+            "(a) limit against simulated flow": _draw_differences,
+            "(b) to least norm": _draw_least,
+            r"(c) to the kernel end, $\alpha\to\infty$": _draw_kernel,
+            r"(d) to the kernel end, $s\to 1$": _draw_shapes,
+        }
+        for (title, panel), ax in zip(panels.items(), axes.flat, strict=True):
+            panel(data, ax)
+            ax.set_title(title, loc="left")
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """The limit is where the flow ends, and Section 7.2's limits, one of them with a condition."""
+        linear = data.slope.values == 1
+        for chosen, name, allowed in ((linear, "linear", 1e-8), (~linear, "leaky", 2e-7)):
+            worst = float(data.difference.values[chosen].max()) if chosen.any() else np.nan
+            yield at_most(
+                allowed, "flows stop at a residual of 1e-10, which the data may enlarge, and kinks more so"
+            ).claim(f"{name} neurons end at the limit (largest relative difference)", worst)
+        total = data.sizes["run"] + data.attrs["left_out"]
+        yield at_most(0.25, "most are compared", of=total).claim(
+            "starts left out because the sign of a at their end is not known (share)",
+            ratio(data.attrs["left_out"], total),
+        )
+        yield at_least(0.75, "most are compared", of=data.reached.size).claim(
+            "flows that came to the residual 1e-10 (share)", share(data.reached.values)
+        )
+        yield at_most(1e-3, "the width of the lines").claim(
+            "simulated flows lie on the lines (largest relative difference of a distance)", data.off_line
+        )
+        yield from _end_claims(data)
+
+
+def _compare(
+    problem: Regression,
+    scales: list[float],
+    shapes: list[float],
+    slopes: list[float],
+    rng: np.random.Generator,
+    progress: Progress,
+) -> tuple[dict[str, list[Any]], int]:
+    """Limit and flow of a neuron of random orientation and sign for each setting."""
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("scale", "shape", "slope", "difference", "reached")
+    }
+    settings = [(scale, shape, rho) for scale in scales for shape in shapes for rho in slopes]
+    for scale, shape, rho in progress(settings, "neurons"):
+        direction, sign = rng.standard_normal(problem.X.shape[1]), int(rng.choice([-1, 1]))
+        model = tacit.Neuron.from_scale(scale, shape, direction, sign, rho)
+        try:
+            expected = tacit.limit(model, problem.X, problem.y).predictor
+        except tacit.NoPotentialError:
+            continue
+        found, reached = follow(model, problem)
+        difference = float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
+        for name, value in zip(columns, (scale, shape, rho, difference, reached), strict=True):
+            columns[name].append(value)
+    return columns, len(settings) - len(columns["scale"])
+
+
+def _lines(
+    problem: Regression, directions: dict[str, Float], marks: int, points: int, progress: Progress
+) -> dict[str, Any]:
+    """Distances to both ends along the scale for several shapes, and to the kernel end as s → 1."""
+    shapes, scale, gap = np.array([0.0, 0.5, 0.9]), np.logspace(-6, 5, points), np.logspace(0, -3, points)
+    mark_scale, mark_gap = np.logspace(-3, 3, marks), np.logspace(0, -2, marks)
+
+    def distances(alpha: float, s: float, name: str, simulate: bool) -> tuple[float, float]:
+        model = tacit.Neuron.from_scale(alpha, s, directions[name])
+        limit = tacit.limit(model, problem.X, problem.y).predictor
+        return to_ends(model, problem, follow(model, problem)[0] if simulate else limit)
+
+    def along(grid: Float, simulate: bool) -> Float:
+        rows = [[[distances(a, s, o, simulate) for a in grid] for s in shapes] for o in ORIENTATIONS]
+        return np.moveaxis(np.array(rows), -1, 0)
+
+    def near(grid: Float, simulate: bool) -> Float:
+        rows = [[distances(a, 1 - g, "generic", simulate)[1] for g in grid] for a in NEAR_SCALES]
+        return np.array(rows)
+
+    parts = [(along, scale, mark_scale), (near, gap, mark_gap)]
+    (line, mark, off), (late, late_mark, late_off) = (
+        (part(grid, False), simulated := part(few, True), np.abs(simulated / part(few, False) - 1).max())
+        for part, grid, few in progress(parts, "ends")
+    )
+    ways, ends = ("orientation", "line_shape"), ("least", "kernel")
+    return {
+        "line_shape": ("line_shape", shapes),
+        "line_scale": ("line_scale", scale),
+        "mark_scale": ("mark_scale", mark_scale),
+        "near_scale": ("near_scale", list(NEAR_SCALES)),
+        "gap": ("gap", gap),
+        "mark_gap": ("mark_gap", mark_gap),
+        **{f"to_{end}": ((*ways, "line_scale"), line[k]) for k, end in enumerate(ends)},
+        **{f"to_{end}_mark": ((*ways, "mark_scale"), mark[k]) for k, end in enumerate(ends)},
+        "to_near": (("near_scale", "gap"), late),
+        "to_near_mark": (("near_scale", "mark_gap"), late_mark),
+        "off_line": np.maximum(off, late_off),
+    }
+
+
+def _end_claims(data: xr.Dataset) -> Iterator[Claim]:
+    """Where scale and shape take the limit."""
+    scale, least = data.line_scale.values, data.to_least.values
+    small = scale <= 1e-3
+    yield at_most(2e-3, "√α is 1e-3 there").claim(
+        "α → 0 ends at least norm, at any shape (largest distance at α = 1e-6)", least[..., 0].max()
+    )
+    rates = [exponent(scale[small], row[small]) for row in least.reshape(-1, len(scale))]
+    yield at_least(0.48, "tells 1/2 from other powers").claim(
+        "like √α (least fitted exponent)", np.min(rates)
+    )
+    yield at_most(0.52, "tells 1/2 from other powers").claim(
+        "and no faster (largest fitted exponent)", np.max(rates)
+    )
+    yield from _kernel_claims(data)
+
+
+def _kernel_claims(data: xr.Dataset) -> Iterator[Claim]:
+    """Where the kernel end is reached, and where it is not."""
+    scale, kernel = data.line_scale.values, data.to_kernel.values
+    gap, near = data.gap.values, data.to_near.values
+    late, large = gap <= 0.03, scale >= 1e3
+    rates = [exponent(gap[late], row[late]) for row in near]
+    yield at_most(1e-3, "(1−s)² is 1e-6 there").claim(
+        "s → 1 ends at the kernel end, at any scale (largest distance at s = 0.999)", near[:, -1].max()
+    )
+    yield at_least(1.9, "tells 2 from 1").claim(
+        "like (1−s)² or faster once (1−s)² ≪ α (least fitted exponent, α ≥ 1)", np.min(rates[1:])
+    )
+    rates = [exponent(scale[large], row[large]) for row in kernel[0]]
+    yield at_most(-0.98, "tells −1 from other powers").claim(
+        "α → ∞ ends at the kernel end where the data do not see the start (largest fitted exponent)",
+        np.max(rates),
+    )
+    yield at_most(1e-4, "1/α is 1e-5 there").claim(
+        "(largest distance there, α = 1e5)", kernel[0, :, -1].max()
+    )
+    yield at_most(1e-4, "1/α is 1e-5 there").claim(
+        "but not from a generic start, whose distance stays at √(1−ρ) against 1/(1+ρ) (difference, α = 1e5)",
+        np.abs(kernel[1, :, -1] - data.plateau.values).max(),
+    )
+    yield at_least(10, "an order of magnitude").claim(
+        "which does not vanish where layers are balanced (over the distance of starts that data do not see)",
+        ratio(float(data.plateau.values[0]), float(kernel[0, :, -1].max())),
+    )
+
+
+def _draw_differences(data: xr.Dataset, ax: Any) -> None:
+    """Every neuron, shapes of one scale side by side, and slopes of one shape."""
+    shapes, slopes = np.unique(data["shape"].values), np.unique(data.slope.values)[::-1]
+    for k, rho in enumerate(slopes):
+        of = data.slope.values == rho
+        place = np.searchsorted(shapes, data["shape"].values[of]) * len(slopes) + k
+        x = side_by_side(data.scale.values[of], place, len(shapes) * len(slopes), 0.75)
+        name = "linear" if rho == 1 else rf"leaky, $\rho={rho:g}$"
+        style = {"color": _SHADES[k], "mfc": "none", "ms": 3.2, "mew": 0.9, "label": name}
+        ax.plot(x, data.difference.values[of], _MARKS[k], **style)
+    ax.axhline(1e-8, color=MUTED, lw=0.8, ls="--")
+    scale = data.scale.values
+    ax.set(xscale="log", yscale="log", xlim=(scale.min() / 4, scale.max() * 4), ylim=(1e-13, 1e-7))
+    ax.set_ylabel("relative difference")
+    ax.set_xlabel(r"scale $\alpha$; side by side: shapes $s$")
+    ax.legend(loc="lower left")
+
+
+def _draw_least(data: xr.Dataset, ax: Any) -> None:
+    """The way to least norm as the scale vanishes."""
+    for j, s in enumerate(data.line_shape.values):
+        ax.plot(data.line_scale, data.to_least[0, j], color=_SHADES[j], lw=1.3, label=f"$s={s:g}$")
+        ax.plot(data.mark_scale, data.to_least_mark[0, j], "o", ms=4, color=_SHADES[j])
+    ax.set(xscale="log", yscale="log", xlim=(5e-7, 20), ylim=(1e-4, 40), xlabel=r"scale $\alpha$")
+    ax.set_ylabel(r"$\|\tilde w(\infty)-\hat w\|\,/\,\|\hat w\|$")
+    ax.legend(loc="lower right")
+
+
+def _draw_kernel(data: xr.Dataset, ax: Any) -> None:
+    """The way to the kernel end as the scale grows, for both kinds of start."""
+    for j, s in enumerate(data.line_shape.values):
+        color = _SHADES[j]
+        ax.plot(data.line_scale, data.to_kernel[0, j], color=color, lw=1.3, label=f"$s={s:g}$")
+        ax.plot(data.line_scale, data.to_kernel[1, j], color=color, lw=1.3, ls=(0, (4, 2)))
+        for k, fill in enumerate((color, "w")):
+            ax.plot(data.mark_scale, data.to_kernel_mark[k, j], "o", ms=4, color=color, mfc=fill)
+        ax.axhline(data.plateau[j], color=color, lw=0.8, ls=":")
+    ax.plot([], [], "o-", color="0.4", ms=4, lw=1.3, label=r"$X\tilde w(0)=0$")
+    ax.plot([], [], "o", ls=(0, (4, 2)), color="0.4", mfc="w", ms=4, lw=1.3, label="generic")
+    ax.set(
+        xscale="log", yscale="log", xlim=(0.05, 2e5), ylim=(1e-8, 2), xlabel=r"scale $\alpha$", ylabel=_WAY
+    )
+    ax.legend(loc="lower left")
+
+
+def _draw_shapes(data: xr.Dataset, ax: Any) -> None:
+    """The way to the kernel end as the output layer outgrows the inner one."""
+    for j, alpha in enumerate(data.near_scale.values):
+        wide = 2.8 if j == 1 else 1.3  # so that both are seen where two lie on each other
+        ax.plot(data.gap, data.to_near[j], color=_SHADES[j], lw=wide, label=rf"$\alpha={alpha:g}$")
+        size = 7.5 if j == 1 else 4
+        ax.plot(data.mark_gap, data.to_near_mark[j], "o", ms=size, color=_SHADES[j], mfc="w")
+    ax.set(
+        xscale="log", yscale="log", xlim=(7e-4, 1.4), ylim=(1e-8, 1), xlabel="$1-s$, shape $s$", ylabel=_WAY
+    )
+    ax.legend(loc="lower right")

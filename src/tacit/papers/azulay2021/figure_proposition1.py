@@ -1,0 +1,182 @@
+"""Strictly balanced linear networks: a figure of Proposition 1 of Azulay et al. 2021."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import tacit
+from tacit.data.arrays import Float
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
+from tacit.papers.azulay2021.training import (
+    COLOURS,
+    MARKS,
+    Regression,
+    around,
+    draw_problem,
+    exponent,
+    follow,
+    gap,
+    train_layers,
+)
+from tacit.potentials import Bregman, Power
+from tacit.show.figures import MUTED, RICH
+
+
+def balanced(theta: Float, width: int, rng: np.random.Generator) -> tuple[Float, Float]:
+    """W = √‖θ‖·θ̂cᵀ and a = √‖θ‖·c with |c| = 1: aᵀa = WᵀW and Wa = θ, units of both signs."""
+    share = rng.standard_normal(width)
+    share /= np.linalg.norm(share)
+    size = np.linalg.norm(theta)
+    return np.outer(theta / np.sqrt(size), share), np.sqrt(size) * share
+
+
+def tipped(inner: Float, outer: Float, by: float, rng: np.random.Generator) -> Float:
+    """W with units added that cancel in the predictor: Wa stays, and WᵀW − aaᵀ is no longer 0."""
+    along = outer / np.linalg.norm(outer)
+    noise = rng.standard_normal(inner.shape)
+    noise -= np.outer(noise @ along, along)
+    return np.asarray(inner + by * noise / np.linalg.norm(noise) * np.linalg.norm(inner))
+
+
+@figure(
+    "azulay2021/proposition1",
+    quick={"samples": 3, "features": 6, "widths": [1, 3, 30], "scales": [0.01, 1.0], "tips": 4},
+    paper={
+        "samples": 3,
+        "features": 6,
+        "widths": [1, 2, 5, 20, 100, 500],
+        "scales": [0.001, 0.01, 0.1, 1.0, 10.0],
+        "tips": 9,
+    },
+    figsize=(8.8, 2.9),
+    ncols=3,
+    seconds=4,
+    short="balanced networks",
+)
+class StrictlyBalanced:
+    """Strictly balanced networks of one output, aaᵀ = WᵀW (Proposition 1). Left: the minimum of ‖w‖^{3/2} −
+    (3/2)‖w̃(0)‖^{−1/2} w̃(0)·w against gradient flow on every weight (filled) and with the width taken out
+    (open). Middle: the distance to least norm depends on w̃(0), not on the width; line: Proposition 1. Right:
+    the same w̃(0) with imbalance added leaves that minimum.
+    """
+
+    def data(
+        self,
+        samples: int,
+        features: int,
+        widths: list[int],
+        scales: list[float],
+        tips: int,
+        *,
+        seed: int,
+        progress: Progress,
+    ) -> xr.Dataset:
+        """Networks of every width and scale, trained twice; and networks that are not balanced."""
+        rng = np.random.default_rng(seed)
+        problem = draw_problem(samples, features, rng)
+        direction = rng.standard_normal(features)
+        direction /= np.linalg.norm(direction)
+        fine = np.logspace(np.log10(min(scales)) - 0.3, np.log10(max(scales)) + 0.3, 60)
+        theory = [gap(_proposition(problem, alpha * direction), problem.smallest) for alpha in fine]
+        raw, flow, ways = (np.empty((len(scales), len(widths))) for _ in range(3))
+        ends = np.empty((len(scales), len(widths), features))
+        for j in progress(range(len(widths)), "widths"):
+            for i, alpha in enumerate(scales):
+                inner, outer = balanced(alpha * direction, widths[j], rng)
+                expected = _proposition(problem, alpha * direction)
+                U, v = train_layers(inner, outer, problem)
+                ends[i, j] = U @ v
+                raw[i, j] = gap(ends[i, j], expected)
+                flow[i, j] = gap(follow(tacit.LinearNetwork(inner, outer[None]), problem)[0], expected)
+                ways[i, j] = gap(ends[i, j], problem.smallest)
+        across = np.linalg.norm(ends - ends[:, :1], axis=-1) / np.linalg.norm(ends[:, :1], axis=-1)
+        return xr.Dataset(
+            {
+                "raw": (("scale", "width"), raw),
+                "flow": (("scale", "width"), flow),
+                "distance": (("scale", "width"), ways),
+                "across": (("scale", "width"), across),
+                "theory": ("fine", theory),
+                **_imbalanced(problem, direction, tips, rng),
+            },
+            coords={"scale": scales, "width": widths, "fine": fine},
+        )
+
+    def draw(self, data: xr.Dataset, axes: Any) -> None:
+        """Differences against the width, the distance against the scale, and what imbalance does."""
+        widths = data.width.values
+        for i, alpha in enumerate(data.scale.values):
+            at = np.arange(widths.size) + 0.8 * (i - (data.scale.size - 1) / 2) / data.scale.size
+            colour = COLOURS[i]
+            axes[0].plot(at, data.raw[i], "o", color=colour, ms=1.8, label=rf"$\|\tilde w(0)\|={alpha:g}$")
+            axes[0].plot(at, data.flow[i], "o", color=colour, ms=4.6, mfc="none", mew=0.8)
+        axes[0].axhline(1e-8, color=MUTED, lw=0.8, ls="--")
+        axes[0].set(yscale="log", ylim=(1e-14, 1e-7), xlim=(-0.6, widths.size - 0.4))
+        axes[0].set_xticks(range(widths.size), [f"{m}" for m in widths])
+        axes[0].set_xlabel("width $m$")
+        axes[0].set_ylabel("relative difference")
+        axes[0].plot([], [], "o", color="0.4", ms=4.6, mfc="none", mew=0.8, label="width taken out")
+        axes[0].legend(loc="lower left", fontsize=7)
+        axes[1].plot(data.fine, data.theory, color="k", lw=1.1, label="Proposition 1")
+        for j, m in enumerate(widths):
+            style = {"color": COLOURS[j], "mfc": "none", "ms": 10 - 6.5 * j / max(len(widths) - 1, 1)}
+            axes[1].plot(data.scale, data.distance[:, j], MARKS[j], mew=0.9, label=f"$m={m}$", **style)
+        axes[1].set(xscale="log", yscale="log", xlim=around(data.fine.values), ylim=(5e-3, 30))
+        axes[1].set_xlabel(r"$\|\tilde w(0)\|$")
+        axes[1].set_ylabel(r"$\|\tilde w(\infty)-\hat w\|\,/\,\|\hat w\|$")
+        axes[1].legend(loc="upper left", fontsize=7, labelspacing=0.8)
+        axes[2].plot(data.tip, data.tipped, "o", color=RICH, label="flow")
+        guide = float(data.tipped[0]) * (data.tip / data.tip[0]) ** 2
+        axes[2].plot(data.tip, guide, color=MUTED, lw=0.9, ls="--", label="slope 2")
+        axes[2].set(xscale="log", yscale="log", xlim=around(data.tip.values), ylim=(1e-7, 2))
+        axes[2].set_xlabel(r"imbalance added, $\|W'-W\|\,/\,\|W\|$")
+        axes[2].set_ylabel("distance from Proposition 1")
+        axes[2].legend(loc="lower right")
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """The minimum is the end, whatever the width, and only under balance."""
+        yield at_most(1e-8, "a hundred times the residual at which flows stop").claim(
+            "every weight integrated, networks end at the minimum (largest relative difference)",
+            data.raw.max(skipna=False),
+        )
+        yield at_most(1e-8, "a hundred times the residual at which flows stop").claim(
+            "and with the width taken out (largest relative difference)", data.flow.max(skipna=False)
+        )
+        yield at_most(1e-8, "a hundred times the residual at which flows stop").claim(
+            "the width does not matter (largest relative difference from the narrowest)",
+            data.across.max(skipna=False),
+        )
+        yield at_least(2, "a multiple").claim(
+            "w̃(0) does: the distance to least norm grows by a factor from the smallest to the largest scale",
+            data.distance[-1].min() / data.distance[0].max(),
+        )
+        small = data.tip.values <= 0.1
+        yield within(1.9, 2.1, "tells 2 from other powers").claim(
+            "imbalance moves the end, quadratically at first (fitted exponent)",
+            exponent(data.tip.values[small], data.tipped.values[small]),
+        )
+        yield at_least(2.5e-3, "a hundred thousand times as far as ends of balanced ones are").claim(
+            "and far, if it exceeds the weights (distance, factor 3)", data.tipped[-1]
+        )
+
+
+def _proposition(problem: Regression, start: Float) -> Float:
+    """The minimum in Proposition 1."""
+    return tacit.limit(Bregman(Power(1.5), start), problem.X, problem.y).predictor
+
+
+def _imbalanced(problem: Regression, direction: Float, tips: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Ends of networks of the same predictor, more and more imbalanced."""
+    sizes, expected = np.logspace(-2, 0.5, tips), _proposition(problem, direction)
+    inner, outer = balanced(direction, 8, rng)
+    state = rng.bit_generator.state
+    found = []
+    for size in sizes:
+        rng.bit_generator.state = state  # the same noise, larger
+        U, v = train_layers(tipped(inner, outer, float(size), rng), outer, problem)
+        found.append(gap(U @ v, expected))
+    return {"tip": ("tip", sizes), "tipped": ("tip", found)}

@@ -1,0 +1,144 @@
+"""Scale, shape and accuracy in classification: what Section 7.1 of Azulay et al. 2021 becomes there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import tacit
+from tacit.papers import Claim, Progress, at_least, at_most, figure
+from tacit.papers.arguments import arrived
+from tacit.papers.measures import largest_fall, least
+from tacit.papers.moroshko2020.data import LABELS, SAME_SUPPORT
+from tacit.show.figures import level_line
+
+
+@figure(
+    "azulay2021/regime-map",
+    quick={"scales": 9, "shapes": 7, "accuracies": [1.0, 1e2, 1e4]},
+    paper={"scales": 25, "shapes": 17, "accuracies": [1.0, 1e2, 1e4]},
+    figsize=(7.2, 6.0),
+    nrows=2,
+    ncols=2,
+    about=("Section 7.1",),
+    seconds=6,
+    short="scale, shape and accuracy",
+)
+class RegimeMap:
+    """Where gradient flow of the exponential loss is between the ℓ2 and the ℓ1 margin, over scale and shape
+    of an untied diagonal network and the accuracy at which one stops. Colours: the share of the way in the
+    ℓ1 norm, from 0 (the ℓ1 margin, rich) to 1 (the ℓ2 margin, kernel). Lower right: all of it against
+    μ = √k/4γ̃, and the path of Q_μ margins.
+    """
+
+    def data(
+        self, scales: int, shapes: int, accuracies: list[float], *, seed: int, progress: Progress
+    ) -> xr.Dataset:
+        """A flow for every scale and shape, read at every accuracy; and the path."""
+        scale = np.logspace(-3, 5, scales)
+        gap = np.logspace(0, -4, shapes)  # 1 − s
+        ends = [_l1(tacit.max_margin(SAME_SUPPORT, LABELS, norm).predictor) for norm in ("l1", "l2")]
+        share = np.empty((len(accuracies), shapes, scales))
+        root = np.empty((shapes, scales))
+        for j in progress(range(shapes), "regime map"):
+            for i in range(scales):
+                model = tacit.UntiedDiagonal(scale=scale[i], shape=1 - gap[j])
+                flow = tacit.flow(model, SAME_SUPPORT, LABELS, loss="exp", at=accuracies)
+                arrived(flow, f"the flow of {model!r} stopped early: {flow.reason}")
+                norms = _l1(flow.predictor[-len(accuracies) :]) / flow.margin[-len(accuracies) :]
+                share[:, j, i] = (norms - ends[0]) / (ends[1] - ends[0])
+                root[j, i] = model.predictor_scale
+        mu = np.logspace(-6, 3, 91)
+        path = tacit.margin_path(SAME_SUPPORT, LABELS, mu)
+        return xr.Dataset(
+            {
+                "share": (("accuracy", "gap", "scale"), share),
+                "root": (("gap", "scale"), root),
+                "path": ("mu", (_l1(path.predictors) - ends[0]) / (ends[1] - ends[0])),
+            },
+            coords={"accuracy": accuracies, "gap": gap, "scale": scale, "mu": mu},
+        )
+
+    def draw(self, data: xr.Dataset, axes: Any) -> None:
+        """A map for each accuracy, and the collapse."""
+        maps, collapse = axes.flat[:3], axes.flat[3]
+        for axis, accuracy in zip(maps, data.accuracy.values, strict=True):
+            mesh = _draw_map(data, float(accuracy), axis)
+        axes[0, 0].figure.colorbar(
+            mesh, ax=list(axes.flat), label=r"from the $\ell_1$ margin (0) to the $\ell_2$ margin (1)"
+        )
+        _draw_collapse(data, collapse)
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """√k decides, shape can replace scale, accuracy undoes both, and μ joins them."""
+        share, root = data.share.values, data.root.values
+        order = np.argsort(root, axis=None)
+        falls = [largest_fall(level.ravel()[order]) for level in share]
+        yield at_most(1e-6).claim("at each accuracy √k alone decides: largest fall along it", max(falls))
+        middle = np.argmin(np.abs(np.log(data.scale.values)))
+        rise = share[1, -1, middle] - share[1, 0, middle]
+        yield at_least(0.5).claim("at scale 1 and γ̃ = 100 shape alone turns rich into kernel (rise)", rise)
+        past = data.root.values / data.accuracy.values[1] < 1  # beyond the kernel regime at γ̃ = 100
+        moves = (share[1] - share[-1])[past]
+        yield at_least(0).claim(
+            "past the kernel regime more accuracy moves towards ℓ1 (smallest move)", least(moves)
+        )
+        start = float(np.ptp(share[0][data.root.values > 100]))
+        yield at_most(1e-3).claim(
+            "at γ̃ = 1 and large √k nothing has been chosen yet: spread of the share", start
+        )
+        gaps = [_distance_to_path(data, k) for k in range(len(share))]
+        yield at_most(2e-3).claim(
+            "at γ̃ = 1e4 all flows are on the path of Q_μ margins (largest distance)", gaps[-1]
+        )
+        yield at_least(0.1).claim("and off it at γ̃ = 1 (largest distance)", gaps[0])
+
+
+def _l1(w: np.ndarray) -> Any:
+    return np.abs(w).sum(axis=-1)
+
+
+def _distance_to_path(data: xr.Dataset, k: int) -> float:
+    mu = data.root.values / float(data.accuracy[k])
+    theory = np.interp(np.log(mu), np.log(data.mu.values), data.path.values)
+    inside = (mu > data.mu.values[0]) & (mu < data.mu.values[-1])
+    return float(np.abs(data.share.values[k] - theory)[inside].max())
+
+
+def _draw_map(data: xr.Dataset, accuracy: float, axis: Any) -> Any:
+    level = data.share.sel(accuracy=accuracy).clip(0, 1)
+    mesh = axis.pcolormesh(
+        data.scale, data.gap, level, shading="gouraud", rasterized=True, cmap="cividis", vmin=0, vmax=1
+    )
+    gap = np.geomspace(data.gap.min(), data.gap.max(), 200)
+    left, right = float(data.scale.min()), float(data.scale.max())
+    for power in range(-8, 10, 2):
+        s = 1 - gap
+        line = 10.0**power * accuracy * (1 - s**2) / (1 + s**2)
+        anchor = np.flatnonzero((line > 3 * left) & (line < right / 20))
+        middle = int(anchor[len(anchor) // 2]) if anchor.size else None
+        level_line(axis, line, gap, f"$10^{{{power}}}$", middle)
+    axis.set(xlim=(left, right), ylim=(gap.min(), gap.max()))
+    axis.set(xscale="log", yscale="log", xlabel=r"scale $\alpha=|u||v|$", ylabel=r"$1-s$, shape $s$")
+    axis.set_title(
+        rf"$\tilde\gamma={accuracy:g}$; white: $\mu=\sqrt{{k}}/4\tilde\gamma$", loc="left", fontsize=8
+    )
+    return mesh
+
+
+def _draw_collapse(data: xr.Dataset, axis: Any) -> None:
+    axis.plot(data.mu, data.path, color="k", lw=1.2, label=r"$Q_\mu$ margins", zorder=0)
+    marks = (("o", 3, "0.6"), ("v", 5, "#E69F00"), ("s", 2.5, "#0072B2"))  # small ones on large ones
+    for (marker, size, color), accuracy in zip(marks, data.accuracy.values, strict=True):
+        order = np.argsort(data.root.values, axis=None)
+        order = order[:: max(1, len(order) // 60)]  # few enough to tell apart
+        mu = data.root.values.ravel()[order] / accuracy
+        level = data.share.sel(accuracy=accuracy).values.ravel()[order]
+        style = {"ms": size, "mfc": "none", "mew": 0.8, "color": color}
+        axis.plot(mu, level, marker, label=rf"$\tilde\gamma={accuracy:g}$", **style)
+    axis.set(xscale="log", xlim=(1e-6, 1e3), ylim=(-0.05, 1.4), xlabel=r"$\mu=\sqrt{k}/4\tilde\gamma$")
+    axis.set_ylabel(r"share of the way, $\ell_1$ to $\ell_2$")
+    axis.legend(loc="upper left")

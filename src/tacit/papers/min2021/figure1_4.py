@@ -1,0 +1,222 @@
+"""Networks of many widths, trained: what Figures 1 and 4 of Min et al. 2021 share.
+
+Wide networks end near the minimum-norm solution: Figure 1 of Min et al. 2021.
+
+Wide networks by gradient descent beside the flow: Figure 4 of Min et al. 2021.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import tacit
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
+from tacit.papers.measures import least, slope
+from tacit.papers.min2021.training import Regression, descend, follow, gaussian_inputs
+from tacit.show.figures import KERNEL, RICH
+
+STOP = 1e-8  # the averaged loss at which training ends (Appendix A.2)
+STEP = 5e-3  # of gradient descent in Appendix A.2
+QUICK: dict[str, Any] = {"samples": 40, "features": 200, "widths": [300, 600, 1300, 2800, 6000], "runs": 6}
+PAPER: dict[str, Any] = {
+    "samples": 100,
+    "features": 400,
+    "widths": [500, 1000, 1500, 2500, 4000, 6500, 10000],
+    "runs": 5,
+}
+PANELS: dict[str, Any] = {"figsize": (8.6, 3.1), "ncols": 3}
+_NAMES = ("distance", "initial", "final")
+_COLOURS = {"distance": KERNEL, "initial": RICH, "final": KERNEL}
+_AFTER = 1.03  # where on the axis of widths the second of two marks stands
+
+
+def trained(
+    samples: int, features: int, widths: list[int], runs: int, descents: int, seed: int, progress: Progress
+) -> xr.Dataset:
+    """Networks of every width, trained from several draws by the flow and from some of them by descent."""
+    rng = np.random.default_rng(seed)
+    problem = gaussian_inputs(samples, features, rng)
+    flows, steps = np.empty((3, len(widths), runs)), np.empty((3, len(widths), descents))
+    iterations = np.empty((len(widths), descents))
+    for i in progress(range(len(widths)), "widths"):
+        for run in range(runs):
+            model = tacit.LinearNetwork.gaussian(features, widths[i], seed=rng)
+            start = model.predictor().ravel()
+            trajectory = follow(model, problem, [-np.log(STOP)], rtol=1e-7)
+            flows[:, i, run] = _norms(problem, start, trajectory.predictor[-1].ravel())
+            if run < descents:
+                descent = descend(model, problem, step=STEP, loss=STOP, most=1_000_000)
+                steps[:, i, run] = _norms(problem, start, descent.predictor)
+                iterations[i, run] = descent.iterations
+    data: dict[str, Any] = {name: (("width", "run"), flows[k]) for k, name in enumerate(_NAMES)}
+    if descents:
+        data |= {f"descent_{name}": (("width", "descent"), steps[k]) for k, name in enumerate(_NAMES)}
+        data["iterations"] = (("width", "descent"), iterations)
+    return xr.Dataset({**data, **_wide(problem, widths)}, coords={"width": widths})
+
+
+def _norms(problem: Regression, start: np.ndarray, end: np.ndarray) -> tuple[float, float, float]:
+    """‖UVᵀ − Θ̂‖ at the end, and ‖U₂Vᵀ‖ at the start and at the end."""
+    before, after = (np.linalg.norm(problem.unseen(predictor)) for predictor in (start, end))
+    return float(np.linalg.norm(end - problem.minimum)), float(before), float(after)
+
+
+def _wide(problem: Regression, widths: list[int]) -> dict[str, Any]:
+    r"""‖U₂Vᵀ‖ before and after training, as the width grows.
+
+    U₂ has no part in the flow of V, and its entries are N(0, 1/h): given V, the D − n entries of U₂Vᵀ are
+    N(0, ‖V‖²/h). At the start ‖V‖² → 1. At the end ‖V‖⁴ → 1 + ‖Θ̂‖²: in a basis of the hidden units in which
+    Λ = diag(I, −1), the matrix U₁ᵀU₁ = Λ + VᵀV must be singular, so VΛ⁻¹Vᵀ = VΛVᵀ = −1, while
+    ‖Θ̂‖² = VU₁ᵀU₁Vᵀ = VΛVᵀ + ‖V‖⁴.
+    """
+    samples, features = problem.X.shape
+    initial = np.sqrt((features - samples) / np.array(widths))
+    growth = (1 + np.linalg.norm(problem.minimum) ** 2) ** 0.25
+    return {"wide_initial": ("width", initial), "wide_final": ("width", initial * growth)}
+
+
+def draw_widths(data: xr.Dataset, axes: Any) -> None:
+    """The distance on plain and on logarithmic axes, and ‖U₂Vᵀ‖ before and after training."""
+    runs = f"mean and standard deviation of {data.sizes['run']} runs"
+    _bars(data, "distance", axes[0])
+    _bars(data, "distance", axes[1], ls="none")
+    _bars(data, "final", axes[2], shift=_AFTER, ls="none", label=f"after training, {runs}")
+    _bars(data, "initial", axes[2], shift=1 / _AFTER, ls="none", mfc="w", label="before training")
+    for ax, names in ((axes[1], ["final"]), (axes[2], ["initial", "final"])):
+        for name in names:
+            ax.plot(data.width, data[f"wide_{name}"], color=_COLOURS[name], lw=1, ls="--", zorder=1)
+        _logarithmic(ax)
+    axes[2].plot([], [], color="0.3", lw=1, ls="--", label="limit of wide networks, slope $-1/2$")
+    axes[0].set(ylim=(0, None), xlim=(0, None))
+    for ax in axes:
+        ax.set(xlabel="width $h$", ylabel=r"$\|U(t_f)V^\top\!(t_f)-\hat\Theta\|_F$")
+    axes[2].set_ylabel(r"$\|U_2(t)V^\top\!(t)\|_F$")
+
+
+def _bars(data: xr.Dataset, name: str, ax: Any, shift: float = 1.0, **style: Any) -> None:
+    """Mean and standard deviation over the runs."""
+    mean, deviation = data[name].mean("run"), data[name].std("run", ddof=1)
+    ax.errorbar(shift * data.width, mean, deviation, marker="o", capsize=2, color=_COLOURS[name], **style)
+
+
+def _logarithmic(ax: Any) -> None:
+    """Both axes, with plain numbers on them."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    ax.set(xscale="log", yscale="log")
+    for axis, steps in ((ax.xaxis, (1, 2, 5)), (ax.yaxis, (1, 2, 3, 4, 6, 8))):
+        axis.set_major_locator(LogLocator(subs=steps))
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter(NullFormatter())
+
+
+def legend(axes: Any) -> None:
+    """One for all panels; the last has every mark."""
+    marks, names = axes[2].get_legend_handles_labels()
+    axes[2].figure.legend(marks[::-1], names[::-1], loc="outside upper center", ncols=3)
+
+
+def width_claims(data: xr.Dataset) -> Iterator[Claim]:
+    """The distance, its rate, and where it comes from."""
+    logs = np.log(data.width.values)
+    mean = {name: data[name].mean("run", skipna=False).values for name in _NAMES}
+    yield at_least(1.0, "it falls").claim(
+        "the distance to the minimum-norm solution falls as the width grows (least ratio of neighbours)",
+        least(mean["distance"][:-1] / mean["distance"][1:]),
+    )
+    rates = {"distance": "the distance", "initial": "‖U₂Vᵀ‖ at the start", "final": "‖U₂Vᵀ‖ at the end"}
+    for name, what in rates.items():
+        exponent = slope(logs, np.log(mean[name]))
+        yield within(-0.6, -0.42, "the exponent of six runs has a standard deviation of 0.012").claim(
+            f"{what} falls like h^(−1/2) (fitted exponent)", exponent
+        )
+    yield at_most(0.01, "training ends at a loss of 1e-8").claim(
+        "at the end the distance is ‖U₂Vᵀ‖ (largest relative difference)",
+        np.abs(data.final / data.distance - 1).max(skipna=False),
+    )
+    yield within(0.8, 1.25, "a quarter, where the loss falls to 1e-8 of what it was").claim(
+        "training keeps ‖U₂Vᵀ‖ close to its value at the start (ratio to it, mean of all)",
+        (data.final / data.initial).mean(skipna=False),
+    )
+    for name, limit in (("initial", "√((D−n)/h)"), ("final", "√((D−n)/h)·(1+‖Θ̂‖²)^(1/4)")):
+        yield within(0.9, 1.1, "with D instead of D−n it would be 1.12").claim(
+            f"{rates[name]} is {limit} (ratio of the mean of runs to it, mean over widths)",
+            np.mean(mean[name] / data[f"wide_{name}"].values),
+        )
+
+
+@figure("min2021/fig1", quick=QUICK, paper=PAPER, **PANELS, about=("Theorem 2",), seconds=6, short="width")
+class DistanceAgainstWidth:
+    """Distance of a wide linear network trained by gradient flow from the minimum-norm solution, and the part
+    ‖U₂Vᵀ‖ of the predictor that the data do not see, against the width (Figure 1).
+    """
+
+    def data(
+        self, samples: int, features: int, widths: list[int], runs: int, *, seed: int, progress: Progress
+    ) -> xr.Dataset:
+        """Flows from several draws at every width."""
+        return trained(samples, features, widths, runs, 0, seed, progress)
+
+    def draw(self, data: xr.Dataset, axes: Any) -> None:
+        """Plain axes, logarithmic axes, and before against after training."""
+        draw_widths(data, axes)
+        legend(axes)
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """The rate h^(−1/2), at the start and at the end."""
+        yield from width_claims(data)
+
+
+_FIRST = 1.17  # and where the marks of the first run alone do, on a logarithmic axis
+
+
+@figure(
+    "min2021/fig4",
+    quick={**QUICK, "descents": 1},
+    paper={**PAPER, "descents": 1},
+    **PANELS,
+    about=("Theorem 2",),
+    seconds=6,
+)
+class DistanceAgainstWidthByDescent:
+    """The distance from the minimum-norm solution against the width, with the gradient descent of Appendix
+    A.2 beside the flow: steps of 5e-3 until the averaged loss is below 1e-8 (Figure 4).
+    """
+
+    def data(
+        self,
+        samples: int,
+        features: int,
+        widths: list[int],
+        runs: int,
+        descents: int,
+        *,
+        seed: int,
+        progress: Progress,
+    ) -> xr.Dataset:
+        """Flows from several draws at every width, and gradient descent from some of them."""
+        return trained(samples, features, widths, runs, descents, seed, progress)
+
+    def draw(self, data: xr.Dataset, axes: Any) -> None:
+        """As Figure 1, and beside it the first run alone, with crosses for gradient descent."""
+        draw_widths(data, axes)
+        for ax, name in zip(axes, ("distance", "distance", "final"), strict=True):
+            at = data.width + 0.03 * data.width.max() if ax is axes[0] else data.width * _FIRST
+            style = {"color": "k", "mew": 0.8, "ls": "none", "zorder": 4}
+            ax.plot(at, data[name][:, 0], "o", ms=7, mfc="none", label="flow, first run", **style)
+            ax.plot(at, data[f"descent_{name}"][:, 0], "x", ms=3.5, label="descent, first run", **style)
+        axes[0].set_xlim(0, 1.08 * data.width.max())
+        legend(axes)
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """What Figure 1 shows, and that steps of this size stand for the flow."""
+        yield from width_claims(data)
+        same = data.distance.values[:, : data.sizes["descent"]]
+        yield at_most(1e-3, "the width of the marks").claim(
+            "gradient descent ends where the flow does (largest relative difference of the distance)",
+            np.abs(data.descent_distance.values / same - 1).max(),
+        )

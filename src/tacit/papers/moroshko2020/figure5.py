@@ -1,0 +1,189 @@
+"""How accurately to train for the rich regime: Figure 5 of Moroshko et al. 2020."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from tacit.papers import Claim, Progress, at_least, at_most, figure
+from tacit.papers.measures import least, share, slope
+from tacit.papers.moroshko2020.data import SAME_SUPPORT, TWO_SUPPORT_VECTORS
+from tacit.papers.moroshko2020.drawing import MARKERS, against_accuracy, power_of_ten
+from tacit.papers.moroshko2020.instants import reached_at
+from tacit.papers.moroshko2020.margins import (
+    AGAINST_ACCURACY,
+    CLOSE,
+    accuracy_needed,
+    best_margin,
+    excess_l1,
+    followed,
+    level_of_average,
+    level_of_path,
+    margins_on_path,
+)
+
+
+@figure(
+    "moroshko2020/fig5a",
+    **AGAINST_ACCURACY,
+    about=("Theorem 7", "Role of depth"),
+    seconds=5,
+    short="excess ℓ1 norm",
+)
+class ExcessAgainstAccuracy:
+    """Excess ℓ1 norm against training accuracy, by depth and initialization scale (Figure 5a)."""
+
+    def data(
+        self, depths: list[float], scales: list[float], accuracies: int, *, seed: int, progress: Progress
+    ) -> xr.Dataset:
+        """Excess along the flows; on the Q_μ path, at the μ of the largest scale; and all rich ends."""
+        rows, accuracy = SAME_SUPPORT, np.geomspace(1e-2, 1e4, accuracies)
+        l1 = best_margin(rows, "l1")
+        excess, predicted = (
+            np.empty((len(depths), len(scales), accuracies)),
+            np.empty((len(depths), accuracies)),
+        )
+        for i, depth in enumerate(progress(depths, "flows")):
+            for j, scale in enumerate(scales):
+                w = followed(depth, scale, rows, at=accuracy).predictor
+                excess[i, j] = excess_l1(w, rows, l1.value)
+            predicted[i] = excess_l1(margins_on_path(rows, scales[-1] / accuracy, depth), rows, l1.value)
+        rich = [best_margin(rows, 2 / depth).predictor for depth in depths]
+        return xr.Dataset(
+            {
+                "excess": (("depth", "scale", "accuracy"), excess),
+                "predicted": (("depth", "accuracy"), predicted),
+                "rich_to_l1": ("depth", [float(np.abs(w - l1.predictor).max()) for w in rich]),
+            },
+            coords={"depth": depths, "scale": scales, "accuracy": accuracy},
+        )
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """The Q_μ path at the largest scale under the flows."""
+        for i, predicted in enumerate(data.predicted.values):
+            label = rf"$Q_\mu$ path, $\mu=${power_of_ten(data.scale.values[-1])}$/\tilde\gamma$"
+            ax.plot(data.accuracy, predicted, color="0.8", lw=3.5, label="" if i else label)
+        against_accuracy(data, "excess", ax)
+        ax.axhline(CLOSE, color="0.4", lw=0.8, ls=":")
+        ax.text(data.accuracy.values[0] * 1.2, CLOSE, f"{CLOSE:.0%}", color="0.4", va="bottom", fontsize=8)
+        ax.set(
+            yscale="log", ylim=(1e-4, 0.6), ylabel=r"excess $\ell_1$ norm, $\|\hat w\|_1/\|w_{\ell_1}\|_1-1$"
+        )
+        ax.legend(loc="lower left")
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Extreme accuracies, less so for deeper networks and smaller scales."""
+        excess, accuracy = data.excess.values, data.accuracy.values
+        needed = np.array([[reached_at(accuracy, e, CLOSE) for e in row] for row in excess])
+        yield at_most(1e-9).claim(
+            "the ℓ1 margin is that of every ℓ_{2/D} too (largest difference)", data.rich_to_l1.max().item()
+        )
+        yield at_least(1.0).claim(
+            "a smaller scale is nearer to ℓ1 at the same accuracy (share of accuracies and depths)",
+            share(excess[:, 0] < excess[:, 1]),
+        )
+        yield at_least(1.0).claim(
+            "a deeper network is nearer to ℓ1 at the same accuracy (share of accuracies and scales)",
+            share(np.diff(excess, axis=0) < 0),
+        )
+        yield at_least(50).claim(
+            "at depth 2 and α^D = 1, 5% need a loss of 10^−k: digits k", needed[0, -1] / np.log(10)
+        )
+        yield at_least(5).claim(
+            "with ten times the scale, 5% need a loss with several times the digits (smallest ratio)",
+            least(needed[:, -1] / needed[:, 0]),
+        )
+        yield at_least(5).claim(
+            "from depth 2 to 10 they need far fewer digits (smallest ratio)", least(needed[0] / needed[-1])
+        )
+
+
+DATASETS = {"same support": SAME_SUPPORT, "two support vectors": TWO_SUPPORT_VECTORS}
+
+
+@figure(
+    "moroshko2020/fig5b",
+    quick={"depths": [2.0, 10.0], "scales": 5},
+    paper={"depths": [2.0, 3.0, 10.0], "scales": 17},
+    about=("Role of depth",),
+    seconds=7,
+    short="accuracy that it takes",
+)
+class AccuracyNeeded:
+    """Accuracy needed for an excess ℓ1 norm of 5%, against the initialization scale α^D (Figure 5b)."""
+
+    def data(self, depths: list[float], scales: int, *, seed: int, progress: Progress) -> xr.Dataset:
+        """By dataset, depth and scale, and what theory says for scales that go to infinity and to 0."""
+        grid = np.geomspace(1e-4, 1e4, scales)
+        needed, slopes = np.empty((2, len(depths), scales)), np.empty((2, len(depths)))
+        cases = [(i, j) for i in range(2) for j in range(len(depths))]
+        datasets = list(DATASETS.values())
+        for i, j in progress(cases, "accuracy needed"):
+            level = 1 / level_of_path(datasets[i], depths[j])
+            slopes[i, j] = level
+            needed[i, j] = [accuracy_needed(datasets[i], depths[j], m, 4 * m * level + 20) for m in grid]
+        average = [level_of_average(SAME_SUPPORT, depth) for depth in depths]
+        return xr.Dataset(
+            {
+                "needed": (("dataset", "depth", "scale"), needed),
+                "large": (("dataset", "depth"), slopes),
+                "small": ("depth", average),
+            },
+            coords={"dataset": list(DATASETS), "depth": depths, "scale": grid},
+        )
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """Lines of slope 1 from the Q_μ path under the flows; the other dataset faint."""
+        this, other = data.dataset.values
+        scale = data.scale.values
+        for i, depth in enumerate(data.depth.values):
+            line = scale * data.large.sel(dataset=this, depth=depth).item()
+            label = r"$\alpha^D/\mu$ of the $Q_\mu$ path"
+            ax.plot(scale, line, color="0.8", lw=3.5, label="" if i else label, zorder=1)
+            faint = data.needed.sel(dataset=other, depth=depth)
+            style = {"marker": MARKERS[i], "color": f"C{i}", "lw": 1}
+            ax.plot(scale, faint, alpha=0.55, ls="--", zorder=1.5, ms=8 - 2 * i, mfc="w", **style)
+            needed = data.needed.sel(dataset=this, depth=depth)
+            ax.plot(scale, needed, label=f"$D={depth:g}$", ms=4.5, **style)
+        empty = {"marker": "o", "ms": 3.5, "mfc": "w", "color": "0.4", "lw": 1}
+        ax.plot([], [], ls="--", label="other data, same depths", **empty)
+        ax.set(xscale="log", yscale="log", xlabel=r"predictor scale $\alpha^D$")
+        ax.set(ylabel=r"accuracy $\tilde\gamma$ for excess $\ell_1$ norm $5\%$")
+        ax.legend(loc="upper left")
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Slope 1 at large scales always; at small ones for data whose average leads to ℓ1, and only then."""
+        scale, needed = data.scale.values, data.needed.values
+        large, small = scale >= 1, scale <= 1
+
+        def slopes(of: np.ndarray, where: np.ndarray) -> np.ndarray:
+            return np.array([slope(np.log(scale[where]), np.log(row[where])) for row in of])
+
+        yield at_most(0.05).claim(
+            "γ̃ ∝ α^D for α^D ≥ 1, on both datasets: largest |slope − 1|",
+            np.abs(slopes(needed.reshape(-1, scale.size), large) - 1).max(),
+        )
+        theory = data.large.values * scale[-1]
+        yield at_most(1e-3).claim(
+            "it is the γ̃ = α^D/μ of Theorem 6, μ from the Q_μ path (largest relative difference at the end)",
+            np.abs(needed[:, :, -1] / theory - 1).max(),
+        )
+        yield at_most(0.05).claim(
+            "for α^D ≤ 1, γ̃ ∝ α^D on this dataset too: largest |slope − 1|",
+            np.abs(slopes(needed[0], small) - 1).max(),
+        )
+        yield at_most(0.01).claim(
+            "because the average sample leads to ℓ1: γ̃/α^D is that of its flow (difference at the smallest)",
+            np.abs(needed[0, :, 0] / scale[0] / data.small.values - 1).max(),
+        )
+        yield at_most(0.5).claim(
+            "where it does not, on the other dataset, γ̃ ∝ α^D fails for α^D ≤ 1: largest slope",
+            slopes(needed[1], small).max(),
+        )
+        yield at_least(0.2).claim(
+            "depth lowers the intercept (smallest fall from one depth to the next, decades)",
+            least(-np.diff(np.log10(needed[0]), axis=0)),
+        )

@@ -1,0 +1,298 @@
+"""Norms along the flow where local margins compete: Figure 8 of Moroshko et al. 2020 (App. H)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from tacit.data.arrays import Float
+from tacit.papers import Claim, Progress, at_least, at_most, figure
+from tacit.papers.measures import least, ratio, share
+from tacit.papers.moroshko2020.drawing import (
+    L1,
+    MARK,
+    colour_of,
+    draw_norm_flows,
+    draw_norm_path,
+    legend_beside,
+    power_of_ten,
+)
+from tacit.papers.moroshko2020.instants import levels
+from tacit.papers.moroshko2020.margins import (
+    along,
+    best_margin,
+    followed,
+    local_margins,
+    margins_on_path,
+    off_path,
+    over_margin,
+    size,
+)
+from tacit.show.figures import MUTED, RICH
+
+DEPTH = 3  # of the networks of Figure 8
+P = 2 / DEPTH  # the quasi-norm of their rich end
+
+
+def _ends(rows: Float, scales: list[float], last: float) -> Float:
+    """Where the flows of these scales are at γ̃ = last·α^D."""
+    flows = [followed(DEPTH, a**DEPTH, rows, until=last * a**DEPTH) for a in scales]
+    return np.array([over_margin(flow.predictor[-1], rows) for flow in flows])
+
+
+def _verdict(rows: Float, minima: Float, ends: Float) -> dict[str, Any]:
+    """At which of the local minima flows end, at what relative distance, and how far that is from ℓ1.
+
+    nearer: the share of all local minima that are nearer to the ℓ1 margin than the one a flow ends at.
+    """
+    apart = np.linalg.norm(minima - ends[:, None], axis=2) / np.linalg.norm(ends, axis=1)[:, None]
+    to_l1 = np.linalg.norm(minima - best_margin(rows, "l1").predictor, axis=1)
+    at = apart.argmin(axis=1)
+    nearer = [share(to_l1 < to_l1[k]) for k in at]
+    return {"at": at, "apart": apart.min(axis=1), "nearer": nearer, "to_l1": to_l1}
+
+
+def _competition(
+    drawn: list[Float],
+    scales: list[float],
+    last: float,
+    instants: int,
+    followed_to: float,
+    progress: Progress,
+) -> xr.Dataset:
+    """Norms along the flows of the first dataset; for all of them, where smallest and largest scale end.
+
+    followed_to: the μ down to which the largest scale is compared with the Q_μ path.
+    """
+    rows, outer = drawn[0], [scales[0], scales[-1]]
+    flows = [along(DEPTH, a**DEPTH, rows, last * a**DEPTH, instants) for a in progress(scales, "flows")]
+    accuracy, w = (np.array(part) for part in zip(*flows, strict=True))
+    ends = [w[[0, -1], -1], *(_ends(each, outer, last) for each in progress(drawn[1:], "other draws"))]
+    minima = [local_margins(each, P) for each in drawn]
+    verdicts = [_verdict(*each) for each in zip(drawn, minima, ends, strict=True)]
+    l1, l2 = best_margin(rows, "l1").predictor, best_margin(rows, "l2").predictor
+
+    def excess(w: Float) -> Float:
+        return np.array([size(w, P) / size(minima[0][0], P) - 1, size(w, 2) / size(l2, 2) - 1])
+
+    mu = levels(rows, DEPTH, (1e3, 1e-12), instants)
+    per_draw = {name: np.array([each[name] for each in verdicts]) for name in ("at", "apart", "nearer")}
+    return xr.Dataset(
+        {
+            "flow": (("norm", "scale", "instant"), excess(w)),
+            "accuracy": (("scale", "instant"), accuracy),
+            "path": (("norm", "mu"), excess(margins_on_path(rows, mu, DEPTH))),
+            "minima": (("norm", "minimum"), excess(minima[0])),
+            "start": ("norm", excess(over_margin(rows.mean(axis=0), rows))),
+            "l2": ("norm", excess(l2)),
+            "l1": ("norm", excess(l1)),
+            "off_path": off_path(rows, w[-1], scales[-1] ** DEPTH / accuracy[-1], DEPTH, followed_to),
+            "count": ("draw", [len(found) for found in minima]),
+            "l1_to_best": ("draw", [each["to_l1"][0] for each in verdicts]),
+            "to_l1": ("minimum", verdicts[0]["to_l1"]),
+            **{name: (("draw", "outer"), values) for name, values in per_draw.items()},
+        },
+        coords={"norm": ["l2/3", "l2"], "scale": scales, "mu": mu, "outer": outer},
+    )
+
+
+def _draw_competition(data: xr.Dataset, ax: Any, right: float, top: float, widths: list[float]) -> None:
+    """The flows and the Q_μ path between the margins, among the local minima that lie in the window."""
+    draw_norm_flows(data, ax, widths)
+    draw_norm_path(data, ax)
+    ax.plot(*data.l1.values, "*", ms=13, color=L1, label=r"$\ell_1$ margin", **MARK)
+    best = {"ms": 8.5, "color": RICH, "label": r"$\ell_{2/3}$ margin", **MARK, "zorder": 4.5}
+    ax.plot(*data.minima[:, 0].values, "D", **best)
+    _draw_minima(data, ax, right, top)
+    ax.set(
+        xlabel=r"excess $\ell_{2/3}$ norm, $\|\hat w\|_{2/3}/\|w_{\ell_{2/3}}\|_{2/3}-1$",
+        ylabel=r"excess $\ell_2$ norm, $\|\hat w\|_2/\|w_{\ell_2}\|_2-1$",
+    )
+    ax.set(xlim=(-0.01 * right, right), ylim=(0, top))
+    legend_beside(ax)
+
+
+def _draw_minima(data: xr.Dataset, ax: Any, right: float, top: float) -> None:
+    """The other local minima in the window; dark are those nearer to ℓ1 than the end of the largest scale.
+
+    Nearness is of predictors: it cannot be read off two of their norms.
+    """
+    x, y = data.minima.values[:, 1:]
+    end = data.to_l1.values[data["at"].values[0, -1]]
+    inside, nearer = (x <= right) & (y <= top), data.to_l1.values[1:] < end
+    style: dict[str, Any] = {"ls": "none", "marker": "D", "mew": 0}
+    if inside.any():
+        label = f"local minima\n({inside.sum()} of {inside.size} in view)"
+        ax.plot(x[inside], y[inside], ms=3.2, color=MUTED, label=label, zorder=1, **style)
+    if (inside & nearer).any():
+        last = rf"$\alpha=${power_of_ten(data.scale.values[-1])}"
+        label = f"nearer to $w_{{\\ell_1}}$ than the\nend of {last} ({nearer.sum()} of {nearer.size})"
+        dark = inside & nearer
+        ax.plot(x[dark], y[dark], ms=4.5, color="k", label=label, zorder=5, **style)
+
+
+def _nested(data: xr.Dataset) -> list[float]:
+    """Line widths of the scales, broad to thin: all are seen where they lie on each other."""
+    return np.linspace(5.5, 1.5, data.scale.size).tolist()
+
+
+def _draw_above_path(data: xr.Dataset, ax: Any) -> None:
+    """The excess ℓ2 norm of flows less that of the Q_μ path at the same ℓ_{2/3} norm, in thousandths."""
+    path = data.path.values[:, ::-1]  # along it the ℓ_{2/3} norm falls
+    ax.axhline(0, color="k", ls=(0, (3, 2)), lw=1.1, zorder=4)
+    for scale, width in zip(data.scale.values, _nested(data), strict=True):
+        x, y = data.flow.sel(scale=scale).values
+        ax.plot(x, 1e3 * (y - np.interp(x, *path)), color=colour_of(scale), lw=0.6 * width, zorder=2)
+    ax.set(ylim=(-0.5, None), ylabel="excess $\\ell_2$ norm less that\nof the $Q_\\mu$ path, in $10^{-3}$")
+
+
+@figure(
+    "moroshko2020/fig8a",
+    quick={"scales": [0.01, 10.0], "draws": 3, "instants": 80},
+    paper={"scales": [0.01, 0.03, 0.1, 0.3, 1.0, 10.0], "draws": 20, "instants": 240},
+    figsize=(5.4, 3.5),
+    seconds=10,
+)
+class LocalMarginsOfRandomData:
+    """Flows of depth 3 on random data in ten dimensions, among all local ℓ_{2/3} margins (Figure 8a).
+
+    What is near to what is measured between predictors; the plane shows only two of their norms.
+    """
+
+    def data(
+        self, scales: list[float], draws: int, instants: int, *, seed: int, progress: Progress
+    ) -> xr.Dataset:
+        """Followed until nothing moves: some draws pass close by saddles, and need γ̃ = 10²⁵ α^D."""
+        drawn = [rng.uniform(0, 1, (10, 10)) for rng in np.random.default_rng(seed).spawn(draws)]
+        return _competition(drawn, scales, 1e25, instants, 0.1, progress)
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """The corner in which the flows move."""
+        right, top = (1.06 * float(data.flow.sel(norm=norm).max()) for norm in ("l2/3", "l2"))
+        _draw_competition(data, ax, right, top, [2.0] * data.scale.size)
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Many local minima, and the scale decides between them, in about 19 of 20 draws: hence medians."""
+        small, large = data.nearer.values.T
+        at = data["at"].values
+        draws = data.sizes["draw"]
+        yield at_least(25, "more than twice as many as dimensions").claim(
+            "there are many local minima (fewest in a draw)", data["count"].min().item()
+        )
+        yield at_most(1e-3, "minima are apart by more than a hundredth").claim(
+            "smallest and largest scale end at one of them (largest relative distance)",
+            data.apart.max().item(),
+        )
+        yield at_least(0.3, "one of three at least; it does in 19 of 20 draws", of=draws).claim(
+            "the end depends on the scale (share of draws in which smallest and largest differ)",
+            share(at[:, 0] != at[:, 1]),
+        )
+        yield at_most(0.2, "by chance 0.5").claim(
+            "large scales end close to ℓ1 (share of local minima with closer predictors, median of draws)",
+            np.median(large),
+        )
+        yield at_least(0.3, "one of three at least; they do in 19 of 20 draws", of=draws).claim(
+            "and closer than small scales (share of draws)", share(large < small)
+        )
+        yield at_most(0.1, "a tenth of the predictor").claim(
+            "large scales follow the Q_μ path at first (largest distance at the same μ, 0.1 ≤ μ ≤ 1)",
+            data.off_path.item(),
+        )
+
+
+class _SparseData:
+    """Four samples that share a first coordinate of 1, with noise from U(0, 0.5) in the nine others."""
+
+    def data(
+        self, scales: list[float], draws: int, instants: int, *, seed: int, progress: Progress
+    ) -> xr.Dataset:
+        """Followed to γ̃ = 10⁸ α^D, where the noise has 10⁻⁷ of the weight."""
+        noise = [rng.uniform(0, 0.5, (4, 9)) for rng in np.random.default_rng(seed).spawn(draws)]
+        drawn = [np.hstack([np.ones((4, 1)), each]) for each in noise]
+        return _competition(drawn, scales, 1e8, instants, 1e-8, progress)
+
+
+@figure(
+    "moroshko2020/fig8b",
+    quick={"scales": [0.01, 1.0, 10.0], "draws": 3, "instants": 80},
+    paper={"scales": [0.01, 0.1, 1.0, 10.0], "draws": 20, "instants": 240},
+    figsize=(5.4, 3.5),
+    seconds=4,
+    short="ten dimensions",
+)
+class LocalMarginsOfSparseData(_SparseData):
+    """Flows of depth 3 on sparse data in ten dimensions, among all local ℓ_{2/3} margins (Figure 8b).
+
+    The axis of the ℓ2 norm is logarithmic above 0.02: the local minima are far above the flows.
+    """
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """Wide enough for most local minima; flows lie on each other, the larger scale above."""
+        _draw_competition(data, ax, 16, 30, _nested(data))
+        ax.set_yscale("symlog", linthresh=0.02, linscale=0.5)
+        ax.set(ylim=(-0.001, 30), yticks=[0, 0.01, 0.1, 1, 10])
+        ax.yaxis.set_major_formatter("{x:g}")
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """One margin is the best in ℓ1 and ℓ_{2/3}; all flows end there, far from the other local minima."""
+        yield at_most(1e-9, "rounding: the first coordinate alone has the largest margin of both").claim(
+            "the best ℓ1 and ℓ_{2/3} margins are the same (largest distance)", data.l1_to_best.max().item()
+        )
+        yield at_least(9, "about as many as dimensions").claim(
+            "there are other local minima (fewest in a draw)", data["count"].min().item() - 1
+        )
+        yield at_least(
+            0.8, "at a saddle a flow may wait longer than it is followed", of=data["at"].size
+        ).claim("smallest and largest scale end at the best (share of flows)", share(data["at"].values == 0))
+        yield at_most(1e-5, "noise has 1e-7 of the weight at the end").claim(
+            "and reach it (largest relative distance)", data.apart.max().item()
+        )
+        yield at_least(1, "above all of every flow").claim(
+            "all others are far from the flows (their least excess ℓ2 norm, over the largest of a flow)",
+            ratio(least(data.minima.values[1, 1:]), float(data.flow.sel(norm="l2").max())),
+        )
+
+
+@figure(
+    "moroshko2020/fig8c",
+    quick={"scales": [0.01, 1.0, 10.0], "draws": 1, "instants": 80},
+    paper={"scales": [0.01, 0.1, 1.0, 10.0], "draws": 1, "instants": 240},
+    figsize=(5.4, 5.0),
+    nrows=2,
+    sharex=True,
+    gridspec_kw={"height_ratios": [3, 2]},
+    seconds=3,
+)
+class SparseDataCloser(_SparseData):
+    """The flows of Figure 8b alone: large scales follow the Q_μ path to the best margin (Figure 8c). Below:
+    by how much their excess ℓ2 norm is above that of the path at the same ℓ_{2/3} norm.
+    """
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """No farther than the flows go; what cannot be told apart above differs below."""
+        plane, above = ax
+        right, top = (1.06 * float(data.flow.sel(norm=norm).max()) for norm in ("l2/3", "l2"))
+        _draw_competition(data, plane, right, top, _nested(data))
+        _draw_above_path(data, above)
+        above.set_xlabel(plane.get_xlabel())
+        plane.set_xlabel("")
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """First the ℓ2 margin, then the Q_μ path; small scales do without."""
+        l2 = data.flow.sel(norm="l2").values
+        yield at_most(2e-3, "the ℓ2 norm is within its line").claim(
+            "the largest scale visits the ℓ2 margin (smallest excess)", l2[-1].min()
+        )
+        yield at_most(0.04, "a twenty-fifth of the predictor").claim(
+            "then it follows the Q_μ path (largest distance at the same μ ≤ 1)", data.off_path.item()
+        )
+        yield at_most(1e-6, "μ ends at 1e-12").claim(
+            "the path ends at the best ℓ_{2/3} margin (excess)", data.path.values[0, -1]
+        )
+        yield at_least(2, "a multiple").claim(
+            "small scales do without the ℓ2 margin (their smallest excess, over that of the largest scale)",
+            l2[0].min() / l2[-1].min(),
+        )

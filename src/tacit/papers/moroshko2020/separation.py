@@ -1,0 +1,172 @@
+"""What the statements of Moroshko et al. 2020 need to know of separable data and of flows on them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tacit
+from tacit.numerics.roots import crossing
+from tacit.papers import Premise, Setting
+from tacit.papers.agreement import suddenness
+from tacit.papers.arguments import arrived, log_alpha, positive
+from tacit.papers.sharing import shared
+
+Float = NDArray[np.float64]
+_EARLY_END = "the flow of {!r} ended early ({}); no bound can be checked"
+_INSTANTS = 41  # of the flow that are looked at, evenly in log γ̃
+_EARLY = 1e-3  # of min(1, α^D, the accuracy at which z = 1): the accuracy of the first of them
+_FAR = 10.0  # times α^D: how accurate the flow becomes if not told otherwise, but at least _ACCURATE
+_ACCURATE = 50.0
+_LOGS = 600.0  # logarithms of accuracies stay within ±this
+_STEADY = 1e-8  # below it EPS of a slope moves margins by more than the 1e-8 at which flows give up
+_RICH = 1e-9  # of ‖w_ℓ2‖₂: the smallest μ looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """What the bounds need to know of the data.
+
+    margin: γ₂ = max over ‖w‖₂ = 1 of the smallest y_n x_n·w. predictor: w_ℓ2, of norm 1/γ₂ and smallest
+    margin 1. spread: x̄, the largest column sum of |X|. longest: x_max = maxₙ‖xₙ‖₂. samples: N. features: d.
+    """
+
+    margin: float
+    predictor: Float
+    spread: float
+    longest: float
+    samples: int
+    features: int
+
+    @property
+    def norm(self) -> float:
+        """‖w_ℓ2‖₂."""
+        return 1 / self.margin
+
+
+def separation(X: Any, y: Any) -> Separation:
+    """γ₂, w_ℓ2, x̄ and x_max of labelled data."""
+    best = settled_margin(X, y, "l2")
+    inputs = np.asarray(best.X)
+    return Separation(
+        margin=1 / best.value,
+        predictor=best.predictor,
+        spread=float(np.abs(inputs).sum(axis=0).max()),
+        longest=float(np.linalg.norm(inputs, axis=1).max()),
+        samples=len(inputs),
+        features=inputs.shape[1],
+    )
+
+
+def log_mirror(z: Any, depth: float) -> Float:
+    """log h_D(z) for z > 0; +∞ from z = 1 on where D > 2."""
+    z = np.asarray(z, dtype=np.float64)
+    if depth == 2:
+        return np.asarray(z + np.log(-np.expm1(-2 * z)))
+    power, inside = depth / (depth - 2), z < 1
+    z = np.where(inside, z, 0.5)
+    finite = np.log(-np.expm1(power * (np.log1p(-z) - np.log1p(z)))) - power * np.log1p(-z)
+    return np.where(inside, finite, np.inf)
+
+
+def mirror_argument(data: Separation, depth: float, log_scale: float, accuracy: Any) -> Float:
+    """z = x̄γ̃/(h_D′(0)γ₂²α^D) of Lemmas 11 and 13, with h_D′(0) = 2D/(D−2), or 2 for D = 2.
+
+    log_scale: of the predictor, log α^D.
+    """
+    slope = 2.0 if depth == 2 else 2 * depth / (depth - 2)
+    log_unit = math.log(data.spread / (slope * data.margin**2)) - log_scale
+    with np.errstate(over="ignore", under="ignore"):
+        return np.asarray(np.exp(log_unit + np.log(np.asarray(accuracy, dtype=np.float64))))
+
+
+def far_down(data: Separation) -> float:
+    """A μ so small that Q_μ is as good as ℓ1 (for D > 2)."""
+    return _RICH * data.norm
+
+
+def plain_diagonal(model: Any) -> Setting:
+    """Is the model a diagonal network that starts from equal weights?"""
+    plain = isinstance(model, tacit.Diagonal)
+    plain = plain and (model.profile is None or bool(np.all(model.profile == 1)))
+    return Setting("the model is Diagonal with equal initial weights", plain)
+
+
+def steady(model: Any, data: Separation) -> Premise:
+    """Can the flow be followed, or does it arrive so suddenly that rounding hides where slopes of Q are?"""
+    sudden = suddenness(model, data.predictor)
+    text = f"floats can follow the flow: it arrives within {sudden:.2g} of the time that it stands still"
+    return Premise(text, sudden >= _STEADY)
+
+
+@shared
+def settled_flow(model: Any, X: Any, y: Any, accuracies: Any, rtol: float = 1e-8) -> tacit.Trajectory:
+    """The flow of the exponential loss at these accuracies, all of them reached."""
+    flow = tacit.flow(model, X, y, loss="exp", at=accuracies, rtol=rtol)
+    return arrived(flow, _EARLY_END.format(model, flow.reason))
+
+
+@shared
+def overview(model: Any, X: Any, y: Any, until: float, rtol: float) -> tacit.Trajectory:
+    """The flow of the exponential loss until this accuracy, at the states that it records of itself."""
+    flow = tacit.flow(model, X, y, loss="exp", until=until, rtol=rtol)
+    return arrived(flow, _EARLY_END.format(model, flow.reason))
+
+
+@shared
+def settled_margin(X: Any, y: Any, norm: str) -> tacit.Margin:
+    """The maximum margin in this norm, with its certificate met."""
+    words = f"the {norm} margin did not converge; no bound can be checked with it"
+    return arrived(tacit.max_margin(X, y, norm), words)
+
+
+@shared
+def stability(X: Any, y: Any, depth: float, down_to: float) -> tacit.Stability:
+    """Which samples leave the support of the path down to this μ."""
+    return tacit.support_stability(X, y, depth=depth, down_to=down_to)
+
+
+def edge_of(data: Separation, depth: float, log_scale: float) -> float:
+    """The accuracy at which the argument of h_D is 1."""
+    with np.errstate(over="ignore"):
+        return float(1 / mirror_argument(data, depth, log_scale, 1.0))
+
+
+def followed(model: Any, X: Any, y: Any, data: Separation, until: float | None) -> tacit.Trajectory:
+    """The flow of the exponential loss at instants from the kernel regime to the accuracy `until`.
+
+    The first lies well before z reaches 1, so that Lemma 13 is looked at where it says something.
+    """
+    log_scale = model.depth * log_alpha(model)
+    scale = math.exp(min(max(log_scale, -_LOGS), _LOGS))
+    last = max(_ACCURATE, _FAR * scale) if until is None else positive(until, "until")
+    edge = max(edge_of(data, model.depth, log_scale), math.exp(-_LOGS))
+    first = _EARLY * min(1.0, scale, edge, last)
+    return settled_flow(model, X, y, np.geomspace(first, last, _INSTANTS))
+
+
+def rich_excess(norm: float, features: int, depth: float, mu: float, left: float = 0.0) -> float:
+    """The most by which ‖ŵ‖₁/‖w_ℓ1‖₁ can exceed 1 at μ = α^D/min z_n·w, where norm = ‖w_ℓ1‖₁.
+
+    left: the right side of (∗) with w* = w_ℓ1. From |z|log|z| − |z| ≤ q₂(z) ≤ |z|log(1 + |z|), for D > 2
+    from |z| − (D/2)|z|^{2/D} ≤ q_D(z) ≤ |z|, and Jensen's inequality, S = ‖ŵ‖₁ and B = ‖w_ℓ1‖₁ satisfy
+
+        S·log(S/(edμ)) ≤ B·log(1 + B/μ) + left        S − (D/2)(dμ)^{1−2/D}S^{2/D} ≤ B + left
+
+    for D = 2 and D > 2. Returns the largest S/B − 1: about log(ed)/log(B/μ), or (D/2)(dμ/B)^{1−2/D}.
+    """
+    rest, share = left / norm, features * mu / norm
+
+    def beyond(ratio: float) -> float:
+        if depth == 2:
+            return ratio * (math.log(ratio / share) - 1) - math.log1p(features / share) - rest
+        return ratio - depth / 2 * share ** (1 - 2 / depth) * ratio ** (2 / depth) - 1 - rest
+
+    low = high = max(1.0, share)  # beyond() is negative here and increases from here on
+    while beyond(high) < 0:
+        high *= 2
+    return crossing(beyond, low, high, rtol=1e-13) - 1

@@ -1,0 +1,171 @@
+r"""Theorem 1 and Appendix E of Moroshko et al. 2020: the linearized model, and how long a network follows it.
+
+The linearized model is w̄ = Dα^{D−1}(ū₊ − ū₋), a linear predictor that is trained 2D²α^{2D−2} times as fast.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tacit
+from tacit.data.arrays import Float
+from tacit.papers import Bound, Parts, Premise, theorem
+from tacit.papers.arguments import arrived, increasing, log_alpha
+from tacit.papers.moroshko2020.separation import Separation, plain_diagonal, separation
+
+_INSTANTS = 41
+_TIMES, _SOON = 21, 1e-3  # until the horizon, from this part of it on: before, w and w̄ hardly differ
+_FLAT, _FLATTER = 1e4, 1e3  # x_max/γ₂ up to which samples learn at speeds that a flow follows, to T and to γ̃*
+_REACHED = 3.0  # the accuracy that Lemma 3 promises at the horizon, at the smallest scale
+_FARTHEST = 1e7  # the largest accuracy to which a linear flow is followed
+_ON = 1e-6  # of the margin: a sample this near it is a support vector
+_POSITIVE = 1e-9  # relative: a multiplier below it is zero
+
+
+@theorem("moroshko2020/theorem1", flows=6)
+def theorem1(model: Any, X: Any, y: Any, scales: Any = (1e1, 1e2, 1e3)) -> Parts:
+    """sup over t ≤ T of ‖w(t) − w̄(t)‖, w̄ the linearized model, vanishes as α → ∞ at fixed T.
+
+    Theorem 1, after Chizat et al. 2019, at growing scales s = α^D/‖w_ℓ2‖₂; the model gives the depth.
+
+    T: when Lemma 3 promises γ̃ = 3 at the smallest scale. h_D bends by a cube, so that the distance is about
+    γ̃³/α^{2D}, where γ̃(T) grows with log α. Over γ̃³ the exponent of α^D is about −2.
+    """
+    scales = increasing(scales)
+    yield plain_diagonal(model)
+    data, D = separation(X, y), model.depth
+    yield _even(data, _FLAT)
+    logs = np.log(scales * data.norm) / D
+    log_rate = math.log(2 * (D * data.margin) ** 2) + (2 * D - 2) * logs[0]
+    times = np.exp(math.log(math.expm1(_REACHED)) - log_rate) * np.geomspace(_SOON, 1, _TIMES)
+    apart, reached = [], []
+    for log_scale in logs:
+        network = tacit.Diagonal(depth=D, log_scale=float(log_scale))
+        flow, linear = (
+            tacit.flow(network, X, y, loss="exp", times=times, linearized=each) for each in (False, True)
+        )
+        apart.append(float(np.linalg.norm(np.subtract(flow.predictor, linear.predictor), axis=1).max()))
+        reached.append(float(flow.accuracy[-1]))
+    yield Bound(
+        f"sup‖w − w̄‖ at α^D = {scales[-1] * data.norm:.4g}, against that at {scales[0] * data.norm:.4g}",
+        apart[-1],
+        at_most=apart[0],
+    )
+    sizes = np.maximum(apart, 1e-300) / np.power(reached, 3)
+    exponent = float(np.polyfit(np.log(scales), np.log(sizes), 1)[0])
+    yield Bound("exponent of α^D in sup‖w − w̄‖/γ̃(T)³", exponent, at_most=-1.5)
+
+
+def _even(data: Separation, most: float) -> Premise:
+    """Can one flow follow all samples, the fastest and the slowest to learn?"""
+    ratio = data.longest / data.margin
+    return Premise(f"x_max/γ₂ = {ratio:.4g} is at most {most:g}", ratio <= most)
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """The ℓ2 margin's support S₂, w_ℓ2 = Σν_n x_n, in the terms of Appendix E.
+
+    shift: w̃ with exp(−x_n·w̃) = ν_n on S₂. ratio: θ, the smallest margin off S₂ (∞ where there is none).
+    pull: c₁, the largest exp(−x_n·w̃) there. usable: all ν are positive, and w̃ exists.
+    """
+
+    off: NDArray[np.bool_]
+    shift: Float
+    ratio: float
+    pull: float
+    usable: bool
+
+
+def support(Z: Float, predictor: Float) -> Support:
+    """What Appendix E makes of rows y_n x_n and their ℓ2 margin."""
+    margins = Z @ predictor
+    on = margins < 1 + _ON
+    nu = np.linalg.lstsq(Z[on].T, predictor, rcond=None)[0]
+    usable = bool(np.linalg.matrix_rank(Z[on]) == on.sum() and (nu > _POSITIVE * np.abs(nu).max()).all())
+    shift = np.linalg.lstsq(Z[on], -np.log(np.where(nu > 0, nu, 1.0)), rcond=None)[0]
+    ratio = float(margins[~on].min(initial=math.inf))
+    pull = float(np.exp(-(Z[~on] @ shift)).max(initial=0.0))
+    return Support(~on, np.asarray(shift, dtype=np.float64), ratio, pull, usable)
+
+
+@theorem("moroshko2020/appendixE", flows=2)
+def appendix_e(model: Any, X: Any, y: Any) -> Parts:
+    """The linearized model has log(1 + ργ₂²t) ≤ γ̄ ≤ log(1 + ρx²_max·t), ρ = 2D²α^{2D−2}, stays near
+    log(ρt/N)·w_ℓ2, and obeys Condition 5.
+
+    Appendix E with the constants of its proof: (37), (39), (44), and ρ₀ = (θ+1)/2 from its γ̃* on.
+
+    With κ = w̄ − log(ρt/N)·w_ℓ2 − w̃ and e^{γ₀} = 1 + N·x²_max, from which on (43) holds,
+    ‖κ‖² ≤ ‖κ(γ₀)‖² + 2c₁(N·x²_max)^θ/(γ₂²(θ−1)(e^{γ₀}−1)^{θ−1}).
+    """
+    yield plain_diagonal(model)
+    data = separation(X, y)
+    yield _even(data, _FLATTER)
+    inputs = tacit.max_margin(X, y, "l2")
+    Z = inputs.y[:, None] * np.asarray(inputs.X)
+    found = support(Z, data.predictor)
+    yield Premise("support vectors are independent, with positive multipliers", found.usable)
+    first = math.log1p(data.samples * data.longest**2)
+    extra = _extra(data, found)
+    begun = _course(model, X, y, data, found, np.array([first]))
+    bound = math.sqrt(float(begun.kappa[0]) ** 2 + extra)
+    last = max(10 * first, 50.0, _stable_from(data, found, bound))
+    yield Premise(f"floats can follow the flow to γ̃* = {last:.4g}", last <= _FARTHEST)
+    course = _course(model, X, y, data, found, np.geomspace(first, last, _INSTANTS))
+    yield Bound("(37) log(1 + ργ₂²t)/γ̄, the largest", float(course.low.max()), at_most=1.0)
+    yield Bound("(39) γ̄/log(1 + ρx²_max·t), the largest", float(course.high.max()), at_most=1.0)
+    yield Bound("(44) ‖κ‖₂, the largest", float(course.kappa.max()), at_most=bound)
+    if math.isfinite(found.ratio):
+        yield Bound(
+            f"smallest margin off S₂ over that on it, at γ̃* = {last:.4g}, against (θ+1)/2",
+            float(course.ratio[-1]),
+            at_least=(found.ratio + 1) / 2,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Course:
+    """The linear flow at each instant: shares of (37) and (39), ‖κ‖ and the ratio of margins."""
+
+    low: Float
+    high: Float
+    kappa: Float
+    ratio: Float
+
+
+def _course(model: Any, X: Any, y: Any, data: Separation, found: Support, accuracies: Float) -> _Course:
+    flow = tacit.flow(model, X, y, loss="exp", at=accuracies, linearized=True, rtol=1e-10)
+    arrived(flow, f"the linear flow ended early ({flow.reason}); no bound can be checked")
+    log_rate = math.log(2 * model.depth**2) + (2 * model.depth - 2) * log_alpha(model)
+    clock, w = log_rate + flow.log_time, np.asarray(flow.predictor)
+    kappa = w - (clock - math.log(data.samples))[:, None] * data.predictor - found.shift
+    margins = flow.y * flow.outputs
+    off = margins[:, found.off].min(axis=1, initial=math.inf)
+    return _Course(
+        np.logaddexp(0.0, clock + 2 * math.log(data.margin)) / flow.accuracy,
+        flow.accuracy / np.logaddexp(0.0, clock + 2 * math.log(data.longest)),
+        np.linalg.norm(kappa, axis=1),
+        off / margins.min(axis=1),
+    )
+
+
+def _extra(data: Separation, found: Support) -> float:
+    """2c₁(N·x²)^θ/(γ₂²(θ−1)(N·x²)^{θ−1}) = 2c₁N·x²/(γ₂²(θ−1)), the integral from γ₀ on."""
+    if not math.isfinite(found.ratio):
+        return 0.0
+    return 2 * found.pull * data.samples * (data.longest / data.margin) ** 2 / (found.ratio - 1)
+
+
+def _stable_from(data: Separation, found: Support, bound: float) -> float:
+    """γ̃* from which on both inequalities at the end of Appendix E hold, and with them Condition 5."""
+    if not math.isfinite(found.ratio):
+        return 0.0
+    theta, logs = found.ratio, math.log1p(data.samples * data.longest**2)
+    shift = math.log(found.pull) + data.longest * bound
+    return max(4 * theta * (logs + 1) / (theta - 1), 4 * shift / (theta - 1))

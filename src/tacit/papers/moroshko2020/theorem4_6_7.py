@@ -1,0 +1,295 @@
+r"""Theorems 4, 6 and 7 of Moroshko et al. 2020: where a flow stops as its initialization grows.
+
+Stopped at the accuracy γ̃(α), the flow is at ŵ = w/min y_n x_n·w. As α → ∞ it tends to a maximum margin:
+
+    γ̃ = o(α^D): of ℓ2 (Theorem 4)      γ̃ = α^D/μ: of Q_μ (Theorem 6)      γ̃ = ω(α^D): of ℓ1 (Theorem 7)
+
+the last two under Condition 5. A limit cannot be checked, so each theorem is asked at growing scales. The
+model gives the depth; scales are values s of α^D in units of ‖w_ℓ2‖₂, so that the units of X do not matter.
+
+Theorems 4 and 7 have bounds at every finite scale, `kernel_gap` and `rich_excess`. Of Theorem 6 the rate can
+be judged. Since w = α^D·h_D(Zᵀθ) with θ ≥ 0 and rows z_n = y_n x_n, convexity gives
+
+    Q(ŵ) − Q(w*)  ≤  Σ θₙ(z_n·ŵ − 1)                                                               (∗)
+
+for every w* with margins of at least 1. Under Condition 5, and where its γ̃* does not depend on α (as in the
+kernel regime, Appendix E), the right side is O(1/γ̃), and strong convexity makes the distance
+O(γ̃^{−1/2}) = O(α^{−D/2}). Usually it is O(α^{−D}).
+
+Errata
+------
+### Theorem 14 (4 for D = 2), last display: a missing γ̃
+- **Printed.** (2α²γ₂²/x̄)·sinh(…) − 1. **Holds.** (2α²γ₂²/(x̄γ̃))·sinh(…) − 1.
+- **Evidence.** Data of Figure 3d, α² = 7.7e3, γ̃ = 100: printed 99.0, corrected 2.3e-5. Theorem 17 has
+  γ̃/α² for γ̃/α^D.
+- **Test.** `test_kernel_gap_is_the_inequality_of_the_proof`. The proof gives a bound at every α, which
+  the check of Theorem 4 uses; observed is a gap of α^{−D·min(p, 2−2p)} for γ̃ = α^{Dp}.
+
+### Theorem 7: what it needs, and what it leaves open
+- At D = 2 Condition 9 holds whenever the support changes finitely often: support vectors that leave do no
+  harm. Test: `test_at_depth_2_a_support_vector_may_leave`.
+- Where the ℓ1 margin is not unique, γ̃ = ω(α^D) does not determine ŵ, the scale does. Test:
+  `test_among_many_l1_margins_the_scale_decides`.
+- Appendix H.2 says that large scales select the ℓ1 margin of least ℓ2 norm. They select that of largest
+  entropy, which is the same on an edge between two coordinates and not in general. Test:
+  `test_what_large_scales_select_is_entropy_and_only_on_an_edge_the_least_l2_norm` in
+  `test_moroshko_norms.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import tacit
+from tacit.numerics.nonnegative import nonnegative_least_squares
+from tacit.papers import Assumption, Bound, Parts, theorem
+from tacit.papers.arguments import arrived, increasing, positive
+from tacit.papers.moroshko2020.separation import (
+    Float,
+    Separation,
+    far_down,
+    log_mirror,
+    mirror_argument,
+    plain_diagonal,
+    rich_excess,
+    separation,
+    settled_flow,
+    settled_margin,
+    stability,
+)
+
+_NOISE = 1e-8  # a gap below it may be an error of the flow
+_ACCURATELY, _ROUGHLY = 1e-8, 1e-6  # tolerances of flows, and the largest that saves time
+_OF_THE_BOUND = 1e-3  # what a flow may miss of a norm, relative to the bound that it is compared with
+_STATIONARY = 1e-6  # relative residual below which a point is stationary
+_LOOKS = 19  # at the sweeping path, for samples that are left behind
+_BETWEEN = 0.25  # of the largest entry of w_ℓ2: a μ at which Q_μ is neither ℓ2 nor ℓ1
+
+
+def kernel_gap(data: Separation, depth: float, log_scale: float, accuracy: float) -> float:
+    """The most that ‖ŵ − w_ℓ2‖₂/‖w_ℓ2‖₂ can be at this accuracy γ̃ and log_scale = log α^D.
+
+    The proof of Theorem 4, stopped before its limit: (46) with (49), or (71) with (74), give
+    ‖w‖₂/γ̃ ≤ 1/γ₂ + (x_max/γ₂²)·(h_D(z)/(h_D′(0)z) − 1) with the z of Lemmas 11 and 13, and the smallest
+    margin is at least γ̃ − log N (10). So ‖ŵ‖₂ ≤ (1 + e)‖w_ℓ2‖₂, and w_ℓ2 being the shortest of the vectors
+    with margins of at least 1, ‖ŵ − w_ℓ2‖₂² ≤ ‖ŵ‖₂² − ‖w_ℓ2‖₂².
+    """
+    shortfall = math.log(data.samples) / accuracy
+    if shortfall >= 1:
+        return math.inf
+    bend = _bend(float(mirror_argument(data, depth, log_scale, accuracy)), depth)
+    excess = (1 + data.longest / data.margin * bend) / (1 - shortfall) - 1
+    return math.sqrt(excess * (2 + excess))
+
+
+def _bend(z: float, depth: float) -> float:
+    """h_D(z)/(h_D′(0)z) − 1: by how much h_D is not linear. By its series where that would cancel."""
+    p = math.inf if depth == 2 else depth / (depth - 2)
+    if depth == 2 and z < 1e-2:
+        return z**2 / 6 * (1 + z**2 / 20)
+    if (p + 4) * z < 1e-2:
+        return (p + 1) * (p + 2) * z**2 / 6 * (1 + (p + 3) * (p + 4) * z**2 / 20)
+    slope = 2.0 if depth == 2 else 2 * p
+    with np.errstate(over="ignore"):
+        return float(np.expm1(log_mirror(z, depth) - math.log(slope * z)))
+
+
+@theorem("moroshko2020/theorem4", flows=5, about=("Theorem 14", "Theorem 17"))
+def theorem4(
+    model: Any, X: Any, y: Any, power: float = 0.5, scales: Any = (1e4, 1e5, 1e6, 1e7, 1e8)
+) -> Parts:
+    """γ̃ = o(α^D) as α → ∞: the flow stops at the ℓ2 maximum margin.
+
+    Printed: The last display of Theorem 14 is (2α²γ₂²/x̄)·sinh(…) − 1, which does not vanish; x̄γ̃ belongs
+    under the line.
+
+    Theorem 4 for γ̃ = s^power, α^D = s·‖w_ℓ2‖₂, 0 < power < 1.
+
+    There are two sources of error. The margins of support vectors differ by constants, which γ̃ divides; and
+    h_D bends, by (γ̃/α^D)². Hence a gap of about s^{−min(power, 2−2·power)}; `kernel_gap` is about its root.
+    """
+    power, scales = positive(power, "power"), increasing(scales)
+    yield plain_diagonal(model)
+    yield Assumption(f"γ̃ = s^{power:g}, s = α^D/‖w_ℓ2‖₂, is o(α^D)", power < 1)
+    data = separation(X, y)
+    rtol = _tolerated(scales ** -min(power, 2 - 2 * power) if power < 1 else 0 * scales)
+    stops = _stops(model, X, y, data.norm * scales, scales**power, rtol)
+    gaps = _distances(stops, data.predictor)
+    allowed = np.array(
+        [kernel_gap(data, model.depth, math.log(s * data.norm), s**power) for s in scales.tolist()]
+    )
+    where = f"α^D = {scales[-1] * data.norm:.4g}, γ̃ = {scales[-1] ** power:.4g}"
+    yield Bound(
+        f"‖ŵ − w_ℓ2‖₂/‖w_ℓ2‖₂ at {where}, against the proof",
+        float(gaps[-1]),
+        at_most=max(float(allowed[-1]), _NOISE),
+    )
+    shares = gaps / np.maximum(allowed, _NOISE)
+    yield Bound("largest share of what the proof allows, at any scale", float(shares.max()), at_most=1.0)
+    seen = gaps > _NOISE
+    if power < 1 and seen.sum() > 1:
+        exponent = float(np.polyfit(np.log(scales[seen]), np.log(gaps[seen]), 1)[0])
+        yield Bound("exponent of α^D in the gap", exponent, at_most=-min(power, 2 - 2 * power) / 2)
+
+
+@theorem("moroshko2020/theorem6", flows=5, about=("Theorem 15", "Theorem 18"))
+def theorem6(
+    model: Any, X: Any, y: Any, mu: float | None = None, scales: Any = (1e2, 1e3, 1e4, 1e5, 1e6)
+) -> Parts:
+    """γ̃ = α^D/μ as α → ∞, under Condition 5: the flow stops at the Q_μ maximum margin.
+
+    Theorem 6 at one μ: if left out, a quarter of the largest entry of w_ℓ2.
+
+    The gap to the Q_μ margin must fall at least like the root of α^D (see the module), and usually falls
+    like α^D. Where Condition 5 fails it does not fall: the flow tends to `tacit.sweeping_path` instead.
+    """
+    scales, mu = increasing(scales), None if mu is None else positive(mu, "mu")
+    yield plain_diagonal(model)
+    data = separation(X, y)
+    mu = _BETWEEN * float(np.abs(data.predictor).max()) if mu is None else mu
+    stable = stability(X, y, model.depth, mu)
+    yield Assumption(f"Condition 5 holds at μ = {mu:.4g}", stable.holds_at(mu))
+    path = tacit.margin_path(X, y, [mu], depth=model.depth)
+    arrived(path, f"the Q_μ margin at μ = {mu:g} did not converge; ask at another μ")
+    stops = _stops(model, X, y, data.norm * scales, data.norm * scales / mu, _tolerated(1 / scales))
+    gaps = _distances(stops, path.predictors[0])
+    first, last = (f"α^D = {s * data.norm:.4g}" for s in scales[[0, -1]])
+    slow = max(float(gaps[0] * math.sqrt(scales[0] / scales[-1])), _NOISE)
+    yield Bound(
+        f"‖ŵ − w_Q‖₂/‖w_Q‖₂ at {last}, against a fall like the root of α^D since {first}",
+        float(gaps[-1]),
+        at_most=slow,
+    )
+    if gaps[-2:].min() > _NOISE:
+        exponent = math.log(gaps[-1] / gaps[-2]) / math.log(scales[-1] / scales[-2])
+        yield Bound("exponent of α^D in the gap, at the largest scales", exponent, at_most=-0.5)
+
+
+@theorem("moroshko2020/theorem7", flows=4, about=("Theorem 16", "Theorem 19"))
+def theorem7(model: Any, X: Any, y: Any, power: float = 2.0, scales: Any = (1e1, 1e2, 1e3, 1e4)) -> Parts:
+    """γ̃ = ω(α^D) as α → ∞, under Condition 5 (D = 2: the weaker Condition 9): the flow stops at an ℓ1 margin.
+
+    Printed: Large scales select the ℓ1 margin of least ℓ2 norm (Appendix H.2); they select that of largest
+    entropy.
+
+    Theorem 7 for γ̃ = s^power, α^D = s·‖w_ℓ2‖₂, power > 1: the excess of ‖ŵ‖₁ over the least ℓ1 norm.
+
+    Norms are compared, not predictors: the ℓ1 margin need not be unique, and then the theorem names no ŵ.
+    The bound is `rich_excess`. For D > 2 the right side of (∗) is left out: under Condition 5 it is O(1/γ̃),
+    of smaller order than the bound, (α^D/γ̃)^{1−2/D}. For D = 2 a sample may leave the support if it does so
+    by γ̃ = o(α² log(γ̃/α²)) (Condition 9), which makes the right side of (∗) o(log(γ̃/α²)) (64). As γ̃/α² → ∞
+    leaving at any fixed μ = α²/γ̃ will do; but samples may leave at ever smaller μ, by the dozen and at 1e-37
+    still, and no finite μ tells which is the last. So (64) itself is looked at, on the sweeping path.
+
+    For D > 2 the paper concludes that a unique ℓ1 margin must be stationary for ‖w‖_{2/D}: checked too.
+    """
+    power, scales = positive(power, "power"), increasing(scales)
+    yield plain_diagonal(model)
+    D, data = model.depth, separation(X, y)
+    yield Assumption(f"γ̃ = s^{power:g}, s = α^D/‖w_ℓ2‖₂, is ω(α^D)", power > 1)
+    least = settled_margin(X, y, "l1")
+    stable = stability(X, y, D, far_down(data))
+    yield _vanishing(X, y, data.norm, least.value, stable) if D == 2 else _stable_to_the_end(stable)
+
+    bounds = [rich_excess(least.value, data.features, D, data.norm * s ** (1 - power)) for s in scales]
+    rtol = _tolerated(np.array(bounds))
+    flows = _flows(model, X, y, data.norm * scales, scales**power, rtol)
+    excess = np.array([_excess(flow, least.value) for flow in flows])
+    mus = np.array([s * data.norm / flow.margin[-1] for s, flow in zip(scales, flows, strict=True)])
+    left = _left_behind(X, y, mus) if D == 2 else np.zeros(len(mus))
+    allowed = np.array(
+        [rich_excess(least.value, data.features, D, *each) for each in zip(mus, left, strict=True)]
+    )
+    allowed = np.maximum(allowed, _NOISE)
+    where = f"α^D = {scales[-1] * data.norm:.4g}, γ̃ = {scales[-1] ** power:.4g}"
+    yield Bound(f"‖ŵ‖₁/‖w_ℓ1‖₁ − 1 at {where}", float(excess[-1]), at_most=float(allowed[-1]))
+    yield Bound(
+        "largest share of what is allowed, at any scale", float((excess / allowed).max()), at_most=1.0
+    )
+    if D > 2 and least.unique:
+        residual = quasi_stationarity(least, D)
+        yield Bound("how far w_ℓ1 is from stationary for ‖w‖_{2/D}", residual, at_most=_STATIONARY)
+
+
+def quasi_stationarity(margin: tacit.Margin, depth: float) -> float:
+    """The relative residual of Σ νₙ y_n x_nᵢ = sgn(wᵢ)|wᵢ|^{2/D−1} where wᵢ ≠ 0, ν ≥ 0 on margins of 1."""
+    w, Z = margin.predictor, margin.y[:, None] * margin.X
+    moving = np.abs(w) > 1e-9 * np.abs(w).max()
+    tight = Z @ w <= 1 + 1e-9
+    slope = np.sign(w[moving]) * (np.abs(w[moving]) / np.abs(w).max()) ** (2 / depth - 1)
+    _, misfit = nonnegative_least_squares(Z[np.ix_(tight, moving)].T, slope)
+    return misfit / float(np.linalg.norm(slope))
+
+
+def _stable_to_the_end(stable: tacit.Stability) -> Assumption:
+    """Condition 5 for μ → 0."""
+    text = f"Condition 5 holds for μ → 0 (looked at down to {stable.down_to:.3g})"
+    return Assumption(text, stable.holds_at(stable.down_to))
+
+
+def _vanishing(X: Any, y: Any, first: float, norm: float, stable: tacit.Stability) -> Assumption:
+    """What Condition 9 is for, (64): samples that are left behind count for o(log 1/μ) as μ → 0.
+
+    Their share of B·log(1 + B/μ), B = ‖w_ℓ1‖₁, to which they add in `rich_excess`, has to fall in the end.
+    """
+    mu = np.geomspace(first, stable.down_to, _LOOKS)
+    shares = np.maximum(_left_behind(X, y, mu), 0.0) / (norm * np.log1p(norm / mu))
+    if shares.max() <= _NOISE:
+        return Assumption("Condition 9: no sample is left behind", True)
+    largest = int(np.argmax(shares))
+    then = f", at most {shares[largest]:.2g} before" if largest < _LOOKS - 1 else ", and it rises"
+    return Assumption(
+        f"Condition 9: Σθₙ(z_n·ŵ − 1) is o(log 1/μ), of samples left behind: {shares[-1]:.2g} of "
+        f"‖w_ℓ1‖₁·log(1/μ) at μ = {mu[-1]:.2g}{then}",
+        largest < _LOOKS - 1,
+    )
+
+
+def _left_behind(X: Any, y: Any, mu: Float) -> Float:
+    """The right side of (∗) at each μ, at infinite scale."""
+    sweep = tacit.sweeping_path(X, y, mu)
+    margins = sweep.predictors @ (sweep.y[:, None] * sweep.X).T
+    return np.asarray((sweep.duals * (margins - 1)).sum(axis=1))
+
+
+def _flows(
+    model: Any, X: Any, y: Any, scales: Float, accuracies: Float, rtol: Float | float = _ACCURATELY
+) -> list[tacit.Trajectory]:
+    """A flow from each α^D to its accuracy."""
+    runs = zip(scales, accuracies, np.broadcast_to(rtol, scales.shape), strict=True)
+    starts = [
+        (tacit.Diagonal(depth=model.depth, log_scale=math.log(s) / model.depth), at, float(tol))
+        for s, at, tol in runs
+    ]
+    return [settled_flow(start, X, y, [at], tol) for start, at, tol in starts]
+
+
+def _stop(flow: tacit.Trajectory) -> Float:
+    """ŵ, the last predictor over its smallest margin."""
+    if not flow.margin[-1] > 0:
+        raise tacit.InputError(
+            f"the flow does not classify every sample yet at γ̃ = {flow.accuracy[-1]:.4g}; take larger scales"
+        )
+    return np.asarray(flow.predictor[-1] / flow.margin[-1])
+
+
+def _excess(flow: tacit.Trajectory, least: float) -> float:
+    """‖ŵ‖₁/‖w_ℓ1‖₁ − 1."""
+    return float(np.abs(_stop(flow)).sum()) / least - 1
+
+
+def _tolerated(sizes: Float) -> Float:
+    """What flows may be off by that are to tell gaps of these sizes."""
+    return np.clip(_OF_THE_BOUND * sizes, _ACCURATELY, _ROUGHLY)
+
+
+def _stops(model: Any, X: Any, y: Any, scales: Float, accuracies: Float, rtol: Float) -> Float:
+    return np.array([_stop(flow) for flow in _flows(model, X, y, scales, accuracies, rtol)])
+
+
+def _distances(stops: Float, goal: Float) -> Float:
+    """Relative distances of the rows to a predictor."""
+    return np.asarray(np.linalg.norm(stops - goal, axis=1) / np.linalg.norm(goal))

@@ -1,0 +1,189 @@
+"""The potentials themselves: Figures 3a and 3b of Woodworth et al. 2020.
+
+Sparse regression at several depths: Figure 3c of Woodworth et al. 2020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
+from tacit.papers.measures import least, ratio, slope
+from tacit.papers.woodworth2020.shared import draw_recovery, median, recovery, unit_potential, values
+
+
+@figure(
+    "woodworth2020/fig3a",
+    quick={"depths": [2.0, 3.0, 4.0, 8.0], "points": 121},
+    paper={"depths": [2.0, 3.0, 4.0, 8.0, 20.0], "points": 601},
+    about=("Theorem 3",),
+    short="potentials by depth",
+)
+class CoordinatePotentials:
+    """The coordinate potential q_D for several depths (Figure 3a)."""
+
+    def data(self, depths: list[float], points: int, *, seed: int, progress: Progress) -> xr.Dataset:
+        """q_D near 0 and far out."""
+        z, near, far = np.linspace(-6, 6, points), np.logspace(-8, -4, 9), np.logspace(4, 40, 19)
+        curves = {
+            name: (
+                ("depth", axis),
+                np.array([values(unit_potential(depth), at) for depth in progress(depths, "fig3a")]),
+            )
+            for name, axis, at in (("q", "z", z), ("q_near", "near", near), ("q_far", "far", far))
+        }
+        return xr.Dataset(curves, coords={"depth": depths, "z": z, "near": near, "far": far})
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """One curve a depth."""
+        for depth in data.depth.values:
+            ax.plot(data.z, data.q.sel(depth=depth), label=f"$D={depth:g}$")
+        ax.set(xlabel="$z$", ylabel="$q_D(z)$")
+        ax.legend()
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Quadratic at 0; |z| log|z| at depth 2 and |z| above."""
+        depth = data.depth.values
+        curvature = np.where(depth == 2, 0.25, (depth - 2) / (4 * depth))
+        ratio = data.q_near.values / (curvature[:, None] * data.near.values**2)
+        yield at_most(1e-7).claim(
+            "q_D is quadratic at 0 (largest relative error of the expansion)", np.abs(ratio - 1).max()
+        )
+        deep = data.q_far.values[depth > 2] / data.far.values
+        yield at_most(1e-6).claim(
+            "q_D/|z| tends to 1 for D ≥ 3 (largest deviation at 1e40)", np.abs(deep[:, -1] - 1).max()
+        )
+        flat = data.q_far.values[depth == 2][0] / (data.far.values * np.log(data.far.values))
+        yield within(0.98, 1.0).claim("q_2/(|z| log|z|) tends to 1 (value at 1e40)", flat[-1])
+
+
+@figure(
+    "woodworth2020/fig3b",
+    quick={"features": 100, "depths": [2.0, 3.0, 4.0, 8.0], "points": 481},
+    paper={"features": 100, "depths": [2.0, 3.0, 4.0, 8.0], "points": 961},
+    about=("Theorem 3",),
+    short="from ℓ1 to ℓ2 by depth",
+)
+class SparseAgainstDense:
+    """The ratio Q(e₁)/Q(1/√d), from 1/√d where Q is the ℓ1 norm to 1 where it is the ℓ2 norm (Figure 3b)."""
+
+    def data(
+        self, features: int, depths: list[float], points: int, *, seed: int, progress: Progress
+    ) -> xr.Dataset:
+        """The ratio against the scale α of the weights."""
+        log_alpha = np.linspace(-20, 4, points) * np.log(10)
+        ratio = np.empty((len(depths), points))
+        for j in progress(range(len(depths)), "fig3b"):
+            for i, level in enumerate(log_alpha):
+                potential = unit_potential(depths[j], depths[j] * level)
+                sparse, dense = potential.value(1.0), features * potential.value(1 / np.sqrt(features))
+                ratio[j, i] = sparse / dense
+        return xr.Dataset(
+            {"ratio": (("depth", "log_alpha"), ratio)},
+            coords={"depth": depths, "log_alpha": log_alpha},
+            attrs={"features": features},
+        )
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """Over the range of scales where the transition happens."""
+        decades = data.log_alpha / np.log(10)
+        for depth in data.depth.values:
+            ax.plot(decades, data.ratio.sel(depth=depth), label=f"$D={depth:g}$")
+        d = data.attrs["features"]
+        ax.axhline(1, color="0.6", lw=0.8, ls=":")
+        ax.axhline(1 / np.sqrt(d), color="0.6", lw=0.8, ls=":")
+        ax.annotate(r"$\ell_2$ norm", (-7.8, 1), xytext=(0, -10), textcoords="offset points", fontsize=8)
+        ax.annotate(
+            r"$\ell_1$ norm", (-7.8, 1 / np.sqrt(d)), xytext=(0, -10), textcoords="offset points", fontsize=8
+        )
+        ax.xaxis.set_major_formatter(lambda level, _: f"$10^{{{level:g}}}$")
+        ax.set(
+            xlim=(-8, 2),
+            ylim=(0, 1.05),
+            xlabel=r"initialization scale $\alpha$",
+            ylabel=r"$Q^D_\alpha(e_1)\,/\,Q^D_\alpha(\mathbf{1}_d/\sqrt{d})$",
+        )
+        ax.legend(loc="center left", bbox_to_anchor=(0.0, 0.55))
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Both ends, and how the ℓ1 end is approached: like α^{D−2} above depth 2, like 1/log at 2."""
+        d, depth, log_alpha = data.attrs["features"], data.depth.values, data.log_alpha.values
+        above = data.ratio.values * np.sqrt(d) - 1
+        yield at_most(1e-6).claim(
+            "at large scale the ratio is 1 (largest deviation)", np.abs(data.ratio.values[:, -1] - 1).max()
+        )
+        yield at_most(1e-9).claim(
+            "at small scale the ratio is 1/√d for D ≥ 3 (largest relative excess at α = 1e-20)",
+            above[depth > 2, 0].max(),
+        )
+        for j in np.flatnonzero(depth > 2):
+            resolved = (above[j] > 1e-9) & (above[j] < 1e-3)
+            yield within(0.95, 1.05).claim(
+                f"D = {depth[j]:g}: polynomial, like α^(D−2) (fitted exponent over D−2)",
+                slope(log_alpha[resolved], np.log(above[j][resolved])) / (depth[j] - 2),
+            )
+        if (depth == 2).any():
+            product = above[depth == 2][0] * (-2 * log_alpha) / (np.log(d) / 2)
+            yield within(0.9, 1.15).claim(
+                "D = 2: only like 1/log(1/α²) (excess × log over its limit)", product[0]
+            )
+
+
+@figure(
+    "woodworth2020/fig3c",
+    quick={
+        "samples": [35, 45, 50, 55, 60, 70, 85, 100],
+        "features": 200,
+        "depths": [2.0, 3.0, 4.0],
+        "seeds": 3,
+        "lowest": -16.0,
+    },
+    paper={
+        "samples": [40, 50, 55, 60, 65, 70, 80, 100, 125, 150, 200],
+        "features": 1000,
+        "depths": [2.0, 3.0, 4.0, 8.0],
+        "seeds": 5,
+        "lowest": -16.0,
+    },
+    about=("Theorem 3",),
+    seconds=10,
+)
+class LargestRecoveringScaleByDepth:
+    """Largest predictor scale α^D that recovers the truth to 0.025, by depth and sample size (Figure 3c)."""
+
+    def data(
+        self,
+        samples: list[int],
+        features: int,
+        depths: list[float],
+        seeds: int,
+        lowest: float,
+        *,
+        seed: int,
+        progress: Progress,
+    ) -> xr.Dataset:
+        """Scan and bisection for every depth, sample size and draw."""
+        return recovery(samples, features, depths, seeds, lowest, seed, progress)
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """log α^D against N."""
+        draw_recovery(data, ax, lambda level, depth: level)
+        ax.set(xlabel="number of samples $N$", ylabel=r"largest $\alpha^D$ with error $\leq 0.025$")
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Depth hastens the way into the rich regime, most of all the step from 2 to 3."""
+        level = np.array([median(data, depth) for depth in data.depth.values]) / np.log(10)
+        both = np.isfinite(level).all(axis=0)
+        gain = np.diff(level[:, both], axis=0).mean(axis=1) if both.any() else np.full(len(level) - 1, np.nan)
+        yield at_least(0.02, "what the bisection leaves open").claim(
+            "a deeper network recovers from larger scales (mean gain over sample sizes, decades; the least)",
+            least(gain),
+        )
+        yield at_least(2.0, "a multiple").claim(
+            "the step from depth 2 to 3 gains most: its decades, of those of the largest other step",
+            ratio(gain[0], gain[1:].max(initial=-np.inf)),
+        )

@@ -1,0 +1,301 @@
+"""Matrix completion over scale and width: Figure 5 of Woodworth et al. 2020.
+
+Errata
+------
+### Figure 5, caption: unobserved entries do move
+- **Printed.** For σ√k ≫ 1 "the unobserved entries do not change".
+- **Holds.** They stand still as the width k grows, for 1 ≪ α²k ≪ k. At fixed width they move by about
+  a/(α²k)² + b/√k + c·α², least (like k^{−1/2}) between α²k ≈ k^{1/4} and √k, and beyond in proportion to
+  α², by a share of k^{−1/2} of the entries that they start from: UUᵀ and VVᵀ are multiples of the
+  identity up to k^{−1/2} only, and the outputs of the start, of size α²√k, must be unlearned. These are
+  the two terms of (69), 1/(α√k) and α, both of which must vanish.
+- **Evidence.** d = 10, 60 entries observed, width 1000, five draws: at α²k = 10, 100 and 1000 they move
+  by 0.03 to 0.10, 0.11 to 0.20 and 1.2 to 2.0 (root mean square), which is 4% to 7% of what the observed
+  ones do. At width 16,000 and α²k = 1000 it is 16 times less. At width 10 they move by 0.4 at α²k = 1 and
+  by 230 at 1000. From infinite width it is 8e-3, 8e-5 and 8e-7 at α²k = 10, 100 and 1000.
+- **Tests.** `test_unobserved_entries_move_at_fixed_width`; `test_unobserved_entries_move_by_three_terms` in
+  `test_errata_matrices.py`.
+
+### Figure 5, and Section 6: the rich end need not have the least nuclear norm
+- **Printed.** When σ = o(1/√k), "the nuclear norm is nearly minimized and M converges to Y*"; the
+  transition "appears to sharpen somewhat as k increases".
+- **Holds.** M converges to Y*, the completion of rank 1, also where others have a smaller nuclear norm.
+  The transition does not sharpen without end: at infinite width it takes about a decade of α²k. What
+  sharpens is the depth of the valley in the movement of unobserved entries, k^{−1/2}.
+- **Evidence.** d = 6, 24 entries observed, one draw: ‖Y*‖_* = 4.852, the least nuclear norm that fits is
+  4.453, certified. Flows from infinite width have 4.478 at α²k = 1e-2, then more again: 4.637 at 1e-4,
+  4.782 at 1e-6, 5% from Y*. At d = 10 and N = 60 the two norms differ by 0.1% on the first draw, and
+  flows of α²k ≤ 1e-4 have that of Y*, to 0.02%.
+- **Test.** `test_the_rich_end_is_the_matrix_of_rank_1_and_not_the_least_nuclear_norm` in
+  `test_errata_matrices.py`
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import tacit
+from tacit.data.arrays import Float
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
+from tacit.papers.measures import slope
+from tacit.papers.woodworth2020.lifted import ended, wide
+from tacit.papers.woodworth2020.matrices import Completion, completion
+from tacit.show.figures import level_line
+
+_ACCURACY = {"residual": 1e-5, "rtol": 1e-5}
+_TINY = 1e-8  # scale of the weights that stands for α → 0
+_BOTTOM = {"excess": 1e-3, "moved": 1e-2}  # of the colours, which end at 10⁵ times that
+_NAMES = {
+    "excess": r"excess nuclear norm $\|M\|_*-\|Y^*\|_*$",
+    "moved": "movement of unobserved entries (rms)",
+}
+
+
+@figure(
+    "woodworth2020/fig5",
+    quick={"size": 8, "observed": 45, "scales": 8, "widths": 4, "narrowest": 16, "levels": 11, "starts": 5},
+    paper={
+        "size": 10,
+        "observed": 60,
+        "scales": 12,
+        "widths": 12,
+        "narrowest": 10,
+        "levels": 25,
+        "starts": 5,
+    },
+    figsize=(9.4, 2.8),
+    ncols=3,
+    seconds=14,
+)
+class MatrixCompletion:
+    """Where factorizations UVᵀ of a matrix of rank 1 end that see part of its entries, over the scale α and
+    the width k of their weights at the start (Figure 5). Left: the nuclear norm above that of the matrix.
+    Middle: how far unobserved entries move. Both change around α²k = 1. Right: the movement against α²k, and
+    its limit of infinite width. From α²k ≈ √k on it grows again, like α² at every width, where the outputs of
+    the start must be unlearned: unobserved entries stand still for 1 ≪ α²k ≪ k.
+    """
+
+    def data(
+        self,
+        size: int,
+        observed: int,
+        scales: int,
+        widths: int,
+        narrowest: int,
+        levels: int,
+        starts: int,
+        *,
+        seed: int,
+        progress: Progress,
+    ) -> xr.Dataset:
+        """A flow for every scale and width, and for starts of infinite width; at both ends some more."""
+        problem = completion(size, observed, seed)
+        scale, level = np.logspace(-4, 1, scales), np.logspace(-6, 4, levels)
+        width = np.round(np.geomspace(narrowest, 1e5, widths)).astype(int)
+        found = np.empty((3, widths, scales))
+        turned = np.empty((widths, starts))
+        for j in progress(range(widths), "widths"):
+            for i in range(scales):
+                found[:, j, i] = _outcome(problem, _start(size, width[j], scale[i], [seed, j]))
+            others = [
+                _outcome(problem, _start(size, width[j], scale[-1], [seed, j, k])) for k in range(starts)
+            ]
+            turned[j] = [moved / first for _, moved, first in others]
+        limits = [_outcome(problem, wide((size, size), math.inf, each)) for each in level]
+        rich = _recovered(problem, _start(size, width[0], _TINY, [seed, 0]))
+        least = tacit.limit(tacit.potentials.Nuclear(), problem.X, problem.y).predictor
+        names = ("excess", "moved", "start")
+        return xr.Dataset(
+            {
+                **{name: (("width", "scale"), found[k]) for k, name in enumerate(names)},
+                **{f"wide_{name}": ("level", np.array(limits)[:, k]) for k, name in enumerate(names[:2])},
+                "turned": (("width", "draw"), turned),
+                "rich_excess": rich[0],
+                "rich_distance": rich[1],
+                "kernel_excess": problem.excess(np.where(problem.seen, problem.truth, 0.0)),
+                "least_excess": problem.excess(np.asarray(least)),
+                "true_norm": problem.norm,
+                "true_size": problem.unseen(problem.truth),
+            },
+            coords={"width": width, "scale": scale, "level": level},
+        )
+
+    def draw(self, data: xr.Dataset, axes: Any) -> None:
+        """Two maps, and the movement along α²k."""
+        for name, ax in zip(("excess", "moved"), axes[:2], strict=True):
+            _draw_map(data, name, ax)
+        _draw_collapse(data, axes[2])
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Both ends, where they meet, and what the width does."""
+        yield from _rich_claims(data)
+        yield from _transition_claims(data)
+        yield from _kernel_claims(data)
+
+
+def _outcome(problem: Completion, start: tacit.Factorization) -> tuple[float, float, float]:
+    """The excess of the nuclear norm at the end, how far unobserved entries moved, and where they started."""
+    end, fits, _ = ended(start, problem.X, problem.y, **_ACCURACY)
+    if not fits:
+        return math.nan, math.nan, math.nan
+    first = np.asarray(start.predictor())
+    return problem.excess(end), problem.unseen(end - first), problem.unseen(first)
+
+
+def _start(size: int, width: int, scale: float, seed: list[int]) -> tacit.Factorization:
+    """Weights from N(0, scale²); those of one seed differ by their scale only."""
+    return wide((size, size), width, scale**2 * width, np.random.default_rng(seed))
+
+
+def _recovered(problem: Completion, start: tacit.Factorization) -> tuple[float, float]:
+    """The excess of the nuclear norm at the end, and how far unobserved entries are from those of Y*."""
+    end, fits, _ = ended(start, problem.X, problem.y, **_ACCURACY)
+    return (problem.excess(end), problem.unseen(end - problem.truth)) if fits else (math.nan, math.nan)
+
+
+def _levels(data: xr.Dataset) -> Float:
+    """α²k, (width, scale)."""
+    return np.asarray(data.width.values[:, None] * data.scale.values**2)
+
+
+def _rich_claims(data: xr.Dataset) -> Iterator[Claim]:
+    """At small α²k the matrix is recovered.
+
+    How small that is depends on the draw, by factors of ten: how well the entries that are seen determine
+    the others. A tiny scale is small for all.
+    """
+    norm = data.true_norm.values
+    yield at_most(1e-2, "a hundredth: the entries that are seen fix the rest, in some draws less well").claim(
+        f"at α = {_TINY:g} the nuclear norm is that of Y* (relative difference)",
+        np.abs(data.rich_excess.values) / norm,
+    )
+    yield at_most(1e-2, "no difference that is seen in the figure").claim(
+        "and unobserved entries are those of Y* there (relative distance)",
+        data.rich_distance.values / data.true_size.values,
+    )
+    below = float((data.excess.min(skipna=False) - data.least_excess).values / norm)
+    yield at_least(-1e-4, "what flows leave when they stop").claim(
+        "no flow ends below the least nuclear norm that fits (relative distance)", below
+    )
+
+
+def _transition_claims(data: xr.Dataset) -> Iterator[Claim]:
+    """Where both change, and how sharply."""
+    least = data.least_excess.values
+    excess = (data.wide_excess.values - least) / (data.kernel_excess.values - least)
+    moved = data.wide_moved.values / data.true_size.values
+    yield within(0.05, 20.0, "of the order of 1, where ‖Y*‖ is").claim(
+        "the nuclear norm is half way from the least to that of the kernel end at infinite width, at α²k",
+        _last_below(data.level.values, excess, 0.5),
+    )
+    yield within(0.05, 30.0, "of the order of 1, where ‖Y*‖ is").claim(
+        "movement is a tenth of the unobserved entries of Y* at infinite width, at α²k",
+        _first_below(data.level.values, moved, 0.1),
+    )
+    yield at_most(0.06, "less than the tenth above").claim(
+        "the largest width moves as the infinite one does for α²k ≤ 100 (largest difference)",
+        _apart(data) / data.true_size.values,
+    )
+    lower, upper = (_last_below(data.level.values, excess, share) for share in (0.25, 0.75))
+    yield within(0.3, 3.0, "neither a jump nor flat over the range drawn").claim(
+        "the change is gradual at infinite width, too: decades of α²k from a quarter to three quarters",
+        np.log10(np.divide(upper, lower)),
+    )
+    yield within(-0.95, -0.2, "near −1/2, apart from 0 and −1").claim(
+        "what sharpens with k: unobserved entries move less at the best scale, by a power of k",
+        _power_of_width(data, data.moved.min("scale", skipna=False).values),
+    )
+
+
+def _kernel_claims(data: xr.Dataset) -> Iterator[Claim]:
+    """At fixed width unobserved entries do move at the kernel end, in proportion to the start."""
+    levels, moved = np.log(_levels(data)[:, -2:]), np.log(data.moved.values[:, -2:])
+    powers = np.diff(moved, axis=1) / np.diff(levels, axis=1)
+    yield within(0.9, 1.1, "tells the power 1 from 1/2 and 2").claim(
+        "at fixed width they move in proportion to α²k at the kernel end (power farthest from 1)",
+        powers.ravel()[np.argmax(np.abs(powers - 1))],
+    )
+    yield within(-0.8, -0.2, "near −1/2, apart from 0 and −1").claim(
+        "relative to where they start they move by a power of k there (mean over starts)",
+        _power_of_width(data, np.exp(np.log(data.turned).mean("draw", skipna=False).values)),
+    )
+
+
+def _power_of_width(data: xr.Dataset, values: Float) -> float:
+    """The power of k by which values fall, at all widths but the smallest."""
+    return slope(np.log(data.width.values[1:]), np.log(values[1:]))
+
+
+def _apart(data: xr.Dataset) -> float:
+    """The largest difference of the movements at the largest and at infinite width, for α²k ≤ 100."""
+    from scipy.interpolate import PchipInterpolator
+
+    levels, moved = _levels(data)[-1], data.moved.values[-1]
+    if not np.isfinite(data.wide_moved.values).all():
+        return np.nan
+    curve = PchipInterpolator(np.log(data.level.values), data.wide_moved.values)
+    inside = (levels <= 100) & (levels >= data.level.values[0])
+    return float(np.abs(moved - curve(np.log(levels)))[inside].max()) if inside.any() else np.nan
+
+
+def _last_below(levels: Float, values: Float, share: float) -> float:
+    """Where rising values pass a share for the last time, between levels; NaN where they never do."""
+    below = np.flatnonzero(values <= share)
+    return _between(levels, values, share, int(below[-1])) if below.size else np.nan
+
+
+def _first_below(levels: Float, values: Float, share: float) -> float:
+    """Where falling values pass a share for the first time; NaN where they never do."""
+    below = np.flatnonzero(values <= share)
+    return _between(levels, values, share, int(below[0]) - 1) if below.size else np.nan
+
+
+def _between(levels: Float, values: Float, share: float, i: int) -> float:
+    """The level between two at which the values are the share, on logarithmic axes of levels."""
+    if not 0 <= i < len(levels) - 1:
+        return np.nan
+    part = (share - values[i]) / (values[i + 1] - values[i])
+    return float(levels[i] * (levels[i + 1] / levels[i]) ** part)
+
+
+def _draw_map(data: xr.Dataset, name: str, ax: Any) -> None:
+    """Logarithmic colours over width and scale, and lines of equal α²k."""
+    from matplotlib.colors import LogNorm
+
+    bottom = _BOTTOM[name]
+    colours = LogNorm(bottom, 1e5 * bottom)
+    values = data[name].clip(min=bottom / 2)
+    mesh = ax.pcolormesh(data.width, data.scale, values.T, norm=colours, cmap="cividis", rasterized=True)
+    bar = ax.figure.colorbar(mesh, ax=ax, extend="both", pad=0.02)
+    bar.minorticks_off()
+    ax.set_title(_NAMES[name], loc="left", fontsize=8.5)
+    left, right = float(data.width[0]), float(data.width[-1])
+    width = np.geomspace(left, right, 50)
+    for power in (-4, 0, 4):
+        line = np.sqrt(10.0**power / width)
+        level_line(ax, width, line, rf"$\alpha^2k=10^{{{power}}}$" if power else r"$\alpha^2k=1$", 25)
+    ax.set(xscale="log", yscale="log", xlabel="width $k$", ylabel=r"scale $\alpha$")
+    ax.set(xlim=(left, right), ylim=(float(data.scale[0]), float(data.scale[-1])))
+
+
+def _draw_collapse(data: xr.Dataset, ax: Any) -> None:
+    """Movement against α²k, for some widths and for the infinite one."""
+    from matplotlib import colormaps
+
+    chosen = np.unique(np.linspace(0, data.sizes["width"] - 1, 4).round().astype(int))
+    levels = _levels(data)
+    for place, j in enumerate(chosen):
+        colour = colormaps["viridis"](0.85 * place / max(len(chosen) - 1, 1))
+        name = f"$k={int(data.width[j]):,}$".replace(",", r"{,}")
+        ax.plot(levels[j], data.moved[j], color=colour, marker="o", ms=2.5, lw=1, label=name)
+    ax.plot(data.level, data.wide_moved, color="k", lw=1.4, label=r"$k=\infty$")
+    ax.axvline(1, color="0.6", lw=0.7, zorder=0)
+    ax.set(xscale="log", yscale="log", xlim=(1e-6, 1e6), ylim=(1e-4, 1e4))
+    ax.set_xlabel(r"$\alpha^2k$")
+    ax.set_title("the same at some widths", loc="left", fontsize=8.5)
+    ax.legend(loc="upper left", fontsize=7, handlelength=1.4, labelspacing=0.3)

@@ -1,0 +1,137 @@
+r"""How many samples the kernel regime needs for a sparse truth, Woodworth et al. 2020, Section 4.
+
+"N = Ω(d) samples would be needed" for β_ℓ2. For Gaussian features it sees N of d directions, drawn evenly,
+and the inverse of a Wishart matrix multiplies the noise: for N < d − 1
+
+    E‖β_ℓ2 − β*‖² = (1 − N/d)‖β*‖² + σ²N/(d − N − 1).
+
+An error of a share e of ‖β*‖² therefore takes at least N = (1 − e)d samples, however sparse the truth is:
+fewer than d/2 leave more than half of a truth with a single entry, which the rich regime finds from a few.
+
+How many samples the rich regime needs for a sparse truth, Woodworth et al. 2020, Section 4.
+
+"In the rich limit, N = Ω(r* log d) samples suffices for β_ℓ1 to generalize well", for r* nonzero entries of
+β*. For Gaussian features and y = Xβ* the constant is known (Chandrasekaran, Recht, Parrilo, Willsky 2012,
+Corollary 3.3 and Proposition 3.10): where N/√(N+1) ≥ ω, β_ℓ1 differs from β* with a probability of at most
+
+    exp(−(N/√(N+1) − ω)²/2),    ω² = 2r*log(d/r*) + 5r*/4.
+
+A network that starts small enough ends near it. The kernel regime sees N of d directions, drawn evenly:
+‖β_ℓ2 − β*‖² has the distribution Beta((d−N)/2, N/2), and so many samples teach it little.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.stats import beta, binom
+
+import tacit
+from tacit.data.problems import sparse_regression
+from tacit.papers import Bound, Parts, Premise, Setting, theorem
+from tacit.papers.arguments import ParameterError, whole
+from tacit.papers.moroshko2020.separation import plain_diagonal
+
+_SOME = 60  # features, that draws of half as many samples take little time
+_ERRORS = 5.0  # standard errors that a mean may be off: less than once in a million seeds
+
+
+def expected_error(samples: int, features: int, noise: float) -> float:
+    """E‖β_ℓ2 − β*‖² for ‖β*‖ = 1."""
+    return 1 - samples / features + noise**2 * samples / (features - samples - 1)
+
+
+@theorem("woodworth2020/sample-size", flows=0, about=("Section 4, generalization",))
+def sample_size(
+    model: Any, samples: int, features: int, noise: float = 0.1, draws: int = 100, seed: int = 0
+) -> Parts:
+    """E‖β_ℓ2 − β*‖² = (1 − N/d)‖β*‖² + σ²N/(d−N−1) for Gaussian features: the kernel regime needs N = Ω(d).
+
+    The sample size of Section 4 for the limit at infinite scale, on the data of Figure 1c.
+    """
+    samples, features = whole(samples, "samples", 1), whole(features, "features", 1)
+    draws = whole(draws, "draws", 10)
+    if not (isinstance(noise, (int, float, np.number)) and 0 <= noise < math.inf):
+        raise ParameterError(f"noise must not be negative, got {noise!r}")
+    known = isinstance(model, tacit.Diagonal) and model.profile is None
+    yield Setting("the model is Diagonal with equal initial weights", known)
+    yield Premise(f"N = {samples} is below d − 1 = {features - 1}", samples < features - 1)
+    rng = np.random.default_rng(seed)
+    errors = _errors(samples, features, min(5, features), noise, draws, rng)
+    expected = expected_error(samples, features, noise)
+    room = _ERRORS * float(np.std(errors, ddof=1)) / math.sqrt(draws)
+    yield Bound(
+        f"mean of ‖β_ℓ2 − β*‖² over {draws} draws, ‖β*‖ = 1",
+        float(np.mean(errors)),
+        at_least=expected - room,
+        at_most=expected + room,
+    )
+    size = min(features, _SOME)
+    errors = _errors(max((size - 1) // 2, 1), size, 1, 0.0, draws, rng)
+    room = _ERRORS * float(np.std(errors, ddof=1)) / math.sqrt(draws)
+    text = f"the same from fewer than d/2 samples, of a single entry, without noise (d = {size})"
+    yield Bound(text, float(np.mean(errors)), at_least=0.5 - room)
+
+
+def _errors(
+    samples: int, features: int, nonzero: int, noise: float, draws: int, rng: np.random.Generator
+) -> list[float]:
+    """‖β_ℓ2 − β*‖² in each draw."""
+    kernel = tacit.potentials.Quadratic()
+    errors = []
+    for _ in range(draws):
+        problem = sparse_regression(samples, features, nonzero=nonzero, noise=noise, seed=rng)
+        errors.append(problem.population_error(tacit.limit(kernel, problem.X, problem.y).predictor))
+    return errors
+
+
+_FAILING = 1e-3  # the probability of the theorem, for which N is chosen
+_CHANCE = 1e-6  # that more draws fail than are allowed to
+_WELL = 0.025  # the error at which the paper's Figures 1c and 3c say that the truth is found
+_LOG_SCALE = {True: -4000.0, False: -90.0}  # log α^D at which networks of depth 2, or deeper ones, are rich
+_DEVIATIONS = 5.0  # of a mean
+
+
+def samples_needed(features: int, nonzero: int) -> int:
+    """The least N with exp(−(N/√(N+1) − ω)²/2) ≤ 1e-3."""
+    width = math.sqrt(2 * nonzero * math.log(features / nonzero) + 1.25 * nonzero)
+    needed = width + math.sqrt(-2 * math.log(_FAILING))
+    return math.ceil((needed**2 + math.sqrt(needed**4 + 4 * needed**2)) / 2)  # N² = needed²·(N+1)
+
+
+@theorem("woodworth2020/sample-size-rich", flows=10, about=("Section 4, generalization",))
+def sample_size_rich(model: Any, features: int, nonzero: int = 5, draws: int = 10, seed: int = 0) -> Parts:
+    """Gaussian features, r* nonzero entries: β_ℓ1 = β* but for a probability of exp(−(N/√(N+1) − ω)²/2), ω² =
+    2r*log(d/r*) + 5r*/4, so that the rich regime needs N = O(r* log d).
+
+    The sample size of Section 4 for a network of this depth and a small start, on data without noise.
+    """
+    features, draws = whole(features, "features", 3), whole(draws, "draws", 10)
+    nonzero = whole(nonzero, "nonzero", 1)
+    yield plain_diagonal(model)
+    yield Premise(f"r* = {nonzero} entries are fewer than d = {features}", nonzero < features)
+    samples = samples_needed(features, nonzero)
+    yield Premise(f"N = {samples} samples are fewer than d = {features}", samples < features)
+    errors = _both_errors(model.depth, samples, features, nonzero, draws, seed)
+    failed = float(np.mean(errors[0] > _WELL))
+    text = f"share of {draws} draws in which {samples} samples leave ‖β − β*‖² above {_WELL}, ‖β*‖ = 1"
+    yield Bound(text, failed, at_most=float(binom.isf(_CHANCE, draws, _FAILING)) / draws)
+    law = beta((features - samples) / 2, samples / 2)
+    room = _DEVIATIONS * float(law.std()) / math.sqrt(draws)
+    mean, expected = float(np.mean(errors[1])), 1 - samples / features
+    text = f"mean of ‖β_ℓ2 − β*‖² over the same, 1 − N/d = {expected:.4g}"
+    yield Bound(text, mean, at_least=expected - room, at_most=expected + room)
+
+
+def _both_errors(depth: float, samples: int, features: int, nonzero: int, draws: int, seed: int) -> Any:
+    """‖β − β*‖² of a network of small scale, and of β_ℓ2, in each draw."""
+    rng = np.random.default_rng(seed)
+    rich = tacit.Diagonal(depth, log_scale=_LOG_SCALE[depth == 2] / depth)
+    errors = []
+    for _ in range(draws):
+        problem = sparse_regression(samples, features, nonzero=nonzero, noise=0.0, seed=rng)
+        ends = (tacit.limit(each, problem.X, problem.y) for each in (rich, tacit.potentials.Quadratic()))
+        errors.append([problem.population_error(end.predictor) for end in ends])
+    return np.transpose(errors)

@@ -1,0 +1,231 @@
+"""All theorems at once: which apply, in what order, with whose numbers, and what is refused."""
+
+import numpy as np
+import pytest
+from oracles import gaussian_problem
+
+import tacit
+from tacit.papers import statements as registry
+from tacit.theorems import check as ask
+from tacit.theorems import theorems
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return gaussian_problem(4, 9, nonzero=2, seed=1)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return tacit.Diagonal(scale=1e-3)
+
+
+@pytest.fixture(scope="module")
+def found(model, problem):
+    return tacit.check(model, *problem)
+
+
+def test_every_theorem_that_applies_with_the_numbers_of_each_asked_alone(found, model, problem):
+    known = {"model", "X", "y", "predictor", "samples", "features"}
+    asked = [t for t in theorems() if set(t.needs) <= known and not t.matrices]
+    assert {v.key for v in (*found, *found.others)} | set(found.refused) == {t.key for t in asked}
+    assert len(found) >= 3 and all(v.applies for v in found) and not any(v.applies for v in found.others)
+    for key in ("woodworth2020/theorem1", "woodworth2020/theorem3-ends"):
+        (verdict,) = (each for each in found if each.key == key)
+        assert verdict.to_dict() == ask(key, model, *problem).to_dict()
+
+
+def test_what_follows_from_the_data_is_what_one_would_give(problem):
+    X, y = problem
+    model = tacit.Diagonal(scale=50.0)
+    found = {v.key: v.to_dict() for v in tacit.check(model, X, y)}
+    limit = tacit.limit(model, X, y).predictor
+    given = {
+        "woodworth2020/lemma6": {"features": 9},
+        "woodworth2020/lemma7": {"predictor": limit},
+        "woodworth2020/sample-size": {"samples": 4, "features": 9},
+    }
+    for key, arguments in given.items():
+        assert found[key] == ask(key, model, **arguments).to_dict()
+    neuron = tacit.Neuron.from_scale(1.0, 0.3, np.ones(9))
+    asked = {v.key for v in tacit.check(neuron, X, y)}
+    assert {"azulay2021/lemma1", "azulay2021/lemma2", "azulay2021/lemma3"} <= asked
+    wide = tacit.LinearNetwork.gaussian(9, 2000, seed=0)
+    assert "min2021/lemma1" in {v.key for v in tacit.check(wide, X, y, only="min2021")}
+
+
+def test_a_predictor_that_no_limit_tells_is_zero(problem):
+    """A network without a potential, whose limit is not known: lemmas about potentials are not about it."""
+    X, y = problem
+    network = tacit.LinearNetwork.gaussian(9, 5, seed=0)
+    (verdict,) = tacit.check(network, X, y, only="woodworth2020/lemma7").others
+    assert verdict.about_others and not verdict.bounds
+
+
+def test_data_that_lack_something_are_told_from_theorems_about_other_models(problem):
+    X, y = problem
+    X, y = np.vstack([X, X[:1]]), np.append(np.sign(y), -np.sign(y[0]))
+    separable = tacit.check(tacit.Diagonal(), X[1:], y[1:])
+    assert not any("separated" in (v.because or "") for v in separable.others)
+    found = tacit.check(tacit.Diagonal(), X, y)
+    lacking = [v for v in found.others if not v.about_others]
+    unseparated = [v.key for v in lacking if v.because.startswith("the labels can be separated: no linear")]
+    assert len(unseparated) > 8 and all(key.startswith("moroshko2020/") for key in unseparated)
+    assert all(v.assumptions[0].holds for v in found.others if v.key in unseparated)  # the model is theirs
+    text = found.summary()
+    assert "the labels can be separated: no linear predictor" in text
+    assert "some w has Xw = y (best relative residual: " in text
+    others = sum(v.about_others for v in found.others)
+    assert f"{others} more are about other models" in text
+    assert all(
+        "the model is" in v.because or "tangent kernel" in v.because for v in found.others if v.about_others
+    )
+
+
+def rooms(verdict):
+    """How near each bound is to broken, from its numbers."""
+    for bound in verdict.bounds:
+        if bound.at_most is not None and bound.at_least is not None:
+            middle = (bound.at_most + bound.at_least) / 2
+            yield (bound.at_most - middle) / max(abs(bound.measured - middle), 1e-300)
+        elif bound.at_most is not None and bound.at_most < 0:
+            yield bound.measured / bound.at_most
+        elif bound.at_most is not None and bound.measured > 0:
+            yield bound.at_most / bound.measured
+        elif bound.at_least is not None and bound.at_least > 0:
+            yield bound.measured / bound.at_least
+
+
+def test_the_nearest_to_broken_comes_first(found):
+    tightest = [min(rooms(verdict), default=np.inf) for verdict in found]
+    assert tightest == sorted(tightest) and tightest[0] < tightest[-1]
+
+
+def test_what_fails_comes_before_what_holds_and_numbers_that_are_none_before_both(
+    model, problem, monkeypatch
+):
+    measured = {"tight": 0.99, "broken": 2.0, "loose": 0.1, "none": np.nan, "told": None}
+    entries = {}
+    for name, value in measured.items():
+
+        def statement(model, X, y, value=value):
+            yield registry.Bound("b", 1.0 if value is None else value, at_most=None if value is None else 1.0)
+
+        # a default is an option; the statement about training has none
+        entry = registry.Theorem(
+            f"woodworth2020/{name}", "S.", lambda model, X, y, f=statement: f(model, X, y)
+        )
+        entries[entry.key] = entry
+    monkeypatch.setattr("tacit.papers.catalogue.papers", dict)
+    monkeypatch.setattr(registry._THEOREMS, "registered", entries)
+    found = tacit.check(model, *problem)
+    assert [v.key.partition("/")[2] for v in found] == ["none", "broken", "tight", "loose", "told"]
+    assert not found.holds and "5 of 5 theorems apply, 3 hold" in found.summary()
+
+
+def test_summary_counts_and_everything_shows_all(found):
+    total = len(found) + len(found.others) + len(found.refused)
+    assert found.summary().endswith(f"{len(found)} of {total} theorems apply, {len(found)} hold")
+    assert not any(f"{verdict.key}: " in found.summary() for verdict in found.others)
+    everything = found.summary(everything=True)
+    assert all(v.key in everything for v in found.others) and all(key in everything for key in found.refused)
+
+
+def test_results_are_plain_values_and_a_picture(found, tmp_path):
+    told = found.to_dict()
+    assert told["model"] == repr(tacit.Diagonal(scale=1e-3))
+    assert [v["key"] for v in told["verdicts"][: len(found)]] == [v.key for v in found]
+    assert found.plot(tmp_path / "bounds.png").stat().st_size > 5000
+
+
+def test_one_paper_or_one_theorem(model, problem):
+    (verdict,) = tacit.check(model, *problem, only="woodworth2020/theorem1")
+    assert verdict.key == "woodworth2020/theorem1"
+    few = tacit.check(model, *problem, only="woodworth2020", epsilon=0.25)
+    assert {v.key.partition("/")[0] for v in (*few, *few.others)} == {"woodworth2020"}
+    alone = ask("woodworth2020/theorem2-l1", model, *problem, epsilon=0.25)
+    assert alone.to_dict() in few.to_dict()["verdicts"]
+
+
+def test_two_classes_by_name_are_labels(problem):
+    X, y = problem
+    words = np.where(y > 0, "yes", "no")
+    asked = {"only": "moroshko2020/lemma3"}
+    named = tacit.check(tacit.Diagonal(), X, words, **asked)
+    assert named.to_dict() == tacit.check(tacit.Diagonal(), X, np.sign(y), **asked).to_dict()
+
+
+def test_long_ones_are_named_and_left_out(model, problem, monkeypatch):
+    monkeypatch.setattr("tacit.papers.checking.LONG", 0)
+    found = tacit.check(model, *problem)
+    flows = {t.key: t.flows for t in theorems()}
+    assert not any(flows[v.key] for v in (*found, *found.others))
+    assert "woodworth2020/theorem1" in found.not_asked and all(flows[key] for key in found.not_asked)
+    assert tacit.check(model, *problem, only="woodworth2020/theorem1")
+
+
+def test_an_entry_that_breaks_is_not_decided_and_loses_no_other(model, problem, monkeypatch):
+    def broken(model, X, y):
+        yield registry.Assumption("so far, so good", True)
+        raise IndexError("nobody thought of this")
+
+    entry = registry.Theorem("woodworth2020/broken", "S.", broken)
+    before = tacit.check(model, *problem, only="woodworth2020")
+    monkeypatch.setitem(registry._THEOREMS.registered, entry.key, entry)
+    found = tacit.check(model, *problem, only="woodworth2020")
+    assert [v.to_dict() for v in found[1:]] == [v.to_dict() for v in before]
+    assert found[0].key == entry.key and found[0].because == "IndexError: nobody thought of this"
+    assert before.holds and not found.holds
+
+
+def test_data_that_do_not_fit_are_assumptions_that_fail(model):
+    """Equal samples of other targets: nothing fits them, and no line separates them."""
+    X, y = np.ones((2, 3)), np.array([1.0, -1.0])
+    for depth in (2, 3):
+        found = tacit.check(tacit.Diagonal(depth, scale=0.1), X, y)
+        assert not found.refused and found.others
+    (verdict,) = tacit.check(model, X, y, only="woodworth2020/theorem2-l1").others
+    assert verdict.holds is None and verdict.because == "some w has Xw = y (best relative residual: 1)"
+    (verdict,) = tacit.check(model, X, y, only="moroshko2020/lemma3").others
+    assert verdict.holds is None
+
+
+def test_factorizations_are_asked_about_measurements_of_matrices():
+    matrix = np.outer([1.0, 2.0, -1.0], [1.0, 0.5, 2.0])
+    matrix[0, 2] = np.nan
+    X, y = tacit.observed(matrix)
+    found = tacit.check(FACTORS, X, y, only="woodworth2020/theorem9-sharp")
+    (verdict,) = (*found, *found.others)
+    assert verdict.to_dict() == ask(verdict.key, FACTORS, X.dense(), y).to_dict()
+    dense = tacit.check(FACTORS, X.dense(), y, only="woodworth2020/lemma13")
+    assert [v.key for v in dense] == ["woodworth2020/lemma13"] and dense.holds
+    about = {t.key for t in theorems() if t.matrices}
+    everything = tacit.check(FACTORS, SQUARES, [0.1, 0.2], draws=1, widths=(10, 20))
+    assert {v.key for v in (*everything, *everything.others)} | set(everything.refused) == about
+
+
+FACTORS = tacit.Factorization.gaussian((3, 3), 50, 0.3, seed=0)
+SQUARES = np.stack([np.eye(3), np.diag([1.0, 0.0, -1.0])])
+BAD = {
+    "order": (lambda m, X, y: tacit.check(X, y, m), "the model comes first"),
+    "no model": (lambda m, X, y: tacit.check("diagonal", X, y), "model must be a Tacit model, got str"),
+    "class": (lambda m, X, y: tacit.check(tacit.Diagonal, X, y), "model must be a Tacit model, got type"),
+    "list": (lambda m, X, y: tacit.check(m, X, y, only=["theorem1"]), "only must be .* a string, got list"),
+    "nan": (lambda m, X, y: tacit.check(m, X * np.nan, y), "X"),
+    "shape": (lambda m, X, y: tacit.check(m, X, y[1:]), "X has 4 rows, y has 3"),
+    "key": (lambda m, X, y: tacit.check(m, X, y, only="woodwoth2020"), "did you mean woodworth2020"),
+    "name": (lambda m, X, y: tacit.check(m, X, y, epsilom=1), "no theorem that is asked has a parameter"),
+    "no rows": (lambda m, X, y: tacit.check(m, X[:0], y[:0]), "at least one sample"),
+    "no columns": (lambda m, X, y: tacit.check(m, X[:, :0], y), "at least one sample"),
+    "features": (lambda m, X, y: tacit.check(tacit.Neuron(1.0, np.ones(5)), X, y), "5 features .* has 9"),
+    "matrices": (lambda m, X, y: tacit.check(FACTORS, X, y), "X must have 3 dimensions"),
+    "vectors": (lambda m, X, y: tacit.check(FACTORS, SQUARES, [1.0, 2.0], only="min2021"), "about matrices"),
+    "value": (lambda m, X, y: tacit.check(m, X, y, epsilon=-1), "epsilon must be a positive number"),
+}
+
+
+@pytest.mark.parametrize("mistake", BAD)
+def test_mistakes_are_refused_at_once(mistake, model, problem):
+    call, words = BAD[mistake]
+    with pytest.raises(tacit.InputError, match=words):
+        call(model, *problem)

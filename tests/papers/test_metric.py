@@ -1,0 +1,181 @@
+"""Potentials that are not those of the weights are found out, by the metric alone and by whole checks.
+
+Right ones are compared with the closed forms of w± (Woodworth et al. 2020, equations 17 and 51) here, so that
+the integration of weights is tested by itself.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from oracles import gaussian_problem
+
+import tacit
+from tacit.papers import agreement
+from tacit.papers.agreement import _driven, metric
+from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
+from tacit.theorems import check
+
+PROFILE = np.linspace(0.5, 2, 12)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return gaussian_problem(5, 12, nonzero=2, seed=3)
+
+
+@pytest.mark.parametrize(("depth", "alpha"), [(2, 1e-3), (2, 5.0), (2.3, 0.1), (3, 1e-2), (7, 0.5)])
+def test_pulls_are_those_of_the_closed_form(depth, alpha):
+    """w± = α·exp(±2τ) at depth 2, (α^{2−D} ∓ D(D−2)τ)^{−1/(D−2)} beyond."""
+    model = tacit.Diagonal(depth, alpha)
+    unit = np.array([alpha**depth])
+    moved, pulls = _driven(model.parametrization, model.start(1), unit, np.array([12.0]))
+    if depth == 2:
+        expected = 2 * alpha**2 * np.sinh(4 * pulls)
+    else:
+        plus, minus = (alpha ** (2 - depth) - sign * depth * (depth - 2) * pulls for sign in (1, -1))
+        expected = plus ** (-depth / (depth - 2)) - minus ** (-depth / (depth - 2))
+    np.testing.assert_allclose(expected, moved, rtol=1e-7)
+
+
+MODELS = {
+    "rich": tacit.Diagonal(2, 1e-6),
+    "kernel": tacit.Diagonal(2, 1e3),
+    "shaped": tacit.Diagonal(2, 0.3, profile=PROFILE),
+    "deep": tacit.Diagonal(3, 1e-3),
+    "deep and shaped": tacit.Diagonal(4.5, 0.1, profile=PROFILE),
+    "untied": tacit.UntiedDiagonal(1e-3, 0.9),
+    "untied and shaped": tacit.UntiedDiagonal(PROFILE, np.linspace(-0.9, 0.9, 12)),
+    "biased": tacit.UntiedDiagonal.from_weights(*np.random.default_rng(0).standard_normal((4, 12))),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_potential_of_a_model_is_that_of_its_weights(name):
+    """Worst over 30 draws of biased starts and all others: 3e-9."""
+    assert metric(MODELS[name], 12, 1.0).measured < 1e-7
+
+
+def test_starts_that_floats_do_not_hold_tell_nothing():
+    for log_scale in (-1000.0, 400.0):
+        assert metric(tacit.Diagonal(2, log_scale=log_scale), 3, 1.0) is None
+
+
+class OtherScale(tacit.Diagonal):
+    """Its potential is that of a scale twice as large; so is the mirror form made of it."""
+
+    def potential(self, d=None):
+        real = super().potential(d)
+        if self.depth == 2:
+            return Hypentropy(np.asarray(real.log_scale) + math.log(2))
+        return DeepHypentropy(self.depth, np.asarray(real.log_scale) + math.log(2), real.weight)
+
+
+class OtherDepth(tacit.Diagonal):
+    """Its potential is that of a network a layer deeper."""
+
+    def potential(self, d=None):
+        real = super().potential(d)
+        return DeepHypentropy(self.depth + 1, real.log_scale, real.weight)
+
+
+class OtherWeight(tacit.Diagonal):
+    """The profile's weights are those of another power."""
+
+    def potential(self, d=None):
+        real = super().potential(d)
+        return DeepHypentropy(self.depth, real.log_scale, np.sqrt(real.weight))
+
+
+class OtherShape(tacit.UntiedDiagonal):
+    """√k is taken for that of equal layers."""
+
+    def _log_predictor_scale(self):
+        return np.log(np.atleast_1d(np.asarray(self.scale)))
+
+
+WRONG = {
+    "scale": OtherScale(2, 1e-3),
+    "scale, kernel": OtherScale(2, 0.9),
+    "scale, deep": OtherScale(3, 0.1),
+    "depth": OtherDepth(3, 0.3),
+    "weight": OtherWeight(3, 0.3, profile=PROFILE),
+    "shape": OtherShape(0.3, 0.7),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_raw_weights_find_wrong_potentials_out(name, problem):
+    model = WRONG[name]
+    verdict = checked(model, problem)
+    assert verdict.holds is False and "raw weights" in verdict.bounds[0].text
+    assert not any(each.holds for each in verdict.bounds)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_so_does_the_metric_where_flows_are_followed_in_mirror_space(name, problem, monkeypatch):
+    """There a flow ends at the minimizer of the wrong potential, and nothing else would tell."""
+    monkeypatch.setattr(agreement, "_soon_followed", lambda *_: False)
+    verdict = checked(WRONG[name], problem)
+    assert verdict.holds is False and "mirror space" in verdict.bounds[0].text
+    assert verdict.bounds[0].holds and not verdict.bounds[1].holds
+
+
+def checked(model, problem):
+    """The verdict of the theorem about the model's limit among all of its paper."""
+    found = {each.key: each for each in tacit.check(model, *problem, only=paper(model))}
+    return found[statement(model)]
+
+
+def test_what_is_followed_on_raw_weights(problem):
+    """What takes about a second: moderate scales of hundreds of weights on samples that are no spectra."""
+    wide = gaussian_problem(50, 200, nonzero=5, seed=0)
+    for model in (tacit.Diagonal(2, 1e-3), tacit.Diagonal(3, 0.1), tacit.UntiedDiagonal(1e-3, 0.5)):
+        assert agreement._soon_followed(model, *problem) and agreement._soon_followed(model, *wide)
+    for model in (tacit.Diagonal(2, 1e-9), tacit.Diagonal(5, 1e-3), tacit.Diagonal(2, log_scale=-1000.0)):
+        assert not agreement._soon_followed(model, *problem)
+    collinear = problem[0] * np.array([1.0, 1.0, 1.0, 1.0, 1e-3])[:, None]
+    assert not agreement._soon_followed(tacit.Diagonal(2, 1e-3), collinear, problem[1])
+    assert not agreement._soon_followed(tacit.Diagonal(2, 1e-3), *gaussian_problem(5, 500, seed=0))
+
+
+def paper(model):
+    return "azulay2021" if isinstance(model, tacit.UntiedDiagonal) else "woodworth2020"
+
+
+def statement(model):
+    if paper(model) == "azulay2021":
+        return "azulay2021/theorem1"
+    return f"woodworth2020/theorem{1 if model.depth == 2 else 3}"
+
+
+def test_a_wrong_start_of_the_divergence_is_noticed(problem, monkeypatch):
+    model = MODELS["biased"]
+    assert check("azulay2021/theorem1", model, *problem).holds
+    plain = Hypentropy(model._log_predictor_scale(), 0.5)
+    monkeypatch.setattr(tacit.UntiedDiagonal, "potential", lambda self, d=None: Bregman(plain, np.zeros(12)))
+    verdict = check("azulay2021/theorem1", model, *problem)
+    assert verdict.holds is False
+
+
+@pytest.mark.parametrize("shift", [-2000.0, 2000.0])
+def test_a_wrong_potential_has_no_say_in_how_the_flow_is_followed(shift, problem, monkeypatch):
+    """One of a scale at which raw weights would take for ever, and one at which nothing but them would do."""
+    model, huge = tacit.Diagonal(2, 0.3), tacit.Diagonal(2, log_scale=-800.0)
+    wrong = Hypentropy(model.potential().log_scale + shift)
+    assert not agreement._soon_followed(huge, *problem)
+    monkeypatch.setattr(tacit.Diagonal, "potential", lambda self, d=None: wrong)
+    assert agreement.ended(model, *problem).how.startswith("raw weights, LSODA: independent of Q")
+    assert not agreement._soon_followed(huge, *problem)
+
+
+def test_raw_weights_that_do_not_arrive_leave_it_to_mirror_space(problem, monkeypatch):
+    real = tacit.flow
+
+    def lost(model, X, y, **options):
+        if options["method"] == "parameters":
+            options["at"] = [options["at"][0] + 100.0]  # below the rounding of the data
+        return real(model, X, y, **options)
+
+    monkeypatch.setattr(tacit, "flow", lost)
+    assert agreement.ended(tacit.Diagonal(2, 0.3), *problem).how.startswith("mirror space")

@@ -1,0 +1,57 @@
+"""What several theorems ask for is computed once, within one check only, and for the same arguments only."""
+
+import numpy as np
+from oracles import gaussian_problem
+
+import tacit
+from tacit.cli import main
+from tacit.papers.sharing import shared, sharing
+
+
+def counted():
+    calls = []
+
+    @shared
+    def function(model, X, at, rtol=1e-8):
+        calls.append((model, at, rtol))
+        return len(calls)
+
+    return function, calls
+
+
+def test_the_same_arguments_share_a_result_and_others_do_not():
+    function, calls = counted()
+    X, other = np.ones((50, 50)), np.ones((50, 50))
+    with sharing():
+        assert function("m", X, [1.0, 2.0]) == function("m", X, [1.0, 2.0]) == 1
+        assert function("m", X, np.array([1.0, 2.0])) == 1
+        assert function("m", X, [1.0, 3.0]) == 2
+        assert function("m", other, [1.0, 2.0]) == 3  # equal, but nobody has compared 2,500 entries
+        assert function("m", X, [1.0, 2.0], rtol=1e-6) == 4
+        assert function("n", X, [1.0, 2.0]) == 5
+    assert len(calls) == 5
+
+
+def test_nothing_is_remembered_outside():
+    function, calls = counted()
+    for _ in range(2):
+        function("m", None, 1.0)
+        with sharing():
+            function("m", None, 1.0)
+    assert len(calls) == 4
+
+
+def test_one_check_runs_no_flow_twice(tmp_path, monkeypatch, capsys):
+    X, y = gaussian_problem(5, 12, seed=2)
+    np.savez(tmp_path / "data.npz", X=X, y=np.sign(y))
+    runs, real = [], tacit.flow
+
+    def seen(model, X, y, **options):
+        told = [options.get(name) for name in ("at", "times", "rtol", "linearized")]
+        runs.append((repr(model), options.get("loss", "square"), repr(told)))
+        return real(model, X, y, **options)
+
+    monkeypatch.setattr(tacit, "flow", seen)
+    assert main(["check", str(tmp_path / "data.npz"), "--scale", "0.5"]) == 0
+    assert len(runs) > 5 and len(set(runs)) == len(runs)
+    capsys.readouterr()
