@@ -43,6 +43,8 @@ def _at_twice_the_scale(Q):
     object.__setattr__(Q, "potential", Q.potential.rescaled(math.log(2)) or Q.potential)
 
 
+_LIMITS = tuple(Shown(f"woodworth2020/{name}") for name in ("fig1a", "fig1b", "fig1c", "fig3c"))
+
 THEORIES = (
     Fault(
         "scale",
@@ -50,7 +52,7 @@ THEORIES = (
         "tacit.models.diagonal:Diagonal.potential",
         returning(lambda Q, *_: Q.rescaled(2.0)),
         check=(Asked("woodworth2020/theorem1", "depth 2"),),
-        figures=(Shown("woodworth2020/fig1b"),),
+        figures=_LIMITS,
         tests=("models/test_models.py",),
     ),
     Fault(
@@ -59,7 +61,7 @@ THEORIES = (
         "tacit.models.diagonal:Diagonal.potential",
         returning(lambda Q, *_: replace(Q, log_scale=Q.log_scale / 2)),
         check=(Asked("woodworth2020/theorem1", "depth 2"),),
-        figures=(Shown("woodworth2020/fig1b"),),
+        figures=_LIMITS,
         tests=("models/test_models.py",),
     ),
     Fault(
@@ -68,7 +70,7 @@ THEORIES = (
         "tacit.models.diagonal:Diagonal.potential",
         returning(_depth_three),
         check=(Asked("woodworth2020/theorem1", "depth 2"),),
-        figures=(Shown("woodworth2020/fig1b"),),
+        figures=_LIMITS,
         tests=("models/test_models.py",),
     ),
     Fault(

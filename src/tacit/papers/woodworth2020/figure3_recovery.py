@@ -10,7 +10,7 @@ import xarray as xr
 
 from tacit.papers.measures import least, ratio
 from tacit.papers.registry import Claim, figure
-from tacit.papers.woodworth2020.recovery import draw_recovery, median, recovery
+from tacit.papers.woodworth2020.recovery import draw_recovery, median, recovery, recovery_claim
 
 
 @figure(
@@ -69,3 +69,4 @@ class LargestRecoveringScaleByDepth:
             at_least=2.0,
             why="a multiple",
         )
+        yield recovery_claim(data)
