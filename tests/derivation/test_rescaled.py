@@ -20,4 +20,4 @@ def test_they_end_where_the_map_does():
     """√(1 − θ) ends at 1."""
     _, jets, start = checked_model(lambda t: (1 - t) ** 0.5, np.array([0.09]))
     factors = [factor for factor, _, _ in rescaled(jets, start)]
-    np.testing.assert_allclose(np.sort(factors), np.logspace(-12, -1, 12).tolist() + [10.0], rtol=1e-9)
+    np.testing.assert_allclose(np.sort(factors), [*np.logspace(-12, -1, 12), 10.0], rtol=1e-9)

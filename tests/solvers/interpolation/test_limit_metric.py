@@ -30,7 +30,7 @@ def exact(B, X, y):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("condition", [1e4, 1e12])
 def test_refinement_gives_back_what_the_condition_costs(condition, seed):
-    """Single solutions in floats lose κ·1e-16; every pass of refinement leaves that share of what was lost."""
+    """Single solutions in floats lose κ·1e-16; every pass of refinement leaves that share of it."""
     B, X, y = ill_conditioned(condition, seed)
     limit = tacit.limit(Quadratic(B), X, y)
     right = exact(B, X, y)
