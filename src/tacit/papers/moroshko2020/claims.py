@@ -14,6 +14,7 @@ import xarray as xr
 
 from tacit.data.arrays import Float
 from tacit.papers.measures import share, slope
+from tacit.papers.moroshko2020.raw_weights import raw_weights_claim
 from tacit.papers.moroshko2020.trajectories import apart
 from tacit.papers.registry import Claim
 
@@ -65,6 +66,7 @@ def common_claims(data: xr.Dataset) -> Iterator[Claim]:
         float(apart(data.flow[:, 0], data.start).max()),
         at_most=1e-3,
     )
+    yield raw_weights_claim(data)
 
 
 def departure(data: xr.Dataset) -> float:

@@ -21,6 +21,7 @@ from tacit.papers.moroshko2020.drawing import (
     legend_beside,
 )
 from tacit.papers.moroshko2020.instants import levels
+from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights, raw_weights_claim
 from tacit.papers.moroshko2020.trajectories import (
     KERNEL_END,
     LEAVING,
@@ -72,7 +73,10 @@ class AccuracyAlongTheWay:
             mu = levels(setting.rows, setting.depth, (KERNEL_END, setting.last), instants)
             ends = margins(setting)
             faces = ends["l1_face"][1][[0, -1]]  # as many rows where one predictor alone has the margin
+            k = middle(scales)
+            off = off_raw_weights(2, scales[k] ** 2, setting.rows, *runs[k][:2])
             variables = {
+                "off_raw_weights": off,
                 "accuracy": (("scale", "instant"), np.array([at for at, _, _ in runs])),
                 "flow": (("scale", "instant", "feature"), np.array([w for _, w, _ in runs])),
                 "reached": (("scale",), np.array([good for _, _, good in runs], dtype=int)),
@@ -124,6 +128,7 @@ class AccuracyAlongTheWay:
                 ratio(large, small),
                 at_least=1e8,
             )
+        yield raw_weights_claim(data)
 
 
 def _at(data: xr.Dataset, scale: float, accuracy: float) -> Float:

@@ -23,6 +23,7 @@ from tacit.papers.moroshko2020.margins import (
     over_margin,
     size,
 )
+from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights, raw_weights_claim
 from tacit.papers.registry import Claim, figure
 from tacit.show.figures import MUTED, RICH
 
@@ -71,7 +72,7 @@ def _competition(
     def excess(w: Float) -> Float:
         return np.array([size(w, P) / size(minima[0][0], P) - 1, size(w, 2) / size(l2, 2) - 1])
 
-    mu = levels(rows, DEPTH, (1e3, 1e-12), instants)
+    k, mu = middle(scales), levels(rows, DEPTH, (1e3, 1e-12), instants)
     per_draw = {name: np.array([each[name] for each in verdicts]) for name in ("at", "apart", "nearer")}
     return xr.Dataset(
         {
@@ -82,6 +83,7 @@ def _competition(
             "start": ("norm", excess(over_margin(rows.mean(axis=0), rows))),
             "l2": ("norm", excess(l2)),
             "l1": ("norm", excess(l1)),
+            "off_raw_weights": off_raw_weights(DEPTH, scales[k] ** DEPTH, rows, accuracy[k], w[k]),
             "off_path": off_path(rows, w[-1], scales[-1] ** DEPTH / accuracy[-1], DEPTH, followed_to),
             "count": ("draw", [len(found) for found in minima]),
             "l1_to_best": ("draw", [each["to_l1"][0] for each in verdicts]),
@@ -209,6 +211,7 @@ class LocalMarginsOfRandomData:
             at_most=0.1,
             why="a tenth of the predictor",
         )
+        yield raw_weights_claim(data)
 
 
 class _SparseData:
@@ -275,6 +278,7 @@ class LocalMarginsOfSparseData(_SparseData):
             at_least=1,
             why="above all of every flow",
         )
+        yield raw_weights_claim(data)
 
 
 @figure(
@@ -327,3 +331,4 @@ class SparseDataCloser(_SparseData):
             at_least=2,
             why="a multiple",
         )
+        yield raw_weights_claim(data)
