@@ -47,3 +47,18 @@ def test_a_factor_that_stays_has_the_potential_of_its_size(m):
     first, second = (form.potential for form in forms)
     for w in np.array([[1.2, 1.6], [0.9, 0.7], [2.0, 3.0]]):
         np.testing.assert_allclose(second.gradient(-w), -np.asarray(first.gradient(w)), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("square", "linear", "constant"), [(1.0, 3.0, 0.5), (-0.7, 1.1, -2.0), (2.5, -0.4, 0.0)]
+)
+def test_a_quadratic_with_a_linear_term_is_an_entropy_from_its_vertex(square, linear, constant):
+    """θ' = 2pθ + q passes θ(z) = (θ₀ + q/2p)·e^{2pz} − q/2p at the time z, which is ∇Q there."""
+    t, start = sp.Symbol("t", real=True), 0.8
+    p, q, r = (sp.nsimplify(each) for each in (square, linear, constant))
+    Q = tacit.closed_form(p * t**2 + q * t + r, (t,), (sp.nsimplify(start),)).potential
+    z = np.linspace(-0.3, 0.5, 5)
+    vertex = linear / (2 * square)
+    theta = (start + vertex) * np.exp(2 * square * z) - vertex
+    for time, w in zip(z, square * theta**2 + linear * theta + constant, strict=True):
+        np.testing.assert_allclose(Q.gradient(np.array([w])), time, atol=1e-12)
