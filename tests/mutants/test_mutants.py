@@ -49,6 +49,7 @@ def test_the_nearest_tests_name_the_module_or_are_named_like_it():
         == "tests/solvers/interpolation/test_limit_layered.py"
     )
     assert order(ROOT, "losses.py")[0] == "tests/test_losses.py"
+    assert "tests/theorems/test_metric.py" in order(ROOT, "theorems/agreement.py")[:2]
 
 
 def test_tests_with_many_cases_are_counted_before_some_are_chosen(tmp_path):
