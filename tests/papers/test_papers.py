@@ -15,7 +15,7 @@ from tacit.cli import main
 from tacit.papers import Claim, figures, reproduce
 from tacit.papers.catalogue import papers
 from tacit.papers.reproduction import PRESETS
-from tacit.potentials import Quadratic
+from tacit.potentials import DeepHypentropy, Quadratic
 
 PAPERS = tuple(papers())
 
@@ -180,6 +180,33 @@ WRONG = [kernel_always, small_scale_always, at_zero]
 def test_a_wrong_limit_fails_claims(monkeypatch, key, wrong):
     monkeypatch.setattr(tacit, "limit", wrong)
     assert failing(judged(entry_of(key)))
+
+
+def of_another_scale(Q):
+    """Wrong theories that are right at both ends: the scale of the predictor is 7.4 times as large,"""
+    return Q.shifted(2.0)
+
+
+def of_the_weights_scale(Q):
+    """it is α, not α²,"""
+    return replace(Q, log_scale=Q.log_scale / 2)
+
+
+def of_depth_three(Q):
+    """and the potential is that of depth 3."""
+    return DeepHypentropy(3, Q.log_scale)
+
+
+@pytest.mark.parametrize("wrong", [None, of_another_scale, of_the_weights_scale, of_depth_three])
+@pytest.mark.parametrize("key", SMALL)
+def test_raw_weights_tell_where_the_middle_is(monkeypatch, key, wrong):
+    def limit(model, X, y):
+        diagonal = isinstance(model, tacit.Diagonal | tacit.UntiedDiagonal)
+        return REAL(wrong(model.potential(X.shape[1])) if wrong and diagonal else model, X, y)
+
+    monkeypatch.setattr(tacit, "limit", limit)
+    (claim,) = [each for each in judged(entry_of(key), 3, SMALL[key]).claims if "raw weights" in each.text]
+    assert claim.holds == (wrong is None)
 
 
 @pytest.mark.parametrize("key", ["woodworth2020/fig1a", "woodworth2020/fig1b", "azulay2021/fig7.1"])

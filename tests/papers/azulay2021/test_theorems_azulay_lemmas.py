@@ -8,6 +8,7 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
 import tacit
@@ -72,6 +73,24 @@ class TestNeurons:
         assert not any(bound.holds for bound in ask("lemma1", neuron).bounds)
         monkeypatch.setattr(neurons, "_sizes", lambda model: (2.0, 0.34, 3.0))
         assert ask("lemma2", neuron).holds is False
+
+    def test_the_flow_that_weights_are_moved_by_ends_where_raw_weights_do(self):
+        """One sample, by hand: w' = a·(y − a·w·x)·x and a' = (y − a·w·x)·w·x where w·x > 0."""
+        model = tacit.Neuron.from_scale(0.5, 0.3, np.array([0.4, -0.3, 0.2]))
+        moved, kept = neurons._moved(model, size := 0.7)
+        start = np.append(model.weights, model.output) / math.sqrt(size)
+        aside = np.cos(np.arange(3)) / 2
+        x = start[:-1] + math.copysign(1.0, aside @ start[:-1]) * aside
+        x /= np.linalg.norm(x)
+
+        def velocity(_, flat):
+            w, a = flat[:-1], flat[-1]
+            left = math.copysign(3.0, model.output) - a * (w @ x)
+            return np.append(a * left * x, left * (w @ x))
+
+        end = solve_ivp(velocity, (0, 1), start, rtol=1e-11, atol=1e-13, method="LSODA").y[:, -1]
+        assert moved == pytest.approx(abs(end @ end - start @ start), rel=1e-6)
+        assert kept == pytest.approx(start[-1] ** 2 - start[:-1] @ start[:-1], abs=1e-8)
 
     @pytest.mark.parametrize("slope", [1.0, 0.3])
     def test_a_flow_that_does_not_keep_the_balance_is_noticed(self, slope, monkeypatch):

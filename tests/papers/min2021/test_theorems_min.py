@@ -507,3 +507,10 @@ def test_targets_of_zero_break_no_theorem(start):
     }[start]
     for key in ("min2021/proposition1", "min2021/distance", "azulay2021/theorem3"):
         assert check(key, model, X, np.zeros(3)).holds is not False
+
+
+def test_growth_is_a_float_as_far_as_floats_reach():
+    """e^709 is below the largest of them, e^709.8 is not."""
+    assert theorem2._grown(1.0, 708.9) == pytest.approx(math.exp(708.9), rel=1e-12)
+    assert theorem2._grown(math.exp(-300.0), 1000.0) == pytest.approx(math.exp(700.0), rel=1e-12)
+    assert theorem2._grown(2.0, 709.5) == math.inf and theorem2._grown(0.0, 1e6) == 0.0

@@ -133,6 +133,15 @@ class TestSolutions:
         truth = np.diff(clock[:, None] ** (powers + 1) / (powers + 1), axis=0)
         np.testing.assert_allclose(found, truth, rtol=1e-8)
 
+    def test_an_integral_depends_on_the_nodes_around_its_gap(self):
+        """Three on either side of six, but at the ends."""
+        clock = np.cumsum(np.random.default_rng(1).uniform(0.1, 1, 20))
+        touched = course.between(clock, np.eye(20), 6) != 0
+        gaps, nodes = np.nonzero(touched[2:-2])
+        assert {*(nodes - gaps - 2)} == {-2, -1, 0, 1, 2, 3}
+        assert touched[:3].any(axis=0).nonzero()[0].tolist() == [*range(6)]
+        assert touched[-3:].any(axis=0).nonzero()[0].tolist() == [*range(14, 20)]
+
 
 class TestInequalities:
     def test_equal_samples_attain_both_ends(self):

@@ -31,6 +31,7 @@ from tacit.papers.moroshko2020.margins import (
     over_margin,
     size,
 )
+from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights, raw_weights_claim
 from tacit.show.figures import MUTED, RICH
 
 DEPTH = 3  # of the networks of Figure 8
@@ -78,7 +79,7 @@ def _competition(
     def excess(w: Float) -> Float:
         return np.array([size(w, P) / size(minima[0][0], P) - 1, size(w, 2) / size(l2, 2) - 1])
 
-    mu = levels(rows, DEPTH, (1e3, 1e-12), instants)
+    k, mu = middle(scales), levels(rows, DEPTH, (1e3, 1e-12), instants)
     per_draw = {name: np.array([each[name] for each in verdicts]) for name in ("at", "apart", "nearer")}
     return xr.Dataset(
         {
@@ -89,6 +90,7 @@ def _competition(
             "start": ("norm", excess(over_margin(rows.mean(axis=0), rows))),
             "l2": ("norm", excess(l2)),
             "l1": ("norm", excess(l1)),
+            "off_raw_weights": off_raw_weights(DEPTH, scales[k] ** DEPTH, rows, accuracy[k], w[k]),
             "off_path": off_path(rows, w[-1], scales[-1] ** DEPTH / accuracy[-1], DEPTH, followed_to),
             "count": ("draw", [len(found) for found in minima]),
             "l1_to_best": ("draw", [each["to_l1"][0] for each in verdicts]),
@@ -201,6 +203,7 @@ class LocalMarginsOfRandomData:
             "large scales follow the Q_μ path at first (largest distance at the same μ, 0.1 ≤ μ ≤ 1)",
             data.off_path.item(),
         )
+        yield raw_weights_claim(data)
 
 
 class _SparseData:
@@ -254,6 +257,7 @@ class LocalMarginsOfSparseData(_SparseData):
             "all others are far from the flows (their least excess ℓ2 norm, over the largest of a flow)",
             ratio(least(data.minima.values[1, 1:]), float(data.flow.sel(norm="l2").max())),
         )
+        yield raw_weights_claim(data)
 
 
 @figure(
@@ -296,3 +300,4 @@ class SparseDataCloser(_SparseData):
             "small scales do without the ℓ2 margin (their smallest excess, over that of the largest scale)",
             l2[0].min() / l2[-1].min(),
         )
+        yield raw_weights_claim(data)
