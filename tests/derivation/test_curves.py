@@ -5,7 +5,8 @@ import pytest
 import sympy as sp
 
 import tacit
-from tacit.derivation.symbolic.curve import W, exponential, hyperbolic, power, straight
+from tacit.derivation.symbolic.curve import SLOPE, W, exponential, hyperbolic, power, straight
+from tacit.derivation.symbolic.scalar import _quadratic_root
 
 half, third = sp.Rational(1, 2), sp.Rational(1, 3)
 CURVES = {
@@ -62,3 +63,16 @@ def test_a_quadratic_with_a_linear_term_is_an_entropy_from_its_vertex(square, li
     theta = (start + vertex) * np.exp(2 * square * z) - vertex
     for time, w in zip(z, square * theta**2 + linear * theta + constant, strict=True):
         np.testing.assert_allclose(Q.gradient(np.array([w])), time, atol=1e-12)
+
+
+@pytest.mark.parametrize(("square", "pole"), [(3, 1), (-2, 1), (3, -1), (0, 2)])
+def test_of_two_roots_the_one_that_is_0_at_the_start_is_taken(square, pole):
+    """w = (z + sz²)/(1 + pz), whose linear coefficient 1 − pw changes its sign on the way."""
+    w = (SLOPE + square * SLOPE**2) / (1 + pole * SLOPE)
+    root = _quadratic_root(w)
+    if not square:
+        assert root is None  # an equation of first degree
+        return
+    assert root.subs(W, 0) == 0
+    for z in (0.01, -0.01, 0.1):
+        assert float(root.subs(W, w.subs(SLOPE, z))) == pytest.approx(z, rel=1e-12)
