@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from tacit.models import Neuron
 from tacit.numerics.angles import turned
 from tacit.potentials import NeuronPotential, Potential, Quadratic
 from tacit.potentials.radial import length
+from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit
 from tacit.solvers.families import vectors
 from tacit.solvers.families.ends import Ends
@@ -50,7 +50,12 @@ def aim(model: Any, X: Float, y: Float, follow: Follow) -> tuple[Potential, Floa
     return potential, neuron_targets(neuron, y), int(np.sign(neuron.output))
 
 
-certify = partial(vectors.certify, aim=aim, column=True)
+def certify(
+    model: Any, X: Any, y: Any, predictor: Any, problem: str, tol: float, follow: Follow
+) -> Certificate:
+    """The conditions of the neuron that the model is; predictors of networks may be columns."""
+    column = model.as_neuron() is not model
+    return vectors.certify(model, X, y, predictor, problem, tol, follow, aim, column)
 
 
 def limit(model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: Follow) -> Limit:
