@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import ast
 import hashlib
+import inspect
 import json
 import sys
 import time
@@ -33,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.papers import Claim, Entry, figures, measures
+from tacit.papers import Claim, Entry, figures, halfway, measures
 from tacit.papers.catalogue import papers, sources
 from tacit.papers.chance import MOST, chance_of_failure
 
@@ -64,7 +65,7 @@ def source(module: str) -> str:
     What all papers share is no code of a figure, but for its pieces; nor are titles and items of a paper.
     """
     known = {name: text for paper in papers() for name, text in sources(paper).items() if name.count(".") > 2}
-    known[measures.__name__] = Path(measures.__file__).read_text(encoding="utf-8")
+    known |= {piece.__name__: inspect.getsource(piece) for piece in (halfway, measures)}
     found: dict[str, str] = {}
     todo = [module]
     while todo:

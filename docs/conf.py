@@ -1,4 +1,4 @@
-"""The site: `make docs` builds it from these pages, the docstrings and the registry of figures."""
+"""Configuration of the site, which `make docs` builds from these pages, the docstrings and the figures."""
 
 import sys
 from importlib.metadata import version as version_of
@@ -20,9 +20,9 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "sphinx_gallery.gen_gallery",
-    "indices",  # docs/_site: x_n and α^{2−D} with lowered and raised parts
-    "breaks",  # docs/_site: long names in tables
-    "switches",
+    "indices",  # docs/_site: subscripts and superscripts in docstrings, such as x_n and α^{2−D}
+    "breaks",  # docs/_site: line breaks in long names in tables
+    "switches",  # docs/_site: accessible names for the switches of the sidebar
     "mathml",  # docs/_site: LaTeX becomes MathML
     "math_font",  # docs/_site: the font of formulas
     "docstrings",  # docs/_site: docstrings are prose with formulas in Unicode, not reStructuredText
@@ -30,14 +30,14 @@ extensions = [
 exclude_patterns = ["_build", "_examples", "_templates", "gallery/**/*.ipynb", "gallery/**/*.py"]
 templates_path = ["_templates"]
 nitpicky = True
-highlight_language = "none"  # blocks that are set in are formulas
+highlight_language = "none"  # indented blocks in docstrings are formulas
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
 html_math_renderer = "mathml"
 smartquotes = False  # q' is a derivative
 
-autodoc_typehints = "none"  # the sections say what goes in
-autodoc_member_order = "bysource"  # what a class is for stands first, and what it inherits last
+autodoc_typehints = "none"  # types are in the numpydoc sections
+autodoc_member_order = "bysource"  # own members first, inherited ones last
 autosummary_filename_map = docstrings.file_names()
 autosummary_imported_members = True
 autosummary_ignore_module_all = False
@@ -52,8 +52,15 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_show_search_summary = False  # it would fetch pages, which browsers refuse from files
-LONG = ["accuracy", "changelog", "claims", "errata", "gallery/**", "reference/**"]  # elsewhere code has room
+html_show_search_summary = False  # needs requests, which browsers refuse for local files
+LONG = [
+    "accuracy",
+    "changelog",
+    "claims",
+    "errata",
+    "gallery/**",
+    "reference/**",
+]  # other pages use the width for code
 html_sidebars = {"index": [], "tutorial": [], "items": [], "map": []}
 html_context = {"default_mode": "auto"}
 html_theme_options = {
@@ -63,7 +70,7 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "navigation_with_keys": False,
     "show_toc_level": 2,
-    "collapse_navigation": True,  # a sidebar of links: its switches would have no name
+    "collapse_navigation": True,  # otherwise the sidebar has switches without names
     "secondary_sidebar_items": {page: ["page-toc"] for page in LONG},
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -1,9 +1,9 @@
-"""Pages as a browser shows them, wide and narrow, light and dark: what is wrong with them; pictures.
+"""Check pages in a browser, wide and narrow, light and dark, and take screenshots.
 
     python docs/_site/browser.py docs/_build/html report.html --pictures shots
 
-Rules of accessibility are axe's (contrast, words, headings, landmarks, what the keyboard reaches); besides,
-nothing is asked of a network, scripts do not complain, and no page is wider than the screen.
+Accessibility is checked by axe (contrast, text, headings, landmarks, keyboard access). In addition, pages
+must not send requests to the network, write to the console, or be wider than the screen.
 """
 
 import argparse
@@ -31,10 +31,10 @@ def pages(places):
 
 
 def looked_at(browser, path, name, pictures):
-    """Yield what is wrong with a page, a line each."""
+    """Yield the faults of a page, one line each."""
     for size, (width, height) in SIZES.items():
         screen = {"width": width, "height": height}
-        view = browser.new_context(viewport=screen, reduced_motion="reduce")  # colours change at once
+        view = browser.new_context(viewport=screen, reduced_motion="reduce")
         page = view.new_page()
         said, asked = [], []
         page.on(
@@ -58,7 +58,7 @@ def looked_at(browser, path, name, pictures):
 
 
 def violations(page):
-    """What axe finds, with the first place of each."""
+    """The violations that axe finds, with the first place of each."""
     for rule in Axe().run(page, options=AXE).response["violations"]:
         first = rule["nodes"][0]
         place, more = first["target"][0], len(rule["nodes"]) - 1
@@ -67,7 +67,7 @@ def violations(page):
 
 
 def tell(seen, count):
-    """How far it is: always in a terminal, elsewhere in a line now and then."""
+    """Report progress: continuously in a terminal, otherwise every few pages."""
     if sys.stderr.isatty():
         print(f"{seen} pages, {count} faults", end="\r", file=sys.stderr, flush=True)
     elif seen % STEP == 0:

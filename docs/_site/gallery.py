@@ -1,8 +1,8 @@
-"""The gallery: an example for each short figure of the registry that `tacit reproduce` uses.
+"""Write the gallery: one example for each figure with a short title.
 
-Examples are written here, so that a figure exists once: its caption is that of the registry and its picture
-the one that `reproduce` writes. sphinx-gallery runs an example again when its text has changed, and all of
-them are run again when the sources of Tacit have.
+The examples are generated, so that each figure is defined once: the caption comes from the registry and the
+image from `reproduce`. sphinx-gallery runs an example again if its text has changed, and all examples if the
+source of Tacit has changed.
 """
 
 import json
@@ -21,10 +21,10 @@ INTRODUCTION = """
 Gallery
 =======
 
-Figures of the papers, made anew while this site was built, each with its claims: what the paper says of it,
-what was measured, and from where on it would be false. They are those of ``tacit reproduce``; here are the
-ones that take seconds. ``tacit reproduce list`` shows all of them, ``tacit reproduce all`` makes them, and
-``tacit report`` puts them into one file; :doc:`/claims` has the claims of each.
+These are figures of the papers, computed while this site was built. Each is followed by the claims that the
+paper makes about it, with the measured value and the threshold. Only figures that take a few seconds are
+shown here. ``tacit reproduce list`` lists all figures, ``tacit reproduce all`` makes them, and ``tacit
+report`` collects them in one file; :doc:`/claims` lists the claims about each.
 """
 EXAMPLE = '''"""
 {title}

@@ -51,12 +51,14 @@ def tidy(root, latex):
             each.text = double_struck(each, latex)
         if each.tag == "mspace" and each.get("width", "").startswith("negative"):
             each.set("width", "-" + THIN)
-        if each.tag == "mi" and each.text in "±⟨⟩′":
+        if each.tag == "mi" and each.text in "±⟨⟩":
             each.tag = "mo"
         if each.tag == "mo" and each.text == "∞":
             each.tag = "mi"
-        if each.tag == "mo" and each.text == "′":
-            each.set("class", "prime")  # site.css selects the glyph for superscripts
+        if each.tag == "mo" and each.text in "⟨⟩":
+            each.attrib |= {"stretchy": "false", "form": "prefix" if each.text == "⟨" else "postfix"}
+        if each.tag in ("msup", "msubsup") and each[-1].text == "′":
+            lower_prime(each)
         if each.tag == "mo" and each.text == "/":
             each.attrib |= {"lspace": "0", "rspace": "0"}
         if each.tag == "mo" and each.text in BARS and each.get("fence") != "true":  # not of \\left … \\right
@@ -67,6 +69,20 @@ def tidy(root, latex):
             space_functions(parent)
         if parent.tag == "msub" and parent[0].text in LIMITS and root.get("display") == "block":
             parent.tag = "munder"
+
+
+def lower_prime(script):
+    """The character is raised already: as a superscript it would be small and too high."""
+    base, prime = script[0], script[-1]
+    prime.tag, prime.attrib = "mo", {"lspace": "0", "rspace": "0"}
+    if script.tag == "msup":
+        script.tag = "mrow"
+        return
+    below = script[1]
+    row = ET.Element("mrow")
+    row.extend([base, prime])
+    script.tag = "msub"
+    script[:] = [row, below]
 
 
 def double_struck(letter, latex):

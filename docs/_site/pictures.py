@@ -1,8 +1,8 @@
-"""Small copies of figures for the pages, so that these have pictures wherever they are read.
+"""Make small copies of figures, so that pages have images also where the site is not built.
 
     tacit reproduce all && python docs/_site/pictures.py tacit-output
 
-takes what `tacit reproduce` has made; `record.json` says of what. The site's gallery makes figures anew.
+copies the output of `tacit reproduce`; `record.json` records preset, seed and parameters of each figure.
 """
 
 import hashlib
@@ -26,18 +26,18 @@ WIDTH, COLOURS = 900, 64
 
 
 def picture(key):
-    """Where the picture of a figure is."""
+    """The path of the copy of a figure."""
     return FOLDER / f"{name_of(key)}.png"
 
 
 def facts(key, preset="quick", seed=0):
-    """What a picture is of, as the registry has it."""
+    """Preset, seed and parameters of a figure in the registry."""
     entry = figures(key)[0]
     return json.loads(json.dumps({"preset": preset, "seed": seed, "parameters": entry.presets[preset]}))
 
 
 def shrink(source, target):
-    """A copy that is no wider than a page, in few colours."""
+    """Write a copy that is no wider than a page and has few colours."""
     from PIL import Image
 
     image = Image.open(source).convert("RGB")

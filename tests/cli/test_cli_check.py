@@ -11,6 +11,8 @@ from tacit.cli import main
 from tacit.models.linear import as_generator
 from tacit.theorems import check, theorems
 
+pytestmark = pytest.mark.any_cpu
+
 
 def run(line):
     return main(line.split())
@@ -194,6 +196,7 @@ def test_help_explains_every_parameter(capsys):
     assert names and all(re.search(rf"^  ([a-z_]+, )*{name}\b", explained, re.MULTILINE) for name in names)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("columns", [40, 80, 100])
 def test_lines_fit_the_terminal(columns, classification, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))

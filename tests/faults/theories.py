@@ -43,6 +43,11 @@ def _at_twice_the_scale(Q):
     object.__setattr__(Q, "potential", Q.potential.shifted(math.log(2)) or Q.potential)
 
 
+_DIAGONAL = (  # figures of limits and of flows of diagonal networks
+    *(Shown(f"woodworth2020/{name}") for name in ("fig1a", "fig1b", "fig1c", "fig3c")),
+    *(Shown(f"moroshko2020/{name}") for name in ("fig3a", "fig5a", "fig5b", "fig7", "fig9")),
+)
+
 THEORIES = (
     Fault(
         "scale",
@@ -50,7 +55,7 @@ THEORIES = (
         "tacit.models.diagonal:Diagonal.potential",
         returning(lambda Q, *_: Q.shifted(2.0)),
         check=(Asked("woodworth2020/theorem1", "depth 2"),),
-        figures=(Shown("woodworth2020/fig1b"),),
+        figures=_DIAGONAL,
         tests=("models/test_models.py",),
     ),
     Fault(
@@ -59,7 +64,7 @@ THEORIES = (
         "tacit.models.diagonal:Diagonal.potential",
         returning(lambda Q, *_: replace(Q, log_scale=Q.log_scale / 2)),
         check=(Asked("woodworth2020/theorem1", "depth 2"),),
-        figures=(Shown("woodworth2020/fig1b"),),
+        figures=_DIAGONAL,
         tests=("models/test_models.py",),
     ),
     Fault(
@@ -68,7 +73,7 @@ THEORIES = (
         "tacit.models.diagonal:Diagonal.potential",
         returning(_depth_three),
         check=(Asked("woodworth2020/theorem1", "depth 2"),),
-        figures=(Shown("woodworth2020/fig1b"),),
+        figures=_DIAGONAL,
         tests=("models/test_models.py",),
     ),
     Fault(
@@ -131,7 +136,7 @@ THEORIES = (
         "tacit.models.diagonal:UntiedDiagonal._log_predictor_scale",
         returning(lambda log_scale, *_: log_scale + math.log(2)),
         check=(Asked("azulay2021/theorem1", "untied"),),
-        figures=(Shown("azulay2021/fig7.1"),),
+        figures=(Shown("azulay2021/fig7.1"), Shown("azulay2021/regime-map")),
         tests=("models/test_models.py",),
     ),
     Fault(

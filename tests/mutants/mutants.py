@@ -53,7 +53,7 @@ class Laboratory:
         if self.known.get(file, {}).get("stamp") != stamp:
             calls = self.copy / "called.json"
             calls.unlink(missing_ok=True)
-            status = self._pytest([file], _LONGEST, "called", TACIT_CALLED=str(calls))
+            status = self._pytest(file, _LONGEST, "called", TACIT_CALLED=str(calls))
             found = json.loads(calls.read_text()) if status == 0 and calls.exists() else {}
             self.known[file] = {"stamp": stamp, "tests": found}
             self.kept.write_text(json.dumps(self.known))
@@ -67,7 +67,8 @@ class Laboratory:
             tried.append(file)
             try:
                 path.write_text(mutated, encoding="utf-8")
-                status = self._pytest(tests, _SLOWER * seconds + _AT_LEAST)
+                limit = _SLOWER * seconds + _AT_LEAST
+                status = self._pytest(file, limit, "chosen", TACIT_CHOSEN=json.dumps(tests))
             finally:
                 path.write_text(right, encoding="utf-8")
             if status:
@@ -81,7 +82,7 @@ class Laboratory:
         places = {f"{site.file}:{name}" for name in _around(source, site.line)}
         used = 0
         for looked, file in enumerate(self.orders[site.file]):
-            if used >= self.files or looked >= 2 * self.files:
+            if used >= self.files or looked >= (2 if used else 4) * self.files:
                 return
             found = sorted(self.measured(file).items(), key=lambda each: each[1]["seconds"])
             total, tests = 0.0, []
@@ -93,10 +94,10 @@ class Laboratory:
                 used += 1
                 yield file, tests, total
 
-    def _pytest(self, tests: list[str], limit: float, plugin: str = "", **more: str) -> int:
+    def _pytest(self, file: str, limit: float, plugin: str, **more: str) -> int:
         """The status of pytest; not 0 where it takes more seconds of CPU than the limit."""
         options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not thorough and not faults"]
-        options += ["-p", plugin] if plugin else []
+        options += ["-p", plugin]
         paths = [self.copy / "src", self.copy / "tests" / "mutants"]
         env = os.environ | {
             "PYTHONPATH": os.pathsep.join(map(str, paths)),
@@ -107,7 +108,7 @@ class Laboratory:
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
         }
         process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", *options, *tests],
+            [sys.executable, "-m", "pytest", *options, file],
             cwd=self.copy,
             env=env | more,
             stdout=subprocess.DEVNULL,

@@ -21,7 +21,9 @@ def order(root: Path, file: str) -> list[str]:
 def _points(root: Path, file: str, importers: list[str], test: str) -> float:
     text = (root / test).read_text(encoding="utf-8")
     near = max([_near(file, test), *(_IMPORTER * _near(each, test) for each in importers)])
-    return near + _NAMED * bool(re.search(rf"\b{re.escape(_dotted(file))}\b", text))
+    name = _dotted(file)
+    named = re.search(rf"\b{re.escape(name)}\b", text) or name in _imported(text)
+    return near + _NAMED * bool(named)
 
 
 def _near(file: str, test: str) -> float:
@@ -46,10 +48,15 @@ def _importers(root: Path, file: str) -> list[str]:
     name, package = _dotted(file), root / "src" / "tacit"
     found = []
     for path in sorted(package.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                names = {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
-                if name in names:
-                    found.append(path.relative_to(package).as_posix())
-                    break
+        if name in _imported(path.read_text(encoding="utf-8")):
+            found.append(path.relative_to(package).as_posix())
+    return found
+
+
+def _imported(text: str) -> set[str]:
+    """Modules from which a file imports, and what it imports from them, by their full names."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
     return found

@@ -1,5 +1,9 @@
 """The tool that draws mutants: where it mutates, what it leaves alone, and which tests it tries first."""
 
+import json
+import os
+import subprocess
+import sys
 import textwrap
 
 import pytest
@@ -8,6 +12,8 @@ from nearest import order
 pytest.importorskip("cosmic_ray", reason="needs cosmic-ray: make mutants")
 from mutants import ROOT, _around, lines_of
 from sites import sites
+
+pytestmark = pytest.mark.any_cpu
 
 SOURCE = textwrap.dedent('''
     """Text of 3 words."""
@@ -45,3 +51,26 @@ def test_the_nearest_tests_name_the_module_or_are_named_like_it():
         == "tests/solvers/interpolation/test_limit_layered.py"
     )
     assert order(ROOT, "losses.py")[0] == "tests/test_losses.py"
+    assert "tests/papers/test_metric.py" in order(ROOT, "papers/agreement.py")[:2]
+
+
+def test_tests_with_many_cases_are_counted_before_some_are_chosen(tmp_path):
+    """Four cases of which every second runs every day: the third is one of them, whichever are chosen."""
+    (tmp_path / "conftest.py").write_text(
+        "def pytest_collection_modifyitems(items):\n"
+        "    for number, item in enumerate(items):\n"
+        "        if number % 2:\n"
+        "            item.add_marker('thorough')\n"
+    )
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = thorough\n")
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n@pytest.mark.parametrize('n', range(4))\ndef test_it(n):\n    assert n != 2\n"
+    )
+    env = os.environ | {"PYTHONPATH": str(ROOT / "tests" / "mutants")}
+    command = [sys.executable, "-m", "pytest", "-p", "chosen", "-m", "not thorough", "test_it.py"]
+    for chosen, status in (
+        (["test_it.py::test_it[0]", "test_it.py::test_it[2]"], 1),
+        (["test_it.py::test_it[0]"], 0),
+    ):
+        env["TACIT_CHOSEN"] = json.dumps(chosen)
+        assert subprocess.run(command, cwd=tmp_path, env=env, capture_output=True).returncode == status

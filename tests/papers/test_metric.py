@@ -179,3 +179,15 @@ def test_raw_weights_that_do_not_arrive_leave_it_to_mirror_space(problem, monkey
 
     monkeypatch.setattr(tacit, "flow", lost)
     assert agreement.ended(tacit.Diagonal(2, 0.3), *problem).how.startswith("mirror space")
+
+
+@pytest.mark.parametrize("depth", [2, 3, 5])
+def test_the_work_of_raw_weights_is_that_of_the_way_of_their_predictor(problem, depth, monkeypatch):
+    """Steps grow with |log(β/α^D)|, the logarithm of how far the largest coordinate has to grow."""
+    X, y = problem
+    model = tacit.Diagonal(depth, 0.03)
+    way = abs(np.log(np.abs(np.linalg.lstsq(X, y, rcond=None)[0]).max()) - depth * np.log(0.03))
+    weights = max(2 * X.shape[1], agreement._FEW)
+    for room, soon in ((1.01, True), (0.99, False)):
+        monkeypatch.setattr(agreement, "_WORK", room * weights * depth / 2 * way)
+        assert agreement._soon_followed(model, X, y) == soon

@@ -8,6 +8,7 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
 import tacit
@@ -34,6 +35,7 @@ def biased():
 
 
 class TestNeurons:
+    @pytest.mark.every(2)
     @pytest.mark.parametrize("name", NEURONS)
     @pytest.mark.parametrize("shape", [0.0, 0.3, 0.999999])
     def test_hold(self, name, shape):
@@ -73,6 +75,24 @@ class TestNeurons:
         monkeypatch.setattr(neurons, "_sizes", lambda model: (2.0, 0.34, 3.0))
         assert ask("lemma2", neuron).holds is False
 
+    def test_the_flow_that_weights_are_moved_by_ends_where_raw_weights_do(self):
+        """One sample, by hand: w' = a·(y − a·w·x)·x and a' = (y − a·w·x)·w·x where w·x > 0."""
+        model = tacit.Neuron.from_scale(0.5, 0.3, np.array([0.4, -0.3, 0.2]))
+        moved, kept = neurons._moved(model, size := 0.7)
+        start = np.append(model.weights, model.output) / math.sqrt(size)
+        aside = np.cos(np.arange(3)) / 2
+        x = start[:-1] + math.copysign(1.0, aside @ start[:-1]) * aside
+        x /= np.linalg.norm(x)
+
+        def velocity(_, flat):
+            w, a = flat[:-1], flat[-1]
+            left = math.copysign(3.0, model.output) - a * (w @ x)
+            return np.append(a * left * x, left * (w @ x))
+
+        end = solve_ivp(velocity, (0, 1), start, rtol=1e-11, atol=1e-13, method="LSODA").y[:, -1]
+        assert moved == pytest.approx(abs(end @ end - start @ start), rel=1e-6)
+        assert kept == pytest.approx(start[-1] ** 2 - start[:-1] @ start[:-1], abs=1e-8)
+
     @pytest.mark.parametrize("slope", [1.0, 0.3])
     def test_a_flow_that_does_not_keep_the_balance_is_noticed(self, slope, monkeypatch):
         """As one would be whose output weight learns at another rate."""
@@ -91,6 +111,7 @@ class TestNeurons:
 
 
 class TestMultipliers:
+    @pytest.mark.every(2)
     @pytest.mark.parametrize("method", ["auto", "parameters"])
     @pytest.mark.parametrize("model", [tacit.Diagonal(scale=0.5), tacit.Diagonal(3), biased()], ids=repr)
     def test_holds_of_mirror_flows(self, model, method, problem):
@@ -143,6 +164,7 @@ class TestKKT:
 
 
 class TestJointLimit:
+    @pytest.mark.every(2)
     @pytest.mark.parametrize(("scale", "shape"), [(0.3, 0.4), (1e-3, -0.9), (50.0, 0.0)])
     def test_holds(self, scale, shape, problem):
         assert ask("section7.1", tacit.UntiedDiagonal(scale, shape), problem).holds

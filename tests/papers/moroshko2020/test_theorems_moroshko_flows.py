@@ -53,6 +53,7 @@ def test_data_that_cannot_be_separated(name):
 
 
 class TestSolutions:
+    @pytest.mark.every(3)
     @pytest.mark.parametrize(("name", "depth", "scale"), [("lemma10", 2, 0.1), ("lemma12", 3, 0.01)])
     def test_holds(self, name, depth, scale):
         verdict = ask(name, depth, scale, TWO)
@@ -133,6 +134,15 @@ class TestSolutions:
         truth = np.diff(clock[:, None] ** (powers + 1) / (powers + 1), axis=0)
         np.testing.assert_allclose(found, truth, rtol=1e-8)
 
+    def test_an_integral_depends_on_the_nodes_around_its_gap(self):
+        """Three on either side of six, but at the ends."""
+        clock = np.cumsum(np.random.default_rng(1).uniform(0.1, 1, 20))
+        touched = course.between(clock, np.eye(20), 6) != 0
+        gaps, nodes = np.nonzero(touched[2:-2])
+        assert {*(nodes - gaps - 2)} == {-2, -1, 0, 1, 2, 3}
+        assert touched[:3].any(axis=0).nonzero()[0].tolist() == [*range(6)]
+        assert touched[-3:].any(axis=0).nonzero()[0].tolist() == [*range(14, 20)]
+
 
 class TestInequalities:
     def test_equal_samples_attain_both_ends(self):
@@ -170,6 +180,7 @@ class TestInequalities:
 
 
 class TestLinearized:
+    @pytest.mark.every(2)
     @pytest.mark.parametrize("depth", [2, 4])
     def test_theorem_1_holds_and_its_distance_is_that_of_the_raw_weights(self, depth):
         verdict = ask("theorem1", depth, 1.0, ONE, scales=(1.0, 10.0))

@@ -138,6 +138,20 @@ def test_the_sharp_form_implies_the_stated_one():
             assert first < movement_bound(case, mu) and second < tangent_bound(case, mu)
 
 
+@pytest.mark.parametrize("share", [1e-6, 0.5, 0.9, 1 - 1e-9])
+def test_the_sharp_form_reaches_to_where_its_radius_is_real(share):
+    """ρ solves 2ρ(s − ρ) = r/√λ, whose largest left-hand side is s²/2: the condition 2r ≤ √λ·s²."""
+    low, s = 3.0, 1.7
+    case = SimpleNamespace(low=low, high=5.0, spectrum=np.array([s**2, 4.0]), residual=0.0)
+    case.residual = share * math.sqrt(low) * s**2 / 2
+    rho, second = sharp_bounds(case)
+    assert 0 < rho <= s / 2 and 0 < second < math.inf
+    assert 2 * rho * (s - rho) == pytest.approx(case.residual / math.sqrt(low), rel=1e-12)
+    case.residual /= share * (1 - 1e-9)
+    assert sharp_bounds(case) == (math.inf, math.inf)
+
+
+@pytest.mark.every(2)
 @pytest.mark.parametrize("level", [8.0, 1e3])
 def test_the_number_of_instants_decides_nothing(level):
     (X, y), model = completion(), wide((3, 3), 1e6, level)
@@ -221,6 +235,7 @@ def slower(model, X, y, **options):
     return run
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("wrong", "names"),
     [

@@ -9,8 +9,9 @@ import numpy as np
 import xarray as xr
 
 import tacit
-from tacit.data.problems import sparse_regression
+from tacit.data.problems import SparseRegression, sparse_regression
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
+from tacit.papers.halfway import farthest, level_at, trained
 from tacit.papers.measures import largest_fall
 from tacit.potentials import L1, Quadratic
 from tacit.show.figures import level_line
@@ -38,15 +39,20 @@ class ScaleAndShape:
         error = np.empty((shapes, scales))
         for j in progress(range(shapes), "fig7.1"):
             for i in range(scales):
-                model = tacit.UntiedDiagonal(scale=scale[i], shape=shape[j])
-                limit = tacit.limit(model, problem.X, problem.y)
-                error[j, i] = problem.population_error(limit.predictor)
+                error[j, i] = _error(problem, np.log(scale[i]), shape[j])
         ends = [
             problem.population_error(tacit.limit(end, problem.X, problem.y).predictor)
             for end in (L1(), Quadratic())
         ]
+        middle = float(np.sqrt(np.prod(ends)))
+        halfway = np.array([_halfway(problem, middle, s) for s in shape[[0, -1]]])
         return xr.Dataset(
-            {"error": (("shape", "scale"), error), "end_error": ("end", ends)},
+            {
+                "error": (("shape", "scale"), error),
+                "end_error": ("end", ends),
+                "halfway": ("side", halfway[:, 0]),
+                "trained_error": ("side", halfway[:, 1]),
+            },
             coords={"shape": shape, "scale": scale, "end": ["l1", "l2"]},
         )
 
@@ -92,8 +98,29 @@ class ScaleAndShape:
             "√k = 4α(1+s²)/(1−s²) alone decides: largest fall of the error along it, over the kernel's",
             largest_fall(error.ravel()[order]) / kernel,
         )
-        rough = np.log(alpha[None, :] / (1 - s[:, None] ** 2))
-        factor = np.exp((root_k - rough).max() - (root_k - rough).min())
-        yield within(1.0, 2.0, "1 + s² is between 1 and 2").claim(
-            "α/(1−s²) stands in for √k/4 within a factor", factor
+        rough = data.halfway.values / (1 - s[[0, -1]] ** 2)
+        yield within(0.499, 0.501, "√k has the factor 1 + s², which α/(1−s²) lacks").claim(
+            "half way between ℓ1 and ℓ2, α/(1−s²) is half as large at s → 1 as at s = 0 (ratio)",
+            rough[1] / rough[0],
         )
+        yield within(0.999, 1.001, "a scale that is off by half a percent is noticed").claim(
+            "raw weights trained from there have the error half way between ℓ1 and ℓ2, at s = 0 and s → 1 "
+            "(ratio, farthest from 1)",
+            farthest(data.trained_error.values / np.sqrt(rich * kernel)),
+        )
+
+
+def _error(problem: SparseRegression, level: float, shape: float) -> float:
+    """The population error of the limit at the initialization scale α = exp(level)."""
+    model = tacit.UntiedDiagonal(scale=np.exp(level), shape=shape)
+    return problem.population_error(tacit.limit(model, problem.X, problem.y).predictor)
+
+
+def _halfway(problem: SparseRegression, middle: float, shape: float) -> tuple[float, float]:
+    """The scale at which the limit has the error `middle`, and the error of weights trained from there."""
+    lowest, highest = np.log(1e-20), np.log(1e2)
+    level = level_at(lambda level: _error(problem, level, shape), middle, lowest, highest)
+    if np.isnan(level):
+        return np.nan, np.nan
+    model = tacit.UntiedDiagonal(scale=np.exp(level), shape=shape)
+    return np.exp(level), problem.population_error(trained(model, problem.X, problem.y))

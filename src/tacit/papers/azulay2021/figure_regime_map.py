@@ -51,12 +51,18 @@ class RegimeMap:
                 norms = _l1(flow.predictor[-len(accuracies) :]) / flow.margin[-len(accuracies) :]
                 share[:, j, i] = (norms - ends[0]) / (ends[1] - ends[0])
                 root[j, i] = model.predictor_scale
+        middle = int(np.argmin(np.abs(np.log(scale)))), shapes // 2
+        model = tacit.UntiedDiagonal(scale=scale[middle[0]], shape=1 - gap[middle[1]])
+        raw = tacit.flow(model, SAME_SUPPORT, LABELS, loss="exp", at=accuracies, method="parameters")
+        norms = _l1(raw.predictor[-len(accuracies) :]) / raw.margin[-len(accuracies) :]
+        raw_share = (norms - ends[0]) / (ends[1] - ends[0])
         mu = np.logspace(-6, 3, 91)
         path = tacit.margin_path(SAME_SUPPORT, LABELS, mu)
         return xr.Dataset(
             {
                 "share": (("accuracy", "gap", "scale"), share),
                 "root": (("gap", "scale"), root),
+                "off_raw_weights": ("accuracy", np.abs(raw_share - share[:, middle[1], middle[0]])),
                 "path": ("mu", (_l1(path.predictors) - ends[0]) / (ends[1] - ends[0])),
             },
             coords={"accuracy": accuracies, "gap": gap, "scale": scale, "mu": mu},
@@ -95,6 +101,10 @@ class RegimeMap:
             "at γ̃ = 1e4 all flows are on the path of Q_μ margins (largest distance)", gaps[-1]
         )
         yield at_least(0.1).claim("and off it at γ̃ = 1 (largest distance)", gaps[0])
+        yield at_most(1e-6, "a hundred times what integrators leave").claim(
+            "raw weights of scale 1 and a middle shape have the same shares (largest difference)",
+            data.off_raw_weights.max(),
+        )
 
 
 def _l1(w: np.ndarray) -> Any:

@@ -24,6 +24,7 @@ from tacit.papers.moroshko2020.margins import (
     level_of_path,
     margins_on_path,
 )
+from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights, raw_weights, raw_weights_claim
 
 
 @figure(
@@ -46,16 +47,20 @@ class ExcessAgainstAccuracy:
             np.empty((len(depths), len(scales), accuracies)),
             np.empty((len(depths), accuracies)),
         )
+        off = np.zeros(len(depths))
         for i, depth in enumerate(progress(depths, "flows")):
             for j, scale in enumerate(scales):
                 w = followed(depth, scale, rows, at=accuracy).predictor
                 excess[i, j] = excess_l1(w, rows, l1.value)
+                if j == middle(scales):
+                    off[i] = off_raw_weights(depth, scale, rows, accuracy, w)
             predicted[i] = excess_l1(margins_on_path(rows, scales[-1] / accuracy, depth), rows, l1.value)
         rich = [best_margin(rows, 2 / depth).predictor for depth in depths]
         return xr.Dataset(
             {
                 "excess": (("depth", "scale", "accuracy"), excess),
                 "predicted": (("depth", "accuracy"), predicted),
+                "off_raw_weights": ("depth", off),
                 "rich_to_l1": ("depth", [float(np.abs(w - l1.predictor).max()) for w in rich]),
             },
             coords={"depth": depths, "scale": scales, "accuracy": accuracy},
@@ -99,6 +104,7 @@ class ExcessAgainstAccuracy:
         yield at_least(5).claim(
             "from depth 2 to 10 they need far fewer digits (smallest ratio)", least(needed[0] / needed[-1])
         )
+        yield raw_weights_claim(data)
 
 
 DATASETS = {"same support": SAME_SUPPORT, "two support vectors": TWO_SUPPORT_VECTORS}
@@ -126,11 +132,17 @@ class AccuracyNeeded:
             slopes[i, j] = level
             needed[i, j] = [accuracy_needed(datasets[i], depths[j], m, 4 * m * level + 20) for m in grid]
         average = [level_of_average(SAME_SUPPORT, depth) for depth in depths]
+        k = middle(list(grid))
+        raw = [
+            [_raw_excess(datasets[i], depths[j], grid[k], needed[i, j, k]) for j in range(len(depths))]
+            for i in range(2)
+        ]
         return xr.Dataset(
             {
                 "needed": (("dataset", "depth", "scale"), needed),
                 "large": (("dataset", "depth"), slopes),
                 "small": ("depth", average),
+                "raw_excess": (("dataset", "depth"), np.array(raw)),
             },
             coords={"dataset": list(DATASETS), "depth": depths, "scale": grid},
         )
@@ -187,3 +199,13 @@ class AccuracyNeeded:
             "depth lowers the intercept (smallest fall from one depth to the next, decades)",
             least(-np.diff(np.log10(needed[0]), axis=0)),
         )
+        yield at_most(1e-5, "of the order of what interpolation between instants leaves").claim(
+            "at α^D = 1 and this accuracy raw weights have the excess of 5% (largest relative difference)",
+            np.abs(data.raw_excess.values / CLOSE - 1).max(),
+        )
+
+
+def _raw_excess(rows: np.ndarray, depth: float, scale: float, accuracy: float) -> float:
+    """The excess ℓ1 norm of raw weights that are trained to this accuracy."""
+    run = raw_weights(depth, scale, rows, np.array([accuracy]))
+    return float(excess_l1(run.predictor, rows, best_margin(rows, "l1").value)[-1])

@@ -22,6 +22,7 @@ from tacit.papers.moroshko2020.drawing import (
 )
 from tacit.papers.moroshko2020.instants import levels
 from tacit.papers.moroshko2020.planes import accuracy_at
+from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights, raw_weights_claim
 from tacit.papers.moroshko2020.trajectories import (
     KERNEL_END,
     LEAVING,
@@ -71,7 +72,10 @@ class AccuracyAlongTheWay:
             mu = levels(setting.rows, setting.depth, (KERNEL_END, setting.last), instants)
             ends = margins(setting)
             faces = ends["l1_face"][1][[0, -1]]  # as many rows where one predictor alone has the margin
+            k = middle(scales)
+            off = off_raw_weights(2, scales[k] ** 2, setting.rows, *runs[k][:2])
             variables = {
+                "off_raw_weights": off,
                 "accuracy": (("scale", "instant"), np.array([at for at, _, _ in runs])),
                 "flow": (("scale", "instant", "feature"), np.array([w for _, w, _ in runs])),
                 "reached": (("scale",), np.array([good for _, _, good in runs], dtype=int)),
@@ -120,6 +124,7 @@ class AccuracyAlongTheWay:
                 f"{name}: near ℓ1 a large scale needs more accuracy (to 0.1: γ̃ of α = 100 over α = 0.001)",
                 ratio(large, small),
             )
+        yield raw_weights_claim(data)
 
 
 def _at(data: xr.Dataset, scale: float, accuracy: float) -> Float:

@@ -23,6 +23,7 @@ from tacit.papers.moroshko2020.margins import (
     points_of_edge,
     size,
 )
+from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights, raw_weights_claim
 
 
 @figure(
@@ -48,7 +49,7 @@ class WhichL1Solution:
 
         flows = [along(2, a**2, rows, 1e8 * max(1, a**2), instants) for a in progress(scales, "flows")]
         accuracy, w = (np.array(part) for part in zip(*flows, strict=True))
-        mu = levels(rows, 2, (1e2, 1e-10), instants)
+        k, mu = middle(scales), levels(rows, 2, (1e2, 1e-10), instants)
         edge = {name: excess(point)[1] for name, point in points_of_edge(rich.face).items()}
         return xr.Dataset(
             {
@@ -58,6 +59,7 @@ class WhichL1Solution:
                 "start": ("norm", excess(over_margin(rows.mean(axis=0), rows))),
                 "l2": ("norm", excess(kernel.predictor)),
                 "edge": ("point", list(edge.values())),
+                "off_raw_weights": off_raw_weights(2, scales[k] ** 2, rows, accuracy[k], w[k]),
                 "off_path": off_path(rows, w[-1], scales[-1] ** 2 / accuracy[-1], 2),
             },
             coords={"norm": ["l1", "l2"], "scale": scales, "mu": mu, "point": list(edge)},
@@ -101,3 +103,4 @@ class WhichL1Solution:
             "the Q_μ path ends at the solution of largest entropy, here the same (difference of excess ℓ2)",
             max(abs(data.path.values[1, -1] - mixed), abs(lowest - mixed)),
         )
+        yield raw_weights_claim(data)

@@ -15,6 +15,7 @@ from tacit.papers.moroshko2020.data import SAME_SUPPORT
 from tacit.papers.moroshko2020.drawing import against_accuracy
 from tacit.papers.moroshko2020.instants import reached_at
 from tacit.papers.moroshko2020.margins import AGAINST_ACCURACY, best_margin, followed
+from tacit.papers.moroshko2020.raw_weights import middle, raw_weights
 
 
 @figure("moroshko2020/fig9", **AGAINST_ACCURACY, about=("Theorem 1",), seconds=3, short="the kernel turns")
@@ -31,6 +32,8 @@ class KernelDistance:
             followed(depth, scale, rows, at=accuracy).kernel_distance
             for depth, scale in progress(cases, "flows")
         ]
+        k = middle(scales)
+        raw = [raw_weights(depth, scales[k], rows, accuracy).kernel_distance for depth in depths]
         alone = rows * (best_margin(rows, "l1").predictor != 0)
         return xr.Dataset(
             {
@@ -38,6 +41,7 @@ class KernelDistance:
                     ("depth", "scale", "accuracy"),
                     np.reshape(distance, (len(depths), len(scales), accuracies)),
                 ),
+                "raw_distance": (("depth", "accuracy"), raw),
                 "rich": turned(rows @ rows.T, alone @ alone.T),
             },
             coords={"depth": depths, "scale": scales, "accuracy": accuracy},
@@ -79,4 +83,9 @@ class KernelDistance:
         )
         yield at_least(1.5).claim(
             "and with greater depth (smallest ratio from one depth to the next)", least(left[:-1] / left[1:])
+        )
+        off = data.raw_distance.values - data.distance.values[:, middle(list(data.scale.values))]
+        yield at_most(1e-6, "a hundred times what integrators leave").claim(
+            "at the scale nearest to 1 the kernel of raw weights turns so (largest difference, of the way)",
+            np.abs(off).max() / rich,
         )

@@ -35,6 +35,7 @@ from tacit.papers.moroshko2020 import data as samples
 from tacit.papers.moroshko2020.drawing import shade
 from tacit.papers.moroshko2020.instants import between
 from tacit.papers.moroshko2020.planes import rate, worst
+from tacit.papers.moroshko2020.raw_weights import raw_weights
 from tacit.papers.moroshko2020.trajectories import apart, unit
 from tacit.show.figures import RICH
 
@@ -64,6 +65,14 @@ def distances(
             reached = len(run.accuracy)
             found[k, i, :reached] = apart(unit(run.predictor), target[:reached])
     return found, good
+
+
+def of_raw_weights(rows: Float, depth: int, size: float, mu: Float) -> Float:
+    """Of the flow of the raw weights to the sweeping process, at this α^D; NaN if it does not get there."""
+    run = raw_weights(depth, size, rows, size / mu)
+    return (
+        apart(unit(run.predictor), curves(rows, depth, mu)[0]) if run.converged else np.full(len(mu), np.nan)
+    )
 
 
 def curves(rows: Float, depth: int, mu: Float) -> list[Float]:
@@ -143,6 +152,10 @@ class WhatFlowsFollow:
                         [apart(*curves(o, 2, few))[late].max() for o, late in zip(others, after, strict=True)]
                     ),
                 ),
+                "raw_distance": (
+                    ("depth", "mu"),
+                    np.array([of_raw_weights(rows, depth, sizes[0], mu) for depth in DEPTHS]),
+                ),
                 "leaves": (("event",), gone[0]),
                 "first_leaves": (("depth",), np.array([first(g) for g in gone])),
                 "kink": ((), first(np.array(kinks))),
@@ -187,6 +200,11 @@ class WhatFlowsFollow:
                 f"depth {depth}: ever better, as λ^-1 log λ with λ = α^D (exponent of λ without the log)",
                 rate(sizes, infinite / np.log(sizes)),
             )
+        shown = data.distance.sel(target="infinite").isel(size=0).values
+        yield at_most(1e-6, "a hundred times what integrators leave").claim(
+            "raw weights are as far from the sweeping process at the smallest scale (largest difference)",
+            np.abs(data.raw_distance.values - shown).max(),
+        )
         yield from self._drawn(data)
 
     def _drawn(self, data: xr.Dataset) -> Iterator[Claim]:

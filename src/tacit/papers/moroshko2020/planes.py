@@ -19,6 +19,7 @@ from tacit.papers import Claim, Progress, at_least, at_most, within
 from tacit.papers.measures import share, slope
 from tacit.papers.moroshko2020.drawing import draw_plane, frame, label_squares, legend_beside
 from tacit.papers.moroshko2020.instants import reached_at
+from tacit.papers.moroshko2020.raw_weights import raw_weights_claim
 from tacit.papers.moroshko2020.trajectories import Setting, apart, scene
 
 
@@ -64,6 +65,7 @@ def common_claims(data: xr.Dataset) -> Iterator[Claim]:
         "at every scale the flow sets out towards the average of the data (largest distance)",
         apart(data.flow[:, 0], data.start).max(),
     )
+    yield raw_weights_claim(data)
 
 
 def departure(data: xr.Dataset) -> float:

@@ -16,6 +16,7 @@ from tacit.data.arrays import Float
 from tacit.papers import Progress
 from tacit.papers.moroshko2020 import data as samples
 from tacit.papers.moroshko2020.instants import between, levels, refined, spread
+from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights
 
 KERNEL_END = 1e2  # μ at which the Q_μ path begins: there it is within 1e-6 of the ℓ2 margin
 _EARLY = 1e-3  # of min(1, α^D): the accuracy at which the flow has not yet turned from its first direction
@@ -137,7 +138,11 @@ def traces(
         trace(setting, s, _ends(setting, s), s**setting.depth / np.asarray(changes), instants)
         for s in progress(scales, "flows")
     ]
+    k = middle(scales)
+    accuracy, directions, _ = runs[k]
+    size = scales[k] ** setting.depth
     return {
+        "off_raw_weights": off_raw_weights(setting.depth, size, setting.rows, accuracy, directions),
         "flow": (("scale", "instant", "feature"), np.array([flow for _, flow, _ in runs])),
         "accuracy": (("scale", "instant"), np.array([accuracy for accuracy, _, _ in runs])),
         "reached": (("run",), np.array([reached for _, _, reached in runs], dtype=int)),

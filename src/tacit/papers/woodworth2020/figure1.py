@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,21 @@ import xarray as xr
 import tacit
 from tacit.data.problems import SparseRegression, sparse_regression
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
+from tacit.papers.halfway import farthest, level_at, trained
 from tacit.papers.measures import largest_fall, rank_correlation, share, slope
-from tacit.papers.woodworth2020.shared import ACCURATE, draw_recovery, recovery
+from tacit.papers.woodworth2020.shared import ACCURATE, draw_recovery, recovery, recovery_claim
 from tacit.potentials import L1, Quadratic
 from tacit.show.figures import KERNEL, RICH
 
 # At the rich end the solutions fit the noise, and a slightly larger scale may do so slightly less: the error
 # falls by up to 1e-4 of that of ℓ2 there (60 draws).
 NOISE = 1e-3
+LOWEST, HIGHEST = -20 * np.log(10), 2 * np.log(10)  # log α between which limits are half way between the ends
+
+
+def _model(level: float) -> tacit.Diagonal:
+    """The network of depth 2 at the scale α = exp(level)."""
+    return tacit.Diagonal(depth=2, log_scale=level)
 
 
 def _ends(problem: SparseRegression) -> tuple[np.ndarray, np.ndarray]:
@@ -43,15 +51,19 @@ class PopulationErrorAgainstScale:
     ) -> xr.Dataset:
         """Limits at every scale and both ends, for several draws of the problem."""
         alphas = np.logspace(-6, 1, scales)
-        error, ends = np.empty((seeds, scales)), np.empty((seeds, 2))
+        error, ends, halfway = np.empty((seeds, scales)), np.empty((seeds, 2)), np.empty((seeds, 2))
         for k in progress(range(seeds), "fig1a"):
             problem = sparse_regression(samples, features, seed=seed + k)
             ends[k] = [problem.population_error(w) for w in _ends(problem)]
-            for i, alpha in enumerate(alphas):
-                limit = tacit.limit(tacit.Diagonal(depth=2, scale=alpha), problem.X, problem.y)
-                error[k, i] = problem.population_error(limit.predictor)
+            error[k] = [_error(problem, np.log(alpha)) for alpha in alphas]
+            halfway[k] = _error_halfway(problem, float(np.sqrt(ends[k].prod())))
         return xr.Dataset(
-            {"error": (("seed", "alpha"), error), "end_error": (("seed", "end"), ends)},
+            {
+                "error": (("seed", "alpha"), error),
+                "end_error": (("seed", "end"), ends),
+                "halfway": ("seed", halfway[:, 0]),
+                "trained_error": ("seed", halfway[:, 1]),
+            },
             coords={"alpha": alphas, "end": ["l1", "l2"]},
         )
 
@@ -64,6 +76,7 @@ class PopulationErrorAgainstScale:
         for end, color, name in (("l1", RICH, r"$\beta^*_{\ell_1}$"), ("l2", KERNEL, r"$\beta^*_{\ell_2}$")):
             level = float(data.end_error.sel(end=end).mean())
             ax.axhline(level, color=color, ls="--", lw=1, label=f"{name}, minimum norm")
+        ax.plot(data.halfway, data.trained_error, "kx", ms=5, label="raw weights, trained")
         ax.set(
             xlabel=r"initialization scale $\alpha$",
             ylabel=r"population error $\|\beta_\alpha^\infty-\beta^*\|_2^2$",
@@ -71,7 +84,7 @@ class PopulationErrorAgainstScale:
         ax.legend(loc="center left", bbox_to_anchor=(0.02, 0.62))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Both ends, and monotone in between."""
+        """Both ends, monotone in between, and where the middle is."""
         mean = data.error.mean("seed", skipna=False).values
         rich, kernel = data.end_error.mean("seed", skipna=False).values
         yield at_most(2, "of its size, where large scales have ten times as much").claim(
@@ -88,6 +101,25 @@ class PopulationErrorAgainstScale:
         ).claim(
             "the error grows with the scale (largest fall, over the error of ℓ2)", largest_fall(mean) / kernel
         )
+        middle = np.sqrt(data.end_error.prod("end", skipna=False).values)
+        yield within(0.999, 1.001, "a scale that is off by half a percent is noticed").claim(
+            "raw weights trained from the half-way scale have the error half way between the ends (ratio, "
+            "farthest from 1)",
+            farthest(data.trained_error.values / middle),
+        )
+
+
+def _error(problem: SparseRegression, level: float) -> float:
+    """The population error of the limit at α = exp(level)."""
+    return problem.population_error(tacit.limit(_model(level), problem.X, problem.y).predictor)
+
+
+def _error_halfway(problem: SparseRegression, middle: float) -> tuple[float, float]:
+    """The scale at which the limit has the error `middle`, and the error of weights trained from there."""
+    level = level_at(partial(_error, problem), middle, LOWEST, HIGHEST)
+    if np.isnan(level):
+        return np.nan, np.nan
+    return np.exp(level), problem.population_error(trained(_model(level), problem.X, problem.y))
 
 
 @figure(
@@ -110,8 +142,18 @@ class ExcessNorms:
             limit = tacit.limit(tacit.Diagonal(depth=2, scale=alphas[i]), problem.X, problem.y)
             norms[:, i] = np.abs(limit.predictor).sum(), np.linalg.norm(limit.predictor)
         least = np.array([np.abs(rich).sum(), np.linalg.norm(kernel)])
+        most = np.abs(kernel).sum() - least[0]  # the excess ℓ1 norm of the kernel end
+        scale, norm = _norm_halfway(problem, float(least[0] + most / 2))
+        rich_excess = _l1_norm(problem, -100 * np.log(10)) - least[0]
         return xr.Dataset(
-            {"excess": (("norm", "alpha"), norms - least[:, None]), "least": ("norm", least)},
+            {
+                "excess": (("norm", "alpha"), norms - least[:, None]),
+                "least": ("norm", least),
+                "most": most,
+                "rich_excess": rich_excess,
+                "halfway": scale,
+                "trained_excess": norm - least[0],
+            },
             coords={"alpha": alphas, "norm": ["l1", "l2"]},
         )
 
@@ -123,15 +165,16 @@ class ExcessNorms:
         }
         for norm, (color, label) in labels.items():
             ax.loglog(data.alpha, data.excess.sel(norm=norm).clip(1e-16), color=color, label=label)
+        ax.plot(data.halfway, data.trained_excess, "kx", ms=5, label="raw weights, trained")
         ax.set(xlabel=r"initialization scale $\alpha$", ylabel="excess norm", ylim=(1e-12, 20))
         ax.legend(loc="lower center")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Each norm reaches its minimum at its end, at the rates of equations 6 and 7."""
+        """Each norm reaches its minimum at its end, at the rates of equations 6 and 7; and the middle."""
         l1, l2 = data.excess.sel(norm="l1").values, data.excess.sel(norm="l2").values
         least_l1, least_l2 = data.least.values
-        yield at_most(0.01, "it falls like 1/log(1/α²): α = 1e-10 leaves so much").claim(
-            "excess ℓ1 norm vanishes at the rich end (relative)", l1[0] / least_l1
+        yield at_most(3e-3, "it falls like 1/log(1/α²) at least, which is 0.002").claim(
+            "excess ℓ1 norm vanishes at the rich end (relative, at α = 1e-100)", data.rich_excess / least_l1
         )
         yield at_most(1e-9, "rounding, and room").claim(
             "excess ℓ2 norm vanishes at the kernel end (relative)", l2[-1] / least_l2
@@ -147,6 +190,23 @@ class ExcessNorms:
             "the kernel end is approached polynomially, like α^-8: fitted exponent",
             slope(np.log(data.alpha.values[kernel]), np.log(l2[kernel])),
         )
+        yield within(0.4995, 0.5005, "a scale that is off by half a percent is noticed").claim(
+            "raw weights trained from the half-way scale have half of the kernel's excess ℓ1 norm (share)",
+            data.trained_excess / data.most,
+        )
+
+
+def _l1_norm(problem: SparseRegression, level: float) -> float:
+    """The ℓ1 norm of the limit at α = exp(level)."""
+    return float(np.abs(tacit.limit(_model(level), problem.X, problem.y).predictor).sum())
+
+
+def _norm_halfway(problem: SparseRegression, middle: float) -> tuple[float, float]:
+    """The scale at which the limit has the ℓ1 norm `middle`, and the norm of weights trained from there."""
+    level = level_at(partial(_l1_norm, problem), middle, LOWEST, HIGHEST)
+    if np.isnan(level):
+        return np.nan, np.nan
+    return np.exp(level), float(np.abs(trained(_model(level), problem.X, problem.y)).sum())
 
 
 @figure(
@@ -208,3 +268,4 @@ class LargestRecoveringScale:
             "with the most samples the ℓ1 solution recovers (its mean error, over 0.025)",
             float(data.l1_error.values[-1].mean()) / ACCURATE,
         )
+        yield recovery_claim(data)

@@ -13,7 +13,14 @@ import xarray as xr
 
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import least, ratio, slope
-from tacit.papers.woodworth2020.shared import draw_recovery, median, recovery, unit_potential, values
+from tacit.papers.woodworth2020.shared import (
+    draw_recovery,
+    median,
+    recovery,
+    recovery_claim,
+    unit_potential,
+    values,
+)
 
 
 @figure(
@@ -187,3 +194,4 @@ class LargestRecoveringScaleByDepth:
             "the step from depth 2 to 3 gains most: its decades, of those of the largest other step",
             ratio(gain[0], gain[1:].max(initial=-np.inf)),
         )
+        yield recovery_claim(data)
