@@ -65,8 +65,9 @@ class Item:
 @cache
 def papers() -> dict[str, str]:
     """The package of each paper, by key: those of Tacit as they appeared on arXiv, then those of others."""
+    package = __name__.rpartition(".")[0]
     here = [each.name for each in pkgutil.iter_modules([str(Path(__file__).parent)]) if each.ispkg]
-    own = {key: f"{GROUP}.{key}" for key in here}
+    own = {key: f"{package}.{key}" for key in here}
     found = dict(
         sorted(own.items(), key=lambda each: getattr(importlib.import_module(each[1]), "ARXIV", "~"))
     )
