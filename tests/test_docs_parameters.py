@@ -96,7 +96,8 @@ def faults(module):
     for name, item in public(module).items():
         heading, names = expected(name, item)
         said = sections.names(inspect.getdoc(item), heading) or []
-        said = [each for each in said if not is_property(item, each)]  # may be listed among the attributes
+        if heading == "Attributes":  # properties may be among them
+            said = [each for each in said if each in names or not is_property(item, each)]
         if said != names:
             yield f"{name}: {heading} {said}, not {names}"
         for method, part in methods(item) if inspect.isclass(item) else ():
