@@ -39,6 +39,7 @@ smartquotes = False  # q' is a derivative
 autodoc_typehints = "none"  # types are in the numpydoc sections
 autodoc_member_order = "bysource"  # own members first, inherited ones last
 autosummary_filename_map = docstrings.file_names()
+autosummary_context = {"elsewhere": docstrings.documented_elsewhere()}
 autosummary_imported_members = True
 autosummary_ignore_module_all = False
 numpydoc_show_class_members = False

@@ -89,11 +89,17 @@ def expected(name, item):
     return ("Attributes" if name in ANSWERS else "Parameters"), given
 
 
+def is_property(item, name):
+    return isinstance(inspect.getattr_static(item, name, None), property)
+
+
 def faults(module):
     """What the docstrings of a module say otherwise than its signatures do."""
     for name, item in public(module).items():
         heading, names = expected(name, item)
         said = sections.names(inspect.getdoc(item), heading) or []
+        if heading == "Attributes":  # properties may be among them
+            said = [each for each in said if each in names or not is_property(item, each)]
         if said != names:
             yield f"{name}: {heading} {said}, not {names}"
         for method, part in methods(item) if inspect.isclass(item) else ():

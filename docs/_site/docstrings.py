@@ -26,18 +26,30 @@ _NAME = re.compile(r"^~?((?:tacit\.)?\w+(?:\.\w+)?)(?:\(.*\))?$")
 _SPANS = re.compile(r"(`[^`]+`|(?<![\w*])\*\w[\w ]*\*(?![\w*]))")
 
 
-def targets():
-    """What a name in backticks stands for: limit, tacit.limit, Hypentropy, potentials.Hypentropy, …"""
-    found = {}
+def public_names():
+    """Every public name with the module that documents it: the first in which the same object is public."""
+    homes = {}
     for module in MODULES:
         home = importlib.import_module(f"tacit.{module}")
-        found |= {f"tacit.{module}": ("mod", f"tacit.{module}")}
         for name in home.__all__:
-            full = f"tacit.{module}.{name}"
-            found |= dict.fromkeys((full, f"{module}.{name}", name), ("obj", full))
+            yield module, name, homes.setdefault(id(getattr(home, name)), f"tacit.{module}.{name}")
+
+
+def targets():
+    """What a name in backticks refers to: limit, tacit.limit, Hypentropy, potentials.Hypentropy, …"""
+    found = {f"tacit.{module}": ("mod", f"tacit.{module}") for module in MODULES}
+    for module, name, full in public_names():
+        found |= dict.fromkeys((f"tacit.{module}.{name}", f"{module}.{name}", name), ("obj", full))
     for name in set(tacit.__all__) - set(MODULES):
         found |= dict.fromkeys((f"tacit.{name}", name), ("obj", f"tacit.{name}"))
     return found
+
+
+def documented_elsewhere():
+    """Full names that the page of another module documents."""
+    return [
+        f"tacit.{module}.{name}" for module, name, full in public_names() if full != f"tacit.{module}.{name}"
+    ]
 
 
 TARGETS = targets()
