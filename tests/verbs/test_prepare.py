@@ -21,7 +21,7 @@ def gap(a, b):
     return np.abs(a - b).max() / np.abs(b).max()
 
 
-@pytest.mark.parametrize("order", ["rising", "falling", "mixed"])
+@pytest.mark.parametrize("order", ["rising", "falling", "mixed", "searched"])
 @pytest.mark.parametrize("depth", [2, 3])
 def test_limits_are_those_of_separate_calls(depth, order):
     """Whatever was asked before; each is within its own error of the truth."""
@@ -29,6 +29,7 @@ def test_limits_are_those_of_separate_calls(depth, order):
         "rising": SCALES,
         "falling": SCALES[::-1],
         "mixed": np.random.default_rng(0).permutation(SCALES),
+        "searched": 0.1 * (1 + np.append(10.0 ** -np.arange(12), -0.1)),  # ever nearer, and then elsewhere
     }
     prepared = tacit.prepare(X)
     for scale in scales[order]:
