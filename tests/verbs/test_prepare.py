@@ -40,6 +40,16 @@ def test_limits_are_those_of_separate_calls(depth, order):
         assert found.regime.name == known.regime.name
 
 
+def test_scales_nearer_and_nearer_to_each_other_say_what_one_of_them_does():
+    """As a search for a scale asks for them, and then for another."""
+    prepared = tacit.prepare(X)
+    for scale in 0.1 * (1 + 10.0 ** -np.arange(12)):
+        tacit.limit(tacit.Diagonal(2, scale), prepared, Y)
+    found, known = (tacit.limit(tacit.Diagonal(2, 0.09), inputs, Y) for inputs in (prepared, X))
+    assert gap(found.predictor, known.predictor) <= 10 * (found.error + known.error)
+    assert found.iterations < known.iterations
+
+
 def test_neighbours_save_steps_and_equations_are_made_once(monkeypatch):
     made, prepared = [], tacit.prepare(X)
     cold = sum(tacit.limit(tacit.Diagonal(2, scale), X, Y).iterations for scale in SCALES)

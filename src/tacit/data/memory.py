@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ from tacit.data.arrays import Float
 T = TypeVar("T")
 _MOST = 64  # things of a kind that are kept
 _CLOSE = 3.0  # in the logarithm of the scale, from where Newton's method starts
+_APART = 0.01  # solutions nearer to each other say the same, and their rounding would be extrapolated
 
 
 class Memory:
@@ -35,10 +35,17 @@ class Memory:
         return found
 
     def near(self, key: Any, level: float) -> list[tuple[float, Float]]:
-        """The same problem's solutions at the nearest scales, up to four that are not far, nearest first."""
-        solved = self.solved.get(key, {})
-        close = (other for other in solved if abs(other - level) <= _CLOSE)
-        return [(other, solved[other]) for other in heapq.nsmallest(4, close, lambda each: abs(each - level))]
+        """The same problem's solutions at the nearest scales, nearest first.
+
+        Up to four, which are not far from the level, and apart from each other.
+        """
+        solved, chosen = self.solved.get(key, {}), list[float]()
+        for other in sorted(solved, key=lambda each: abs(each - level)):
+            if abs(other - level) > _CLOSE or len(chosen) == 4:
+                break
+            if all(abs(other - each) >= _APART for each in chosen):
+                chosen.append(other)
+        return [(each, solved[each]) for each in chosen]
 
     def keep(self, key: Any, level: float, solution: Float) -> None:
         """Remember a solution."""
