@@ -1,4 +1,4 @@
-"""Marks every test as the tiers say; sketches for pictures; processes of a run share what JAX compiles."""
+"""Adds the markers that follow from others; sketches for pictures; processes share what JAX compiles."""
 
 import os
 import shutil
@@ -8,10 +8,9 @@ from pathlib import Path
 
 import properties
 import pytest
-import tiers
 
 _COMPILED = "JAX_COMPILATION_CACHE_DIR"
-_SKETCH = Path(tiers.__file__).with_name("sketch.mplstyle")
+_SKETCH = Path(__file__).parent / "support" / "sketch.mplstyle"
 
 
 def pytest_configure(config):
@@ -30,20 +29,23 @@ def pytest_unconfigure(config):
 
 
 def pytest_collection_modifyitems(items):
+    """Mark as thorough what `every(k)` leaves out, and as numerical what is not marked `any_cpu`."""
     seen = Counter()
     for item in items:
-        name, _, case = item.name.partition("[")
-        family = f"{item.path.name}::{name}"
-        if tiers.is_numerical(item.path.name):
-            item.add_marker(pytest.mark.numerical)
-        if tiers.is_thorough(family, seen[family], case.removesuffix("]")):
+        family, _, case = item.nodeid.partition("[")
+        every, thorough = item.get_closest_marker("every"), item.get_closest_marker("thorough_cases")
+        left_out = every is not None and seen[family] % every.args[0]
+        if left_out or (thorough is not None and case.removesuffix("]") in thorough.args):
             item.add_marker(pytest.mark.thorough)
+        if item.get_closest_marker("any_cpu") is None:
+            item.add_marker(pytest.mark.numerical)
         seen[family] += 1
 
 
 @pytest.fixture(autouse=True)
 def sketches(request, monkeypatch):
     """Laying out a picture takes longer than drawing it: that is left out where its looks do not count."""
-    if not tiers.has_pictures(request.path, request.node.name.partition("[")[0]):
+    drawn_in_full = "papers" in request.path.parts or request.node.get_closest_marker("pictures") is not None
+    if not drawn_in_full:
         monkeypatch.setattr("tacit.show.figures.STYLE", _SKETCH)
         monkeypatch.setattr("tacit.show.figures._lay_out", lambda figure: None)

@@ -15,6 +15,8 @@ from oracles import gaussian_problem
 import tacit
 from tacit import potentials
 
+pytestmark = pytest.mark.any_cpu
+
 VERBS = [
     "certify",
     "closed_form",

@@ -8,6 +8,9 @@ import tomllib
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 
 import pages
+import pytest
+
+pytestmark = pytest.mark.any_cpu
 
 PROJECT = tomllib.loads((pages.ROOT / "pyproject.toml").read_text())["project"]
 CORE = {"numpy", "scipy", "array-api-compat", "pandas", "xarray", "matplotlib", "rich", "markdown-it-py"}

@@ -7,6 +7,8 @@ import pytest
 from tacit import demo
 from tacit.models import Diagonal
 
+pytestmark = pytest.mark.any_cpu
+
 
 @pytest.fixture
 def small(monkeypatch):

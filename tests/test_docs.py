@@ -25,11 +25,28 @@ import pictures
 sys.path.insert(0, str(pages.ROOT / "benchmarks"))
 import readme
 
+pytestmark = pytest.mark.any_cpu
+LONG_PAGES = {  # whose code takes seconds
+    "docs/howto/estimators.md",
+    "docs/howto/flows.md",
+    "docs/howto/model.md",
+    "docs/howto/parametrization.md",
+    "docs/models/matrices.md",
+    "docs/models/network.md",
+    "docs/models/neuron.md",
+    "docs/models/parametrization.md",
+}
+
 REFERENCE = (pages.ROOT / "docs" / "reference" / "index.md").read_text(encoding="utf-8")
 MODULES = [line.strip() for line in REFERENCE.splitlines() if re.fullmatch(r" +tacit[\w.]*", line)]
 TORCH = [pytest.param(page, marks=pytest.mark.torch) for page in pages.pages() if pages.needs_torch(page)]
 
 
+def test_long_pages_exist():
+    assert set(pages.pages()) >= LONG_PAGES
+
+
+@pytest.mark.thorough_cases(*LONG_PAGES)
 @pytest.mark.parametrize("page", [*(page for page in pages.pages() if not pages.needs_torch(page)), *TORCH])
 def test_code_runs_and_prints_what_stands_below_it(page):
     if pages.needs_torch(page):

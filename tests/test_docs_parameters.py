@@ -17,6 +17,8 @@ from tacit import estimators
 sys.path.insert(0, str(pages.ROOT / "docs" / "_site"))
 import sections
 
+pytestmark = pytest.mark.any_cpu
+
 REFERENCE = (pages.ROOT / "docs" / "reference" / "index.md").read_text(encoding="utf-8")
 MODULES = [line.strip() for line in REFERENCE.splitlines() if re.fullmatch(r" +tacit[\w.]*", line)]
 ANSWERS = {  # made by Tacit and read by users, who do not write their arguments

@@ -111,6 +111,7 @@ class TestWoodworth:
         found = tacit.potentials.WeightDistance(2 * np.log(0.5)).value([2.0])
         np.testing.assert_allclose(found, float(distance), rtol=1e-12)
 
+    @pytest.mark.every(6)
     @pytest.mark.parametrize("depth", [2.1, 3, 4, 10, 50])
     def test_deep_potential_in_closed_form_and_at_both_ends(self, depth):
         """q_D = zs − (D−2)/2·[(1−s)^{−2/(D−2)} + (1+s)^{−2/(D−2)} − 2] is ∫h_D⁻¹ (the paper leaves it there).

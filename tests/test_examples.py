@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 from matplotlib.image import imread
 
+pytestmark = pytest.mark.any_cpu
+
 EXAMPLES = sorted((pages.ROOT / "examples").glob("*.py"))
 SHORTER = {"digits_torch": ["20"]}  # of training, in steps
 NEEDS_TORCH = {path for path in EXAMPLES if "import torch" in path.read_text(encoding="utf-8")}

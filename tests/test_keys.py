@@ -17,6 +17,8 @@ from tacit.papers.reproduction import _FIGURES
 from tacit.papers.statements import _THEOREMS
 from tacit.theorems import check, theorems
 
+pytestmark = pytest.mark.any_cpu
+
 PAPER = '"""A new paper."""\n\nTITLE = "Guest 2030, A New Paper"\nARXIV = "3001.00001"\n'
 FIGURE = '''"""A figure of a guest."""
 

@@ -7,6 +7,8 @@ import pytest
 
 import tacit
 
+pytestmark = pytest.mark.any_cpu
+
 ROOT = Path(tacit.__file__).parent
 ORDER = [  # each may import what stands before it; what shares a line, only itself
     {"errors"},

@@ -20,6 +20,8 @@ from tacit.autodiff import jax
 from tacit.derivation import cost
 from tacit.papers import figures, reproduce
 
+pytestmark = pytest.mark.any_cpu
+
 D = 6
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((4, D))
@@ -311,6 +313,7 @@ def test_results(name):
     check_copies(made(name), name)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", MORE)
 def test_more_results(name):
     check_copies(made(name), name)
@@ -326,6 +329,7 @@ def test_errors_keep_what_they_say_and_prove(name):
     check_copies(ERRORS[name], name)
 
 
+@pytest.mark.thorough
 def test_a_process_pool_returns_what_workers_found():
     """In a process that has seen nothing of this one but what was pickled."""
     w = made("derived potential").origin + 0.1
@@ -373,6 +377,7 @@ def test_without_its_function_a_result_says_what_it_said_and_refuses_the_rest():
     assert copy.deepcopy(found).potential.gradient(w + 0.1).shape == (2,)
 
 
+@pytest.mark.every(4)
 @pytest.mark.usefixtures("nothing_by_value")
 @pytest.mark.parametrize(
     "make",

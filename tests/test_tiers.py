@@ -1,54 +1,42 @@
-"""The tests themselves: those that the tiers name exist, and their folders are those of the source."""
+"""The tests themselves: their markers mean something, and their folders are those of the source."""
 
 import ast
 from pathlib import Path
 
 import kernels
-import pages
 import pytest
-import tiers
 
 import tacit
-from tacit.papers import figures
+
+pytestmark = pytest.mark.any_cpu
 
 TESTS = Path(__file__).parent
 FILES = {path.name: path for path in TESTS.rglob("test_*.py")}
 
 
-def families():
-    """Every test, as file::name, with its decorators as text."""
+def marked_every():
+    """(test, its decorators) of every test that is marked `every(k)`."""
     for name, path in FILES.items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                yield f"{name}::{node.name}", " ".join(map(ast.unparse, node.decorator_list))
-
-
-FAMILIES = dict(families())
-
-
-@pytest.mark.parametrize("table", ["WRONG_SOFTWARE", "OTHER_DRAWS", "INSTALLED", "MANY_CASES", "PICTURES"])
-def test_a_tier_names_tests_that_exist(table):
-    """One that was renamed would be run, or left out, unseen."""
-    names = set(getattr(tiers, table))
-    assert names and names <= FAMILIES.keys()
+            if isinstance(node, ast.FunctionDef):
+                decorators = list(map(ast.unparse, node.decorator_list))
+                if any(each.startswith("pytest.mark.every(") for each in decorators):
+                    yield f"{name}::{node.name}", decorators
 
 
 def test_of_many_cases_there_are_many():
-    assert [name for name in tiers.MANY_CASES if not FAMILIES[name]] == []  # which have no decorator
-    assert min(tiers.MANY_CASES.values()) >= 2
+    """A test without parameters has one case, of which none is left out."""
+    found = dict(marked_every())
+    assert len(found) > 100
+    assert not [name for name, decorators in found.items() if len(decorators) < 2]
 
 
-def test_long_figures_and_files_that_are_named_exist():
-    assert tiers.EVERY_FIGURE in FAMILIES
-    assert {entry.key for entry in figures()} >= tiers.LONG_FIGURES
-    assert tiers.PAGES in FAMILIES
-    assert set(pages.pages()) >= tiers.LONG_PAGES
-    assert {f"{name}.py" for name in tiers.NOT_NUMERICAL} <= FILES.keys()
+def test_files_that_kernels_name_exist():
     assert {f"test_{name}.py" for name in kernels.TELLING} <= FILES.keys()
 
 
 def test_every_file_has_a_name_of_its_own():
-    """Tiers know files by their names alone."""
+    """pytest imports test files by their names alone."""
     assert len(FILES) == len(list(TESTS.rglob("test_*.py")))
 
 

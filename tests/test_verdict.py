@@ -9,6 +9,8 @@ from tacit.papers import Claim
 from tacit.results.claims import Measured
 from tacit.theorems import Bound
 
+pytestmark = pytest.mark.any_cpu
+
 
 @pytest.mark.parametrize("kind", [Claim, Bound])
 def test_both_are_a_sentence_a_number_and_thresholds(kind):

@@ -13,6 +13,8 @@ import pytest
 
 import tacit
 
+pytestmark = pytest.mark.any_cpu
+
 SOURCES = pages.ROOT / "src" / "tacit"
 DATA = {  # what the report shows beside what it computes
     *(f"tacit/report/networks/woodworth2020/{name}.json" for name in ("fig6c", "fig6d", "fig8")),
@@ -48,6 +50,7 @@ def built(folder):
     return wheel
 
 
+@pytest.mark.thorough
 def test_the_wheel_has_every_module_and_what_the_report_shows(folder):
     files = {path.relative_to(SOURCES.parent).as_posix() for path in SOURCES.rglob("*") if path.is_file()}
     files = {name for name in files if "__pycache__" not in name}
@@ -59,6 +62,7 @@ def test_the_wheel_has_every_module_and_what_the_report_shows(folder):
             assert wheel.read(name) == source.read_bytes()
 
 
+@pytest.mark.thorough
 def test_it_works_in_an_environment_of_its_own(folder):
     """With the versions that these tests run with, and with the core alone: no extra, no tools."""
     wheel, home = built(folder), folder / "environment"

@@ -18,6 +18,8 @@ import tacit
 from tacit.cli import main
 from tacit.papers import figures
 
+pytestmark = pytest.mark.any_cpu
+
 X, Y = gaussian_problem(8, 30, nonzero=2, seed=0)
 NAMES = [f"gene {i}" for i in range(30)]
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-", "svg": b"<?xml"}
@@ -105,6 +107,8 @@ def test_json_has_the_numbers_of_the_library_in_a_file_and_alone_on_standard_out
     assert (saved["features"], saved["target"]) == (NAMES, "response")
 
 
+@pytest.mark.every(4)
+@pytest.mark.pictures
 @pytest.mark.parametrize("kind", MAGIC)
 def test_plot_writes_a_figure_and_writes_it_again(limit, kind):
     Path("new/folder").mkdir(parents=True)
@@ -410,6 +414,7 @@ def test_the_seed_decides_the_claims(run, monkeypatch):
     assert claims[0] == claims[1] != claims[2]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
 def test_as_a_program_it_exits_with_its_status_whatever_the_terminal_can_show(run, encoding):
     environment = os.environ | {"PYTHONIOENCODING": encoding}
@@ -427,6 +432,7 @@ def test_json_on_a_terminal_without_the_letters_still_has_the_names(run):
     assert strict_json(done.stdout)["features"] == ["身高"]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("line", ["limit genes.csv --target response", "reproduce", "--help"])
 def test_output_that_cannot_be_written_is_one_line(run, line):
     command = [sys.executable, "-m", "tacit", *line.split()]
@@ -453,6 +459,8 @@ def test_a_model_may_be_called_as_its_class_is(name, run):
     assert json.loads(out)["model"] == "UntiedDiagonal(scale=0.1, shape=0.5)"
 
 
+@pytest.mark.every(2)
+@pytest.mark.pictures
 @pytest.mark.parametrize("model", ["--depth 2", "--depth 3.5", "--model untied --shape 0.9"])
 def test_every_model_has_a_picture(model, run):
     status, _, err = run(f"limit genes.csv --target response {model} --scale 0.01 --plot limit.png")

@@ -11,6 +11,8 @@ from tacit.cli import main
 from tacit.models.linear import as_generator
 from tacit.theorems import check, theorems
 
+pytestmark = pytest.mark.any_cpu
+
 
 def run(line):
     return main(line.split())
@@ -130,7 +132,13 @@ def test_parameters_reach_the_theorems_that_have_them(regression, capsys):
         given |= {name: value for name, value in known.items() if name in entry.needs}
         expected = check(verdict["key"], model, **given).to_dict()
         assert verdict["assumptions"] == expected["assumptions"]
-        assert verdict["bounds"] == json.loads(json.dumps(expected["bounds"]))
+        # Within one check limits start from those at nearby scales, and agree with others to round-off, of
+        # which differences of their norms leave up to 6e-8 of themselves; ten times that is allowed.
+        for found, alone in zip(verdict["bounds"], json.loads(json.dumps(expected["bounds"])), strict=True):
+            assert found == {
+                name: pytest.approx(each, rel=6e-7) if isinstance(each, float) else each
+                for name, each in alone.items()
+            }
 
 
 def test_several_numbers_have_commas_between_them(classification, capsys):
@@ -194,6 +202,7 @@ def test_help_explains_every_parameter(capsys):
     assert names and all(re.search(rf"^  ([a-z_]+, )*{name}\b", explained, re.MULTILINE) for name in names)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("columns", [40, 80, 100])
 def test_lines_fit_the_terminal(columns, classification, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))

@@ -103,6 +103,7 @@ ODD = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("case", ODD)
 def test_known_odd_tables(case):
     for line in MODELS[:2]:

@@ -37,6 +37,7 @@ def flow(tmp_path, monkeypatch, capsys):
     return command
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("flags", "model"),
     [
@@ -164,6 +165,7 @@ def test_an_interrupted_flow_leaves_an_earlier_one_alone(flow, monkeypatch):
     assert flow(line.replace("run.", "new."))[0] == 130 and json.loads(Path("new.json").read_text())
 
 
+@pytest.mark.pictures
 def test_names_with_mathematics_are_drawn_as_they_stand(flow):
     names = [f"$\\bad_{i}$" for i in range(X.shape[1])]
     pd.DataFrame(X, columns=names).assign(response=Y).to_csv("odd.csv", index=False)

@@ -13,6 +13,8 @@ import pytest
 
 from tacit.cli import main
 
+pytestmark = pytest.mark.any_cpu
+
 NAMES = (
     "\x1b[2Jcleared\x07",
     "a\n  certificate  forged",

@@ -11,6 +11,8 @@ import pytest
 
 from tacit.cli import main
 
+pytestmark = pytest.mark.any_cpu
+
 RNG = np.random.default_rng(4)
 FRAME = pd.DataFrame(RNG.standard_normal((5, 8)), columns=[f"gene {i}" for i in range(8)])
 SIGNS = [1, -1, 1, 1, -1]

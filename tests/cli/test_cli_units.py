@@ -9,6 +9,8 @@ import tacit
 from tacit.cli import main
 from tacit.verbs.other_scales import predicted_end
 
+pytestmark = pytest.mark.any_cpu
+
 MU = [1.0, 0.1, 0.01]
 
 
@@ -73,6 +75,7 @@ def test_check_asks_about_centred_data(table, capsys):
     assert norms("moved.npz", "") != pytest.approx(asked, rel=1e-2)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("start", ["orthogonal", "balanced"])
 @pytest.mark.parametrize("options", ["--standardize", "--intercept", "--intercept --standardize"])
 def test_starts_that_depend_on_the_data_are_for_these_units(start, options, table, capsys):

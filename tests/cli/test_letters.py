@@ -12,6 +12,8 @@ from tacit.cli.letters import plain
 from tacit.data.numbers import shown
 from tacit.show.text import top_features
 
+pytestmark = pytest.mark.any_cpu
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -30,6 +32,7 @@ def test_letters_have_a_meaning_in_ascii(text, expected):
     assert plain(text) == expected
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("variables", [{"PYTHONIOENCODING": "ascii"}, {"PYTHONUTF8": "0"}])
 def test_norms_are_told_apart_where_there_is_ascii_only(tmp_path, variables):
     (tmp_path / "d.csv").write_text("a;größe;label\n1;2;ill\n3;1;well\n", encoding="utf-8")

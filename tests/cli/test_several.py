@@ -20,6 +20,8 @@ from tacit.papers.finished import kept
 from tacit.papers.workers import groups
 from tacit.show.progress import Line
 
+pytestmark = pytest.mark.any_cpu
+
 ALL = ["absent", "after", "broken", "dead", "plain", "wrong"]
 TERMINAL = """
 import signal, sys, threading
@@ -220,10 +222,11 @@ def alive(process):
         return False
 
 
+@pytest.mark.every(2)
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_whoever_is_stopped_leaves_no_process_and_nothing_false(tmp_path, sent, status):
-    support = Path(importlib.import_module("tiers").__file__).parent
+    support = Path(importlib.import_module("oracles").__file__).parent
     paths = os.pathsep.join([str(support), *filter(None, sys.path)])
     environment = os.environ | {"QUICK_FIGURES": str(tmp_path), "PYTHONPATH": paths}
     running = subprocess.Popen(

@@ -10,6 +10,8 @@ from tacit.cli import main
 from tacit.cli.stopwatch import in_words
 from tacit.show import progress
 
+pytestmark = pytest.mark.any_cpu
+
 
 @pytest.fixture
 def clock(monkeypatch):

@@ -16,6 +16,8 @@ import tacit
 from tacit.data.tables import read_table
 from tacit.show.outputs import netcdf_file, write_json
 
+pytestmark = pytest.mark.any_cpu
+
 NAMES = ("height", "weight", "größe, cm", "x 4")
 FRAME = pd.DataFrame(np.random.default_rng(0).standard_normal((5, 4)) * 1e3, columns=NAMES)
 FRAME["response"] = [1.0, -2.5, 3e-300, 4e300, 1 / 3]

@@ -15,6 +15,8 @@ import pytest
 import tacit
 from tacit.data import images
 
+pytestmark = pytest.mark.any_cpu
+
 RNG = np.random.default_rng(0)
 DIGITS = {
     "train": RNG.integers(0, 256, (5, 28, 28), np.uint8),

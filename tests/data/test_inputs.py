@@ -10,6 +10,8 @@ from oracles import gaussian_problem
 import tacit
 from tacit.potentials import L1, Bregman, DeepHypentropy, Hypentropy, Quadratic, WeightDistance
 
+pytestmark = pytest.mark.any_cpu
+
 X, Y = gaussian_problem(4, 9, nonzero=2, seed=0)
 W = np.linalg.pinv(X) @ Y
 MODEL = tacit.Diagonal(2, 0.1)

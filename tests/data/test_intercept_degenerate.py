@@ -25,6 +25,7 @@ def on_a_grid(seed, **sizes):
     return tuple(np.round(64 * array) / 64 for array in shifted_problem(seed, **sizes))
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("constant", [0.0, 0.1, -1e3 / 3, 1e6 + 0.1])
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("samples", [3, 5, 6])
@@ -118,6 +119,7 @@ def test_samples_between_others_however_they_are_rounded(seed, kind, shift, stan
     assert found.converged and found.rank == 3
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_flows_count_samples_between_others(kind):
     """They pull as much as any, and the flow ends where it would without them."""
@@ -135,6 +137,7 @@ def test_flows_count_samples_between_others(kind):
     near(end.predictor[-1], limit.predictor, 1e-7)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "grid", [(0.1, 0.2, 0.3), (1.1, 1.2, 1.3), (0.7, 0.8, 0.9), (0.1, 0.2, 0.3, 0.4, 0.5)]
 )

@@ -50,6 +50,7 @@ def outputs(found, X):
     return scores[:, :, 0] if found.intercept.ndim == 1 else scores
 
 
+@pytest.mark.every(3)
 @every
 @pytest.mark.parametrize("standardize", [False, True])
 def test_at_each_time_it_is_where_raw_weights_are(name, standardize):
@@ -74,6 +75,7 @@ def test_losses_and_outputs_count_the_intercept(name):
     near(found.outputs, computed, 1e-12)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("name", ["diagonal", "deep", "biased", "neuron", "small output"])
 def test_it_ends_at_the_limit(name, standardize):
@@ -138,6 +140,7 @@ def test_the_order_of_samples_and_constant_features_do_not_matter(name):
     near(outputs(found, wider), outputs(plain, X), 1e-9)
 
 
+@pytest.mark.every(2)
 @one_of_each
 def test_raw_parameters_take_the_same_way(name):
     X, y = problem(name, 8)

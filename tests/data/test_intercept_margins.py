@@ -137,6 +137,7 @@ def test_potentials_and_paths_agree_with_sixty_digits(name, depth, mu):
     assert path.intercept == pytest.approx([between(X, y, w.astype(float))], rel=1e-9)
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("p", [0.4, 2 / 3])
 @every
 def test_below_one_what_is_found_are_local_minima(name, p):
@@ -296,6 +297,7 @@ PATHS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kind", PATHS)
 @pytest.mark.parametrize("standardize", [False, True])
 def test_paths_are_those_of_all_pairs(kind, standardize):

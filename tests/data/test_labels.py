@@ -7,6 +7,8 @@ import scipy.sparse
 
 import tacit
 
+pytestmark = pytest.mark.any_cpu
+
 X = np.random.default_rng(2).standard_normal((4, 9))
 SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
 NAMED = {
@@ -31,6 +33,7 @@ VERBS = {
 }
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("names", NAMED)
 def test_the_first_class_in_order_is_minus_one(verb, names):

@@ -6,6 +6,8 @@ import pytest
 
 from tacit.data.printable import label, printable, short_name
 
+pytestmark = pytest.mark.any_cpu
+
 HOSTILE = {
     "\x1b]0;owned\x07": r"\x1b]0;owned\x07",
     "a\n  certificate  fine": r"a\n  certificate  fine",

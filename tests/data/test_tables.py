@@ -14,6 +14,8 @@ import tacit
 from tacit.data import texts
 from tacit.data.tables import read_table
 
+pytestmark = pytest.mark.any_cpu
+
 ROWS = [[1.5, -2.25e-3, 3.0], [4.0, 0.1, -6.125]]
 
 

@@ -15,6 +15,8 @@ from tacit.data import unpacking
 from tacit.data.matrices import read_matrix
 from tacit.data.tables import read_table
 
+pytestmark = pytest.mark.any_cpu
+
 TABLE = b"a,b,y\n" + b"0,0,0\n" * 200_000  # 1.2 MB, which packs to a thousandth
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 

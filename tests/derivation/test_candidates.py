@@ -51,6 +51,7 @@ def test_what_is_no_quantity_is_refused(candidate, words):
         tacit.derive(neuron, np.array([1.0, 0.5, 0.3]), samples=2, candidates=[candidate])
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("r", [1, 2, 3, 4])
 def test_relu_networks_keep_one_balance_for_each_neuron(r):
     """‖wⱼ‖² − aⱼ² and nothing else, near a generic point (Marcotte et al. 2023)."""

@@ -138,6 +138,7 @@ PAIRS = {  # expressions in a, b, c, d; the same in JAX; a start
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", PAIRS)
 def test_slopes_are_pulls_times_the_time_that_they_were_pulled(name):
     """θ' = Jᵀc makes ∇Q(w)' = c, and in another clock a multiple of it."""
@@ -159,6 +160,7 @@ def test_slopes_are_pulls_times_the_time_that_they_were_pulled(name):
         assert np.abs(c).max() > 1e-3
 
 
+@pytest.mark.every(20)
 @pytest.mark.parametrize("name", PAIRS)
 def test_formulas_are_what_is_derived_without_them(name):
     """The same Q by integration along the leaf: verdict, value, slope, mirror map and Hessian."""

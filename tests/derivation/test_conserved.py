@@ -17,6 +17,7 @@ def known_count(n, m, r):
     return r * (r + 1) // 2 if r <= n + m else (n + m) * (2 * r + 1 - n - m) // 2
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize(("n", "m", "r"), [(2, 1, 1), (2, 1, 2), (1, 1, 3), (2, 1, 4)])
 def test_the_laws_of_linear_networks_are_their_imbalances(n, m, r):
     """The count is the known one, and UᵀU − VᵀV spans all that is found."""
@@ -55,6 +56,7 @@ def test_linear_quantities_are_those_that_the_map_does_not_see():
         np.testing.assert_allclose(A @ law.linear, 0.0, atol=1e-12)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("function", "p", "number"), [(TIED[3], 4, 2), (exponential, 3, 0), (sums_of_squares, 4, 0)]
 )

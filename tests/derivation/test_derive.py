@@ -17,6 +17,7 @@ def start(seed, p):
     return np.random.default_rng(seed).standard_normal(p)
 
 
+@pytest.mark.every(12)
 @pytest.mark.parametrize("name", KNOWN)
 def test_known_maps_get_the_known_verdict(name):
     """No verdict is wrong; at most 2% of the starts are too close to a degenerate one to decide."""
@@ -27,6 +28,7 @@ def test_known_maps_get_the_known_verdict(name):
     assert {each.reachable_dimension for each in found if each.kind == kind} == {dimension}
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize(("n", "m", "r"), [(2, 1, 1), (2, 1, 2), (1, 1, 3), (2, 1, 4), (2, 2, 2)])
 def test_the_orbit_of_a_linear_network_has_the_dimension_that_conservation_laws_leave(n, m, r):
     """r(r+1)/2 laws for r ≤ n+m, else (n+m)(2r+1−n−m)/2 (Marcotte et al. 2023)."""
@@ -101,6 +103,7 @@ def test_parameters_may_have_names():
     assert (found.kind, found.parameters, found.features) == ("mirror", 4, 2)
 
 
+@pytest.mark.thorough
 def test_nearly_degenerate_maps_are_left_undecided():
     """A coupling of 1e-8 is neither rounding nor clear; one of 1e-3 is (uncoupled, it is the tied net)."""
 
@@ -133,6 +136,7 @@ def test_the_result_says_what_it_is():
     assert not jax.config.jax_enable_x64
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("function", "theta", "words"),
     [

@@ -23,6 +23,7 @@ def agree(Q, closed, factor, w):
     np.testing.assert_allclose(factor * Q.hessian(w), H, rtol=0, atol=CLOSE * np.abs(H).max())
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("depth", [2, 3, 4])
 def test_tied_layers(depth):
     """From any start: w₊w₋, or w₊^{2−D} + w₋^{2−D}, is what decides the scale, and w₀ the origin."""
@@ -49,6 +50,7 @@ def test_untied_layers():
         agree(found.potential, closed, 1.0, rng.standard_normal(3))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("output", [2.0, 0.5, -0.7])
 def test_a_neuron(output):
     """g = |a|/|a₀| here, (3/2)|a| in the paper."""
@@ -73,6 +75,7 @@ def test_three_untied_layers_by_quadrature():
         np.testing.assert_allclose(found.potential.gradient([product(z)]), expected, rtol=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("function", "p", "tol"),
     [(untied_three, 18, 1e-6), (sums_of_squares, 4, 1e-6)],

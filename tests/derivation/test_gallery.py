@@ -7,6 +7,7 @@ from maps import GALLERY
 import tacit
 
 
+@pytest.mark.every(22)
 @pytest.mark.parametrize("name", GALLERY)
 def test_verdicts_are_the_known_ones_and_flows_end_where_they_say(name):
     shown = GALLERY[name]

@@ -56,6 +56,7 @@ _STEPS = 50
 DIRECTION = np.array([1.0, 0.5, -0.3, 0.8])
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("scale", [1e-10, 1e-8, 1e-4, 1.0, 1e6])
 def test_an_offset_is_no_reason_to_take_a_neuron_for_a_mirror(scale):
     found = tacit.derive(lambda t: (1 + t[0]) * t[1:], scale * DIRECTION, samples=3)
@@ -64,6 +65,7 @@ def test_an_offset_is_no_reason_to_take_a_neuron_for_a_mirror(scale):
     assert law.text == "θ₁² − θ₂² − θ₃² − θ₄² + 2·θ₁"
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("scale", [1e-8, 1e-6])
 def test_laws_hold_of_flows_in_many_digits(scale):
     shift = np.array([0.7, -0.4, 1.1])
@@ -190,6 +192,7 @@ def test_round_off_of_the_jacobian_is_no_change_of_it(function, length, scale):
     assert tacit.derive(function, scale * np.array([0.7, 0.5]), samples=3).kind == "mirror"
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("function", "start"),
     [
@@ -261,6 +264,7 @@ def verdicts(each, scales):
         yield found.kind
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("each", MAPS, ids=lambda each: each.name)
 def test_a_hundred_maps_have_one_verdict_at_all_scales(each):
     assert set(verdicts(each, SCALES)) <= {each.kind, "undecided"}

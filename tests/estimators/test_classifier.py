@@ -37,11 +37,13 @@ def near(found, wanted, tolerance):
     assert np.linalg.norm(found - wanted) <= tolerance * np.linalg.norm(wanted)
 
 
+@pytest.mark.every(3)
 @parametrize_with_checks([FlowClassifier(tol=1e-6)])
 def test_it_is_an_estimator_of_scikit_learn(estimator, check):
     check(estimator)
 
 
+@pytest.mark.thorough
 @parametrize_with_checks(
     [
         FlowClassifier(),

@@ -17,16 +17,19 @@ def draw(seed=0, samples=30, features=40, classes=2):
     return X, np.array(["ash", "birch", "cedar"])[(X @ W - (X @ W).mean(axis=0) + noise).argmax(axis=1)]
 
 
+@pytest.mark.every(6)
 @parametrize_with_checks([FlowClassifierCV(scales=1, stops=[0.3, None], cv=2, tol=1e-6)])
 def test_it_is_an_estimator_of_scikit_learn(estimator, check):
     check(estimator)
 
 
+@pytest.mark.thorough
 @parametrize_with_checks([FlowClassifierCV(scales=2, cv=3)])
 def test_it_is_one_with_other_options_too(estimator, check):
     check(estimator)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(
     "options",

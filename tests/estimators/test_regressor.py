@@ -28,6 +28,7 @@ def near(found, wanted, tolerance):
     assert np.linalg.norm(found - wanted) <= tolerance * np.linalg.norm(wanted)
 
 
+@pytest.mark.every(6)
 @parametrize_with_checks([FlowRegressor(), FlowRegressor(stop=0.1, depth=3)])
 def test_it_is_an_estimator_of_scikit_learn(estimator, check):
     check(estimator)
@@ -63,6 +64,7 @@ def test_the_scale_is_in_units_of_the_data():
     near(fit.coef_, tacit.limit(tacit.UntiedDiagonal(4e-6, 0.3), X, y, intercept=True).predictor, 1e-12)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("stop", [0.3, 0.01])
 @pytest.mark.parametrize("options", [{}, {"depth": 3}, {"fit_intercept": False, "standardize": True}])
 def test_stopped_fits_are_those_of_the_flow(stop, options):
@@ -115,6 +117,7 @@ def test_standardizing_is_as_by_hand(options):
     near(inside.predict(there), outside.predict(there), 1e-8)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("stop", [None, 0.2])
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("features", [8, 60])

@@ -31,11 +31,13 @@ def near(found, wanted, tolerance):
     assert np.linalg.norm(found - wanted) <= tolerance * np.linalg.norm(wanted)
 
 
+@pytest.mark.every(6)
 @parametrize_with_checks([FlowRegressorCV(scales=2, stops=3, cv=2)])
 def test_it_is_an_estimator_of_scikit_learn(estimator, check):
     check(estimator)
 
 
+@pytest.mark.thorough
 @parametrize_with_checks(
     [FlowRegressorCV(scales=3), FlowRegressorCV(scales=2, depth=(2, 3), stops=[0.1, None], cv=2)]
 )
@@ -43,6 +45,7 @@ def test_it_is_one_with_other_options_too(estimator, check):
     check(estimator)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("options", [{}, {"scoring": "r2"}, {"standardize": True, "fit_intercept": False}])
 def test_scores_are_those_of_a_search_by_hand(options):
     X, y = draw()
@@ -90,6 +93,7 @@ def test_without_noise_the_flow_is_not_stopped():
     assert np.linalg.norm(found.predict(there) - truth) < 0.01 * np.linalg.norm(truth)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "options", [{"stops": 6}, {"stops": None}, {"stops": 6, "standardize": True, "depth": 3}]
 )

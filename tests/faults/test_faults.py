@@ -7,6 +7,8 @@ from planting import REFEREES, plant
 
 import tacit
 
+pytestmark = pytest.mark.any_cpu
+
 CONCERNED = [
     (name, referee) for name, fault in FAULTS.items() for referee in REFEREES if getattr(fault, referee)
 ]

@@ -52,6 +52,7 @@ def separable(samples, features, seed):
     return X + 0.3 * np.outer(y, hidden) / np.linalg.norm(hidden), y
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("outputs", [1, 3])
 @pytest.mark.parametrize("size", [0.05, 1.0])
@@ -67,6 +68,7 @@ def test_linear_networks_agree_with_the_raw_weights(method, outputs, size):
     assert found.outputs.shape == (4, *y.shape) and found.drift < 1e-8
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 def test_linear_networks_under_other_losses_agree_with_the_raw_weights(method, loss):
@@ -80,6 +82,7 @@ def test_linear_networks_under_other_losses_agree_with_the_raw_weights(method, l
     assert found.drift < 1e-8
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("loss", "outputs"), [("square", 1), ("square", 2), ("exp", 1), ("logistic", 1)])
 def test_width_does_not_matter(loss, outputs):
     """The Gram matrix of [U; V] decides: a rotation into 300 hidden units changes nothing."""
@@ -149,6 +152,7 @@ def test_linearized_linear_networks_follow_the_tangent(loss):
             np.testing.assert_allclose(y - output, expm(-K * time / 4) @ first, rtol=0, atol=1e-7)
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("a", "size"), [(0.8, 0.1), (-0.8, 0.1), (0.1, 0.8), (-0.05, 0.6), (0.5, 0.5)])
 def test_linear_neurons_agree_with_the_raw_weights(method, a, size):
@@ -175,6 +179,7 @@ def test_one_of_those_neurons_does_change_its_sign():
     assert True in signs
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 def test_linear_neurons_under_other_losses_agree_with_the_raw_weights(method, loss):
@@ -199,6 +204,7 @@ def leaky_problem(seed):
 SLIDING = [0, 1, 4, 6, 10, 14]
 
 
+@pytest.mark.every(9)
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 6, 10, 14])
 def test_leaky_neurons_agree_with_rounded_kinks(seed):
     a, w, slope, X, y, at = leaky_problem(seed)
@@ -212,6 +218,7 @@ def test_leaky_neurons_agree_with_rounded_kinks(seed):
     np.testing.assert_allclose(found.log_time, rounded.log_time, atol=5e-6)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", [3, 6])
 def test_raw_parameters_find_the_same_leaky_neurons(seed):
     a, w, slope, X, y, at = leaky_problem(seed)
@@ -222,6 +229,7 @@ def test_raw_parameters_find_the_same_leaky_neurons(seed):
     np.testing.assert_allclose(raw.log_time, auto.log_time, atol=1e-4)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("seed", [0, 1, 2, 8])
 def test_leaky_neurons_end_where_the_theorem_says(seed):
     """Azulay et al. 2021, Theorem 4 with the sign of a kept: the linear neuron on σ⁻¹ of the targets."""
@@ -240,6 +248,7 @@ def test_leaky_neurons_end_where_the_theorem_says(seed):
     assert np.linalg.norm(outside) < 1e-7
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("loss", ["square", "exp", "logistic"])
 def test_leaky_neurons_without_a_kink_are_linear_ones(loss):
     """All samples on their right sides from the start: the negative ones are shorter by the slope."""
@@ -253,6 +262,7 @@ def test_leaky_neurons_without_a_kink_are_linear_ones(loss):
     assert_same(found, raw, at)
 
 
+@pytest.mark.every(10)
 @pytest.mark.parametrize("seed", [1, 6, 10])
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 def test_leaky_neurons_under_other_losses_agree_with_rounded_kinks(seed, loss):
@@ -294,6 +304,7 @@ def test_a_sample_with_target_zero_slides_for_ever():
     assert distance(found.predictor, rounded.predictor) < 1e-6
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("size", [0.05, 0.5])
 def test_factorizations_agree_with_the_raw_weights(method, size):
@@ -406,6 +417,7 @@ def test_shapes_that_do_not_fit_are_refused(model, X, y, loss):
         tacit.flow(model, X, y, loss=loss)
 
 
+@pytest.mark.every(10)
 @pytest.mark.parametrize("slope", [1.0, 0.5])
 @pytest.mark.parametrize("scale", [1e2, 1e4])
 @pytest.mark.parametrize("seed", range(4))
@@ -428,6 +440,7 @@ def test_a_residual_of_rounding_is_called_that():
         assert np.linalg.norm(run.outputs[-1] - y) < 1e-14 * np.linalg.norm(y)
 
 
+@pytest.mark.every(12)
 @pytest.mark.parametrize("slope", [0.5, 0.1, 0.01])
 @pytest.mark.parametrize("seed", range(5))
 def test_targets_of_zero_are_reached_from_either_side_of_the_kink(seed, slope):
@@ -497,6 +510,7 @@ def test_networks_on_ill_conditioned_data_follow_the_raw_weights(decades):
     assert_same(tacit.flow(tacit.LinearNetwork(*weights), X, y, at=at), raw, at)
 
 
+@pytest.mark.thorough
 def test_a_wide_network_on_spectra_of_sixteen_decades_ends_at_the_solution_of_least_norm():
     """The tangent kernel has eigenvalues from 1 to 1e-16; explicit methods would need as many steps."""
     X, y = spread(8, 40, 80, seed=32)
@@ -509,6 +523,7 @@ def test_a_wide_network_on_spectra_of_sixteen_decades_ends_at_the_solution_of_le
     assert np.linalg.norm(outside) < 1e-7 * np.linalg.norm(least)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_leaky_neurons_on_ill_conditioned_data_end_at_the_limit(seed):
     """Ten decades of the tangent kernel, and samples that cross the kink on the way."""

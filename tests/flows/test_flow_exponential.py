@@ -59,6 +59,7 @@ def assert_same(trajectory, exact, *, tol=1e-6):
     assert (late < 10 * tol + 4e-16 * size + np.minimum(0.05, 1e-10 * size)).all()
 
 
+@pytest.mark.every(18)
 @pytest.mark.parametrize(
     ("Z", "depth", "scale", "loss"),
     [
@@ -90,6 +91,7 @@ def test_flow_agrees_with_many_digits(Z, depth, scale, loss):
     assert_same(found, exact)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 @pytest.mark.parametrize("depth", [2, 3, 10])
 def test_flow_agrees_with_the_raw_weights(loss, depth):
@@ -102,6 +104,7 @@ def test_flow_agrees_with_the_raw_weights(loss, depth):
     assert found.drift < 1e-8
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 @pytest.mark.parametrize("start", ["balanced", "shaped", "biased"])
 def test_flow_of_untied_weights_agrees_with_the_raw_weights(loss, start):
@@ -123,6 +126,7 @@ def test_flow_of_untied_weights_agrees_with_the_raw_weights(loss, start):
     assert found.drift < 1e-8
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize(
     ("model", "loss"),
     [
@@ -251,6 +255,7 @@ def test_deep_networks_may_end_at_a_local_margin():
         assert np.linalg.norm(direction(found.predictor[0]) - margin) < 0.01
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("depth", [2, 3])
 @pytest.mark.parametrize("Z", [KINK, LOCAL], ids=["kink", "local"])
 def test_flow_at_a_huge_scale_is_the_sweeping_process(depth, Z):
@@ -260,6 +265,7 @@ def test_flow_at_a_huge_scale_is_the_sweeping_process(depth, Z):
     assert np.linalg.norm(direction(found.predictor) - direction(limit), axis=1).max() < 1e-5
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 @pytest.mark.parametrize("kind", ["tied", "deep", "biased"])
 def test_linearized_flow_is_that_of_the_tangent(loss, kind):
@@ -410,6 +416,7 @@ def test_bad_arguments_are_refused_by_name(arguments, words):
         tacit.flow(given.pop("model"), given.pop("X"), given.pop("y"), **given)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("method", ["descent", "normalized"])
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 def test_small_steps_approach_the_flow_at_first_order(method, loss):

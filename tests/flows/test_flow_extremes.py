@@ -73,6 +73,7 @@ def test_no_flow_of_margins_is_lost_without_a_word(seed, loss):
         assert abs(told - case.until) <= 1e-6 * case.until + 1e-6
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("until", [20.0, 100.0, 1000.0])
 @pytest.mark.parametrize("scale", [10.0, 1e9])
 def test_a_residual_of_exactly_zero_is_no_accuracy(scale, until):
@@ -84,6 +85,7 @@ def test_a_residual_of_exactly_zero_is_no_accuracy(scale, until):
     np.testing.assert_allclose(found.predictor[-1], 1 / 25, rtol=1e-4 if until == 20 else 1e-13)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("depth", "scale"), [(20, 1e-10), (50, 1e-4), (10, 1e-24), (6, 1e-50)])
 def test_a_transition_that_floats_cannot_resolve_is_named(depth, scale):
     """After the first jump the slope of what jumped is within 1e-40 of its end, and must stay there."""
@@ -169,6 +171,7 @@ def test_depth_2_and_a_little_takes_no_more_steps():
     assert other.steps <= 2 * first.steps
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("depth", [_NEAR_2, 2.01, 10, 20])
 def test_unusual_depths_agree_with_the_raw_weights(depth):
     X, y = gaussian_problem(5, 9, nonzero=2, seed=4)
@@ -181,6 +184,7 @@ def test_unusual_depths_agree_with_the_raw_weights(depth):
     assert found.drift < 1e-8
 
 
+@pytest.mark.every(7)
 @pytest.mark.parametrize("samples", [1, 4])
 @pytest.mark.parametrize(
     ("depth", "log10_scale"),
@@ -214,6 +218,7 @@ def test_one_sample_follows_the_ray(depth, log10_scale, samples):
         assert np.linalg.norm(w - exact) <= 1e-9 * np.linalg.norm(exact) + beyond
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("depth", "scale"), [(6, 3e50), (20, 1e9), (50, 1e9)])
 def test_scales_beyond_all_floats_follow_their_tangent_kernel(depth, scale):
     """m = scale^depth is up to 1e450: y − f = exp(−Kt/N) y with K = 2D²·scale^{2D−2}·XXᵀ; t has a log."""

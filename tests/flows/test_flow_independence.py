@@ -56,6 +56,7 @@ def recorded(run):
     return [each.tobytes() for each in arrays], words
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("asked", REQUESTS)
 def test_a_wrong_potential_changes_mirror_forms_and_not_raw_weights(wrong, asked, monkeypatch):
@@ -126,6 +127,7 @@ def forbidden(monkeypatch):
                 monkeypatch.setattr(model, name, refuse)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", MODELS)
 def test_what_is_said_of_a_form_is_so(name, way, monkeypatch):

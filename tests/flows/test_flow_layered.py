@@ -19,6 +19,7 @@ STARTS = {
 AT = [3.0, 5.0, 8.0]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", STARTS)
 @pytest.mark.parametrize(("loss", "y"), [("square", Y), ("exp", np.array([1.0, -1.0]))])
 def test_mirror_space_and_raw_weights_agree(loss, y, name):

@@ -46,6 +46,7 @@ def apart(found, expected):
 TIMES = np.array([0.1, 1.0, 5.0, 12.0, 30.0, 100.0])
 
 
+@pytest.mark.every(10)
 @pytest.mark.parametrize("scale", [0.02, 0.5])
 @pytest.mark.parametrize("width", [3, 10, 50])
 def test_the_lifted_flow_is_that_of_the_raw_weights(width, scale):
@@ -63,6 +64,7 @@ def test_the_lifted_flow_is_that_of_the_raw_weights(width, scale):
     np.testing.assert_allclose(U @ V.transpose(0, 2, 1), run.predictor, atol=1e-12)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("width", [2, 4, 30, math.inf])
 def test_symmetric_flows_are_those_of_the_raw_weights(width):
     rng = np.random.default_rng(5)
@@ -86,6 +88,7 @@ def time_of(entry, y, s):
     return (integral(entry) - integral(np.zeros_like(entry))) / 2
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("y", "s"), [(1e-5, 1e-8), (1.0, 1e-6), (-2.0, 0.3), (1.0, 100.0)])
 def test_a_single_entry_follows_the_closed_form(y, s):
     """y = 1e-5 waits 1.2e6 units of time before anything is seen, and is fitted then."""
@@ -123,6 +126,7 @@ def commuting(d, N, seed, turned):
     return rows, y, Q, np.einsum("ij,nj,kj->nik", Q, rows, Q)
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("mu", [1e-6, 1e-2, 1e2])
 def test_commuting_measurements_end_where_theorem_4_says(mu, turned):

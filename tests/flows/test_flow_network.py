@@ -39,6 +39,7 @@ def test_linear_networks_flow_as_the_one_that_is_built_in():
     assert ours.drift < 1e-8 and list(ours.drifts) == ["imbalance matrix, U → V"]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("model", "function", "predictor"),
     [
@@ -53,6 +54,7 @@ def test_diagonal_networks_end_at_their_limit(model, function, predictor):
     assert run.drift < 1e-8 and np.array_equal(run.predictor, run.outputs)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", [6, 13])
 def test_along_kinks_it_slides_as_leaky_neurons_do(seed):
     """Whose flow along a kink is known. The promise is ten times the root of rtol, 1e-2; measured, 3e-5."""
@@ -119,6 +121,7 @@ def test_a_small_loss_of_classes_is_a_large_accuracy():
     assert run.margin == pytest.approx(gap) and gap[-1] == pytest.approx(1000)  # log(1 + e^−m) is e^−m
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("loss", ["square", "logistic", "cross-entropy"])
 def test_descent_takes_the_steps_that_it_says(loss):
     outputs = 3 if loss == "cross-entropy" else 1

@@ -28,6 +28,7 @@ def accuracies(model_outputs, y, *beyond):
     return square(model_outputs, y)[0] + np.array(beyond)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("depth", [2, 3, 4])
 @pytest.mark.parametrize("scale", [1e-3, 0.1, 1.0, 100.0])
 def test_flow_ends_at_the_limit(depth, scale):
@@ -40,6 +41,7 @@ def test_flow_ends_at_the_limit(depth, scale):
     assert found.drift < 1e-8
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize(
     "model",
     [tacit.Diagonal(4, 1e-2), tacit.Diagonal(10, 0.3), tacit.Diagonal(2, log_scale=-1e5)],
@@ -54,6 +56,7 @@ def test_small_scales_and_large_depths_take_few_steps(model, seed):
     assert np.linalg.norm(found.predictor[-1] - limit) < 1e-8 * np.linalg.norm(limit)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("scale", [1e-6, 1e-2, 1e3])
 @pytest.mark.parametrize("shape", [-0.9, 0.0, 0.6, "mixed"])
 def test_flow_of_untied_weights_ends_at_the_limit(scale, shape):
@@ -76,6 +79,7 @@ def test_flow_of_biased_weights_ends_at_the_bregman_projection(size):
     assert np.linalg.norm(found.predictor[-1] - limit) < 1e-7 * np.linalg.norm(limit)
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize(
     ("network", "weights", "model"),
     [
@@ -224,6 +228,7 @@ def test_the_flow_is_the_linearized_one_at_a_huge_scale_only():
     assert gaps[0] > 0.1 and gaps[2] < 1e-6
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("log_scale", [-20.0, -300.0, -1000.0])
 def test_tiny_scales_wait_long_and_then_arrive(log_scale):
     X, y = gaussian_problem(6, 12, nonzero=2, seed=10)
@@ -354,6 +359,7 @@ def test_slopes_that_would_leave_their_domain_shorten_the_step(monkeypatch):
     assert not run.converged and np.isfinite(run.predictor).all() and run.accuracy[-1] >= run.accuracy[0]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("scale", [1e2, 1e3, 1e5])
 @pytest.mark.parametrize("depth", [2, 3, 5])
 def test_huge_starts_follow_their_tangent_kernel_all_the_way(depth, scale):

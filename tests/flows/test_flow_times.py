@@ -71,6 +71,7 @@ def raw_weights(network, weights, X, y, loss, times):
     return [split(state) for state in run.y.T]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("name", "loss"),
     [(name, loss) for name in CASES for loss in PULLS if loss == "square" or name != "outputs"],
@@ -91,6 +92,7 @@ def test_weights_at_times_are_those_of_the_raw_flow(name, loss):
         np.testing.assert_allclose(run.predictor[i], network.predictor(now), rtol=0, atol=5e-7)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["tied", "neuron", "wide"])
 @pytest.mark.parametrize("loss", ["square", "exp"])
 def test_raw_parameters_keep_the_same_times(name, loss):
@@ -118,6 +120,7 @@ def test_linearized_weights_move_along_the_tangent(name, loss):
             np.testing.assert_allclose(run.weights[key][i], w, rtol=0, atol=2e-7)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", CASES)
 def test_weights_make_the_predictor_and_keep_what_is_conserved(name):
     network, _, model, names = CASES[name]

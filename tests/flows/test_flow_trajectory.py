@@ -27,6 +27,7 @@ MODELS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("loss", ["square", "exp"])
 def test_shapes_and_definitions(name, loss):
@@ -70,6 +71,7 @@ def test_kernel_distance_is_the_angle_to_the_first_tangent_kernel():
         assert distance == pytest.approx(1 - cosine, rel=1e-6)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("linearized", [False, True])
 def test_a_data_set_survives_netcdf(name, linearized, tmp_path):
@@ -94,6 +96,7 @@ def test_matrix_predictors_survive_too(tmp_path):
         np.testing.assert_array_equal(read.predictor, run.predictor)
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize(("loss", "clock"), [("square", "time"), ("exp", "accuracy")])
 def test_every_trajectory_has_a_picture(name, loss, clock, tmp_path):
@@ -121,6 +124,7 @@ def test_a_picture_of_times_beyond_all_floats(tmp_path):
     assert path.read_bytes().startswith(b"%PDF-")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", MODELS)
 def test_the_summary_says_where_it_ended(name):
     text = tacit.flow(MODELS[name], X, LABELS, loss="exp", until=2e3).summary()
@@ -192,6 +196,7 @@ def test_start_alone_when_nothing_is_left_to_do():
     assert not run.predictor.any() and run.steps == 0
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("linearized", [False, True])
 def test_trajectories_survive_pickling_and_copying(name, linearized):
@@ -204,6 +209,7 @@ def test_trajectories_survive_pickling_and_copying(name, linearized):
         assert json.dumps(other.to_dict(), allow_nan=False) == json.dumps(run.to_dict(), allow_nan=False)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("matrices", [False, True])
 def test_a_flow_is_drawn_with_its_limit_of_many_numbers(matrices, tmp_path):
     """Predictors of several outputs and matrices: marked entry by entry."""

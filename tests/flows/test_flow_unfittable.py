@@ -17,6 +17,7 @@ from tacit.flows.segments import Segment
 CASES = int(os.environ.get("TACIT_OVERDETERMINED", "60"))
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("seeds", [range(i, CASES, 10) for i in range(10)], ids=overdetermined.KINDS)
 def test_random_overdetermined_problems(seeds):
     """By kind; with TACIT_OVERDETERMINED=2000, that many, large ones of slow references among them."""

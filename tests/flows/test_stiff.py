@@ -113,6 +113,7 @@ def spectra(samples, features, noise):
     return X, X @ rng.standard_normal(features) + rng.standard_normal(samples)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("noise", [1e-5, 1e-6])
 def test_a_leaky_neuron_on_collinear_data_knows_when_it_rests(noise):
     """Its gradient falls to the rounding of terms that cancel, where no tolerance is met by waiting."""

@@ -16,6 +16,8 @@ import tacit
 from tacit import potentials
 from tacit.losses import Exponential, Logistic, Square
 
+pytestmark = pytest.mark.any_cpu
+
 D = 6
 RNG = np.random.default_rng(8)
 X = RNG.standard_normal((4, D))
@@ -131,6 +133,7 @@ def check_result(result, tmp_path=None):
         assert result.plot(tmp_path / "result.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.every(18)
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("name", MODELS)
 def test_models(name, verb, tmp_path):
@@ -144,6 +147,7 @@ def test_models(name, verb, tmp_path):
     check_result(VERBS[verb](model, inputs(model)), tmp_path if name == "diagonal" else None)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", POTENTIALS)
 def test_potentials(name):
     Q = POTENTIALS[name]
@@ -159,6 +163,7 @@ def test_potentials(name):
     check_result(margin)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", MATRIX_POTENTIALS)
 def test_potentials_of_matrices(name, tmp_path):
     Q = MATRIX_POTENTIALS[name]
@@ -178,6 +183,7 @@ def test_the_limit_of_a_factorization(tmp_path):
     check_result(found, tmp_path)
 
 
+@pytest.mark.every(7)
 @pytest.mark.parametrize("method", ["auto", "parameters", "descent", "linearized"])
 @pytest.mark.parametrize("model", ["diagonal", "leaky", "gaussian", "function", "network"])
 @pytest.mark.parametrize("name", LOSSES)

@@ -49,6 +49,7 @@ class TestModel:
         assert apart(found.predictor[-1], known.predictor[-1]) < 1e-12
         assert apart(found.weights["a"][-1], known.weights["w₊"][-1]) < 1e-12
 
+    @pytest.mark.every(3)
     @pytest.mark.parametrize("model", [Twins(), Bare(), function_model(7)], ids=["twins", "bare", "function"])
     @pytest.mark.parametrize("loss", ["square", "exp"])
     def test_raw_weights_are_followed(self, model, loss):

@@ -13,6 +13,8 @@ pytest.importorskip("cosmic_ray", reason="needs cosmic-ray: make mutants")
 from mutants import ROOT, _around, lines_of
 from sites import sites
 
+pytestmark = pytest.mark.any_cpu
+
 SOURCE = textwrap.dedent('''
     """Text of 3 words."""
 

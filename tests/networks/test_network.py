@@ -35,6 +35,7 @@ NETWORKS = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_products_and_kernels_are_those_of_differences(name):
     """Differences of fourth order with steps of 1e-3 are good to 3e-11 here."""

@@ -60,6 +60,7 @@ def descended(weights, X, y, step, count):
     return W, a
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("scale", [0.05, 1.0])
 def test_networks_end_where_descent_does(scale):
     rng = np.random.default_rng(4)

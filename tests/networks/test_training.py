@@ -42,6 +42,7 @@ def by_hand(weights, X, y, step, epochs, batch, seed):
     return W, V, np.array(losses).reshape(epochs, -1).mean(1)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("together", [True, False])
 def test_steps_are_those_of_numpy(together):
     X, y, X_test, y_test = data = problem()

@@ -60,6 +60,7 @@ def test_a_seed_gives_what_was_recorded(key):
     check(key, np.random.default_rng().integers(3, RECORD[key]["seeds"]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("key", RECORD)
 def test_all_figures_give_what_was_recorded(key):
     check(key, 0)

@@ -17,6 +17,49 @@ from tacit.papers.catalogue import papers
 from tacit.papers.reproduction import PRESETS
 from tacit.potentials import DeepHypentropy, Quadratic
 
+pytestmark = pytest.mark.any_cpu
+LONG_FIGURES = {  # which take seconds each
+    "azulay2021/neuron-limits",
+    "azulay2021/proposition1",
+    "azulay2021/regime-map",
+    "azulay2021/theorem3",
+    "min2021/fig1",
+    "min2021/fig3",
+    "min2021/fig4",
+    "moroshko2020/fig3a",
+    "moroshko2020/fig3b",
+    "moroshko2020/fig3c",
+    "moroshko2020/fig3d",
+    "moroshko2020/fig4a",
+    "moroshko2020/fig4b",
+    "moroshko2020/fig5a",
+    "moroshko2020/fig5b",
+    "moroshko2020/fig6",
+    "moroshko2020/fig7",
+    "moroshko2020/fig8a",
+    "moroshko2020/fig8b",
+    "moroshko2020/fig8c",
+    "moroshko2020/fig9",
+    "moroshko2020/open-question",
+    "woodworth2020/commuting",
+    "woodworth2020/fig1c",
+    "woodworth2020/fig3c",
+    "woodworth2020/fig5",
+    "woodworth2020/fig6a",
+    "woodworth2020/fig6b",
+    "woodworth2020/fig6c",
+    "woodworth2020/fig6d",
+    "woodworth2020/fig7",
+    "woodworth2020/fig8",
+    "woodworth2020/theorem4",
+    "woodworth2020/theorem9",
+}
+
+
+def test_long_figures_exist():
+    assert {entry.key for entry in figures()} >= LONG_FIGURES
+
+
 PAPERS = tuple(papers())
 
 KEYS = [entry.key for entry in figures()]
@@ -75,6 +118,7 @@ def test_a_figure_has_a_key_a_caption_and_two_presets_with_the_same_parameters(k
     assert quick.keys() == paper_size.keys()
 
 
+@pytest.mark.thorough_cases(*LONG_FIGURES)
 @every_figure
 def test_every_figure_is_made_and_every_claim_of_it_holds(key, made):
     result = made(key)
@@ -142,6 +186,7 @@ SMALL = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("key", SMALL)
 def test_the_seed_decides_the_claims_and_they_hold(key, made):
     other = judged(entry_of(key), 17)
@@ -175,6 +220,7 @@ REAL = tacit.limit
 WRONG = [kernel_always, small_scale_always, at_zero]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("key", ["woodworth2020/fig1a", "woodworth2020/fig1b", "azulay2021/fig7.1"])
 def test_a_wrong_limit_fails_claims(monkeypatch, key, wrong):
@@ -209,6 +255,7 @@ def test_raw_weights_tell_where_the_middle_is(monkeypatch, key, wrong):
     assert claim.holds == (wrong is None)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("key", ["woodworth2020/fig1a", "woodworth2020/fig1b", "azulay2021/fig7.1"])
 def test_a_figure_is_made_and_says_so_where_claims_fail(monkeypatch, tmp_path, key):
     monkeypatch.setattr(tacit, "limit", nowhere)
@@ -216,6 +263,7 @@ def test_a_figure_is_made_and_says_so_where_claims_fail(monkeypatch, tmp_path, k
     assert json.loads((tmp_path / f"{key}.json").read_text())["holds"] is False
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("wrong", [kernel_always, nowhere])
 @pytest.mark.parametrize("key", ["woodworth2020/fig1c", "woodworth2020/fig3c"])
 def test_where_nothing_can_be_measured_claims_fail_and_the_figure_is_made(monkeypatch, tmp_path, key, wrong):

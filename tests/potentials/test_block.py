@@ -44,6 +44,7 @@ def exact(layers, t):
         return float(slope), float(product(end) - product(v0)), float(rest)
 
 
+@pytest.mark.every(2)
 @quiet
 @pytest.mark.parametrize("name", STARTS)
 def test_slopes_and_products_have_all_their_digits(name):

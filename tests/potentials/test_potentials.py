@@ -43,6 +43,7 @@ def each(function):
     return lambda w: [function(np.array([v])) for v in w]
 
 
+@pytest.mark.every(10)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("log_scale", LOG_SCALES)
 def test_value_gradient_and_hessian_match_the_definitions(depth, log_scale):
@@ -69,6 +70,7 @@ def test_mirror_map_matches_its_definition(depth, log_scale):
     assert worst(Q.mirror, [-v for v in z], [-v for v in exact]) <= 1e-12
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("log_scale", [-1400.0, -20.0, 0.0, 5.0, 700.0])
 def test_weight_distance_is_the_smallest_root_of_the_quartic(log_scale):
     """Woodworth et al. 2020, equation 9: R = Σ m r(w/m), whose derivatives are those of q₄."""
@@ -100,6 +102,7 @@ def test_coordinates_add_up_with_their_own_scales_and_weights(depth):
     np.testing.assert_allclose(Q.mirror(Q.gradient(w)), w, rtol=1e-9)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("depth", [2, 3])
 def test_lists_and_jax_arrays_are_accepted(depth):
     jax = pytest.importorskip("jax")
@@ -218,6 +221,7 @@ def test_hessian_is_the_derivative_of_the_gradient(w, log_scale, depth):
     np.testing.assert_allclose(Q.hessian(np.array([w])), difference, rtol=1e-6)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("depth", [2, 3, 10])
 @pytest.mark.parametrize("log_scale", [-30.0, 0.0, 5.0])
 @pytest.mark.parametrize("origin", [1e-3, -1.0, 50.0])

@@ -38,6 +38,7 @@ def double_precision():
         yield
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("Q", POTENTIALS, ids=NAMES)
 def test_jitted_formulas_agree_with_numpy(Q):
     w = jnp.asarray(W)
@@ -50,6 +51,7 @@ def test_jitted_formulas_agree_with_numpy(Q):
     np.testing.assert_allclose(jax.jit(Q.mirror)(z), Q.mirror(np.asarray(z)), rtol=1e-10, atol=1e-300)
 
 
+@pytest.mark.every(9)
 @pytest.mark.parametrize("Q", POTENTIALS, ids=NAMES)
 def test_differentiating_the_value_gives_the_gradient_and_again_the_hessian(Q):
     w = jnp.asarray(W)

@@ -22,6 +22,8 @@ from tacit.report.markup import html
 from tacit.show.outputs import json_file
 from tacit.theorems import theorems
 
+pytestmark = pytest.mark.any_cpu
+
 PAPERS = tuple(papers())
 
 EMPTY = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source"}

@@ -19,6 +19,8 @@ from tacit.report import panels as recorded
 from tacit.report.listings import command, is_beyond
 from tacit.theorems import Theorem, theorems
 
+pytestmark = pytest.mark.any_cpu
+
 PAPERS = tuple(papers())
 
 ON_RECORD = ("woodworth2020/fig6c", "woodworth2020/fig6d", "woodworth2020/fig8")

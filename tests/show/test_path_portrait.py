@@ -11,6 +11,8 @@ from tacit.results.kink import Kink
 from tacit.show import figures
 from tacit.show.paths import path_picture, support_spans
 
+pytestmark = pytest.mark.any_cpu
+
 KINK = np.array([[1.18, 1.37, -0.27], [0.83, 0.76, 0.70], [1.06, -0.49, 1.39]])
 """Sample 0 leaves the path at μ = 0.0404, the flow at 0.189; sample 2 the flow at 0.00193."""
 ALL = np.ones(3)
@@ -53,6 +55,7 @@ def test_bars_end_exactly_where_samples_leave(drawn):
     assert [kink.mu, first.mu, second.mu] == pytest.approx([0.040366, 0.189146, 0.00192811], rel=1e-5)
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("verb", [tacit.margin_path, tacit.sweeping_path])
 @pytest.mark.parametrize("seed", range(4))
 def test_bars_are_where_the_support_is(verb, seed):
@@ -121,6 +124,7 @@ def test_what_is_not_shown_is_counted(drawn):
     assert len(axis.get_yticks()) == 30
 
 
+@pytest.mark.pictures
 def test_a_single_mu_is_a_picture_too(tmp_path):
     found, sweeping = (verb(KINK, ALL, 0.1) for verb in (tacit.margin_path, tacit.sweeping_path))
     drawn = found.plot(tmp_path / "one.png", names=["a", "b", "c"], sweeping=sweeping)

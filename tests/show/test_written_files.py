@@ -7,7 +7,7 @@ import pytest
 
 from tacit.show.outputs import Output, write_file, write_json
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+pytestmark = [pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX"), pytest.mark.any_cpu]
 
 
 @pytest.fixture(autouse=True)

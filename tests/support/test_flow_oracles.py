@@ -63,6 +63,7 @@ def test_pull_is_the_gradient_of_the_loss(network, loss):
         np.testing.assert_allclose(gradient, numerical, rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("depth", [2, 10])
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 def test_many_digits_agree_with_the_raw_weights(depth, loss):
@@ -94,6 +95,7 @@ def test_many_digits_agree_with_radau_in_double_precision():
     np.testing.assert_allclose(run.y.T, exact.dual, rtol=0, atol=1e-8)
 
 
+@pytest.mark.thorough
 def test_many_digits_at_a_huge_scale_do_not_depend_on_the_steps():
     coarse, fine = (
         exact_exp_flow(LOCAL, 3, np.log(1e8), [1e8, 1e10], digits=20, stages=stages, tol=tol)
@@ -103,6 +105,7 @@ def test_many_digits_at_a_huge_scale_do_not_depend_on_the_steps():
     np.testing.assert_allclose(coarse.log_time, fine.log_time, rtol=1e-12)
 
 
+@pytest.mark.thorough
 def test_many_digits_at_a_huge_scale_agree_with_the_sweeping_process():
     """A process without any λ, any loss or any differential equation."""
     levels = np.array([0.1, 1, 10, 100])
@@ -141,6 +144,7 @@ def test_raw_time_is_that_of_the_kernel_flow_under_the_exponential_loss():
     np.testing.assert_allclose(raw.log_time, exact, rtol=1e-10)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", [1, 9])
 def test_rounded_kinks_do_not_matter(seed):
     rng = np.random.default_rng(seed)

@@ -33,6 +33,7 @@ def thirty_digits():
         yield
 
 
+@pytest.mark.every(7)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("x", ["-20", "-0.3", "0.001", "1", "1000"])
 def test_formulas_agree_with_quadrature_and_differentiation(depth, x):
@@ -75,6 +76,7 @@ def test_potential_of_azulay_is_the_integral_in_theorem_1():
     assert abs(q_azulay(mpf(4), mpf(3)) / integral - 1) < 1e-25
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("depth", [2, 2.5, 3, 10])
 @pytest.mark.parametrize("log10_scale", [4, 0, -12, -30])
 def test_exact_limit_does_not_depend_on_its_start(depth, log10_scale):

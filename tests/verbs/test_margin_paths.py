@@ -43,6 +43,7 @@ def l1_value(X, y):
     return linprog(np.ones(2 * d), A_ub=np.hstack([-Z, Z]), b_ub=-np.ones(len(Z)), method="highs").fun
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("depth", [2, 3, 10, 2.5])
 @pytest.mark.parametrize(("samples", "features"), [(3, 5), (20, 8), (30, 100), (60, 30)])
 def test_every_point_is_certified(depth, samples, features):
@@ -126,6 +127,7 @@ def test_units_order_and_signs_only_relabel(seed, depth, unit):
         )
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("depth", [2, 3])
 @pytest.mark.parametrize("name", THREE)
 def test_the_sweeping_process_is_that_of_trying_every_support(name, depth):
@@ -230,6 +232,7 @@ def test_bad_flags_are_one_line_and_status_2(flags, tmp_path, capsys, monkeypatc
     assert (status, out) == (2, "") and err.startswith("tacit: ") and err.count("\n") == 1
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     ("depth", "log10_scale", "rtol"),
     [(2, 7.0, 1e-8), (2, 7.3, 1e-6), (2, 5.0, 1e-6), (2, 12.0, 1e-8), (3, 7.0, 1e-6), (3, 10.0, 1e-8)],

@@ -21,6 +21,7 @@ def gap(a, b):
     return np.abs(a - b).max() / np.abs(b).max()
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("order", ["rising", "falling", "mixed"])
 @pytest.mark.parametrize("depth", [2, 3])
 def test_limits_are_those_of_separate_calls(depth, order):

@@ -44,6 +44,7 @@ def probe():
     return tacit.probe(relu_network().doubled(), X, Y, X_test=X_TEST[:20], most_steps=300)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("scale", [1e-3, 1e-2, 0.1, 1.0, 1e3])
 def test_verdicts_on_diagonal_networks_are_those_of_theory(scale):
     """Distances too, though the probe knows a function only."""
@@ -58,6 +59,7 @@ def test_verdicts_on_diagonal_networks_are_those_of_theory(scale):
         assert found.regime != "kernel"
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("scale", [1e-3, 0.1, 1.0, 1e3])
 def test_verdicts_on_linear_networks_are_those_of_theory(scale):
     """Both ends of these are the least-norm solution, and the kernel decides."""
@@ -92,6 +94,7 @@ def test_the_linearization_under_the_square_loss_is_the_flow_of_its_tangent():
     )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("loss", ["logistic", "exp", "cross-entropy"])
 def test_the_linearization_under_other_losses_is_near_the_flow_of_its_tangent(loss):
     """Steps of a quarter of 1/λ are no flow, but stay within some percent of it."""

@@ -128,6 +128,7 @@ def test_small_integers(rows, depth):
     assert_sweeps(Z * np.sign(total)[:, None], depth, MU)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("seed", "depth"), [(5, 10), (37, 10), (49, 3), (93, 3)])
 def test_visits_between_the_looks_are_seen(seed, depth):
     """A sample enters and leaves within 3 to 5% of μ: few μ and many give the same events."""
@@ -191,6 +192,7 @@ def test_the_command_says_from_where_on_nothing_is_known(tmp_path, capsys, monke
     assert "who pushes from there on could not be found" in capsys.readouterr().out
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("unit", [1e-10, 1e10])
 def test_the_verdict_on_the_support_is_the_same_in_all_units(unit):
     for Z in (separable(18, 24, 5), TIED, CASES["integers"][0]):

@@ -301,11 +301,16 @@ def is_linear(model: Any) -> bool:
     return bool(getattr(model, "linear", True))
 
 
-def check_intercept(model: Any, intercept: bool, standardize: bool = False) -> None:
-    """Refuse units where they mean nothing, and an intercept where centring is no way to have one."""
+def check_units(model: Any, intercept: bool, standardize: bool) -> None:
+    """Refuse units of features where X measures a matrix, and an intercept as `check_intercept` does."""
     if (intercept or standardize) and getattr(model, "input_ndim", 2) == 3:
         name = "intercept" if intercept else "standardize"
         raise InputError(f"{name} is for tables of features, not for measurements of a matrix; leave it out")
+    check_intercept(model, intercept)
+
+
+def check_intercept(model: Any, intercept: bool) -> None:
+    """Refuse an intercept where centring is no way to have one."""
     if intercept and not is_linear(model):
         raise InputError(
             "a leaky neuron bends at 0, so that centred features give another model and not an intercept: "

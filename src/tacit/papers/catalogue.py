@@ -65,10 +65,9 @@ class Item:
 @cache
 def papers() -> dict[str, str]:
     """The package of each paper, by key: those of Tacit as they appeared on arXiv, then those of others."""
-    import tacit.papers
-
-    here = [each.name for each in pkgutil.iter_modules(tacit.papers.__path__) if each.ispkg]
-    own = {key: f"{tacit.papers.__name__}.{key}" for key in here}
+    package = __name__.rpartition(".")[0]
+    here = [each.name for each in pkgutil.iter_modules([str(Path(__file__).parent)]) if each.ispkg]
+    own = {key: f"{package}.{key}" for key in here}
     found = dict(
         sorted(own.items(), key=lambda each: getattr(importlib.import_module(each[1]), "ARXIV", "~"))
     )

@@ -14,7 +14,7 @@ from tacit.data.equations import Samples
 from tacit.data.inputs import Inputs
 from tacit.data.prepared import Design, design_of
 from tacit.errors import InconsistentDataError, InputError
-from tacit.models.model import Model, check_intercept, check_model, is_linear
+from tacit.models.model import Model, check_model, check_units, is_linear
 from tacit.potentials import Potential
 from tacit.results.limit import Limit
 from tacit.solvers.table import Family, table_row
@@ -95,7 +95,7 @@ def limit(
     check_model("limit(model, X, y)", model, X, y)
     check_tolerance(tol)
     begun, names, family = time.perf_counter(), feature_names(X), table_row(model)
-    check_intercept(model, intercept, standardize)
+    check_units(model, intercept, standardize)
     checked, y = family.as_data(model, X, y)
     design = design_of(X, checked, intercept, standardize)
     targets = kept(design.targets(y))

@@ -24,6 +24,7 @@ def mixed():
     return X, np.where(X[:, 0] + 1.5 * rng.standard_normal(60) > 0, 1.0, -1.0)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 @pytest.mark.parametrize(("depth", "scale"), [(2, 1e-2), (2, 1.0), (2, 100.0), (3, 0.1)])
 def test_predictors_at_accuracies_are_those_of_the_flow(loss, depth, scale):

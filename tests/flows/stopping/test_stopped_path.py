@@ -45,6 +45,7 @@ def distance(paths, others):
     return (np.linalg.norm(paths - others, axis=1) / np.linalg.norm(others, axis=1)).max()
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("depth", "scale"),
     [
@@ -76,6 +77,7 @@ def test_predictors_at_stops_are_those_of_the_flow(depth, scale, rtol):
     )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("data", [with_doubles, collinear])
 @pytest.mark.parametrize(("depth", "scale"), [(2, 1e-3), (2, 1.0), (3, 0.1)])
 def test_data_that_are_hard(data, depth, scale):

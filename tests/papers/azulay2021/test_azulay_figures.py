@@ -46,6 +46,7 @@ def unit(rng, features):
     return u / np.linalg.norm(u)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["neuron-limits", "proposition1", "theorem3"])
 def test_claims_hold_of_other_draws_too(name):
     first, second = (judged(entry_of(name), seed) for seed in (3, 4))
@@ -210,6 +211,7 @@ def nowhere(model, X, y, **options):
     return replace(least_norm_always(model, X, y), predictor=np.full(X.shape[1], np.nan))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wrong", [least_norm_always, forgets_the_start])
 @pytest.mark.parametrize("name", ["neuron-limits", "proposition1"])
 def test_a_wrong_limit_fails_claims(monkeypatch, name, wrong):
@@ -228,6 +230,7 @@ def lost_flow(model, X, y, **options):
     return replace(run, predictor=np.full_like(run.predictor, np.nan), converged=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
@@ -242,6 +245,7 @@ def test_a_wrong_flow_fails_claims(monkeypatch, name, wrong):
     assert failing(judged(entry_of(name)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("verb", "wrong"), [("limit", nowhere), ("flow", lost_flow)])
 @pytest.mark.parametrize("name", ["neuron-limits", "proposition1"])
 def test_a_figure_is_made_of_what_has_no_numbers_too(monkeypatch, tmp_path, name, verb, wrong):
@@ -252,6 +256,7 @@ def test_a_figure_is_made_of_what_has_no_numbers_too(monkeypatch, tmp_path, name
     assert json.loads((tmp_path / f"azulay2021/{name}.json").read_text())["holds"] is False
 
 
+@pytest.mark.thorough
 def test_a_wrong_flow_or_a_wrong_warp_is_seen_in_the_two_clocks(monkeypatch):
     def texts(module, name, wrong):
         with monkeypatch.context() as patch:

@@ -36,6 +36,7 @@ def cases():
     }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", cases())
 def test_each_holds_of_its_own_model_and_not_of_others(name):
     X, y, _ = problem()
@@ -47,6 +48,7 @@ def test_each_holds_of_its_own_model_and_not_of_others(name):
             assert verdict.holds is None, verdict.summary()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["theorem1", "theorem2", "theorem4", "proposition1"])
 def test_a_wrong_limit_is_noticed(name, monkeypatch):
     X, y, _ = problem()
@@ -82,6 +84,7 @@ def test_the_distance_of_theorem_3_falls_with_the_start():
     assert np.diff(np.log10(measured)) == pytest.approx([-1, -1], abs=0.1)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["theorem1", "theorem2", "theorem3"])
 def test_what_the_residual_leaves_is_no_violation(name):
     """The smaller the singular values of X, the farther from its end is a flow of a given residual."""

@@ -35,6 +35,7 @@ def biased():
 
 
 class TestNeurons:
+    @pytest.mark.every(2)
     @pytest.mark.parametrize("name", NEURONS)
     @pytest.mark.parametrize("shape", [0.0, 0.3, 0.999999])
     def test_hold(self, name, shape):
@@ -110,6 +111,7 @@ class TestNeurons:
 
 
 class TestMultipliers:
+    @pytest.mark.every(2)
     @pytest.mark.parametrize("method", ["auto", "parameters"])
     @pytest.mark.parametrize("model", [tacit.Diagonal(scale=0.5), tacit.Diagonal(3), biased()], ids=repr)
     def test_holds_of_mirror_flows(self, model, method, problem):
@@ -162,6 +164,7 @@ class TestKKT:
 
 
 class TestJointLimit:
+    @pytest.mark.every(2)
     @pytest.mark.parametrize(("scale", "shape"), [(0.3, 0.4), (1e-3, -0.9), (50.0, 0.0)])
     def test_holds(self, scale, shape, problem):
         assert ask("section7.1", tacit.UntiedDiagonal(scale, shape), problem).holds

@@ -122,11 +122,13 @@ def test_the_four_figures_are_registered_at_the_sizes_of_the_paper():
     assert list(imbalance.CASES.values()) == [(0.1, 0.1), (0.5, 0.02), (0.05, 0.2)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "seed"), [("fig1", 5), ("fig2", 5), ("fig3", 5)])
 def test_claims_hold_of_another_draw(name, seed):
     assert failing(claims_of(name, SMALL, seed)) == []
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["fig1", "fig2", "fig3"])
 def test_a_seed_decides_everything_and_may_be_any_number(name):
     again = data_of(name, TINY, seed=2**70)
@@ -177,6 +179,7 @@ def test_descent_ends_with_the_first_iterate_below_the_loss():
     assert already.iterations == 0
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["fig1", "fig4"])
 def test_distances_are_those_of_the_raw_flow(watched, name):
     data = data_of(name, TINY)
@@ -283,6 +286,7 @@ def too_far(model, X, y, **options):
     return replace(found, predictor=2 * found.predictor - seen)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("wrong", "name", "claim"),
     [
@@ -299,6 +303,7 @@ def test_a_wrong_flow_fails_claims(monkeypatch, wrong, name, claim):
     assert any(claim in text for text in failing(claims_of(name, SMALL)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wrong", [elsewhere, too_far])
 def test_descent_that_ends_elsewhere_fails_figure_4(monkeypatch, wrong):
     monkeypatch.setattr(tacit, "flow", wrong)

@@ -168,6 +168,7 @@ class TestTheorem1:
         assert any(h < r for h, r in zip(widths, ranks, strict=True))
         assert sum(network.imbalance_level(model, X) > 0 for model, X, _ in cases) >= 16
 
+    @pytest.mark.every(10)
     @pytest.mark.parametrize("seed", SEEDS)
     def test_the_loss_falls_at_least_as_promised(self, seed):
         model, X, Y = problem(seed)
@@ -179,6 +180,7 @@ class TestTheorem1:
         assert all(bound.at_least == promised for bound in rate)
         assert json.loads(json.dumps(verdict.to_dict(), allow_nan=False))["holds"] is True
 
+    @pytest.mark.every(4)
     @pytest.mark.parametrize("seed", [0, 1, 4, 8, 11, 13])
     def test_measured_shares_are_those_of_the_raw_weights(self, seed):
         model, X, Y = problem(seed)
@@ -230,6 +232,7 @@ class TestTheorem1:
 
 
 class TestProposition1:
+    @pytest.mark.every(4)
     @pytest.mark.parametrize(("samples", "outputs"), [(3, 1), (3, 2), (8, 2)])
     def test_orthogonal_starts_end_at_the_minimum_norm(self, samples, outputs):
         rng = np.random.default_rng(samples)
@@ -290,6 +293,7 @@ class TestDistance:
         assert np.linalg.norm(model.outer, 2) ** 2 <= largest * (1 + 1e-7) + 1e-13 * abs(least)
         assert bound <= np.linalg.norm(d.U2, 2) * math.sqrt(largest + 1e-13 * abs(least)) * (1 + 1e-7)
 
+    @pytest.mark.every(2)
     @pytest.mark.parametrize("seed", [0, 2, 6, 12, 16])
     def test_the_ends_of_raw_flows_obey_the_identity_and_the_bound(self, seed):
         model, X, Y = problem(seed)
@@ -494,6 +498,7 @@ class TestWideNetworks:
         assert check(key, tacit.Neuron(1.0, np.ones(4)), *data).holds is None
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("start", ["gaussian", "narrow", "balanced", "orthogonal"])
 def test_targets_of_zero_break_no_theorem(start):
     """The loss of a balanced start is gone before its predictor is: the bounds are those of that instant."""

@@ -68,6 +68,7 @@ def along_a_sample(sample, depth, rows):
 # what each figure measures
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("depth", "scale"), [(2.0, 0.1), (3.0, 0.1), (3.0, 1.0), (10.0, 1.0)])
 def test_the_accuracy_needed_is_that_of_the_raw_weights(depth, scale):
     """At the accuracy found, LSODA on the weights themselves has an excess of 5%."""
@@ -79,6 +80,7 @@ def test_the_accuracy_needed_is_that_of_the_raw_weights(depth, scale):
     assert after < 0.05 < before
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("rows", [SAME_SUPPORT, TWO_SUPPORT_VECTORS])
 @pytest.mark.parametrize(("depth", "scale"), [(2.0, 1e-3), (3.0, 1e3), (10.0, 1e3)])
 def test_the_accuracy_needed_is_that_of_many_digits(rows, depth, scale):
@@ -101,6 +103,7 @@ def test_the_level_of_the_path_has_a_closed_form_for_one_support_vector(depth):
     assert level_of_path(SAME_SUPPORT, depth) == pytest.approx(1 / (SAME_SUPPORT[0] @ w), rel=1e-9)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_small_scales_follow_the_average_sample(depth):
     """In many digits, at α^D = 1e-9: 5% at γ̃ = α^D z̄·h_D(s z̄)."""
@@ -111,6 +114,7 @@ def test_small_scales_follow_the_average_sample(depth):
     assert excess(w, SAME_SUPPORT, smallest_l1(SAME_SUPPORT)) == pytest.approx(0.05, rel=1e-6)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_the_average_does_not_lead_to_l1_on_the_other_data(depth):
     """So that the accuracy needed does not fall with the scale, however small that is."""
@@ -286,6 +290,7 @@ def one_scale_for_all(model, X, y, **options):
     return REAL(tacit.Diagonal(depth=model.depth, scale=1.0), X, y, **options)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wrong", [kernel_forever, one_scale_for_all])
 @pytest.mark.parametrize("name", SMALL)
 def test_a_wrong_flow_fails_claims(monkeypatch, name, wrong):

@@ -142,6 +142,7 @@ def test_flows_are_those_of_the_authors_algorithm(setting, scale, accuracy):
     assert reached and trajectories.apart(found[-1], by_descent) < 2e-3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["fig3c", "fig3d", "fig4b"])
 def test_what_planes_show_is_sound(name):
     """Directions are unit vectors, paths keep the margins, ends are those of independent programs."""
@@ -207,12 +208,14 @@ WRONG = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "wrong"), WRONG)
 def test_a_wrong_flow_fails_claims(monkeypatch, name, wrong):
     monkeypatch.setattr(tacit, "flow", wrong)
     assert failing(judged(entry_of(name)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["fig3a", "fig6", "open-question"])
 def test_a_figure_is_made_of_what_has_no_numbers_too(monkeypatch, tmp_path, name):
     monkeypatch.setattr(tacit, "flow", lost_flow)
@@ -222,6 +225,7 @@ def test_a_figure_is_made_of_what_has_no_numbers_too(monkeypatch, tmp_path, name
     assert json.loads((tmp_path / f"moroshko2020/{name}.json").read_text())["holds"] is False
 
 
+@pytest.mark.thorough
 def test_a_sweeping_process_that_is_the_path_fails(monkeypatch):
     """A wrong process, with no departures at all."""
 
@@ -234,6 +238,7 @@ def test_a_sweeping_process_that_is_the_path_fails(monkeypatch):
         assert failing(judged(entry_of(name)))
 
 
+@pytest.mark.thorough
 def test_the_open_question_is_answered_on_other_draws_too():
     assert failing(judged(entry_of("open-question"), seed=5)) == []
 
@@ -258,6 +263,7 @@ def chord(fine, coarse):
     return trajectories.off_curve((fine - low) / size, (coarse - low) / size).max()
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("setting", "scale"),
     [
@@ -318,6 +324,7 @@ def test_refining_keeps_the_rough_points_and_adds_where_the_curve_moves():
         assert inside > (8 if looks == 2 else 2)
 
 
+@pytest.mark.thorough
 def test_the_open_question_is_asked_at_the_very_event():
     """Distances to both are the same until then, and part at once."""
     data = judged(entry_of("open-question")).data
@@ -329,6 +336,7 @@ def test_the_open_question_is_asked_at_the_very_event():
     assert (path[after] > 30 * infinite[after]).all()
 
 
+@pytest.mark.thorough
 def test_dark_diamonds_are_nearer_in_weights(tmp_path):
     """Counted once more from distances between predictors."""
     (entry,) = figures("moroshko2020/fig8a")

@@ -79,6 +79,7 @@ def simulated(Z, depth, alpha, accuracies):
 
 
 class TestLemma3:
+    @pytest.mark.every(2)
     @pytest.mark.parametrize(("depth", "alpha"), [(2, 1.7), (3, 0.8), (4, 1.1)])
     @pytest.mark.parametrize("Z", [LEAVES, LOCAL], ids=["leaves", "local"])
     def test_against_the_raw_weights_in_raw_time(self, Z, depth, alpha):
@@ -93,6 +94,7 @@ class TestLemma3:
         assert end.at_most == pytest.approx(5)
         assert largest.measured == pytest.approx((np.log(printed) / np.log(loss)).max(), rel=5e-3)
 
+    @pytest.mark.every(3)
     @pytest.mark.parametrize("depth", [2, 2.5, 3, 10])
     @pytest.mark.parametrize("Z", [EQUAL, LEAVES, ONE, DEEP], ids=["equal", "leaves", "one", "deep"])
     def test_at_the_start_its_tightness_is_that_of_the_mean(self, Z, depth):
@@ -130,6 +132,7 @@ class TestSizes:
         if depth > 2:
             assert separation.log_mirror([1.0, 1.5], depth).tolist() == [math.inf] * 2
 
+    @pytest.mark.every(2)
     @pytest.mark.parametrize(("depth", "alpha"), [(2, 0.7), (3, 0.9), (4, 1.5)])
     @pytest.mark.parametrize("Z", [TWO, LEAVES], ids=["two", "leaves"])
     def test_against_the_raw_weights_and_the_printed_bound(self, Z, depth, alpha):
@@ -237,6 +240,7 @@ class TestCondition5:
         assert verdict.applies is stable and verdict.holds is (True if stable else None)
         assert (verdict.bounds[0].measured == 0) is stable
 
+    @pytest.mark.every(2)
     @pytest.mark.parametrize("mu", [0.25, 0.15, 0.05])
     def test_at_one_mu_against_a_process_that_tries_every_support(self, mu):
         """The sample with margin 1 at large μ is off the support from μ = 0.189 on, not only from 0.0404."""
@@ -309,6 +313,7 @@ class TestTheorem4:
         assert verdict.bounds[2].measured == pytest.approx(-rate, abs=0.03)
         assert verdict.bounds[2].at_most == pytest.approx(-rate / 2)
 
+    @pytest.mark.every(2)
     @pytest.mark.parametrize("Z", [TWO, MANY, LEAVES, DEEP], ids=["two", "many", "leaves", "deep"])
     def test_holds(self, Z):
         verdict = ask("theorem4", tacit.Diagonal(3), Z)
@@ -346,6 +351,7 @@ class TestTheorem6:
         assert gap.at_most == pytest.approx(exact[0] / math.sqrt(10), rel=1e-5)
         assert exponent.measured == pytest.approx(math.log10(exact[1] / exact[0]), abs=1e-5)
 
+    @pytest.mark.every(2)
     @pytest.mark.parametrize(("Z", "depth"), [(TWO, 2), (MANY, 3), (LOCAL, 10), (DEEP, 2)])
     def test_error_falls_like_the_scale_where_condition_5_holds(self, Z, depth):
         verdict = ask("theorem6", tacit.Diagonal(depth), Z)
@@ -403,6 +409,7 @@ class TestTheorem7:
         excess = np.abs(tacit.margin_path(X, y, [mu], depth=depth).predictors).sum() / least - 1
         assert -1e-9 <= excess <= regimes.rich_excess(least, 9, depth, mu)
 
+    @pytest.mark.every(2)
     @pytest.mark.parametrize("depth", [2, 3])
     def test_excess_is_that_of_a_flow_in_twenty_digits(self, depth):
         size, least = np.linalg.norm(shortest(TWO)), least_l1(TWO)[1]
@@ -488,6 +495,7 @@ class TestTheorem7:
         assert (regimes.quasi_stationarity(margin, depth) < 1e-6) == listed
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", REGIMES)
 @pytest.mark.parametrize("unit", [0.1, 250.0])
 def test_units_do_not_matter(name, unit):

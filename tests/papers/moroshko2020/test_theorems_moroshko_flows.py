@@ -53,6 +53,7 @@ def test_data_that_cannot_be_separated(name):
 
 
 class TestSolutions:
+    @pytest.mark.every(3)
     @pytest.mark.parametrize(("name", "depth", "scale"), [("lemma10", 2, 0.1), ("lemma12", 3, 0.01)])
     def test_holds(self, name, depth, scale):
         verdict = ask(name, depth, scale, TWO)
@@ -179,6 +180,7 @@ class TestInequalities:
 
 
 class TestLinearized:
+    @pytest.mark.every(2)
     @pytest.mark.parametrize("depth", [2, 4])
     def test_theorem_1_holds_and_its_distance_is_that_of_the_raw_weights(self, depth):
         verdict = ask("theorem1", depth, 1.0, ONE, scales=(1.0, 10.0))

@@ -78,6 +78,7 @@ PROBLEMS = [
 
 
 class TestThresholds:
+    @pytest.mark.every(3)
     @pytest.mark.parametrize("eps", EPSILONS)
     @pytest.mark.parametrize("form", FORMS)
     def test_thresholds_are_the_printed_formulas(self, form, eps):
@@ -103,6 +104,7 @@ class TestThresholds:
 
 
 class TestTheorem2:
+    @pytest.mark.every(3)
     @pytest.mark.parametrize("eps", EPSILONS)
     @pytest.mark.parametrize("form", FORMS)
     def test_both_parts_hold_at_their_thresholds(self, form, eps):

@@ -49,6 +49,7 @@ def test_other_models_are_no_case(name, problem):
 
 
 class TestLemma8:
+    @pytest.mark.every(3)
     @pytest.mark.parametrize(("depth", "alpha"), [(3, 0.05), (5, 0.7)])
     def test_holds(self, depth, alpha, problem):
         verdict = ask("lemma8", tacit.Diagonal(depth, scale=alpha), problem)

@@ -34,6 +34,7 @@ def problem():
     return gaussian_problem(5, 12, nonzero=2, seed=3)
 
 
+@pytest.mark.every(10)
 @pytest.mark.parametrize("method", ["auto", "parameters"])
 @pytest.mark.parametrize("name", MODELS)
 def test_each_holds_of_its_own_depths(name, method, problem):
@@ -63,6 +64,7 @@ def test_theorem_1_is_asked_at_any_scale(log_scale, problem):
     assert check("woodworth2020/theorem1", tacit.Diagonal(log_scale=log_scale), *problem).holds
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("method", ["auto", "parameters"])
 @pytest.mark.parametrize("name", ["between", "deep"])
 def test_a_wrong_limit_is_noticed(name, method, problem, monkeypatch):
@@ -80,6 +82,7 @@ def test_a_wrong_limit_is_noticed(name, method, problem, monkeypatch):
         assert check(key(model), model, *problem, method=method).holds is False
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("condition", [1e4, 1e6])
 @pytest.mark.parametrize("name", ["between", "deep"])
 def test_what_the_residual_leaves_is_no_violation(name, condition, problem, monkeypatch):

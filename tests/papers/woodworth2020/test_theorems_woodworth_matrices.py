@@ -151,6 +151,7 @@ def test_the_sharp_form_reaches_to_where_its_radius_is_real(share):
     assert sharp_bounds(case) == (math.inf, math.inf)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("level", [8.0, 1e3])
 def test_the_number_of_instants_decides_nothing(level):
     (X, y), model = completion(), wide((3, 3), 1e6, level)
@@ -234,6 +235,7 @@ def slower(model, X, y, **options):
     return run
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("wrong", "names"),
     [

@@ -107,6 +107,7 @@ def least_squares(potential, X, y, **options):
     return flat
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "verb", "wrong"),
     [
@@ -127,6 +128,7 @@ def test_wrong_software_fails_claims(monkeypatch, name, verb, wrong):
     assert set(failing(judge(name))) - set(right)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["theorem9", "theorem4"])
 def test_claims_hold_of_other_draws_too(name):
     (entry,) = figures(f"woodworth2020/{name}")

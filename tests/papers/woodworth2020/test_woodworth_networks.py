@@ -32,6 +32,7 @@ def judge(name, seed=0):
     return judged(entry, seed, SMALL[name])
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", SMALL)
 def test_claims_hold_of_small_networks(name):
     assert failing(judge(name)) == []
@@ -51,6 +52,7 @@ def scale_forgotten(network, X, y, **options):
     return SETTLE(network.with_weights(network.weights / size), X, y, **options)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wrong", [first_step, scale_forgotten])
 @pytest.mark.parametrize("name", SMALL)
 def test_wrong_software_fails_claims_of_networks(name, wrong, monkeypatch):
@@ -81,6 +83,7 @@ def descended(weights, x, y, step, count):
     return lambda at: (hinges(pair[0], at) - hinges(pair[1], at)) / np.sqrt(2)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("scale", [0.3, 1.0])
 def test_functions_of_figure_7_are_those_of_descent(scale):
     weights = [scale * w for w in figure7_univariate._start(40, 1.0, 3)]
@@ -160,6 +163,7 @@ def small_photographs(monkeypatch):
     monkeypatch.setattr(classifiers, "VGG11", (64, "M", 64, "M"))
 
 
+@pytest.mark.thorough
 def test_runs_on_digits_end_where_all_are_right(monkeypatch):
     monkeypatch.setattr(classifiers, "mnist", lambda: some_images((28, 28, 1)))
     sizes = {"scales": [0.3, 3.0], "steps": [1e-6, 0.3], "last_steps": [3.0], "seeds": 2, "width": 50}
@@ -190,6 +194,7 @@ def test_the_best_step_is_that_of_the_least_error_of_all_seeds():
     np.testing.assert_array_equal(data.best_last_error, [0.3, 0.2])
 
 
+@pytest.mark.thorough
 def test_runs_on_photographs_are_made_once_for_both_figures(small_photographs, monkeypatch):
     sizes = {"scales": [0.5, 1.0], "steps": [0.01, 0.03], "last_steps": [3.0], "seeds": 1, "narrower": 32}
     sizes |= {

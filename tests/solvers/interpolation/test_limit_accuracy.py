@@ -50,6 +50,7 @@ def l1_solution(X, y):
     return beta
 
 
+@pytest.mark.every(14)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("scale", SCALES)
 def test_limit_agrees_with_sixty_digit_arithmetic(depth, scale):
@@ -58,6 +59,7 @@ def test_limit_agrees_with_sixty_digit_arithmetic(depth, scale):
         assert_exact(diagonal(depth, scale), X, y, exact_diagonal(X, y, depth, scale))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(("depth", "scale"), [(2, 1e4), (2, 1e-12), (3, 1e-5), (3, 1e-20), (10, 1e-12)])
 def test_limit_of_a_hundred_samples_and_a_thousand_features(depth, scale):
@@ -67,6 +69,7 @@ def test_limit_of_a_hundred_samples_and_a_thousand_features(depth, scale):
     assert relative_error(found, exact_limit(X, y, depth=depth, log_scale=log_scale, start=found)) <= 1e-11
 
 
+@pytest.mark.every(14)
 @pytest.mark.parametrize("depth", [2, 2.5, 3, 4, 10])
 @pytest.mark.parametrize("scale", [1.0, 1e-5, 1e-12])
 def test_limit_from_a_profile_and_at_real_depth(depth, scale):
@@ -86,6 +89,7 @@ def test_limit_is_where_the_raw_weights_end(depth):
     assert relative_error(tacit.limit(model, X, y).predictor, simulated) < 1e-9
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("scale", [1e3, 1.0, 1e-4, 1e-15])
 @pytest.mark.parametrize("shape", [0.0, 0.7, -0.99, "mixed"])
 def test_limit_of_untied_weights_of_every_shape(scale, shape):
@@ -112,6 +116,7 @@ def exact_untied(X, y, weights):
     return exact_limit(X, y, depth=2, log_scale=log_scale, weight=0.5, offset=offset)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("size", [3.0, 0.3, 1e-3, 1e-8])
 def test_limit_from_biased_weights_of_mixed_signs(size):
     for seed in range(3):
@@ -178,6 +183,7 @@ def test_limit_follows_the_symmetries_of_the_problem(depth, scale):
     )
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("scale", [1.0, 1e-12, 1e-20])
 def test_degenerate_data_have_the_limit_of_what_they_repeat(depth, scale):
@@ -205,6 +211,7 @@ def test_limit_is_the_right_one_where_l1_minimizers_are_many(depth, scale):
         assert_exact(diagonal(depth, scale), X, y, exact_diagonal(X, y, depth, scale), tied)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("scale", [1.0, 1e-5, 1e-12])
 def test_features_of_very_different_units(depth, scale):
@@ -224,6 +231,7 @@ def test_one_sample_and_as_many_samples_as_features(depth, scale):
     assert_exact(diagonal(depth, scale), X, y, solution)
 
 
+@pytest.mark.every(14)
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("scale", [1e-5, 1e-12, 1e-16, 1e-20])
 def test_sparse_data_without_noise(depth, scale):

@@ -19,6 +19,7 @@ def diagonal(depth, scale):
     return tacit.Diagonal(depth=depth, log_scale=np.log(scale) / depth)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("depth", [2, 3, 4, 10])
 @pytest.mark.parametrize("scale", [1e-6, 1e-12, 1e-16, 1e-20, 1e-25])
 def test_the_choice_agrees_with_sixty_digit_arithmetic(depth, scale):
@@ -83,6 +84,7 @@ def tied_problem(kind, seed):
     return X, X[:, :2].sum(axis=1)
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("kind", ["signs", "integers", "equal columns"])
 @pytest.mark.parametrize("depth", [3, 4, 10])
 @pytest.mark.parametrize("scale", [1e-12, 1e-20, 1e-25])

@@ -24,6 +24,7 @@ def drawn(seed, depth, kind):
     return X, y, plus, minus
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("depth", "kind"),
     [(3, "biased"), (3, "unbiased"), (3, "tied"), (3, "zero"), (4, "biased"), (5, "unbiased")],
@@ -102,6 +103,7 @@ def test_two_zero_layers_leave_the_other_product_alone():
     np.testing.assert_allclose(found.predictor, flow.predictor[-1], atol=1e-9 * np.abs(found.predictor).max())
 
 
+@pytest.mark.thorough
 def test_the_derived_potential_of_the_same_map_has_the_same_gradient():
     from maps import untied_three
 

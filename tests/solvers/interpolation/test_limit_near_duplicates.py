@@ -24,6 +24,7 @@ def assert_honest(limit, exact):
         assert true <= FLATTERY * max(limit.error, NOISE)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("axis", ["rows", "columns"])
 @pytest.mark.parametrize("third", range(3))
 def test_limits_that_the_data_determine_converge_to_the_truth(axis, third):
@@ -41,6 +42,7 @@ def test_limits_that_the_data_determine_converge_to_the_truth(axis, third):
     assert determined and converged >= 0.95 * determined
 
 
+@pytest.mark.every(7)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("gap", [1e-6, 1e-8, 1e-10, 1e-12, 1e-13])
 def test_replicates_that_differ_a_little(gap, seed):
@@ -98,6 +100,7 @@ def test_converged_means_residuals_within_the_tolerance(gap, depth):
         assert_honest(limit, truth(close_pair(gap), y, Geometry(depth, 1.0)))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("scale", [1.0, 1e-3])
 @pytest.mark.parametrize("depth", [2, 3, 4, 10])
 @pytest.mark.parametrize("gap", [1e-9, 1e-10, 1e-11, 1e-12])
@@ -110,6 +113,7 @@ def test_unequal_targets_of_nearly_equal_samples_have_a_limit(gap, depth, scale)
     assert gap * np.abs(limit.predictor).max() == pytest.approx(1, rel=1e-3)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("depth", [3, 4])
 @pytest.mark.parametrize("scale", [1e-2, 1e-4])
 def test_collinear_spectra_converge(depth, scale):

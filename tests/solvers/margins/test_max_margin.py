@@ -101,6 +101,7 @@ def test_coordinates_below_the_smallest_float_do_not_spoil_the_certificate():
     np.testing.assert_allclose(found.predictor, [1, 0], rtol=1e-12, atol=1e-300)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("noise", [1e-12, 1e-9, 1e-6])
 @pytest.mark.parametrize("p", [1.3, 1.7, 2])
 def test_samples_measured_twice_are_kept_apart(p, noise):
@@ -112,6 +113,7 @@ def test_samples_measured_twice_are_kept_apart(p, noise):
         close(found.predictor, exact_margin(Z, partial(lp_on, p=p))[0])
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("mu", [1e3, 0.1, 1e-3, 1e-8, 1e-12])
 @pytest.mark.parametrize("depth", [2, 3, 10])
 @every_three
@@ -176,6 +178,7 @@ def test_a_start_with_the_margin_is_left_as_it_is():
 few_features = pytest.mark.parametrize("name", [name for name, Z in SMALL.items() if Z.shape[1] <= 3])
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("p", [0.2, 0.5, 2 / 3, 0.9])
 @few_features
 def test_below_one_the_best_of_all_local_minima_is_returned(name, p):
@@ -191,6 +194,7 @@ def test_below_one_the_best_of_all_local_minima_is_returned(name, p):
     assert (np.diff(listed) >= -1e-9 * listed[1:]).all()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("p", [0.2, 0.5, 2 / 3, 0.9])
 @few_features
 def test_below_one_minima_are_told_from_saddles(name, p):
@@ -199,6 +203,7 @@ def test_below_one_minima_are_told_from_saddles(name, p):
     same_rows(found.stationary[found.minimum], local_minima(SMALL[name], p))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("p", [0.3, 2 / 3])
 @every_three
 def test_below_one_a_search_by_brute_force_finds_no_other(name, p):
@@ -230,6 +235,7 @@ def perturbed(Z, p, w, rng):
     return (np.sum(np.abs(tried) ** p, axis=1) ** (1 / p) / (tried @ Z.T).min(axis=1)).min()
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("p", [0.4, 2 / 3, 0.9])
 @pytest.mark.parametrize(("samples", "features"), [(4, 4), (5, 12), (20, 40), (60, 10)])
 def test_below_one_in_many_features_a_local_minimum_is_found_and_called_so(samples, features, p):
@@ -243,6 +249,7 @@ def test_below_one_in_many_features_a_local_minimum_is_found_and_called_so(sampl
     assert found.value <= size(p, solve(Z, "l1").predictor) * (1 + 1e-12)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("p", [0.5, 2 / 3])
 def test_below_one_the_best_found_is_often_the_best_of_all(p):
     hits = 0
@@ -269,6 +276,7 @@ def test_larger_problems_in_norms_are_proved_in_sixty_digits(samples, features, 
     close(found.predictor, exact[0])
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("p", [1.05, 1.2, 1.5])
 @pytest.mark.parametrize(
     ("samples", "features", "seeds"),
@@ -284,6 +292,7 @@ def test_the_support_is_found_among_many_samples(samples, features, seeds, p):
         close(found.predictor, certified(Z, found.support, partial(lp_on, p=p, start=start))[0])
 
 
+@pytest.mark.every(5)
 @LARGE
 @pytest.mark.parametrize(("depth", "mu"), [(2, 1e-3), (2, 1e-9), (3, 0.05), (10, 1e-5)])
 def test_larger_problems_in_potentials_are_proved_in_sixty_digits(samples, features, depth, mu):

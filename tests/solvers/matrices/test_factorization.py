@@ -16,6 +16,7 @@ def identity_start(d1, d2, level):
     return tacit.Factorization(root * np.eye(d1, d1 + d2), root * np.eye(d2, d1 + d2, d1))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("mu", [1e-6, 1e-3, 1.0, 1e2])
 @pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 3)])
 def test_theorem_4_against_the_raw_flow(shape, mu):
@@ -153,6 +154,7 @@ def test_a_start_without_weight():
         tacit.limit(model, X, [-1.0])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("samples", "level", "name"), [(8, 1e-9, "rich"), (5, 1e-9, "intermediate"), (5, 1e3, "kernel")]
 )

@@ -118,6 +118,7 @@ class TestBalanced:
         assert gap(exact, run.predictor) > 1e-6
         assert_refused_or_equal(tacit.LinearNetwork(U, V), X, y, run.predictor)
 
+    @pytest.mark.every(2)
     @pytest.mark.parametrize("seed", range(3))
     def test_balanced_starts_of_min_are_refused_or_followed(self, seed):
         """Balanced on the row space of X only: UᵀU − VᵀV = U₂ᵀU₂ ≠ 0 (one output, then two)."""

@@ -76,6 +76,7 @@ class TestReferences:
 
 
 class TestLimit:
+    @pytest.mark.every(4)
     @pytest.mark.parametrize("slope", SLOPES)
     @pytest.mark.parametrize("samples", [4, 7])
     @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
@@ -89,6 +90,7 @@ class TestLimit:
             assert found.converged and found.sign == last
             assert gap(found.predictor, end_of(model, X, y, last)) < 1e-10
 
+    @pytest.mark.every(7)
     @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
     @pytest.mark.parametrize("shape", [-0.9, -0.2, 0.0, 0.6, 0.99])
     @pytest.mark.parametrize("sign", [1, -1])
@@ -97,6 +99,7 @@ class TestLimit:
         run = neuron_flow(*weights_of(model), 1.0, X, y)
         assert gap(tacit.limit(model, X, y).predictor, run.predictor) < 1e-8
 
+    @pytest.mark.every(10)
     @pytest.mark.slow
     @pytest.mark.parametrize(
         ("scale", "shape", "sign", "slope"),
@@ -306,6 +309,7 @@ class TestChangeOfSign:
             flips += a * last < 0
         assert len(seeds) / 5 <= flips <= len(seeds) * 5 / 8
 
+    @pytest.mark.every(10)
     @pytest.mark.parametrize("slope", [1.0, 0.5, 0.1])
     @pytest.mark.parametrize(("samples", "features"), [(1, 3), (4, 7), (6, 7)])
     def test_starts_above_the_loss_of_the_zero_predictor(self, samples, features, slope):
@@ -341,6 +345,7 @@ class TestChangeOfSign:
         with pytest.raises(tacit.NoPotentialError, match="saddle"):
             tacit.limit(tacit.Neuron(above, flipping), X, y)
 
+    @pytest.mark.every(4)
     @pytest.mark.parametrize("size", [1e-2, 1e-5, 1e-9, 1e-20, 1e-120, 1e-170])
     def test_small_starts_keep_or_change_it_as_linear_flows_do(self, size):
         """a(t) = a cosh kt + (ĝ·ω) sinh kt with ĝ along Xᵀy, while the predictor is small."""

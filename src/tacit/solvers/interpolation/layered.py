@@ -327,9 +327,11 @@ def _scaled(problem: Problem, state: State, w: Float, by: float) -> tuple[Float,
 
 def _correction(equations: Equations, w: Float) -> Float:
     """What takes up what is left of y − Xw, in large coordinates."""
+    rho = equations.y - equations.X @ w
+    if not np.isfinite(rho).all():  # beyond the range of floats: the limit is in doubt, and says so
+        return np.zeros_like(w)
     size = np.abs(w) / np.abs(w).max()
-    size = np.where(size > _LARGE, size, 0.0)
-    return least_change(equations.X, size, equations.y - equations.X @ w)
+    return least_change(equations.X, np.where(size > _LARGE, size, 0.0), rho)
 
 
 def _feasible(equations: Equations, w: Float) -> Float:
