@@ -53,7 +53,7 @@ def tidy(root, latex):
             each.set("width", "-" + THIN)
         if each.tag == "mi" and each.text in "±⟨⟩":
             each.tag = "mo"
-        if each.tag == "mo" and each.text == "∞":
+        if each.tag == "mo" and each.text in "∞∂":
             each.tag = "mi"
         if each.tag == "mo" and each.text in "⟨⟩":
             each.attrib |= {"stretchy": "false", "form": "prefix" if each.text == "⟨" else "postfix"}
