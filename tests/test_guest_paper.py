@@ -13,7 +13,7 @@ import pytest
 import tacit
 from tacit.cli import main
 from tacit.papers import catalogue, figures, pages
-from tacit.papers.finished import finished
+from tacit.papers.completed import finished
 from tacit.papers.reproduction import _FIGURES
 from tacit.papers.statements import _THEOREMS
 from tacit.report import Shown, page
@@ -95,7 +95,7 @@ def test_its_figure_is_made_and_made_again_when_its_own_source_changes(guest, tm
     assert finished(entry, preset="quick", seed=0, out=out) is not None
     with (guest / "guest2030" / "figure1.py").open("a") as file:
         file.write("# another\n")
-    from tacit.papers.finished import _source
+    from tacit.papers.completed import _source
 
     _source.cache_clear()
     assert finished(entry, preset="quick", seed=0, out=out) is None

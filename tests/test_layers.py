@@ -157,7 +157,7 @@ def test_figures_and_theorems_use_what_users_use():
         "tacit.models.model",
         "tacit.models.linear",
         "tacit.networks.architectures",
-        "tacit.networks.settling",
+        "tacit.networks.exponential_flow",
         "tacit.networks.training",
         "tacit.potentials",
         "tacit.warping",

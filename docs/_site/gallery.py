@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tacit.papers import Reproduction, figures
 from tacit.papers.catalogue import titles
-from tacit.papers.finished import made_with
+from tacit.papers.completed import made_with
 
 SHORT = {entry.key: entry.short for entry in figures() if entry.short}  # a few seconds of CPU each
 HEADER = "GALLERY_HEADER.rst"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from tacit.results.questions import answered_by
+from tacit.results.delegation import answered_by
 
 if TYPE_CHECKING:
     from tacit import estimators as estimators
@@ -123,7 +123,7 @@ _HOME = {name: f"tacit.{module}" for module, names in _HOMES.items() for name in
 _ANSWERS = {  # to questions that a result leaves to layers above it
     "AlongMu.picture": "tacit.show.paths:path_picture",
     "Certificate.picture": "tacit.show.limits:certificate_picture",
-    "Derivation.picture": "tacit.derivation.portrait:portrait",
+    "Derivation.picture": "tacit.derivation.illustration:portrait",
     "Limit.other_scales": "tacit.verbs.other_scales:other_scales",
     "Limit.picture": "tacit.show.limits:limit_picture",
     "Limit.doubt": "tacit.solvers.table:doubt",

@@ -20,7 +20,7 @@ from tacit.potentials import L1, Quadratic
 from tacit.results.limit import Limit
 from tacit.results.trajectory import Trajectory
 from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, save_figure
-from tacit.show.outputs import Output, claim, make_folder
+from tacit.show.output_files import Output, claim, make_folder
 from tacit.show.progress import progress
 from tacit.verbs.flow import flow
 from tacit.verbs.limit import limit

@@ -62,7 +62,7 @@ def test_the_files_of_a_figure_change_together_or_not_at_all(tmp_path, monkeypat
     assert main(line) == 0
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
     assert len(before) == 4
-    monkeypatch.setattr("tacit.show.outputs.json_file", interrupt)
+    monkeypatch.setattr("tacit.show.output_files.json_file", interrupt)
     assert main([*line, "--seed", "1", "--force"]) == 130
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
 

@@ -14,7 +14,7 @@ import xarray as xr
 
 import tacit
 from tacit.data.tables import read_table
-from tacit.show.outputs import netcdf_file, write_json
+from tacit.show.output_files import netcdf_file, write_json
 
 pytestmark = pytest.mark.any_cpu
 

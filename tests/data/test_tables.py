@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import tacit
-from tacit.data import texts
+from tacit.data import delimited_text
 from tacit.data.tables import read_table
 
 pytestmark = pytest.mark.any_cpu
@@ -130,7 +130,7 @@ def test_without_openpyxl_an_excel_file_says_what_to_install(tmp_path, monkeypat
 
 @pytest.mark.parametrize(("labels", "y"), [(("1", "0"), [1, 0]), (("well", "ill"), [1, -1])])
 def test_wide_tables_are_read_at_once_and_exactly(tmp_path, monkeypatch, labels, y):
-    monkeypatch.setattr(texts, "_WIDE", 100)
+    monkeypatch.setattr(delimited_text, "_WIDE", 100)
     monkeypatch.delattr(pd, "read_csv")
     values = np.random.default_rng(5).standard_normal((2, 300)) * 1e-200
     rows = [",".join([*map(repr, row), name]) for row, name in zip(values.tolist(), labels, strict=True)]
@@ -152,7 +152,7 @@ def test_wide_tables_are_read_at_once_and_exactly(tmp_path, monkeypatch, labels,
     ],
 )
 def test_a_wide_table_is_refused_as_any_other(tmp_path, monkeypatch, wide, row, match):
-    monkeypatch.setattr(texts, "_WIDE", 100 if wide else 1000)
+    monkeypatch.setattr(delimited_text, "_WIDE", 100 if wide else 1000)
     names = [f"g{i}" for i in range(300)] + ["response"]
     with pytest.raises(tacit.InputError, match=match):
         read(tmp_path, "d.csv", "\n".join([",".join(names), "0," * 300 + "0", row]))

@@ -10,7 +10,7 @@ from maps import KNOWN, TIED, neuron, shared, two_layers, two_neurons, untied
 from properties import some
 
 import tacit
-from tacit.derivation import closure, leaf, smooth_map
+from tacit.derivation import closure, metric, smooth_map
 
 
 def start(seed, p):
@@ -65,7 +65,7 @@ def test_the_warp_of_a_neuron_is_that_of_the_paper():
         a, w = theta[0], theta[0] * theta[1:]
         delta = a**2 - theta[1:] @ theta[1:]
         expected = w / np.hypot(np.linalg.norm(w), delta / 2) / (2 * a**2)
-        np.testing.assert_allclose(jets(leaf.warp_field, theta), expected, rtol=1e-10)
+        np.testing.assert_allclose(jets(metric.warp_field, theta), expected, rtol=1e-10)
 
 
 def test_brackets_are_those_of_finite_differences():

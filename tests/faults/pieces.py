@@ -81,7 +81,7 @@ PIECES = (
     Fault(
         "portrait",
         "The flows that a derivation draws stop at once.",
-        "tacit.derivation.portrait:_flow",
+        "tacit.derivation.illustration:_flow",
         swapped("- _DONE * first", "- 1e9 * _DONE * first"),
         tests=("derivation/test_portrait.py",),
         unconcerned={

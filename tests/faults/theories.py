@@ -115,7 +115,7 @@ THEORIES = (
     Fault(
         "neuron-origin",
         "The divergence of a neuron is taken from the opposite of the start.",
-        "tacit.models.relu:Neuron.potential",
+        "tacit.models.neuron:Neuron.potential",
         returning(_from_the_other_side),
         check=(Asked("azulay2021/theorem2", "neuron"),),
         figures=(Shown("azulay2021/neuron-limits"),),
@@ -124,7 +124,7 @@ THEORIES = (
     Fault(
         "neuron-factor",
         "The linear term of a neuron's potential lacks the 3/2, as in the paper's appendix.",
-        "tacit.models.relu:Neuron.potential",
+        "tacit.models.neuron:Neuron.potential",
         returning(_with_two_thirds),
         check=(Asked("azulay2021/theorem2", "neuron"),),
         figures=(Shown("azulay2021/neuron-limits"),),
@@ -151,7 +151,7 @@ THEORIES = (
     Fault(
         "balance",
         "Every neuron counts as balanced: δ = 0.",
-        "tacit.models.relu:Neuron.delta",
+        "tacit.models.neuron:Neuron.delta",
         returning(lambda delta, *_: 0.0),
         check=(Asked("azulay2021/theorem2", "neuron"),),
         figures=(Shown("azulay2021/neuron-limits"),),

@@ -8,11 +8,11 @@ import pytest
 from scipy.integrate import LSODA
 
 from tacit.flows.driver import drive
-from tacit.flows.endings import GaveUp, Rest, Stall
 from tacit.flows.form import Moving
 from tacit.flows.segments import Reader, Segment
 from tacit.flows.steps.dormand_prince import DormandPrince
 from tacit.flows.steps.stepper import ByScipy, Relay
+from tacit.flows.termination import GaveUp, Rest, Stall
 
 TOLERATED = {"rtol": 1e-10, "atol": np.full(1, 1e-12)}
 

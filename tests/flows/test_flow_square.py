@@ -13,9 +13,9 @@ from scipy.linalg import expm
 
 import tacit
 from tacit.flows import driver
-from tacit.flows.endings import Rest, Rounded
 from tacit.flows.form import Problem
 from tacit.flows.forms.dual import DualSquare
+from tacit.flows.termination import Rest, Rounded
 
 
 def distance(found, exact):

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tacit.flows.endings import Rounded
 from tacit.flows.segments import Reader, Segment
+from tacit.flows.termination import Rounded
 
 
 @pytest.mark.parametrize("root", [1e-200, 1e-30, 0.3])

@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import ortho_group
 
 import tacit
-from tacit.flows.endings import GaveUp
 from tacit.flows.steps.dormand_prince import DormandPrince
 from tacit.flows.steps.radau import C
 from tacit.flows.steps.stiff import CONTROL, Field, Spectrum
+from tacit.flows.termination import GaveUp
 
 
 def graded_root(spread, size=8, seed=0):

@@ -15,11 +15,11 @@ import tacit
 from tacit.cli import main
 from tacit.papers import Claim, figures
 from tacit.papers.catalogue import papers
-from tacit.papers.finished import digest
+from tacit.papers.completed import digest
 from tacit.report import Shown, markup, page
 from tacit.report import panels as recorded
 from tacit.report.markup import html
-from tacit.show.outputs import json_file
+from tacit.show.output_files import json_file
 from tacit.theorems import theorems
 
 pytestmark = pytest.mark.any_cpu

@@ -12,7 +12,7 @@ from test_report import Read, article, png, shown, words
 from tacit.cli import main
 from tacit.papers import figures
 from tacit.papers.catalogue import papers
-from tacit.papers.finished import made_with
+from tacit.papers.completed import made_with
 from tacit.papers.pages import errata, items
 from tacit.report import Shown, page
 from tacit.report import panels as recorded

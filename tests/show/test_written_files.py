@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from tacit.show.outputs import Output, write_file, write_json
+from tacit.show.output_files import Output, write_file, write_json
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX"), pytest.mark.any_cpu]
 
@@ -66,7 +66,7 @@ def test_a_draft_is_never_open_to_others(tmp_path, monkeypatch):
         return created(file, flags, mode, **options)
 
     monkeypatch.setattr(type(path), "replace", look)
-    monkeypatch.setattr("tacit.show.outputs.os.open", opened)
+    monkeypatch.setattr("tacit.show.output_files.os.open", opened)
     write_json({"n": 2}, str(path), "limit")
     assert seen == [0o600, 0o600]
 
@@ -80,7 +80,7 @@ def test_without_the_owner_the_group_gets_what_everybody_has(tmp_path, monkeypat
     def refused(*_):
         raise PermissionError
 
-    monkeypatch.setattr("tacit.show.outputs.os.geteuid", lambda: -1)
-    monkeypatch.setattr("tacit.show.outputs.os.chown", refused)
+    monkeypatch.setattr("tacit.show.output_files.os.geteuid", lambda: -1)
+    monkeypatch.setattr("tacit.show.output_files.os.chown", refused)
     write_json({"n": 2}, str(path), "limit")
     assert mode(path) == 0o600

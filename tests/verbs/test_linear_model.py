@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit import InputError
-from tacit.show.outputs import json_file, write_json
+from tacit.show.output_files import json_file, write_json
 from tacit.verbs.linear_model import LinearModel, read_model
 
 RNG = np.random.default_rng(0)

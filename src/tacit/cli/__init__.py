@@ -25,15 +25,15 @@ from tacit.cli import (
     reproduce,
     threads,
 )
+from tacit.cli.character_fallback import write_anything
+from tacit.cli.elapsed import begun
 from tacit.cli.guests import blaming_guests
 from tacit.cli.interrupts import ending_at_once, say_interrupted
-from tacit.cli.letters import write_anything
 from tacit.cli.options import BAD_INPUT, FAILED, INTERRUPTED
-from tacit.cli.stopwatch import begun
 from tacit.cli.streams import for_nobody_too
 from tacit.data.printable import printable
 from tacit.errors import NotConvergedError, TacitError
-from tacit.show.outputs import reserving_output
+from tacit.show.output_files import reserving_output
 from tacit.show.progress import announcing
 
 threads.few()  # before NumPy is loaded

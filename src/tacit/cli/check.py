@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from tacit.cli.elapsed import waited
 from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
     DONE,
@@ -16,7 +17,6 @@ from tacit.cli.options import (
     read_data,
     source,
 )
-from tacit.cli.stopwatch import waited
 from tacit.errors import InputError, NotConvergedError
 
 _PARAMETERS = """parameters for --with:
@@ -121,7 +121,7 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.cli.verdicts import report
     from tacit.models.model import check_intercept
     from tacit.papers.checking import check, chosen_by
-    from tacit.show.outputs import write_json
+    from tacit.show.output_files import write_json
 
     parameters = _parameters(options.parameters, chosen_by(options.only))
     table = read_data(options, classes=True)

@@ -8,9 +8,9 @@ import sys
 import time
 from typing import Any
 
-from tacit.cli.follow import followed, report
 from tacit.cli.models import check_options
 from tacit.cli.options import claim_outputs
+from tacit.cli.run_flow import followed, report
 from tacit.cli.terminal import remark
 from tacit.errors import InputError
 
@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
     """Read the matrix, run the flow, write what was asked for."""
     from tacit.data.matrices import read_matrix
     from tacit.data.observed import observed
-    from tacit.show.outputs import Output
+    from tacit.show.output_files import Output
 
     check_options(options)
     _check_flow(options)

@@ -7,8 +7,8 @@ import importlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from tacit.cli.elapsed import waited
 from tacit.cli.options import DONE, FAILED, add_command, add_data, claim_outputs, read_data, source
-from tacit.cli.stopwatch import waited
 from tacit.cli.terminal import remark, say, wrapped
 from tacit.errors import InputError
 
@@ -99,7 +99,7 @@ def _folds(text: str) -> int:
 def _run(options: argparse.Namespace) -> int:
     import pandas as pd
 
-    from tacit.show.outputs import Output, write_json
+    from tacit.show.output_files import Output, write_json
 
     if options.stop is not None and options.scale is None:
         raise InputError("--stop goes with --scale; without them both are cross-validated")

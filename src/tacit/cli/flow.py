@@ -6,7 +6,6 @@ import argparse
 from typing import Any
 
 from tacit.cli import completion
-from tacit.cli.follow import followed, report
 from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
     add_command,
@@ -18,6 +17,7 @@ from tacit.cli.options import (
     read_data,
     source,
 )
+from tacit.cli.run_flow import followed, report
 from tacit.errors import InputError
 
 
@@ -103,7 +103,7 @@ def _add_outputs(command: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.show.outputs import Output
+    from tacit.show.output_files import Output
 
     if options.model == "completion":
         return completion.run(options)

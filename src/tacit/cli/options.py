@@ -15,7 +15,7 @@ from tacit.errors import InputError
 
 if TYPE_CHECKING:
     from tacit.data.tables import Table
-    from tacit.show.outputs import Output
+    from tacit.show.output_files import Output
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _MOST_NUMBERS = 100_000
@@ -113,7 +113,7 @@ def source(options: argparse.Namespace, table: Table) -> dict[str, Any]:
 
 def claim_outputs(options: argparse.Namespace, others: Sequence[Output] = ()) -> None:
     """Everything that could keep the results from being written, said before they are computed."""
-    from tacit.show.outputs import claim_all
+    from tacit.show.output_files import claim_all
 
     for path in (options.json, options.plot, *(output.path for output in others)):
         if path and os.path.exists(path) and _same_file(path, options.data):
@@ -128,7 +128,7 @@ def _same_file(path: str | Path, data: str) -> bool:
 def json_and_plot(options: argparse.Namespace) -> list[Output]:
     """The files that --json and --plot name, if any."""
     from tacit.show.figures import figure_kind
-    from tacit.show.outputs import Output
+    from tacit.show.output_files import Output
 
     found = [] if options.json in (None, "-") else [Output(options.json, "json", options.by)]
     if options.plot is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from tacit.cli.elapsed import waited
 from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
     DONE,
@@ -17,7 +18,6 @@ from tacit.cli.options import (
     read_data,
     source,
 )
-from tacit.cli.stopwatch import waited
 from tacit.cli.terminal import say, wrapped
 from tacit.errors import InputError
 
@@ -65,7 +65,7 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.show.outputs import write_json
+    from tacit.show.output_files import write_json
     from tacit.verbs.margin_path import margin_path
     from tacit.verbs.path_inputs import depth_of
     from tacit.verbs.sweeping_path import sweeping_path

@@ -55,7 +55,7 @@ def add(commands: Any) -> Any:
 
 def _run(options: argparse.Namespace) -> int:
     from tacit.data.new_samples import read_new_samples
-    from tacit.show.outputs import Output, write_file, write_json
+    from tacit.show.output_files import Output, write_file, write_json
     from tacit.verbs.linear_model import read_model
 
     model = read_model(options.model)

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from tacit.cli.elapsed import waited
 from tacit.cli.guests import guest_network, is_guest
 from tacit.cli.options import (
     DONE,
@@ -18,7 +19,6 @@ from tacit.cli.options import (
     seed_number,
     source,
 )
-from tacit.cli.stopwatch import waited
 from tacit.cli.terminal import say, wrapped
 from tacit.errors import InputError
 
@@ -161,7 +161,7 @@ def _outputs(options: argparse.Namespace, y: Any) -> int:
 
 
 def _write(options: argparse.Namespace, table: Any, found: Any, sweep: Any) -> None:
-    from tacit.show.outputs import write_json
+    from tacit.show.output_files import write_json
 
     speak = options.json != "-"
     if options.json is not None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.options import DONE, FAILED, add_command
-from tacit.cli.several import How, add_jobs, claim_files
+from tacit.cli.reproduce_many import How, add_jobs, claim_files
 from tacit.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,33 +53,33 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.cli import several
+    from tacit.cli import reproduce_many
     from tacit.cli.terminal import say, wrapped
     from tacit.papers import figures
-    from tacit.papers.finished import kept
+    from tacit.papers.completed import kept
     from tacit.report import Shown, page
-    from tacit.show.outputs import Output, claim, write_file
+    from tacit.show.output_files import Output, claim, write_file
 
     if not options.out.lower().endswith((".html", ".htm")):
         raise InputError(f"the report is HTML; name its file .html, not {options.out!r}")
     target = Output(options.out, "html", "report")
     claim(target)
     folder, chosen = _folder(options.folder), figures("all")
-    before = several.those_of(chosen, lambda entry: kept(entry, folder))
+    before = reproduce_many.those_of(chosen, lambda entry: kept(entry, folder))
     how = How("quick", 0, folder, jobs=options.jobs, quiet=True, debug=options.debug)
     with _written(how, [entry for entry in chosen if entry.key not in before]) as able:
-        contents = several.make(chosen, able, before)
+        contents = reproduce_many.make(chosen, able, before)
         pictures = [_picture(content) for content in contents]
     shown = [Shown(*each) for each in zip(chosen, contents, pictures, strict=True)]
     write_file(page(shown, datetime.date.today().isoformat()).encode(), target)
-    print(wrapped(several.total(contents, time.perf_counter() - options.begun)))
+    print(wrapped(reproduce_many.total(contents, time.perf_counter() - options.begun)))
     say(options.out)
     return DONE if all(content.get("holds", True) for content in contents) else FAILED
 
 
 def _folder(named: str | None) -> str:
     """The folder of figures; one that the user names must be there."""
-    from tacit.show.outputs import make_folder
+    from tacit.show.output_files import make_folder
 
     if named is None:
         make_folder(_FIGURES)

@@ -7,13 +7,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.options import DONE, FAILED, add_command, seed_number
-from tacit.cli.several import add_jobs
+from tacit.cli.reproduce_many import add_jobs
 from tacit.errors import MissingPackageError
 
 if TYPE_CHECKING:
-    from tacit.cli.several import How
+    from tacit.cli.reproduce_many import How
     from tacit.papers import Entry
-    from tacit.show.outputs import Output
+    from tacit.show.output_files import Output
 
 _READABLE = 30  # columns that a title needs
 
@@ -67,7 +67,7 @@ def add(commands: Any) -> Any:
 
 def _run(options: argparse.Namespace) -> int:
     from tacit.papers import figures
-    from tacit.show.outputs import Output, claim_all, write_json
+    from tacit.show.output_files import Output, claim_all, write_json
 
     chosen = figures(options.selection)
     listing = options.selection == "list"
@@ -116,20 +116,22 @@ def _make_figures(
     chosen: list[Entry], options: argparse.Namespace, table: list[Output]
 ) -> list[dict[str, Any]]:
     """Those that the folder does not have are made, once it is sure that they can be written."""
-    from tacit.cli import several
-    from tacit.papers.finished import finished
+    from tacit.cli import reproduce_many
+    from tacit.papers.completed import finished
 
     asked = {"preset": options.preset, "seed": options.seed, "out": options.out}
-    before = {} if options.force else several.those_of(chosen, lambda entry: finished(entry, **asked))
+    before = {} if options.force else reproduce_many.those_of(chosen, lambda entry: finished(entry, **asked))
     quiet = options.json == "-"
-    how = several.How(**asked, force=options.force, jobs=options.jobs, quiet=quiet, debug=options.debug)
-    several.claim_files([entry for entry in chosen if entry.key not in before], how, table)
+    how = reproduce_many.How(
+        **asked, force=options.force, jobs=options.jobs, quiet=quiet, debug=options.debug
+    )
+    reproduce_many.claim_files([entry for entry in chosen if entry.key not in before], how, table)
     if len(chosen) == 1:
         return [_make_one(chosen[0], how, before.get(chosen[0].key))]
-    contents = several.make(chosen, how, before)
+    contents = reproduce_many.make(chosen, how, before)
     if not quiet:
         took = time.perf_counter() - options.begun
-        print(f"\n{several.table(contents)}\n\n{several.total(contents, took)}")
+        print(f"\n{reproduce_many.table(contents)}\n\n{reproduce_many.total(contents, took)}")
     return contents
 
 

@@ -12,8 +12,8 @@ from tacit.data.independence import Combinations, combine
 from tacit.data.memory import Memory
 from tacit.data.units import Spread
 from tacit.errors import InconsistentDataError
-from tacit.numerics.normal import condition
-from tacit.numerics.pairs import Pair, product
+from tacit.numerics.double_double import Pair, product
+from tacit.numerics.normal_equations import condition
 from tacit.numerics.rounding import EPS, quiet
 
 _ROUNDOFF = EPS / 2

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
 from tacit.data.arrays import Float
-from tacit.numerics.pairs import ROUNDING, Pair, product
+from tacit.numerics.double_double import ROUNDING, Pair, product
 from tacit.numerics.rounding import EPS
 
 _ROUNDOFF = EPS / 2

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float, is_number
+from tacit.data.delimited_text import NAMED, TextTable, text_table, words_of
 from tacit.data.printable import short_name, shortened
-from tacit.data.texts import NAMED, TextTable, text_table, words_of
 from tacit.data.unpacking import PACKED
 from tacit.errors import InputError
 

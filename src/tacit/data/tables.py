@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, as_labels, check_problem, class_names, is_number
+from tacit.data.delimited_text import NAMED, parsed, text_table
 from tacit.data.printable import short_name, shortened
-from tacit.data.texts import NAMED, parsed, text_table
 from tacit.data.unpacking import PACKED, check_archive, check_decoded, check_sheets
 from tacit.errors import InputError
 from tacit.packages import needed

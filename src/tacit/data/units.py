@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.numerics.pairs import Pair, moments, two_product, two_sum
+from tacit.numerics.double_double import Pair, moments, two_product, two_sum
 from tacit.numerics.rounding import EPS, Float
 
 _CONSTANT = 8 * EPS  # deviation from the mean, relative to the largest value, that is round-off

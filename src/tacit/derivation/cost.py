@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.derivation.closure import commutators
-from tacit.derivation.leaf import metric_bytes, torsion
+from tacit.derivation.metric import metric_bytes, torsion
 from tacit.derivation.polynomials import MOST, ROOM, parameter_blocks, unknowns
 from tacit.derivation.smooth_map import MEMORY, Jets, checked_model
 from tacit.derivation.span import ZERO

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float
+from tacit.derivation.affine_image import Coordinates, flat_image
 from tacit.derivation.candidates import put_to_test
 from tacit.derivation.examination import (
     Examined,
@@ -22,7 +23,6 @@ from tacit.derivation.examination import (
     off_the_subspace,
     reached_outside,
 )
-from tacit.derivation.flat import Coordinates, flat_image
 from tacit.derivation.orbits import orbit_points
 from tacit.derivation.result import Derivation
 from tacit.derivation.scale import own_length

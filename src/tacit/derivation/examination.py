@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.derivation.affine_image import leaves
 from tacit.derivation.closure import Closure, commutators, lie_closure
-from tacit.derivation.flat import leaves
-from tacit.derivation.leaf import Metric, measured, metric_bytes, nudged, sizes_at
+from tacit.derivation.metric import Metric, measured, metric_bytes, nudged, sizes_at
 from tacit.derivation.orbits import jumping, smooth_between
 from tacit.derivation.scale import row_sizes
 from tacit.derivation.smooth_map import MEMORY, Jets

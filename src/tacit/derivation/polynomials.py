@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from tacit.data.arrays import Float
 from tacit.derivation.conserved import Conserved, drifts, parameter_names
 from tacit.derivation.examination import points_nearby, rescaled
-from tacit.derivation.leaf import nudged
+from tacit.derivation.metric import nudged
 from tacit.derivation.scale import row_sizes
 from tacit.derivation.smooth_map import Jets
 from tacit.derivation.span import CLEAR

@@ -21,7 +21,7 @@ import numpy as np
 from tacit.autodiff import jnp, solve_triangular
 from tacit.data.arrays import Float
 from tacit.derivation.integrator import integrated
-from tacit.derivation.leaf import frame_warp, framed
+from tacit.derivation.metric import frame_warp, framed
 from tacit.derivation.smooth_map import Jets
 from tacit.errors import InputError, OutsideDomainError
 from tacit.models.function import FunctionModel

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
+from tacit.derivation.affine_image import Coordinates, FlatPotential
 from tacit.derivation.candidates import Candidate
 from tacit.derivation.conserved import Conserved
-from tacit.derivation.flat import Coordinates, FlatPotential
 from tacit.derivation.polynomials import Search, searched
 from tacit.derivation.potential import DerivedPotential
 from tacit.derivation.smooth_map import Jets
@@ -23,7 +23,7 @@ from tacit.models.function import FunctionModel, Mapped
 from tacit.models.parametrizations import Invariants
 from tacit.models.reduction import Weights
 from tacit.pickling import can_be_pickled, name_of_function
-from tacit.results.questions import ask
+from tacit.results.delegation import ask
 from tacit.results.result import Drawn
 
 _SHOWN = 6  # conserved quantities in a summary

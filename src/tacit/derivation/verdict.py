@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tacit.derivation.closure import Closure
-from tacit.derivation.leaf import Metric
+from tacit.derivation.metric import Metric
 from tacit.derivation.span import CLEAR, ZERO
 
 Verdict = tuple[str, str]

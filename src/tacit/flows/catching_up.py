@@ -20,7 +20,7 @@ from tacit.data.arrays import Float, Index
 from tacit.flows.forms.mirror import MirrorMap
 from tacit.flows.forms.separating import DiagonalPath
 from tacit.numerics.nonnegative import least_norm_support
-from tacit.numerics.normal import newton_direction
+from tacit.numerics.normal_equations import newton_direction
 from tacit.numerics.rounding import EPS
 
 _NEWTON = 60  # iterations, at most

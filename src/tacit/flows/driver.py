@@ -26,12 +26,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.data.status import Status
-from tacit.flows.endings import NO_GAIN, RISES, Rest, Stall
 from tacit.flows.fitting import Fitting
 from tacit.flows.form import Form, Moving
 from tacit.flows.goals import Goal
 from tacit.flows.recording import keeper_of
 from tacit.flows.segments import Reader, Seen, Segment
+from tacit.flows.termination import NO_GAIN, RISES, Rest, Stall
 from tacit.potentials.arrays import quiet
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.endings import UNDERFLOW, Rounded, Stall
+from tacit.flows.termination import UNDERFLOW, Rounded, Stall
 from tacit.numerics.roots import crossing
 from tacit.numerics.rounding import EPS
 

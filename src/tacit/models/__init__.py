@@ -5,8 +5,8 @@ from tacit.models.function import FunctionModel, model
 from tacit.models.linear import LinearNetwork
 from tacit.models.matrix import Factorization, SymmetricFactorization
 from tacit.models.model import MirrorForm, Model
+from tacit.models.neuron import Neuron
 from tacit.models.parametrizations import Parametrization
-from tacit.models.relu import Neuron
 
 __all__ = [
     "Diagonal",

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from tacit.data.arrays import Float, as_floats
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import Model
+from tacit.models.neuron import Neuron
 from tacit.models.parametrizations import Layers, Weights
-from tacit.models.relu import Neuron
 from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import row_space
 from tacit.potentials import Bregman, Power

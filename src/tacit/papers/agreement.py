@@ -33,7 +33,7 @@ from tacit.data.arrays import Float, check_problem
 from tacit.numerics.rounding import EPS
 from tacit.papers import Assumption, Bound, Parts, Premise
 from tacit.papers.arguments import arrived
-from tacit.papers.sharing import shared
+from tacit.papers.shared_results import shared
 from tacit.papers.statements import unmet
 
 AGREE = 1e-6  # relative distance at which flow and theorem are the same

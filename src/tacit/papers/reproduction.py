@@ -16,7 +16,7 @@ from tacit.papers.catalogue import Catalogue, meant
 from tacit.results.claims import Claim
 
 if TYPE_CHECKING:
-    from tacit.show.outputs import Output
+    from tacit.show.output_files import Output
 
 T = TypeVar("T")
 Progress = Callable[
@@ -125,7 +125,7 @@ class Entry:
         dict
             Files to be claimed and written, by kind.
         """
-        from tacit.show.outputs import Output
+        from tacit.show.output_files import Output
 
         by, files = self.command(preset, seed), self.files(out)
         return {kind: Output(path, kind, by, force, _INSTEAD) for kind, path in files.items()}
@@ -322,9 +322,9 @@ def reproduce(
     """
     import numpy as np
 
-    from tacit.papers.finished import digest, made_with
+    from tacit.papers.completed import digest, made_with
     from tacit.show.figures import render
-    from tacit.show.outputs import claim_all, json_file, make_folder, netcdf_file, write_together
+    from tacit.show.output_files import claim_all, json_file, make_folder, netcdf_file, write_together
     from tacit.show.progress import progress as bar
 
     if preset not in PRESETS:

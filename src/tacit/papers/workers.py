@@ -70,7 +70,7 @@ def answer(entry: Entry, progress: Any = None, **asked: Any) -> dict[str, Any]:
     except Exception as error:
         named = str(error) if isinstance(error, TacitError) else f"{type(error).__name__}: {error}"
         return {"key": entry.key, "error": named, "trace": traceback.format_exc()}
-    from tacit.data.plain import as_json
+    from tacit.data.json_values import as_json
 
     return {"key": entry.key, "content": as_json(made.to_dict()), "summary": made.summary()}
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from tacit import __version__
 from tacit.papers.catalogue import titles
 from tacit.papers.pages import NO_ERROR, errata, remarks, theorems_of
-from tacit.report import origins
+from tacit.report import provenance
 from tacit.report.listings import is_beyond, numbered, statements
 from tacit.report.markup import NOTATION, anchor, articles, html, link, rendered, table
 from tacit.report.panels import Shown, or_recorded, panel
-from tacit.show.outputs import marked
+from tacit.show.output_files import marked
 
 _BEYOND = "beyond"
 _ABOUT = """Each figure of the papers on the implicit bias of gradient descent, made again from scratch, with
@@ -26,9 +26,13 @@ items says where each is. Everything is in this one file."""
 def page(figures: Sequence[Shown], when: str) -> str:
     """The report on these figures. when: the day it was made."""
     made = {each.entry.key: each.content for each in figures if each.is_made}
-    figures = [_told_apart(each, origins.usual(list(made.values()))) for each in figures]
+    figures = [_told_apart(each, provenance.usual(list(made.values()))) for each in figures]
     papers = [_Paper(key, title, figures) for key, title in titles().items()]
-    parts = [_summary(papers, origins.summary(made)), *(paper.section() for paper in papers), _beyond(papers)]
+    parts = [
+        _summary(papers, provenance.summary(made)),
+        *(paper.section() for paper in papers),
+        _beyond(papers),
+    ]
     style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
     inside = "\n\n".join(parts)
     return f"""<!DOCTYPE html>
@@ -61,7 +65,7 @@ def _told_apart(shown: Shown, others: str) -> Shown:
     """The figure, with what sets it apart from the others; or what is on record, where it was not made."""
     if not shown.is_made:
         return or_recorded(shown)
-    return replace(shown, otherwise=origins.otherwise(shown.content, others))
+    return replace(shown, otherwise=provenance.otherwise(shown.content, others))
 
 
 class _Paper:

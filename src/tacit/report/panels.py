@@ -17,7 +17,7 @@ from typing import Any
 
 from tacit.papers.reproduction import Entry
 from tacit.report.markup import anchor, html, table, verdict
-from tacit.report.origins import NAMES
+from tacit.report.provenance import NAMES
 
 
 @dataclass(frozen=True)

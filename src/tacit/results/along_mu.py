@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float
-from tacit.data.numbers import shown
+from tacit.data.number_format import shown
 from tacit.data.status import Status
 from tacit.results.result import Labelled, Result
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tacit.data.arrays import Float
 from tacit.data.status import Status
-from tacit.results.questions import ask
+from tacit.results.delegation import ask
 from tacit.results.result import Drawn, Labelled, Result
 
 

@@ -14,7 +14,7 @@ from tacit.data.equations import Equations, Samples
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.numerics.rounding import quiet
-from tacit.results.questions import ask
+from tacit.results.delegation import ask
 from tacit.results.result import Drawn, Labelled, Result, axes_of, numbered
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 from tacit.data.arrays import Float, Index
 from tacit.data.status import Status
 from tacit.data.units import Units
-from tacit.results.questions import ask
+from tacit.results.delegation import ask
 from tacit.results.result import Drawn, Labelled, Result, numbered
 
 VOUCHED = 1e-9  # residual of the optimality conditions, relative to their terms

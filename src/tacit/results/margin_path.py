@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from tacit.data.arrays import Float
 from tacit.data.units import Units
 from tacit.results.along_mu import AlongMu
+from tacit.results.delegation import ask
 from tacit.results.kink import Kink
-from tacit.results.questions import ask
 from tacit.results.result import Drawn, Labelled, numbered
 from tacit.results.sweeping_path import SweepingPath
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.data.plain import as_json
+from tacit.data.json_values import as_json
 from tacit.errors import InputError
+from tacit.networks.monitored_kernel import Watched
 from tacit.networks.network import Network
-from tacit.networks.watching import Watched
-from tacit.results.questions import ask
+from tacit.results.delegation import ask
 from tacit.results.result import Drawn, Labelled, Result
 
 _PER_DECADE = 8  # records

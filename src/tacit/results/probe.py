@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float
-from tacit.data.plain import as_json
+from tacit.data.json_values import as_json
 from tacit.losses import Loss
-from tacit.networks.measured import Measured, Problem
+from tacit.networks.measurements import Measured, Problem
 from tacit.networks.network import Network
-from tacit.results.questions import ask
+from tacit.results.delegation import ask
 from tacit.results.result import Drawn, Labelled, Result
 
 if TYPE_CHECKING:

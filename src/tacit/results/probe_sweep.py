@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.data.plain import as_json
-from tacit.networks.measured import Measured
+from tacit.data.json_values import as_json
+from tacit.networks.measurements import Measured
 from tacit.networks.network import Network
-from tacit.results.questions import ask
+from tacit.results.delegation import ask
 from tacit.results.result import Drawn, Labelled, Result
 
 if TYPE_CHECKING:

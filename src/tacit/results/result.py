@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tacit.data.plain import MADE_BY
+from tacit.data.json_values import MADE_BY
 
 if TYPE_CHECKING:
     import xarray as xr

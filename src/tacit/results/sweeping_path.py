@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tacit.data.arrays import Float
 from tacit.results.along_mu import AlongMu
+from tacit.results.delegation import ask
 from tacit.results.kink import Kink
-from tacit.results.questions import ask
 from tacit.results.result import Drawn, numbered
 
 if TYPE_CHECKING:

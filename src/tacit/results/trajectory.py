@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
-from tacit.data.plain import MADE_BY, as_json
+from tacit.data.json_values import MADE_BY, as_json
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError
@@ -20,7 +20,7 @@ from tacit.losses import Loss, SeparatingLoss
 from tacit.models.model import Model
 from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
-from tacit.results.questions import ask
+from tacit.results.delegation import ask
 from tacit.results.result import Drawn, Result
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 
 from tacit.errors import TacitError
 from tacit.results.claims import Bound
-from tacit.results.questions import ask
+from tacit.results.delegation import ask
 
 
 @dataclass(frozen=True)

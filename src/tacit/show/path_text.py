@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.numbers import shown
+from tacit.data.number_format import shown
 from tacit.results.margin_path import MarginPath
 from tacit.results.sweeping_path import SweepingPath
 from tacit.show.text import CHEAP, aligned, count, exponential, intercept, norms, top_features, units

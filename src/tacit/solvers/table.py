@@ -15,7 +15,7 @@ from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit
 from tacit.solvers.families import FAMILIES, connected, matrix, vectors
 from tacit.solvers.families.ends import Ends
-from tacit.solvers.follow import Follow
+from tacit.solvers.flow_callback import Follow
 
 
 class Family(Protocol):

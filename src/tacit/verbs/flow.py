@@ -41,7 +41,7 @@ from tacit.packages import is_installed
 from tacit.potentials.arrays import quiet
 from tacit.results.trajectory import Trajectory
 from tacit.show.progress import Meter
-from tacit.verbs.assemble import as_given, assemble
+from tacit.verbs.assemble_trajectory import as_given, assemble
 
 _METHODS = ("auto", "parameters", "descent", "normalized")
 

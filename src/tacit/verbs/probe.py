@@ -14,7 +14,7 @@ from tacit.data.inputs import Inputs
 from tacit.errors import InputError
 from tacit.losses import Loss, as_loss
 from tacit.networks.inputs import as_samples
-from tacit.networks.measured import Problem, measure
+from tacit.networks.measurements import Problem, measure
 from tacit.networks.network import Network, check_network
 from tacit.results.probe import Probe
 from tacit.show.progress import Meter

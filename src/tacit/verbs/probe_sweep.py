@@ -10,7 +10,7 @@ import numpy as np
 
 from tacit.data.arrays import as_floats
 from tacit.errors import InputError
-from tacit.networks.measured import measure
+from tacit.networks.measurements import measure
 from tacit.networks.network import Network
 from tacit.results.probe import Probe
 from tacit.results.probe_sweep import ProbeSweep

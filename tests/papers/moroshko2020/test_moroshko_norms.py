@@ -12,7 +12,6 @@ from scipy.optimize import brentq, linprog, minimize
 import tacit
 from tacit.papers import figures, moroshko2020
 from tacit.papers.moroshko2020.data import MANY_L1, SAME_SUPPORT, TWO_SUPPORT_VECTORS
-from tacit.papers.moroshko2020.instants import reached_at
 from tacit.papers.moroshko2020.margins import (
     accuracy_needed,
     along,
@@ -25,6 +24,7 @@ from tacit.papers.moroshko2020.margins import (
     off_path,
     points_of_edge,
 )
+from tacit.papers.moroshko2020.plot_grid import reached_at
 
 LABELS = np.ones(3)
 KEYS = [f"moroshko2020/fig{name}" for name in ("5a", "5b", "7", "8a", "8b", "8c", "9")]

@@ -15,7 +15,7 @@ from tacit.papers import figures, reproduce
 from tacit.papers.moroshko2020 import data as datasets
 from tacit.papers.moroshko2020 import figure3a as sphere
 from tacit.papers.moroshko2020 import figure_open_question as question
-from tacit.papers.moroshko2020 import instants, trajectories
+from tacit.papers.moroshko2020 import plot_grid, trajectories
 
 SHALLOW = {"scales": [0.001, 1.0, 100.0, 1e4], "instants": 30, "crossings": 2}
 SIZES = {  # smaller than the presets
@@ -288,7 +288,7 @@ def test_flows_are_drawn_without_chords(setting, scale):
 
 def test_paths_are_drawn_without_chords_and_have_their_kinks():
     rows = datasets.SUPPORT_LEAVES
-    mu = instants.levels(rows, 2, (1e2, 1e-14), 80, sweeping=True)
+    mu = plot_grid.levels(rows, 2, (1e2, 1e-14), 80, sweeping=True)
     assert len(mu) == 80 and (mu[0], mu[-1]) == (1e2, 1e-14) and (np.diff(mu) < 0).all()
     for change in (0.0403660, 0.1891457, 0.00192811):  # of the path, and of the flow at infinite scale
         assert np.abs(np.log(mu / change)).min() < 1e-5
@@ -304,11 +304,11 @@ def test_points_are_spread_by_length_and_clock():
     clock = np.array([0.0, 1.0, 2.0, 4.0])
     still_then_fast = np.array([[0.0], [0.0], [3.0], [3.0]])
     np.testing.assert_allclose(
-        instants.spread(clock, still_then_fast, 4, even=0.0)[1:3], [1 + 1 / 3, 1 + 2 / 3]
+        plot_grid.spread(clock, still_then_fast, 4, even=0.0)[1:3], [1 + 1 / 3, 1 + 2 / 3]
     )
-    np.testing.assert_allclose(instants.spread(clock, still_then_fast, 3), [0, 1.6, 4])  # 1/4 + 0.6·5/4 = 1
+    np.testing.assert_allclose(plot_grid.spread(clock, still_then_fast, 3), [0, 1.6, 4])  # 1/4 + 0.6·5/4 = 1
     for nowhere in (np.zeros((4, 1)), np.full((4, 1), np.nan)):
-        np.testing.assert_allclose(instants.spread(clock, nowhere, 5), np.linspace(0, 4, 5))
+        np.testing.assert_allclose(plot_grid.spread(clock, nowhere, 5), np.linspace(0, 4, 5))
 
 
 def test_refining_keeps_the_rough_points_and_adds_where_the_curve_moves():
@@ -317,7 +317,7 @@ def test_refining_keeps_the_rough_points_and_adds_where_the_curve_moves():
 
     rough = np.geomspace(0.01, 100, 7)
     for looks in (1, 2):
-        clock, points = instants.refined(step, rough, 40, lambda w: w, looks=looks)
+        clock, points = plot_grid.refined(step, rough, 40, lambda w: w, looks=looks)
         assert len(clock) == 40 and set(rough) < set(clock)
         np.testing.assert_array_equal(points, step(clock))
         inside = (np.abs(np.log(clock)) < 0.2).sum()

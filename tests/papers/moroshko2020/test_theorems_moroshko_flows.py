@@ -14,7 +14,7 @@ from flow_oracles import exponential, power_network, raw_flow
 from scipy.integrate import solve_ivp
 
 import tacit
-from tacit.papers.moroshko2020 import course
+from tacit.papers.moroshko2020 import exponential_flow
 from tacit.papers.moroshko2020 import lemma10_12 as dynamics
 from tacit.papers.moroshko2020 import theorem1_appendix_e as linearized
 from tacit.papers.moroshko2020 import theorem2_depth as directions
@@ -87,8 +87,8 @@ class TestSolutions:
         np.testing.assert_allclose(slope, s, rtol=1e-8)
 
     def test_wrong_pulls_are_noticed(self, monkeypatch):
-        pulls = course.pulls
-        monkeypatch.setattr(course, "pulls", lambda Z, w: pulls(Z, w * (1 + 1e-4)))
+        pulls = exponential_flow.pulls
+        monkeypatch.setattr(exponential_flow, "pulls", lambda Z, w: pulls(Z, w * (1 + 1e-4)))
         assert ask("lemma10", 2, 1.0, TWO).holds is False
 
     @pytest.mark.parametrize(("name", "depth"), [("lemma10", 2), ("lemma12", 3)])
@@ -103,14 +103,14 @@ class TestSolutions:
             return found
 
         for each in ("overview", "settled_flow"):
-            monkeypatch.setattr(course, each, faster(getattr(course, each)))
+            monkeypatch.setattr(exponential_flow, each, faster(getattr(exponential_flow, each)))
         verdict = ask(name, depth, 1.0, TWO)
         assert [bound.holds for bound in verdict.bounds] == [True, False] and verdict.holds is False
 
     @pytest.mark.parametrize(("depth", "scale"), [(2, 0.3), (3, 0.1)])
     def test_another_potential_is_noticed(self, depth, scale):
         """One of another scale makes another speed, one of another depth another way."""
-        found, settled = course.settled_course(tacit.Diagonal(depth, scale), TWO, np.ones(3))
+        found, settled = exponential_flow.settled_course(tacit.Diagonal(depth, scale), TWO, np.ones(3))
         assert settled.holds and (found.apart() < 1e-6).all()
         wider = replace(found, model=tacit.Diagonal(depth, scale * 1.0001))
         deeper = replace(found, model=tacit.Diagonal(depth + 0.001, scale))
@@ -123,21 +123,21 @@ class TestSolutions:
         assert verdict.holds and all(bound.measured < 2.5e-7 for bound in verdict.bounds)
 
     def test_integrals_that_need_too_many_states_are_no_case(self, monkeypatch):
-        monkeypatch.setattr(course, "_MOST", 200)
+        monkeypatch.setattr(exponential_flow, "_MOST", 200)
         verdict = ask("lemma12", 4, math.exp(-19.6), TWO)
         assert verdict.holds is None and "near enough" in verdict.because
 
     def test_polynomials_through_uneven_nodes_are_integrated_exactly(self):
         clock = np.cumsum(np.random.default_rng(0).uniform(0.1, 1, 30))
         powers = np.arange(8)
-        found = course.between(clock, clock[:, None] ** powers, 8)
+        found = exponential_flow.between(clock, clock[:, None] ** powers, 8)
         truth = np.diff(clock[:, None] ** (powers + 1) / (powers + 1), axis=0)
         np.testing.assert_allclose(found, truth, rtol=1e-8)
 
     def test_an_integral_depends_on_the_nodes_around_its_gap(self):
         """Three on either side of six, but at the ends."""
         clock = np.cumsum(np.random.default_rng(1).uniform(0.1, 1, 20))
-        touched = course.between(clock, np.eye(20), 6) != 0
+        touched = exponential_flow.between(clock, np.eye(20), 6) != 0
         gaps, nodes = np.nonzero(touched[2:-2])
         assert {*(nodes - gaps - 2)} == {-2, -1, 0, 1, 2, 3}
         assert touched[:3].any(axis=0).nonzero()[0].tolist() == [*range(6)]

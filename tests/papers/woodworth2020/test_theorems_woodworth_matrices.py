@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 import tacit
 from tacit.cli import main
 from tacit.papers.arguments import ParameterError
-from tacit.papers.sharing import sharing
+from tacit.papers.shared_results import sharing
 from tacit.papers.woodworth2020.corollary10 import Constants, enough_width
 from tacit.papers.woodworth2020.lifted import ended, wide
 from tacit.papers.woodworth2020.theorem9 import movement_bound, sharp_bounds, tangent_bound

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit.numerics.pairs import Pair
+from tacit.numerics.double_double import Pair
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.newton import State, close_gaps
 

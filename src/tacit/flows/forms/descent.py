@@ -10,10 +10,10 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
 from tacit.errors import InputError
-from tacit.flows.endings import DIVERGED, OUT_OF_STEPS, UNCHANGED, Rest, Stall
 from tacit.flows.form import Form, Observation, Premise, Problem
 from tacit.flows.forms.weights import Layout
 from tacit.flows.segments import Segment
+from tacit.flows.termination import DIVERGED, OUT_OF_STEPS, UNCHANGED, Rest, Stall
 
 _STEP = 1e-3  # of gradient descent, unless one is asked for
 _GROWTH = 1.3  # of the number of steps between two looks

@@ -10,14 +10,14 @@ from functools import partial
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.endings import NO_STEP, PREDICTED, ROUNDING_LEFT, UNDERFLOW, Rest, Rounded, Stall
 from tacit.flows.form import Form, Observation, Problem
 from tacit.flows.forms.mirror import MIRROR, MirrorMap, at_an_end, within_floats
-from tacit.flows.forms.pace import Pace
+from tacit.flows.forms.stagnation import Pace
 from tacit.flows.segments import Segment
 from tacit.flows.steps import stiff
 from tacit.flows.steps.stepper import Controlled
 from tacit.flows.steps.stiff import Field, Spectrum
+from tacit.flows.termination import NO_STEP, PREDICTED, ROUNDING_LEFT, UNDERFLOW, Rest, Rounded, Stall
 from tacit.models.model import MirrorForm
 from tacit.numerics.rounding import EPS
 from tacit.numerics.step_control import Taken

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, Index
-from tacit.flows.endings import UNDERFLOW, UNEVEN, Stall
 from tacit.flows.form import Form, Observation, Problem
 from tacit.flows.forms.mirror import MIRROR, MirrorMap, at_an_end, within_floats
-from tacit.flows.forms.pace import Pace
+from tacit.flows.forms.stagnation import Pace
 from tacit.flows.segments import Segment
 from tacit.flows.steps.collocation import CONTROL, PathEquations, Step
 from tacit.flows.steps.stepper import Controlled
+from tacit.flows.termination import UNDERFLOW, UNEVEN, Stall
 from tacit.losses import log_mean_exp
 from tacit.models.model import MirrorForm
 from tacit.numerics.rounding import EPS

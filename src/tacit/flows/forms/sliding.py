@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from scipy.integrate import LSODA, Radau
 
 from tacit.data.arrays import Float
-from tacit.flows.endings import NO_GRADIENT, SWITCHES, Rest, Stall
 from tacit.flows.form import Premise, Problem
 from tacit.flows.forms.weights import WeightFlow, WeightState
 from tacit.flows.segments import Segment
 from tacit.flows.steps.stepper import Relay, Stepper
 from tacit.flows.steps.two_layers import TwoLayers
+from tacit.flows.termination import NO_GRADIENT, SWITCHES, Rest, Stall
 from tacit.models.parametrizations import Weights
 from tacit.numerics.roots import crossing
 from tacit.numerics.subspaces import row_space, visible

@@ -12,11 +12,11 @@ from scipy.integrate import LSODA
 
 from tacit.data.arrays import Float
 from tacit.errors import InputError, NotSeparableError
-from tacit.flows.endings import NO_TANGENT, TANGENT_SINGULAR, Rest, Rounded
 from tacit.flows.form import Form, Observation, Premise, Problem
 from tacit.flows.forms.separating import MirrorState, SeparatingFlow, TangentPath
 from tacit.flows.segments import Segment
 from tacit.flows.steps.stepper import ByScipy
+from tacit.flows.termination import NO_TANGENT, TANGENT_SINGULAR, Rest, Rounded
 from tacit.numerics.separation import check_separable
 
 _NULL = 1e-13  # eigenvalues of the kernel below this part of the largest are zero

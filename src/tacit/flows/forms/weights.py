@@ -13,10 +13,10 @@ from scipy.integrate import DOP853, LSODA
 
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
-from tacit.flows.endings import AT_MINIMUM, AT_SADDLE, NO_GRADIENT, OVERFLOWN, Rest, Rounded, Stall
 from tacit.flows.form import Form, Observation, Problem
 from tacit.flows.segments import Segment
 from tacit.flows.steps.stepper import ByScipy, Stepper
+from tacit.flows.termination import AT_MINIMUM, AT_SADDLE, NO_GRADIENT, OVERFLOWN, Rest, Rounded, Stall
 from tacit.models.parametrizations import Weights
 from tacit.numerics.rounding import EPS
 

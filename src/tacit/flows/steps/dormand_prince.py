@@ -18,9 +18,9 @@ import numpy as np
 from scipy.integrate import RK45
 
 from tacit.data.arrays import Float
-from tacit.flows.endings import GAVE_UP, NOT_FALLING
 from tacit.flows.segments import Segment
 from tacit.flows.steps.stepper import Controlled, Equations
+from tacit.flows.termination import GAVE_UP, NOT_FALLING
 from tacit.numerics.step_control import StepControl, Taken
 
 _SHORTER = 1e-6  # of the floor: where a loss that does not fall even then gives up

@@ -25,7 +25,7 @@ from scipy.sparse.csgraph import connected_components
 
 from tacit.data.arrays import Float
 from tacit.flows.steps.radau import ROUNDING, STAGES, TOP, A, C
-from tacit.flows.steps.radau_in_pulls import PulledFlow, Stages, System
+from tacit.flows.steps.radau_output_space import PulledFlow, Stages, System
 
 _NEAR = 1.0  # ∫‖Ā‖ up to which no direction of W is so much smaller than another that floats lose it
 _FULL = 1e-8  # of the largest singular value of the weights at the start

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.endings import GAVE_UP, NO_STEP, GaveUp
 from tacit.flows.segments import Segment
+from tacit.flows.termination import GAVE_UP, NO_STEP, GaveUp
 from tacit.numerics.step_control import StepControl, Taken
 
 

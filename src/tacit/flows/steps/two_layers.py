@@ -17,7 +17,7 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.flows.steps.radau import ROUNDING, STAGES, TOP, A
-from tacit.flows.steps.radau_in_pulls import PulledFlow, Stages, System
+from tacit.flows.steps.radau_output_space import PulledFlow, Stages, System
 
 Flat = Callable[[Float, Float], Float]
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.data.arrays import Float, Index
-from tacit.flows.endings import TOO_LONG
 from tacit.flows.forms.mirror import MirrorMap, fast_map
 from tacit.flows.segments import Segment
 from tacit.flows.steps.stepper import Controlled, Equations
@@ -21,6 +20,7 @@ from tacit.flows.stopping.exponential import ORDER, Step, refined, step
 from tacit.flows.stopping.kernel import Kernel, Nearby
 from tacit.flows.stopping.losses import StoppedLoss
 from tacit.flows.stopping.samples import Samples
+from tacit.flows.termination import TOO_LONG
 from tacit.models.model import MirrorForm
 from tacit.numerics.rounding import EPS
 from tacit.numerics.step_control import StepControl, Taken

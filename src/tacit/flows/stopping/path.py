@@ -13,12 +13,12 @@ from tacit.data.arrays import Float, as_floats, as_labels, check_problem
 from tacit.data.prepared import Design, design_of
 from tacit.errors import InputError
 from tacit.flows.driver import drive
-from tacit.flows.endings import ENOUGH, UNFITTABLE, Rest, Stall
 from tacit.flows.form import Moving
 from tacit.flows.segments import Segment
 from tacit.flows.stopping.losses import StoppedExponential, StoppedLogistic, StoppedLoss, StoppedSquare
 from tacit.flows.stopping.mirror_flow import MirrorFlow, State, Stride
 from tacit.flows.stopping.samples import Samples
+from tacit.flows.termination import ENOUGH, UNFITTABLE, Rest, Stall
 from tacit.potentials.arrays import quiet
 
 _FINEST, _COARSEST = 1e-7, 0.1  # tolerances that these steps and maps are made for

@@ -12,7 +12,6 @@ from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.measures import least, share, slope
 from tacit.papers.moroshko2020.data import SAME_SUPPORT, TWO_SUPPORT_VECTORS
 from tacit.papers.moroshko2020.drawing import MARKERS, against_accuracy, power_of_ten
-from tacit.papers.moroshko2020.instants import reached_at
 from tacit.papers.moroshko2020.margins import (
     AGAINST_ACCURACY,
     CLOSE,
@@ -24,6 +23,7 @@ from tacit.papers.moroshko2020.margins import (
     level_of_path,
     margins_on_path,
 )
+from tacit.papers.moroshko2020.plot_grid import reached_at
 from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights, raw_weights, raw_weights_claim
 
 

@@ -20,8 +20,8 @@ from tacit.papers.moroshko2020.drawing import (
     label,
     legend_beside,
 )
-from tacit.papers.moroshko2020.instants import levels
 from tacit.papers.moroshko2020.planes import accuracy_at
+from tacit.papers.moroshko2020.plot_grid import levels
 from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights, raw_weights_claim
 from tacit.papers.moroshko2020.trajectories import (
     KERNEL_END,

@@ -13,7 +13,6 @@ from tacit.papers import Claim, Progress, at_most, figure
 from tacit.papers.measures import largest_fall
 from tacit.papers.moroshko2020.data import MANY_L1
 from tacit.papers.moroshko2020.drawing import L1, draw_norm_flows, draw_norm_path, drawn_as, legend_beside
-from tacit.papers.moroshko2020.instants import levels
 from tacit.papers.moroshko2020.margins import (
     along,
     best_margin,
@@ -23,6 +22,7 @@ from tacit.papers.moroshko2020.margins import (
     points_of_edge,
     size,
 )
+from tacit.papers.moroshko2020.plot_grid import levels
 from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights, raw_weights_claim
 
 

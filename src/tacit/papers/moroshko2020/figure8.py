@@ -20,7 +20,6 @@ from tacit.papers.moroshko2020.drawing import (
     legend_beside,
     power_of_ten,
 )
-from tacit.papers.moroshko2020.instants import levels
 from tacit.papers.moroshko2020.margins import (
     along,
     best_margin,
@@ -31,6 +30,7 @@ from tacit.papers.moroshko2020.margins import (
     over_margin,
     size,
 )
+from tacit.papers.moroshko2020.plot_grid import levels
 from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights, raw_weights_claim
 from tacit.show.figures import MUTED, RICH
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from tacit.numerics.angles import turned
+from tacit.numerics.kernel_comparison import turned
 from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.measures import least
 from tacit.papers.moroshko2020.data import SAME_SUPPORT
 from tacit.papers.moroshko2020.drawing import against_accuracy
-from tacit.papers.moroshko2020.instants import reached_at
 from tacit.papers.moroshko2020.margins import AGAINST_ACCURACY, best_margin, followed
+from tacit.papers.moroshko2020.plot_grid import reached_at
 from tacit.papers.moroshko2020.raw_weights import middle, raw_weights
 
 

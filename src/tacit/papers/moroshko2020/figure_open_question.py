@@ -33,8 +33,8 @@ from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import first, share
 from tacit.papers.moroshko2020 import data as samples
 from tacit.papers.moroshko2020.drawing import shade
-from tacit.papers.moroshko2020.instants import between
 from tacit.papers.moroshko2020.planes import rate, worst
+from tacit.papers.moroshko2020.plot_grid import between
 from tacit.papers.moroshko2020.raw_weights import raw_weights
 from tacit.papers.moroshko2020.trajectories import apart, unit
 from tacit.show.figures import RICH

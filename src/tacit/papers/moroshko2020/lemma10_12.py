@@ -10,7 +10,7 @@ import numpy as np
 from tacit.papers import Bound, Parts, Premise, Setting, theorem
 from tacit.papers.agreement import AGREE
 from tacit.papers.arguments import log_alpha
-from tacit.papers.moroshko2020.course import settled_course
+from tacit.papers.moroshko2020.exponential_flow import settled_course
 from tacit.papers.moroshko2020.separation import followed, plain_diagonal, separation, steady
 
 _LEAST = -20.0  # log α^D from which on the nodes are not too many

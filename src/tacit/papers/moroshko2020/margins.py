@@ -16,7 +16,7 @@ from scipy.optimize import brentq, minimize_scalar
 import tacit
 from tacit.data.arrays import Float
 from tacit.papers.arguments import arrived
-from tacit.papers.moroshko2020.instants import spread
+from tacit.papers.moroshko2020.plot_grid import spread
 
 CLOSE = 0.05  # excess ℓ1 norm that counts as the rich regime
 EARLY = 1e-4  # of min(1, α^D): an accuracy at which the flow has not left its first direction

@@ -18,7 +18,7 @@ from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, within
 from tacit.papers.measures import share, slope
 from tacit.papers.moroshko2020.drawing import draw_plane, frame, label_squares, legend_beside
-from tacit.papers.moroshko2020.instants import reached_at
+from tacit.papers.moroshko2020.plot_grid import reached_at
 from tacit.papers.moroshko2020.raw_weights import raw_weights_claim
 from tacit.papers.moroshko2020.trajectories import Setting, apart, scene
 

@@ -15,7 +15,7 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Progress
 from tacit.papers.moroshko2020 import data as samples
-from tacit.papers.moroshko2020.instants import between, levels, refined, spread
+from tacit.papers.moroshko2020.plot_grid import between, levels, refined, spread
 from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights
 
 KERNEL_END = 1e2  # μ at which the Q_μ path begins: there it is within 1e-6 of the ℓ2 margin

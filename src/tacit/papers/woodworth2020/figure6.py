@@ -13,7 +13,7 @@ import xarray as xr
 import tacit
 from tacit.data.arrays import Float
 from tacit.networks.architectures import dense, dense_shapes, he_uniform
-from tacit.networks.settling import settle
+from tacit.networks.exponential_flow import settle
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.show.figures import MUTED
 

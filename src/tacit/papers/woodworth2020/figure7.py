@@ -11,7 +11,7 @@ import xarray as xr
 import tacit
 from tacit.data.arrays import Float
 from tacit.networks.architectures import Weights, univariate
-from tacit.networks.settling import settle
+from tacit.networks.exponential_flow import settle
 from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.show.figures import KERNEL, MUTED, RICH
 

@@ -12,7 +12,7 @@ import xarray as xr
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import slope
-from tacit.papers.sharing import sharing
+from tacit.papers.shared_results import sharing
 from tacit.papers.statements import check
 from tacit.papers.woodworth2020.lifted import wide
 from tacit.papers.woodworth2020.matrices import completion

@@ -35,7 +35,7 @@ import numpy as np
 import tacit
 from tacit.data.arrays import Float, as_floats
 from tacit.papers import Assumption, Setting
-from tacit.papers.sharing import shared
+from tacit.papers.shared_results import shared
 
 LOSS = tacit.losses.Square("half-sum")
 RTOL = 1e-10  # of the flows that are measured

@@ -115,7 +115,7 @@ from numpy.typing import NDArray
 import tacit
 from tacit.papers import Assumption, Bound, Parts, Setting, theorem
 from tacit.papers.arguments import ParameterError, arrived, log_alpha, positive
-from tacit.papers.sharing import shared
+from tacit.papers.shared_results import shared
 
 _LARGEST = 150.0  # log α beyond which q(1/α²) is 1/(4α⁴) to more digits than a float has
 

@@ -39,7 +39,7 @@ from tacit.data.arrays import Float
 from tacit.papers import Assumption, Bound, Parts, Premise, theorem
 from tacit.papers.agreement import AGREE
 from tacit.papers.arguments import arrived
-from tacit.papers.sharing import shared
+from tacit.papers.shared_results import shared
 from tacit.papers.woodworth2020.lifted import Lifted, asymmetric, ended, lift, wide
 
 _COMMUTE = 1e-10  # relative: a commutator below it is rounding

@@ -11,7 +11,7 @@ import numpy as np
 from tacit.data.arrays import Float, beyond_squares
 from tacit.data.equations import Samples
 from tacit.models import Neuron
-from tacit.numerics.angles import turned
+from tacit.numerics.kernel_comparison import turned
 from tacit.potentials import NeuronPotential, Potential, Quadratic
 from tacit.potentials.radial import length
 from tacit.results.certificate import Certificate
@@ -20,7 +20,7 @@ from tacit.solvers.families import vectors
 from tacit.solvers.families.ends import Ends
 from tacit.solvers.families.vectors import doubt_with
 from tacit.solvers.families.vectors import known as known
-from tacit.solvers.follow import Decider, Follow
+from tacit.solvers.flow_callback import Decider, Follow
 from tacit.solvers.kkt import relative_residual, stationarity
 from tacit.solvers.networks.linear import check_network, least_norm, least_norm_solution
 from tacit.solvers.networks.neuron import as_it_ends, neuron_targets

@@ -10,7 +10,7 @@ from tacit.data.arrays import Float
 from tacit.data.equations import Equations
 from tacit.data.memory import Memory
 from tacit.numerics.nonnegative import least_norm_support
-from tacit.numerics.normal import newton_direction
+from tacit.numerics.normal_equations import newton_direction
 from tacit.potentials.arrays import quiet
 from tacit.solvers.families.ends import Ends
 from tacit.solvers.families.l1 import least_remembered

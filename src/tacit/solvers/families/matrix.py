@@ -11,16 +11,16 @@ import numpy as np
 from tacit.data.arrays import Float, as_floats
 from tacit.data.equations import ANY, Samples
 from tacit.errors import InconsistentDataError, InputError, NoPotentialError, TacitError
-from tacit.numerics.angles import turned
-from tacit.numerics.normal import weighted_gram
-from tacit.numerics.pairs import Pair
+from tacit.numerics.double_double import Pair
+from tacit.numerics.kernel_comparison import turned
+from tacit.numerics.normal_equations import weighted_gram
 from tacit.numerics.spectra import Frame
 from tacit.potentials import Spectral
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Estimate, Limit
 from tacit.solvers.families.ends import Ends
 from tacit.solvers.families.vectors import doubt_with
-from tacit.solvers.follow import Follow
+from tacit.solvers.flow_callback import Follow
 from tacit.solvers.interpolation.solution import Solution
 from tacit.solvers.kkt import relative_residual, stationarity_at
 from tacit.solvers.matrices import nuclear, schatten

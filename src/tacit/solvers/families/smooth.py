@@ -16,9 +16,9 @@ from scipy.linalg import solve_triangular
 from tacit.data.arrays import Float
 from tacit.data.equations import Equations
 from tacit.data.memory import Memory
+from tacit.numerics.double_double import Pair
 from tacit.numerics.nonnegative import least_norm_support
-from tacit.numerics.normal import newton_direction
-from tacit.numerics.pairs import Pair
+from tacit.numerics.normal_equations import newton_direction
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding

@@ -11,10 +11,10 @@ import numpy as np
 from tacit.data.arrays import Float, as_floats, as_labels, check_problem
 from tacit.data.equations import ANY, Equations, Samples
 from tacit.errors import InconsistentDataError, InputError
-from tacit.numerics.angles import turned
+from tacit.numerics.double_double import Pair
+from tacit.numerics.kernel_comparison import turned
 from tacit.numerics.nonnegative import nonnegative_least_squares
-from tacit.numerics.normal import weighted_gram
-from tacit.numerics.pairs import Pair
+from tacit.numerics.normal_equations import weighted_gram
 from tacit.numerics.rounding import EPS
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
@@ -22,8 +22,8 @@ from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit
 from tacit.solvers.families import family_of, nearness
 from tacit.solvers.families.ends import Ends
-from tacit.solvers.follow import Decider, Follow
-from tacit.solvers.interpolation.doubt import doubt_in_words
+from tacit.solvers.flow_callback import Decider, Follow
+from tacit.solvers.interpolation.diagnosis import doubt_in_words
 from tacit.solvers.interpolation.geometry import potential_of
 from tacit.solvers.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.data.equations import Equations
-from tacit.numerics.normal import factorize
-from tacit.numerics.pairs import Pair, as_pair
+from tacit.numerics.double_double import Pair, as_pair
+from tacit.numerics.normal_equations import factorize
 from tacit.numerics.rounding import EPS
 from tacit.potentials.arrays import quiet
 

@@ -24,7 +24,7 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.data.equations import Equations
 from tacit.errors import InputError
-from tacit.numerics.normal import factorize_roughly
+from tacit.numerics.normal_equations import factorize_roughly
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.newton import residual
 

@@ -10,8 +10,8 @@ from scipy.optimize import linprog
 from tacit.data.arrays import Float
 from tacit.data.equations import Equations
 from tacit.errors import NotConvergedError
-from tacit.numerics.normal import newton_direction
-from tacit.numerics.pairs import Pair
+from tacit.numerics.double_double import Pair
+from tacit.numerics.normal_equations import newton_direction
 from tacit.numerics.rounding import EPS
 from tacit.potentials.radial import length
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding

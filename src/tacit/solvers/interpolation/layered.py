@@ -20,15 +20,15 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.data.equations import Equations
-from tacit.numerics.normal import newton_direction
-from tacit.numerics.pairs import Pair
+from tacit.numerics.double_double import Pair
+from tacit.numerics.normal_equations import newton_direction
 from tacit.potentials.arrays import quiet
 from tacit.potentials.layered import Layered, Place
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.solvers.interpolation.newton import residual
-from tacit.solvers.interpolation.only import only_solution
 from tacit.solvers.interpolation.rich import least_change
 from tacit.solvers.interpolation.solution import Solution, none, unknown
+from tacit.solvers.interpolation.unique import only_solution
 
 _KERNEL = 25.0  # log of how far below the first nonlinearity all is linear, to all digits
 _FIRST, _STRIDE, _SHORTEST = 1.0, 4.0, 0.05  # steps in the logarithm of the targets

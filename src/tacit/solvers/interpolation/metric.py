@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 
 from tacit.data.arrays import Float
 from tacit.data.equations import Equations
-from tacit.numerics.pairs import Pair, product
+from tacit.numerics.double_double import Pair, product
 from tacit.solvers.interpolation.accuracy import Move, forward_error
 from tacit.solvers.interpolation.solution import Solution, none
 

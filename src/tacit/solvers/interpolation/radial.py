@@ -17,7 +17,7 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.data.equations import Equations
-from tacit.numerics.pairs import Pair
+from tacit.numerics.double_double import Pair
 from tacit.numerics.roots import outer_square
 from tacit.potentials import Bregman, NeuronPotential, Power
 from tacit.potentials.arrays import quiet

@@ -17,13 +17,12 @@ from scipy.linalg import lstsq
 
 from tacit.data.arrays import Float
 from tacit.data.equations import Equations
-from tacit.numerics.normal import factorize, newton_direction
-from tacit.numerics.pairs import Pair
+from tacit.numerics.double_double import Pair
+from tacit.numerics.normal_equations import factorize, newton_direction
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
 from tacit.solvers.interpolation import barrier
 from tacit.solvers.interpolation.accuracy import diagonal_move, diagonal_step, forward_error, slope_rounding
-from tacit.solvers.interpolation.face import choose_on_face
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.newton import (
     State,
@@ -35,6 +34,7 @@ from tacit.solvers.interpolation.newton import (
     rapidity_at,
     residual,
 )
+from tacit.solvers.interpolation.optimal_face import choose_on_face
 from tacit.solvers.interpolation.solution import Assess
 
 _SMALL = 1e-9  # relative size of coordinates that take their slope, not their predictor, from the path

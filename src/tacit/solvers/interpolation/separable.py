@@ -9,15 +9,15 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.data.equations import Equations
-from tacit.numerics.normal import newton_direction
-from tacit.numerics.pairs import Pair
+from tacit.numerics.double_double import Pair
+from tacit.numerics.normal_equations import newton_direction
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.newton import solve_at_scale
-from tacit.solvers.interpolation.only import only_solution
 from tacit.solvers.interpolation.rich import End, finished, rich, warm
 from tacit.solvers.interpolation.solution import Solution, none, unknown
+from tacit.solvers.interpolation.unique import only_solution
 
 _KERNEL = -25.0  # log of w/m below which the solution is that of the kernel, to all digits
 _NEAR = 4.0  # log of w/m up to which Newton needs no path

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from tacit.data.arrays import Float
-from tacit.numerics.pairs import Pair
+from tacit.numerics.double_double import Pair
 from tacit.results.limit import Estimate
 
 Assess = Callable[[], float]

@@ -16,7 +16,7 @@ from tacit.data.arrays import Float, Index
 from tacit.data.equations import Equations, Samples, prepare
 from tacit.data.prepared import Design
 from tacit.errors import InputError
-from tacit.numerics.pairs import Pair
+from tacit.numerics.double_double import Pair
 
 _FREE = 1e4  # size of a column, beside the others, at which its coordinate is as good as free
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.data.equations import Equations
-from tacit.numerics.normal import newton_direction
-from tacit.numerics.pairs import Pair
+from tacit.numerics.double_double import Pair
+from tacit.numerics.normal_equations import newton_direction
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.solvers.interpolation.solution import Solution, none
 

@@ -11,7 +11,7 @@ import numpy as np
 from tacit.data.arrays import Float, as_floats
 from tacit.data.equations import Equations
 from tacit.errors import InputError
-from tacit.numerics.normal import factorize
+from tacit.numerics.normal_equations import factorize
 from tacit.numerics.spectra import Frame
 
 _MOST = 20_000_000  # entries of all measurements together, 160 MB: beyond, a step takes a minute

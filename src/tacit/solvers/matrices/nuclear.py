@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.numerics.pairs import Pair
+from tacit.numerics.double_double import Pair
 from tacit.numerics.spectra import Frame
 from tacit.potentials.arrays import quiet
 from tacit.potentials.base import Potential

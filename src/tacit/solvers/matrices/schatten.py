@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.numerics.normal import newton_direction
-from tacit.numerics.pairs import Pair
+from tacit.numerics.double_double import Pair
+from tacit.numerics.normal_equations import newton_direction
 from tacit.numerics.spectra import Frame, divided
 from tacit.potentials.arrays import quiet
 from tacit.potentials.spectral import MatrixPotential

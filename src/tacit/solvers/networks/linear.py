@@ -17,8 +17,8 @@ from tacit.data.arrays import Float, as_targets
 from tacit.data.equations import Samples
 from tacit.errors import InputError, NoPotentialError
 from tacit.models import LinearNetwork
-from tacit.numerics.pairs import Pair
-from tacit.solvers.follow import Follow
+from tacit.numerics.double_double import Pair
+from tacit.solvers.flow_callback import Follow
 from tacit.solvers.interpolation.radial import smallest
 from tacit.solvers.interpolation.solution import Solution
 from tacit.solvers.networks.imbalance import imbalance_level

@@ -27,7 +27,7 @@ from tacit.errors import NoPotentialError
 from tacit.models import Neuron
 from tacit.numerics.subspaces import visible
 from tacit.potentials.arrays import quiet
-from tacit.solvers.follow import Follow
+from tacit.solvers.flow_callback import Follow
 
 _BALANCED = 1e-12  # a shape this small, and a loss this close to another, may be rounding
 _SMALL = 1e-9  # a unit this much below the start would make its rounding count

@@ -26,7 +26,7 @@ from tacit.numerics.roots import outer_square
 from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import visible
 from tacit.potentials.radial import length
-from tacit.solvers.follow import Follow
+from tacit.solvers.flow_callback import Follow
 from tacit.solvers.networks.wide import distance_bound
 
 _ROUNDED = 16 * EPS  # of the sizes of weights: what products of a few of them are rounded by

@@ -5,7 +5,7 @@ from oracles import gaussian_problem
 
 import tacit
 from tacit.cli import main
-from tacit.papers.sharing import shared, sharing
+from tacit.papers.shared_results import shared, sharing
 
 
 def counted():

@@ -11,7 +11,7 @@ tail whose scale is known from k values only: averaged over what these may be, (
 that an exponential variable exceeds e = t − u, exactly. Where tails are lighter it is too large, and it
 is itself a power law of index k, so that heavier ones do not fool it much: thresholds at which P = 1/1000 are
 crossed by 0.16 in 1000 normal draws, 1.0 exponential ones and 1.4 of Student's t with 5 degrees of freedom
-(`tests/papers/test_chance.py`; n = 50). Two sides add up.
+(`tests/papers/test_failure_rate.py`; n = 50). Two sides add up.
 
 Positive values with a positive threshold are errors, distances and ratios, which vary by factors: their
 logarithms are taken. Values that are rounding count as ROUNDING, known to a factor of two. Where many values

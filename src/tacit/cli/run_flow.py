@@ -6,9 +6,9 @@ import argparse
 import os
 from typing import Any
 
+from tacit.cli.elapsed import waited
 from tacit.cli.interrupts import take_time
 from tacit.cli.options import DONE, FAILED, INTERRUPTED
-from tacit.cli.stopwatch import waited
 from tacit.cli.terminal import remark, say, wrapped
 from tacit.errors import Interrupted
 
@@ -53,7 +53,7 @@ def report(
     content: what JSON holds besides the trajectory. features: for the summary. names: those of entries of the
     predictor, for the picture. matrix: what --save writes as text, in place of the trajectory.
     """
-    from tacit.show.outputs import Output, netcdf_file, write_file, write_json
+    from tacit.show.output_files import Output, netcdf_file, write_file, write_json
 
     speak = options.json != "-"
     if speak:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from tacit.data.arrays import Float
 from tacit.data.equations import Equations
-from tacit.numerics.normal import newton_direction
-from tacit.numerics.pairs import Pair
+from tacit.numerics.double_double import Pair
+from tacit.numerics.normal_equations import newton_direction
 from tacit.potentials import rapidity
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.solvers.interpolation.geometry import Separable

@@ -10,12 +10,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.stopwatch import in_words
+from tacit.cli.elapsed import in_words
 from tacit.cli.terminal import remark, shortened, wrapped
 
 if TYPE_CHECKING:
     from tacit.papers import Entry
-    from tacit.show.outputs import Output
+    from tacit.show.output_files import Output
 
 _Content = dict[str, Any]
 _LEAST = 16  # columns for the reason why a figure is left out
@@ -66,7 +66,7 @@ def those_of(chosen: Sequence[Entry], found: Callable[[Entry], _Content | None])
 
 def claim_files(missing: Sequence[Entry], how: How, others: Sequence[Output] = ()) -> None:
     """Everything that could keep figures from being written, said before they are computed."""
-    from tacit.show.outputs import claim_all, make_folder
+    from tacit.show.output_files import claim_all, make_folder
 
     for folder in {os.path.dirname(os.path.join(how.out, entry.key)) for entry in missing}:
         make_folder(folder)
@@ -89,7 +89,7 @@ def make(chosen: Sequence[Entry], how: How, before: Mapping[str, _Content]) -> l
 def _made(missing: Sequence[Entry], how: How) -> Iterator[dict[str, Any]]:
     """Answers as they come, with a line on standard error about those in work."""
     from tacit.papers import workers
-    from tacit.papers.finished import kept
+    from tacit.papers.completed import kept
     from tacit.show.progress import Line
 
     jobs = min(how.jobs or _cores(), len(missing))

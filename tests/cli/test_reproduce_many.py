@@ -16,7 +16,7 @@ import xarray as xr
 from tacit.cli import main
 from tacit.papers import figures
 from tacit.papers import reproduction as registry
-from tacit.papers.finished import kept
+from tacit.papers.completed import kept
 from tacit.papers.workers import groups
 from tacit.show.progress import Line
 
@@ -113,7 +113,7 @@ def test_a_finished_figure_is_not_made_again(run, monkeypatch):
     mark = "made by Tacit [reproduce quick2031/after --preset quick --seed 0]"
     Path("out/quick2031/after.json").write_text(f'{{"made_by": "{mark}", "figure": ["cut')
     assert again() == {"after"}
-    monkeypatch.setattr("tacit.papers.finished.made_with", lambda key: {"tacit": "9.9"})
+    monkeypatch.setattr("tacit.papers.completed.made_with", lambda key: {"tacit": "9.9"})
     assert again() == {"plain", "after"}
 
 

@@ -48,8 +48,8 @@ def settle(
     steps after which it gives up. In double precision; J is held, which is N times the weights.
     """
     from tacit.autodiff import jax, jnp
+    from tacit.networks.exponential_steps import steps
     from tacit.networks.in_jax import InJax
-    from tacit.networks.settling_steps import steps
 
     backend = network._backend
     if not isinstance(backend, InJax):

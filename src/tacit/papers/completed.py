@@ -94,7 +94,7 @@ def kept(entry: Any, out: str | Path) -> dict[str, Any] | None:
 
 def finished(entry: Any, *, preset: str, seed: int, out: str | Path) -> dict[str, Any] | None:
     """What the JSON says of a figure that would come out the same; None where it has to be made."""
-    from tacit.data.plain import as_json
+    from tacit.data.json_values import as_json
 
     content = kept(entry, out)
     asked = {"preset": preset, "seed": seed, "parameters": as_json(entry.presets[preset])}

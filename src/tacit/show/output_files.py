@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from tacit.data.plain import MADE_BY, as_json
+from tacit.data.json_values import MADE_BY, as_json
 from tacit.data.printable import is_seen
 from tacit.errors import InputError
 

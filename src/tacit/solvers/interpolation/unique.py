@@ -7,7 +7,7 @@ from scipy.linalg import qr, solve_triangular
 
 from tacit.data.arrays import Float
 from tacit.data.equations import Equations
-from tacit.numerics.pairs import Pair
+from tacit.numerics.double_double import Pair
 from tacit.potentials import Potential
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error
 from tacit.solvers.interpolation.solution import Solution, unknown

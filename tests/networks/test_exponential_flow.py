@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tacit.networks.architectures import dense, dense_shapes, he_uniform, univariate
+from tacit.networks.exponential_flow import settle
 from tacit.networks.network import Network
-from tacit.networks.settling import settle
 
 RNG = np.random.default_rng(0)
 

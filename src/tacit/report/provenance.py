@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from tacit.papers.finished import made_with
+from tacit.papers.completed import made_with
 from tacit.report.markup import anchor, link
 
 _LIBRARIES = {

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from scipy.optimize import brentq
 
-from tacit.papers.chance import MOST, chance_of_failure
+from tacit.papers.failure_rate import MOST, chance_of_failure
 
 DRAWS, SEEDS = 500, 50
 # (distribution, how often it fails where 1 in 1000 is said): about 1 for exponential tails, by theory.

@@ -5,7 +5,7 @@ import pytest
 from maps import TIED, neuron, two_neurons
 
 import tacit
-from tacit.derivation.portrait import _flow, flows_apart, level_sets
+from tacit.derivation.illustration import _flow, flows_apart, level_sets
 from tacit.show.level_sets import apart_picture
 
 
@@ -36,7 +36,7 @@ def test_flows_are_drawn_until_the_residual_is_a_part_of_the_first():
 
 
 def test_without_a_potential_the_ends_lie_apart(tmp_path, monkeypatch):
-    monkeypatch.setattr("tacit.derivation.portrait._DRAWS", 1)
+    monkeypatch.setattr("tacit.derivation.illustration._DRAWS", 1)
     found = tacit.derive(two_neurons, np.random.default_rng(0).standard_normal(8), samples=2)
     shown = flows_apart(found)
     assert all(abs(flow[-1, 1]) < 1e-6 for flow in shown.flows)

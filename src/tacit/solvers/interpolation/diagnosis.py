@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.data.equations import Equations
-from tacit.numerics.normal import Factor, factorize
+from tacit.numerics.normal_equations import Factor, factorize
 from tacit.potentials.arrays import quiet
 
 _SHOWN = 4

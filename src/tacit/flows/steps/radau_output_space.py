@@ -17,10 +17,10 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.endings import GAVE_UP, TOO_LONG
 from tacit.flows.segments import Segment
 from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, TOP, A, C
 from tacit.flows.steps.stepper import Controlled, Equations
+from tacit.flows.termination import GAVE_UP, TOO_LONG
 from tacit.numerics.step_control import StepControl, Taken
 
 _ITERATIONS = 25  # of Newton's method for one step

@@ -1,4 +1,4 @@
-"""The steps of `tacit.networks.settling`, which has the formulas, in a loop that JAX compiles."""
+"""The steps of `tacit.networks.exponential_flow`, which has the formulas, in a loop that JAX compiles."""
 
 from __future__ import annotations
 

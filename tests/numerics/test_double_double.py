@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from tacit.data.prepared import Design
-from tacit.numerics.pairs import Pair, moments, product, two_product, two_sum
+from tacit.numerics.double_double import Pair, moments, product, two_product, two_sum
 
 
 def fractions(values):
@@ -51,7 +51,7 @@ def test_blocks_do_not_change_a_product(block, monkeypatch):
     rng = np.random.default_rng(3)
     A, B, v = rng.standard_normal((6, 5)), rng.standard_normal((5, 9)), rng.standard_normal(5)
     whole, vector = product(A, B), product(A, v)
-    monkeypatch.setattr("tacit.numerics.pairs._BLOCK", block)
+    monkeypatch.setattr("tacit.numerics.double_double._BLOCK", block)
     for once, again in ((whole, product(A, B)), (vector, product(A, v))):
         assert (once.high == again.high).all() and (once.low == again.low).all()
 
@@ -115,7 +115,7 @@ def test_two_product_is_exact(a, b):
 
 @pytest.mark.parametrize("block", [7, 1 << 16])
 def test_moments_of_pairs(block, monkeypatch):
-    monkeypatch.setattr("tacit.numerics.pairs._BLOCK", block)
+    monkeypatch.setattr("tacit.numerics.double_double._BLOCK", block)
     A = pairs(np.random.default_rng(0), (5, 40), 6)
     exact = fractions(A)
     for found, power in zip(moments(A), (1, 2), strict=True):
