@@ -83,7 +83,7 @@ PIECES = (
         "The flows that a derivation draws stop at once.",
         "tacit.derivation.illustration:_flow",
         swapped("- _DONE * first", "- 1e9 * _DONE * first"),
-        tests=("derivation/test_portrait.py",),
+        tests=("derivation/test_illustration.py",),
         unconcerned={
             "check": "No theorem derives a potential.",
             "figures": "No figure derives a potential.",
