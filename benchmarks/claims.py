@@ -9,9 +9,9 @@ Figures whose data do not depend on the seed are computed twice, to see that, an
     python benchmarks/claims.py woodworth2020/fig1c --seeds 100
     python benchmarks/claims.py woodworth2020/fig1c --write     and keep the answer: the record that tests
                                                                 read, and the page docs/claims.md
-    python benchmarks/claims.py woodworth2020 --same --write    code was moved, or thresholds: one seed is
-                                                                computed, and the measurements at all others
-                                                                stay if it gives what it gave
+    python benchmarks/claims.py woodworth2020 --same --write    code was moved, texts or thresholds changed:
+                                                                one seed is computed, and the record of all
+                                                                others stays if its values are the same
 
 What is in the record and was made by the code as it is now is not computed again. Seeds that were in the
 record when the code of a figure changed count as seen: its thresholds may have been chosen to suit them.
@@ -174,16 +174,31 @@ def runs(entry: Entry, preset: str, count: int, path: Path, kept: dict[str, Any]
 def unchanged(entry: Entry, preset: str, kept: dict[str, Any]) -> dict[str, Any] | None:
     """The record of a figure whose code was moved, if its claims at the first seed measure what they did.
 
-    Thresholds are as they are now; where they moved, they did so with all its seeds in view.
+    Claims are compared by position and value: their texts, reasons and thresholds are those of today. If a
+    threshold has moved, all recorded seeds count as seen.
     """
     now = gathered([computed(entry, preset, 0)[1]], seen=1)
-    first = [(claim["text"], claim["values"][:1]) for claim in kept["claims"]]
-    if [(claim["text"], claim["values"]) for claim in now["claims"]] != first:
+    if len(now["claims"]) != len(kept["claims"]):
         return None
-    pairs = zip(now["claims"], kept["claims"], strict=True)
+    pairs = list(zip(now["claims"], kept["claims"], strict=True))
+    if not all(_agree(new["values"][0], old) for new, old in pairs):
+        return None
     claims = [{**new, "values": old["values"]} for new, old in pairs]
-    seen = kept["seen"] if claims == kept["claims"] else kept["seeds"]
-    return {**kept, "source": now["source"], "seen": seen, "claims": claims}
+    moved = any(
+        new.get(side) != old.get(side) for new, old in pairs for side in ("at_least", "at_most", "of")
+    )
+    return {
+        **kept,
+        "source": now["source"],
+        "seen": kept["seeds"] if moved else kept["seen"],
+        "claims": claims,
+    }
+
+
+def _agree(measured: float, kept: dict[str, Any]) -> bool:
+    """Whether a value is the recorded one at the first seed, up to the rounding of another CPU."""
+    size = max(abs(kept.get("at_most") or 0.0), abs(kept.get("at_least") or 0.0))
+    return bool(np.isclose(measured, kept["values"][0], rtol=1e-3, atol=1e-3 * size))
 
 
 def in_view(kept: dict[str, Any] | None, source: str) -> int:

@@ -134,7 +134,7 @@ def test_with_json_on_standard_output_nothing_else_is_printed_anywhere(limit):
 
 
 def test_a_limit_that_did_not_converge_is_status_1_says_so_and_is_still_json(limit, monkeypatch):
-    found = replace(tacit.limit(tacit.Diagonal(), X, Y), converged=False, stationarity=np.nan)
+    found = replace(tacit.limit(tacit.Diagonal(), X, Y), settled=False, stationarity=np.nan)
     monkeypatch.setattr("tacit.verbs.limit.limit", lambda *arguments, **options: found)
     status, out, err = limit()
     assert (status, err) == (1, "")

@@ -180,7 +180,7 @@ def test_a_fit_that_is_not_vouched_for_is_status_1_and_a_line(run, monkeypatch):
 
     def doubtful(self, model, tol):
         w, result = found(self, model, tol)
-        return w, replace(result, converged=False, settled=False, inside=None)
+        return w, replace(result, settled=False, inside=None)
 
     monkeypatch.setattr(Training, "limit", doubtful)
     status, out, err = run("fit numbers.csv --target target --scale 1e-2")

@@ -98,17 +98,20 @@ def test_seeds_that_are_recorded_are_not_computed_again(tmp_path, monkeypatch):
     assert claims.gathered(found, RECORD[key]["seen"]) == RECORD[key]
 
 
-def test_thresholds_may_move_under_measurements_that_stay():
-    """Those that moved did so with all seeds in view."""
+def test_texts_and_thresholds_may_change_under_measurements_that_stay():
+    """A threshold that was changed was chosen with all seeds in view."""
     key = CHEAP[0]
     figure = RECORD[key]
     assert claims.unchanged(ENTRIES[key], "quick", {**figure, "source": "of old"}) == figure
-    moved = json.loads(json.dumps(figure))
-    for claim in moved["claims"]:
+    changed = json.loads(json.dumps(figure))
+    for claim in changed["claims"]:
         claim["why"] = "another"
-    assert claims.unchanged(ENTRIES[key], "quick", moved) == {**figure, "seen": figure["seeds"]}
-    moved["claims"][0]["values"][0] += 1.0
-    assert claims.unchanged(ENTRIES[key], "quick", moved) is None
+    assert claims.unchanged(ENTRIES[key], "quick", changed) == figure
+    changed["claims"][0]["at_most"] = 1e9
+    assert claims.unchanged(ENTRIES[key], "quick", changed) == {**figure, "seen": figure["seeds"]}
+    changed["claims"][0]["values"][0] += 1.0
+    assert claims.unchanged(ENTRIES[key], "quick", {**figure, "claims": figure["claims"][1:]}) is None
+    assert claims.unchanged(ENTRIES[key], "quick", changed) is None
 
 
 def test_seeds_that_were_there_when_the_code_changed_are_not_fresh():

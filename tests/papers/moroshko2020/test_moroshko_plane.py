@@ -158,13 +158,16 @@ def test_what_planes_show_is_sound(name):
 
 
 def test_figure_3a_computes_nothing_that_it_does_not_show(monkeypatch):
-    """No paths, and no flows to marked values of μ: those drawn, after a look each, and one on other data."""
+    """No paths, and no flows to marked values of μ.
+
+    Two flows for each scale (a coarse one places the points), one on other data, and one of raw weights.
+    """
     flows, plain = [], tacit.flow
     monkeypatch.setattr(tacit, "flow", lambda *given, **options: flows.append(1) or plain(*given, **options))
     for verb in ("margin_path", "sweeping_path"):
         monkeypatch.setattr(tacit, verb, lambda *given, **options: pytest.fail("no path is shown"))
     result = judged(entry_of("fig3a"))
-    assert len(flows) == 2 * len(SIZES["fig3a"]["scales"]) + 1
+    assert len(flows) == 2 * len(SIZES["fig3a"]["scales"]) + 2
     assert result.data.reached.values.tolist() == [1, 1] and failing(result) == []
 
 
