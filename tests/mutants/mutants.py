@@ -157,7 +157,7 @@ def copied(to: Path) -> Path:
 def drawn(root: Path, parts: list[str], count: int, seed: int) -> list[Site]:
     """A sample of places, and of each a mutation: the first of a longer one of the same seed."""
     package = root / "src" / "tacit"
-    files = [p for part in parts for p in [*(package / part).rglob("*.py"), package / part] if p.is_file()]
+    files = [p for part in parts for p in _files(package / part)]
     places: dict[tuple[str, int, int], list[Site]] = defaultdict(list)
     for path in sorted(files):
         for site in sites(package, path.relative_to(package).as_posix()):
@@ -172,6 +172,17 @@ def drawn(root: Path, parts: list[str], count: int, seed: int) -> list[Site]:
         if site.mutated((package / site.file).read_text(encoding="utf-8")):
             found.append(site)
     return found
+
+
+def _files(part: Path) -> list[Path]:
+    """The modules of a folder, or the file itself.
+
+    Modules of figures are left out of folders: their claims are judged at many seeds (benchmarks/claims.py),
+    and default tests draw only sketches of them.
+    """
+    if part.is_file():
+        return [part]
+    return [p for p in part.rglob("*.py") if not p.stem.startswith("figure") and "drawing" not in p.stem]
 
 
 def lines_of(source: str, mutated: str) -> tuple[str, str]:

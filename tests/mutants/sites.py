@@ -88,6 +88,7 @@ def sites(root: Path, file: str) -> list[Site]:
         for name in [*names, "DropAbs"]
         for at, (node, begin) in enumerate(_places(_made(name), nodes))
         if not (_is_constant(node) if name.endswith("NumberReplacer") else _in(node, "decorator"))
+        and not _draws(node)
     ]
 
 
@@ -100,6 +101,15 @@ def _places(operator: Operator, nodes: list[Any]) -> Iterator[tuple[Any, tuple[i
 def _is_constant(node: Any) -> bool:
     """Is it part of a statement of the module or class itself, or a default of a parameter?"""
     return _in(node, "param") or not _in(node, "funcdef")
+
+
+def _draws(node: Any) -> bool:
+    """Is it in a function that draws? Colours and line widths are no answers."""
+    while node is not None:
+        if node.type == "funcdef" and node.name.value.lstrip("_").startswith("draw"):
+            return True
+        node = node.parent
+    return False
 
 
 def _in(node: Any, kind: str) -> bool:
