@@ -8,7 +8,7 @@ from tacit.solvers.networks.imbalance import imbalance_level
 
 def level(inner, outer, X):
     """[λ_r(Λ)]₊ + [λ_m(−Λ)]₊ from U₁ and V themselves."""
-    left, sizes, right = np.linalg.svd(X, full_matrices=False)
+    _, sizes, right = np.linalg.svd(X, full_matrices=False)
     seen = right[sizes > 1e-10 * sizes[0]] @ inner
     values = np.sort(np.linalg.eigvalsh(seen.T @ seen - outer.T @ outer))
     return max(values[::-1][len(seen) - 1], 0.0) + max(-values[len(outer) - 1], 0.0)
