@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 _NAMED, _ALIKE = 4.0, 3.0  # points of a test; a folder that both have is 2 of them
+_RECORDS = {"papers": "tests/papers/test_recorded_verdicts.py"}  # tests that call most of a folder
 _IMPORTER = 0.3  # of the points, where a test is near a file that imports it
 
 
@@ -23,7 +24,7 @@ def _points(root: Path, file: str, importers: list[str], test: str) -> float:
     near = max([_near(file, test), *(_IMPORTER * _near(each, test) for each in importers)])
     name = _dotted(file)
     named = re.search(rf"\b{re.escape(name)}\b", text) or name in _imported(text)
-    return near + _NAMED * bool(named)
+    return near + _NAMED * bool(named or _RECORDS.get(Path(file).parts[0]) == test)
 
 
 def _near(file: str, test: str) -> float:

@@ -1,0 +1,18 @@
+"""Every number of every verdict on a dozen cases is what was recorded."""
+
+import json
+
+import pytest
+from recorded_verdicts import RECORD, cases, differences, numbers
+
+KEPT = json.loads(RECORD.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", cases())
+def test_verdicts_have_the_recorded_numbers(name):
+    """After a change of a formula: `tests/support/recorded_verdicts.py --write`, and say why in the commit."""
+    assert differences(name, numbers(cases()[name]()), KEPT[name]) == []
+
+
+def test_the_record_has_no_other_cases():
+    assert set(KEPT) == set(cases())
