@@ -10,7 +10,7 @@ KEPT = json.loads(RECORD.read_text(encoding="utf-8"))
 
 @pytest.mark.parametrize("name", cases())
 def test_verdicts_have_the_recorded_numbers(name):
-    """After a change of a formula: `tests/support/recorded_verdicts.py --write`, and say why in the commit."""
+    """After a change of a formula, run tests/support/recorded_verdicts.py --write."""
     assert differences(name, numbers(cases()[name]()), KEPT[name]) == []
 
 

@@ -114,22 +114,23 @@ def differences(name: str, found: dict[str, Any], kept: dict[str, Any]) -> list[
     return lines
 
 
+def _text(rows: dict[str, Any]) -> str:
+    """JSON with a line for each theorem."""
+    blocks = [
+        f'"{name}": {{\n' + ",\n".join(f'  "{key}": {json.dumps(each)}' for key, each in row.items()) + "\n}"
+        for name, row in rows.items()
+    ]
+    return "{" + ",\n".join(blocks) + "}\n"
+
+
 def main() -> int:
     """Record, or compare with the record."""
     if "--write" in sys.argv:
-        rows = {name: numbers(make()) for name, make in cases().items()}
-        text = ",\n".join(
-            f'"{name}": {{\n'
-            + ",\n".join(f'  "{key}": {json.dumps(each)}' for key, each in row.items())
-            + "\n}"
-            for name, row in rows.items()
-        )
-        RECORD.write_text("{" + text + "}\n", encoding="utf-8")
+        RECORD.write_text(_text({name: numbers(make()) for name, make in cases().items()}), encoding="utf-8")
         return 0
     kept = json.loads(RECORD.read_text(encoding="utf-8"))
-    lines = [
-        line for name, make in cases().items() for line in differences(name, numbers(make()), kept[name])
-    ]
+    found = ((name, numbers(make())) for name, make in cases().items())
+    lines = [line for name, row in found for line in differences(name, row, kept[name])]
     print("\n".join(lines) or "as recorded")
     return int(bool(lines))
 
