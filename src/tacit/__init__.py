@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from tacit.results.delegation import answered_by
+from tacit.results.delegation import register
 
 if TYPE_CHECKING:
     from tacit import estimators as estimators
@@ -120,7 +120,7 @@ _HOMES = {  # where each public name is, which is loaded when it is first used
     "verbs.sweeping_path": ["sweeping_path"],
 }
 _HOME = {name: f"tacit.{module}" for module, names in _HOMES.items() for name in names}
-_ANSWERS = {  # to questions that a result leaves to layers above it
+_IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "AlongMu.picture": "tacit.show.paths:path_picture",
     "Certificate.picture": "tacit.show.limits:certificate_picture",
     "Derivation.picture": "tacit.derivation.illustration:portrait",
@@ -139,7 +139,7 @@ _ANSWERS = {  # to questions that a result leaves to layers above it
     "Probe.doubled": "tacit.verbs.probe:doubled",
     "Probe.picture": "tacit.show.probes:probe_picture",
     "Probe.summary": "tacit.show.probe_text:probe_report",
-    "Probe.sweep": "tacit.verbs.probe_sweep:sweep_of",
+    "Probe.sweep": "tacit.verbs.probe:sweep_of",
     "ProbeSweep.picture": "tacit.show.probes:sweep_picture",
     "ProbeSweep.summary": "tacit.show.probe_text:sweep_report",
     "SweepingPath.summary": "tacit.show.path_text:sweeping_report",
@@ -148,7 +148,7 @@ _ANSWERS = {  # to questions that a result leaves to layers above it
     "Trajectory.summary": "tacit.show.text:flow_report",
     "Verdicts.picture": "tacit.show.verdicts:picture_of",
 }
-answered_by(_ANSWERS)
+register(_IMPLEMENTATIONS)
 _MODULES = ("estimators", "losses", "potentials", "theorems", "warping")
 
 __all__ = sorted([*_HOME, "losses", "potentials"])

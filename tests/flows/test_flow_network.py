@@ -165,7 +165,7 @@ def test_what_flows_of_networks_are_not_asked_for():
     one, three = (tacit.Network(Perceptron("relu"), params(5, 4, m)) for m in (1, 3))
     classes = {"loss": "cross-entropy"}
     for call, words in (
-        (lambda: tacit.flow(three, X, [1, -1, 1], loss="exp"), "takes one output"),
+        (lambda: tacit.flow(three, X, [1, -1, 1], loss="exp"), "for models with one output"),
         (lambda: tacit.flow(one, X, [0, 1, 2], **classes), "use 'logistic'"),
         (lambda: tacit.flow(three, X, ["a", "b"], **classes), "for each of the 3 samples"),
         (lambda: tacit.flow(three, X, [0.5, 1, 2], **classes), "whole numbers or names, got 0.5"),

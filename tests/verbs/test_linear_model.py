@@ -46,19 +46,19 @@ def damaged(**changes):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("not json", "it is no JSON"),
-        ("[1, 2]", "is JSON, but no model"),
-        ('{"format": "something"}', "is JSON, but no model"),
-        (damaged(version=2), "has version 2 of the format, and this Tacit reads 1"),
+        ("not json", "it is not JSON"),
+        ("[1, 2]", "is JSON, but not a model file"),
+        ('{"format": "something"}', "is JSON, but not a model file"),
+        (damaged(version=2), "has version 2 of the format, but this Tacit reads version 1 only"),
         (damaged(features=None), "'features' is missing"),
-        (damaged(features=["a", "b"]), "do not go together"),
+        (damaged(features=["a", "b"]), "do not match"),
         (damaged(features=["a", "b", "b"]), "two of its features have the same name"),
         (damaged(features="abc"), "its features have no names"),
         (damaged(coefficients=[["x", 1, 2]]), "is damaged"),
         (damaged(coefficients=[[None, 1, 2]]), "is damaged"),
-        (damaged(intercepts=[1, 2]), "do not go together"),
-        (damaged(classes=["one"]), "its classes are not classes"),
-        (damaged(classes=[["a"], ["b"]]), "its classes are not classes"),
+        (damaged(intercepts=[1, 2]), "do not match"),
+        (damaged(classes=["one"]), "its classes are not two or more names or numbers"),
+        (damaged(classes=[["a"], ["b"]]), "its classes are not two or more names or numbers"),
     ],
 )
 def test_what_is_no_model_is_refused_by_name(tmp_path, text, message):

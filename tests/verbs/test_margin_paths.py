@@ -174,8 +174,8 @@ def test_path_and_sweep_agree_until_a_sample_leaves(depth):
 def test_bad_input_is_refused(verb):
     X, y = separable(5, 4, seed=0)
     for arguments, message in [
-        ((X, y, [1.0, -1.0]), "mu must hold positive"),
-        ((X, y, []), "mu must hold positive"),
+        ((X, y, [1.0, -1.0]), "mu must be one or more positive numbers"),
+        ((X, y, []), "mu must be one or more positive numbers"),
         ((X, y, [np.nan]), "mu must be finite"),
         ((X, y + 0.5, [1.0]), "labels −1 and \\+1"),
         ((X, [0, 1, 2, 1, 0], [1.0]), "3 classes: 0, 1, 2; keep the samples of two of them"),

@@ -151,7 +151,7 @@ def test_models_without_a_path_are_refused(verb):
     with pytest.raises(tacit.InputError, match="Diagonal or UntiedDiagonal"):
         verb(STABLE, ALL, 1.0, model=tacit.Neuron(1.0, np.ones(3)))
     biased = tacit.UntiedDiagonal.from_weights(np.ones(3), np.ones(3), np.ones(3), np.full(3, 0.5))
-    with pytest.raises(tacit.InputError, match="start at the predictor 0"):
+    with pytest.raises(tacit.InputError, match="must be 0 at initialization"):
         verb(STABLE, ALL, 1.0, model=biased)
     with pytest.raises(tacit.InputError, match="not both"):
         verb(STABLE, ALL, 1.0, depth=3, model=tacit.Diagonal(depth=4))
