@@ -129,7 +129,7 @@ def test_entries_are_for_models_of_matrices_of_their_shape(entries):
         (
             tacit.Factorization.gaussian((5, 4), 3, 0.1),
             {},
-            "takes 5×4 matrices but the entries are those of a 4×5",
+            "takes 5×4 matrices, but the entries are from a 4×5",
         ),
         (tacit.Factorization.gaussian((4, 5), 3, 0.1), {"intercept": True}, "no features"),
         (tacit.SymmetricFactorization.gaussian(5, 3, 0.1), {}, "symmetric measurements"),
