@@ -79,7 +79,7 @@ def model_jacobian(model, X, forward):
 
 
 def raw_flow(model, X, y, forward, time):
-    """Gradient flow of ½Σ(f − y)² on the weights, by differences of the forward function alone."""
+    """Gradient flow of ½Σ(f − y)² on the weights, by differences of the forward function."""
     start = model.start()
 
     def outputs(theta):
@@ -102,7 +102,7 @@ def test_outputs_are_those_of_the_forward_function(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_tangent_kernel_is_that_of_the_jacobian(kind):
-    """With several outputs the rows are those of a flattened (samples, outputs) array."""
+    """For several outputs, rows are those of a flattened (samples, outputs) array."""
     model, X, forward = case(kind)
     J = model_jacobian(model, X, forward)
     np.testing.assert_allclose(model.tangent_kernel(X), J @ J.T, rtol=1e-7, atol=1e-8)

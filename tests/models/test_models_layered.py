@@ -1,4 +1,4 @@
-"""Untied networks of several layers: what they are made of."""
+"""Construction of untied networks with several layers."""
 
 import numpy as np
 import pytest

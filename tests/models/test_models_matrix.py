@@ -1,4 +1,4 @@
-"""Models whose predictor is a matrix: their starts at any width, and what they refuse."""
+"""Models of matrices: initialization at any width, and invalid arguments."""
 
 import math
 

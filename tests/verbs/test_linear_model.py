@@ -1,4 +1,4 @@
-"""Models in files: what is written is what is read, and what is no model is refused by name."""
+"""Linear models in files: reading returns what was written, and other files raise errors."""
 
 import json
 
@@ -38,7 +38,7 @@ def test_predictions_are_numbers_or_classes():
 
 
 def damaged(**changes):
-    """The text of a model with other entries; None: without it."""
+    """The JSON text of a model with changed entries; entries that are None are left out."""
     content = {**json.loads(json_file(MODELS["numbers"].to_dict(), "fit --save")), **changes}
     return json.dumps({name: value for name, value in content.items() if value is not None})
 
@@ -61,14 +61,14 @@ def damaged(**changes):
         (damaged(classes=[["a"], ["b"]]), "its classes are not two or more names or numbers"),
     ],
 )
-def test_what_is_no_model_is_refused_by_name(tmp_path, text, message):
+def test_other_files_are_rejected_with_a_reason(tmp_path, text, message):
     path = tmp_path / "model.json"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         read_model(path)
 
 
-def test_a_file_that_is_not_there_is_told_how_to_make(tmp_path):
+def test_a_missing_file_is_reported_with_the_command_that_makes_one(tmp_path):
     with pytest.raises(InputError, match=r"no file at .*tacit fit DATA"):
         read_model(tmp_path / "nothing.json")
     with pytest.raises(InputError, match="cannot read"):

@@ -65,7 +65,7 @@ def test_memory_is_bounded(monkeypatch):
 
 
 def test_records_wait_for_training(monkeypatch):
-    """Each look takes a second of this clock, and each step of training a tenth."""
+    """On this clock, each record takes a second, and each training step a tenth of a second."""
     clock = iter(np.arange(0, 1e5, 1.0))
     monkeypatch.setattr(module.time, "perf_counter", lambda: next(clock))
     found = tacit.Monitor(tacit.Network(net, START), X, share=0.1)
@@ -74,7 +74,7 @@ def test_records_wait_for_training(monkeypatch):
 
 
 def test_a_slow_set_up_does_not_blind_it_to_short_trainings(monkeypatch):
-    """The set-up takes a hundred seconds of this clock, looks and steps a hundredth each."""
+    """On this clock, the set-up takes 100 seconds, and each record or training step 0.01 seconds."""
     ticks = iter([0.0, 100.0, *(100 + 0.01 * np.arange(1, 10_000))])
     monkeypatch.setattr(module.time, "perf_counter", lambda: next(ticks))
     found = tacit.Monitor(tacit.Network(net, START), X, share=0.1)

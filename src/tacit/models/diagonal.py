@@ -120,8 +120,8 @@ class Diagonal(Model):
         with np.errstate(under="ignore", over="ignore"):
             return profile * (self.scale if self.log_scale is None else np.exp(self.log_scale))
 
-    def _check_features(self, d: int) -> None:
-        if self.profile is not None and len(self.profile) != d:
+    def _check_features(self, d: int | None) -> None:
+        if self.profile is not None and d not in (None, len(self.profile)):
             raise InputError(f"profile has {len(self.profile)} entries but the data has {d} features")
 
     @property
@@ -131,15 +131,13 @@ class Diagonal(Model):
 
     def start(self, d: int | None = None) -> Weights:
         """w₊ = w₋ (one weight each if the dimension is unknown)."""
-        if d is not None:
-            self._check_features(d)
+        self._check_features(d)
         start = self._start if d is None else np.broadcast_to(self._start, (d,))
         return {"w₊": start.copy(), "w₋": start.copy()}
 
     def potential(self, d: int | None = None) -> Hypentropy | DeepHypentropy:
         """Q of Theorem 1 (depth 2) or Theorem 3 (deeper) for d features."""
-        if d is not None:
-            self._check_features(d)
+        self._check_features(d)
         log_profile: Any = 0.0 if self.profile is None else np.log(self.profile)
         log_scale = self.depth * (self._log_alpha + log_profile)
         if self.depth == 2:
@@ -291,9 +289,9 @@ class UntiedDiagonal(Model):
         assert self._weights is not None
         return self._weights
 
-    def _check_features(self, d: int) -> None:
+    def _check_features(self, d: int | None) -> None:
         size = len(self._layers[0])
-        if size not in (1, d):
+        if d is not None and size not in (1, d):
             raise InputError(f"the model has {size} coordinates but the data has {d} features")
 
     def _light_cone(self) -> tuple[Float, Float]:
@@ -319,16 +317,14 @@ class UntiedDiagonal(Model):
 
     def start(self, d: int | None = None) -> Weights:
         """u₊, v₊, u₋, v₋ (one weight each if the dimension is unknown)."""
-        if d is not None:
-            self._check_features(d)
+        self._check_features(d)
         names = ("u₊", "v₊", "u₋", "v₋")
         size = len(self._layers[0]) if d is None else d
         return {n: np.broadcast_to(w, (size,)).copy() for n, w in zip(names, self._layers, strict=True)}
 
     def potential(self, d: int | None = None) -> Hypentropy | Bregman:
         """Q_k of Theorem 1, or its Bregman divergence from w̃(0) if the initialization is biased."""
-        if d is not None:
-            self._check_features(d)
+        self._check_features(d)
         P, N = self._light_cone()
         if zero := np.flatnonzero((P == 0) | (N == 0)).tolist():
             i = zero[0]

@@ -105,14 +105,13 @@ class LayeredDiagonal(Model):
         """∏ aⱼ₊ − ∏ aⱼ₋."""
         return LayerProducts(self.depth)
 
-    def _check_features(self, d: int) -> None:
-        if self.plus.shape[1] not in (1, d):
+    def _check_features(self, d: int | None) -> None:
+        if d is not None and self.plus.shape[1] not in (1, d):
             raise InputError(f"the model has {self.plus.shape[1]} coordinates but the data has {d} features")
 
     def start(self, d: int | None = None) -> Weights:
         """All layers (one weight each if the dimension is unknown)."""
-        if d is not None:
-            self._check_features(d)
+        self._check_features(d)
         size = self.plus.shape[1] if d is None else d
         return {
             layer_name(j + 1, side): np.broadcast_to(layer, (size,)).copy()
@@ -123,8 +122,7 @@ class LayeredDiagonal(Model):
     @quiet
     def potential(self, d: int | None = None) -> Layered:
         """Q with ∇Q = F(z) − F(x₀) at β(z), for both products at once."""
-        if d is not None:
-            self._check_features(d)
+        self._check_features(d)
         potential = Layered(self.plus, self.minus)
         for ends, side in zip(potential.room, ("negative", "positive"), strict=True):
             if (stuck := np.flatnonzero(np.isinf(ends))).size:

@@ -20,8 +20,22 @@ from tacit.models.parametrizations import Weights
 _SYMMETRIC = 1e-12  # asymmetry of a measurement that is round-off, relative to its largest entry
 
 
+class _MatrixModel(Model):
+    """Base class of models whose predictor is a matrix."""
+
+    input_ndim = 3
+
+    def potential(self, d: int | None = None) -> NoReturn:
+        """No potential is known unless measurements commute; raises `NoPotentialError`."""
+        self.start(d)
+        raise NoPotentialError(
+            "no potential is known for a matrix factorization, except for commuting measurements in the "
+            "limit of infinite width (Woodworth et al. 2020, Theorem 4); tacit.flow integrates its flow"
+        )
+
+
 @dataclass(frozen=True, eq=False)
-class Factorization(Model):
+class Factorization(_MatrixModel):
     """A matrix factorization f(X) = ⟨U Vᵀ, X⟩, with predictor U Vᵀ (Woodworth et al. 2020, Section 6).
 
     The data are stacks of matrices, (N, d₁, d₂), or single entries from `tacit.observed`. Gradient flow
@@ -58,8 +72,6 @@ class Factorization(Model):
 
     left: Any
     right: Any
-
-    input_ndim = 3
 
     @property
     def parametrization(self) -> Factors:
@@ -156,14 +168,9 @@ class Factorization(Model):
         stacked = np.vstack([self.left, self.right])
         return np.asarray(stacked @ stacked.T)
 
-    def potential(self, d: int | None = None) -> NoReturn:
-        """No potential is known unless measurements commute; raises `NoPotentialError`."""
-        self.start(d)
-        raise NoPotentialError(_NO_POTENTIAL)
-
 
 @dataclass(frozen=True, eq=False)
-class SymmetricFactorization(Model):
+class SymmetricFactorization(_MatrixModel):
     """A factorization f(X) = ⟨W Wᵀ, X⟩ for symmetric X (Woodworth et al. 2020, Section 6).
 
     The data are stacks of symmetric matrices, (N, d, d), and the predictor is W Wᵀ, on which alone the flow
@@ -193,8 +200,6 @@ class SymmetricFactorization(Model):
     """
 
     weights: Any
-
-    input_ndim = 3
 
     @property
     def parametrization(self) -> SymmetricFactors:
@@ -280,17 +285,6 @@ class SymmetricFactorization(Model):
         """W at initialization. d: the number of rows of the measurements."""
         _check_rows(self.weights, d)
         return {"W": self.weights.copy()}
-
-    def potential(self, d: int | None = None) -> NoReturn:
-        """No potential is known unless measurements commute; raises `NoPotentialError`."""
-        self.start(d)
-        raise NoPotentialError(_NO_POTENTIAL)
-
-
-_NO_POTENTIAL = (
-    "no potential is known for a matrix factorization, except for commuting measurements in the limit of "
-    "infinite width (Woodworth et al. 2020, Theorem 4); tacit.flow integrates its flow"
-)
 
 
 def _check_rows(weights: Float, d: int | None) -> None:

@@ -252,8 +252,7 @@ class Trajectory(Summarized):
     @cached_property
     def margin(self) -> Float:
         """The smallest margin at each recorded time."""
-        found: Float = self.margins.reshape(len(self.accuracy), -1).min(axis=1)
-        return found
+        return np.asarray(self.margins.reshape(len(self.accuracy), -1).min(axis=1))
 
     @cached_property
     @quiet
