@@ -174,7 +174,7 @@ def test_what_flows_of_networks_are_not_asked_for():
             "3 classes",
         ),
         (lambda: tacit.flow(three, X, np.ones((3, 3)), **classes), "single 1"),
-        (lambda: tacit.flow(one, X, Y, standardize=True), "leave out intercept and standardize"),
+        (lambda: tacit.flow(one, X, Y, standardize=True), "are not available for networks"),
         (lambda: tacit.flow(one.rescaled(0.0), X, Y), "all 0"),
         (lambda: tacit.limit(one, X, Y), "tacit.probe"),
         (lambda: tacit.limit(one, X.reshape(3, 5, 1, 1), Y), "tacit.probe"),

@@ -337,7 +337,7 @@ def as_generator(seed: int | np.random.Generator) -> np.random.Generator:
         return np.random.default_rng([operator.index(seed), _STREAM])
     except (TypeError, ValueError):
         raise InputError(
-            f"seed must be a nonnegative whole number or a numpy Generator, got {seed!r}"
+            f"seed must be a whole number, 0 or more, or a numpy Generator, got {seed!r}"
         ) from None
 
 

@@ -239,7 +239,7 @@ class Monitor(Result):
     def picture(self) -> Drawn:
         """Draw loss, kernel, layers and balance against the step."""
         if not self.steps:
-            raise InputError("nothing is recorded yet: call record(step) in the training loop")
+            raise InputError("nothing was recorded yet: call record(step) in the training loop")
         return self._draw()
 
 
