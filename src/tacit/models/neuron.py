@@ -42,8 +42,8 @@ class Neuron(Model):
     --------
     >>> import tacit
     >>> neuron = tacit.Neuron.from_scale(scale=2.0, shape=0.6, direction=[3, 4])
-    >>> neuron.output, neuron.weights.round(6).tolist(), round(neuron.delta, 6)
-    (2.8284271247461903, [0.424264, 0.565685], 7.5)
+    >>> round(neuron.output, 6), neuron.weights.round(6).tolist(), round(neuron.delta, 6)
+    (2.828427, [0.424264, 0.565685], 7.5)
     >>> tacit.limit(neuron, [[1, 2]], [2]).converged
     True
     """

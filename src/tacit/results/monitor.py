@@ -46,10 +46,10 @@ class Monitor(Result):
     network : Network
         The network with its initial weights.
     X : (N, …) array-like
-        Inputs, of which at most 32 are used; for large networks with many outputs, also a random combination
-        of the outputs.
+        Inputs, of which at most 32 are used. For large networks with many outputs, the kernel is that of a
+        random combination of the outputs.
     seed : int, optional
-        Seed for the choice of inputs and outputs.
+        Seed for the choice of inputs and of this combination.
     share : float or None, optional
         The fraction of the training time that records may take; with None, records are never postponed.
 

@@ -317,7 +317,7 @@ class Trajectory(Summarized):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON; None for infinities, such as log_time at the start."""
-        content = {
+        content: dict[str, Any] = {
             "model": repr(self.model),
             "loss": self.loss_function.name,
             **self._run(),
