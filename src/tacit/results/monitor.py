@@ -97,7 +97,7 @@ class Monitor(Result):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None and self._pending is not None:
-            self._take(*self._pending)
+            self._add_record(*self._pending)
         self._pending = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class Monitor(Result):
         if step < self._next or self._over_budget():
             self._pending = step, params, loss
             return False
-        self._take(step, params, loss)
+        self._add_record(step, params, loss)
         return True
 
     def _over_budget(self) -> bool:
@@ -152,7 +152,7 @@ class Monitor(Result):
         training = time.perf_counter() - self._begun - self._spent
         return self._spent > _BUDGET * self._share * training
 
-    def _take(self, step: float, params: Any, loss: Any) -> None:
+    def _add_record(self, step: float, params: Any, loss: Any) -> None:
         begun = time.perf_counter()
         now = self.watched.now(params)
         found = _not_finite(self.network) if now is None else self.watched.compare(now)

@@ -81,7 +81,7 @@ class Stability:
         """
         level = float(as_floats(mu, "mu", ndim=(0,)))
         if not self.converged and level < self.down_to:
-            raise NotConvergedError(f"Condition 5 is undecided at mu = {level:g}: {self._unknown()}")
+            raise NotConvergedError(f"Condition 5 is not decided at mu = {level:g}: {self._unknown()}")
         if not level >= self.down_to:
             raise InputError(
                 f"mu must be at least down_to = {self.down_to:g}, got {mu!r}; for smaller values, call "

@@ -230,7 +230,7 @@ class Verdicts(tuple[Verdict, ...]):
         """Sort the verdicts of theorems that apply, and separate those of the others."""
         found = list(found)
         shown = [each for each in found if each.holds is not None]
-        made = super().__new__(cls, sorted(shown, key=_worst_first))
+        made = super().__new__(cls, sorted(shown, key=_sort_key))
         made.others = tuple(each for each in found if each.holds is None)
         made.refused, made.refusals, made.not_asked = dict(refused), tuple(refusals), tuple(not_asked)
         made.model, made.data = model, data
@@ -337,7 +337,7 @@ def _listed(keys: list[str]) -> str:
     return "; ".join(f"{paper}/{', '.join(names)}" for paper, names in papers.items())
 
 
-def _worst_first(verdict: Verdict) -> tuple[bool, bool, float]:
+def _sort_key(verdict: Verdict) -> tuple[bool, bool, float]:
     """Sort key: undecided and violated verdicts first, then by the looseness of the tightest bound.
 
     A looseness of NaN counts as −∞.

@@ -60,7 +60,7 @@ def assemble(
     )
 
 
-def as_given(trajectory: Trajectory, units: Units, X: Float, y: Float) -> Trajectory:
+def in_original_units(trajectory: Trajectory, units: Units, X: Float, y: Float) -> Trajectory:
     """Transform a trajectory for centred or standardized data back to the original X and y."""
     predictor = np.array([units.predictor(w) for w in trajectory.predictor])
     return replace(

@@ -41,7 +41,7 @@ from tacit.packages import is_installed
 from tacit.potentials.arrays import quiet
 from tacit.results.trajectory import Trajectory
 from tacit.show.progress import Meter
-from tacit.verbs.assemble_trajectory import as_given, assemble
+from tacit.verbs.assemble_trajectory import assemble, in_original_units
 
 _METHODS = ("auto", "parameters", "descent", "normalized")
 
@@ -157,7 +157,7 @@ def flow(
     problem = Problem(model, samples, seen, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
     trajectory = _run(problem, design, (until, at, times), linearized, (method, step, most_steps), begun)
     if design is not None and not design.plain:
-        trajectory = as_given(trajectory, design.units(targets), design.X, targets)
+        trajectory = in_original_units(trajectory, design.units(targets), design.X, targets)
     if trajectory.status == Status.INTERRUPTED:
         raise Interrupted(replace(trajectory, features=names))
     return replace(trajectory, features=names)

@@ -106,11 +106,11 @@ def limit(
         found = _fitted_limit(family, model, design.features, targets, design.samples, tol)
     else:
         found = family.limit(model, design.features, targets, design.samples, tol, flow)
-    found = found if design.plain else _as_given(found, design, y)
+    found = found if design.plain else _in_original_units(found, design, y)
     return replace(found, features=names, seconds=time.perf_counter() - begun)
 
 
-def _as_given(found: Limit, design: Design, y: Float) -> Limit:
+def _in_original_units(found: Limit, design: Design, y: Float) -> Limit:
     """Transform the limit for centred or standardized data back to the original data."""
     units = design.units(y)
     w = units.predictor(found.predictor)

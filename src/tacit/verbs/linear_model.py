@@ -85,7 +85,7 @@ def read_model(path: str | Path) -> LinearModel:
     try:
         return _model(content)
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is damaged: {_damage(error)}; fit it again") from error
+        raise InputError(f"{path} is damaged: {_fault(error)}; fit it again") from error
 
 
 def _model(content: dict[str, Any]) -> LinearModel:
@@ -112,5 +112,5 @@ def _names(names: Sequence[Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _damage(error: Exception) -> str:
+def _fault(error: Exception) -> str:
     return f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)

@@ -168,36 +168,36 @@ def _follow(here: _Sweep, goal: float, events: list[Kink]) -> _Sweep:
         moves, since = (moves + 1, since) if here.g < (1 + _CROWDED) * since else (0, here.g)
         if moves > _MOVES + _MOVES_PER_SAMPLE * len(here.place.theta):
             break
-        step = _ahead(here, min(limit, goal, _GROWTH * here.g))
+        step = _next_step(here, min(limit, goal, _GROWTH * here.g))
         if step is not None and step.clear():
-            here, limit = _moved(here, here.place, step, here.touching, events), goal
+            here, limit = _after_step(here, here.place, step, here.touching, events), goal
             continue
         event = here.to(here.g) if step is None else _first_event(here, step)
-        if event is not None and _hides(here, event):
+        if event is not None and _may_hide_events(here, event):
             limit = (here.g + event.g) / 2
             continue
-        after = None if event is None else _past(event, here, step, goal, events)
+        after = None if event is None else _after_event(event, here, step, goal, events)
         if after is None:
             break
         here, limit = after, goal
     return here
 
 
-def _ahead(here: _Sweep, g: float) -> Step | None:
+def _next_step(here: _Sweep, g: float) -> Step | None:
     """The step to g on the same support; a shorter one if it fails or may hide events."""
     step = here.to(g)
-    while g - here.g > _SHORTEST * here.g and (step is None or _hides(here, step)):
+    while g - here.g > _SHORTEST * here.g and (step is None or _may_hide_events(here, step)):
         g = here.g + (g - here.g) / 4
         step = here.to(g)
     return step
 
 
-def _hides(here: _Sweep, step: Step) -> bool:
+def _may_hide_events(here: _Sweep, step: Step) -> bool:
     """Whether a condition that holds at both ends of the step may be violated inside it."""
     return step.g - here.g > _BRIEF * here.g and step.clear() and step.dips(here.step)
 
 
-def _moved(here: _Sweep, place: Place, step: Step, contact: Index, events: list[Kink]) -> _Sweep:
+def _after_step(here: _Sweep, place: Place, step: Step, contact: Index, events: list[Kink]) -> _Sweep:
     """The process after a step; appends the events at its place. contact: samples with margin g there."""
     touching = np.intersect1d(contact, step.contact)
     for n in np.setxor1d(here.touching, touching):
@@ -205,7 +205,9 @@ def _moved(here: _Sweep, place: Place, step: Step, contact: Index, events: list[
     return _Sweep(place.moved(step), step, touching)
 
 
-def _past(event: Step, here: _Sweep, step: Step | None, goal: float, events: list[Kink]) -> _Sweep | None:
+def _after_event(
+    event: Step, here: _Sweep, step: Step | None, goal: float, events: list[Kink]
+) -> _Sweep | None:
     """The process after the event, on a new support; None if no support is found.
 
     step: a step beyond the event on the old support, in which conditions are violated.
@@ -213,11 +215,11 @@ def _past(event: Step, here: _Sweep, step: Step | None, goal: float, events: lis
     place, guess = here.place.moved(event), here.support
     if step is not None:
         if step.g - event.g <= _NEAR * event.g:
-            return _moved(here, here.place, step, here.touching, events)
+            return _after_step(here, here.place, step, here.touching, events)
         guess = np.setdiff1d(guess, step.falling)
         guess = np.union1d(guess, np.intersect1d(step.short, event.contact))
     after = place.turned(min(goal, _GROWTH * event.g), event.contact, guess)
-    return None if after is None else _moved(here, place, after, event.contact, events)
+    return None if after is None else _after_step(here, place, after, event.contact, events)
 
 
 def _first_event(here: _Sweep, step: Step) -> Step | None:
