@@ -123,7 +123,10 @@ def test_arguments_are_called_what_the_contract_calls_them(function, signature):
 def test_every_failure_is_a_tacit_error_and_bad_input_is_a_value_error():
     errors = [getattr(tacit, name) for name in ERRORS]
     assert all(issubclass(error, tacit.TacitError) for error in errors)
-    assert [error for error in errors if issubclass(error, ValueError)] == [tacit.InputError]
+    assert [error for error in errors if issubclass(error, ValueError)] == [
+        tacit.InputError,
+        tacit.MissingPackageError,
+    ]
 
 
 def public_objects():

@@ -118,7 +118,7 @@ def test_margins_in_large_and_small_units(size):
 
 def test_a_path_that_no_memory_holds_is_refused_with_its_cost():
     levels = np.broadcast_to(1.0, 10_000_000)
-    with pytest.raises(tacit.InputError, match=r"10,000,000 values of μ would take [\d,]+ GiB .* has \d"):
+    with pytest.raises(tacit.InputError, match=r"10,000,000 values of μ needs [\d,]+ GiB .* has \d"):
         tacit.margin_path(np.broadcast_to(1.0, (2, 1_000_000)), [1, 1], levels)
 
 

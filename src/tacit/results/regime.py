@@ -69,7 +69,7 @@ class Regime:
         if self.name == "unknown" and not self.rich_end:
             return "none: this potential has no scale, hence no limits at zero and infinite scale"
         if self.name == "unknown":
-            return "unknown: the limit, or one of its limits at zero and infinite scale, is not certified"
+            return "not known: the limit, or one of its limits at zero and infinite scale, is not certified"
         if max(self.distance_to_kernel, self.distance_to_rich) < ONE_SOLUTION:
             return f"{self.name}: both ends are this solution; the tangent kernel turns {self._turning()}"
         return (
