@@ -174,7 +174,7 @@ def _fit(result: Trajectory) -> str:
         return f"{right:,} of {count(len(result.X), 'sample')} right, smallest margin {result.margin[-1]:.4g}"
     if result.loss_function.separating:
         margins = result.margins[-1]
-        size = np.linalg.norm(_inside(result.predictor[-1], result.units)) or 1.0
+        size = np.linalg.norm(result.predictor[-1]) or 1.0
         support = np.flatnonzero(result.support[-1])
         named = ", ".join(map(str, support[:6])) + (", …" if len(support) > 6 else "")
         return (
@@ -199,11 +199,6 @@ def _conserved(result: Trajectory) -> str:
         return "nothing that the model knows of"
     worst = max(result.drifts, key=lambda name: float(np.max(result.drifts[name])))
     return f"to {result.drift:.0e} or better ({worst})"
-
-
-def _inside(w: Float, units: Units | None) -> Float:
-    """The predictor in the units in which the potential acts on it."""
-    return w if units is None else units.inside(w)
 
 
 def exponential(log: float) -> str:
