@@ -1,4 +1,4 @@
-"""What users rely on: the names, what goes in, and what comes out."""
+"""The public interface: names, arguments and results."""
 
 import dataclasses
 import inspect
@@ -123,8 +123,10 @@ def test_arguments_are_called_what_the_contract_calls_them(function, signature):
 def test_every_failure_is_a_tacit_error_and_bad_input_is_a_value_error():
     errors = [getattr(tacit, name) for name in ERRORS]
     assert all(issubclass(error, tacit.TacitError) for error in errors)
-    bad_input = [tacit.InputError, tacit.MissingPackageError]
-    assert [error for error in errors if issubclass(error, ValueError)] == bad_input
+    assert [error for error in errors if issubclass(error, ValueError)] == [
+        tacit.InputError,
+        tacit.MissingPackageError,
+    ]
 
 
 def public_objects():
@@ -137,7 +139,7 @@ def public_objects():
 
 
 def test_every_public_object_has_a_docstring_of_its_own():
-    """What `dataclass` writes of its own accord, "Name(field, …)", does not count."""
+    """The representation that `dataclass` generates, "Name(field, …)", does not count."""
     for name, item in public_objects():
         if callable(item) or isinstance(item, property) or inspect.ismodule(item):
             text = inspect.getdoc(item)
@@ -250,7 +252,7 @@ def test_data_that_say_nothing_leave_the_predictor_where_it_started(depth):
 @pytest.mark.parametrize("depth", [2, 2.5, 3, 8])
 @pytest.mark.parametrize("log_scale", [-1000, 1000])
 def test_scales_beyond_the_float_range_are_accepted(problem, depth, log_scale):
-    """At the large ones the limit is that of the kernel, the minimum ℓ2 norm solution."""
+    """At large scales the limit is the kernel end, the minimum-ℓ2-norm solution."""
     X, y = problem
     result = tacit.limit(tacit.Diagonal(depth, log_scale=log_scale), X, y)
     assert result.feasibility < 1e-10
@@ -265,12 +267,12 @@ SIZES |= {"huge X": (1e200, 1), "tiny X": (1e-200, 1), "unequal rows": (np.logsp
 @pytest.mark.parametrize("depth", [2, 3])
 @pytest.mark.parametrize("sizes", SIZES)
 def test_no_limit_is_called_converged_without_a_certificate(problem, sizes, depth):
-    """Whatever the data: no warning, and a result that does not fit them does not say that it does."""
+    """No data cause a warning, and a result that does not fit the data is not reported as converged."""
     X, y = (size * array for size, array in zip(SIZES[sizes], problem, strict=True))
     result = tacit.limit(tacit.Diagonal(depth, 0.1), X, y)
     certified = result.feasibility <= 1e-3 and result.stationarity <= 1e-3
     assert certified or not result.converged
-    assert result.converged or sizes != "tiny data"  # which are fitted in any unit
+    assert result.converged or sizes != "tiny data"  # which are fitted in any units
 
 
 def test_neither_the_inputs_nor_what_came_of_them_change(problem):
@@ -284,7 +286,7 @@ def test_neither_the_inputs_nor_what_came_of_them_change(problem):
         tacit.certify(other, X, y, tacit.limit(other, X, y).predictor)
     for array, copy in zip(given, before, strict=True):
         np.testing.assert_array_equal(array, copy)
-    X[:], y[:], profile[:] = 1.0, 1.0, 3.0  # what the user does with them afterwards
+    X[:], y[:], profile[:] = 1.0, 1.0, 3.0  # the user changes the arrays afterwards
     expected = tacit.limit(tacit.Diagonal(2, 0.1), *problem).regime
     assert result.regime.distance_to_rich == pytest.approx(expected.distance_to_rich, rel=1e-9)
     np.testing.assert_array_equal(model.conserved()["power mean of w₊ and w₋"], np.full(12, 0.1))
@@ -300,7 +302,7 @@ def test_modules_that_few_need_are_there_on_first_use():
 
 
 def test_arguments_of_public_functions_have_types():
-    """Arrays are ArrayLike, models Models: Any is left to functions and expressions of other packages."""
+    """Arrays are annotated as ArrayLike and models as Model; Any is for objects of other packages only."""
     others = {("closed_form", "predictor"), ("closed_form", "parameters"), ("closed_form", "start")}
     for name in tacit.__all__:
         found = getattr(tacit, name)

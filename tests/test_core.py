@@ -1,4 +1,4 @@
-"""The core works where nothing is installed but what it depends on, and says what to install for more."""
+"""The core works with its dependencies only, and says which packages other features need."""
 
 import os
 import re
@@ -22,7 +22,7 @@ def name_of(requirement):
 
 
 def with_what_they_need(names):
-    """These distributions and, again and again, those that they require."""
+    """These distributions and, recursively, their requirements."""
     found, left = set(), list(names)
     while left:
         name = left.pop()
@@ -31,13 +31,13 @@ def with_what_they_need(names):
         found.add(name)
         try:
             left += [name_of(each) for each in requires(name) or () if "extra ==" not in each]
-        except PackageNotFoundError:  # of another system or Python
+        except PackageNotFoundError:  # required on other systems or Python versions only
             continue
     return found
 
 
 def beyond(names):
-    """Modules that are installed here and come neither from these distributions nor from Python."""
+    """Installed modules that belong neither to these distributions nor to Python."""
     allowed = with_what_they_need(names)
     return sorted(
         module
@@ -52,7 +52,7 @@ def test_the_core_depends_on_eight_packages():
 
 
 def test_the_core_works_with_nothing_else_installed(tmp_path):
-    """In a process that can import nothing else; `test_wheel.py` has an environment of its own."""
+    """In a process that cannot import other packages; `test_wheel.py` uses a separate environment."""
     blocked = beyond(CORE)
     assert {"jax", "pyarrow", "openpyxl", "sklearn", "sympy", "pytest"} <= set(blocked)
     ran = subprocess.run(

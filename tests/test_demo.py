@@ -1,4 +1,4 @@
-"""`tacit demo`: its flow is independent of the potential that its limits minimize."""
+"""The demonstration: its flow is independent of the potential that its limits minimize."""
 
 from dataclasses import replace
 
@@ -20,12 +20,15 @@ def test_it_compares_a_limit_with_the_raw_weights(small, tmp_path, capsys):
     assert demo.demo(str(tmp_path))
     printed = " ".join(capsys.readouterr().out.split())
     assert "43 of 43 limits certified" in printed
-    assert "by its raw weights, which are independent of the potential that the limits minimize" in printed
+    assert (
+        "raw weights from scale 0.001, independent of the potential that the limits minimize"
+        in printed
+    )
     assert (tmp_path / "demo.png").stat().st_size > 10_000
 
 
 def test_it_fails_with_a_wrong_potential(small, tmp_path, monkeypatch, capsys):
-    """One of a predictor scale seven times as large: its limits are certified, and no flow ends there."""
+    """With a scale seven times as large, limits are certified, but the flow does not end there."""
     right = Diagonal.potential
     monkeypatch.setattr(
         Diagonal, "potential", lambda model, d=None: right(replace(model, scale=7**0.5 * model.scale), d)

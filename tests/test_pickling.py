@@ -1,4 +1,4 @@
-"""Every result of every verb, pickled, copied and deep-copied: all that it says and does stays the same."""
+"""Pickled, copied and deep-copied results behave like the originals, for every public function."""
 
 import copy
 import functools
@@ -42,12 +42,12 @@ W = np.array([0.6, 0.3])  # a predictor in the domain of the derived potential
 
 @jax.jit
 def compiled_squares(theta):
-    """Can be imported by name, but is no plain function."""
+    """A callable that can be imported by name, but is not a plain function."""
     return squares(theta)
 
 
 def softmax(theta):
-    """Its image lies in a plane."""
+    """A map whose image lies in a plane."""
     return jax.nn.softmax(theta)
 
 
@@ -134,7 +134,7 @@ RESULTS = {
     "monitor": monitor,
     "figure": lambda: figures("woodworth2020/fig2")[0],
 }
-MORE = {  # which take seconds, most of them to compile
+MORE = {  # these take seconds, mostly for compilation
     "flow of a network": lambda: tacit.flow(network(D), X, Y, at=[1.0, 2.0]),
     "limit of a network": lambda: tacit.limit(tacit.LinearNetwork.orthogonal(X, 10), X, Y),
     "limit of matrices": completed,
@@ -234,7 +234,7 @@ def nothing_by_value(monkeypatch):
 
 
 def attributes(thing):
-    """Everything public that it has, methods left out; an error stands for what it refuses."""
+    """All public attributes except methods; an error stands for an attribute that raises one."""
     for name in dir(thing):
         if name.startswith("_") or name in ("module", "theorems"):
             continue
@@ -296,7 +296,7 @@ def check_things(one, other, where, seen):
 
 
 def answer(thing, method, argument):
-    """What a method gives, or the error that it raises."""
+    """The value that a method returns, or the error that it raises."""
     try:
         return getattr(thing, method)(argument)
     except Exception as error:
@@ -331,7 +331,7 @@ def test_errors_keep_what_they_say_and_prove(name):
 
 @pytest.mark.thorough
 def test_a_process_pool_returns_what_workers_found():
-    """In a process that has seen nothing of this one but what was pickled."""
+    """In a new process."""
     w = made("derived potential").origin + 0.1
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         verdicts = pool.submit(tacit.check, tacit.Diagonal(2, 0.1), X, Y, only="woodworth2020/theorem1")
@@ -364,10 +364,10 @@ def test_without_its_function_a_result_says_what_it_said_and_refuses_the_rest():
     w = found.potential.origin + 0.1
     slope = found.potential.gradient(w)
     again = pickle.loads(pickle.dumps(found))
-    again = pickle.loads(pickle.dumps(again))  # as a pool passes on what another one returned
+    again = pickle.loads(pickle.dumps(again))  # as a pool passes on results of another pool
     assert again.summary() == found.summary() and again.to_dict() == found.to_dict()
     np.testing.assert_array_equal(again.theta0, found.theta0)
-    np.testing.assert_array_equal(again.potential.gradient(w), slope)  # which was known
+    np.testing.assert_array_equal(again.potential.gradient(w), slope)  # computed before
     missing = "the function <lambda> could not be pickled.*Define it with def at the top level of a module"
     for asked in (again.potential.gradient, again.potential.mirror):
         with pytest.raises(tacit.InputError, match=missing):

@@ -1,4 +1,4 @@
-"""One kind of verdict: claims of figures and bounds of theorems differ in what counts as rounding, and ∞."""
+"""Claims of figures and bounds of theorems: they differ in their treatment of round-off and ∞."""
 
 import math
 import pickle
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.any_cpu
 def test_both_are_a_sentence_a_number_and_thresholds(kind):
     found = kind("a sentence", 0.5, at_least=0.25, at_most=1.0)
     assert isinstance(found, Measured) and found.holds
-    assert found.looseness == (2 if kind is Claim else 3)  # of the value; of its distance to the middle
+    assert found.looseness == (2 if kind is Claim else 3)  # of the value; of its distance from the mean
     assert found.threshold == "at least 0.25 and at most 1"
     assert found.summary() == "holds  a sentence: 0.5 (at least 0.25 and at most 1)"
     assert pickle.loads(pickle.dumps(found)) == found != kind("a sentence", 0.5, at_most=1.0)

@@ -1,11 +1,11 @@
-"""Tacit: of all the solutions that fit the data, which one does gradient descent pick, and why?"""
+"""Tacit computes the implicit bias of gradient descent: which of all solutions that fit the data it picks."""
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING
 
-from tacit.results.delegation import answered_by
+from tacit.results.delegation import register
 
 if TYPE_CHECKING:
     from tacit import estimators as estimators
@@ -65,62 +65,45 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0.dev0"
 
-_HOMES = {  # where each public name is, which is loaded when it is first used
-    "data.observed": ["observed"],
-    "data.status": ["Status"],
-    "derivation.closed_form": ["closed_form"],
-    "derivation.derive": ["derive"],
-    "derivation.result": ["Derivation"],
-    "errors": [
-        "InconsistentDataError",
-        "InputError",
-        "Interrupted",
-        "MissingDataError",
-        "MissingPackageError",
-        "NoClosedFormError",
-        "NoPotentialError",
-        "NotConvergedError",
-        "NotSeparableError",
-        "OutsideDomainError",
-        "TacitError",
-    ],
-    "models": [
-        "Diagonal",
-        "Factorization",
-        "LinearNetwork",
-        "Model",
-        "Neuron",
-        "SymmetricFactorization",
-        "UntiedDiagonal",
-        "model",
-    ],
-    "networks": ["Network"],
-    "results.certificate": ["Certificate"],
-    "results.limit": ["Limit"],
-    "results.margin": ["Margin"],
-    "results.margin_path": ["MarginPath"],
-    "results.monitor": ["Monitor"],
-    "results.probe": ["Probe"],
-    "results.probe_sweep": ["ProbeSweep"],
-    "results.regime": ["Regime"],
-    "results.stability": ["Stability"],
-    "results.sweeping_path": ["SweepingPath"],
-    "results.trajectory": ["Trajectory"],
-    "results.verdicts": ["Verdicts"],
-    "papers.checking": ["check"],
-    "verbs.certify": ["certify"],
-    "verbs.flow": ["flow"],
-    "verbs.limit": ["limit"],
-    "verbs.margin_path": ["margin_path"],
-    "verbs.max_margin": ["max_margin"],
-    "data.prepared": ["Prepared", "prepare"],
-    "verbs.probe": ["probe"],
-    "verbs.regime": ["regime"],
-    "verbs.stability": ["support_stability"],
-    "verbs.sweeping_path": ["sweeping_path"],
+_HOMES = {  # module: its public names, imported when they are first used
+    "data.observed": "observed",
+    "data.prepared": "Prepared prepare",
+    "data.status": "Status",
+    "derivation.closed_form": "closed_form",
+    "derivation.derive": "derive",
+    "derivation.result": "Derivation",
+    "errors": (
+        "InconsistentDataError InputError Interrupted MissingDataError MissingPackageError "
+        "NoClosedFormError NoPotentialError NotConvergedError NotSeparableError OutsideDomainError "
+        "TacitError"
+    ),
+    "models": "Diagonal Factorization LinearNetwork Model Neuron SymmetricFactorization UntiedDiagonal model",
+    "networks": "Network",
+    "papers.checking": "check",
+    "results.certificate": "Certificate",
+    "results.limit": "Limit",
+    "results.margin": "Margin",
+    "results.margin_path": "MarginPath",
+    "results.monitor": "Monitor",
+    "results.probe": "Probe",
+    "results.probe_sweep": "ProbeSweep",
+    "results.regime": "Regime",
+    "results.stability": "Stability",
+    "results.sweeping_path": "SweepingPath",
+    "results.trajectory": "Trajectory",
+    "results.verdicts": "Verdicts",
+    "verbs.certify": "certify",
+    "verbs.flow": "flow",
+    "verbs.limit": "limit",
+    "verbs.margin_path": "margin_path",
+    "verbs.max_margin": "max_margin",
+    "verbs.probe": "probe",
+    "verbs.regime": "regime",
+    "verbs.stability": "support_stability",
+    "verbs.sweeping_path": "sweeping_path",
 }
-_HOME = {name: f"tacit.{module}" for module, names in _HOMES.items() for name in names}
-_ANSWERS = {  # to questions that a result leaves to layers above it
+_HOME = {name: f"tacit.{module}" for module, names in _HOMES.items() for name in names.split()}
+_IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "AlongMu.picture": "tacit.show.paths:path_picture",
     "Certificate.picture": "tacit.show.limits:certificate_picture",
     "Derivation.picture": "tacit.derivation.illustration:portrait",
@@ -139,7 +122,7 @@ _ANSWERS = {  # to questions that a result leaves to layers above it
     "Probe.doubled": "tacit.verbs.probe:doubled",
     "Probe.picture": "tacit.show.probes:probe_picture",
     "Probe.summary": "tacit.show.probe_text:probe_report",
-    "Probe.sweep": "tacit.verbs.probe_sweep:sweep_of",
+    "Probe.sweep": "tacit.verbs.probe:sweep_of",
     "ProbeSweep.picture": "tacit.show.probes:sweep_picture",
     "ProbeSweep.summary": "tacit.show.probe_text:sweep_report",
     "SweepingPath.summary": "tacit.show.path_text:sweeping_report",
@@ -148,7 +131,7 @@ _ANSWERS = {  # to questions that a result leaves to layers above it
     "Trajectory.summary": "tacit.show.text:flow_report",
     "Verdicts.picture": "tacit.show.verdicts:picture_of",
 }
-answered_by(_ANSWERS)
+register(_IMPLEMENTATIONS)
 _MODULES = ("estimators", "losses", "potentials", "theorems", "warping")
 
 __all__ = sorted([*_HOME, "losses", "potentials"])

@@ -1,4 +1,4 @@
-"""`python -m tacit`."""
+"""The command line, run as `python -m tacit`."""
 
 import sys
 

@@ -1,8 +1,8 @@
-"""The main job on built-in data: from the kernel to the rich regime, with certificates.
+"""The demonstration `make demo`: limits of a diagonal network from the kernel to the rich regime.
 
 One of the limits is compared with a flow of the raw weights, which is independent of the potential that the
-limits minimize. That flow takes seconds at this size, and decides it: its time grows with the cube of the
-number of weights.
+limits minimize. The size of the problem is chosen so that this flow takes seconds: its cost grows with the
+cube of the number of weights.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ from tacit.verbs.limit import limit
 from tacit.verbs.regime import relative_distance
 
 _SAMPLES, _FEATURES = 100, 500
-_RUN = 1e-3  # scale of the one flow that is run
-_RTOL = 1e-7  # of it: it stops at a relative residual of 1e-9, and ends about as far from its limit
-_AGREE = 1e-7
+_RUN = 1e-3  # scale of the flow that is integrated
+_RTOL = 1e-7  # of this flow: it stops at a relative residual of 1e-9, about its distance from the limit
+_AGREE = 1e-7  # relative distance between flow and limit below which the demonstration succeeds
+_EVERY = 3  # limits per row of the table
+_LINES = 400  # irrelevant features in the figure
 _COLUMNS = (
     "scale",
     "regime",
@@ -46,15 +48,15 @@ _COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Limits at many scales, and the two ends."""
+    """Limits at many scales, both ends, and one flow with its predicted limit."""
 
     problem: SparseRegression
     scales: Float
     limits: list[Limit]
     rich: Float
     kernel: Float
-    flow: Trajectory  # one of them, run
-    predicted: Float  # and where it should end
+    flow: Trajectory
+    predicted: Float
 
     def errors(self) -> Float:
         """Population error at every scale."""
@@ -66,14 +68,14 @@ class Sweep:
 
 
 def demo(out: str, seed: int = 0) -> bool:
-    """Compute the limits and one flow of the raw weights, print the table, draw the figure.
+    """Compute the limits and one flow of the raw weights, print a table and draw the figure.
 
-    True if every limit is certified, and the flow ends at the limit of its model.
+    Returns whether every limit is certified and the flow ends at the limit of its model.
     """
     make_folder(out)
     target = claim(Output(Path(out) / "demo.png", "png", "demo"))
     print(f"Sparse regression: {_SAMPLES} samples, {_FEATURES} features, 5 of them relevant, noise 0.1.")
-    print("A depth-2 diagonal network fits the data exactly. Which solution it finds depends on its start:\n")
+    print("A depth-2 diagonal network fits the data exactly. The initialization decides which solution:\n")
     sweep = _sweep(sparse_regression(_SAMPLES, _FEATURES, seed=seed))
     print(_table(sweep))
     save_figure(lambda axes: draw(sweep, axes), target, "demo", figsize=(11.4, 3.4), ncols=3)
@@ -82,9 +84,9 @@ def demo(out: str, seed: int = 0) -> bool:
     print(f"\n{good} of {len(sweep.limits)} limits certified, {milliseconds:.0f} ms each (median).")
     apart = relative_distance(sweep.flow.predictor[-1], sweep.predicted)
     print(
-        f"Gradient flow from scale {_RUN:g}, by its raw weights, which are independent of the potential\n"
-        f"that the limits minimize: {sweep.flow.steps:,} steps, {sweep.flow.seconds:.1f} s. It ends "
-        f"{apart:.0e} (relative) from the predicted limit."
+        f"Gradient flow of the raw weights from scale {_RUN:g}, independent of the potential that the\n"
+        f"limits minimize: {sweep.flow.steps:,} steps, {sweep.flow.seconds:.1f} s. Its end is within a "
+        f"relative distance of {apart:.0e}\nof the predicted limit."
     )
     print(f"figure: {target}")
     return good == len(sweep.limits) and sweep.flow.converged and apart < _AGREE
@@ -105,9 +107,10 @@ def _sweep(problem: SparseRegression) -> Sweep:
 
 
 def _table(sweep: Sweep) -> str:
+    """The table of limits, as text."""
     to_rich, to_kernel, errors = sweep.distances(sweep.rich), sweep.distances(sweep.kernel), sweep.errors()
     rows = [_COLUMNS]
-    for i in range(0, len(sweep.scales), 3):
+    for i in range(0, len(sweep.scales), _EVERY):
         found = sweep.limits[i]
         w = found.predictor
         rows.append(
@@ -131,14 +134,14 @@ def _table(sweep: Sweep) -> str:
 
 
 def draw(sweep: Sweep, axes: Any) -> None:
-    """Every coordinate against the scale; population error and distances to the ends; and one flow."""
+    """Draw coordinates by scale, distances to the ends and population error by scale, and one flow."""
     left, right, run = axes
     _draw_flow(sweep, run)
     paths = np.array([found.predictor for found in sweep.limits])
     relevant = sweep.problem.truth > 0
     largest = np.argsort(-np.abs(paths[-1]))
     others = [i for i in largest if not relevant[i]]
-    left.semilogx(sweep.scales, paths[:, others[:400]], color=MUTED, lw=0.35, alpha=0.6)
+    left.semilogx(sweep.scales, paths[:, others[:_LINES]], color=MUTED, lw=0.35, alpha=0.6)
     left.semilogx(sweep.scales, paths[:, relevant], color=TRUTH, lw=1.6)
     left.axhline(sweep.problem.truth.max(), color=TRUTH, lw=0.8, ls=":", label="their true value")
     left.plot([], [], color=TRUTH, label="the 5 relevant features")
@@ -164,10 +167,10 @@ def draw(sweep: Sweep, axes: Any) -> None:
 
 
 def _draw_flow(sweep: Sweep, axis: Any) -> None:
-    """Raw weights of gradient flow from one start, as lines; its predicted limit, as circles."""
+    """Draw one flow of the raw weights as lines, and its predicted limit as circles."""
     time, paths = sweep.flow.time, sweep.flow.predictor
     relevant = np.flatnonzero(sweep.problem.truth > 0)
-    others = np.setdiff1d(np.argsort(-np.abs(paths).max(axis=0))[:400], relevant)
+    others = np.setdiff1d(np.argsort(-np.abs(paths).max(axis=0))[:_LINES], relevant)
     axis.semilogx(time, paths[:, others], color=MUTED, lw=0.35, alpha=0.6)
     axis.semilogx(time, paths[:, relevant], color=TRUTH, lw=1.6)
     for group, color in ((others, MUTED), (relevant, TRUTH)):

@@ -1,4 +1,4 @@
-"""Every way Tacit can refuse or fail, by name."""
+"""The exceptions of Tacit."""
 
 from __future__ import annotations
 
@@ -6,29 +6,65 @@ from typing import Any
 
 
 class TacitError(Exception):
-    """Base of everything Tacit raises on purpose."""
+    """Base class of the exceptions that Tacit raises.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> try:
+    ...     tacit.Diagonal(depth=1)
+    ... except tacit.TacitError as error:
+    ...     print(type(error).__name__)
+    InputError
+    """
 
 
 class InputError(TacitError, ValueError):
-    """An argument is not what it should be; the message names it and says what to do."""
+    """An argument is invalid; the message names the argument and its value, and says what to do.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> try:
+    ...     tacit.Diagonal(depth=1)
+    ... except tacit.InputError as error:
+    ...     print(error)
+    depth must be at least 2, got 1; depth 1 is plain linear regression
+    """
 
 
 class MissingPackageError(InputError, ImportError):
-    """An optional package is needed and not installed; the message says which, and how to install it."""
+    """An optional package is not installed; the message says which one, and how to install it.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> issubclass(tacit.MissingPackageError, ImportError)
+    True
+    """
 
 
 class NoPotentialError(TacitError):
-    """No convex function is known whose minimizer is the limit of this flow; the message says why.
+    """No potential is known whose minimizer is the limit of this flow; the message gives the reason.
 
     Attributes
     ----------
     nearest : Potential or None
-        For measurements of a matrix that do not commute: the potential that theory has for ones that do.
+        For measurements of a matrix that do not commute: the potential that is known for commuting ones.
     commutator : float
-        How far they are from commuting.
+        The size of the commutators, relative to that of the measurements.
     distance : float
-        How far from the minimizer of nearest the flow of the model ended on the data, relative; NaN if it was
-        not run.
+        The relative distance from the minimizer of nearest to the end of the model's flow on the data; NaN if
+        the flow was not integrated.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> try:
+    ...     tacit.Factorization.gaussian((2, 2), width=3, scale=1.0).potential()
+    ... except tacit.NoPotentialError as error:
+    ...     print(error.nearest)
+    None
     """
 
     def __init__(
@@ -43,16 +79,29 @@ class NoPotentialError(TacitError):
 
 
 class NoClosedFormError(TacitError):
-    """A potential has no formula that is known here; the message says which step has none."""
+    """No closed form of a potential was found; the message says which step failed.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> issubclass(tacit.NoClosedFormError, tacit.TacitError)
+    True
+    """
 
 
 class OutsideDomainError(TacitError):
-    """A predictor lies where a potential is not defined.
+    """A predictor is outside the domain of a potential.
 
     Attributes
     ----------
     share : float
-        How much of the way to it is inside.
+        The fraction of the line from the initial predictor to this one that is inside the domain.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> tacit.OutsideDomainError("w is outside the domain", share=0.5).share
+    0.5
     """
 
     def __init__(self, message: str, share: float = float("nan")):
@@ -66,7 +115,16 @@ class InconsistentDataError(TacitError):
     Attributes
     ----------
     residual : float
-        What least squares leaves, relative to y.
+        The residual of least squares relative to ‖y‖.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> try:
+    ...     tacit.limit(tacit.Diagonal(), [[1, 2], [2, 4]], [1, 3])
+    ... except tacit.InconsistentDataError as error:
+    ...     print(round(error.residual, 3))
+    0.141
     """
 
     def __init__(self, message: str, residual: float = float("nan")):
@@ -81,6 +139,15 @@ class NotSeparableError(TacitError):
     ----------
     combination : (N,) array or None
         The proof: weights c ≥ 0 with Σc = 1 and Σ c_n y_n x_n = 0.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> try:
+    ...     tacit.max_margin([[1], [1]], [1, -1], "l2")
+    ... except tacit.NotSeparableError as error:
+    ...     print(error.combination)
+    [0.5 0.5]
     """
 
     def __init__(self, message: str, combination: Any = None):
@@ -89,22 +156,43 @@ class NotSeparableError(TacitError):
 
 
 class NotConvergedError(TacitError):
-    """A computation stopped before it reached its tolerance, and no answer can be vouched for."""
+    """A computation stopped before it reached its tolerance, and has no certified result.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> issubclass(tacit.NotConvergedError, tacit.TacitError)
+    True
+    """
 
 
 class MissingDataError(TacitError):
-    """A data set that an experiment needs is not on this machine; the message says how to get it."""
+    """A data set of an experiment is not on this machine; the message says how to get it.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> issubclass(tacit.MissingDataError, tacit.TacitError)
+    True
+    """
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a flow.
+    """Ctrl-C was pressed during a flow.
 
     Attributes
     ----------
     trajectory : Trajectory
-        What was computed until then.
+        The flow up to that moment.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> run = tacit.flow(tacit.Diagonal(), [[1, 2]], [2])
+    >>> tacit.Interrupted(run).trajectory is run
+    True
     """
 
     def __init__(self, trajectory: Any):
-        super().__init__("interrupted; .trajectory has what was computed")
+        super().__init__("interrupted; the flow computed so far is in .trajectory")
         self.trajectory = trajectory

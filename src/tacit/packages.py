@@ -1,4 +1,4 @@
-"""Packages that not everyone needs: whether they are installed, and one line that says what to install."""
+"""Optional packages: whether they are installed, and the message that says how to install them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from tacit.errors import MissingPackageError
 
-_NAMES = {  # as they are written, and what pip installs; the names of modules
+_NAMES = {  # module: name of the package, and the requirement that pip installs
     "jax": ("JAX", "jax>=0.8"),
     "openpyxl": ("openpyxl", "openpyxl>=3.1"),
     "pyarrow": ("pyarrow", "pyarrow>=16"),
@@ -19,15 +19,15 @@ _NAMES = {  # as they are written, and what pip installs; the names of modules
 
 
 def is_installed(package: str) -> bool:
-    """Can this package be imported?"""
+    """Whether this package can be imported."""
     return find_spec(package) is not None
 
 
 @contextmanager
 def needed(package: str, what: str, instead: str = "") -> Iterator[None]:
-    """Say that `what` needs the package, and how to install it, where its import fails.
+    """Raise `MissingPackageError` if the import of the package fails inside this context.
 
-    instead: what to do without it.
+    what: the feature that needs the package. instead: what to do without it.
     """
     try:
         yield

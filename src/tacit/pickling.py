@@ -1,4 +1,4 @@
-"""Functions that a result depends on, when the result is pickled or copied."""
+"""Pickling and copying objects that contain functions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 
 from tacit.errors import InputError
 
-# Pickle functions by value, lambdas included; older releases of joblib bring a copy.
+# Packages that pickle functions by value, including lambdas; older releases of joblib contain a copy.
 _BY_VALUE = ("cloudpickle", "joblib.externals.cloudpickle")
 
 
 class PicklesFunctions:
-    """Base class of objects with functions of the user among their attributes, named in `functions`.
+    """Base class of objects with attributes, named in `functions`, that are functions of the user.
 
     Pickle stores a function by its module and name, which a lambda or a local function does not have. Such a
-    function is pickled by value where cloudpickle is installed; otherwise the object is pickled without it,
-    and an `InputError` says so where the function is called. Copies share the function.
+    function is pickled by value if cloudpickle is installed; otherwise the object is pickled without it, and
+    calling the function raises an `InputError`. Copies share the function.
     """
 
     functions: tuple[str, ...] = ("function",)
@@ -33,7 +33,7 @@ class PicklesFunctions:
 
 
 class Carried:
-    """A function on its way through pickle or copy; unpickled it is the function itself."""
+    """A wrapper for pickling and copying a function; unpickling returns the function itself."""
 
     def __init__(self, function: Callable[..., Any]):
         self.function = function
@@ -42,29 +42,28 @@ class Carried:
         return self.function
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """By the first of these ways that works: as pickle does it, by name, by value, or not at all."""
+        """Pickle the function as usual, else by name, else by value, else as `NotPickled`."""
         function = self.function
         if _picklable(function):
             return _itself, (function,)
         module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
-        if _found(module, name) is function:  # what jax.jit makes has a name and cannot be pickled
-            return _found, (module, name)
+        if _imported(module, name) is function:  # the result of jax.jit has a name, but cannot be pickled
+            return _imported, (module, name)
         if content := _by_value(function):
             return _of_content, (content, name_of_function(function))
         return NotPickled, (name_of_function(function),)
 
 
 class NotPickled:
-    """Stands for a function that could not be pickled, and says so where it is called."""
+    """A placeholder for a function that could not be pickled; calling it raises `InputError`."""
 
     def __init__(self, name: str):
         self.__name__ = name
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         raise InputError(
-            f"the function {self.__name__} could not be pickled, so this copy cannot evaluate it: pickle "
-            "stores functions by name. Define it with def at the top level of a module, or install "
-            "cloudpickle"
+            f"the function {self.__name__} could not be pickled, so this copy cannot evaluate it. Define it "
+            "with def at the top level of a module, or install cloudpickle"
         )
 
     def __repr__(self) -> str:
@@ -72,17 +71,17 @@ class NotPickled:
 
 
 def carried(value: Any) -> Any:
-    """The function of a `Carried`; anything else as it is."""
+    """The function inside a `Carried`; any other value unchanged."""
     return value.function if isinstance(value, Carried) else value
 
 
 def can_be_pickled(function: Callable[..., Any]) -> bool:
-    """Can the function still be called after it has been pickled?"""
+    """Whether the function can still be called after pickling."""
     return Carried(function).__reduce__()[0] is not NotPickled
 
 
 def name_of_function(function: Any) -> str:
-    """Its name, or that of its class."""
+    """The name of a function, or of the class of a callable object."""
     return str(getattr(function, "__name__", type(function).__name__))
 
 
@@ -94,7 +93,7 @@ def _of_content(content: bytes, name: str) -> Callable[..., Any]:
     function: Callable[..., Any] = pickle.loads(content)
     if name_of_function(function) == name:
         return function
-    named = partial(function)  # what jax.jit makes loses its name
+    named = partial(function)  # the result of jax.jit loses its name
     named.__name__ = name  # type: ignore[attr-defined]
     return named
 
@@ -107,8 +106,8 @@ def _picklable(function: Callable[..., Any]) -> bool:
     return True
 
 
-def _found(module: str | None, name: str | None) -> Any:
-    """What is importable under this name; None where nothing is."""
+def _imported(module: str | None, name: str | None) -> Any:
+    """The object with this name in a module; None if there is none."""
     if module is None or name is None:
         return None
     if module not in sys.modules:
@@ -120,10 +119,10 @@ def _found(module: str | None, name: str | None) -> Any:
 
 
 def _by_value(function: Callable[..., Any]) -> bytes | None:
-    """The function pickled with its code, if a library for this is installed and able to do it."""
+    """The function pickled with its code, if an installed package can do this; otherwise None."""
     for module in _BY_VALUE:
         try:
             return bytes(importlib.import_module(module).dumps(function))
-        except Exception:  # not installed, or the closure holds what cannot be pickled, such as an open file
+        except Exception:  # not installed, or an unpicklable closure, such as one with an open file
             continue
     return None

@@ -108,7 +108,7 @@ def test_predictions_go_to_a_file_that_is_not_replaced(run, tmp_path):
         ("fit words.csv --target target", "'tacit fit --classify'"),
         ("fit numbers.csv --target target --cv 50", "in 50 folds asks for more than there are samples, 20"),
         ("fit numbers.csv --target target --save numbers.csv", "numbers.csv"),
-        ("predict numbers.csv numbers-new.csv", "no JSON"),
+        ("predict numbers.csv numbers-new.csv", "not JSON"),
         ("predict nothing.json numbers-new.csv", "no file at nothing.json"),
     ],
 )

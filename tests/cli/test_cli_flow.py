@@ -98,7 +98,7 @@ def test_a_flow_that_stalls_is_status_1_and_says_why(flow):
         ("cells.csv --target label --loss hinge", "invalid choice"),
         ("cells.csv --target label --until nan", "finite"),
         ("cells.csv --target label --rtol 2", "rtol must lie between"),
-        ("cells.csv --target label --step 0.1", "step belongs to"),
+        ("cells.csv --target label --step 0.1", "step is for the methods"),
         ("cells.csv --target label --method descent --step -1", "step must be positive"),
         ("cells.csv --target label --model linear --scale 2", "--scale does not go with --model linear"),
         ("cells.csv --target label --width 3", "--width does not go with --model diagonal"),

@@ -93,7 +93,7 @@ def test_what_has_no_intercept_says_so(table, capsys):
     for command in ("limit", "flow", "check"):
         line = f"{command} {folder / 'numbers.npz'} --model neuron --slope 0.5 --intercept"
         assert main(line.split()) == 2
-        assert "a leaky neuron bends at 0" in capsys.readouterr().err
+        assert "intercept is not available for a leaky neuron" in capsys.readouterr().err
 
 
 def test_a_drawn_flow_has_the_limit_of_the_same_units(table):

@@ -125,13 +125,13 @@ def test_flows_on_entries_are_those_on_matrices(entries, options):
 def test_entries_are_for_models_of_matrices_of_their_shape(entries):
     y = np.ones(9)
     refused = [
-        (tacit.Diagonal(), {}, "data for a Factorization, not for Diagonal"),
+        (tacit.Diagonal(), {}, "Diagonal does not take entries of a matrix"),
         (
             tacit.Factorization.gaussian((5, 4), 3, 0.1),
             {},
-            "takes 5×4 matrices but the entries are those of a 4×5",
+            "takes 5×4 matrices, but the entries are from a 4×5",
         ),
-        (tacit.Factorization.gaussian((4, 5), 3, 0.1), {"intercept": True}, "no features"),
+        (tacit.Factorization.gaussian((4, 5), 3, 0.1), {"intercept": True}, "for tables of features"),
         (tacit.SymmetricFactorization.gaussian(5, 3, 0.1), {}, "symmetric measurements"),
     ]
     for model, options, message in refused:

@@ -205,7 +205,7 @@ def test_certify_refuses_what_is_no_predictor(predictor, match):
 def test_weights_whose_coordinate_cannot_move_both_ways_have_no_potential(verb):
     u = with_entry(np.ones(9), 3, 0.0)
     model = tacit.UntiedDiagonal.from_weights(np.ones(9), np.ones(9), u, u)
-    with pytest.raises(tacit.NoPotentialError, match=r"k = 0 at coordinate 3: .*; change u or v there"):
+    with pytest.raises(tacit.NoPotentialError, match=r"k = 0 at coordinate 3: .*; change u or v slightly"):
         verb(model, X, Y)
     with pytest.raises(tacit.NoPotentialError, match="k = 0"):
         model.potential(9)

@@ -165,7 +165,7 @@ def test_what_flows_of_networks_are_not_asked_for():
     one, three = (tacit.Network(Perceptron("relu"), params(5, 4, m)) for m in (1, 3))
     classes = {"loss": "cross-entropy"}
     for call, words in (
-        (lambda: tacit.flow(three, X, [1, -1, 1], loss="exp"), "takes one output"),
+        (lambda: tacit.flow(three, X, [1, -1, 1], loss="exp"), "for models with one output"),
         (lambda: tacit.flow(one, X, [0, 1, 2], **classes), "use 'logistic'"),
         (lambda: tacit.flow(three, X, ["a", "b"], **classes), "for each of the 3 samples"),
         (lambda: tacit.flow(three, X, [0.5, 1, 2], **classes), "whole numbers or names, got 0.5"),
@@ -174,7 +174,7 @@ def test_what_flows_of_networks_are_not_asked_for():
             "3 classes",
         ),
         (lambda: tacit.flow(three, X, np.ones((3, 3)), **classes), "single 1"),
-        (lambda: tacit.flow(one, X, Y, standardize=True), "leave out intercept and standardize"),
+        (lambda: tacit.flow(one, X, Y, standardize=True), "are not available for networks"),
         (lambda: tacit.flow(one.rescaled(0.0), X, Y), "all 0"),
         (lambda: tacit.limit(one, X, Y), "tacit.probe"),
         (lambda: tacit.limit(one, X.reshape(3, 5, 1, 1), Y), "tacit.probe"),

@@ -26,7 +26,7 @@ LABELS = np.where(X[:, 0] > 0, 1.0, -1.0)
 NAMES = tuple(f"feature {i}" for i in range(D))
 DIRECTION = np.linspace(-1, 1, D)
 MATRICES = X.reshape(4, 2, 3)
-AT = np.linspace(2, 4, 9)  # few instants: each is seen through JAX where models leave it to that
+AT = np.linspace(2, 4, 9)  # few times, because models without written-out derivatives use JAX at each
 
 MODELS = {
     "diagonal": tacit.Diagonal(2, 0.1),
@@ -79,7 +79,7 @@ LOSSES = {
     "guest of margins": Tempered(),
     "guest of residuals": Quartic(),
 }
-REFUSED = {  # (verb, model): everything else answers
+REFUSED = {  # (verb, model); all other combinations work
     *(("limit", name) for name in ("gaussian", "factorization", "bare", "function", "network")),
     *(("regime", name) for name in ("gaussian", "bare", "function", "network")),
     *(("certify", name) for name in ("gaussian", "factorization", "bare", "function", "network")),
@@ -107,13 +107,13 @@ def inputs(model):
 
 
 def same(one, other):
-    """Equal as JSON, but for how long it took."""
+    """Equal as JSON, except for computing times."""
     one, other = ({k: v for k, v in each.to_dict().items() if k != "seconds"} for each in (one, other))
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def check_result(result, tmp_path=None):
-    """Everything that a result can be asked for; its picture is made, and written where a folder is given."""
+    """Call every method of a result; its picture is drawn, and written if a folder is given."""
     assert isinstance(result.summary(), str) and result.summary()
     assert json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert type(result).__name__ in repr(result) or repr(result).startswith(type(result).__name__)
@@ -137,7 +137,7 @@ def check_result(result, tmp_path=None):
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("name", MODELS)
 def test_models(name, verb, tmp_path):
-    """A picture is written of the first model that answers: what is in it does not ask where it goes."""
+    """Pictures are written for one model only, because their content does not depend on the file."""
     model = MODELS[name]
     assert model.describe() and repr(model) and isinstance(model.conserved(), dict)
     if (verb, name) in REFUSED:
@@ -176,7 +176,7 @@ def test_potentials_of_matrices(name, tmp_path):
 
 
 def test_the_limit_of_a_factorization(tmp_path):
-    """Under measurements that commute, from any weights."""
+    """For commuting measurements and any weights."""
     diagonal = np.array([np.eye(2, 3), np.diag([1.0, -2.0]) @ np.eye(2, 3)])
     found = tacit.limit(MODELS["factorization"], diagonal, [1.0, 2.0])
     assert found.converged and "commute" in found.method

@@ -1,4 +1,4 @@
-"""Derivatives of parametrizations and losses that are written out: JAX and differences have the same."""
+"""Written-out derivatives of parametrizations and losses, against JAX and finite differences."""
 
 import numpy as np
 import pytest
@@ -31,12 +31,12 @@ METHODS = ("jacobian", "curvature", "kernel", "pull", "push")
 
 
 def case(name):
-    """Parametrization, weights away from the start, inputs, and slopes of a loss."""
+    """Parametrization, weights other than the initial ones, inputs, and slopes of a loss."""
     model, X = MODELS[name]
     start = model.start(D if X.ndim == 2 else None)
     weights = {key: each + 0.1 * RNG.standard_normal(np.shape(each)) for key, each in start.items()}
     p = model.parametrization.smoothed(weights, X)
-    p = Perceptron(p.slope, 0.5) if name == "leaky" else p  # round enough for the curvature to be seen
+    p = Perceptron(p.slope, 0.5) if name == "leaky" else p  # smooth enough for finite differences
     return p, weights, X, RNG.standard_normal(np.shape(p.outputs(weights, X)))
 
 
@@ -45,21 +45,21 @@ def flat(weights):
 
 
 def at(weights, place):
-    """The weights that these numbers are."""
+    """Weights from a flat vector."""
     ends = np.cumsum([np.size(each) for each in weights.values()])[:-1]
     parts = zip(weights.items(), np.split(place, ends), strict=True)
     return {name: part.reshape(np.shape(each)) for (name, each), part in parts}
 
 
 def slopes(function, place, step=1e-6):
-    """By central differences, whose error is some step² + 1e-16/step."""
+    """By central differences, with an error of about step² + 1e-16/step."""
     columns = [(function(place + e) - function(place - e)) / (2 * step) for e in step * np.eye(len(place))]
     return np.stack(columns, axis=-1)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_derivative_is_written_out(name):
-    """What is not would ask for JAX, in the middle of a flow."""
+    """A derivative that is not written out would import JAX in the middle of a flow."""
     kind = type(MODELS[name][0].parametrization)
     assert kind.written_out
     for method in METHODS:
@@ -89,7 +89,7 @@ def test_derivatives_are_those_of_differences(name):
 
 
 def test_curvature_is_seen_in_every_model():
-    """A test of zeros would say nothing."""
+    """A comparison of zeros would prove nothing."""
     for name in MODELS:
         p, weights, X, r = case(name)
         assert np.abs(p.curvature(weights, X, r)).max() > 0.1, name
@@ -130,7 +130,7 @@ def test_jacobians_of_losses_below_the_smallest_float_are_numbers():
 @pytest.mark.parametrize("loss", ["square", "exp", "logistic"])
 @pytest.mark.parametrize("name", ["diagonal", "network", "leaky", "layers"])
 def test_flows_and_steps_are_those_with_derivatives_by_jax(name, loss):
-    """The same equations in the same integrator: what differs is rounding, and at what JAX's sums round."""
+    """The same equations in the same integrator differ by round-off only."""
     from tacit.flows.form import Problem
     from tacit.flows.forms.descent import Descent
     from tacit.flows.forms.parameters import Parameters

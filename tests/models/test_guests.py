@@ -1,4 +1,4 @@
-"""Models, potentials and losses that were written elsewhere: they get all that is built in."""
+"""User-defined models, potentials and losses work like built-in ones."""
 
 import numpy as np
 import pytest
@@ -17,12 +17,12 @@ OWN = tacit.Diagonal(2, 0.1)
 
 
 def apart(a, b):
-    """The largest difference, relative to the largest entry."""
+    """The largest difference relative to the largest entry."""
     return np.abs(np.asarray(a) - np.asarray(b)).max() / np.abs(np.asarray(b)).max()
 
 
 def by_search(Q, X, y):
-    """argmin Q(w) subject to X w = y, by a search within the solutions."""
+    """argmin Q(w) subject to X w = y, by minimization in the solution space."""
     start = np.linalg.lstsq(X, y, rcond=None)[0]
     null = np.linalg.svd(X)[2][len(X) :].T
     found = minimize(
@@ -53,7 +53,7 @@ class TestModel:
     @pytest.mark.parametrize("model", [Twins(), Bare(), function_model(7)], ids=["twins", "bare", "function"])
     @pytest.mark.parametrize("loss", ["square", "exp"])
     def test_raw_weights_are_followed(self, model, loss):
-        """The tolerance is 1e-8; ten times it."""
+        """The tolerance is 1e-8; the distance is at most ten times as large."""
         y = Y if loss == "square" else LABELS
         until = None if loss == "square" else 10.0
         found = tacit.flow(model, X, y, loss=loss, until=until, method="parameters")
@@ -93,7 +93,7 @@ class TestModel:
 class TestPotential:
     @pytest.mark.parametrize("Q", [Cosh(), Coupled()], ids=["diagonal", "matrix"])
     def test_its_limit_is_the_minimizer(self, Q):
-        """A search with a gradient of 1e-12 finds it to about 1e-11."""
+        """Minimization to a gradient of 1e-12 is accurate to about 1e-11."""
         found = tacit.limit(Q, X, Y)
         assert found.converged and found.error < 1e-12
         assert apart(found.predictor, by_search(Q, X, Y)) < 1e-9
@@ -109,7 +109,7 @@ class TestPotential:
         assert tacit.limit(Bregman(Q, origin), X, X @ origin).predictor == pytest.approx(origin, abs=1e-12)
 
     def test_samples_that_are_nearly_dependent_are_fitted(self):
-        """As in spectra, over seven decades: the rounding of Xᵀν alone would leave 1e-13 of X w = y."""
+        """As in spectra, over seven decades: rounding Xᵀν alone would leave a residual of 1e-13."""
         for seed in range(3):
             rng = np.random.default_rng(seed)
             left, right = (np.linalg.qr(rng.standard_normal((size, 30)))[0] for size in (30, 150))
@@ -118,7 +118,7 @@ class TestPotential:
             assert found.converged and found.feasibility < 1e-14
 
     def test_its_error_is_honest(self):
-        """Of nearly equal samples, too, whose difference is lost in rounding."""
+        """Also for nearly equal samples, whose difference is lost in round-off."""
         for gap in (1e-3, 1e-6, 1e-9):
             rows = np.vstack([X[0], X[0] + gap * X[1]])
             y = rows @ np.linspace(1, 2, 7)
@@ -174,7 +174,7 @@ class TestLoss:
 
     @pytest.mark.parametrize("model", [OWN, tacit.Neuron(0.5, np.full(7, 0.1))], ids=["diagonal", "neuron"])
     def test_another_loss_of_residuals_is_followed(self, model):
-        """Two forms that share no integrator."""
+        """Against a form with another integrator."""
         one = tacit.flow(model, X, Y, loss=Quartic(), until=12.0)
         other = tacit.flow(model, X, Y, loss=Quartic(), until=12.0, method="parameters")
         assert one.converged and other.converged

@@ -1,4 +1,4 @@
-"""Models: what they say of their start is what differentiation and simulation find."""
+"""Diagonal models: properties at initialization against differentiation and simulation."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ import tacit
 
 
 def diagonal_weights(model, features):
-    """w₊ and w₋ at the start, from the definition."""
+    """w₊ and w₋ at initialization, from the definition."""
     profile = np.ones(features) if model.profile is None else np.asarray(model.profile)
     return np.tile(model.scale * profile, 2)
 
@@ -37,7 +37,7 @@ def numerical_jacobian(f, theta, step=1e-6):
 
 
 def run_flow(f, theta, X, y, time):
-    """Raw gradient flow on ½‖X f(θ) − y‖², with a numerical Jacobian of f: slow, and independent."""
+    """Gradient flow on ½‖X f(θ) − y‖² with a numerical Jacobian of f: slow, but independent."""
 
     def rate(_, point):
         return -numerical_jacobian(f, point).T @ (X.T @ (X @ f(point) - y))
@@ -107,7 +107,7 @@ def test_k_without_cancellation_is_the_k_of_appendix_a(weights):
     potential = tacit.UntiedDiagonal.from_weights(*weights).potential(1)
     base = getattr(potential, "potential", potential)
     np.testing.assert_allclose(4 * np.exp(base.log_scale), np.sqrt(k), rtol=1e-8)
-    # and the identity that ties k to the tangent metric: k + 4w̃² = (u₊² + v₊² + u₋² + v₋²)²
+    # the identity between k and the tangent metric: k + 4w̃² = (u₊² + v₊² + u₋² + v₋²)²
     w = u * v - u_minus * v_minus
     np.testing.assert_allclose(1 / base.hessian([w]), total, rtol=1e-8)
 
@@ -130,7 +130,7 @@ def test_an_untied_network_of_equal_layers_is_a_tied_one():
 
 
 def test_a_profile_matters_in_the_rich_limit_above_depth_two_only():
-    """At depth 2 the rich end is ℓ1 whatever the profile; deeper it is ℓ1 weighted by profile^(2−D)."""
+    """At depth 2 the rich end is ℓ1 for any profile; at larger depths, ℓ1 weighted by profile^(2−D)."""
     X, y = gaussian_problem(8, 30, seed=6)
     profile = np.random.default_rng(0).uniform(0.5, 2.0, 30)
     plain = tacit.limit(tacit.potentials.L1(), X, y).predictor

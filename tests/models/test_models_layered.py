@@ -1,4 +1,4 @@
-"""Untied networks of several layers: what they are made of."""
+"""Construction of untied networks with several layers."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_words():
 @pytest.mark.parametrize(
     ("plus", "minus", "words"),
     [
-        ([0.1], [0.1], "same number of layers, 2 or more, got 1 and 1"),
+        ([0.1], [0.1], "same number of layers, at least 2, got 1 and 1"),
         ([0.1, 0.2, 0.3], [0.1, 0.2], "got 3 and 2"),
         ([0.1, 0.2, np.ones(3)], [0.1, 0.2, np.ones(4)], "lengths \\[3, 4\\]"),
         (0.1, [0.1, 0.2], "plus must be a list of layers"),

@@ -1,4 +1,4 @@
-"""Models whose predictor is a matrix: their starts at any width, and what they refuse."""
+"""Models of matrices: initialization at any width, and invalid arguments."""
 
 import math
 
@@ -66,9 +66,12 @@ def test_starts_that_make_no_sense_are_refused(make, message):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (RNG.standard_normal((2, 3, 3)), r"symmetric measurements, and X\[0\] is not symmetric"),
+        (RNG.standard_normal((2, 3, 3)), r"symmetric measurements, but X\[0\] is not symmetric"),
         (np.vstack([SYMMETRIC, np.triu(np.ones((1, 3, 3)))]), r"X\[4\] is not symmetric"),
-        (RNG.standard_normal((2, 3, 4)), "takes 3×3 matrices but the data has 3×4 ones"),
+        (
+            RNG.standard_normal((2, 3, 4)),
+            r"shape \(samples, 3, 3\) for this model, got \(2, 3, 4\)",
+        ),
         (np.ones((2, 3)), "3 dimension"),
     ],
 )

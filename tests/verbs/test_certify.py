@@ -1,4 +1,4 @@
-"""Certificates: right for optimal predictors, wrong for others, whoever computed them."""
+"""Certificates hold for optimal predictors, however these were computed, and fail for others."""
 
 import numpy as np
 import pytest
@@ -36,9 +36,9 @@ def test_a_perturbed_predictor_is_refused(problem):
 
 
 def test_residuals_are_those_of_their_definitions():
-    """One coordinate of many is off: the largest deviation counts, not their mean."""
+    """One coordinate of many is wrong: the largest residual counts, not their mean."""
     X, y, w = np.eye(3, 12), np.array([3.0, 0.0, 4.0]), np.zeros(12)
-    w[:3], w[7] = (3.0, 0.5, 4.0), 0.2  # ∇Q = w, which the rows reach but for w₇
+    w[:3], w[7] = (3.0, 0.5, 4.0), 0.2  # ∇Q = w is in the row space except for w₇
     found = tacit.certify(Quadratic(), X, y, w)
     assert found.stationarity == pytest.approx(0.2 / 4, rel=1e-12)
     assert found.feasibility == pytest.approx(0.5 / 5, rel=1e-12)
@@ -99,7 +99,7 @@ def test_coordinates_below_the_smallest_float_are_certified_by_what_is_known_of_
 @pytest.mark.parametrize("slope", [1.0, 0.3])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_neurons_are_certified_by_the_targets_that_they_fit(sign, slope):
-    """Xw̃ = σ⁻¹(y) for a > 0 and −σ⁻¹(−y) for a < 0; the solutions of Xw̃ = y are no limits."""
+    """Limits satisfy Xw̃ = σ⁻¹(y) for a > 0 and Xw̃ = −σ⁻¹(−y) for a < 0, not Xw̃ = y."""
     model, X, y = draw(0.8, 0.4, sign, slope, seed=2)
     end = end_of(model, X, y)
     found = tacit.certify(model, X, y, end)
@@ -111,7 +111,7 @@ def test_neurons_are_certified_by_the_targets_that_they_fit(sign, slope):
 
 
 def test_the_column_of_a_linear_network_is_its_predictor():
-    """Balanced, it is a neuron with δ = 0: ∇‖w‖^{3/2} at the end less that at the start is Xᵀν."""
+    """A balanced network is a neuron with δ = 0: ∇‖w‖^{3/2} at the limit minus that at the start is Xᵀν."""
     _, X, y = draw(1.0, 0.0, 1, 1.0, seed=3)
     w, hidden = np.random.default_rng(4).standard_normal(7), np.array([0.6, 0.0, -0.8])
     model = tacit.LinearNetwork(np.outer(w, hidden), np.linalg.norm(w) * hidden[None])
@@ -156,7 +156,7 @@ class TestMargin:
 @pytest.mark.parametrize("metric", ["matrix", "diagonal", "one"])
 @pytest.mark.parametrize("size", [1e-3, 1e-6, 1e-9])
 def test_the_error_of_a_quadratic_certificate_is_the_distance_from_the_minimum(problem, metric, size):
-    """For a quadratic potential the first-order estimate is exact, along the solutions and across them."""
+    """For a quadratic potential the first-order error estimate is exact, in and out of the solution space."""
     X, y = problem
     rng = np.random.default_rng(1)
     B = {"matrix": (A := rng.standard_normal((20, 20))) @ A.T + np.eye(20)}

@@ -1,4 +1,4 @@
-"""Models in files: what is written is what is read, and what is no model is refused by name."""
+"""Linear models in files: reading returns what was written, and other files raise errors."""
 
 import json
 
@@ -38,7 +38,7 @@ def test_predictions_are_numbers_or_classes():
 
 
 def damaged(**changes):
-    """The text of a model with other entries; None: without it."""
+    """The JSON text of a model with changed entries; entries that are None are left out."""
     content = {**json.loads(json_file(MODELS["numbers"].to_dict(), "fit --save")), **changes}
     return json.dumps({name: value for name, value in content.items() if value is not None})
 
@@ -46,29 +46,29 @@ def damaged(**changes):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("not json", "it is no JSON"),
-        ("[1, 2]", "is JSON, but no model"),
-        ('{"format": "something"}', "is JSON, but no model"),
-        (damaged(version=2), "has version 2 of the format, and this Tacit reads 1"),
+        ("not json", "it is not JSON"),
+        ("[1, 2]", "is JSON, but not a model file"),
+        ('{"format": "something"}', "is JSON, but not a model file"),
+        (damaged(version=2), "has version 2 of the format, but this Tacit reads version 1 only"),
         (damaged(features=None), "'features' is missing"),
-        (damaged(features=["a", "b"]), "do not go together"),
+        (damaged(features=["a", "b"]), "do not match"),
         (damaged(features=["a", "b", "b"]), "two of its features have the same name"),
         (damaged(features="abc"), "its features have no names"),
         (damaged(coefficients=[["x", 1, 2]]), "is damaged"),
         (damaged(coefficients=[[None, 1, 2]]), "is damaged"),
-        (damaged(intercepts=[1, 2]), "do not go together"),
-        (damaged(classes=["one"]), "its classes are not classes"),
-        (damaged(classes=[["a"], ["b"]]), "its classes are not classes"),
+        (damaged(intercepts=[1, 2]), "do not match"),
+        (damaged(classes=["one"]), "its classes are not two or more names or numbers"),
+        (damaged(classes=[["a"], ["b"]]), "its classes are not two or more names or numbers"),
     ],
 )
-def test_what_is_no_model_is_refused_by_name(tmp_path, text, message):
+def test_other_files_are_rejected_with_a_reason(tmp_path, text, message):
     path = tmp_path / "model.json"
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         read_model(path)
 
 
-def test_a_file_that_is_not_there_is_told_how_to_make(tmp_path):
+def test_a_missing_file_is_reported_with_the_command_that_makes_one(tmp_path):
     with pytest.raises(InputError, match=r"no file at .*tacit fit DATA"):
         read_model(tmp_path / "nothing.json")
     with pytest.raises(InputError, match="cannot read"):

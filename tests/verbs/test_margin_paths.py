@@ -47,7 +47,7 @@ def l1_value(X, y):
 @pytest.mark.parametrize("depth", [2, 3, 10, 2.5])
 @pytest.mark.parametrize(("samples", "features"), [(3, 5), (20, 8), (30, 100), (60, 30)])
 def test_every_point_is_certified(depth, samples, features):
-    """`certify` finds its own multipliers; the predictor is all that it is given."""
+    """`certify` computes multipliers from the predictor alone."""
     X, y = separable(samples, features, seed=samples)
     path = tacit.margin_path(X, y, np.geomspace(1e3, 1e-6, 9), depth=depth)
     assert path.converged.all() and path.kkt.max() < 1e-9
@@ -88,7 +88,7 @@ def test_ends_are_the_l2_and_the_l1_margin(depth):
     )
     np.testing.assert_allclose(kernel, least.x, rtol=1e-6, atol=1e-7)
     excess = np.abs(rich).sum() / l1_value(X, y) - 1
-    assert -1e-9 < excess < (1e-6 if depth > 2 else 0.05)  # at depth 2 at the rate 1/log(1/μ)
+    assert -1e-9 < excess < (1e-6 if depth > 2 else 0.05)  # at depth 2 it decreases as 1/log(1/μ)
 
 
 def test_the_kink_is_where_it_is_known_to_be():
@@ -114,7 +114,7 @@ def test_the_order_of_mu_does_not_matter():
 @examples(15)
 @given(st.integers(0, 10**6), st.sampled_from([2, 3, 10]), st.floats(0.1, 10))
 def test_units_order_and_signs_only_relabel(seed, depth, unit):
-    """X → cX divides w by c and asks for μ/c: both paths."""
+    """X → cX divides w by c and μ by c, on both paths."""
     rng = np.random.default_rng(seed)
     X, y = separable(8, 6, seed)
     flip, rows, columns = rng.choice([-1.0, 1.0], 8), rng.permutation(8), rng.permutation(6)
@@ -174,8 +174,8 @@ def test_path_and_sweep_agree_until_a_sample_leaves(depth):
 def test_bad_input_is_refused(verb):
     X, y = separable(5, 4, seed=0)
     for arguments, message in [
-        ((X, y, [1.0, -1.0]), "mu must hold positive"),
-        ((X, y, []), "mu must hold positive"),
+        ((X, y, [1.0, -1.0]), "mu must be one or more positive numbers"),
+        ((X, y, []), "mu must be one or more positive numbers"),
         ((X, y, [np.nan]), "mu must be finite"),
         ((X, y + 0.5, [1.0]), "labels −1 and \\+1"),
         ((X, [0, 1, 2, 1, 0], [1.0]), "3 classes: 0, 1, 2; keep the samples of two of them"),
@@ -238,10 +238,10 @@ def test_bad_flags_are_one_line_and_status_2(flags, tmp_path, capsys, monkeypatc
     [(2, 7.0, 1e-8), (2, 7.3, 1e-6), (2, 5.0, 1e-6), (2, 12.0, 1e-8), (3, 7.0, 1e-6), (3, 10.0, 1e-8)],
 )
 def test_steps_across_support_changes_are_as_accurate_as_others(depth, log10_scale, rtol):
-    """The sweeping process knows its events exactly; the flow is within log λ/λ of it, and its tolerance."""
+    """The flow is within log λ/λ of the sweeping process, whose events are exact, plus its tolerance."""
     mu, size = np.geomspace(1, 1e-4, 60), 10.0**log10_scale
     model = tacit.Diagonal(depth=depth, log_scale=np.log(size) / depth)
     flow = tacit.flow(model, KINK, ALL, loss="exp", at=size / mu, rtol=rtol)
     sweep = tacit.sweeping_path(KINK, ALL, mu, depth=depth)
     gap = np.abs(directions(flow.predictor[-60:]) - directions(sweep.predictors)).max()
-    assert gap < np.log(size) / size + 30 * rtol  # over 60 steps; worst seen 3.2, on any kernel
+    assert gap < np.log(size) / size + 30 * rtol  # in 60 runs the largest value was 3.2 rtol

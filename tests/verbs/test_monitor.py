@@ -65,7 +65,7 @@ def test_memory_is_bounded(monkeypatch):
 
 
 def test_records_wait_for_training(monkeypatch):
-    """Each look takes a second of this clock, and each step of training a tenth."""
+    """On this clock, each record takes a second, and each training step a tenth of a second."""
     clock = iter(np.arange(0, 1e5, 1.0))
     monkeypatch.setattr(module.time, "perf_counter", lambda: next(clock))
     found = tacit.Monitor(tacit.Network(net, START), X, share=0.1)
@@ -74,7 +74,7 @@ def test_records_wait_for_training(monkeypatch):
 
 
 def test_a_slow_set_up_does_not_blind_it_to_short_trainings(monkeypatch):
-    """The set-up takes a hundred seconds of this clock, looks and steps a hundredth each."""
+    """On this clock, the set-up takes 100 seconds, and each record or training step 0.01 seconds."""
     ticks = iter([0.0, 100.0, *(100 + 0.01 * np.arange(1, 10_000))])
     monkeypatch.setattr(module.time, "perf_counter", lambda: next(ticks))
     found = tacit.Monitor(tacit.Network(net, START), X, share=0.1)
@@ -135,11 +135,11 @@ def test_what_cannot_be_watched_is_refused():
     with pytest.raises(tacit.InputError, match="steps must increase"):
         found.record(4, START)
     for step in (-1, np.nan, np.inf):
-        with pytest.raises(tacit.InputError, match="a number from 0 on"):
+        with pytest.raises(tacit.InputError, match="0 or more"):
             found.record(step, START)
     with pytest.raises(tacit.InputError, match="other layers"):
         found.record(9, {"W1": np.ones((2, 2)), "W2": np.ones((2, 2))})
-    with pytest.raises(tacit.InputError, match=r"watches a tacit\.Network"):
+    with pytest.raises(tacit.InputError, match=r"must be a tacit\.Network"):
         tacit.Monitor(net, X)
     with pytest.raises(tacit.InputError, match="nothing was recorded"):
         tacit.Monitor(tacit.Network(net, START), X).plot()

@@ -1,4 +1,4 @@
-"""A prepared data set: the same answers, from what is known already."""
+"""Prepared data give the same results as plain arrays."""
 
 import pickle
 from dataclasses import replace
@@ -25,7 +25,7 @@ def gap(a, b):
 @pytest.mark.parametrize("order", ["rising", "falling", "mixed"])
 @pytest.mark.parametrize("depth", [2, 3])
 def test_limits_are_those_of_separate_calls(depth, order):
-    """Whatever was asked before; each is within its own error of the truth."""
+    """Whatever was computed before, each result is within its own error estimate of the exact one."""
     scales = {
         "rising": SCALES,
         "falling": SCALES[::-1],
@@ -41,7 +41,7 @@ def test_limits_are_those_of_separate_calls(depth, order):
 
 
 def test_scales_nearer_and_nearer_to_each_other_say_what_one_of_them_does():
-    """As a search for a scale asks for them, and then for another."""
+    """As in a search over scales, for one model and then another."""
     prepared = tacit.prepare(X)
     for scale in 0.1 * (1 + 10.0 ** -np.arange(12)):
         tacit.limit(tacit.Diagonal(2, scale), prepared, Y)
@@ -121,7 +121,7 @@ def test_bad_input_is_named(given, words):
 
 
 def test_samples_with_other_rows_know_nothing_of_each_other():
-    """Margins with an intercept take many subsets of the samples, with the same targets."""
+    """Margins with an intercept use many subsets of the samples, with the same targets."""
     samples = Samples(X)
     samples.equations(Y, 1e-10)
     fewer = replace(samples, X=X[:3])

@@ -1,4 +1,4 @@
-"""Kernel or rich: verdicts against theory, and the linearization against other ways to it."""
+"""Regimes of probes against theory, and linearizations against other computations."""
 
 import json
 import pickle
@@ -47,7 +47,7 @@ def probe():
 @pytest.mark.every(2)
 @pytest.mark.parametrize("scale", [1e-3, 1e-2, 0.1, 1.0, 1e3])
 def test_verdicts_on_diagonal_networks_are_those_of_theory(scale):
-    """Distances too, though the probe knows a function only."""
+    """The distances agree as well, although the probe has only the function."""
     network = tacit.Network(diagonal, {"a": np.full(d, scale), "b": np.full(d, scale)})
     found = tacit.probe(network, X, Y, X_test=X_TEST)
     theory = tacit.regime(tacit.Diagonal(2, scale), X, Y)
@@ -62,7 +62,7 @@ def test_verdicts_on_diagonal_networks_are_those_of_theory(scale):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("scale", [1e-3, 0.1, 1.0, 1e3])
 def test_verdicts_on_linear_networks_are_those_of_theory(scale):
-    """Both ends of these are the least-norm solution, and the kernel decides."""
+    """Both ends are the minimum-norm solution, so that the change of the kernel decides."""
     start = tacit.LinearNetwork.orthogonal(X, width=40)
     U, V = scale * start.inner, scale * start.outer
     theory = tacit.limit(tacit.LinearNetwork(U, V), X, Y, tol=1e-6).regime
@@ -80,7 +80,7 @@ def test_the_names_are_decided_by_both_ends():
 
 
 def test_the_linearization_under_the_square_loss_is_the_flow_of_its_tangent():
-    """An integrator that knows nothing of eigenvalues."""
+    """Against an integrator that does not use eigenvalues."""
     network = relu_network()
     found = Linearization.of(network, X, Y, as_loss("square"))
     run = tacit.flow(network, X, Y, linearized=True, until=4.0, rtol=1e-10)
@@ -97,7 +97,7 @@ def test_the_linearization_under_the_square_loss_is_the_flow_of_its_tangent():
 @pytest.mark.every(2)
 @pytest.mark.parametrize("loss", ["logistic", "exp", "cross-entropy"])
 def test_the_linearization_under_other_losses_is_near_the_flow_of_its_tangent(loss):
-    """Steps of a quarter of 1/λ are no flow, but stay within some percent of it."""
+    """Steps of 1/(4λ) do not resolve the flow, but stay within a few percent of it."""
     labels = (Y > 0).astype(int)
     network = relu_network()
     if loss == "cross-entropy":
@@ -114,7 +114,7 @@ def test_the_linearization_under_other_losses_is_near_the_flow_of_its_tangent(lo
 
 
 def test_curvature_is_the_norm_of_the_second_derivative():
-    """Against all of it, by JAX."""
+    """Against the full Jacobian, by JAX."""
     network = relu_network()
     rng = np.random.default_rng(1)
     u = rng.standard_normal(network.weights.size)

@@ -1,4 +1,4 @@
-"""Probes and monitors of modules of PyTorch: the numbers of JAX, and loops as people write them."""
+"""Probes and monitors of PyTorch modules: the same numbers as with JAX, in typical training loops."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_a_probe_is_that_of_the_same_network_in_jax():
 
 
 def test_a_loop_is_watched_and_left_alone():
-    """The weights are those of a loop without a monitor, bit for bit, dropout and all."""
+    """The weights equal those of a loop without a monitor bit for bit, also with dropout."""
 
     def loop(monitor):
         net = torch.nn.Sequential(module(), torch.nn.Dropout(0.3)).eval()

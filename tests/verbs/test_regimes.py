@@ -1,4 +1,4 @@
-"""Regimes: both ends of the scale are where theory puts them."""
+"""Regimes of diagonal networks: both ends against theory."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_distances_are_those_to_the_two_solutions(problem):
 
 
 def test_the_kernel_end_of_a_profile_is_the_weighted_norm(problem):
-    """Woodworth et al. 2020, equation 6: Σ β²/w₀² at depth 2; deeper, the tangent metric w₀^(2D−2)."""
+    """Woodworth et al. 2020, equation 6: Σ β²/w₀² at depth 2; at larger depths, the metric w₀^(2D−2)."""
     X, y = problem
     profile = np.random.default_rng(0).uniform(0.5, 2.0, 40)
     for depth in (2, 3):

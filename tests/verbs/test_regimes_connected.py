@@ -1,4 +1,4 @@
-"""Regimes of neurons: both ends are where Section 7.2 and Appendix F of Azulay et al. 2021 put them."""
+"""Regimes of neurons: both ends against Section 7.2 and Appendix F of Azulay et al. 2021."""
 
 from itertools import pairwise
 
@@ -12,7 +12,7 @@ from tacit.verbs.regime import both_ends
 
 
 def test_distances_are_those_to_both_ends():
-    """Azulay et al. 2021, Section 7.2 and Appendix F: argmin (w̃−w̃(0))ᵀB(w̃−w̃(0)), and the smallest."""
+    """Azulay et al. 2021, Section 7.2, Appendix F: argmin (w̃−w̃(0))ᵀB(w̃−w̃(0)), and minimum norm."""
     for slope, sign in ((1.0, 1), (1.0, -1), (0.4, 1), (0.4, -1)):
         model, X, y = draw(0.7, 0.2, sign, slope, seed=16)
         t, u, s = leaky_targets(y, slope, sign), model.weights, model.shape
@@ -30,7 +30,7 @@ def test_distances_are_those_to_both_ends():
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_kernel_end_is_that_of_the_linearized_model_unless_a_kink_is_passed(sign):
-    """A linearized leaky neuron keeps its gates: it fits cₙxₙ·w̃ = yₙ, c the slopes of σ at the start."""
+    """A linearized leaky neuron fits cₙxₙ·w̃ = yₙ, with c the slopes of σ at initialization."""
     for slope in (1.0, 0.4):
         model, X, y = draw(0.7, 0.5, sign, slope, seed=16)
         sides = np.sign(X @ model.weights)
@@ -89,12 +89,12 @@ def test_shapes_near_one_are_kernel(slope):
         distances.append(found.distance_to_kernel)
     assert all(later < 0.1 * former for former, later in pairwise(distances))
     assert found == "kernel" and found.distance_to_rich > 0.1
-    if slope == 1:  # a kink passed turns the kernel of a leaky neuron all the same
+    if slope == 1:  # passing a kink changes the kernel of a leaky neuron in any case
         assert found.kernel_distance < 1e-6
 
 
 def test_in_between_is_intermediate():
-    """At a large scale with fixed targets the flow is neither: its path is as long as its start."""
+    """At a large scale with fixed targets, the predictor moves as far as its own size: neither end."""
     model, X, y = draw(1e3, 0.0, 1, 1.0, seed=24)
     end, kernel = end_of(model, X, y), kernel_end(*weights_of(model), X, y)
     assert min(gap(end, kernel), gap(end, np.linalg.pinv(X) @ y)) > 0.1
@@ -130,7 +130,7 @@ def _root(A):
 
 
 def test_the_picture_measures_every_scale_against_its_own_ends():
-    """A neuron's kernel end moves with its start."""
+    """The kernel end of a neuron depends on its initialization."""
     model, X, y = draw(1.0, 0.9, 1, 1.0, seed=17)
     found = tacit.limit(model, X, y)
     shown = other_scales(found)

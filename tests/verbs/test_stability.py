@@ -1,4 +1,4 @@
-"""Which support is stable (Condition 5), paths of untied models, and how near the ends they are."""
+"""Stability of the support (Condition 5), paths of untied models, and their distances to the ends."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_the_sample_that_leaves_is_the_one_whose_margin_rises_on_the_flow(depth,
 
 def test_a_sample_that_returns_closes_the_breach_and_the_flow_is_back_on_the_path():
     found = None
-    for seed in range(40):  # draws in which the first sample to leave comes back before another leaves
+    for seed in range(40):  # data in which the first sample to leave enters again before another one leaves
         X, y = separable(30, 8, seed)
         found = tacit.support_stability(X, y, down_to=1e-4)
         events = found.sweeping.events
@@ -151,7 +151,7 @@ def test_models_without_a_path_are_refused(verb):
     with pytest.raises(tacit.InputError, match="Diagonal or UntiedDiagonal"):
         verb(STABLE, ALL, 1.0, model=tacit.Neuron(1.0, np.ones(3)))
     biased = tacit.UntiedDiagonal.from_weights(np.ones(3), np.ones(3), np.ones(3), np.full(3, 0.5))
-    with pytest.raises(tacit.InputError, match="start at the predictor 0"):
+    with pytest.raises(tacit.InputError, match="must be 0 at initialization"):
         verb(STABLE, ALL, 1.0, model=biased)
     with pytest.raises(tacit.InputError, match="not both"):
         verb(STABLE, ALL, 1.0, depth=3, model=tacit.Diagonal(depth=4))

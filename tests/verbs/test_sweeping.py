@@ -1,4 +1,4 @@
-"""The flow at infinite scale where samples tie, nearly tie, or change places unseen."""
+"""The flow at infinite scale if samples tie, nearly tie, or enter and leave within one step."""
 
 import math
 
@@ -25,7 +25,7 @@ def near_twins(seed, distance):
     return Z * np.sign(Z[:, :1]) + distance * rng.standard_normal(Z.shape)
 
 
-# On the ℓ2 margin of rows 0 and 1 row 3 has margin 1 too, and would fall behind in the order g³.
+# At the ℓ2 margin of rows 0 and 1, row 3 also has margin 1, and would fall below it in the order g³.
 TIED = -np.array(
     [[0, 2, 0, 0], [1, 0, 1, 2], [2, 0, 0, 2], [1, 1, 2, 0], [0, 1, 2, 1], [1, 2, 0, 1], [2, 2, 2, 1.0]]
 )
@@ -71,7 +71,7 @@ def separable(samples, features, seed):
 
 
 def mirrored(s, depth):
-    """h_D, by its formula."""
+    """The formula of h_D."""
     if depth == 2:
         return 2 * np.sinh(s)
     p = depth / (depth - 2)
@@ -79,7 +79,7 @@ def mirrored(s, depth):
 
 
 def assert_sweeps(Z, depth, mu):
-    """θ' ≥ 0, m ≥ g, θ'(m − g) = 0 between all μ and events, with W = h_D(Zᵀθ): one process has all that."""
+    """ν' ≥ 0, m ≥ g, ν'(m − g) = 0 between all μ and events, with W = h_D(Zᵀν), define the process."""
     ones = np.ones(len(Z))
     changes = [event.mu for event in tacit.sweeping_path(Z, ones, mu, depth=depth).events]
     path = tacit.sweeping_path(Z, ones, np.union1d(mu, changes)[::-1], depth=depth)
@@ -131,7 +131,7 @@ def test_small_integers(rows, depth):
 @pytest.mark.every(4)
 @pytest.mark.parametrize(("seed", "depth"), [(5, 10), (37, 10), (49, 3), (93, 3)])
 def test_visits_between_the_looks_are_seen(seed, depth):
-    """A sample enters and leaves within 3 to 5% of μ: few μ and many give the same events."""
+    """A sample enters and leaves within 3 to 5% of μ: few and many values of μ give the same events."""
     Z, few = separable(18, 24, seed), np.array([3.0, 0.1, 0.01, 0.001])
     many = np.union1d(few, np.geomspace(3, 1e-3, 400))
     coarse, fine = (tacit.sweeping_path(Z, np.ones(18), mu, depth=depth) for mu in (few, many))
@@ -141,7 +141,7 @@ def test_visits_between_the_looks_are_seen(seed, depth):
 
 
 def stopping_after(monkeypatch, turns):
-    """A process in which nobody takes over at an event, after some."""
+    """A process in which, after some events, no new support is found."""
     real, calls = Place.turned, iter(range(turns))
     monkeypatch.setattr(Place, "turned", lambda *given: None if next(calls, None) is None else real(*given))
 

@@ -1,4 +1,4 @@
-"""Data in units that floats can hardly hold: an answer, or one line that says what to do; never a warning."""
+"""Data near the limits of the float range give a result or an error with a remedy, never a warning."""
 
 from itertools import product
 
@@ -18,7 +18,7 @@ MODELS = (
     tacit.Diagonal(2, 0.1),
     tacit.Diagonal(3, 0.1),
     tacit.UntiedDiagonal(0.1, 0.3),
-    tacit.UntiedDiagonal.from_weights(0.3, 0.2, 0.1, 0.4),  # which starts off zero
+    tacit.UntiedDiagonal.from_weights(0.3, 0.2, 0.1, 0.4),  # with an initial predictor other than 0
     tacit.UntiedDiagonal.from_layers([0.3, 0.2, 0.5], [0.1, 0.4, 0.6]),
     tacit.Neuron.from_scale(0.1, 0.2, X[0]),
     tacit.LinearNetwork.orthogonal(X, 12),
@@ -26,7 +26,7 @@ MODELS = (
 
 
 def spoilt(what, size):
-    """The data with a column, a row (and its target), all of X or all of y in another unit."""
+    """The data with a column, a row (and its target), all of X or all of y multiplied by a factor."""
     inputs, targets = X.copy(), Y.copy()
     match what:
         case "column":
@@ -58,7 +58,7 @@ def test_limits_are_right_or_in_doubt_and_then_know_no_regime(what, size):
 
 
 def test_a_row_in_another_unit_is_the_same_equation():
-    """The kernel turns as that of the row alone, next to which the others are nothing."""
+    """The tangent kernel changes as for the largest row alone, because the others are negligible."""
     for model in MODELS[:3]:
         expected, found = tacit.limit(model, X, Y), tacit.limit(model, *spoilt("row", 1e300))
         np.testing.assert_allclose(found.predictor, expected.predictor, rtol=1e-10, atol=1e-14)
@@ -80,7 +80,7 @@ def test_networks_in_huge_units_have_an_end_but_no_flow():
 
 
 def beyond_floats(*places):
-    """Where, and in which units; a column in tiny ones is as good as a column of zeros."""
+    """The place and the factor; a column with a tiny factor is equivalent to zeros."""
     return [pair for pair in product(places, (1e300, 1e154, 1e-200)) if pair != ("column", 1e-200)]
 
 
@@ -118,7 +118,7 @@ def test_margins_in_large_and_small_units(size):
 
 def test_a_path_that_no_memory_holds_is_refused_with_its_cost():
     levels = np.broadcast_to(1.0, 10_000_000)
-    with pytest.raises(tacit.InputError, match=r"10,000,000 values of μ would take [\d,]+ GiB .* has \d"):
+    with pytest.raises(tacit.InputError, match=r"10,000,000 values of μ needs [\d,]+ GiB .* has \d"):
         tacit.margin_path(np.broadcast_to(1.0, (2, 1_000_000)), [1, 1], levels)
 
 
@@ -178,7 +178,7 @@ def test_ranges_without_end_or_sense_are_refused_at_once(command, mu, word):
 @pytest.mark.parametrize("size", [1e155, 1e200, 1e300])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 4), (4, 4), (4, 8)])
 def test_limits_that_floats_cannot_hold_are_in_doubt(shape, size):
-    """w is y/x, of which a float holds 1e300·Y for X of ordinary size, and nothing for tiny ones."""
+    """w = y/x is a float for 1e300·Y and X of ordinary size, but overflows for tiny X."""
     inputs, targets = X[: shape[0], -shape[1] :], Y[: shape[0]]
     for model in MODELS[:5]:
         for unit in (1e-200, 1.0, 1e200):

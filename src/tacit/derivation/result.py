@@ -23,7 +23,7 @@ from tacit.models.function import FunctionModel, Mapped
 from tacit.models.parametrizations import Invariants
 from tacit.models.reduction import Weights
 from tacit.pickling import can_be_pickled, name_of_function
-from tacit.results.delegation import ask
+from tacit.results.delegation import delegate
 from tacit.results.result import Drawn
 
 _SHOWN = 6  # conserved quantities in a summary
@@ -190,7 +190,7 @@ class Derivation:
         Drawn
             What `plot` draws.
         """
-        drawn: Drawn = ask(self, "picture", plane)
+        drawn: Drawn = delegate(self, "picture", plane)
         return drawn
 
     def plot(self, file: str | Path | None = None, *, plane: Any = (0, 1)) -> Any:

@@ -1,8 +1,8 @@
-r"""Measurements that commute, in the basis that makes them diagonal.
+r"""Commuting measurements of a matrix, in the basis in which they are diagonal.
 
-From M̄(0) = s²·I the flow then never leaves that basis (Woodworth et al. 2020, Theorem 4 and Appendix G), but
-only if what rounding leaves beside the diagonal is taken for 0: at small scales a mode may grow by e^{27},
-shrink back and give way to another, and an admixture of 1e-16 grows to 1e-3 meanwhile.
+From M̄(0) = s²·I the flow remains diagonal in that basis (Woodworth et al. 2020, Theorem 4 and Appendix G).
+Round-off off the diagonal must be set to 0: at small scales a mode can grow by a factor of e^{27}, shrink
+back and be replaced by another, and an off-diagonal entry of 1e-16 meanwhile grows to 1e-3.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.models.reduction import Weights
 
-_ROUNDING = 1e-13  # of the largest entry of a measurement, times the number of rows and columns
-_SEED = 6  # of the combination whose singular vectors are tried: any that is not special does
+_ROUNDING = 1e-13  # round-off per row and column, relative to the largest entry of a measurement
+_SEED = 6  # of the random combination whose singular vectors give the basis; almost any combination will do
 
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """Orthogonal P and Q with PᵀXₙQ diagonal for every n, and the measurements X in that basis."""
+    """Orthogonal P and Q with PᵀXₙQ diagonal for every n, and X, the measurements PᵀXₙQ."""
 
     P: Float
     Q: Float
@@ -28,23 +28,24 @@ class Alignment:
 
 
 def alignment(X: Float, symmetric: bool = False) -> Alignment | None:
-    """That of measurements which commute up to rounding: XₙXₘᵀ and XₙᵀXₘ symmetric; None of others."""
+    """The common basis of measurements, or None unless all XₙXₘᵀ and XₙᵀXₘ are symmetric up to round-off."""
     mixed = np.tensordot(np.random.default_rng(_SEED).standard_normal(len(X)), X, 1)
     if symmetric:
         P = Q = np.linalg.eigh(mixed)[1]
     else:
-        P, _, turned = np.linalg.svd(mixed)
-        Q = turned.T
-    inside = P.T @ X @ Q
-    beside = np.eye(*mixed.shape) == 0
+        P, _, Qt = np.linalg.svd(mixed)
+        Q = Qt.T
+    turned = P.T @ X @ Q
+    off_diagonal = np.eye(*mixed.shape) == 0
     sizes = np.abs(X).max(axis=(1, 2))
-    if (np.abs(inside[:, beside]).max(axis=1, initial=0.0) > _ROUNDING * sum(mixed.shape) * sizes).any():
+    largest = np.abs(turned[:, off_diagonal]).max(axis=1, initial=0.0)
+    if (largest > _ROUNDING * sum(mixed.shape) * sizes).any():
         return None
-    return Alignment(P, Q, np.where(beside, 0.0, inside))
+    return Alignment(P, Q, np.where(off_diagonal, 0.0, turned))
 
 
 def identity_scale(W: Float) -> float | None:
-    """s where W Wᵀ = s²·I up to rounding; None elsewhere."""
+    """s if W Wᵀ = s²·I up to round-off, otherwise None."""
     if W.shape[1] < W.shape[0]:
         return None
     lifted = W @ W.T
@@ -55,13 +56,13 @@ def identity_scale(W: Float) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Turned:
-    """The way back to all the weights: W = B·W'·(BᵀW₀/s) for W' in the basis B of the alignment."""
+    """The map from weights W' in the basis B of the alignment to those of the model, W = B·W'·(BᵀW₀/s)."""
 
     bases: dict[str, Float]
     first: Weights  # W₀, layer by layer
     scale: float
 
     def __call__(self, weights: Weights) -> Weights:
-        """All the weights, from those of the small model."""
+        """The weights of the model."""
         inner = np.vstack([self.bases[name].T @ first for name, first in self.first.items()]) / self.scale
         return {name: self.bases[name] @ (layer @ inner) for name, layer in weights.items()}

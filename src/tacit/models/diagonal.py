@@ -1,4 +1,4 @@
-"""Diagonal linear networks: every coordinate of the predictor has weights of its own."""
+"""Diagonal linear networks, in which every coordinate of the predictor has its own weights."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ from numpy.typing import ArrayLike
 from tacit.data.arrays import Float, as_floats
 from tacit.data.number_format import shown
 from tacit.errors import InputError, NoPotentialError
-from tacit.models.layered import LayeredDiagonal, layered
+from tacit.models.layered import LayeredDiagonal, layered, span
 from tacit.models.model import MirrorForm, Model
 from tacit.models.parametrizations import Powers, Products, Weights
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
 from tacit.potentials.arrays import quiet
 from tacit.potentials.rapidity import log_cosh
 
-_DEEPEST = 1e6  # beyond it p = D/(D−2) is 1 to six digits, and nothing changes any more
+_DEEPEST = 1e6  # for larger depths the power p = D/(D−2) of the potential is 1 to six digits
+_LARGEST_POWER = 300  # of 10, that is formatted as a float
 
 
 @dataclass(frozen=True, eq=False)
 class Diagonal(Model):
-    """β = w₊^D − w₋^D, both from scale·profile, D the depth (Woodworth et al. 2020, equations 3 and 10).
+    """A diagonal network β = w₊^D − w₋^D with w₊(0) = w₋(0) = scale·profile.
+
+    See Woodworth et al. 2020, equations 3 and 10. D is the depth.
 
     The scale multiplies the *weights*: the predictor's scale is scale**depth (times profile**depth). To match
     `UntiedDiagonal(scale=a)`, whose scale is that of a product of two weights, use depth 2, scale=√a.
@@ -33,24 +36,24 @@ class Diagonal(Model):
     Parameters
     ----------
     depth : float, optional
-        D: 2, or any real number above.
+        D, a real number from 2 on.
     scale : float, optional
-        Positive.
+        The positive scale α of the initial weights.
     profile : (d,) array-like, optional
-        Positive; the weights of each feature relative to the scale. Ones if left out.
+        Positive initial weights of each feature relative to the scale; ones by default.
     log_scale : float, optional
-        Replaces scale where scale itself would leave the float range: log_scale=-1000 is legal.
+        The logarithm of the scale, for scales outside the range of floats, such as log_scale=-1000.
 
     Raises
     ------
     InputError
-        Where an argument is not what it should be.
+        If an argument is invalid.
 
     See Also
     --------
     UntiedDiagonal : Two layers that need not be equal.
-    tacit.potentials.Hypentropy : What it minimizes at depth 2.
-    tacit.potentials.DeepHypentropy : What it minimizes at larger depths.
+    tacit.potentials.Hypentropy : The potential at depth 2.
+    tacit.potentials.DeepHypentropy : The potential at larger depths.
 
     Examples
     --------
@@ -77,8 +80,8 @@ class Diagonal(Model):
         if self.log_scale is None:
             if _number(self.scale, "scale") <= 0:
                 raise InputError(
-                    f"scale must be positive, got {self.scale}; weights that start at 0 stay there "
-                    "(for scales below 1e-308 give log_scale)"
+                    f"scale must be positive, got {self.scale}; weights that start at 0 stay at 0 "
+                    "(for scales below 1e-308, use log_scale)"
                 )
         elif self.scale != 1.0:
             raise InputError("give scale or log_scale, not both")
@@ -99,7 +102,7 @@ class Diagonal(Model):
         return f"Diagonal(depth={shown(self.depth)}, {size}{profile})"
 
     def describe(self) -> str:
-        """What the numbers mean, in a line."""
+        """The model and its scale, in one line."""
         log_weight = self._log_alpha / math.log(10)
         return (
             f"{self!r}: weights start at {_power_of_ten(log_weight)}, "
@@ -112,13 +115,13 @@ class Diagonal(Model):
 
     @property
     def _start(self) -> Float:
-        """The weights at initialization, one for each coordinate (one for all without a profile)."""
+        """The initial weight of each coordinate (a single one for all without a profile)."""
         profile = np.ones(1) if self.profile is None else self.profile
         with np.errstate(under="ignore", over="ignore"):
             return profile * (self.scale if self.log_scale is None else np.exp(self.log_scale))
 
-    def _check_features(self, d: int) -> None:
-        if self.profile is not None and len(self.profile) != d:
+    def _check_features(self, d: int | None) -> None:
+        if self.profile is not None and d not in (None, len(self.profile)):
             raise InputError(f"profile has {len(self.profile)} entries but the data has {d} features")
 
     @property
@@ -127,16 +130,14 @@ class Diagonal(Model):
         return Powers(self.depth)
 
     def start(self, d: int | None = None) -> Weights:
-        """w₊ = w₋ (one weight each if nothing tells the dimension)."""
-        if d is not None:
-            self._check_features(d)
+        """w₊ = w₋ (one weight each if the dimension is unknown)."""
+        self._check_features(d)
         start = self._start if d is None else np.broadcast_to(self._start, (d,))
         return {"w₊": start.copy(), "w₋": start.copy()}
 
     def potential(self, d: int | None = None) -> Hypentropy | DeepHypentropy:
         """Q of Theorem 1 (depth 2) or Theorem 3 (deeper) for d features."""
-        if d is not None:
-            self._check_features(d)
+        self._check_features(d)
         log_profile: Any = 0.0 if self.profile is None else np.log(self.profile)
         log_scale = self.depth * (self._log_alpha + log_profile)
         if self.depth == 2:
@@ -152,35 +153,45 @@ class Diagonal(Model):
 
     @quiet
     def _lift(self, u: Float) -> Weights:
-        """The weights at rapidity u: w± = w₀·e^{±u/2} at depth 2, w₀·(1∓s)^{−1/(D−2)} deeper."""
+        """The weights at rapidity u: w± = w₀·e^{±u/2} at depth 2, w₀·(1∓s)^{−1/(D−2)} at larger depths."""
         D = self.depth
         if D == 2:
             return {"w₊": self._start * np.exp(u / 2), "w₋": self._start * np.exp(-u / 2)}
-        # (1∓s)^{−1/(D−2)} = e^{±u/D}·cosh(u/p)^{1/(D−2)}, from which nothing cancels as D nears 2
+        # (1∓s)^{−1/(D−2)} = e^{±u/D}·cosh(u/p)^{1/(D−2)}: 1∓s itself would cancel, and worse as D nears 2
         turn, growth = u / D, log_cosh(np, np.abs(u) * (D - 2) / D) / (D - 2)
         return {"w₊": self._start * np.exp(growth + turn), "w₋": self._start * np.exp(growth - turn)}
 
 
 @dataclass(frozen=True, eq=False)
 class UntiedDiagonal(Model):
-    """w̃ = u₊∘v₊ − u₋∘v₋ with layers that need not be equal (Azulay et al. 2021, Section 4).
+    """A diagonal network w̃ = u₊∘v₊ − u₋∘v₋ with two layers of any size (Azulay et al. 2021, Section 4).
 
-    The scale is the *product* |u||v| of the layers and shape = (|v|/|u| − 1)/(|v|/|u| + 1) tells how their
-    sizes compare (Section 7.1): u± = √(scale·(1−s)/(1+s)), v± = √(scale·(1+s)/(1−s)). The start is unbiased,
-    w̃(0) = 0; `from_weights` takes any weights at all. `UntiedDiagonal(scale=α²)` is `Diagonal(depth=2,
-    scale=α)`.
+    The scale is the *product* |u||v| of the layers, and shape = (|v|/|u| − 1)/(|v|/|u| + 1) compares their
+    sizes (Section 7.1): u± = √(scale·(1−s)/(1+s)), v± = √(scale·(1+s)/(1−s)). The initialization is unbiased,
+    w̃(0) = 0; `from_weights` accepts any weights. `UntiedDiagonal(scale=α²)` is `Diagonal(depth=2, scale=α)`.
 
     Parameters
     ----------
     scale : float or (d,) array-like, optional
-        Positive.
+        The positive product |u||v| of the layers.
     shape : float or (d,) array-like, optional
         s, between −1 and 1.
 
     Raises
     ------
     InputError
-        Where an argument is not what it should be.
+        If an argument is invalid.
+
+    See Also
+    --------
+    Diagonal : Equal layers, of any depth.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> model = tacit.UntiedDiagonal(scale=1e-8, shape=0.9)
+    >>> tacit.limit(model, [[1, 2]], [2]).predictor.round(2).tolist()
+    [0.0, 1.0]
     """
 
     scale: Any = 1.0
@@ -194,7 +205,7 @@ class UntiedDiagonal(Model):
         scale = as_floats(self.scale, "scale", ndim=(0, 1))
         shape = as_floats(self.shape, "shape", ndim=(0, 1))
         if not (scale > 0).all():
-            raise InputError(f"scale must be positive, got {scale.min()}; weights that start at 0 stay there")
+            raise InputError(f"scale must be positive, got {scale.min()}; weights that start at 0 stay at 0")
         if not (np.abs(shape) < 1).all():
             raise InputError(
                 f"shape must lie strictly between -1 and 1, got {shape.flat[np.abs(shape).argmax()]}; "
@@ -212,17 +223,17 @@ class UntiedDiagonal(Model):
     def from_weights(
         cls, u_plus: ArrayLike, v_plus: ArrayLike, u_minus: ArrayLike, v_minus: ArrayLike
     ) -> UntiedDiagonal:
-        """Any initialization: biased (w̃(0) ≠ 0), signs mixed, layers zero in places.
+        """A network with any initial weights: of any sign, also 0, and with w̃(0) ≠ 0 (biased).
 
         Parameters
         ----------
         u_plus, v_plus, u_minus, v_minus : (d,) array-like
-            The layers at the start; the predictor is u₊∘v₊ − u₋∘v₋.
+            The initial weights; the predictor is u₊∘v₊ − u₋∘v₋.
 
         Returns
         -------
         UntiedDiagonal
-            With these weights.
+            The network with these weights.
         """
         names = ("u_plus", "v_plus", "u_minus", "v_minus")
         given = (u_plus, v_plus, u_minus, v_minus)
@@ -241,19 +252,19 @@ class UntiedDiagonal(Model):
     def from_layers(
         cls, plus: Sequence[ArrayLike], minus: Sequence[ArrayLike] | None = None
     ) -> UntiedDiagonal | LayeredDiagonal:
-        """w = ∏ plusⱼ − ∏ minusⱼ for any number of layers, two or more, from any start.
+        """A network w = ∏ plusⱼ − ∏ minusⱼ of two or more layers, with any initial weights.
 
         Parameters
         ----------
         plus : sequence of float or (d,) array-like
-            The layers at the start. Two are `from_weights`.
+            The initial layers whose product is added.
         minus : sequence of float or (d,) array-like, optional
-            Those that are subtracted; plus if left out, so that the start is unbiased, w(0) = 0.
+            The initial layers whose product is subtracted; by default plus, so that w(0) = 0 (unbiased).
 
         Returns
         -------
         UntiedDiagonal or LayeredDiagonal
-            A model with these layers.
+            The network with these layers.
         """
         first, second = layered(plus, plus if minus is None else minus)
         if len(first) == 2:
@@ -269,28 +280,26 @@ class UntiedDiagonal(Model):
         return f"UntiedDiagonal(scale={scale}, shape={shape})"
 
     def describe(self) -> str:
-        """What the numbers mean, in a line."""
-        sizes = np.exp(self._log_predictor_scale())
-        low, high = sizes.min(), sizes.max()
-        span = f"{low:.3g}" if high <= low * (1 + 1e-12) else f"{low:.3g} to {high:.3g}"
-        return f"{self!r}: √k/4, the scale that decides the regime, is {span}"
+        """The model and its scale, in one line."""
+        scale = span(np.exp(self._log_predictor_scale()))
+        return f"{self!r}: √k/4, the scale that decides the regime, is {scale}"
 
     @property
     def _layers(self) -> tuple[Float, Float, Float, Float]:
         assert self._weights is not None
         return self._weights
 
-    def _check_features(self, d: int) -> None:
+    def _check_features(self, d: int | None) -> None:
         size = len(self._layers[0])
-        if size not in (1, d):
+        if d is not None and size not in (1, d):
             raise InputError(f"the model has {size} coordinates but the data has {d} features")
 
     def _light_cone(self) -> tuple[Float, Float]:
         """P = (u₊+v₊)² + (u₋−v₋)² and N = (u₊−v₊)² + (u₋+v₋)².
 
-        The flow multiplies u₊+v₊ and u₋−v₋ by e^{τ} and the other two by e^{−τ}, hence
-        w̃ = (P e^{2τ} − N e^{−2τ})/4 = (√k/2) sinh(2τ + ½ log(P/N)) with √k = √(PN): Appendix A's k
-        without its cancellations.
+        The flow multiplies u₊+v₊ and u₋−v₋ by e^{τ}, and the other two by e^{−τ}. Hence
+        w̃ = (P e^{2τ} − N e^{−2τ})/4 = (√k/2) sinh(2τ + ½ log(P/N)) with √k = √(PN). This is the k of
+        Appendix A in a form without cancellation.
         """
         u, v, u_minus, v_minus = self._layers
         return (u + v) ** 2 + (u_minus - v_minus) ** 2, (u - v) ** 2 + (u_minus + v_minus) ** 2
@@ -307,26 +316,24 @@ class UntiedDiagonal(Model):
         return Products()
 
     def start(self, d: int | None = None) -> Weights:
-        """u₊, v₊, u₋, v₋ (one weight each if nothing tells the dimension)."""
-        if d is not None:
-            self._check_features(d)
+        """u₊, v₊, u₋, v₋ (one weight each if the dimension is unknown)."""
+        self._check_features(d)
         names = ("u₊", "v₊", "u₋", "v₋")
         size = len(self._layers[0]) if d is None else d
         return {n: np.broadcast_to(w, (size,)).copy() for n, w in zip(names, self._layers, strict=True)}
 
     def potential(self, d: int | None = None) -> Hypentropy | Bregman:
-        """Q_k of Theorem 1, or its Bregman divergence from w̃(0) when the start is biased."""
-        if d is not None:
-            self._check_features(d)
+        """Q_k of Theorem 1, or its Bregman divergence from w̃(0) if the initialization is biased."""
+        self._check_features(d)
         P, N = self._light_cone()
-        if dead := np.flatnonzero((P == 0) | (N == 0)).tolist():
-            i = dead[0]
+        if zero := np.flatnonzero((P == 0) | (N == 0)).tolist():
+            i = zero[0]
             side = "positive" if P[i] == 0 else "negative"
             raise NoPotentialError(
-                f"k = 0 at coordinate {i}: started from these weights it can never become {side}, so no "
-                "potential on the whole line describes it; change u or v there, if only a little"
+                f"k = 0 at coordinate {i}: from these initial weights it can never become {side}, so no "
+                "potential on the whole real line describes it; change u or v slightly at this coordinate"
             )
-        features = len(P) if d is None else d  # one weight for all coordinates stands for d of them
+        features = len(P) if d is None else d  # a single weight stands for d equal ones
         log_scale, start = (
             np.broadcast_to(each, (features,)) for each in (self._log_predictor_scale(), self.predictor())
         )
@@ -335,7 +342,7 @@ class UntiedDiagonal(Model):
 
     def mirror_form(self, d: int) -> MirrorForm:
         """d(∇Q)/dt = Xᵀ(−∂L/∂f) with ∇Q = ½·rapidity (Appendix A)."""
-        self.potential(d)  # which refuses k = 0
+        self.potential(d)  # raises NoPotentialError if k = 0
         P, N = (np.broadcast_to(each, (d,)) for each in self._light_cone())
         log_scale = np.broadcast_to(self._log_predictor_scale(), (d,))
         start = (np.log(P) - np.log(N)) / 2
@@ -347,7 +354,7 @@ class UntiedDiagonal(Model):
 
     @quiet
     def _lift(self, tau: Float) -> Weights:
-        """The weights after u₊+v₊ and u₋−v₋ have grown by e^τ and u₊−v₊ and u₋+v₋ have shrunk by it."""
+        """The weights after u₊+v₊ and u₋−v₋ were multiplied by e^τ, and u₊−v₊ and u₋+v₋ by e^{−τ}."""
         u, v, u_minus, v_minus = self._layers
         grow, shrink = np.exp(tau), np.exp(-tau)
         plus, minus = (u + v) * grow / 2, (u - v) * shrink / 2
@@ -361,11 +368,10 @@ class UntiedDiagonal(Model):
 
 
 def _number(value: Any, name: str) -> float:
-    number = as_floats(value, name, ndim=(0,))
-    return float(number)
+    return float(as_floats(value, name, ndim=(0,)))
 
 
 def _power_of_ten(log10: float) -> str:
-    if abs(log10) < 300:
+    if abs(log10) < _LARGEST_POWER:
         return f"{10**log10:.3g}"
     return f"10^{log10:.1f}"

@@ -1,7 +1,8 @@
-r"""Parametrizations whose predictor is a matrix that data see through linear measurements.
+r"""Parametrizations of a matrix that is observed through linear measurements.
 
-The weights W, of U Vᵀ the stacked W = [U; V], move as W' = Ā(p) W with Ā(p) = Σ pₙĀₙ, and the outputs are
-½⟨Āₙ, W Wᵀ⟩ (Woodworth et al. 2020, Section 6): Āₙ = [0 Xₙ; Xₙᵀ 0] for U Vᵀ, and 2Xₙ for W Wᵀ.
+The weights W (for U Vᵀ, the stacked W = [U; V]) obey W' = Ā(p) W with Ā(p) = Σ pₙĀₙ, where p is the negative
+gradient of the loss with respect to the outputs, and the outputs are ½⟨Āₙ, W Wᵀ⟩ (Woodworth et al. 2020,
+Section 6): Āₙ = [0 Xₙ; Xₙᵀ 0] for U Vᵀ, and Āₙ = 2Xₙ for W Wᵀ.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tacit.models.parametrizations import (
 )
 from tacit.models.reduction import Reduction, reduced_factors, reduced_square
 
-_KERNEL = 20_000  # measurements up to which their tangent kernel is a matrix that memory holds
+_KERNEL = 20_000  # rows of the largest tangent kernel that is computed: 3.2 GB
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,10 @@ class Factors(Factored):
         return X.reshape(X.shape[0], -1) @ product.reshape(-1)
 
     def reduced(self, weights: Weights, X: Any) -> Reduction:
-        """No wider than the predictor; from M̄ = s²·I, in the basis that makes measurements diagonal."""
+        """Weights no wider than the predictor; if M̄ = s²·I, in a common basis of the measurements."""
         small, restore = reduced_factors(weights)
-        d1, single = len(small["U"]), isinstance(X, Entries)
-        scale = None if single else identity_scale(np.vstack(list(small.values())))
+        d1, entries = len(small["U"]), isinstance(X, Entries)
+        scale = None if entries else identity_scale(np.vstack(list(small.values())))
         found = None if scale is None else alignment(X)
         if found is None or scale is None:
             return Reduction(small, X, self.predictor, restore, lift=PairLift(X, d1))
@@ -58,7 +59,7 @@ class Factors(Factored):
         return Reduction(start, found.X, predictor, back, lift=PairLift(found.X, d1))
 
     def force(self, X: Any, r: Float) -> Any:
-        """Σ rₙ Xₙ, sparse for single entries."""
+        """Σ rₙ Xₙ, sparse if the data are entries of the matrix."""
         return X.adjoint(r) if isinstance(X, Entries) else np.tensordot(r, X, 1)
 
     def push(self, weights: Weights, X: Any, r: Float) -> Float:
@@ -90,7 +91,7 @@ class SymmetricFactors(Parametrization):
         return X.reshape(X.shape[0], -1) @ self.predictor(weights).reshape(-1)
 
     def reduced(self, weights: Weights, X: Float) -> Reduction:
-        """No wider than the predictor; from W Wᵀ = s²·I, in the basis that makes measurements diagonal."""
+        """Weights no wider than the predictor; if W Wᵀ = s²·I, in a common basis of the measurements."""
         small, restore = reduced_square(weights)
         scale = identity_scale(small["W"])
         found = None if scale is None else alignment(X, symmetric=True)
@@ -119,7 +120,7 @@ class SymmetricFactors(Parametrization):
         return side_by_side(weights, {"W": 2 * X @ weights["W"]})
 
     def curvature(self, weights: Weights, X: Float, r: Float) -> Float:
-        """2G, between entries of W in one column."""
+        """2G between entries of W in the same column."""
         bent = np.kron(2 * np.tensordot(r, X, 1), np.eye(weights["W"].shape[1]))
         return symmetric(weights, {("W", "W"): np.asarray(bent, dtype=float)})
 
@@ -128,12 +129,12 @@ class SymmetricFactors(Parametrization):
         return SquareLift(X).kernel(weights["W"])
 
     def invariants(self, weights: Weights) -> Invariants:
-        """None but the row space of W, which the reduced weights keep by themselves."""
+        """None, except the row space of W, which the reduced weights cannot leave."""
         return {}
 
 
 class PairLift:
-    """Āₙ = [0 Xₙ; Xₙᵀ 0], for W = [U; V] with that many rows in U."""
+    """Āₙ = [0 Xₙ; Xₙᵀ 0], for W = [U; V]. rows: the number of rows of U."""
 
     def __init__(self, X: Any, rows: int):
         self.X, self.rows = X, rows
@@ -141,11 +142,11 @@ class PairLift:
     @cached_property
     def reach(self) -> float:
         """The largest ‖Σ pₙĀₙ‖ at ‖p‖ = 1."""
-        spread = 1.0 if isinstance(self.X, Entries) else _spread(self.X)
+        spread = 1.0 if isinstance(self.X, Entries) else _spectral_norm(self.X)
         return float(np.sqrt(2) * spread)
 
     def lift(self, pulls: Float) -> Float:
-        """Σ pₙĀₙ, over leading axes."""
+        """Σ pₙĀₙ for every p in the last axis of pulls."""
         G = self.X.matrix(pulls) if isinstance(self.X, Entries) else np.tensordot(pulls, self.X, 1)
         d1, d2 = G.shape[-2:]
         lifted = np.zeros((*G.shape[:-2], d1 + d2, d1 + d2))
@@ -153,7 +154,7 @@ class PairLift:
         return lifted
 
     def read(self, W: Float) -> Float:
-        """⟨Xₙ, U Vᵀ⟩, over leading axes."""
+        """⟨Xₙ, U Vᵀ⟩ for every W in the last two axes."""
         product = W[..., : self.rows, :] @ np.swapaxes(W[..., self.rows :, :], -1, -2)
         return _forward(self.X, product)
 
@@ -166,12 +167,11 @@ class PairLift:
         U, V = W[: self.rows], W[self.rows :]
         left, right = U @ U.T, V @ V.T
         if not isinstance(self.X, Entries):
-            pushed = self.X @ right + left @ self.X
-            return _symmetric(self.X.reshape(len(self.X), -1) @ pushed.reshape(len(self.X), -1).T)
+            return _products(self.X, self.X @ right + left @ self.X)
         if len(self.X) > _KERNEL:
             raise InputError(
-                f"the tangent kernel of {len(self.X):,} entries would take "
-                f"{8e-9 * len(self.X) ** 2:,.1f} GB; ask for fewer entries"
+                f"the tangent kernel of {len(self.X):,} entries needs {8e-9 * len(self.X) ** 2:,.1f} GB of "
+                f"memory; pass at most {_KERNEL:,} entries"
             )
         i, j = self.X.rows, self.X.columns
         same_row, same_column = i[:, None] == i, j[:, None] == j
@@ -179,7 +179,7 @@ class PairLift:
 
 
 class SquareLift:
-    """Āₙ = 2Xₙ, with Xₙ symmetric."""
+    """Āₙ = 2Xₙ, for symmetric Xₙ."""
 
     rows = None
 
@@ -189,14 +189,14 @@ class SquareLift:
     @cached_property
     def reach(self) -> float:
         """The largest ‖Σ pₙĀₙ‖ at ‖p‖ = 1."""
-        return 2 * _spread(self.X)
+        return 2 * _spectral_norm(self.X)
 
     def lift(self, pulls: Float) -> Float:
-        """Σ pₙĀₙ, over leading axes."""
+        """Σ pₙĀₙ for every p in the last axis of pulls."""
         return 2 * np.tensordot(pulls, self.X, 1)
 
     def read(self, W: Float) -> Float:
-        """⟨Xₙ, W Wᵀ⟩, over leading axes."""
+        """⟨Xₙ, W Wᵀ⟩ for every W in the last two axes."""
         return _forward(self.X, W @ np.swapaxes(W, -1, -2))
 
     def size(self, W: Float) -> Float:
@@ -205,22 +205,23 @@ class SquareLift:
 
     def kernel(self, W: Float) -> Float:
         """4⟨Xₙ, Xₘ W Wᵀ⟩."""
-        pushed = 4 * self.X @ (W @ W.T)
-        return _symmetric(self.X.reshape(len(self.X), -1) @ pushed.reshape(len(self.X), -1).T)
+        return _products(self.X, 4 * self.X @ (W @ W.T))
 
 
-def _spread(X: Float) -> float:
-    """The largest singular value of the samples as rows."""
+def _spectral_norm(X: Float) -> float:
+    """The largest singular value of the matrix whose rows are the measurements."""
     flat = X.reshape(len(X), -1)
     return float(np.sqrt(np.linalg.eigvalsh(flat @ flat.T)[-1]))
 
 
 def _forward(X: Any, product: Float) -> Float:
-    """⟨Xₙ, M⟩, over leading axes of M."""
+    """⟨Xₙ, M⟩ for every M in the last two axes."""
     if isinstance(X, Entries):
         return X.forward(product)
     return np.asarray(product.reshape(*product.shape[:-2], -1) @ X.reshape(len(X), -1).T)
 
 
-def _symmetric(kernel: Float) -> Float:
+def _products(X: Float, Y: Float) -> Float:
+    """⟨Xₙ, Yₘ⟩, made symmetric, because round-off makes it slightly asymmetric."""
+    kernel = X.reshape(len(X), -1) @ Y.reshape(len(X), -1).T
     return np.asarray((kernel + kernel.T) / 2)

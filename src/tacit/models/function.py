@@ -1,4 +1,4 @@
-"""A model that is known as a function of its parameters, and in no other way."""
+"""Models that are given as a function of their parameters."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tacit.models.parametrizations import Parametrization
 from tacit.models.reduction import Weights
 from tacit.pickling import PicklesFunctions, name_of_function
 
-_ONE = "θ"  # the name of parameters that are one array
+_ONE = "θ"  # the name of the parameters if they are a single array
 
 
 @dataclass(frozen=True)
 class Mapped(PicklesFunctions, Parametrization):
-    """w = function(θ), with θ an array or, where several arrays were given, a dict of them."""
+    """w = function(θ), with θ an array (single) or a dict of arrays."""
 
     function: Callable[[Any], Any]
     single: bool
 
     def predictor(self, weights: Weights) -> Any:
-        """function(θ); of arrays of NumPy in float64, whatever JAX would make of them."""
+        """function(θ); for NumPy arrays in float64, also if JAX would use float32 by default."""
         given = weights[_ONE] if self.single else weights
         if not all(isinstance(each, np.ndarray) for each in weights.values()):
             return self.function(given)
@@ -40,7 +40,7 @@ class Mapped(PicklesFunctions, Parametrization):
 
 @dataclass(frozen=True, eq=False)
 class FunctionModel(PicklesFunctions, Model):
-    """w = function(θ) from θ₀, and the outputs X w; differentiated by JAX. `tacit.model` makes one."""
+    """A model w = function(θ), initialized at θ₀ and differentiated by JAX; made by `tacit.model`."""
 
     function: Callable[[Any], Any]
     theta0: Any
@@ -55,7 +55,7 @@ class FunctionModel(PicklesFunctions, Model):
         object.__setattr__(self, "theta0", checked if isinstance(self.theta0, dict) else checked[_ONE])
         shape = np.shape(self.parametrization.predictor(self._weights))
         if len(shape) != 1:
-            raise InputError(f"function(θ) must be a vector, one number per feature; its shape is {shape}")
+            raise InputError(f"function(θ) must be a vector, one number per feature, got shape {shape}")
         object.__setattr__(self, "features", shape[0])
 
     def __repr__(self) -> str:
@@ -78,35 +78,42 @@ class FunctionModel(PicklesFunctions, Model):
         return {name: each.copy() for name, each in self._weights.items()}
 
     def potential(self, d: int | None = None) -> Any:
-        """Nobody knows."""
+        """No potential is known; raises `NoPotentialError`."""
         raise NoPotentialError(
-            "a model that is given as a function of its parameters says nothing of a potential; tacit.flow "
-            "runs it, and where it ends a flow has to tell"
+            "no potential is known for a model that is given as a function; tacit.flow integrates its flow, "
+            "and tacit.derive looks for a potential"
         )
 
 
 def model(function: Callable[[Any], Any], theta0: ArrayLike | dict[str, ArrayLike]) -> FunctionModel:
-    """A model of your own, as a function of its parameters that JAX can differentiate.
+    """Make a model from a function θ ↦ w that JAX can differentiate.
 
     Parameters
     ----------
     function : callable
         θ ↦ w, one number per feature.
     theta0 : array-like, or dict of them
-        The parameters at the start.
+        The initial parameters θ₀.
 
     Returns
     -------
     Model
-        `tacit.flow` runs it on its raw weights.
+        A model whose raw weights `tacit.flow` integrates.
 
     Raises
     ------
     InputError
-        Where function is none, or does not give one number per feature.
+        If function is not callable, or does not return one number per feature.
 
     See Also
     --------
-    derive : Does its flow minimize something, and what?
+    derive : Find out whether its flow minimizes a potential, and which.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> model = tacit.model(lambda theta: theta**2, [0.5, 1.0])
+    >>> model.predictor().tolist()
+    [0.25, 1.0]
     """
     return FunctionModel(function, theta0)

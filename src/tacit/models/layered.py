@@ -1,8 +1,10 @@
-"""Untied diagonal networks of any number of layers."""
+"""Diagonal networks with any number of layers that need not be equal."""
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -22,13 +24,13 @@ _SIDES = ("₊", "₋")
 
 
 def layer_name(layer: int, side: str) -> str:
-    """a₁₊ and so on."""
+    """The name of the weights of a layer, such as a₁₊."""
     return f"a{str(layer).translate(_DIGITS)}{side}"
 
 
 @dataclass(frozen=True)
 class LayerProducts(Elementwise):
-    """w = ∏ aⱼ₊ − ∏ aⱼ₋, with as many layers each as `depth` says."""
+    """w = ∏ aⱼ₊ − ∏ aⱼ₋, two products of `depth` layers."""
 
     depth: int
 
@@ -41,7 +43,7 @@ class LayerProducts(Elementwise):
         return plus - minus
 
     def slopes(self, weights: Weights) -> dict[str, Float]:
-        """±∏ of the other layers."""
+        """±∏ aₖ over the other layers k ≠ j."""
         found = {}
         for sign, side in zip((1, -1), _SIDES, strict=True):
             layers = self._layers(weights, side)
@@ -50,7 +52,7 @@ class LayerProducts(Elementwise):
         return found
 
     def bends(self, weights: Weights) -> Blocks:
-        """±∏ of the layers other than two."""
+        """±∏ aₖ over the layers k ≠ i, j."""
         found = {}
         for sign, side in zip((1, -1), _SIDES, strict=True):
             layers = self._layers(weights, side)
@@ -60,7 +62,7 @@ class LayerProducts(Elementwise):
         return found
 
     def invariants(self, weights: Weights) -> Invariants:
-        """The differences of the squares of neighbouring layers."""
+        """Differences of the squares of consecutive layers."""
         found = {}
         for side in _SIDES:
             layers = self._layers(weights, side)
@@ -72,9 +74,9 @@ class LayerProducts(Elementwise):
 
 @dataclass(frozen=True, eq=False)
 class LayeredDiagonal(Model):
-    r"""w = ∏ plusⱼ − ∏ minusⱼ, coordinate by coordinate: `UntiedDiagonal.from_layers` makes one.
+    r"""w = ∏ plusⱼ − ∏ minusⱼ for every coordinate; made by `UntiedDiagonal.from_layers`.
 
-    plus, minus: the layers at the start, (L, d) with L ≥ 3, or (L, 1) where all coordinates start alike.
+    plus, minus: the initial layers, (L, d) with L ≥ 3, or (L, 1) if all coordinates have the same weights.
     """
 
     plus: Float
@@ -88,12 +90,10 @@ class LayeredDiagonal(Model):
         return f"UntiedDiagonal.from_layers([{plus}]{'' if plus == minus else f', [{minus}]'})"
 
     def describe(self) -> str:
-        """What the numbers mean, in a line."""
+        """The model and the scale of its predictor, in one line."""
         with np.errstate(under="ignore"):
             sizes = np.abs(np.array([self.plus, self.minus])).prod(axis=1)
-        low, high = sizes.min(), sizes.max()
-        span = f"{low:.3g}" if high <= low * (1 + 1e-12) else f"{low:.3g} to {high:.3g}"
-        return f"{self!r}: products of {len(self.plus)} layers of size {span}"
+        return f"{self!r}: products of {len(self.plus)} layers of size {span(sizes)}"
 
     @property
     def depth(self) -> int:
@@ -105,14 +105,13 @@ class LayeredDiagonal(Model):
         """∏ aⱼ₊ − ∏ aⱼ₋."""
         return LayerProducts(self.depth)
 
-    def _check_features(self, d: int) -> None:
-        if self.plus.shape[1] not in (1, d):
+    def _check_features(self, d: int | None) -> None:
+        if d is not None and self.plus.shape[1] not in (1, d):
             raise InputError(f"the model has {self.plus.shape[1]} coordinates but the data has {d} features")
 
     def start(self, d: int | None = None) -> Weights:
-        """All layers (one weight each if nothing tells the dimension)."""
-        if d is not None:
-            self._check_features(d)
+        """All layers (one weight each if the dimension is unknown)."""
+        self._check_features(d)
         size = self.plus.shape[1] if d is None else d
         return {
             layer_name(j + 1, side): np.broadcast_to(layer, (size,)).copy()
@@ -122,16 +121,15 @@ class LayeredDiagonal(Model):
 
     @quiet
     def potential(self, d: int | None = None) -> Layered:
-        """Q with the slope F(z) − F(x₀) at β(z), for both blocks at once."""
-        if d is not None:
-            self._check_features(d)
+        """Q with ∇Q = F(z) − F(x₀) at β(z), for both products at once."""
+        self._check_features(d)
         potential = Layered(self.plus, self.minus)
         for ends, side in zip(potential.room, ("negative", "positive"), strict=True):
             if (stuck := np.flatnonzero(np.isinf(ends))).size:
                 raise NoPotentialError(
-                    f"coordinate {stuck[0]} can never become {side} from these layers: the least of them "
-                    "tie, and so never cross zero, and no potential on the whole line describes it; change "
-                    "one of them there, if only a little"
+                    f"coordinate {stuck[0]} can never become {side} from these layers: two of them have the "
+                    "smallest size and never cross zero, so no potential on the whole real line describes "
+                    "it; change one of them slightly at this coordinate"
                 )
         return potential
 
@@ -146,7 +144,7 @@ class LayeredDiagonal(Model):
 
     @quiet
     def _lift(self, potential: Layered, place: Float) -> Weights:
-        """The weights where both blocks are: ±√(x² + aⱼ(0)² − x(0)²), and ±x for the least of them."""
+        """The weights at a place: ±√(x² + aⱼ(0)² − x(0)²), and ±x for the layer of smallest size."""
         weights, unit = {}, np.exp(potential.log_unit)
         sides = zip(_SIDES, (self.plus, self.minus), potential.blocks, place, strict=True)
         for side, layers, block, t in sides:
@@ -162,17 +160,17 @@ class LayeredDiagonal(Model):
 
 
 def layered(plus: Any, minus: Any) -> tuple[Float, Float]:
-    """Both lists of layers as (L, d), or (L, 1) where all are numbers."""
+    """Both lists of layers as arrays, (L, d), or (L, 1) if all layers are numbers."""
     given = {"plus": _listed(plus, "plus"), "minus": _listed(minus, "minus")}
     lengths = {name: len(layers) for name, layers in given.items()}
     if lengths["plus"] != lengths["minus"] or lengths["plus"] < 2:
         raise InputError(
-            f"plus and minus must have the same number of layers, 2 or more, got {lengths['plus']} and "
+            f"plus and minus must have the same number of layers, at least 2, got {lengths['plus']} and "
             f"{lengths['minus']}"
         )
     sizes = {len(layer) for layers in given.values() for layer in layers} - {1}
     if len(sizes) > 1:
-        raise InputError(f"layers must be numbers or of one length, got lengths {sorted(sizes)}")
+        raise InputError(f"layers must be numbers or have the same length, got lengths {sorted(sizes)}")
     size = max(sizes, default=1)
     both = [np.array([np.broadcast_to(layer, (size,)) for layer in layers]) for layers in given.values()]
     return both[0], both[1]
@@ -180,12 +178,17 @@ def layered(plus: Any, minus: Any) -> tuple[Float, Float]:
 
 def _listed(layers: Any, name: str) -> list[Float]:
     if isinstance(layers, dict | str) or not hasattr(layers, "__len__"):
-        raise InputError(f"{name} must be a list of layers, numbers or (d,), got {type(layers).__name__}")
+        raise InputError(
+            f"{name} must be a list of layers, each a number or of shape (d,), got {type(layers).__name__}"
+        )
     return [np.atleast_1d(as_floats(a, f"{name}[{j}]", ndim=(0, 1))) for j, a in enumerate(layers)]
 
 
+def span(sizes: Float) -> str:
+    """The range of these numbers as text, or their value if all are equal up to round-off."""
+    low, high = sizes.min(), sizes.max()
+    return f"{low:.3g}" if high <= low * (1 + 1e-12) else f"{low:.3g} to {high:.3g}"
+
+
 def _product(layers: list[Any]) -> Any:
-    total = layers[0]
-    for layer in layers[1:]:
-        total = total * layer
-    return total
+    return reduce(operator.mul, layers)

@@ -1,4 +1,4 @@
-"""Flows of untied diagonal networks of several layers in mirror space."""
+"""The flow of diagonal networks with several layers, in mirror space."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tacit.potentials.layered import Layered
 
 @dataclass(frozen=True, eq=False)
 class LayeredMap:
-    """The predictor as slopes s = ∂Q/weight move on, told by where both blocks of every coordinate are.
+    """The mirror map from slopes s = ∇Q/weight to the predictor, with the interface of `MirrorMap`.
 
-    It has what `MirrorMap` has for tied networks. Places keep the digits of the distances to the ends of the
-    slopes, which the slopes themselves would lose.
+    Each coordinate has two blocks, ∏ plusⱼ and ∏ minusⱼ, and each block a parameter t, its place. Near the
+    ends of their domain, slopes would lose the digits of their distance to the end; places keep them.
     """
 
     potential: Layered
@@ -35,34 +35,35 @@ class LayeredMap:
         """log m of every coordinate."""
         return self.potential.log_scale
 
-    def _told(self, values: Float) -> Float:
-        """(k, d) with the axes in front that were asked for."""
+    def _shaped(self, values: Float) -> Float:
+        """(k, d) as (*lead, d)."""
         return values.reshape(*self.lead, values.shape[-1])
 
     @cached_property
-    def _rooms(self) -> tuple[Float, Float]:
+    def _block_room(self) -> tuple[Float, Float]:
+        """How far the slope of each block can fall and rise."""
         return self.potential.both.room(self.place)
 
     @cached_property
     def room(self) -> tuple[Float, Float]:
         """How far slopes can fall and rise."""
-        (fall, rise), both = self._rooms, self.potential.both
+        (fall, rise), both = self._block_room, self.potential.both
         down, up = np.where(both.side > 0, fall, rise), np.where(both.side > 0, rise, fall)
         down, up = (np.where(both.alive > 0, each, np.inf).min(axis=0) for each in (down, up))
-        return self._told(down), self._told(up)
+        return self._shaped(down), self._shaped(up)
 
     def moved(self, change: Float, floor: float = 0.0) -> LayeredMap:
-        """The map after the slopes changed by this much, which may have more axes in front.
+        """The map at changed slopes; `change` may have additional leading axes.
 
-        Beyond the domain the predictor is NaN; with a floor, the distance to the ends never falls below that
-        fraction of what it is now.
+        Outside the domain the predictor is NaN. With a floor, the change is clipped so that the distance to
+        the ends does not fall below this fraction of its current value.
         """
         if floor:
             fall, rise = self.room
             change = np.clip(change, -(1 - floor) * fall, (1 - floor) * rise)
         flat, both = change.reshape(-1, change.shape[-1]), self.potential.both
         return LayeredMap(
-            self.potential, both.moved(self.place, both.side * flat, self._rooms), change.shape[:-1]
+            self.potential, both.moved(self.place, both.side * flat, self._block_room), change.shape[:-1]
         )
 
     def reached(self, change: Float, floor: float) -> Float:
@@ -70,21 +71,21 @@ class LayeredMap:
         return self.moved(change, floor).predictor
 
     def __getitem__(self, at: int) -> LayeredMap:
-        """The map at one of several slopes."""
+        """The map at one entry of the leading axis."""
         return LayeredMap(self.potential, self.place.reshape(2, *self.lead, -1)[:, at][:, None])
 
     def inside(self) -> bool:
-        """Is every slope inside its domain?"""
+        """Whether every slope is inside its domain."""
         return bool(np.isfinite(self.place).all())
 
     @cached_property
     def distance(self) -> Float:
-        """How far slopes are from the nearer end."""
+        """The distance of each slope to the nearer end of its domain."""
         return np.minimum(*self.room)
 
     @property
     def rapidity(self) -> Float:
-        """Where the blocks are."""
+        """The places of both blocks."""
         return self.place.reshape(2, *self.lead, -1)
 
     @cached_property
@@ -92,46 +93,46 @@ class LayeredMap:
         """w."""
         both = self.potential.both
         rise = (both.side * both.rise(self.place)).sum(axis=0)
-        return self._told(self.potential.origin() + np.exp(self.potential.log_scale) * rise)
+        return self._shaped(self.potential.origin() + np.exp(self.potential.log_scale) * rise)
 
     @cached_property
     def stiffness(self) -> Float:
         """dw/ds."""
         gain = self.potential.both.gain(self.place).sum(axis=0)
-        return self._told(np.exp(self.potential.log_scale) * gain)
+        return self._shaped(np.exp(self.potential.log_scale) * gain)
 
     @cached_property
     def rapidity_rate(self) -> Float:
-        """dt/ds, of the block that moves faster."""
+        """dt/ds of the faster of the two blocks."""
         both = self.potential.both
-        return self._told((1 / both.rate(both.v0 + self.place)).max(axis=0))
+        return self._shaped((1 / both.rate(both.v0 + self.place)).max(axis=0))
 
     def farthest(self) -> float:
         """The largest |t|."""
         return float(np.abs(self.place).max())
 
     def rounding(self) -> Float:
-        """What slopes are rounded by, in units of the roundoff."""
-        return (1 + self._told(np.abs(self.place).max(axis=0))) / self.rapidity_rate
+        """The round-off error of the slopes, in units of the machine epsilon."""
+        return (1 + self._shaped(np.abs(self.place).max(axis=0))) / self.rapidity_rate
 
 
 @dataclass(frozen=True, eq=False)
 class LayeredForm(MirrorForm):
-    """∇Q(w(t)) = Xᵀν(t), of a potential of several layers; the rest of `MirrorForm` says its units."""
+    """∇Q(w(t)) = Xᵀν(t) for the potential of several layers; fields as in `MirrorForm`."""
 
     potential: Any = None
 
     def own_map(self) -> LayeredMap:
-        """That of the layers."""
+        """The mirror map at initialization."""
         return LayeredMap(self.potential, self.start[:, None])
 
     def log_stiffness(self, u: Any) -> Any:
-        """log dw/ds where the blocks are."""
+        """log dw/ds at the places u."""
         return self.log_scale + np.log(self.potential.gain((u[0], u[1])))
 
     @classmethod
     def of(cls, potential: Layered, d: int, lift: Any) -> LayeredForm:
-        """For d features."""
+        """The form of a potential for d features."""
         log_scale, log_weight = (
             np.broadcast_to(each, (d,)) for each in (potential.log_scale, potential.log_weight)
         )

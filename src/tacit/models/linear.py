@@ -19,29 +19,40 @@ from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import row_space
 from tacit.potentials import Bregman, Power
 
-_STREAM = 0x7AC17  # of the weights: any number does that users of default_rng([seed, number]) do not choose
-_RANK_ONE = 1e-10  # relative
+# The second entry of the seed of weights, an arbitrary number that data are unlikely to be drawn with.
+_STREAM = 0x7AC17
+_BALANCED = 1e-10  # shape of a neuron, (|a| − ‖w‖)/(|a| + ‖w‖), below which it counts as balanced
+_VISIBLE = 1e-10  # relative size of a part of Θ outside the row space of XΘ that is more than round-off
 
 
 @dataclass(frozen=True, eq=False)
 class LinearNetwork(Model):
-    """f(x) = V Uᵀ x: a linear network with one hidden layer, of predictor U Vᵀ (Min et al. 2021, Section 2).
+    """A linear network f(x) = V Uᵀ x with one hidden layer and predictor U Vᵀ (Min et al. 2021, Section 2).
 
-    Gradient flow keeps the imbalance UᵀU − VᵀV. It also keeps what data X do not see: with Φ₁ an orthonormal
-    basis of the row space of X and Φ₂ of its complement, U = Φ₁U₁ + Φ₂U₂ and U₂ never moves. So the paper's
-    imbalance Λ = U₁ᵀU₁ − VᵀV, which is `conserved()` less U₂ᵀU₂, is constant too.
+    Gradient flow conserves the imbalance UᵀU − VᵀV. It also conserves the part of U that is orthogonal to the
+    data X: if Φ₁ is an orthonormal basis of the row space of X and Φ₂ of its complement, U = Φ₁U₁ + Φ₂U₂ with
+    constant U₂. The paper's imbalance Λ = U₁ᵀU₁ − VᵀV, which is `conserved()` minus U₂ᵀU₂, is therefore
+    constant as well.
 
     Parameters
     ----------
     inner : (D, h) array-like
-        U. Not both layers may be zero.
+        U. The two layers must not both be zero.
     outer : (m, h) array-like
-        V, for one output (1, h).
+        V; (1, h) for one output.
 
     Raises
     ------
     InputError
-        Where an argument is not what it should be.
+        If an argument is invalid.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> X, y = [[1, 2]], [2]
+    >>> network = tacit.LinearNetwork.orthogonal(X, width=3)
+    >>> tacit.limit(network, X, y).predictor.round(3).ravel().tolist()  # the minimum-norm solution
+    [0.4, 0.8]
     """
 
     inner: Any
@@ -68,32 +79,32 @@ class LinearNetwork(Model):
         std_outer: float | None = None,
         seed: int | np.random.Generator = 0,
     ) -> LinearNetwork:
-        """Independent weights, U ~ N(0, std_inner²) and V ~ N(0, std_outer²).
+        """A network with independent Gaussian weights, U ~ N(0, std_inner²) and V ~ N(0, std_outer²).
 
-        Min et al. 2021, Section 3.2 and Theorem 2, have standard deviations h^{−α} with ¼ < α ≤ ½; their
-        Figure 1 uses α = ½. One seed gives the same weights up to the factors.
+        Min et al. 2021, Section 3.2 and Theorem 2, use standard deviations h^{−α} with ¼ < α ≤ ½, and their
+        Figure 1 α = ½. For one seed, different standard deviations give the same weights up to a factor.
 
         Parameters
         ----------
         features : int
-            D.
+            D, the number of features.
         width : int
-            h.
+            h, the number of hidden units.
         outputs : int, optional
-            m.
+            m, the number of outputs.
         std : float, optional
-            Of both layers, where not given for one of them; h^{−1/2} if left out.
+            Standard deviation of both layers, h^{−1/2} by default.
         std_inner : float, optional
-            Of U.
+            Standard deviation of U, std by default.
         std_outer : float, optional
-            Of V.
+            Standard deviation of V, std by default.
         seed : int or numpy.random.Generator, optional
-            Draws the weights.
+            Seed of the weights.
 
         Returns
         -------
         LinearNetwork
-            With these weights.
+            The network with these weights.
         """
         D, h, m = as_size(features, "features"), as_size(width, "width"), as_size(outputs, "outputs")
         both = h**-0.5 if std is None else as_deviation(std, "std")
@@ -106,27 +117,28 @@ class LinearNetwork(Model):
     def balanced(
         cls, theta: ArrayLike, X: ArrayLike, width: int, seed: int | np.random.Generator = 0
     ) -> LinearNetwork:
-        """U = Θ M^{−1/4} Qᵀ and V = M^{1/4} Qᵀ, with M = ΘᵀΦ₁Φ₁ᵀΘ and QᵀQ = I (Min et al. 2021, Section 4).
+        """A balanced network with a given initial predictor Θ (Min et al. 2021, Section 4).
 
-        Then U Vᵀ = Θ, and U₁ᵀU₁ = VᵀV on the row space of X; UᵀU − VᵀV = U₂ᵀU₂ is zero only if Θ lies in it.
-        The paper prints V = M^{1/4} Q, whose shapes do not fit. Where M is singular its powers are those of
-        its nonzero part. V Vᵀ = M^{1/2} in every balanced start, so Θ must vanish wherever X Θ does.
+        U = Θ M^{−1/4} Qᵀ and V = M^{1/4} Qᵀ, with M = ΘᵀΦ₁Φ₁ᵀΘ and QᵀQ = I. Then U Vᵀ = Θ, and U₁ᵀU₁ = VᵀV on
+        the row space of X; UᵀU − VᵀV = U₂ᵀU₂ is zero only if Θ lies in this space. The paper prints
+        V = M^{1/4} Q, whose shapes do not match. If M is singular, its powers are those of its nonzero part.
+        Every balanced network has V Vᵀ = M^{1/2}, so the kernel of Θ must contain that of X Θ.
 
         Parameters
         ----------
         theta : (D,) or (D, m) array-like
-            Θ, the predictor at the start.
+            Θ, the initial predictor.
         X : (N, D) array-like
-            The data, whose row space decides what is balanced.
+            The data, on whose row space the network is balanced.
         width : int
             h, at least the rank of X Θ.
         seed : int or numpy.random.Generator, optional
-            Draws Q, which no output depends on.
+            Seed of Q, on which no output depends.
 
         Returns
         -------
         LinearNetwork
-            With zero imbalance on the data.
+            The network with zero imbalance on the data.
         """
         X, h = _as_data(X), as_size(width, "width")
         theta = as_floats(theta, "theta", ndim=(1, 2))
@@ -136,15 +148,17 @@ class LinearNetwork(Model):
                 f"theta must have one row per feature: X has {X.shape[1]} features, theta is {theta.shape}"
             )
         if not theta.any():
-            raise InputError("theta must not be zero; the balanced start of zero is zero and never moves")
+            raise InputError(
+                "theta must not be zero: the balanced network of theta = 0 has zero weights, which never move"
+            )
         seen, size = row_space(X).T @ theta, float(np.linalg.norm(theta))
         _, s, right = np.linalg.svd(seen, full_matrices=False)
         rank = int((s > max(theta.shape) * EPS * size).sum())
         s, right = s[:rank], right[:rank]  # M = rightᵀ s² right
-        if np.linalg.norm(theta - (theta @ right.T) @ right) > 1e-10 * size:
+        if np.linalg.norm(theta - (theta @ right.T) @ right) > _VISIBLE * size:
             raise InputError(
-                "theta has a part that X does not see (X theta has a smaller rank than theta), and no "
-                "balanced start has it; project theta onto the row space of X"
+                "X theta must have the same rank as theta, because no balanced network has this theta "
+                "otherwise; project theta onto the row space of X"
             )
         if h < rank:
             raise InputError(f"width must be at least {rank}, the rank of X theta, got {h}")
@@ -155,44 +169,44 @@ class LinearNetwork(Model):
     def orthogonal(
         cls, X: ArrayLike, width: int, outputs: int = 1, seed: int | np.random.Generator = 0
     ) -> LinearNetwork:
-        """V U₂ᵀ = 0 and U₁U₂ᵀ = 0, from where the flow ends at the minimum-norm solution exactly.
+        """A network with V U₂ᵀ = 0 and U₁U₂ᵀ = 0, whose flow ends exactly at the minimum-norm solution.
 
-        These are the conditions of Min et al. 2021, Proposition 1, which also asks that the loss reach its
-        minimum. Theorem 1 grants that here: the rows of V and U₁ are orthonormal, so Λ = U₁ᵀU₁ − VᵀV has r =
-        rank X eigenvalues 1 and m eigenvalues −1, and the level of imbalance is c = 2. U₂ is Gaussian of
-        standard deviation h^{−1/2} in the hidden directions that are left, and the predictor starts at U Vᵀ =
-        0. `gaussian` tends to such a start as its width grows.
+        These are the conditions of Proposition 1 of Min et al. 2021, which also requires that the loss tends
+        to its minimum. Here this follows from their Theorem 1: the rows of V and U₁ are orthonormal, so that
+        Λ = U₁ᵀU₁ − VᵀV has r = rank X eigenvalues 1 and m eigenvalues −1, and the level of imbalance is
+        c = 2. U₂ is Gaussian with standard deviation h^{−1/2} in the remaining hidden directions, and the
+        initial predictor is U Vᵀ = 0. `gaussian` tends to such a network as its width grows.
 
         Parameters
         ----------
         X : (N, D) array-like
             The data.
         width : int
-            h, at least rank X + outputs; with no more than that, U₂ = 0.
+            h, at least rank X + outputs; if it is equal to that, U₂ = 0.
         outputs : int, optional
-            m.
+            m, the number of outputs.
         seed : int or numpy.random.Generator, optional
-            Draws the weights.
+            Seed of the weights.
 
         Returns
         -------
         LinearNetwork
-            With these weights.
+            The network with these weights.
         """
         X, h, m = _as_data(X), as_size(width, "width"), as_size(outputs, "outputs")
         basis = row_space(X)
         features, rank = basis.shape
         if rank == 0:
-            raise InputError("X must not be zero; from such data nothing is learned")
+            raise InputError("X must not be zero: no weights move on such data")
         if h < rank + m:
             raise InputError(
-                f"width must be at least {rank + m} = rank of X ({rank}) + outputs ({m}), got {h}: "
-                "the rows of V and of U on the data are to be orthogonal"
+                f"width must be at least {rank + m} = rank of X ({rank}) + outputs ({m}), got {h}, so that "
+                "the rows of V and U₁ can be orthogonal"
             )
         rng = as_generator(seed)
         frame = _frame(rng, h, m + rank)
         unseen = h**-0.5 * rng.standard_normal((features, h))
-        for _ in range(2):  # the second time takes away what rounding has left
+        for _ in range(2):  # the second pass removes the round-off of the first
             unseen -= basis @ (basis.T @ unseen)
             unseen -= (unseen @ frame) @ frame.T
         return cls(basis @ frame[:, m:].T + unseen, frame[:, :m].T)
@@ -210,7 +224,7 @@ class LinearNetwork(Model):
         return len(self.outer)
 
     def describe(self) -> str:
-        """What the numbers mean, in a line."""
+        """The model and its sizes, in one line."""
         (features, width), outputs = self.inner.shape, len(self.outer)
         return (
             f"{self!r}: {features} → {width} → {outputs}, ‖U‖ = {np.linalg.norm(self.inner):.3g}, "
@@ -218,7 +232,7 @@ class LinearNetwork(Model):
         )
 
     def _imbalance(self) -> float:
-        """‖UᵀU − VᵀV‖ in the Frobenius norm, from the triangle R of [U; V]ᵀ = QR: small at any width."""
+        """‖UᵀU − VᵀV‖ in the Frobenius norm, from the factor R of [U; V]ᵀ = QR: cheap for any width."""
         R: Float = np.asarray(np.linalg.qr(np.vstack([self.inner, self.outer]).T, mode="r"))
         inner, outer = R[:, : len(self.inner)], R[:, len(self.inner) :]
         return float(np.linalg.norm(inner @ inner.T - outer @ outer.T))
@@ -234,48 +248,47 @@ class LinearNetwork(Model):
         return self.inner, self.outer
 
     def shifted(self, shift: float, d: int | None = None) -> LinearNetwork:
-        """Both layers, multiplied."""
+        """The network with both layers multiplied by e^{shift/2}."""
         factor = math.exp(shift / 2)
         return LinearNetwork(factor * self.inner, factor * self.outer)
 
     def as_neuron(self) -> Neuron | None:
-        """The neuron that a network of one output is if U = u qᵀ and V = v qᵀ, |q| = 1; None if it is none.
+        """The equivalent neuron of a network with one output, U = u qᵀ and V = v qᵀ, |q| = 1; otherwise None.
 
-        Its hidden layer then has rank one, and keeps it. Strictly balanced networks, UᵀU = VᵀV, are of this
-        kind (Azulay et al. 2021, proof of Proposition 1), with δ = 0. Every row of U must be a multiple of
-        qᵀ to its own rounding: next to a large one a small row that is none would count for nothing, and
-        grow.
+        The hidden layer of such a network has rank one at all times. Strictly balanced networks, UᵀU = VᵀV,
+        are of this kind, with δ = 0 (Azulay et al. 2021, proof of Proposition 1). Each row of U must be a
+        multiple of qᵀ up to its own round-off, not that of the largest row, because the deviation of a small
+        row can grow.
         """
         if self.outputs != 1 or not self.outer.any():
             return None
-        largest = float(np.abs(self.outer).max())  # so that the squares of tiny or huge weights are numbers
+        largest = float(np.abs(self.outer).max())  # squares of tiny or huge weights leave the float range
         v = largest * float(np.linalg.norm(self.outer / largest))
         q = self.outer[0] / v
         u = self.inner @ q
-        off = np.abs(self.inner - np.outer(u, q)).max(axis=1)
+        deviation = np.abs(self.inner - np.outer(u, q)).max(axis=1)
         rounding = EPS * max(16.0, math.sqrt(len(q)))
-        return Neuron(v, u) if (off <= rounding * np.abs(self.inner).max(axis=1)).all() else None
+        return Neuron(v, u) if (deviation <= rounding * np.abs(self.inner).max(axis=1)).all() else None
 
     def potential(self, d: int | None = None) -> Bregman:
-        """Of the neuron that the network is, if it is one; ‖w‖^{3/2} from the start where it is balanced.
+        """The potential of the equivalent neuron; for a balanced one, the divergence of ‖w‖^{3/2}.
 
-        Others have none: how the predictor moves is not a function of the predictor.
+        Other networks have none, because the metric of the predictor is not a function of the predictor.
         """
         self.start(d)
         neuron = self.as_neuron()
         if neuron is not None:
-            balanced = abs(neuron.shape) <= _RANK_ONE
+            balanced = abs(neuron.shape) <= _BALANCED
             return Bregman(Power(1.5), neuron.predictor()) if balanced else neuron.potential()
         raise NoPotentialError(
-            "a linear network has no potential in general: its flow conserves the imbalance UᵀU − VᵀV, and "
-            "the metric in which the predictor UVᵀ moves is not a function of the predictor alone; started "
-            "as LinearNetwork.orthogonal it ends at the minimum-norm solution all the same "
-            "(Min et al. 2021, Proposition 1)"
+            "no potential is known for a linear network in general, because the metric of its predictor UVᵀ "
+            "is not a function of the predictor alone; from LinearNetwork.orthogonal, its flow nevertheless "
+            "ends at the minimum-norm solution (Min et al. 2021, Proposition 1)"
         )
 
 
 def as_layers(**layers: Any) -> tuple[Float, Float]:
-    """Copies of two named matrices with a column for each hidden unit, finite and not both zero."""
+    """Validate and copy two named matrices with one column for each hidden unit, not both zero."""
     arrays = {name: as_floats(values, name, ndim=(0, 1, 2)) for name, values in layers.items()}
     for name, array in arrays.items():
         if array.ndim != 2 or array.size == 0:
@@ -289,12 +302,12 @@ def as_layers(**layers: Any) -> tuple[Float, Float]:
             f"{first} has {U.shape[1]} columns, {second} has {V.shape[1]}"
         )
     if not (U.any() or V.any()):
-        raise InputError(f"{first} and {second} are all 0, and such a start never moves; change one of them")
+        raise InputError(f"{first} and {second} are all 0, and such weights never move; change one of them")
     return U.copy(), V.copy()
 
 
 def as_size(value: Any, name: str) -> int:
-    """A whole number, at least 1."""
+    """Validate a whole number, at least 1."""
     try:
         size = operator.index(value)
     except TypeError:
@@ -305,7 +318,7 @@ def as_size(value: Any, name: str) -> int:
 
 
 def as_deviation(value: Any, name: str) -> float:
-    """A standard deviation: a number that is not negative."""
+    """Validate a standard deviation, a number that is not negative."""
     deviation = float(as_floats(value, name, ndim=(0,)))
     if deviation < 0:
         raise InputError(f"{name} must not be negative, got {deviation:g}")
@@ -313,10 +326,10 @@ def as_deviation(value: Any, name: str) -> float:
 
 
 def as_generator(seed: int | np.random.Generator) -> np.random.Generator:
-    """A generator started from a whole number, or the one given.
+    """A random generator seeded with a whole number, or the given generator.
 
-    The stream of a whole number is not that of `default_rng(seed)`: data drawn with the same seed would be
-    the weights again, and the weights would lie in the row space of the data.
+    The stream differs from that of `default_rng(seed)`: data drawn with the same seed would otherwise repeat
+    the weights, which would then lie in the row space of the data.
     """
     if isinstance(seed, np.random.Generator):
         return seed
@@ -324,12 +337,12 @@ def as_generator(seed: int | np.random.Generator) -> np.random.Generator:
         return np.random.default_rng([operator.index(seed), _STREAM])
     except (TypeError, ValueError):
         raise InputError(
-            f"seed must be a whole number, not negative, or a numpy Generator; got {seed!r}"
+            f"seed must be a whole number, 0 or more, or a numpy Generator, got {seed!r}"
         ) from None
 
 
 def size_of(matrix: Float) -> str:
-    """How large a matrix is, as in 400×500."""
+    """The shape of a matrix as text, such as 400×500."""
     return "×".join(map(str, matrix.shape))
 
 

@@ -1,4 +1,4 @@
-"""Matrix factorizations: a predictor that is a matrix, as a product of two."""
+"""Matrix factorizations: the predictor is a matrix U Vᵀ or W Wᵀ."""
 
 from __future__ import annotations
 
@@ -17,34 +17,61 @@ from tacit.models.linear import as_deviation, as_generator, as_layers, as_size, 
 from tacit.models.model import Model
 from tacit.models.parametrizations import Weights
 
-_SYMMETRIC = 1e-12  # of the largest entry of a measurement: a difference from its transpose that is rounding
+_SYMMETRIC = 1e-12  # asymmetry of a measurement that is round-off, relative to its largest entry
+
+
+class _MatrixModel(Model):
+    """Base class of models whose predictor is a matrix."""
+
+    input_ndim = 3
+
+    def potential(self, d: int | None = None) -> NoReturn:
+        """No potential is known unless measurements commute; raises `NoPotentialError`."""
+        self.start(d)
+        raise NoPotentialError(
+            "no potential is known for a matrix factorization, except for commuting measurements in the "
+            "limit of infinite width (Woodworth et al. 2020, Theorem 4); tacit.flow integrates its flow"
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Factorization(Model):
-    """f(X) = ⟨U Vᵀ, X⟩ for matrices X, of predictor U Vᵀ (Woodworth et al. 2020, Section 6).
+class Factorization(_MatrixModel):
+    """A matrix factorization f(X) = ⟨U Vᵀ, X⟩, with predictor U Vᵀ (Woodworth et al. 2020, Section 6).
 
-    Data are stacks of matrices, (N, d₁, d₂), or single entries as `tacit.observed` gives them. Gradient flow
-    keeps the imbalance UᵀU − VᵀV, and depends on the lifted matrix M̄ = [U; V][U; V]ᵀ alone, whatever the
-    width.
+    The data are stacks of matrices, (N, d₁, d₂), or single entries from `tacit.observed`. Gradient flow
+    conserves the imbalance UᵀU − VᵀV. It depends on the weights only through the lifted matrix
+    M̄ = [U; V][U; V]ᵀ, for any width k.
 
     Parameters
     ----------
     left : (d₁, k) array-like
-        U. Not both factors may be zero.
+        U. The two factors must not both be zero.
     right : (d₂, k) array-like
         V.
 
     Raises
     ------
     InputError
-        Where an argument is not what it should be.
+        If an argument is invalid.
+
+    See Also
+    --------
+    SymmetricFactorization : W Wᵀ for symmetric measurements.
+
+    Examples
+    --------
+    >>> import numpy as np, tacit
+    >>> model = tacit.Factorization.gaussian((2, 3), width=4, scale=0.1)
+    >>> model.predictor().shape, model.lifted().shape
+    ((2, 3), (5, 5))
+    >>> X, y = tacit.observed([[1.0, 2.0, np.nan], [2.0, np.nan, 6.0]])
+    >>> run = tacit.flow(model, X, y)
+    >>> run.converged, run.predictor[-1].round(2)[0, :2].tolist()
+    (True, [1.0, 2.0])
     """
 
     left: Any
     right: Any
-
-    input_ndim = 3
 
     @property
     def parametrization(self) -> Factors:
@@ -64,29 +91,29 @@ class Factorization(Model):
         scale: float,
         seed: int | np.random.Generator = 0,
     ) -> Factorization:
-        """Independent weights ~ N(0, scale²), for predictors of the given shape.
+        """A factorization with independent weights from N(0, scale²), for predictors of the given shape.
 
-        The scale multiplies the *weights*, α in Woodworth et al. 2020, Section 6: entries of the predictor
-        are of size σ = scale²·√k, and the lifted matrix of size scale²·k. One seed gives the same weights up
-        to the scale.
+        The scale, α in Woodworth et al. 2020, Section 6, multiplies the *weights*: entries of the predictor
+        are of size σ = scale²·√k, and the lifted matrix is of size scale²·k. For one seed, different scales
+        give the same weights up to a factor.
 
         Parameters
         ----------
         shape : (int, int)
             d₁ and d₂.
         width : int or math.inf
-            k, or math.inf for the limit of N(0, scale²/k) as k → ∞ (Theorem 4), with scale = lim α√k. It has
-            M̄(0) = scale²·I, from the weights U = scale·[I 0] and V = scale·[0 I] (Appendix G). The μ of the
+            k, or math.inf for the limit of N(0, scale²/k) as k → ∞ (Theorem 4), with scale = lim α√k: its
+            weights U = scale·[I 0] and V = scale·[0 I] have M̄(0) = scale²·I (Appendix G). The μ of the
             theorem is scale/√2.
         scale : float
-            Positive.
+            The positive standard deviation of the weights.
         seed : int or numpy.random.Generator, optional
-            Draws the weights.
+            Seed of the weights.
 
         Returns
         -------
         Factorization
-            With these weights.
+            The factorization with these weights.
         """
         try:
             rows, columns = shape
@@ -99,11 +126,11 @@ class Factorization(Model):
         return cls(deviation * rng.standard_normal((d1, k)), deviation * rng.standard_normal((d2, k)))
 
     def __repr__(self) -> str:
-        start = self._start_in_words()
-        return f"Factorization(left=<{size_of(self.left)}>, right=<{size_of(self.right)}>{start})"
+        infinite = self._infinite_width()
+        return f"Factorization(left=<{size_of(self.left)}>, right=<{size_of(self.right)}>{infinite})"
 
-    def _start_in_words(self) -> str:
-        """Of an infinite width, what the weights stand for."""
+    def _infinite_width(self) -> str:
+        """A note for the representation if the weights stand for an infinite width."""
         scale = float(self.left.flat[0])
         exact = _identity(len(self.left), len(self.right), scale)
         ours = (self.left, self.right)
@@ -112,7 +139,7 @@ class Factorization(Model):
         return f", width ∞: M̄(0) = {scale:g}²·I"
 
     def describe(self) -> str:
-        """What the numbers mean, in a line."""
+        """The model and its sizes, in one line."""
         (d1, width), d2 = self.left.shape, len(self.right)
         return (
             f"{self!r}: a {d1}×{d2} predictor of rank at most {min(d1, d2, width)}, "
@@ -120,39 +147,34 @@ class Factorization(Model):
         )
 
     def as_inputs(self, X: Inputs) -> Any:
-        """X as floats of shape (N, d₁, d₂), or as `Entries`; `InputError` otherwise."""
+        """Validate X: floats of shape (N, d₁, d₂), or `Entries`."""
         d1, d2 = len(self.left), len(self.right)
         if isinstance(X, Entries):
             if X.shape != (d1, d2):
                 raise InputError(
-                    f"the model takes {d1}×{d2} matrices but the entries are those of a "
-                    f"{X.shape[0]}×{X.shape[1]} one"
+                    f"the model takes {d1}×{d2} matrices, but the entries are from a "
+                    f"{X.shape[0]}×{X.shape[1]} matrix"
                 )
             return X
         return _as_matrices(X, d1, d2)
 
     def start(self, d: int | None = None) -> Weights:
-        """U and V at initialization; d, if given, counts the rows of the matrices."""
-        if d not in (None, len(self.left)):
-            raise InputError(f"the model takes matrices of {len(self.left)} rows but the data has {d}")
+        """U and V at initialization. d: the number of rows of the measurements."""
+        _check_rows(self.left, d)
         return {"U": self.left.copy(), "V": self.right.copy()}
 
     def lifted(self) -> Float:
-        """M̄ = [U; V][U; V]ᵀ at initialization, (d₁+d₂)²: all that the flow of U Vᵀ knows of its weights."""
+        """M̄ = [U; V][U; V]ᵀ at initialization, (d₁+d₂, d₁+d₂), which determines the flow of U Vᵀ."""
         stacked = np.vstack([self.left, self.right])
         return np.asarray(stacked @ stacked.T)
 
-    def potential(self, d: int | None = None) -> NoReturn:
-        """None: only measurements that commute have one."""
-        self.start(d)
-        raise NoPotentialError(_NO_POTENTIAL)
-
 
 @dataclass(frozen=True, eq=False)
-class SymmetricFactorization(Model):
-    """f(X) = ⟨W Wᵀ, X⟩ for symmetric matrices X, of predictor W Wᵀ (Woodworth et al. 2020, Section 6).
+class SymmetricFactorization(_MatrixModel):
+    """A factorization f(X) = ⟨W Wᵀ, X⟩ for symmetric X (Woodworth et al. 2020, Section 6).
 
-    Data are stacks of symmetric matrices, (N, d, d). The flow depends on W Wᵀ alone, whatever the width.
+    The data are stacks of symmetric matrices, (N, d, d), and the predictor is W Wᵀ, on which alone the flow
+    depends, for any width k.
 
     Parameters
     ----------
@@ -162,12 +184,22 @@ class SymmetricFactorization(Model):
     Raises
     ------
     InputError
-        Where weights are not what they should be.
+        If weights are invalid.
+
+    See Also
+    --------
+    Factorization : U Vᵀ for measurements that need not be symmetric.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> model = tacit.SymmetricFactorization([[0.1, 0.0], [0.0, 0.1]])
+    >>> X, y = [[[1, 0], [0, 0]], [[0, 1], [1, 0]]], [1, 1]
+    >>> tacit.flow(model, X, y).predictor[-1].round(3)[0].tolist()
+    [1.0, 0.5]
     """
 
     weights: Any
-
-    input_ndim = 3
 
     @property
     def parametrization(self) -> SymmetricFactors:
@@ -179,47 +211,47 @@ class SymmetricFactorization(Model):
         if W.ndim != 2 or W.size == 0:
             raise InputError(f"weights must be a matrix with one column per hidden unit, got shape {W.shape}")
         if not W.any():
-            raise InputError("weights are all 0, and such a start never moves; change one of them")
+            raise InputError("weights are all 0, and such weights never move; change one of them")
         object.__setattr__(self, "weights", W.copy())
 
     @classmethod
     def gaussian(
         cls, d: int, width: float, scale: float, seed: int | np.random.Generator = 0
     ) -> SymmetricFactorization:
-        """Independent weights ~ N(0, scale²), for d×d predictors.
+        """A factorization with independent weights from N(0, scale²), for d×d predictors.
 
         Parameters
         ----------
         d : int
-            Rows of the predictor.
+            Number of rows of the predictor.
         width : int or math.inf
-            k, or math.inf for the limit of N(0, scale²/k) as k → ∞: W = scale·I.
+            k, or math.inf for the limit of N(0, scale²/k) as k → ∞, W = scale·I.
         scale : float
-            Positive.
+            The positive standard deviation of the weights.
         seed : int or numpy.random.Generator, optional
-            Draws the weights.
+            Seed of the weights.
 
         Returns
         -------
         SymmetricFactorization
-            With these weights.
+            The factorization with these weights.
         """
         rows, k, deviation, rng = as_size(d, "d"), _as_width(width), _positive(scale), as_generator(seed)
         return cls(deviation * (np.eye(rows) if k is None else rng.standard_normal((rows, k))))
 
     def lifted(self) -> Float:
-        """W Wᵀ at the start, (d, d)."""
+        """W Wᵀ at initialization, (d, d)."""
         return np.asarray(self.weights @ self.weights.T)
 
     def __repr__(self) -> str:
         W = self.weights
         scale = float(W.flat[0])
         exact = W.shape[0] == W.shape[1] and np.array_equal(W, scale * np.eye(len(W)))
-        words = f", width ∞: W Wᵀ = {scale:g}²·I" if exact else ""
-        return f"SymmetricFactorization(weights=<{size_of(W)}>{words})"
+        infinite = f", width ∞: W Wᵀ = {scale:g}²·I" if exact else ""
+        return f"SymmetricFactorization(weights=<{size_of(W)}>{infinite})"
 
     def describe(self) -> str:
-        """What the numbers mean, in a line."""
+        """The model and its sizes, in one line."""
         d, width = self.weights.shape
         return (
             f"{self!r}: a positive semidefinite {d}×{d} predictor of rank at most {min(d, width)}, "
@@ -227,15 +259,15 @@ class SymmetricFactorization(Model):
         )
 
     def as_inputs(self, X: Inputs) -> Float:
-        """X as floats of shape (N, d, d), symmetric; `InputError` otherwise."""
+        """Validate X: symmetric matrices as floats of shape (N, d, d), or entries on the diagonal."""
         d = len(self.weights)
         if isinstance(X, Entries):
-            away = X.rows != X.columns
-            if away.any():
-                where = f"({X.rows[away][0]}, {X.columns[away][0]})"
+            off_diagonal = X.rows != X.columns
+            if off_diagonal.any():
+                where = f"({X.rows[off_diagonal][0]}, {X.columns[off_diagonal][0]})"
                 raise InputError(
-                    f"a symmetric factorization takes symmetric measurements, and the entry {where} is "
-                    "none; take Factorization, or (E + Eᵀ)/2 for each of X.dense()"
+                    f"a symmetric factorization takes symmetric measurements, but the entry {where} is not "
+                    "on the diagonal; use Factorization, or measure (E + Eᵀ)/2 for each E of X.dense()"
                 )
             X = X.dense()
         X = _as_matrices(X, d, d)
@@ -243,43 +275,34 @@ class SymmetricFactorization(Model):
         wrong = skew > _SYMMETRIC * np.abs(X).max(axis=(1, 2), initial=0.0)
         if wrong.any():
             raise InputError(
-                f"a symmetric factorization takes symmetric measurements, and X[{int(wrong.argmax())}] is "
-                "not symmetric; (X + Xᵀ)/2 has the same outputs"
+                f"a symmetric factorization takes symmetric measurements, but X[{int(wrong.argmax())}] is "
+                "not symmetric; use (X + Xᵀ)/2, which has the same outputs"
             )
         found: Float = X
         return found
 
     def start(self, d: int | None = None) -> Weights:
-        """W at initialization; d, if given, counts the rows of the matrices."""
-        if d not in (None, len(self.weights)):
-            raise InputError(f"the model takes matrices of {len(self.weights)} rows but the data has {d}")
+        """W at initialization. d: the number of rows of the measurements."""
+        _check_rows(self.weights, d)
         return {"W": self.weights.copy()}
 
-    def potential(self, d: int | None = None) -> NoReturn:
-        """None: only measurements that commute have one."""
-        self.start(d)
-        raise NoPotentialError(_NO_POTENTIAL)
 
-
-_NO_POTENTIAL = (
-    "a matrix factorization has no potential in general: one is known only for measurements that "
-    "commute, and in the limit of infinite width (Woodworth et al. 2020, Theorem 4); tacit.flow runs it"
-)
+def _check_rows(weights: Float, d: int | None) -> None:
+    """Raise `InputError` if measurements with d rows do not match the weights."""
+    if d not in (None, len(weights)):
+        raise InputError(f"the model takes matrices with {len(weights)} rows, but the data has {d}")
 
 
 def _as_matrices(X: Any, d1: int, d2: int) -> Float:
     X = as_floats(X, "X", ndim=(3,))
     if X.shape[1:] != (d1, d2):
-        raise InputError(
-            f"the model takes {d1}×{d2} matrices but the data has {X.shape[1]}×{X.shape[2]} ones; "
-            "X must be (samples, rows, columns)"
-        )
+        raise InputError(f"X must have shape (samples, {d1}, {d2}) for this model, got {X.shape}")
     found: Float = X
     return found
 
 
 def _as_width(width: Any) -> int | None:
-    """A whole number, or None for infinity."""
+    """Validate a width: a whole number, or None for infinity."""
     infinite = isinstance(width, float | np.floating) and math.isinf(width) and width > 0
     return None if infinite else as_size(width, "width")
 
@@ -287,10 +310,10 @@ def _as_width(width: Any) -> int | None:
 def _positive(scale: Any) -> float:
     deviation = as_deviation(scale, "scale")
     if deviation == 0:
-        raise InputError("scale must be positive, got 0; weights that start at 0 stay there")
+        raise InputError("scale must be positive, got 0; weights that start at 0 stay at 0")
     return deviation
 
 
 def _identity(d1: int, d2: int, scale: float) -> tuple[Float, Float]:
-    """scale·[I 0] and scale·[0 I]."""
+    """U = scale·[I 0] and V = scale·[0 I]."""
     return scale * np.eye(d1, d1 + d2), scale * np.eye(d2, d1 + d2, d1)

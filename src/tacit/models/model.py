@@ -1,4 +1,4 @@
-"""What every model has: a parametrization, and the weights at its start."""
+"""The interface of models: a parametrization with its initialization."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ class MirrorForm(Geometry):
 
         weight·s(u(t)) = weight·s(u(0)) + Xᵀν(t),    dν/dt = e^{log_speed}·(−∂L/∂f)
 
-    u: the rapidity of every coordinate, from which the map of power and log_scale makes the predictor and
-    `lift` the weights.
+    u is the rapidity of every coordinate. It determines the predictor, through the mirror map with this power
+    and log_scale, and the weights, through `lift`. Rapidities remain accurate where slopes s are so close to
+    the ends of their domain that floats cannot represent the distance.
     """
 
     power: float
@@ -36,50 +37,60 @@ class MirrorForm(Geometry):
     lift: Callable[[Float], Weights]
 
     def own_map(self) -> Any:
-        """The mirror map at the start, of flows of another geometry; None of tied and two-layer ones."""
+        """The mirror map at initialization, for other than tied and two-layer networks; None for these."""
         return None
 
 
 def check_model(call: str, model: Any, X: Any, y: Any, *, functions: bool = False) -> None:
-    """Refuse arguments in another order than that of the call, and models that are functions and no more."""
+    """Raise an error if arguments are in the wrong order, or if the model has no predictor and needs one."""
     if any(isinstance(each, Model | Potential) for each in (X, y)):
         raise InputError(f"the model comes first: {call}")
     if isinstance(model, list | tuple) or hasattr(model, "__array__"):
-        raise InputError(f"the model comes first: {call}; got {type(model).__name__} in its place")
+        raise InputError(f"the model comes first: {call}; got {type(model).__name__} instead")
     if isinstance(model, Model) and not (model.has_predictor or functions):
-        model.potential()  # which says why there is none
+        model.potential()  # raises NoPotentialError with the reason
 
 
 def as_model(given: Any) -> Model:
-    """What flows run; `InputError` names what is none."""
+    """Raise `InputError` unless the argument is a model."""
     if isinstance(given, Model):
         return given
-    what = (
+    found = (
         f"the class {given.__name__}: write {given.__name__}(…)" if isinstance(given, type) else repr(given)
     )
-    raise InputError(f"model must be a Tacit model with its initialization, got {what}")
+    raise InputError(f"model must be a Tacit model with its initialization, got {found}")
 
 
 class Model:
-    """A parametrization with its initialization, to be written by whoever has one of their own.
+    """Base class of models: a parametrization with its initialization. Subclass it to add your own model.
 
-    Two things must be given, and what holds at initialization follows from them:
+    A subclass must implement two attributes:
 
-        parametrization   how weights make a predictor (see `tacit.models.parametrizations`)
+        parametrization   the map from weights to the predictor (see `tacit.models.parametrizations`)
         start(d)          the weights at initialization, a dict of arrays
 
-    The rest is what a model may know besides: its `potential(d)`, from which limits, margins and certificates
-    follow; its `mirror_form(d)`, in which flows are fast; its `two_layers()`; words in `describe()`.
+    `predictor`, `conserved` and `tangent_kernel` follow from them, and `tacit.flow` can integrate the raw
+    weights. Optional methods provide more: `potential(d)` limits, margins and certificates; `mirror_form(d)`
+    fast flows; `two_layers()` the solvers for networks with a hidden layer; `describe()` a line of text.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> model = tacit.Diagonal(scale=0.1)
+    >>> model.tangent_kernel([[1, 2], [3, 4]]).round(6).tolist()  # 4·α²·(X Xᵀ), summed over w₊ and w₋
+    [[0.4, 0.88], [0.88, 2.0]]
+    >>> {name: value.round(6).tolist() for name, value in model.conserved().items()}
+    {'power mean of w₊ and w₋': [0.1]}
     """
 
-    has_predictor: bool = True  # are its outputs decided by a vector or a matrix, whatever the inputs?
-    input_ndim: int = 2  # axes of X: samples and features, or samples and the two of a matrix
+    has_predictor: bool = True  # whether a vector or matrix w determines the outputs at all inputs
+    input_ndim: int = 2  # number of axes of X: 2 for samples × features, 3 for samples × matrices
 
-    path_clock: str | None = None  # what μ is for its flow, in symbols
+    path_clock: str | None = None  # the formula for μ along its flow, in LaTeX
 
     @property
     def family(self) -> str:
-        """Which row of `tacit.solvers.table` knows where its flow ends: that of its potential, or its own."""
+        """The row of `tacit.solvers.table` with the solver for its limit."""
         if self.input_ndim == 3:
             return "factorization"
         hidden = self.two_layers() is not None or self.as_neuron() is not None
@@ -87,12 +98,12 @@ class Model:
 
     @property
     def linear(self) -> bool:
-        """Are its outputs a linear function of X?"""
+        """Whether its outputs are a linear function of X."""
         return bool(self.parametrization.linear)
 
     @property
     def parametrization(self) -> Any:
-        """How weights make a predictor."""
+        """The map from weights to the predictor."""
         raise TypeError(f"{type(self).__name__} must implement parametrization")
 
     def start(self, d: int | None = None) -> Weights:
@@ -101,7 +112,7 @@ class Model:
         Parameters
         ----------
         d : int, optional
-            The number of features, where the model leaves it open; one if nothing tells it.
+            The number of features, for models that do not fix it; 1 by default.
 
         Returns
         -------
@@ -111,16 +122,16 @@ class Model:
         raise TypeError(f"{type(self).__name__} must implement start(d)")
 
     def describe(self) -> str:
-        """What the numbers mean, in a line."""
+        """The model and the meaning of its parameters, in one line."""
         return repr(self)
 
     def potential(self, d: int | None = None) -> Potential:
-        """The Q that gradient flow minimizes.
+        """The potential Q that gradient flow minimizes implicitly.
 
         Parameters
         ----------
         d : int, optional
-            The number of features, where the model leaves it open.
+            The number of features, for models that do not fix it.
 
         Returns
         -------
@@ -130,14 +141,14 @@ class Model:
         Raises
         ------
         NoPotentialError
-            Where none is known, saying why.
+            If none is known; the message gives the reason.
         """
         raise NoPotentialError(
-            f"{type(self).__name__} names no potential that its flow minimizes; tacit.flow runs it"
+            f"no potential is known for {type(self).__name__}; tacit.flow integrates its flow"
         )
 
     def mirror_form(self, d: int) -> MirrorForm | None:
-        """The flow in mirror space, for potentials of diagonal networks.
+        """The flow in mirror space, for models with the potential of a diagonal network.
 
         Parameters
         ----------
@@ -147,16 +158,16 @@ class Model:
         Returns
         -------
         MirrorForm or None
-            None where there is none.
+            None for other models.
         """
         return None
 
     @property
     def predictor_scale(self) -> Any:
-        """m of a potential of diagonal networks, for each coordinate where they differ.
+        """The scale m in the potential of a diagonal network; an array if it differs between coordinates.
 
-        The α^D of Moroshko et al. 2020 for `Diagonal`; for `UntiedDiagonal` √k/4, scale·(1+s²)/(1−s²) from an
-        unbiased start, which takes its place in everything that the start decides.
+        For `Diagonal`, the α^D of Moroshko et al. 2020. For `UntiedDiagonal` √k/4, which plays the same role;
+        it is scale·(1+s²)/(1−s²) if the initialization is unbiased.
         """
         potential = self.potential().base
         if potential.family != "separable":
@@ -166,52 +177,52 @@ class Model:
         return float(scale.flat[0]) if scale.size == 1 else scale
 
     def shifted(self, shift: float, d: int | None = None) -> Model | Potential | None:
-        """The same at another scale, or what its flow then minimizes, if known.
+        """The model with the scale of its predictor multiplied by e^shift, or the potential of that model.
 
         Parameters
         ----------
         shift : float
-            The predictor's scale is e^shift times as large.
+            Logarithm of the factor of the scale.
         d : int, optional
-            The number of features, where the model leaves it open.
+            The number of features, for models that do not fix it.
 
         Returns
         -------
         Model, Potential or None
-            None where there is no scale.
+            None if the model has no scale.
         """
         return self.potential(d).shifted(shift, d)
 
     def lifted(self) -> Float:
-        """M̄ = [U; V][U; V]ᵀ at initialization (W Wᵀ of a symmetric model), of models of matrices."""
-        self.potential()  # which says why there is none
+        """M̄ = [U; V][U; V]ᵀ at initialization (W Wᵀ for symmetric models), for models of matrices."""
+        self.potential()  # raises NoPotentialError with the reason
         raise TypeError(f"{type(self).__name__} must implement lifted()")
 
     def two_layers(self) -> tuple[Float, Float] | None:
-        """U and V of the predictor UVᵀ, where the model has a hidden layer that sees all features."""
+        """U and V of the predictor UVᵀ, if the model has a fully connected hidden layer; otherwise None."""
         return None
 
     def as_neuron(self) -> Any:
-        """The `Neuron` that the model is; None if it is not one."""
+        """The equivalent `Neuron`, or None if there is none."""
         return None
 
     def n_outputs(self, X: Inputs | None = None) -> int:
-        """How many numbers it gives for each of these samples.
+        """The number of outputs per sample.
 
         Parameters
         ----------
         X : array-like, optional
-            Inputs, samples first; a network that is given as a function needs them.
+            Inputs, samples first; required by networks that are given as a function.
 
         Returns
         -------
         int
-            m.
+            m, the number of outputs.
         """
         return 1
 
     def on(self, X: Inputs) -> Model:
-        """The model of these samples; most do not ask which.
+        """The model restricted to these samples; most models do not depend on them.
 
         Parameters
         ----------
@@ -221,12 +232,12 @@ class Model:
         Returns
         -------
         Model
-            Itself, or one whose predictor are its outputs there.
+            The model itself, or one whose predictor is the vector of its outputs at these samples.
         """
         return self
 
     def kernel_work(self, X: Inputs) -> float:
-        """Multiplications for a tangent kernel, where that may be worth knowing.
+        """An estimate of the cost of the tangent kernel, for models for which it is large.
 
         Parameters
         ----------
@@ -236,12 +247,12 @@ class Model:
         Returns
         -------
         float
-            How many; 0 where they are few.
+            The number of multiplications; 0 if they are few.
         """
         return 0.0
 
     def as_inputs(self, X: Inputs) -> Any:
-        """X as floats of the shape that the model takes.
+        """Convert X to an array of floats, of the shape that the model takes.
 
         Parameters
         ----------
@@ -251,16 +262,16 @@ class Model:
         Returns
         -------
         array
-            The same in double precision.
+            X in double precision.
 
         Raises
         ------
         InputError
-            Where the shape is another, or entries are not finite.
+            If the shape does not match the model, or entries are not finite.
         """
         if isinstance(X, Entries):
             raise InputError(
-                f"entries of a matrix are data for a Factorization, not for {type(self).__name__}"
+                f"{type(self).__name__} does not take entries of a matrix as data; use tacit.Factorization"
             )
         X = as_floats(X, "X", ndim=(2,))
         self.start(X.shape[1])
@@ -273,13 +284,13 @@ class Model:
 
     @quiet
     def conserved(self) -> dict[str, Float]:
-        """What gradient flow keeps constant, by name."""
+        """The conserved quantities of gradient flow, by name."""
         found = self.parametrization.invariants(self.start())
         return {name: np.asarray(value) for name, (value, _) in found.items()}
 
     @quiet
     def tangent_kernel(self, X: Inputs) -> Float:
-        """K(x, x') = ⟨∇f(x), ∇f(x')⟩ at initialization.
+        """The neural tangent kernel at initialization, K(x, x') = ⟨∇f(x), ∇f(x')⟩.
 
         Parameters
         ----------
@@ -289,7 +300,7 @@ class Model:
         Returns
         -------
         (N, N) array
-            K; (N·m, N·m) for m outputs, those of a sample side by side.
+            K; (N·m, N·m) for m outputs, with the outputs of a sample in adjacent rows.
         """
         samples = self.as_inputs(X)
         d = None if isinstance(samples, Entries) else samples.shape[1]
@@ -297,12 +308,12 @@ class Model:
 
 
 def is_linear(model: Any) -> bool:
-    """Are the outputs a linear function of X? Those of potentials are."""
+    """Whether the outputs are a linear function of X; True for potentials."""
     return bool(getattr(model, "linear", True))
 
 
 def check_units(model: Any, intercept: bool, standardize: bool) -> None:
-    """Refuse units of features where X measures a matrix, and an intercept as `check_intercept` does."""
+    """Raise `InputError` if the model does not support an intercept or standardized features."""
     if (intercept or standardize) and getattr(model, "input_ndim", 2) == 3:
         name = "intercept" if intercept else "standardize"
         raise InputError(f"{name} is for tables of features, not for measurements of a matrix; leave it out")
@@ -310,9 +321,9 @@ def check_units(model: Any, intercept: bool, standardize: bool) -> None:
 
 
 def check_intercept(model: Any, intercept: bool) -> None:
-    """Refuse an intercept where centring is no way to have one."""
+    """Raise `InputError` for an intercept if the model is not linear, because centring does not give one."""
     if intercept and not is_linear(model):
         raise InputError(
-            "a leaky neuron bends at 0, so that centred features give another model and not an intercept: "
-            "leave intercept out, or add a column of ones, which then is a feature like any other"
+            "intercept is not available for a leaky neuron, because centred features give another model; "
+            "leave intercept out, or add a column of ones as another feature"
         )

@@ -1,4 +1,4 @@
-"""A single neuron with two layers, linear or leaky ReLU."""
+"""A single neuron with two layers, linear or with leaky ReLU activation."""
 
 from __future__ import annotations
 
@@ -19,24 +19,33 @@ from tacit.potentials import Bregman, NeuronPotential
 
 @dataclass(frozen=True, eq=False)
 class Neuron(Model):
-    """f(x) = a·σ(w·x) with σ(t) = max(t, slope·t) (Azulay et al. 2021, Section 6; leaky ReLU: Section 8).
+    """A neuron f(x) = a·σ(w·x) with σ(t) = max(t, slope·t) (Azulay et al. 2021, Section 6; leaky ReLU: 8).
 
-    The predictor is w̃ = a·w. Gradient flow keeps δ = a² − ‖w‖² (Section 6), for every slope. `from_scale`
+    The predictor is w̃ = a·w. Gradient flow conserves δ = a² − ‖w‖² (Section 6), for every slope. `from_scale`
     takes the scale and shape of Section 7.2 instead of weights.
 
     Parameters
     ----------
     output : float
-        a. One of the two layers may be zero, not both.
+        a. The two layers must not both be zero.
     weights : (d,) array-like
         w.
     slope : float, optional
-        0 < slope ≤ 1; 1 is a linear neuron.
+        The slope of σ for negative inputs, 0 < slope ≤ 1; 1 gives a linear neuron.
 
     Raises
     ------
     InputError
-        Where an argument is not what it should be.
+        If an argument is invalid.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> neuron = tacit.Neuron.from_scale(scale=2.0, shape=0.6, direction=[3, 4])
+    >>> round(neuron.output, 6), neuron.weights.round(6).tolist(), round(neuron.delta, 6)
+    (2.828427, [0.424264, 0.565685], 7.5)
+    >>> tacit.limit(neuron, [[1, 2]], [2]).converged
+    True
     """
 
     output: Any
@@ -50,12 +59,10 @@ class Neuron(Model):
         if len(weights) == 0:
             raise InputError("weights must have one entry per feature, got none")
         if output == 0 and not weights.any():
-            raise InputError(
-                "output and weights are all 0, and such a neuron never moves; change one of them"
-            )
+            raise InputError("output and weights are all 0, and such weights never move; change one of them")
         if not 0 < slope <= 1:
             raise InputError(
-                f"slope must be above 0 and at most 1, got {self.slope}; 1 is a linear neuron, and "
+                f"slope must be above 0 and at most 1, got {self.slope}; 1 gives a linear neuron, and "
                 "the theorems do not cover slope 0 (ReLU)"
             )
         object.__setattr__(self, "output", output)
@@ -66,28 +73,28 @@ class Neuron(Model):
     def from_scale(
         cls, scale: float, shape: float, direction: ArrayLike, sign: int = 1, slope: float = 1.0
     ) -> Neuron:
-        """a = sign·√(scale·(1+s)/(1−s)) and w = √(scale·(1−s)/(1+s))·direction/‖direction‖, s the shape.
+        """A neuron with a = sign·√(scale·(1+s)/(1−s)) and w = √(scale·(1−s)/(1+s))·direction/‖direction‖.
 
-        scale = |a|·‖w‖ is the *product* of the layers and shape = (|a|/‖w‖ − 1)/(|a|/‖w‖ + 1) tells how their
-        sizes compare (Azulay et al. 2021, Section 7.2), so that δ = 4·scale·s/(1−s²) (Lemma 1).
+        scale = |a|·‖w‖ is the *product* of the layers, and the shape s = (|a|/‖w‖ − 1)/(|a|/‖w‖ + 1) compares
+        their sizes (Azulay et al. 2021, Section 7.2), so that δ = 4·scale·s/(1−s²) (Lemma 1).
 
         Parameters
         ----------
         scale : float
-            Positive.
+            The positive product of the layers.
         shape : float
             s, between −1 and 1.
         direction : (d,) array-like
-            That of w; not zero.
+            The direction of w, not zero.
         sign : int, optional
-            That of a, 1 or −1.
+            The sign of a, 1 or −1.
         slope : float, optional
-            0 < slope ≤ 1; 1 is a linear neuron.
+            The slope of σ for negative inputs, 0 < slope ≤ 1; 1 gives a linear neuron.
 
         Returns
         -------
         Neuron
-            With these layers.
+            The neuron with these layers.
         """
         product = float(as_floats(scale, "scale", ndim=(0,)))
         s = float(as_floats(shape, "shape", ndim=(0,)))
@@ -100,10 +107,10 @@ class Neuron(Model):
                 "at ±1 one layer is zero and the other infinite"
             )
         if not along.any():
-            raise InputError("direction must not be zero; only where it points matters, not its length")
+            raise InputError("direction must not be zero; it can have any other length")
         if float(as_floats(sign, "sign", ndim=(0,))) not in (1.0, -1.0):
             raise InputError(f"sign must be 1 or -1, got {sign}")
-        unit = along / np.abs(along).max()  # so that the length of a tiny or huge one is a number
+        unit = along / np.abs(along).max()  # because squares of tiny or huge numbers leave the float range
         unit /= np.linalg.norm(unit)
         root, ratio = math.sqrt(product), math.sqrt((1 + s) / (1 - s))
         return cls(float(sign) * root * ratio, root / ratio * unit, slope)
@@ -113,7 +120,7 @@ class Neuron(Model):
         return f"Neuron(output={shown(self.output)}, weights=<{len(self.weights)} numbers>{slope})"
 
     def describe(self) -> str:
-        """What the numbers mean, in a line."""
+        """The model, its scale and shape, in one line."""
         return (
             f"{self!r}: scale |a|·‖w‖ = {shown(self.scale, 3)}, shape {shown(self.shape, 3)}, "
             f"δ = a² − ‖w‖² = {self.delta:.3g}"
@@ -121,41 +128,38 @@ class Neuron(Model):
 
     @property
     def scale(self) -> float:
-        """α = |a|·‖w‖, the length of the predictor at initialization (Azulay et al. 2021, Section 7.2)."""
-        found: float = abs(self.output) * math.hypot(*self.weights)
-        return found
+        """α = |a|·‖w‖, the norm of the predictor at initialization (Azulay et al. 2021, Section 7.2)."""
+        return float(abs(self.output) * math.hypot(*self.weights))
 
     @property
     def shape(self) -> float:
-        """s = (|a| − ‖w‖)/(|a| + ‖w‖): 0 when the layers are balanced (Azulay et al. 2021, Lemma 1)."""
+        """s = (|a| − ‖w‖)/(|a| + ‖w‖): 0 if the layers are balanced (Azulay et al. 2021, Lemma 1)."""
         return self._difference / self._sum
 
     @property
     def delta(self) -> float:
-        """δ = a² − ‖w‖², which the flow keeps (Azulay et al. 2021, Section 6), without cancellation."""
+        """δ = a² − ‖w‖², conserved by the flow (Azulay et al. 2021, Section 6), without cancellation."""
         return self._difference * self._sum
 
     @property
     def _difference(self) -> float:
-        found: float = abs(self.output) - math.hypot(*self.weights)
-        return found
+        return float(abs(self.output) - math.hypot(*self.weights))
 
     @property
     def _sum(self) -> float:
-        found: float = abs(self.output) + math.hypot(*self.weights)
-        return found
+        return float(abs(self.output) + math.hypot(*self.weights))
 
     def two_layers(self) -> tuple[Float, Float]:
-        """w as a column, and a."""
+        """w as a column, and a as a matrix."""
         return self.weights[:, None], np.array([[self.output]])
 
     def shifted(self, shift: float, d: int | None = None) -> Neuron:
-        """Both layers, multiplied."""
+        """The neuron with both layers multiplied by e^{shift/2}."""
         factor = math.exp(shift / 2)
         return Neuron(factor * self.output, factor * self.weights, self.slope)
 
     def as_neuron(self) -> Neuron:
-        """Itself."""
+        """The neuron itself."""
         return self
 
     @property
@@ -170,10 +174,11 @@ class Neuron(Model):
         return {"a": np.array(self.output), "w": self.weights.copy()}
 
     def potential(self, d: int | None = None) -> Bregman:
-        """q of Theorem 2 (and 4) as a divergence from w̃(0), for as long as a keeps its sign.
+        """The Bregman divergence of q of Theorems 2 and 4 from w̃(0), if a keeps its sign.
 
-        It certainly does for δ > 0, and where the loss starts below that of the predictor 0; `tacit.limit`
-        finds out. A flow along which a changes sign ends at the minimizer of the divergence from −w̃(0).
+        a keeps its sign if δ > 0, or if the initial loss is below that of the predictor 0; `tacit.limit`
+        decides other cases. If a changes its sign, the flow ends at the minimizer of the divergence from
+        −w̃(0).
         """
         self.start(d)
         return Bregman(NeuronPotential(self.delta), self.predictor())

@@ -1,6 +1,6 @@
-r"""Parametrizations: how weights θ make a predictor w, each a value of its own without any weights in it.
+r"""Parametrizations: maps from weights θ to predictors w. They hold no weights themselves.
 
-`predictor` and `outputs` work on NumPy and JAX arrays alike; the rest is written out for NumPy.
+`predictor` and `outputs` work on NumPy and JAX arrays alike; derivatives are written out for NumPy.
 """
 
 from __future__ import annotations
@@ -16,33 +16,31 @@ from tacit.models.reduction import Weights as Weights
 from tacit.potentials.arrays import array_namespace
 
 Invariants = dict[str, tuple[Float, Float]]
-Blocks = dict[
-    tuple[str, str], Float
-]  # of a symmetric matrix, those above the diagonal by the names of weights
-_KINK = 1e-9  # width over which the kink of a leaky neuron is rounded, relative to its inputs
+Blocks = dict[tuple[str, str], Float]  # blocks of a symmetric matrix, by the names of two weights
+_KINK = 1e-9  # width over which the kink of a leaky neuron is smoothed, relative to its largest input
 
 
 class Parametrization:
-    r"""What a flow asks of a parametrization, for weights given as a dict of arrays.
+    r"""Base class of parametrizations; weights are a dict of arrays.
 
-    One method must be given, with functions that JAX can differentiate:
+    A subclass must implement one method, with functions that JAX can differentiate:
 
         predictor(weights)        w
 
-    These have defaults, the first for outputs X w and the others by differentiation, which needs JAX:
+    The other methods have defaults, `outputs` for f(x) = w·x, the others by differentiation with JAX:
 
         outputs(weights, X)       f(x₁), …, f(x_N)
-        pull(weights, X, r)       Jᵀr, with J = ∂(outputs)/∂(weights): where −r as a slope pulls
-        push(weights, X, r)       (∂w/∂θ) Jᵀ r: how that direction moves the predictor
-        jacobian(weights, X)      J, the columns of the weights side by side in their order
-        curvature(weights, X, r)  Σ rₙ∇²fₙ: the derivative of the pull at constant r
+        pull(weights, X, r)       the pullback Jᵀr, with J = ∂(outputs)/∂(weights)
+        push(weights, X, r)       (∂w/∂θ) Jᵀ r, the derivative of the predictor in that direction
+        jacobian(weights, X)      J, with the columns of all weights side by side in their order
+        curvature(weights, X, r)  Σ rₙ∇²fₙ, the derivative of Jᵀr at constant r
         kernel(weights, X)        J Jᵀ, the tangent kernel
-        invariants(weights)       what gradient flow keeps constant, by name, with the size of its terms
+        invariants(weights)       conserved quantities of gradient flow by name, with the sizes of their terms
 
     linear: whether the outputs are linear in the predictor. kinked: whether they have kinks along which flows
-    slide. homogeneous: whether weights multiplied by one number multiply the kernel by another. written_out:
-    whether these derivatives are, so that flows of raw weights run without JAX. traceable: whether JAX can
-    trace it.
+    slide. homogeneous: whether multiplying all weights by a number multiplies the kernel by a number.
+    written_out: whether the derivatives are implemented in NumPy, so that flows of raw weights run without
+    JAX. traceable: whether JAX can trace the functions.
     """
 
     linear: bool = True
@@ -68,7 +66,7 @@ class Parametrization:
             return {name: np.asarray(each) for name, each in pulled.items()}
 
     def push(self, weights: Weights, X: Float, r: Float) -> Float:
-        """How Jᵀ r moves the predictor."""
+        """(∂w/∂θ) Jᵀ r."""
         from tacit.autodiff import jax
 
         pulled = self.pull(weights, X, r)
@@ -76,7 +74,7 @@ class Parametrization:
             return np.asarray(jax.jvp(self.predictor, (dict(weights),), (pulled,))[1])
 
     def jacobian(self, weights: Weights, X: Float) -> Float:
-        """J; the outputs of a sample are rows side by side."""
+        """J; the outputs of a sample are adjacent rows."""
         from tacit.autodiff import jax
 
         with jax.enable_x64(True):
@@ -98,26 +96,26 @@ class Parametrization:
         return J @ J.T
 
     def invariants(self, weights: Weights) -> Invariants:
-        """Nothing that is known."""
+        """Conserved quantities with the sizes of their terms; none by default."""
         return {}
 
     def smoothed(self, weights: Weights, X: Float) -> Parametrization:
-        """Its kinks rounded, for integrators that would stall where flows slide along them."""
+        """The parametrization with smoothed kinks, for integrators that cannot slide along them."""
         return self
 
     def reduced(self, weights: Weights, X: Float) -> Reduction:
-        """The smallest network that follows the same flow."""
+        """The smallest network with the same outputs at all times."""
         return Reduction(weights, X, self.predictor)
 
 
 def side_by_side(weights: Weights, columns: Weights) -> Float:
-    """J from the columns of each of the weights, (outputs, *shape)."""
+    """J from the derivatives by each of the weights, (outputs, *shape)."""
     sizes = {name: np.size(each) for name, each in weights.items()}
     return np.hstack([columns[name].reshape(-1, size) for name, size in sizes.items()])
 
 
 def symmetric(weights: Weights, blocks: Blocks) -> Float:
-    """The matrix of these blocks and their transposes; those that are not there are 0."""
+    """The symmetric matrix with these blocks and their transposes; other blocks are 0."""
     sizes = {name: np.size(each) for name, each in weights.items()}
 
     def block(a: str, b: str) -> Float:
@@ -131,7 +129,7 @@ def symmetric(weights: Weights, blocks: Blocks) -> Float:
 
 
 class Elementwise(Parametrization):
-    """Every coordinate of the predictor has weights of its own, and the outputs are X w."""
+    """Base class of parametrizations in which every coordinate of the predictor has its own weights."""
 
     homogeneous = written_out = True
 
@@ -153,7 +151,7 @@ class Elementwise(Parametrization):
         return {name: slope * force for name, slope in self.slopes(weights).items()}
 
     def push(self, weights: Weights, X: Float, r: Float) -> Float:
-        """How Jᵀ r moves the predictor."""
+        """(∂w/∂θ) Jᵀ r."""
         return self.metric(weights) * (r @ X)
 
     def jacobian(self, weights: Weights, X: Float) -> Float:
@@ -172,7 +170,7 @@ class Elementwise(Parametrization):
 
 @dataclass(frozen=True)
 class Powers(Elementwise):
-    """w = w₊^D − w₋^D (Woodworth et al. 2020, equation 3 and 10)."""
+    """w = w₊^D − w₋^D (Woodworth et al. 2020, equations 3 and 10)."""
 
     depth: float
 
@@ -198,7 +196,7 @@ class Powers(Elementwise):
             mean = np.sqrt(plus) * np.sqrt(minus)
         else:
             low, high = np.minimum(plus, minus), np.maximum(plus, minus)
-            # in logarithms, as near depth 2 the power of the ratio rounds to 1
+            # in logarithms, because the power of the ratio rounds to 1 if the depth is close to 2
             mean = low * np.exp(np.log1p(np.expm1(exponent * np.log(high / low)) / 2) / exponent)
         return {"power mean of w₊ and w₋": (mean, mean)}
 
@@ -234,7 +232,7 @@ class Products(Elementwise):
 class Perceptron(Parametrization):
     r"""f(x) = a·σ(w·x) with σ(t) = max(t, slope·t) (Azulay et al. 2021, Sections 6 and 8); predictor a·w.
 
-    smoothing: rounds the kink of σ over this width, for integrators that cannot slide along it.
+    smoothing: the width over which the kink of σ is smoothed, for integrators that cannot slide along it.
     """
 
     slope: float = 1.0
@@ -243,7 +241,7 @@ class Perceptron(Parametrization):
 
     @property
     def linear(self) -> bool:  # type: ignore[override]
-        """Whether σ is."""
+        """Whether σ is linear."""
         return self.slope == 1
 
     @property
@@ -252,14 +250,14 @@ class Perceptron(Parametrization):
         return self.slope < 1 and not self.smoothing
 
     def smoothed(self, weights: Weights, X: Float) -> Perceptron:
-        """The kink rounded over a small part of the largest input."""
+        """The kink smoothed over a small fraction of the largest input."""
         if self.linear:
             return self
         size = float(np.linalg.norm(weights["w"])) or abs(float(weights["a"]))
         return replace(self, smoothing=_KINK * float(np.linalg.norm(X, axis=1).max()) * size)
 
     def reduced(self, weights: Weights, X: Float) -> Reduction:
-        """Without the features that X does not see, for linear neurons."""
+        """For linear neurons, without the part of w that is orthogonal to X."""
         return reduced_neuron(weights, X) if self.linear else super().reduced(weights, X)
 
     def activation(self, t: Any) -> Any:
@@ -272,13 +270,13 @@ class Perceptron(Parametrization):
         return (1 + self.slope) / 2 * t + (1 - self.slope) / 2 * xp.sqrt(t * t + self.smoothing**2)
 
     def gate(self, t: Float) -> Float:
-        """σ'(t), the slope of the negative side at a kink that is not rounded."""
+        """σ'(t); at a kink that is not smoothed, the slope for negative inputs."""
         if not self.smoothing:
             return np.where(t > 0, 1.0, self.slope)
         return (1 + self.slope) / 2 + (1 - self.slope) / 2 * t / np.hypot(t, self.smoothing)
 
     def gate_slope(self, t: Float) -> Float:
-        """σ''(t), 0 at a kink that is not rounded."""
+        """σ''(t); 0 at a kink that is not smoothed."""
         if not self.smoothing:
             return np.zeros_like(t)
         size = np.hypot(t, self.smoothing)
@@ -301,10 +299,9 @@ class Perceptron(Parametrization):
         }
 
     def push(self, weights: Weights, X: Float, r: Float) -> Float:
-        """How Jᵀ r moves a·w."""
+        """The derivative of a·w in the direction Jᵀ r."""
         pulled = self.pull(weights, X, r)
-        found: Float = weights["a"] * pulled["w"] + pulled["a"] * weights["w"]
-        return found
+        return np.asarray(weights["a"] * pulled["w"] + pulled["a"] * weights["w"])
 
     def jacobian(self, weights: Weights, X: Float) -> Float:
         """σ, and a σ' x."""
@@ -321,11 +318,8 @@ class Perceptron(Parametrization):
     def kernel(self, weights: Weights, X: Float) -> Float:
         """J Jᵀ = σσᵀ + a² gates∘XXᵀ."""
         t = X @ weights["w"]
-        gated = self.gate(t)[:, None] * X
-        found: Float = np.outer(self.activation(t), self.activation(t)) + weights["a"] ** 2 * (
-            gated @ gated.T
-        )
-        return found
+        sigma, gated = self.activation(t), self.gate(t)[:, None] * X
+        return np.asarray(np.outer(sigma, sigma) + weights["a"] ** 2 * (gated @ gated.T))
 
     def invariants(self, weights: Weights) -> Invariants:
         """δ = a² − ‖w‖² (Section 6)."""
@@ -334,7 +328,7 @@ class Perceptron(Parametrization):
 
 
 class Factored(Parametrization):
-    """Two layers whose product U Vᵀ is the predictor."""
+    """Base class of two-layer parametrizations with predictor U Vᵀ."""
 
     homogeneous = written_out = True
 
@@ -343,22 +337,21 @@ class Factored(Parametrization):
         return weights["U"] @ weights["V"].T
 
     def force(self, X: Float, r: Float) -> Float:
-        """Σ r ∂f/∂(UVᵀ), of the shape of the predictor."""
+        """G = Σ r ∂f/∂(UVᵀ), of the shape of the predictor."""
         raise TypeError(f"{type(self).__name__} must implement force")
 
     def pull(self, weights: Weights, X: Float, r: Float) -> Weights:
-        """Jᵀ r = (G V, Gᵀ U), G the force on the predictor."""
+        """Jᵀ r = (G V, Gᵀ U) with G of `force`."""
         G = self.force(X, r)
         return {"U": G @ weights["V"], "V": G.T @ weights["U"]}
 
     def push(self, weights: Weights, X: Float, r: Float) -> Float:
         """U Uᵀ G + G V Vᵀ."""
         G, U, V = self.force(X, r), weights["U"], weights["V"]
-        found: Float = U @ (U.T @ G) + (G @ V) @ V.T
-        return found
+        return np.asarray(U @ (U.T @ G) + (G @ V) @ V.T)
 
     def curvature(self, weights: Weights, X: Float, r: Float) -> Float:
-        """Σ rₙ∇²fₙ: between entries of U and V in one column, that of G."""
+        """Σ rₙ∇²fₙ: G between entries of U and V in the same column."""
         width = weights["U"].shape[1]
         return symmetric(weights, {("U", "V"): np.asarray(np.kron(self.force(X, r), np.eye(width)), float)})
 
@@ -371,16 +364,16 @@ class Factored(Parametrization):
 
 @dataclass(frozen=True)
 class Layers(Factored):
-    """f(x) = V Uᵀ x, one number for each row of V; a single output is a plain vector over the samples."""
+    """f(x) = V Uᵀ x, one output for each row of V; a single output is a vector over the samples."""
 
     def outputs(self, weights: Weights, X: Any) -> Any:
         """X U Vᵀ: (N,) for one output, (N, m) for several."""
         U, V = weights["U"], weights["V"]
-        f = X @ (U @ V.T) if len(V) < V.shape[1] else (X @ U) @ V.T  # what takes fewer products
+        f = X @ (U @ V.T) if len(V) < V.shape[1] else (X @ U) @ V.T  # the cheaper order
         return f[:, 0] if f.shape[1] == 1 else f
 
     def reduced(self, weights: Weights, X: Float) -> Reduction:
-        """No wider than features and outputs, and without the features that X does not see."""
+        """A network no wider than features and outputs together, without the part of U orthogonal to X."""
         return reduced_layers(weights, X)
 
     def force(self, X: Float, r: Float) -> Float:
@@ -394,6 +387,6 @@ class Layers(Factored):
         return side_by_side(weights, {"U": inner, "V": np.einsum("nk,jl->njlk", X @ U, np.eye(len(V)))})
 
     def kernel(self, weights: Weights, X: Float) -> Float:
-        """J Jᵀ: (N, N) for one output; for m, (N·m, N·m) with the outputs of a sample side by side."""
+        """J Jᵀ: (N, N) for one output; for m, (N·m, N·m) with the outputs of a sample in adjacent rows."""
         XU, V = X @ weights["U"], weights["V"]
         return np.kron(XU @ XU.T, np.eye(len(V))) + np.kron(X @ X.T, V @ V.T)

@@ -1,9 +1,10 @@
-r"""Two-layer models with their width taken out.
+r"""Reduction of two-layer models to an equivalent network of small width.
 
-U' = G V and V' = Gᵀ U with G = −∂L/∂(UVᵀ), so the stacked matrix Z = [U; V] obeys Z' = A(t) Z with A small:
-its columns move only within the span that they start in. A factor C of few columns, Z(0) = C Qᵀ with QᵀQ = I,
-is therefore a network of its own with the same predictor, and a width of 10,000 costs what a width of 100
-costs. The part of U outside the row space of X never moves at all (Min et al. 2021, Section 3).
+U' = G V and V' = Gᵀ U with G = −∂L/∂(UVᵀ), so that the stacked matrix Z = [U; V] obeys Z' = A(t) Z with a
+matrix A that does not depend on the width: the row space of Z is constant. If Z(0) = C Qᵀ with QᵀQ = I, the
+factor C, which has few columns, is a network with the same predictor at all times. Without this
+reduction, the cost would grow with the width. The part of U outside the row space of X is constant (Min et
+al. 2021, Section 3).
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ Weights = dict[str, Any]
 
 
 def same(weights: Weights) -> Weights:
-    """The weights of a form that observes those of the model."""
+    """The identity, for weights that were not reduced."""
     return weights
 
 
 @dataclass(frozen=True, eq=False)
 class Widened:
-    """The way back to all the weights: inner weights basis·inner·Qᵀ + outside, outer ones outer·Qᵀ.
+    """The map from reduced weights to those of the model: basis·inner·Qᵀ + outside, and outer·Qᵀ.
 
-    outside: the part of the inner weights that never moves. Q: None where the width was not reduced.
+    outside: the constant part of the inner weights. Q: None if the width was not reduced.
     """
 
     inner: str
@@ -40,7 +41,7 @@ class Widened:
     Q: Float | None = None
 
     def __call__(self, weights: Weights) -> Weights:
-        """All the weights, from those of the small network."""
+        """The weights of the model."""
         inner, outer = weights[self.inner], weights[self.outer]
         if self.Q is not None:
             inner, outer = inner @ self.Q.T, outer @ self.Q.T
@@ -50,21 +51,21 @@ class Widened:
 
 @dataclass(frozen=True, eq=False)
 class Rotated:
-    """The way back to all the weights of one layer, W Qᵀ."""
+    """The map from the reduced weights of a single layer to those of the model, W Qᵀ."""
 
     Q: Float
 
     def __call__(self, weights: Weights) -> Weights:
-        """All the weights, from those of the small model."""
+        """The weights of the model."""
         return {**weights, "W": weights["W"] @ self.Q.T}
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """Weights and inputs of a smaller network that computes the same outputs, and the way back.
+    """Weights and inputs of a smaller network with the same outputs, and the map back to the model's weights.
 
-    two_layers: the names of U and v where the predictor is Uv, which has an integrator of its own. lift: the
-    measurements of the lifted matrix of a factorization, which has one, too.
+    two_layers: the names of U and v if the predictor is Uv, for the integrator of such networks. lift: the
+    measurements of the lifted matrix of a factorization, for the integrator of factorizations.
     """
 
     weights: Weights
@@ -76,36 +77,36 @@ class Reduction:
 
 
 def reduced_layers(weights: Weights, X: Float) -> Reduction:
-    """Of f(x) = V Uᵀx: no wider than features and outputs, and with the features that X sees."""
+    """Reduce f(x) = V Uᵀx to the row space of X, with a width of at most features + outputs."""
     basis = _visible(X)
     inner = basis.T @ weights["U"]
     outside = weights["U"] - basis @ inner
     narrow, Q = _narrow(np.vstack([inner, weights["V"]]))
-    beside = outside if Q is None else outside @ Q
+    constant = outside if Q is None else outside @ Q
     rank = basis.shape[1]
 
     def predictor(small: Weights) -> Float:
-        return np.asarray(basis @ (small["U"] @ small["V"].T) + beside @ small["V"].T)
+        return np.asarray(basis @ (small["U"] @ small["V"].T) + constant @ small["V"].T)
 
     small = {"U": narrow[:rank].copy(), "V": narrow[rank:].copy()}
     return Reduction(small, X @ basis, predictor, Widened("U", "V", basis, outside, Q), ("U", "V"))
 
 
 def reduced_factors(weights: Weights) -> tuple[Weights, Widened]:
-    """Of ⟨UVᵀ, X⟩: no wider than its rows and columns."""
+    """Reduce ⟨UVᵀ, X⟩ to a width of at most rows + columns."""
     rows = len(weights["U"])
     narrow, Q = _narrow(np.vstack([weights["U"], weights["V"]]))
     return {"U": narrow[:rows].copy(), "V": narrow[rows:].copy()}, Widened("U", "V", Q=Q)
 
 
 def reduced_square(weights: Weights) -> tuple[Weights, Callable[[Weights], Weights]]:
-    """Of ⟨WWᵀ, X⟩: no wider than its rows."""
+    """Reduce ⟨WWᵀ, X⟩ to a width of at most the number of rows."""
     narrow, Q = _narrow(weights["W"])
     return {"W": narrow.copy()}, same if Q is None else Rotated(Q)
 
 
 def reduced_neuron(weights: Weights, X: Float) -> Reduction:
-    """Of f(x) = a·w·x: with the features that X sees."""
+    """Reduce f(x) = a·w·x to the row space of X."""
     basis = _visible(X)
     inner = basis.T @ weights["w"]
     outside = weights["w"] - basis @ inner
@@ -118,13 +119,13 @@ def reduced_neuron(weights: Weights, X: Float) -> Reduction:
 
 
 def _visible(X: Float) -> Float:
-    """The row space of X, with one direction at least."""
+    """A basis of the row space of X, with at least one column."""
     basis = row_space(X)
     return basis if basis.size else np.eye(X.shape[1], 1)
 
 
 def _narrow(Z: Float) -> tuple[Float, Float | None]:
-    """C and Q with Z = C Qᵀ and no more columns in C than rows; Q is None where Z is narrow already."""
+    """C and Q with Z = C Qᵀ and at most as many columns as rows in C; Q is None if C = Z."""
     if Z.shape[1] <= Z.shape[0]:
         return Z, None
     Q, R = scipy.linalg.qr(Z.T, mode="economic", check_finite=False)

@@ -1,1 +1,1 @@
-"""What the verbs return: plain data with a summary, a table, a dictionary and a picture."""
+"""Results of `tacit.verbs`: plain data with a summary, a table, a dictionary and a picture."""

@@ -1,4 +1,4 @@
-"""The residuals of the optimality conditions at a predictor."""
+"""Residuals of the optimality conditions at a predictor."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.data.arrays import Float
+from tacit.data.json_values import as_json
 from tacit.data.status import Status
-from tacit.results.delegation import ask
 from tacit.results.result import Drawn, Labelled, Result
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate(Result):
-    """How well a predictor satisfies the KKT conditions of a problem.
+    """Residuals of the KKT conditions at a predictor, with the multipliers that make them small.
 
     Attributes
     ----------
@@ -28,13 +28,19 @@ class Certificate(Result):
     complementarity : float
         The largest ν_n·(margin_n − 1) relative to the largest ν; 0 for regression.
     error : float
-        An estimate of the relative distance from the predictor to the solution. Small residuals do not make
-        that small where samples or features nearly coincide: the step that Newton's method would take from
-        here does.
+        An estimate of the relative distance from the predictor to the solution: the size of a Newton step
+        from here. If samples or features nearly coincide, it can be large although all residuals are small.
     dual : (N,) array
-        These multipliers, one for each sample.
+        The multipliers ν, one for each sample.
     tol : float
-        What the residuals were held against.
+        The tolerance for the residuals.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> certificate = tacit.certify(tacit.Diagonal(), [[1, 2]], [2], [0.4, 0.8])
+    >>> certificate.holds, certificate.stationarity > 1e-3, certificate.feasibility < 1e-9
+    (False, True, True)
     """
 
     problem: str
@@ -47,22 +53,22 @@ class Certificate(Result):
 
     @property
     def holds(self) -> bool:
-        """All residuals within the tolerance, and the error within its root: half of the digits."""
+        """Whether all residuals are at most tol, and the error at most √tol (half of the digits)."""
         residuals = (self.stationarity, self.feasibility, self.complementarity)
         return all(x <= self.tol for x in residuals) and self.error <= math.sqrt(self.tol)
 
     @property
     def status(self) -> Status:
-        """The verdict in a word."""
+        """The outcome in one word."""
         return Status.REACHED if self.holds else Status.REFUSED
 
     @property
     def reason(self) -> str:
-        """Why it does not hold; empty if it does."""
+        """Why the certificate fails; empty if it holds."""
         return "" if self.holds else self.summary()
 
     def summary(self) -> str:
-        """The certificate in a line."""
+        """The certificate in one line."""
         verdict = "holds" if self.holds else "FAILS"
         line = f"KKT {verdict} (tolerance {self.tol:.0e}): stationarity {self.stationarity:.1e}"
         line += f", feasibility {self.feasibility:.1e}"
@@ -71,24 +77,13 @@ class Certificate(Result):
         return f"{line}; distance to the solution about {self.error:.1e}"
 
     def picture(self) -> Drawn:
-        """The multipliers of the samples."""
-        drawn: Drawn = ask(self, "picture")
-        return drawn
+        """Draw the multipliers of the samples."""
+        return self._draw()
 
     def _arrays(self) -> Labelled:
         return {"dual": (("sample",), self.dual)}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
-        return {
-            "problem": self.problem,
-            "holds": self.holds,
-            "status": self.status.value,
-            "reason": self.reason,
-            "stationarity": self.stationarity,
-            "feasibility": self.feasibility,
-            "complementarity": self.complementarity,
-            "error": self.error if math.isfinite(self.error) else None,
-            "dual": self.dual.tolist(),
-            "tol": self.tol,
-        }
+        names = ("problem", "holds", "status", "reason", "stationarity", "feasibility", "complementarity")
+        return self._values(*names) | {"error": as_json(self.error)} | self._values("dual", "tol")

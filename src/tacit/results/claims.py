@@ -1,4 +1,4 @@
-"""A sentence and the number that decides it: what the claims of figures and the bounds of theorems are."""
+"""Measured numbers with thresholds: the claims of figures and the bounds of theorems."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from tacit.data.json_values import as_json
+
 
 @dataclass(frozen=True)
 class Measured:
-    """at_least ≤ measured ≤ at_most, either side left out at will; NaN is within no threshold.
+    """A statement that holds if at_least ≤ measured ≤ at_most; None stands for no threshold on that side.
 
-    text: the sentence. measured: the number that decides it. at_most, at_least: its thresholds.
+    text: the statement. measured: the number that decides it; NaN satisfies no threshold.
     """
 
     text: str
     measured: float
     at_most: float | None = None
     at_least: float | None = None
-    rounding: ClassVar[float] = 0.0  # of the threshold: being over by less is rounding, not a violation
+    rounding: ClassVar[float] = 0.0  # relative to the threshold; a smaller excess is round-off
 
     @property
     def holds(self) -> bool:
-        """Is the measured value on the right side of its threshold?"""
+        """Whether the measured value satisfies its thresholds."""
         above = self.at_least is None or self.measured >= self.at_least - self._slack(self.at_least)
         below = self.at_most is None or self.measured <= self.at_most + self._slack(self.at_most)
         return bool(above and below)
@@ -32,7 +34,7 @@ class Measured:
 
     @property
     def threshold(self) -> str:
-        """The threshold in words."""
+        """The thresholds as text."""
         low, high = self.at_least, self.at_most
         if low is not None and high is not None and f"{low:.4g}" == f"{high:.4g}":
             return f"exactly {low:.4g}" if low == high else f"within {(high - low) / 2:.1g} of {low:.4g}"
@@ -45,24 +47,24 @@ class Measured:
 
     @property
     def looseness(self) -> float:
-        """How many times the measured value could grow (or shrink) before it meets the nearest threshold.
+        """The factor by which the measured value could grow or shrink until it meets the nearest threshold.
 
-        1 where the threshold is met exactly, below 1 where it is broken, ∞ where no factor reaches it
-        (measured 0 under a positive threshold, or an infinite threshold).
+        1 if the threshold is met exactly, below 1 if it is violated, ∞ if no factor reaches it (measured 0
+        below a positive threshold, or an infinite threshold).
         """
-        room = []
+        factors = []
         if self.at_most is not None:
-            room.append(_ratio(self.at_most, self.measured))
+            factors.append(_ratio(self.at_most, self.measured))
         if self.at_least is not None:
-            room.append(_ratio(self.measured, self.at_least))
-        return min(room, default=math.inf)
+            factors.append(_ratio(self.measured, self.at_least))
+        return min(factors, default=math.inf)
 
     def summary(self) -> str:
-        """The verdict in a line."""
+        """The statement and whether it holds, in one line."""
         return f"{'holds' if self.holds else 'FAILS'}  {self.text}: {self.measured:.4g} ({self.threshold})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Text, measured value, threshold and verdict."""
+        """Text, measured value, thresholds and verdict."""
         return {
             "text": self.text,
             "measured": float(self.measured),
@@ -74,7 +76,7 @@ class Measured:
 
 
 def _ratio(larger: float, smaller: float) -> float:
-    """larger/smaller, read as the room in the claim smaller ≤ larger whatever their signs."""
+    """larger/smaller as the looseness of smaller ≤ larger, for numbers of any sign: 1 if they are equal."""
     if larger == smaller:
         return 1.0
     if min(larger, smaller) > 0:
@@ -88,20 +90,26 @@ def _ratio(larger: float, smaller: float) -> float:
 
 @dataclass(frozen=True)
 class Claim(Measured):
-    """A sentence of a paper, the number that decides it, and its threshold.
+    """A claim of a paper, the measured number that decides it, and its thresholds.
 
     Parameters
     ----------
     text : str
-        The sentence.
+        The claim.
     measured : float
-        The number.
+        The measured number.
     at_most, at_least : float, optional
-        The threshold, on either side or on both.
+        The thresholds, on one side or on both.
     of : int, optional
-        The number of cases, where the number is a share of cases that were drawn.
+        The number of random cases, if the measured number is a fraction of cases.
     why : str, optional
-        What the threshold means, if the sentence does not say so.
+        The reason for the threshold, if the text does not give it.
+
+    Examples
+    --------
+    >>> from tacit.papers import Claim
+    >>> Claim("the limit has the minimum ℓ1 norm", 0.003, at_most=0.01).summary()
+    'holds  the limit has the minimum ℓ1 norm: 0.003 (at most 0.01)'
     """
 
     of: int | None = None
@@ -109,22 +117,28 @@ class Claim(Measured):
 
     @property
     def holds(self) -> bool:
-        """Is the measured value on the right side of its threshold? (NaN and infinity never are.)"""
+        """Whether the measured value satisfies its thresholds; never if it is NaN or infinite."""
         return super().holds and math.isfinite(self.measured)
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """What numbers of claims are compared with, and what that means.
+    """Thresholds for the measured number of a claim, with the reason for them.
 
     Parameters
     ----------
     at_most, at_least : float, optional
-        The threshold, on either side or on both.
+        The thresholds, on one side or on both.
     why : str, optional
-        What it means, if the sentence of the claim does not say so.
+        The reason for the threshold, if the text of the claim does not give it.
     of : int, optional
-        The number of cases, where the number is a share of cases that were drawn.
+        The number of random cases, if the measured number is a fraction of cases.
+
+    Examples
+    --------
+    >>> from tacit.papers import Threshold
+    >>> Threshold(at_least=0.9, of=20).claim("share of samples that are fitted", 0.95).holds
+    True
     """
 
     at_most: float | None = None
@@ -133,102 +147,127 @@ class Threshold:
     of: int | None = None
 
     def claim(self, text: str, measured: Any) -> Claim:
-        """A sentence, with the number that decides it.
+        """Make a claim with these thresholds.
 
         Parameters
         ----------
         text : str
-            The sentence.
+            The claim.
         measured : float
-            The number, or an array that holds nothing else.
+            The measured number, or an array with a single entry.
 
         Returns
         -------
         Claim
-            With this threshold.
+            The claim.
         """
         return Claim(text, float(measured), self.at_most, self.at_least, self.of, self.why)
 
 
 def at_most(threshold: float, why: str = "", *, of: int | None = None) -> Threshold:
-    """Numbers up to this one.
+    """Make a threshold for numbers that must not exceed it.
 
     Parameters
     ----------
     threshold : float
-        The most that a number may be.
+        The largest number that satisfies the claim.
     why : str, optional
-        What that means, if the sentence of the claim does not say so.
+        The reason for the threshold, if the text of the claim does not give it.
     of : int, optional
-        The number of cases, where numbers are shares of cases that were drawn.
+        The number of random cases, if the measured number is a fraction of cases.
 
     Returns
     -------
     Threshold
-        Whose `claim` adds the sentence and the number.
+        Its method `claim` adds the text and the measured number.
+
+    Examples
+    --------
+    >>> from tacit.papers import at_most
+    >>> at_most(1e-6).claim("relative distance to the minimum-norm solution", 2e-9).holds
+    True
     """
     return Threshold(at_most=threshold, why=why, of=of)
 
 
 def at_least(threshold: float, why: str = "", *, of: int | None = None) -> Threshold:
-    """Numbers from this one on.
+    """Make a threshold for numbers that must not be below it.
 
     Parameters
     ----------
     threshold : float
-        The least that a number may be.
+        The smallest number that satisfies the claim.
     why : str, optional
-        What that means, if the sentence of the claim does not say so.
+        The reason for the threshold, if the text of the claim does not give it.
     of : int, optional
-        The number of cases, where numbers are shares of cases that were drawn.
+        The number of random cases, if the measured number is a fraction of cases.
 
     Returns
     -------
     Threshold
-        Whose `claim` adds the sentence and the number.
+        Its method `claim` adds the text and the measured number.
+
+    Examples
+    --------
+    >>> from tacit.papers import at_least
+    >>> at_least(0.5).claim("share of wide networks in the kernel regime", 0.4).holds
+    False
     """
     return Threshold(at_least=threshold, why=why, of=of)
 
 
 def within(low: float, high: float, why: str = "", *, of: int | None = None) -> Threshold:
-    """Numbers from `low` to `high`.
+    """Make a threshold for numbers that must lie in an interval.
 
     Parameters
     ----------
     low, high : float
-        The least and the most that a number may be.
+        The smallest and the largest number that satisfy the claim.
     why : str, optional
-        What that means, if the sentence of the claim does not say so.
+        The reason for the thresholds, if the text of the claim does not give it.
     of : int, optional
-        The number of cases, where numbers are shares of cases that were drawn.
+        The number of random cases, if the measured number is a fraction of cases.
 
     Returns
     -------
     Threshold
-        Whose `claim` adds the sentence and the number.
+        Its method `claim` adds the text and the measured number.
+
+    Examples
+    --------
+    >>> from tacit.papers import within
+    >>> within(0.9, 1.1).claim("slope of the error against the scale", 1.02).threshold
+    'at least 0.9 and at most 1.1'
     """
     return Threshold(high, low, why, of)
 
 
 @dataclass(frozen=True)
 class Bound(Measured):
-    """A conclusion of a theorem: at_least ≤ measured ≤ at_most, up to rounding (1e-9 of the bound).
+    """A conclusion of a theorem: at_least ≤ measured ≤ at_most, up to round-off (1e-9 of the bound).
 
     Parameters
     ----------
     text : str
-        What is bounded.
+        The bounded quantity.
     measured : float
         Its value.
     at_most, at_least : float, optional
-        The bounds, None where there is none.
+        The bounds; None if there is none on that side.
+
+    Examples
+    --------
+    >>> from tacit.theorems import Bound
+    >>> bound = Bound("‖w‖₁", 1.5, at_most=3.0)
+    >>> bound.holds, bound.looseness
+    (True, 2.0)
     """
 
     rounding: ClassVar[float] = 1e-9
 
     @property
     def equality(self) -> tuple[float, float] | None:
-        """Two bounds that agree to four digits, as what the measured value is equal to, and the tolerance."""
+        """For two bounds that agree to four digits, their mean and the tolerance; otherwise None."""
         low, high = self.at_least, self.at_most
         if low is None or high is None or f"{low:.4g}" != f"{high:.4g}":
             return None
@@ -236,25 +275,20 @@ class Bound(Measured):
 
     @property
     def looseness(self) -> float:
-        """How many times the measured value could grow (or shrink) before it meets the nearest bound.
+        """The factor by which the measured value could grow or shrink until it meets the nearest bound.
 
-        Between two bounds also how many times its distance to their middle could: of the two what is further
-        from 1, as no factor says how well an equality holds, whose bounds are a tolerance apart.
+        Between two bounds, the factor for its distance from their mean is used instead if it is farther from
+        1. For equalities, whose bounds differ by a tolerance, only this second factor is meaningful.
         """
         factor, low, high = super().looseness, self.at_least, self.at_most
         if low is None or high is None or not math.isfinite(high - low) or math.isnan(factor):
             return factor
         middle = (low + high) / 2
-        room = _ratio((high - low) / 2, abs(self.measured - middle))
-        return max(factor, room) if self.holds else min(factor, room)
+        around = _ratio((high - low) / 2, abs(self.measured - middle))
+        return max(factor, around) if self.holds else min(factor, around)
 
     def to_dict(self) -> dict[str, Any]:
-        """Text, measured value, bounds and verdict; JSON has no ∞ and no NaN: None stands for both."""
-        numbers = {"measured": self.measured, "at_most": self.at_most, "at_least": self.at_least}
-        finite = {name: _finite(value) for name, value in numbers.items()}
-        return {"text": self.text, **finite, "holds": self.holds, "looseness": _finite(self.looseness)}
-
-
-def _finite(value: float | None) -> float | None:
-    """The number, or None where it has no place in JSON."""
-    return value if value is not None and math.isfinite(value) else None
+        """Text, measured value, bounds and verdict; None for ∞ and NaN, which JSON cannot represent."""
+        names = ("text", "measured", "at_most", "at_least", "holds", "looseness")
+        found: dict[str, Any] = as_json({name: getattr(self, name) for name in names})
+        return found

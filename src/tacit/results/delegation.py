@@ -1,7 +1,7 @@
-"""Questions to a result that a layer above answers: its text, its picture, its limits at other scales.
+"""Methods of results that a higher layer implements: text, pictures, limits at other scales.
 
-Results know nothing of `show` and `verbs`. The package's `__init__` names, once, the function that answers
-each question; its module is imported when the question is first asked.
+Results must not import `show` or `verbs`, which import them. The package's `__init__` therefore registers,
+once, the function that implements each of these methods; its module is imported on the first call.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-_ANSWERS: dict[str, str] = {}
+_IMPLEMENTATIONS: dict[str, str] = {}
 
 
-def answered_by(answers: Mapping[str, str]) -> None:
-    """Register answers: {"Limit.summary": "tacit.show.text:limit_report"}."""
-    _ANSWERS.update(answers)
+def register(implementations: Mapping[str, str]) -> None:
+    """Register functions by class and method: {"Limit.summary": "tacit.show.text:limit_report"}."""
+    _IMPLEMENTATIONS.update(implementations)
 
 
-def ask(result: Any, question: str, *arguments: Any, **options: Any) -> Any:
-    """Call the function that answers this question about results of this class, with the result first."""
+def delegate(result: Any, method: str, *arguments: Any, **options: Any) -> Any:
+    """Call the function registered for this method of the result's class or of a base class."""
     for kind in type(result).__mro__:
-        if home := _ANSWERS.get(f"{kind.__name__}.{question}"):
+        if home := _IMPLEMENTATIONS.get(f"{kind.__name__}.{method}"):
             module, _, name = home.partition(":")
             return getattr(import_module(module), name)(result, *arguments, **options)
-    raise TypeError(f"{type(result).__name__} must implement {question}")
+    raise TypeError(f"{type(result).__name__} must implement {method}")

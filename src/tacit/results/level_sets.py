@@ -1,4 +1,4 @@
-"""Level sets of a derived potential with flows across them, or flows that end apart."""
+"""Data of the picture of a derivation: level sets of the potential, or flows with different limits."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from tacit.data.arrays import Float
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Level sets in two coordinates, closed where no ray ended before, and flows to lines that touch some.
+    """Level sets in two coordinates, and flows that end where a line of solutions is tangent to a level set.
 
-    touched: for each flow its line of solutions (normal and offset), where it touches, and which level.
+    A level set is a closed curve, with gaps along the rays on which it was not found.
+
+    touched: for each flow, its line of solutions (normal and offset), the tangent point, and the level.
     """
 
     pair: tuple[int, int]
@@ -26,7 +28,7 @@ class Levels:
 
 @dataclass(frozen=True, eq=False)
 class Apart:
-    """Flows from one start to one line of solutions, which end apart: along the line, and away from it."""
+    """Flows from one start to one line of solutions, with coordinates along the line and away from it."""
 
     flows: list[Float]
     weights: Float
@@ -34,5 +36,5 @@ class Apart:
 
     @property
     def spread(self) -> float:
-        """How far the ends lie apart."""
+        """The distance between the two ends that are farthest apart."""
         return float(np.ptp([flow[-1, 0] for flow in self.flows]))

@@ -1,4 +1,4 @@
-"""What `tacit.limit` answers: the solution that gradient flow picks, with its certificate."""
+"""The result of `tacit.limit`: the solution that gradient flow picks, with its certificate."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from tacit.data.equations import Equations, Samples
 from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.numerics.rounding import quiet
-from tacit.results.delegation import ask
-from tacit.results.result import Drawn, Labelled, Result, axes_of, numbered
+from tacit.results.delegation import delegate
+from tacit.results.result import Drawn, Labelled, Pictured, Summarized, axes_of
 
 if TYPE_CHECKING:
     from tacit.results.regime import Regime
 
-NEAR = 1e-7  # relative forward error from which on a predictor is doubted: half of the digits of floats
+# Largest relative forward error of a predictor that is reported as converged: half of the digits of floats.
+ERROR_TOLERANCE = 1e-7
 
 
 class Estimate:
-    """A number that costs about as much as what it is an estimate of, and is made when it is asked for."""
+    """A number that is computed on first use, because it costs about as much as the result it belongs to."""
 
     def __init__(self, make: Callable[[], float]):
         self._make = make
@@ -44,70 +45,78 @@ def _known(value: float) -> Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Limit(Result):
+class Limit(Summarized, Pictured):
     """The solution that gradient flow picks, with its certificate.
 
-    `regime`, kernel, rich or intermediate, is computed when first asked for; where converged is False,
-    `reason` says why.
+    `regime` (kernel, rich or intermediate) is computed when it is first used. If converged is False, `reason`
+    says why.
 
     Attributes
     ----------
     predictor : (d,) array
         w; (d, m) for a network of m outputs, (d₁, d₂) for matrices.
     dual : (N,) array
-        ν with ∇Q(w) = Xᵀν; it adds up to 0 beside an intercept.
+        ν with ∇Q(w) = Xᵀν; it sums to 0 if there is an intercept.
     value : float
         Q(w).
     feasibility : float
         ‖Xw−y‖/‖y‖.
     stationarity : float
-        ‖∇Q(w)−Xᵀν‖∞/‖∇Q(w)‖∞, with ν as it was computed: where samples nearly coincide, multipliers are large
-        and of opposite sign, and rounding them to floats, as dual must, leaves more.
+        ‖∇Q(w)−Xᵀν‖∞/‖∇Q(w)‖∞, with ν as the solver has it. If samples nearly coincide, the multipliers are
+        large and of opposite sign, and the residual of `dual`, which is rounded to floats, is larger.
     error : float
         An estimate of the relative forward error ‖w − w*‖₂/‖w*‖₂, from both residuals and the conditioning of
-        data and potential. It includes how far the answer moves if every entry of X and y changes in its last
-        bit, independently of the others: through the residual y − Xw, and through the slopes Xᵀν. The second
-        counts where features are tied (equal, proportional and standardized, or equal in cost), the depth is
-        above 2 and the scale small: how they share the predictor is decided by 1 − |slope|, which is of the
-        size (m/|w|)^((D−2)/D) with m the scale of the predictor, and below 1e-9 the last bits of X decide it.
-        Of standardized features, it is the larger of the errors of w and of scale·w. Samples that depend on
-        each other up to their last bits (see rank) are taken to do so: what these bits would say is no part
-        of it.
+        data and potential. It includes the change of w if every entry of X and y changes independently in its
+        last bit, through the residual y − Xw and through the slopes Xᵀν. The second part matters if features
+        are tied (equal, proportional and standardized, or equal in cost), the depth is above 2 and the scale
+        is small: how tied features share the predictor depends on 1 − |slope|, which is of the order of
+        (m/|w|)^((D−2)/D) with m the scale of the predictor, and below 1e-9 it is decided by the last bits of
+        X. For standardized features, the larger of the errors of w and of scale·w. Samples that are linearly
+        dependent up to their last bits (see rank) are treated as dependent, and the error does not include
+        the effect of these bits.
     converged : bool
-        Both residuals within the tolerance, error 1e-7 or less, and the solver settled: not where the answer
-        depends on the last bits of the data, however accurate it is for these very floats. Where the terms of
-        Xw are larger than y and cancel, rounding of w alone may leave a larger feasibility; that passes up to
-        1e-6, unless the tolerance is below 1e-12.
+        Whether both residuals are within the tolerance, the error is at most 1e-7, and the solver settled.
+        False if the answer depends on the last bits of the data, however accurate it is for these floats. If
+        the terms of Xw are larger than y and cancel, the rounding of w alone can leave a larger feasibility;
+        up to 1e-6 is accepted, unless the tolerance is below 1e-12.
     iterations : int
-        Matrix factorizations (simplex steps for L1).
+        Number of matrix factorizations (simplex steps for L1).
     rank : int
-        Of X; samples that are combinations of others up to rounding do not count.
+        The rank of X; samples that are combinations of others up to round-off do not count.
     seconds : float
-        How long it took.
+        Computing time.
     model, X, y, tol
-        What was asked about, with what tolerance; y is what least squares fit, where that was asked for.
+        The arguments of `tacit.limit`; with least_squares, y is what the predictor fits.
     settled : bool
-        Did the solver come to rest?
+        Whether the iteration of the solver came to rest.
     method : str
-        How it was found.
+        How the limit was found.
     flows : int
-        How many were run to decide something.
+        Number of flows that were integrated to find it.
     distance : float
-        A bound on how far from here the flow ends, 0 but for linear networks that start small.
+        A bound on the distance from here to the end of the flow; 0 except for linear networks of small
+        initialization.
     sign : int
-        That of the output weight of a neuron at the end (if it has changed, Q is the divergence from −w̃(0)),
-        0 for models without one.
+        The sign of the output weight of a neuron at the end (if it has changed, Q is the divergence from
+        −w̃(0)); 0 for models without one.
     unfitted : float
-        What least squares leaves of y, relative to it, where that was asked for.
+        ‖y − fit‖/‖y‖ of the least-squares fit, with least_squares; otherwise 0.
     intercept : float
-        b of f(x) = w·x + b, 0 where none was asked for.
+        b of f(x) = w·x + b; 0 without an intercept.
     units : Units or None
-        What the features were divided by, where they were standardized; Q, its gradient and the certificate
-        are those of scale·w.
+        The standard deviations by which the features were divided, and the means that were subtracted. Q, its
+        gradient and the certificate are those of scale·w.
     features : tuple of str, or None
-        Names of columns, if they have any.
+        Names of the columns, if they have any.
     inside : Limit or None
-        The answer in the units in which it was solved, where those are not the data's own.
+        The limit for the centred and standardized features, if intercept or standardize was set.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> limit = tacit.limit(tacit.Diagonal(scale=1e-8), [[1, 2]], [2])
+    >>> limit.predictor.round(3).tolist(), limit.converged, limit.regime.name
+    ([0.0, 1.0], True, 'rich')
     """
 
     predictor: Float
@@ -131,11 +140,11 @@ class Limit(Result):
     intercept: Any = 0.0
     units: Units | None = field(default=None, repr=False)
     features: tuple[str, ...] | None = field(default=None, repr=False)
-    inside: Limit | None = field(default=None, repr=False)  # in these units
+    inside: Limit | None = field(default=None, repr=False)
     _error: Estimate = field(repr=False, kw_only=True)
-    _fits: bool = field(repr=False, kw_only=True)  # are both residuals within the tolerance?
-    _samples: Samples = field(repr=False, kw_only=True)  # as the equations were made of them
-    _equations: Equations | None = field(default=None, repr=False)  # as they were solved, for the ends
+    _fits: bool = field(repr=False, kw_only=True)  # whether both residuals are within the tolerance
+    _samples: Samples = field(repr=False, kw_only=True)  # from which the equations were made
+    _equations: Equations | None = field(default=None, repr=False)  # as solved; reused for both ends
 
     @property
     def error(self) -> float:
@@ -144,25 +153,25 @@ class Limit(Result):
 
     @property
     def converged(self) -> bool:
-        """Did the solver settle, with residuals within the tolerance and an error below 1e-7?"""
-        return bool(self.settled and self._fits and self.error <= NEAR)
+        """Whether the solver settled, with residuals within the tolerance and an error of at most 1e-7."""
+        return bool(self.settled and self._fits and self.error <= ERROR_TOLERANCE)
 
     @cached_property
     def regime(self) -> Regime:
-        """How far this limit is from those at infinite and at zero scale."""
-        found: Regime = ask(self.inside or self, "regime")
+        """Relative distances of this limit to the limits at infinite and at zero scale."""
+        found: Regime = delegate(self.inside or self, "regime")
         return found
 
     @property
     def status(self) -> Status:
-        """How it ended, in a word."""
+        """How the computation ended, in one word."""
         if self.converged:
             return Status.REACHED
         return Status.ROUNDING if self.settled else Status.STALLED
 
     @cached_property
     def reason(self) -> str:
-        """Why the limit is not vouched for; empty if it is."""
+        """Why the limit is not certified; empty if it is."""
         if self.converged:
             return ""
         if self.inside is not None:
@@ -172,70 +181,55 @@ class Limit(Result):
         reasons = [] if self.settled else ["the solver did not settle"]
         if above:
             reasons.append(f"{' and '.join(above)} above the tolerance {self.tol:.0e}")
-        if not self.error <= NEAR:
-            reasons.append(str(ask(self, "doubt")))
+        if not self.error <= ERROR_TOLERANCE:
+            reasons.append(str(delegate(self, "doubt")))
         return "; ".join(reasons)
 
-    def summary(self, names: Sequence[str] | None = None) -> str:
-        """The limit in a few lines.
-
-        Parameters
-        ----------
-        names : sequence of str, optional
-            Of the features; x0, x1, … if left out.
-
-        Returns
-        -------
-        str
-            What `tacit limit` prints.
-        """
-        return str(ask(self, "summary", names or self.features))
-
     def picture(self, names: Sequence[str] | None = None) -> Drawn:
-        """Largest coordinates of the limit and its ends, and distances to the ends against the scale.
+        """Draw the largest coordinates of the limit and its ends, and distances to the ends by scale.
 
         Parameters
         ----------
         names : sequence of str, optional
-            Of the features; x0, x1, … if left out.
+            Names of the features; x0, x1, … by default.
 
         Returns
         -------
         Drawn
-            What `plot` draws.
+            The picture that `plot` writes.
         """
         if self.X.ndim == 3:
             names = names or [f"{i}, {j}" for i, j in np.ndindex(self.predictor.shape)]
-        names = numbered(names or self.features, len(self.predictor))
-        drawn: Drawn = ask(self, "picture", names, ask(self, "other_scales"))
-        return drawn
+        return self._draw(self._labels(names), delegate(self, "other_scales"))
 
     def _arrays(self) -> Labelled:
-        arrays: Labelled = {"predictor": (axes_of(self.predictor), self.predictor)}
-        arrays["dual"] = (("sample", "output")[: self.dual.ndim], self.dual)
-        return arrays
+        dual = (("sample", "output")[: self.dual.ndim], self.dual)
+        return {"predictor": (axes_of(self.predictor), self.predictor), "dual": dual}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
+        certificate = self._values("feasibility", "stationarity", "error", "converged", "status", "reason")
+        details = self._values("iterations", "rank", "method", "distance", "sign", "unfitted", "intercept")
         return {
             "model": repr(self.model),
-            "predictor": self.predictor.tolist(),
-            "dual": self.dual.tolist(),
-            "value": self.value,
-            "feasibility": self.feasibility,
-            "stationarity": self.stationarity,
-            "error": self.error,
-            "converged": self.converged,
-            "status": self.status.value,
-            "reason": self.reason,
-            "iterations": self.iterations,
-            "rank": self.rank,
-            "method": self.method,
-            "distance": self.distance,
-            "sign": self.sign,
-            "unfitted": self.unfitted,
-            "intercept": np.asarray(self.intercept).tolist(),
+            **self._values("predictor", "dual", "value"),
+            **certificate,
+            **details,
             "scale": None if self.units is None else self.units.scale.tolist(),
-            "seconds": self.seconds,
-            "regime": self.regime.to_dict(),
+            **self._values("seconds", "regime"),
         }
+
+
+@dataclass(frozen=True, eq=False)
+class OtherScales:
+    """Both ends of a limit, and its distances to them at other scales.
+
+    The distances are empty for potentials that are themselves an end.
+    """
+
+    kernel: Float
+    rich: Float
+    rich_end: str
+    factors: Float  # by which the predictor's scale is multiplied
+    to_kernel: Float
+    to_rich: Float

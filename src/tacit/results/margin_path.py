@@ -1,4 +1,4 @@
-"""The path of maximum-margin predictors, over μ."""
+"""The result of `tacit.margin_path`: maximum-margin predictors over μ."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from tacit.data.arrays import Float
 from tacit.data.units import Units
-from tacit.results.along_mu import AlongMu
-from tacit.results.delegation import ask
-from tacit.results.kink import Kink
-from tacit.results.result import Drawn, Labelled, numbered
+from tacit.results.along_mu import AlongMu, Kink
+from tacit.results.delegation import delegate
+from tacit.results.result import Drawn, Labelled, supports
 from tacit.results.sweeping_path import SweepingPath
 
 
@@ -27,33 +26,41 @@ class MarginPath(AlongMu):
     Attributes
     ----------
     mu : (M,) array
-        In the order asked for.
+        The values of μ, in the order of the argument.
     predictors : (M, d) array
         w at each μ.
     duals : (M, N) array
         ν ≥ 0 with ∇Q_μ(w) = Σ ν_n y_n x_n.
     kkt : (M,) array
-        The largest residual of the optimality conditions at each point.
+        The largest relative residual of the optimality conditions at each point.
     error : (M,) array
         An estimate of the relative forward error of each predictor, conditioning included.
     support : (M, N) array of bool
         Which samples have a positive multiplier.
     converged : (M,) array of bool
-        Where kkt is 1e-9 or less, error 1e-7 or less, and the solver settled.
+        Whether kkt is at most 1e-9, error at most 1e-7, and the solver settled.
     depth : float
         D of Q_μ.
     seconds : float
-        How long it took.
+        Computing time.
     geometry : Potential
         The potential at μ = 1.
     X, y
         The data, y as −1 and +1.
     intercept : (M,) array
-        b of y_n(x_n·w + b) ≥ 1 at each point, 0 where none was asked for.
+        b of y_n(x_n·w + b) ≥ 1 at each point; 0 without an intercept.
     units : Units
-        What the features were divided by, where they were standardized: Q_μ is that of scale·w.
+        The standard deviations by which the features were divided, and the means that were subtracted: Q_μ is
+        that of scale·w.
     features : tuple of str, or None
-        Names of columns, if they have any.
+        Names of the columns, if they have any.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> path = tacit.margin_path([[1, 2], [-2, -3]], [1, -1], [1e3, 1, 1e-9])
+    >>> path.predictors.round(3)[[0, -1]].tolist(), path.kinks
+    ([[0.2, 0.4], [0.0, 0.5]], [])
     """
 
     mu: Float
@@ -70,15 +77,15 @@ class MarginPath(AlongMu):
     y: Float = field(repr=False)
     intercept: Float = field(repr=False)
     units: Units = field(repr=False)
-    _margins: Any = field(repr=False)  # in these units
+    _margins: Any = field(repr=False)  # the constraints, in these units
     features: tuple[str, ...] | None = field(default=None, repr=False)
 
-    _lost = "whose support was not found, or which rounding decides"
+    _failure = "whose support was not found, or depends on round-off"
 
     @cached_property
     def kinks(self) -> list[Kink]:
         """Where the support changes between the points of the path, from large μ to small."""
-        found: list[Kink] = ask(self, "kinks")
+        found: list[Kink] = delegate(self, "kinks")
         return found
 
     @property
@@ -88,26 +95,28 @@ class MarginPath(AlongMu):
 
     @cached_property
     def excess(self) -> tuple[Float, Float]:
-        """‖w‖/‖w_end‖ − 1 at every μ: in the kernel's norm over the ℓ2 end, in the (weighted) ℓ1 norm over
-        that end. With equal scales the kernel's norm is ℓ2.
+        """‖w‖/‖w_end‖ − 1 at every μ, for the kernel end and for the rich end.
+
+        The first is in the norm of the kernel end (ℓ2 if all scales are equal), the second in the (weighted)
+        ℓ1 norm of the rich end.
         """
-        found: tuple[Float, Float] = ask(self, "excess")
+        found: tuple[Float, Float] = delegate(self, "excess")
         return found
 
     def near(self, share: float = 0.05) -> tuple[float | None, float | None]:
-        """μ down to which the ℓ2 norm is within this share of the least, and from which on the ℓ1 norm is.
+        """Find the μ above which the ℓ2 norm is nearly minimal, and the μ below which the ℓ1 norm is.
 
-        By interpolation in log μ between the points of the path.
+        Both are interpolated in log μ between the points of the path.
 
         Parameters
         ----------
         share : float, optional
-            How much larger than the least the norm may be, relative to it.
+            The relative excess over the minimum that counts as nearly minimal.
 
         Returns
         -------
         tuple of float or None
-            Both μ; None where the path does not go that far.
+            Both values of μ; None if the path does not reach that far.
         """
         order = np.argsort(-self.mu)
         logs = np.log(self.mu[order])
@@ -115,21 +124,21 @@ class MarginPath(AlongMu):
         return _crossing(logs, kernel, share), _crossing(logs[::-1], rich[::-1], share)
 
     def summary(self, scale: float = 1.0, names: Sequence[str] | None = None) -> str:
-        """The path in a few lines.
+        """Describe the path in a few lines of text.
 
         Parameters
         ----------
         scale : float, optional
-            Accuracies are those of a flow with μ = scale/accuracy.
+            Accuracies in the text are those of a flow with μ = scale/accuracy.
         names : sequence of str, optional
-            Of the features; x0, x1, … if left out.
+            Names of the features; x0, x1, … by default.
 
         Returns
         -------
         str
-            What `tacit path` prints.
+            The text that `tacit path` prints.
         """
-        return str(ask(self, "summary", scale, names or self.features))
+        return str(delegate(self, "summary", scale, names or self.features))
 
     def picture(
         self,
@@ -137,25 +146,23 @@ class MarginPath(AlongMu):
         sweeping: SweepingPath | None = None,
         clock: str | None = None,
     ) -> Drawn:
-        """Directions against μ, and who is in the support.
+        """Draw directions of the predictor and the support against μ.
 
         Parameters
         ----------
         names : sequence of str, optional
-            Of the features; x0, x1, … if left out.
+            Names of the features; x0, x1, … by default.
         sweeping : SweepingPath, optional
-            The flow to compare it with.
+            The flow at infinite scale, to compare with.
         clock : str, optional
-            What μ is for the flow, in symbols, on the axis.
+            The formula for μ in the label of the axis.
 
         Returns
         -------
         Drawn
-            What `plot` draws.
+            The picture that `plot` writes.
         """
-        names = numbered(names or self.features, self.predictors.shape[1])
-        drawn: Drawn = ask(self, "picture", names, sweeping=sweeping, clock=clock)
-        return drawn
+        return self._draw(self._labels(names), sweeping=sweeping, clock=clock)
 
     def _arrays(self) -> Labelled:
         series = {name: (("mu",), getattr(self, name)) for name in ("mu", "kkt", "error", "intercept")}
@@ -164,25 +171,16 @@ class MarginPath(AlongMu):
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
         return {
-            "depth": self.depth,
-            "mu": self.mu.tolist(),
-            "predictors": self.predictors.tolist(),
-            "intercept": self.intercept.tolist(),
+            **self._values("depth", "mu", "predictors", "intercept"),
             "scale": self.units.scale.tolist() if self.units.standardized else None,
-            "duals": self.duals.tolist(),
-            "support": [np.flatnonzero(row).tolist() for row in self.support],
-            "kkt": self.kkt.tolist(),
-            "error": self.error.tolist(),
-            "converged": self.converged.tolist(),
-            "status": self.status.value,
-            "reason": self.reason,
-            "kinks": [{"mu": k.mu, "sample": k.sample, "enters": k.enters} for k in self.kinks],
-            "seconds": self.seconds,
+            **self._values("duals"),
+            "support": supports(self.support),
+            **self._values("kkt", "error", "converged", "status", "reason", "kinks", "seconds"),
         }
 
 
 def _crossing(logs: Float, excess: Float, share: float) -> float | None:
-    """Where the excess, small at first, comes to exceed the share; None if it starts or stays on one side."""
+    """μ at which the excess, small at first, first exceeds the share; None if there is no such crossing."""
     beyond = np.flatnonzero(excess > share)
     if not len(beyond) or beyond[0] == 0:
         return None

@@ -1,4 +1,4 @@
-"""A network in somebody else's training loop, watched: does it leave its kernel, which layers move?"""
+"""Monitoring a network during training by your own code: change of its tangent kernel and of its layers."""
 
 from __future__ import annotations
 
@@ -14,67 +14,80 @@ from tacit.data.json_values import as_json
 from tacit.errors import InputError
 from tacit.networks.monitored_kernel import Watched
 from tacit.networks.network import Network
-from tacit.results.delegation import ask
+from tacit.results.delegation import delegate
 from tacit.results.result import Drawn, Labelled, Result
 
-_PER_DECADE = 8  # records
-_MOST = 400  # records: beyond this, every second is given up
-_ROOM = 0.8  # of the share: the record that is waited for, and the last one, come on top
-_FREE = 0.5  # seconds of records, after the set-up, that nobody minds
+_PER_DECADE = 8  # records per factor of 10 in the step
+_MOST = 400  # records; if there are more, every second one is dropped
+# The fraction of `share` that is spent: the next record and the last one come on top.
+_BUDGET = 0.8
+# Seconds of records, after the set-up, that are spent whatever the share.
+_FREE = 0.5
 _SERIES = ("loss", "kernel_distance", "kernel_angle", "output_norm")
 
 
 class Monitor(Result):
-    """Kernel distance, movement and balance of layers, and size of outputs along training.
+    """Record kernel distance, movement and balance of layers, and size of outputs during training.
 
         with tacit.Monitor(network, X) as m:
             for step in range(steps):
                 …                               # an update of the module
                 m.record(step, loss=loss)       # in JAX: m.record(step, params, loss=loss)
 
-    Steps are recorded at about logarithmic distances (8 in each tenfold), and others passed over at once; the
-    last one is recorded when the block ends. Records of large networks wait until they take no more than half
-    a second, or `share` of the time of training with the set-up. Everything is relative to the network that
-    the monitor was made with. Only numbers are kept, of 400 records at most, and one kernel. Weights that are
-    not finite are recorded as NaN. What was recorded stays when the block is left by an exception.
+    Steps are recorded at approximately logarithmic intervals (8 for each factor of 10); calls at other steps
+    return immediately. The last step is recorded when the block ends. For large networks, records are
+    postponed until they have taken at most half a second, or the fraction `share` of the training time
+    including the set-up. Everything is measured relative to the initial network. At most 400 records of
+    numbers and one kernel are kept. Weights that are not finite are recorded as NaN. The records are kept if
+    an exception ends the block.
 
     Parameters
     ----------
     network : Network
-        With its weights at the start.
+        The network with its initial weights.
     X : (N, …) array-like
-        Some inputs, of which at most 32 are looked at; of large networks with many outputs, a random
-        combination of the outputs.
+        Inputs, of which at most 32 are used. For large networks with many outputs, the kernel is that of a
+        random combination of the outputs.
     seed : int, optional
-        Draws these.
+        Seed for the choice of inputs and of this combination.
     share : float or None, optional
-        The share of the time of training that records may take; None never waits.
+        The fraction of the training time that records may take; with None, records are never postponed.
 
     See Also
     --------
-    probe : A verdict, from a short training of its own.
+    probe : The regime of a network, from a short training run of its own.
+
+    Examples
+    --------
+    >>> import numpy as np, tacit
+    >>> network = tacit.Network(lambda w, X: X @ w["v"], {"v": np.ones(2)})
+    >>> with tacit.Monitor(network, [[1.0, 2.0]]) as monitor:
+    ...     _ = monitor.record(0, {"v": np.ones(2)})
+    ...     _ = monitor.record(1, {"v": 2 * np.ones(2)})
+    >>> monitor.steps, monitor.kernel_distance.tolist(), monitor.movement["v"].round(3).tolist()
+    ([0.0, 1.0], [0.0, 0.0], [0.0, 1.0])
     """
 
     def __init__(self, network: Any, X: Any, *, seed: int = 0, share: float | None = 0.1):
         if not isinstance(network, Network):
             raise InputError(
-                f"a monitor watches a tacit.Network, got {type(network).__name__}: "
-                "Network.from_torch(module), in evaluation mode before training, or Network(apply, params)"
+                f"network must be a tacit.Network, got {type(network).__name__}: use "
+                "Network.from_torch(module), with the module in evaluation mode, or Network(apply, params)"
             )
         if share is not None and not 0 < share <= 1:
-            raise InputError(f"share must be above 0 and at most 1, or None, got {share!r}")
+            raise InputError(f"share must be None, or above 0 and at most 1, got {share!r}")
         self._begun = time.perf_counter()
         self.watched = Watched.of(network, X, seed)
         self._share, self._set_up = share, time.perf_counter() - self._begun
         self._spent = self._set_up
         self.steps: list[float] = []
         self._records: list[dict[str, Any]] = []
-        self._apart, self._next = 10 ** (1 / _PER_DECADE), -math.inf
+        self._ratio, self._next = 10 ** (1 / _PER_DECADE), -math.inf
         self._pending: tuple[float, Any, Any] | None = None
 
     @property
     def network(self) -> Network:
-        """The network at its start."""
+        """The network with its initial weights."""
         return self.watched.network
 
     def __enter__(self) -> Monitor:
@@ -84,7 +97,7 @@ class Monitor(Result):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None and self._pending is not None:
-            self._take(*self._pending)
+            self._add_record(*self._pending)
         self._pending = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -98,46 +111,51 @@ class Monitor(Result):
         return f"Monitor({self.network!r}, {len(self)} records{last})"
 
     def record(self, step: float, params: Any = None, *, loss: Any = None) -> bool:
-        """Look at the network after this many steps, if it is time to; was it?
+        """Record the network at this step, if a record is due.
 
         Parameters
         ----------
         step : float
-            How many steps were made.
+            The number of training steps so far.
         params : pytree, optional
-            Of a network in JAX, its parameters now.
+            The current parameters, for a network in JAX.
         loss : float, optional
-            The training loss: a number, or what becomes one by float().
+            The training loss, as a number or something that float() converts.
 
         Returns
         -------
         bool
-            Was it recorded?
+            Whether the step was recorded.
+
+        Raises
+        ------
+        InputError
+            If the step is not a number from 0 on, or is smaller than that of the last record.
         """
         if not 0 <= step < math.inf:
-            raise InputError(f"step must be how many steps were taken, a number from 0 on, got {step!r}")
+            raise InputError(f"step must be the number of training steps, 0 or more, got {step!r}")
         last = self.steps[-1] if self.steps else -math.inf
-        if step <= last:  # the same step again, as where gradients are accumulated
+        if step <= last:  # the same step again, for instance if gradients are accumulated
             if step < last:
-                raise InputError(f"steps must increase: {step:g} after {last:g}")
+                raise InputError(f"steps must increase, got {step:g} after {last:g}")
             return False
-        if step < self._next or self._waits():
+        if step < self._next or self._over_budget():
             self._pending = step, params, loss
             return False
-        self._take(step, params, loss)
+        self._add_record(step, params, loss)
         return True
 
-    def _waits(self) -> bool:
-        """Have records taken more than their share of the time?"""
+    def _over_budget(self) -> bool:
+        """Whether records have taken more than their share of the time."""
         if self._share is None or self._spent - self._set_up < _FREE:
             return False
         training = time.perf_counter() - self._begun - self._spent
-        return self._spent > _ROOM * self._share * training
+        return self._spent > _BUDGET * self._share * training
 
-    def _take(self, step: float, params: Any, loss: Any) -> None:
+    def _add_record(self, step: float, params: Any, loss: Any) -> None:
         begun = time.perf_counter()
         now = self.watched.now(params)
-        found = _lost(self.network) if now is None else self.watched.compare(now)
+        found = _not_finite(self.network) if now is None else self.watched.compare(now)
         self.steps.append(float(step))
         self._records.append({"loss": math.nan if loss is None else float(loss), **found})
         self._pending = None
@@ -145,13 +163,13 @@ class Monitor(Result):
             last = self.steps[-1:], self._records[-1:]
             self.steps = self.steps[:-1:2] + last[0]
             self._records = self._records[:-1:2] + last[1]
-            self._apart **= 2
-        self._next = max(step + 1, step * self._apart)
+            self._ratio **= 2
+        self._next = max(step + 1, step * self._ratio)
         self._spent += time.perf_counter() - begun
 
     @property
     def callback(self) -> Callback:
-        """For loops that are not yours: of Lightning's trainers, or called with (step, params)."""
+        """This monitor as a callback for Lightning, or for loops that call it with (step, params)."""
         return Callback(self)
 
     def _series(self, name: str) -> Float:
@@ -163,37 +181,37 @@ class Monitor(Result):
 
     @property
     def loss(self) -> Float:
-        """As it was given at each record; NaN where it was not."""
+        """The loss passed to `record`, at each record; NaN if none was passed."""
         return self._series("loss")
 
     @property
     def kernel_distance(self) -> Float:
-        """1 − cos of the angle between the kernels at the start and at each record."""
+        """1 − cos of the angle between the initial tangent kernel and that at each record."""
         return self._series("kernel_distance")
 
     @property
     def kernel_angle(self) -> Float:
-        """The angle itself, in radians."""
+        """The angle between the initial tangent kernel and that at each record, in radians."""
         return self._series("kernel_angle")
 
     @property
     def output_norm(self) -> Float:
-        """Root mean square of the outputs at the inputs that are watched."""
+        """Root mean square of the outputs at the inputs, at each record."""
         return self._series("output_norm")
 
     @property
     def movement(self) -> dict[str, Float]:
-        """How far each layer has moved, ‖W' − W‖/‖W‖."""
+        """The relative change of each layer, ‖W' − W‖/‖W‖, at each record."""
         return self._tables("movement")
 
     @property
     def balance(self) -> dict[str, Float]:
-        """‖W_{l+1}‖² − ‖W_l‖² of layers that follow each other."""
+        """‖W_{l+1}‖² − ‖W_l‖² of consecutive layers, at each record."""
         return self._tables("balance")
 
     def summary(self) -> str:
-        """A table of some records."""
-        return str(ask(self, "summary"))
+        """A table of about a dozen records."""
+        return str(delegate(self, "summary"))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
@@ -219,15 +237,14 @@ class Monitor(Result):
         return arrays
 
     def picture(self) -> Drawn:
-        """Loss, kernel, layers and balance against the step."""
+        """Draw loss, kernel, layers and balance against the step."""
         if not self.steps:
             raise InputError("nothing was recorded yet: call record(step) in the training loop")
-        drawn: Drawn = ask(self, "picture")
-        return drawn
+        return self._draw()
 
 
-def _lost(network: Network) -> dict[str, Any]:
-    """A record of weights that are not finite."""
+def _not_finite(network: Network) -> dict[str, Any]:
+    """The record of weights that are not finite."""
     return {
         **dict.fromkeys(("kernel_distance", "kernel_angle", "output_norm"), math.nan),
         "movement": {each.name: math.nan for each in network.layers},
@@ -236,9 +253,9 @@ def _lost(network: Network) -> dict[str, Any]:
 
 
 class Callback:
-    """A monitor as a callback: `Trainer(callbacks=[m.callback])` of Lightning, or callback(step, params).
+    """A monitor as a callback: `Trainer(callbacks=[m.callback])` in Lightning, or callback(step, params).
 
-    Of the hooks of Lightning it answers `on_train_batch_end`; the others do nothing.
+    It implements the Lightning hooks `on_train_batch_end` and `on_train_end`; the others do nothing.
     """
 
     state_key = "tacit.Monitor"
@@ -251,7 +268,7 @@ class Callback:
         return self.monitor.record(step, params, loss=loss)
 
     def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-        """Record the step that the trainer is at, with the loss that the module gave."""
+        """Record the trainer's current step, with the loss that the module returned."""
         loss = outputs.get("loss") if isinstance(outputs, dict) else outputs
         self.monitor.record(trainer.global_step, loss=loss)
 

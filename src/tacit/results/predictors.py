@@ -1,4 +1,4 @@
-"""Predictors at many instants, or the way to make them where they are too large to keep."""
+"""Predictors at all recorded times; predictors too large to keep are computed from the weights on access."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tacit.data.arrays import Float
 
 @dataclass(frozen=True, eq=False)
 class Predictors:
-    """The predictors at T instants, made from the weights whenever one is asked for.
+    """Predictors at T recorded times, computed from the weights on access.
 
-    It takes an index or a slice, as an array would: predictors[-1] is the last of them.
+    Indices and slices work as for an array: predictors[-1] is the last predictor.
     """
 
     makers: list[Callable[[], Float]]
@@ -23,7 +23,7 @@ class Predictors:
 
     @property
     def ndim(self) -> int:
-        """The number of axes, that of the instants included."""
+        """The number of axes, including that of the recorded times."""
         return len(self.shape)
 
     def __len__(self) -> int:
@@ -45,9 +45,9 @@ class Predictors:
         return np.array(list(self), dtype=dtype)
 
 
-def predictors(seen: Sequence[Any]) -> Any:
-    """Those of observations: one array, or what makes them."""
-    makers = [each.predictor for each in seen if callable(each.predictor)]
-    if len(makers) < len(seen):
-        return np.array([each.predictor for each in seen])
-    return Predictors(makers, (len(seen), *np.shape(makers[-1]())))
+def predictors(observations: Sequence[Any]) -> Any:
+    """The predictors of observations: an array, or `Predictors` if they are functions."""
+    makers = [each.predictor for each in observations if callable(each.predictor)]
+    if len(makers) < len(observations):
+        return np.array([each.predictor for each in observations])
+    return Predictors(makers, (len(observations), *np.shape(makers[-1]())))

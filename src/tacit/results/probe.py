@@ -1,4 +1,4 @@
-"""What a probe found: a network on data, before and after a short training."""
+"""The result of `tacit.probe`: measurements of a network before and after a short training run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tacit.data.json_values import as_json
 from tacit.losses import Loss
 from tacit.networks.measurements import Measured, Problem
 from tacit.networks.network import Network
-from tacit.results.delegation import ask
+from tacit.results.delegation import delegate
 from tacit.results.result import Drawn, Labelled, Result
 
 if TYPE_CHECKING:
@@ -25,78 +25,82 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Probe(Result):
-    """What a network does on data: before training, and after a short one beside its linearization.
+    """Measurements of a network on data, before and after a short training run, and of its linearization.
 
-    Besides its fields it has, by name: `regime`, "kernel", "rich" or "intermediate" by the thresholds of
-    `tacit.regime`, and "unknown" where training did not halve the loss; `linearization_gap`, the distance of
-    the trained network from the linearized one at the same training loss, and `distance_to_rich`, that from
-    the end of the same network with weights a tenth as large (NaN where it was not needed or not reached),
-    both on held-out inputs, ‖f − g‖/max(‖f‖, ‖g‖). An end within 10% gives its name; where both are one, or
-    the second is not known, the kernel does. `kernel` and `eigenvalues` are of the tangent kernel on the
-    training inputs, at the start, and `time_scales` 1/(λᵢ·slope of the loss), in the time of `tacit.flow`.
-    `kernel_movement` is ‖K(θ₀ + Δθ) − K‖/‖K‖ for the Δθ that trains the linearized model; `scale_criterion` κ
-    of Chizat et al. 2019, small in the kernel regime; `output_size` ‖f(θ₀)‖/‖y‖; `kernel_distance` 1 − cos of
-    the angle between the tangent kernels before and after; `layers` how far each moved, ‖W' − W‖/‖W‖;
-    `converged` whether training has reached its goal.
+    The regime is decided by two relative distances ‖f − g‖/max(‖f‖, ‖g‖) on held-out inputs:
+    `linearization_gap`, between the trained network and its trained linearization at the same training loss,
+    and `distance_to_rich`, between the trained network and the same network trained from weights a tenth as
+    large. If one of them is below 10%, as in `tacit.regime`, the regime is "kernel" or "rich"; if neither is,
+    "intermediate". If both ends coincide, or the second is unknown, the change of the tangent kernel decides.
+    The regime is "unknown" if training did not halve the loss.
 
     Attributes
     ----------
     network : Network
-        As it was given.
+        The network with its initial weights.
     problem : object
-        The data, parted into those for training and those held out, and the loss.
+        Training and held-out data, and the loss.
     measured : object
-        All numbers, and the trained weights.
+        All measurements, and the trained weights.
     names : tuple of str
-        What was left out of the data, in words.
+        Notes on data that were left out.
     seconds : float
-        How long it took.
+        Computing time.
+
+    Examples
+    --------
+    >>> import numpy as np, tacit
+    >>> X = np.random.default_rng(0).standard_normal((8, 2))
+    >>> network = tacit.Network(lambda w, X: X @ w["v"], {"v": np.ones(2)})  # linear in its weights
+    >>> probe = tacit.probe(network, X, X[:, 0])
+    >>> probe.regime, probe.kernel.shape, probe.converged
+    ('kernel', (6, 6), True)
     """
 
     network: Network
     problem: Problem
     measured: Measured
-    names: tuple[str, ...]  # of what was left out of the data, in words
+    names: tuple[str, ...]
     seconds: float
 
     @property
     def regime(self) -> str:
-        """The verdict."""
+        """The regime: "kernel", "rich", "intermediate" or "unknown"."""
         return self.measured.regime
 
     @property
     def loss(self) -> Loss:
-        """What was trained."""
+        """The training loss function."""
         return self.problem.loss
 
     @property
     def kernel(self) -> Float:
-        """The tangent kernel at the start, (N·m, N·m)."""
+        """The tangent kernel at initialization on the training inputs, (N·m, N·m)."""
         return self.measured.linear.kernel
 
     @property
     def eigenvalues(self) -> Float:
-        """Of the kernel, from the largest on."""
+        """Eigenvalues of `kernel`, the largest first."""
         return self.measured.linear.eigenvalues
 
     @property
     def time_scales(self) -> Float:
-        """1/(λᵢ·slope of the loss)."""
+        """1/(λᵢ·curvature of the loss), in the time of `tacit.flow`."""
         return self.measured.linear.time_scales
 
     @property
     def kernel_movement(self) -> float:
-        """How far first-order training would move the kernel, relative."""
+        """‖K(θ₀ + Δθ) − K‖/‖K‖ for the Δθ that trains the linearized model."""
         return self.measured.kernel_movement
 
     @property
     def scale_criterion(self) -> float:
-        """κ of Chizat et al. 2019."""
+        """κ of Chizat et al. 2019, small in the kernel regime."""
         return self.measured.scale_criterion
 
     @property
     def output_size(self) -> float:
-        """‖f(θ₀)‖/‖y‖; of losses with classes, the typical size of an output."""
+        """‖f(θ₀)‖/‖y‖; for classification losses, the root mean square of the outputs."""
         start, y = self.measured.start, self.problem.y
         if not self.loss.quadratic:
             return float(np.sqrt(np.mean(start**2)))
@@ -105,34 +109,37 @@ class Probe(Result):
 
     @property
     def linearization_gap(self) -> float:
-        """Distance from the linearized model."""
+        """Relative distance between the trained network and its trained linearization, on held-out inputs."""
         return self.measured.linearization_gap
 
     @property
     def distance_to_rich(self) -> float:
-        """Distance from the end of a small start."""
+        """Relative distance to the network trained from weights a tenth as large, on held-out inputs.
+
+        NaN if it was not needed, or if that training did not reach the same loss.
+        """
         return self.measured.distance_to_rich
 
     @property
     def kernel_distance(self) -> float:
-        """1 − cos between the kernels before and after."""
+        """1 − cos∠(K₀, K₁) of the tangent kernels before and after training."""
         return self.measured.kernel_distance
 
     @property
     def layers(self) -> dict[str, float]:
-        """How far each layer moved."""
+        """Relative change of each layer, ‖W' − W‖/‖W‖."""
         return self.measured.layers
 
     @property
     def converged(self) -> bool:
-        """Did training reach its goal?"""
+        """Whether training reached its target loss."""
         return self.measured.trained.reached
 
     @cached_property
     def degree(self) -> float:
-        """The degree of homogeneity L that fits best, by ∇f(cθ) = c^{L−1}∇f(θ); 0 where there is none.
+        """The degree of homogeneity L that fits ∇f(cθ) = c^{L−1}∇f(θ) best; 0 if none does.
 
-        Of doubled networks too, whose outputs are 0.
+        Gradients also give the degree of doubled networks, whose outputs are 0.
         """
         X, cotangent = self.problem.X, np.ones((len(self.problem.X), self.measured.start.shape[1]))
         sizes = [float(np.linalg.norm(self.network.rescaled(c).vjp(X, cotangent))) for c in (0.5, 2)]
@@ -141,11 +148,11 @@ class Probe(Result):
 
     @property
     def trained(self) -> Network:
-        """The network after the short training."""
+        """The network after training."""
         return self.network.with_weights(self.measured.trained.state)
 
     def __getstate__(self) -> dict[str, Any]:
-        """With what the summary computes on demand: not every function can be pickled."""
+        """Compute `degree` before pickling, because the network's function may not be picklable."""
         _ = self.degree
         return vars(self)
 
@@ -156,46 +163,39 @@ class Probe(Result):
         )
 
     def sweep(self, scales: ArrayLike, *, layers: Sequence[str] | str | None = None) -> ProbeSweep:
-        """The same network with its weights times each of the scales, trained anew on the same data.
+        """Probe the network with its weights multiplied by each of the scales, on the same data.
 
         Parameters
         ----------
         scales : sequence of float
-            What the weights are multiplied by.
+            Factors for the weights.
         layers : sequence of str, or str, optional
-            Names of those that are rescaled, all others staying as they are; "last" is the last matrix.
+            Names of the layers to rescale, all by default; "last" is the last weight matrix.
 
         Returns
         -------
         ProbeSweep
-            What the probe measures, over the scales.
+            The measurements at each scale.
         """
-        found: ProbeSweep = ask(self, "sweep", scales, layers)
+        found: ProbeSweep = delegate(self, "sweep", scales, layers)
         return found
 
     def doubled(self) -> Probe:
-        """The probe of the doubled network, whose outputs are 0 at the start, on the same data."""
-        found: Probe = ask(self, "doubled")
+        """Probe the doubled network, whose outputs are 0 at initialization, on the same data."""
+        found: Probe = delegate(self, "doubled")
         return found
 
     def summary(self) -> str:
-        """The verdict, the numbers behind it, and what to change."""
-        return str(ask(self, "summary"))
+        """The regime, the measurements behind it, and how to change it."""
+        return str(delegate(self, "summary"))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
         trained = self.measured.trained
+        distances = ("regime", "linearization_gap", "distance_to_rich", "kernel_distance")
+        criteria = ("scale_criterion", "kernel_movement", "output_size", "layers")
         content = {
-            "regime": self.regime,
-            "linearization_gap": self.linearization_gap,
-            "distance_to_rich": self.distance_to_rich,
-            "kernel_distance": self.kernel_distance,
-            "scale_criterion": self.scale_criterion,
-            "kernel_movement": self.kernel_movement,
-            "output_size": self.output_size,
-            "layers": self.layers,
-            "eigenvalues": self.eigenvalues,
-            "time_scales": self.time_scales,
+            **self._values(*distances, *criteria, "eigenvalues", "time_scales"),
             "network": repr(self.network),
             "loss": self.loss.name,
             "samples": len(self.problem.X),
@@ -225,6 +225,5 @@ class Probe(Result):
         }
 
     def picture(self) -> Drawn:
-        """Spectrum, training, held-out outputs and layers."""
-        drawn: Drawn = ask(self, "picture")
-        return drawn
+        """Draw the spectrum, the training run, held-out outputs and layers."""
+        return self._draw()

@@ -1,9 +1,9 @@
-"""What a probe found at several scales of the weights."""
+"""The result of `Probe.sweep`: measurements of a network at several scales of its weights."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,36 +11,38 @@ from tacit.data.arrays import Float
 from tacit.data.json_values import as_json
 from tacit.networks.measurements import Measured
 from tacit.networks.network import Network
-from tacit.results.delegation import ask
+from tacit.results.delegation import delegate
 from tacit.results.result import Drawn, Labelled, Result
-
-if TYPE_CHECKING:
-    pass
-
 
 _NUMBERS = ("linearization_gap", "kernel_distance", "distance_to_rich", "scale_criterion")
 
 
 @dataclass(frozen=True, eq=False)
 class ProbeSweep(Result):
-    """A network with weights times each of the scales: what `Probe` measures, an array over the scales each.
-
-    `regimes` are the verdicts, `reached` says whether training reached its goal.
+    """The measurements of `Probe` for a network with its weights multiplied by several factors.
 
     Attributes
     ----------
     network : Network
-        As it was given.
+        The network with its initial weights.
     scales : (S,) array
-        What its weights were multiplied by.
+        The factors of its weights.
     points : tuple
-        All numbers, by scale.
+        All measurements, one entry for each scale.
     rescaled : tuple of str
         The layers that were rescaled; all if empty.
     loss : str
-        The name of the one that was trained with.
+        The name of the training loss.
     seconds : float
-        How long it took.
+        Computing time.
+
+    Examples
+    --------
+    >>> import numpy as np, tacit
+    >>> X = np.random.default_rng(0).standard_normal((8, 2))
+    >>> network = tacit.Network(lambda w, X: X @ w["v"], {"v": np.ones(2)})  # linear in its weights
+    >>> tacit.probe(network, X, X[:, 0]).sweep([0.1, 10]).regimes
+    ('kernel', 'kernel')
     """
 
     network: Network
@@ -52,37 +54,37 @@ class ProbeSweep(Result):
 
     @property
     def regimes(self) -> tuple[str, ...]:
-        """The verdict at each scale."""
+        """The regime at each scale."""
         return tuple(each.regime for each in self.points)
 
     @property
     def linearization_gap(self) -> Float:
-        """At each scale."""
+        """`Probe.linearization_gap` at each scale."""
         return self._of("linearization_gap")
 
     @property
     def kernel_distance(self) -> Float:
-        """At each scale."""
+        """`Probe.kernel_distance` at each scale."""
         return self._of("kernel_distance")
 
     @property
     def distance_to_rich(self) -> Float:
-        """At each scale; NaN where it was not needed or not reached."""
+        """`Probe.distance_to_rich` at each scale; NaN if it was not needed or not reached."""
         return self._of("distance_to_rich")
 
     @property
     def scale_criterion(self) -> Float:
-        """κ at each scale."""
+        """`Probe.scale_criterion`, κ, at each scale."""
         return self._of("scale_criterion")
 
     @property
     def reached(self) -> Any:
-        """Did training reach its goal?"""
+        """Whether training reached its target loss, at each scale."""
         return np.array([each.trained.reached for each in self.points])
 
     @property
     def converged(self) -> bool:
-        """Did it at all scales?"""
+        """Whether training reached its target loss at all scales."""
         return bool(self.reached.all())
 
     def _of(self, name: str) -> Float:
@@ -94,20 +96,15 @@ class ProbeSweep(Result):
         )
 
     def summary(self) -> str:
-        """A line for each scale."""
-        return str(ask(self, "summary"))
+        """A table with one line for each scale."""
+        return str(delegate(self, "summary"))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
         content = {
-            "scales": self.scales,
-            "regimes": list(self.regimes),
-            **{name: self._of(name) for name in _NUMBERS},
-            "reached": self.reached,
-            "rescaled": list(self.rescaled),
+            **self._values("scales", "regimes", *_NUMBERS, "reached", "rescaled"),
             "network": repr(self.network),
-            "loss": self.loss,
-            "seconds": self.seconds,
+            **self._values("loss", "seconds"),
         }
         found: dict[str, Any] = as_json(content)
         return found
@@ -121,6 +118,5 @@ class ProbeSweep(Result):
         }
 
     def picture(self) -> Drawn:
-        """Gap and kernel distance against the scale."""
-        drawn: Drawn = ask(self, "picture")
-        return drawn
+        """Draw the linearization gap and the kernel distance against the scale."""
+        return self._draw()

@@ -1,4 +1,4 @@
-"""Kernel, rich or intermediate: the name and the distances that decide it."""
+"""The regime of a limit: its name, and the distances to the two ends that decide it."""
 
 from __future__ import annotations
 
@@ -6,36 +6,45 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-NEAR = 0.1  # an end within 10% gives the regime its name
+NEAR = 0.1  # relative distance to an end below which the regime has the name of this end
+ONE_SOLUTION = 1e-9  # relative distance of both ends below which they count as the same solution
 
 
 @dataclass(frozen=True, eq=False)
 class Regime:
-    """Which end of the scale a limit is close to. It equals its name: `limit.regime == "rich"`.
+    """Relative distances of a limit to the limits at infinite and at zero scale, and the regime they imply.
 
-    The kernel end is the minimum of the tangent kernel's norm; the rich end that of the norm which rich_end
-    names. The kernel end of neurons and networks is the solution nearest to their start in its tangent
-    metric, where a model linearized at its start would go, which a large scale alone does not reach. Of a
-    factorization without a limit, it is where its flow ends that is between the ends, and a small start need
-    not be near the rich one: only measurements that commute make it so.
+    A regime equals its name: `limit.regime == "rich"`. The kernel end minimizes the norm of the tangent
+    kernel, the rich end the norm named by rich_end. For neurons and networks the kernel end is the solution
+    nearest to the initialization in its tangent metric, that is the limit of the model linearized at its
+    initialization; a large scale alone does not lead there. For a factorization without a potential, the
+    distances are those of the end of the flow, and a small initialization need not be near the rich end,
+    unless the measurements commute.
 
     Attributes
     ----------
     name : str
         "kernel", "rich" ("anti-kernel" for neurons and linear networks) or "intermediate". "unknown", with
-        all numbers NaN, of a limit that has not converged, whose ends floats cannot hold, or whose potential
-        has no scale.
+        all numbers NaN, if the limit has not converged, if an end is outside the range of floats, or if the
+        potential has no scale.
     distance_to_kernel : float
-        From the limit to that at infinite scale, ‖w − w'‖ relative to the larger of the two.
+        ‖w − w'‖/max(‖w‖, ‖w'‖) of the limit w and the limit w' at infinite scale.
     distance_to_rich : float
-        From the limit to that at zero scale, likewise.
+        The same for the limit w' at zero scale.
     kernel_distance : float
-        1 − cos∠(K₀, K∞) between the tangent kernels at the start and at the limit, in the Frobenius inner
-        product. It gives the name where both ends are one solution, and is NaN where the weights at the limit
+        1 − cos∠(K₀, K∞) between the tangent kernels at initialization and at the limit, in the Frobenius
+        inner product. It decides the name if both ends are the same solution. NaN if the weights at the limit
         are not known.
     rich_end : str
         The norm that the rich end minimizes: ℓ1 for diagonal networks, weighted for deep ones with a profile,
         ℓ2 for neurons and linear networks, nuclear for matrices.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> regime = tacit.regime(tacit.Diagonal(scale=1e-8), [[1, 2]], [2])
+    >>> regime == "rich", regime.distance_to_rich < 0.1 < regime.distance_to_kernel
+    (True, True)
     """
 
     name: str
@@ -56,12 +65,12 @@ class Regime:
         return self.name
 
     def summary(self) -> str:
-        """The regime in a line."""
+        """The regime in one line."""
         if self.name == "unknown" and not self.rich_end:
-            return "none: this potential has no scale, and so no ends"
+            return "none: this potential has no scale, hence no limits at zero and infinite scale"
         if self.name == "unknown":
-            return "not known: it is told by the limit and its two ends, and one of them is not vouched for"
-        if max(self.distance_to_kernel, self.distance_to_rich) < 1e-9:
+            return "not known: the limit, or one of its limits at zero and infinite scale, is not certified"
+        if max(self.distance_to_kernel, self.distance_to_rich) < ONE_SOLUTION:
             return f"{self.name}: both ends are this solution; the tangent kernel turns {self._turning()}"
         return (
             f"{self.name}: {_percent(self.distance_to_rich)} from the {self.rich_end} end, "
@@ -75,18 +84,10 @@ class Regime:
         return f"{much} (1 − cos = {self.kernel_distance:.2g})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return {
-            "name": self.name,
-            **{name: None if math.isnan(number) else number for name, number in self._numbers().items()},
-        }
-
-    def _numbers(self) -> dict[str, float]:
-        return {
-            "distance_to_kernel": self.distance_to_kernel,
-            "distance_to_rich": self.distance_to_rich,
-            "kernel_distance": self.kernel_distance,
-        }
+        """Plain values, ready for JSON; None for NaN."""
+        names = ("distance_to_kernel", "distance_to_rich", "kernel_distance")
+        numbers = {name: getattr(self, name) for name in names}
+        return {"name": self.name} | {name: None if math.isnan(x) else x for name, x in numbers.items()}
 
 
 def _percent(x: float) -> str:

@@ -1,14 +1,17 @@
-"""What every result has in common: a data set of its arrays, and a picture."""
+"""What all results share: a summary, a dictionary, a labelled data set and a picture."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from tacit.data.json_values import MADE_BY
+from tacit.data.status import Status
+from tacit.results.delegation import delegate
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,28 +25,37 @@ class Drawn(Protocol):
     """A picture."""
 
     def to(self, file: str | Path | None) -> Any:
-        """Write it into a file, or return it as a figure of Matplotlib."""
+        """Write the picture to a file, or return it as a Matplotlib figure."""
 
 
 class Result:
-    """A result that holds arrays; each kind says what they are, and how it is drawn (`picture`)."""
+    """Base class of results. Subclasses implement `_arrays` and `to_dict`; functions in `show` draw them."""
 
     picture: Callable[..., Drawn]
 
     def _arrays(self) -> Labelled:
-        """Its arrays, with the names of their axes."""
+        """Arrays by name, each with the names of its axes."""
         raise TypeError(f"{type(self).__name__} must implement _arrays")
 
     def _names(self) -> tuple[str, ...] | None:
-        """The names of the features, where the data had some."""
+        """Names of the features, if the data had names."""
         return getattr(self, "features", None)
+
+    def _values(self, *names: str) -> dict[str, Any]:
+        """Attributes as plain numbers, text and lists."""
+        return {name: _plain(getattr(self, name)) for name in names}
+
+    def _draw(self, *arguments: Any, **options: Any) -> Drawn:
+        """Call the registered function that draws this kind of result."""
+        drawn: Drawn = delegate(self, "picture", *arguments, **options)
+        return drawn
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON."""
         raise TypeError(f"{type(self).__name__} must implement to_dict")
 
     def to_xarray(self) -> xr.Dataset:
-        """A labelled data set, which netCDF keeps as it is; plain numbers and words are attributes."""
+        """Arrays as a labelled data set that can be written to netCDF; numbers and text are attributes."""
         import xarray as xr
 
         names, arrays = self._names(), self._arrays()
@@ -58,32 +70,97 @@ class Result:
         return xr.Dataset(arrays, coordinates, attributes)
 
     def plot(self, file: str | Path | None = None, **options: Any) -> Any:
-        """Draw it: into a file (.png, .pdf or .svg), whose path is returned, or as a figure of Matplotlib.
+        """Draw the result into a file (.png, .pdf or .svg), or as a Matplotlib figure.
 
         Parameters
         ----------
         file : path, optional
-            Where to write it; its ending says how.
+            The file to write; its suffix decides the format.
         **options
-            As `picture` takes them, where the result has one.
+            Arguments of `picture`, if the result has a method of this name.
 
         Returns
         -------
         Path or matplotlib.figure.Figure
-            The file, or the figure where none was named.
+            The path of the file, or the figure if no file is given.
         """
         return self.picture(**options).to(file)
+
+
+class Summarized(Result):
+    """A result whose summary names features."""
+
+    features: tuple[str, ...] | None
+
+    def summary(self, names: Sequence[str] | None = None) -> str:
+        """Describe the result in a few lines of text.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Names of the features; x0, x1, … by default.
+
+        Returns
+        -------
+        str
+            The text that the command line prints.
+        """
+        return str(delegate(self, "summary", names or self.features))
+
+
+class Pictured(Result):
+    """A result whose picture names features."""
+
+    features: tuple[str, ...] | None
+    X: Any
+
+    def _labels(self, names: Sequence[str] | None) -> list[str]:
+        """Names of the features: those given, those of the data, or x0, x1, …"""
+        return numbered(names or self.features, self.X.shape[1])
+
+    def picture(self, names: Sequence[str] | None = None) -> Drawn:
+        """Draw the result.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            Names of the features; x0, x1, … by default.
+
+        Returns
+        -------
+        Drawn
+            The picture that `plot` writes.
+        """
+        return self._draw(self._labels(names))
+
+
+def numbered(names: Sequence[str] | None, features: int) -> list[str]:
+    """Names of features: those given, or x0, x1, …"""
+    return [f"x{i}" for i in range(features)] if names is None else list(names)
+
+
+def axes_of(predictor: np.ndarray) -> tuple[str, ...]:
+    """Names of the axes of a predictor."""
+    return PREDICTOR[predictor.ndim - 1]
+
+
+def supports(support: Any) -> list[list[int]]:
+    """Indices of the samples in the support, one list for each row of a boolean array."""
+    return [np.flatnonzero(row).tolist() for row in support]
 
 
 def _is_plain(value: Any) -> bool:
     return isinstance(value, str | bool | int | float) and value == value  # no NaN
 
 
-def numbered(names: Any, features: int) -> list[str]:
-    """Names of features: those given, or x0, x1, …"""
-    return [f"x{i}" for i in range(features)] if names is None else list(names)
-
-
-def axes_of(predictor: np.ndarray) -> tuple[str, ...]:
-    """The axes of a predictor."""
-    return PREDICTOR[predictor.ndim - 1]
+def _plain(value: Any) -> Any:
+    """A value as text, number, list or dictionary."""
+    if isinstance(value, Status):
+        return value.value
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    return value.tolist() if hasattr(value, "tolist") else value

@@ -1,20 +1,22 @@
-"""Whether support vectors that leave the support stay behind (Condition 5 of Moroshko et al. 2020)."""
+"""The result of `tacit.support_stability`: whether Condition 5 of Moroshko et al. 2020 holds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tacit.data.arrays import as_floats
 from tacit.errors import InputError, NotConvergedError
 from tacit.results.sweeping_path import SweepingPath
 
+_NAMED = 6  # breaches in a summary
+
 
 @dataclass(frozen=True)
 class Breach:
-    """A support vector that leaves as μ falls through `leaves`, and is one again from `returns` on.
+    """A sample that leaves the support as μ decreases through `leaves`, and enters it again at `returns`.
 
-    returns is 0 if it had not come back by the smallest μ looked at.
+    returns is 0 if the sample has not entered again by the smallest μ that was followed.
     """
 
     sample: int
@@ -24,23 +26,31 @@ class Breach:
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """For which μ Condition 5 of Moroshko et al. 2020 holds, on the flow at infinite scale.
+    """The values of μ for which Condition 5 of Moroshko et al. 2020 holds, on the flow at infinite scale.
 
-    While no breach is open the flow is on the path of Q_μ margins (Theorem 6), otherwise off it.
+    Between `leaves` and `returns` of a breach the flow is off the path of Q_μ margins; elsewhere it is on it
+    (Theorem 6).
 
     Attributes
     ----------
     holds : bool
-        For every μ from ∞ to down_to ("uniformly")?
+        Whether the condition holds for every μ from ∞ to down_to ("uniformly").
     breaches : tuple
-        Which samples break it, and where.
+        The samples that violate it, with the interval of μ for each.
     down_to : float
-        The smallest μ that was looked at.
+        The smallest μ that was followed.
     converged : bool
-        Is down_to as small as was asked for? If not, the flow could not be followed further, and nothing is
-        known below.
+        Whether down_to is as small as requested. If not, the flow could not be followed further, and nothing
+        is known below.
     sweeping : SweepingPath
         The flow at infinite scale.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> stability = tacit.support_stability([[1, 2], [-2, -3]], [1, -1], down_to=0.01)
+    >>> stability.holds, stability.breaches, stability.holds_at(1)
+    (True, (), True)
     """
 
     holds: bool
@@ -50,55 +60,52 @@ class Stability:
     sweeping: SweepingPath = field(repr=False)
 
     def holds_at(self, mu: float) -> bool:
-        """Does the condition hold for accuracies α^D/μ?
+        """Whether the condition holds at one μ, that is at accuracy α^D/μ.
 
         Parameters
         ----------
         mu : float
-            Positive.
+            A positive number, at least down_to.
 
         Returns
         -------
         bool
-            Is no breach open at this μ?
+            True if μ is in no interval of a breach.
 
         Raises
         ------
+        InputError
+            If μ is below down_to.
         NotConvergedError
-            Where the flow could not be followed that far.
+            If the flow could not be followed that far.
         """
         level = float(as_floats(mu, "mu", ndim=(0,)))
         if not self.converged and level < self.down_to:
-            raise NotConvergedError(f"mu = {level:g} is not decided: {self._open()}")
+            raise NotConvergedError(f"Condition 5 is not decided at mu = {level:g}: {self._unknown()}")
         if not level >= self.down_to:
             raise InputError(
-                f"mu must be at least down_to = {self.down_to:g}, got {mu!r}; ask for a smaller one"
+                f"mu must be at least down_to = {self.down_to:g}, got {mu!r}; for smaller values, call "
+                "support_stability with a smaller down_to"
             )
         return not any(breach.returns < level < breach.leaves for breach in self.breaches)
 
     def summary(self) -> str:
-        """The verdict, and which sample breaks it where."""
-        unknown = "" if self.converged else f"; {self._open()}"
+        """Whether the condition holds, and the first samples that violate it."""
+        unknown = "" if self.converged else f"; {self._unknown()}"
         if self.holds:
             return f"the support is stable (Condition 5) for every μ down to {self.down_to:g}{unknown}"
         parts = [
             f"sample {b.sample} leaves at μ = {b.leaves:.4g}"
             + (f" and returns at {b.returns:.4g}" if b.returns else "")
-            for b in self.breaches[:6]
+            for b in self.breaches[:_NAMED]
         ]
-        more = f", and {len(self.breaches) - 6} more" if len(self.breaches) > 6 else ""
+        more = f", and {len(self.breaches) - _NAMED} more" if len(self.breaches) > _NAMED else ""
         return f"the support is not stable (Condition 5 fails): {', '.join(parts)}{more}{unknown}"
 
-    def _open(self) -> str:
+    def _unknown(self) -> str:
         return f"the flow at infinite scale could not be followed below μ = {self.down_to:.4g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        return {
-            "holds": self.holds,
-            "down_to": self.down_to,
-            "converged": self.converged,
-            "breaches": [
-                {"sample": b.sample, "leaves": b.leaves, "returns": b.returns} for b in self.breaches
-            ],
-        }
+        numbers = {name: getattr(self, name) for name in ("holds", "down_to", "converged")}
+        return numbers | {"breaches": [asdict(breach) for breach in self.breaches]}

@@ -1,4 +1,4 @@
-"""What gradient flow did: the trajectory, as numbers, text, table and picture."""
+"""The result of `tacit.flow`: gradient flow at the recorded times."""
 
 from __future__ import annotations
 
@@ -20,36 +20,41 @@ from tacit.losses import Loss, SeparatingLoss
 from tacit.models.model import Model
 from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
-from tacit.results.delegation import ask
-from tacit.results.result import Drawn, Result
+from tacit.results.delegation import delegate
+from tacit.results.result import Drawn, Summarized, supports
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-_LOST = "some recorded predictors are not finite: the flow leaves the range of floats; rescale X or y"
-_KERNEL = 2000  # entries of a matrix, of which kernels are looked at
-_KERNEL_WORK = 1e11  # multiplications that kernels of all instants are worth, unless they are asked for
-_MOST_WEIGHTS = 1 << 27  # numbers, 1 GiB of them
+_NOT_FINITE = "some recorded predictors are not finite: the flow leaves the range of floats; rescale X or y"
 _DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-_LABELLED_WEIGHTS = 1 << 20  # numbers in a data set; beyond this the weights are left out of it
+
+# Limits on what is computed without being requested:
+_KERNEL_ENTRIES = 2000  # observed entries of a matrix; the kernel has this many rows and columns
+_KERNEL_WORK = 1e11  # multiplications for the tangent kernels of all recorded times
+_LABELLED_WEIGHTS = 1 << 20  # numbers; more weights than this are left out of data sets
+# A limit on memory: 1 GiB of weights in one array.
+_MOST_WEIGHTS = 1 << 27  # numbers
+# The share of the total that defines the support, of losses that have no exact zeros.
+_SUPPORT_SHARE = 0.99
 
 
-def _plain(name: str) -> str:
-    """What weights of that name are called in files, whose format knows Latin letters only."""
+def _latin(name: str) -> str:
+    """The name of these weights in netCDF files, in which only Latin letters are portable."""
     plain = f"weights_{name}".translate(_DIGITS)
     return plain.replace("₊", "_plus").replace("₋", "_minus").replace("/", "_")
 
 
 def _axes(name: str, weights: Float, features: tuple[int, ...]) -> tuple[str, ...]:
-    """Names of the axes of weights: of the features, where there is one for each, or their own."""
-    own = tuple(f"{_plain(name)}_{axis}" for axis in range(weights.ndim))
+    """Names of the axes of weights: "feature" if there is one weight for each, else their own."""
+    own = tuple(f"{_latin(name)}_{axis}" for axis in range(weights.ndim))
     return ("feature",) if weights.shape == features else own
 
 
 @dataclass(frozen=True)
 class Known:
-    """Values that need not be computed any more."""
+    """Computed values in place of the function that computes them: pickle stores values, not closures."""
 
     values: Any
 
@@ -59,70 +64,77 @@ class Known:
 
 @dataclass(frozen=True)
 class SeenWeights:
-    """The weights that were followed, at each instant, and how they make those of the model."""
+    """The weights that were integrated, at each recorded time, and the map to those of the model."""
 
     seen: list[Weights]
     restore: Callable[[Weights], Weights]
 
     def at(self, instant: int) -> dict[str, Float]:
-        """The weights of the model at one instant."""
+        """The weights of the model at one recorded time."""
         return {name: np.asarray(w) for name, w in self.restore(self.seen[instant]).items()}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory(Result):
-    """Gradient flow at T recorded instants.
+class Trajectory(Summarized):
+    """Gradient flow at T recorded times.
 
-    `time` is (T,), infinite where it exceeds the largest float, and `log_time` its logarithm; `loss`,
-    `margin`, `weights` and `kernel_distance` are computed when first asked for.
+    `time` is (T,), infinite if it exceeds the largest float, and `log_time` its logarithm; `loss`, `margin`,
+    `weights` and `kernel_distance` are computed when they are first used.
 
     Attributes
     ----------
     accuracy : (T,) array
         γ̃ = −log of the training loss.
     predictor : (T, …) array
-        w at every instant; made when asked for, predictor[i], where large matrices are completed; of a
-        `Network` its outputs at the samples.
+        w at every recorded time; when large matrices are completed, predictor[i] is computed on access. For a
+        `Network`, its outputs at the samples.
     outputs : (T, N) or (T, N, m) array
         f(x_n).
     drifts : dict of (T,) arrays
-        By how much each conserved quantity has changed, relative to the size of the terms that make it.
+        The change of each conserved quantity, relative to the size of the terms it is made of.
     converged : bool
-        What was asked for was reached. Where nothing was asked for, the flow has arrived: the data are fitted
-        or, if they cannot be, it is at rest where they are fitted best: at least squares, of several
-        solutions at the one that the model's potential prefers. A flow that rests before the last of the
-        times asked for stays where it is.
+        Whether the requested accuracies or times were reached. If none were requested: whether the flow has
+        reached its limit, where it fits the data or, if that is impossible, rests at least squares (of
+        several solutions, at the one that the model's potential selects). A flow that comes to rest before
+        the last requested time stays at its limit.
     reason : str
-        Where the flow ended, and why no later.
+        Where the flow ended, and why it was not integrated further.
     status : Status
-        The reason as one of a few words.
+        The reason in one word.
     intercept : (T,) or (T, m) array
-        0 where none was asked for.
+        b; 0 without an intercept.
     unfitted : float
-        The residual, relative to ‖y‖, that no predictor can fit, where this is known beforehand, else 0.
+        The residual of least squares relative to ‖y‖, if it is known beforehand; otherwise 0.
     method : str
-        How it was computed: the unknowns with their integrator and, after a colon, what it knows of the
-        potential Q, such as "mirror form of the same potential Q" or "independent of Q".
+        How the flow was computed: the unknowns, the integrator and, after a colon, how the equations depend
+        on the potential Q, such as "mirror form of the same potential Q" or "independent of Q".
     uses_potential : bool
-        Do the equations that were integrated contain Q? Then the trajectory leads to the limit of this Q,
-        be Q right or wrong; only trajectories without it (method="parameters") can confirm a limit.
+        Whether the integrated equations contain Q. If so, the trajectory tends to the minimizer of this Q
+        whether or not Q is correct; only trajectories without Q (method="parameters") can confirm a limit.
     steps : int
-        In how many steps.
+        Number of steps.
     seconds : float
-        How long it took.
+        Computing time.
     linearized : bool
-        Was the tangent at the start followed, in place of the model?
+        Whether the model was linearized at its initialization.
     loss_function : Loss
         The loss.
     model : Model
-        What was followed.
+        The model with its initialization.
     X, y
         The data; copies, unless they are larger than 64 MB.
     units : Units or None
-        What was done to the features, if anything; the weights are those of features in these units,
-        everything else is for the data as they came.
+        The standard deviations by which the features were divided, and the means that were subtracted. The
+        weights belong to the transformed features, everything else to the original data.
     features : tuple of str, or None
-        Names of columns, if they have any.
+        Names of the columns, if they have any.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> run = tacit.flow(tacit.Diagonal(scale=0.1), [[1, 2]], [2], at=[0, 5, 20])
+    >>> run.predictor.shape, run.accuracy.tolist(), run.drift < 1e-9
+    ((3, 2), [0.0, 5.0, 20.0], True)
     """
 
     accuracy: Float
@@ -151,15 +163,15 @@ class Trajectory(Result):
     features: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        """Take back `converged` where a recorded number is none: no flow that is followed leads there."""
+        """Report a flow with a recorded number that is not finite as not converged."""
         if self.converged and not self._is_finite:
-            lost = {"converged": False, "status": Status.STALLED, "reason": _LOST}
-            for name, value in lost.items():
+            failed = {"converged": False, "status": Status.STALLED, "reason": _NOT_FINITE}
+            for name, value in failed.items():
                 object.__setattr__(self, name, value)
 
     @property
     def _is_finite(self) -> bool:
-        """Are all recorded numbers finite? The accuracy is infinite where the loss is 0."""
+        """Whether all recorded numbers are finite (the accuracy may be infinite: the loss is then 0)."""
         kept = self.predictor if self.is_kept else self.outputs
         return bool(
             np.isfinite(kept).all() and np.isfinite(self.outputs).all() and not np.isnan(self.accuracy).any()
@@ -170,15 +182,15 @@ class Trajectory(Result):
         state = "converged" if self.converged else "NOT converged"
         return (
             f"Trajectory({self.model!r}, {self.loss_function.name}, accuracy {first + 0.0:.4g} → {last:.6g}, "
-            f"{len(self.accuracy)} instants, {state})"
+            f"{len(self.accuracy)} recorded times, {state})"
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled and copied: what would be computed on demand is computed."""
-        told = {"_times": Known((self.time, self.log_time))}
+        """Replace functions that compute times and kernel distances by their values, for pickle and copy."""
+        computed = {"_times": Known((self.time, self.log_time))}
         if self.kernel_is_small:
-            told["_kernels"] = Known(self.kernel_distance)
-        return {**vars(self), **told}
+            computed["_kernels"] = Known(self.kernel_distance)
+        return {**vars(self), **computed}
 
     @cached_property
     def _clock(self) -> tuple[Float, Float]:
@@ -186,85 +198,86 @@ class Trajectory(Result):
 
     @property
     def log_time(self) -> Float:
-        """The natural logarithm of training time at each instant; −∞ at the start."""
+        """The natural logarithm of the recorded training times; −∞ at the start."""
         return self._clock[1]
 
     @property
     def time(self) -> Float:
-        """Training time at each instant."""
+        """The recorded training times."""
         return self._clock[0]
 
     @cached_property
     def weights(self) -> dict[str, Float]:
-        """The weights of the model at each instant, by name, (T, …) each, computed when first asked for.
+        """The weights of the model at each recorded time, by name, each of shape (T, …).
 
         `Diagonal`: w₊, w₋. `UntiedDiagonal`: u₊, v₊, u₋, v₋. `Neuron`: a, w. `LinearNetwork` and
-        `Factorization`: U, V; `SymmetricFactorization`: W; `Network`: its layers. Of a linearized
-        flow, those that move along the tangent, θ(0) + Jᵀν.
+        `Factorization`: U, V; `SymmetricFactorization`: W; `Network`: its layers. For a linearized flow, the
+        weights of the linearized model, θ(0) + Jᵀν.
         """
         size = sum(w.size for w in self.weights_at(0).values()) * len(self.accuracy)
         if size > _MOST_WEIGHTS:
             raise InputError(
-                f"the weights at {len(self.accuracy)} instants are {size:.2g} numbers; weights_at(i) gives "
-                "those of one instant"
+                f"the weights at {len(self.accuracy)} recorded times are {size:.2g} numbers, too many for "
+                "one array; weights_at(i) gives those of one time"
             )
         each = [self.weights_at(i) for i in range(len(self.accuracy))]
         return {name: np.array([weights[name] for weights in each]) for name in each[0]}
 
     def weights_at(self, instant: int) -> dict[str, Float]:
-        """The weights of the model at one of the recorded instants, by name.
+        """The weights of the model at one recorded time, by name.
 
         Parameters
         ----------
         instant : int
-            Its number in the record; −1 is the last.
+            Index of the recorded time; −1 is the last.
 
         Returns
         -------
         dict of arrays
-            As `weights` has them, of one instant.
+            The weights, with the names of `weights`.
         """
         return self._weights.at(instant)
 
     @cached_property
     @quiet
     def loss(self) -> Float:
-        """The training loss, exp(−accuracy): 0 where that is below the smallest float."""
+        """The training loss exp(−accuracy); 0 if it is below the smallest float."""
         return np.exp(-self.accuracy)
 
     @cached_property
     def margins(self) -> Float:
-        """y_n f(x_n), (T, N): meaningful for labels −1 and +1. Of classes, f_y − max_{k≠y} f_k."""
+        """y_n f(x_n), (T, N), for labels −1 and +1; f_y − max_{k≠y} f_k for several classes."""
         return np.asarray(self.loss_function.margins(self.outputs, self.y))
 
     @cached_property
     def margin(self) -> Float:
-        """The smallest of the margins at each instant."""
-        found: Float = self.margins.reshape(len(self.accuracy), -1).min(axis=1)
-        return found
+        """The smallest margin at each recorded time."""
+        return np.asarray(self.margins.reshape(len(self.accuracy), -1).min(axis=1))
 
     @cached_property
     @quiet
     def shares(self) -> Float:
-        """Each sample's share of the pull −ℓ'(m_n) on the predictor, (T, N): who is in the support.
+        """Each sample's share of Σ −ℓ'(m_n), the negative slopes of the loss at the margins, (T, N).
 
-        For losses of margins only.
+        Only for losses that are functions of margins.
         """
         loss = self.loss_function
         if not isinstance(loss, SeparatingLoss):
-            raise InputError("shares belong to losses of margins, such as the exponential and the logistic")
+            raise InputError(
+                "shares are defined for losses of margins only, such as the exponential and the logistic loss"
+            )
         if self._shares is not None:
             return self._shares
-        pull = loss.log_slope(self.margins.reshape(len(self.accuracy), -1))
-        weights = np.exp(pull - pull.max(axis=1, keepdims=True))
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+        log_slopes = loss.log_slope(self.margins.reshape(len(self.accuracy), -1))
+        slopes = np.exp(log_slopes - log_slopes.max(axis=1, keepdims=True))
+        return np.asarray(slopes / slopes.sum(axis=1, keepdims=True))
 
     @cached_property
     def support(self) -> NDArray[np.bool_]:
-        """The fewest samples that make up 99% of the pull at each instant, (T, N)."""
+        """The smallest set of samples with 99% of the total of `shares`, at each recorded time, (T, N)."""
         order = np.argsort(-self.shares, axis=1)
         before = np.cumsum(np.take_along_axis(self.shares, order, axis=1), axis=1)
-        needed = np.roll(before, 1, axis=1) < 0.99
+        needed = np.roll(before, 1, axis=1) < _SUPPORT_SHARE
         needed[:, 0] = True
         support = np.zeros(needed.shape, dtype=bool)
         np.put_along_axis(support, order, needed, axis=1)
@@ -272,85 +285,59 @@ class Trajectory(Result):
 
     @property
     def drift(self) -> float:
-        """The worst relative change of a conserved quantity anywhere on the way."""
+        """The largest relative change of a conserved quantity at any recorded time."""
         worst = [float(np.max(drift)) for drift in self.drifts.values()]
         return max(worst, default=0.0)
 
     @cached_property
     def kernel_distance(self) -> Float:
-        """1 − cos of the angle from the first tangent kernel to each (Moroshko et al. 2020, Appendix H.4)."""
+        """1 − cos∠(K(0), K(t)) of the tangent kernels at each time (Moroshko et al. 2020, Appendix H.4)."""
         return self._kernels(slice(None))
 
     @property
     def kernel_is_small(self) -> bool:
-        """Are the samples few enough for their tangent kernels to be looked at without being asked for?"""
+        """Whether the tangent kernel is cheap enough to compute by default."""
         work = self.model.kernel_work(self.X) * len(self.accuracy) if isinstance(self.model, Model) else 0.0
-        return (not isinstance(self.X, Entries) or len(self.X) <= _KERNEL) and work <= _KERNEL_WORK
+        return (not isinstance(self.X, Entries) or len(self.X) <= _KERNEL_ENTRIES) and work <= _KERNEL_WORK
 
     @property
     def is_kept(self) -> bool:
-        """Is the predictor an array over all instants, and not made when one of them is asked for?"""
+        """Whether the predictor is an array over all recorded times, rather than computed on access."""
         return isinstance(self.predictor, np.ndarray)
 
     @cached_property
     def final_kernel_distance(self) -> float:
-        """The last of the kernel distances, without all the others."""
+        """The last of the kernel distances, without computing the others."""
         return float(self._kernels(slice(-1, None))[0])
 
-    def summary(self, names: Sequence[str] | None = None) -> str:
-        """The trajectory in a few lines.
-
-        Parameters
-        ----------
-        names : sequence of str, optional
-            Of the features; x0, x1, … if left out.
-
-        Returns
-        -------
-        str
-            What `tacit flow` prints.
-        """
-        return str(ask(self, "summary", names or self.features))
+    def _run(self) -> dict[str, Any]:
+        """How the flow was computed, and how it ended."""
+        names = ("method", "uses_potential", "linearized", "converged", "status", "reason", "unfitted")
+        return self._values(*names, "steps", "seconds")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, ready for JSON; None for infinities, such as log_time at the start."""
-        content = {
+        content: dict[str, Any] = {
             "model": repr(self.model),
             "loss": self.loss_function.name,
-            "method": self.method,
-            "uses_potential": self.uses_potential,
-            "linearized": self.linearized,
-            "converged": self.converged,
-            "status": self.status.value,
-            "reason": self.reason,
-            "unfitted": self.unfitted,
-            "steps": self.steps,
-            "seconds": self.seconds,
-            "drift": self.drift,
-            "accuracy": self.accuracy.tolist(),
-            "log_time": self.log_time.tolist(),
-            "time": self.time.tolist(),
-            "margin": self.margin.tolist(),
-            "kernel_distance": self.kernel_distance.tolist() if self.kernel_is_small else None,
+            **self._run(),
+            **self._values("drift", "accuracy", "log_time", "time", "margin"),
+            "kernel_distance": self.kernel_distance if self.kernel_is_small else None,
             "predictor": self.predictor if self.is_kept else None,
-            "intercept": self.intercept.tolist(),
-            **({} if self.is_kept else {"end": self.predictor[-1]}),
-            **self._held(),
+            "intercept": self.intercept,
         }
-        return {key: as_json(value) for key, value in content.items()}
-
-    def _held(self) -> dict[str, Any]:
-        """Margins and supports, for losses of margins."""
-        if not self.loss_function.separating:
-            return {}
-        support = [np.flatnonzero(row).tolist() for row in self.support]
-        return {"margins": self.margins.tolist(), "support": support}
+        if not self.is_kept:
+            content["end"] = self.predictor[-1]
+        if self.loss_function.separating:
+            content |= {"margins": self.margins, "support": supports(self.support)}
+        found: dict[str, Any] = as_json(content)
+        return found
 
     def to_xarray(self) -> xr.Dataset:
-        """A labelled data set over the recorded instants, which netCDF keeps as it is.
+        """A labelled data set over the recorded times that can be written to netCDF.
 
-        The weights are weights_w_plus, weights_U and so on, left out where they are over a million numbers.
-        Of predictors that are too large to keep, `end` is the last.
+        The weights are weights_w_plus, weights_U and so on; more than a million numbers are left out. If the
+        predictors are too large to keep, `end` is the last one.
         """
         import xarray as xr
 
@@ -382,20 +369,12 @@ class Trajectory(Result):
             "made_by": MADE_BY,
             "model": repr(self.model),
             "loss_function": self.loss_function.name,
-            "method": self.method,
-            "uses_potential": int(self.uses_potential),
-            "linearized": int(self.linearized),
-            "converged": int(self.converged),
-            "status": self.status.value,
-            "reason": self.reason,
-            "unfitted": self.unfitted,
-            "steps": self.steps,
-            "seconds": self.seconds,
+            **{name: int(x) if isinstance(x, bool) else x for name, x in self._run().items()},
         }
         return xr.Dataset(variables, coordinates, attributes)
 
     def _labelled_weights(self) -> dict[str, Any]:
-        """The weights with the names of their axes, unless there are too many."""
+        """The weights with the names of their axes; nothing if there are too many."""
         axes, features = {"U": ("row", "unit"), "V": ("column", "unit")}, self.predictor.shape[1:]
         if not self.model.has_predictor:
             axes, features = {}, (-1,)
@@ -403,25 +382,24 @@ class Trajectory(Result):
         if sum(w.size for w in each.values()) * len(self.accuracy) > _LABELLED_WEIGHTS:
             return {}
         return {
-            _plain(name): (("instant", *(axes.get(name) or _axes(name, each[name], features))), weights)
+            _latin(name): (("instant", *(axes.get(name) or _axes(name, each[name], features))), weights)
             for name, weights in self.weights.items()
         }
 
     def picture(self, clock: str | None = None, names: Sequence[str] | None = None) -> Drawn:
-        """Loss, predictor, margins and conserved quantities against a clock.
+        """Draw loss, predictor, margins and conserved quantities against time or accuracy.
 
         Parameters
         ----------
         clock : "time" | "accuracy", optional
-            The horizontal axis; if left out, time for the square loss and accuracy for others.
+            The horizontal axis; by default time for the square loss and accuracy for others.
         names : sequence of str, optional
-            Of the features; x0, x1, … if left out.
+            Names of the features; x0, x1, … by default.
 
         Returns
         -------
         Drawn
-            What `plot` draws.
+            The picture that `plot` writes.
         """
-        end = ask(self, "predicted_end")
-        drawn: Drawn = ask(self, "picture", end, clock=clock, names=names or self.features)
-        return drawn
+        end = delegate(self, "predicted_end")
+        return self._draw(end, clock=clock, names=names or self.features)

@@ -1,4 +1,4 @@
-"""What theorems say about a case: assumptions, bounds, and the verdicts that follow from them."""
+"""Theorems applied to a case: assumptions, bounds, and the verdicts that follow from them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from tacit.errors import TacitError
 from tacit.results.claims import Bound
-from tacit.results.delegation import ask
+from tacit.results.delegation import delegate
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,13 @@ class Assumption:
     text : str
         The condition, with the numbers that decide it.
     holds : bool
-        Is it met?
+        Whether it is met.
+
+    Examples
+    --------
+    >>> from tacit.theorems import Assumption
+    >>> Assumption("depth ≥ 2: depth = 3", holds=True).holds
+    True
     """
 
     text: str
@@ -31,53 +37,71 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Premise(Assumption):
-    """A condition without which nothing else can be computed: where it is not met, nothing else is asked.
+    """A condition without which nothing else can be computed: if it fails, the theorem is not evaluated.
 
     Parameters
     ----------
     text : str
         The condition, with the numbers that decide it.
     holds : bool
-        Is it met?
+        Whether it is met.
+
+    Examples
+    --------
+    >>> from tacit.theorems import Premise
+    >>> Premise("X has more features than samples", holds=False).holds
+    False
     """
 
 
 @dataclass(frozen=True)
 class Setting(Premise):
-    """A condition on the model alone: where it is not met, the theorem is about other models.
+    """A condition on the model alone: if it fails, the theorem is about other models.
 
     Parameters
     ----------
     text : str
         The condition.
     holds : bool
-        Is it met?
+        Whether it is met.
+
+    Examples
+    --------
+    >>> from tacit.theorems import Setting
+    >>> Setting("the model is a diagonal network", holds=True).holds
+    True
     """
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a theorem says about one case.
+    """A theorem applied to one case: its assumptions and its conclusions, with the measured numbers.
 
     Attributes
     ----------
     key : str
-        The theorem's.
+        The key of the theorem, such as "woodworth2020/theorem1".
     statement : str
-        What it says.
+        The statement of the theorem.
     assumptions : tuple of Assumption
         Its conditions.
     bounds : tuple of Bound
-        Its conclusions; where the theorem does not apply they are reported all the same, as far as they could
-        be computed.
+        Its conclusions. If the theorem does not apply, those that can be computed are reported all the same.
     printed : str or None
-        What the paper has instead.
+        The statement printed in the paper, if it differs.
     error : str or None
-        What kept it from being decided, None if nothing did.
+        Why the theorem could not be decided; None if it was.
     item : str or None
-        What the paper calls it, "Theorem 1"; None of a statement that is in no paper's list.
+        Its name in the paper, such as "Theorem 1"; None if the paper does not number it.
     equations : str or None
-        Their numbers in the paper, "4 to 5, 15 to 21"; None where it has none.
+        The numbers of its equations in the paper, such as "4 to 5, 15 to 21"; None if there are none.
+
+    Examples
+    --------
+    >>> from tacit.theorems import Assumption, Bound, Verdict
+    >>> bound = Bound("‖w‖₁", 1.5, at_most=3.0)
+    >>> Verdict("paper2020/lemma1", "‖w‖₁ ≤ 3", (Assumption("N < d", True),), (bound,)).verdict
+    'holds'
     """
 
     key: str
@@ -91,35 +115,35 @@ class Verdict:
 
     @property
     def applies(self) -> bool:
-        """Are all assumptions met? Not where the verdict is not decided."""
+        """Whether all assumptions are met; False if the theorem could not be decided."""
         return self.error is None and all(assumption.holds for assumption in self.assumptions)
 
     @property
     def holds(self) -> bool | None:
-        """Are all bounds met? None where the theorem does not apply, no where it is not decided."""
+        """Whether all bounds hold; None if the theorem does not apply, False if it could not be decided."""
         if self.error is not None:
             return False
         return all(bound.holds for bound in self.bounds) if self.applies else None
 
     @property
     def verdict(self) -> str:
-        """In words: "holds", "violated", "does not apply" or "not decided"."""
+        """The verdict as text: "holds", "violated", "does not apply" or "not decided"."""
         if self.error is not None:
             return "not decided"
         return {True: "holds", False: "violated", None: "does not apply"}[self.holds]
 
     @property
     def about_others(self) -> bool:
-        """Is the theorem about other models than this one?"""
+        """Whether the theorem is about other models than this one."""
         return any(isinstance(each, Setting) and not each.holds for each in self.assumptions)
 
     @property
     def because(self) -> str | None:
-        """The first assumption that is not met, or what kept it from being decided; None where it applies."""
+        """The error, or the first assumption that is not met; None if the theorem applies."""
         return self.error or next((each.text for each in self.assumptions if not each.holds), None)
 
     def summary(self) -> str:
-        """The verdict in a few lines."""
+        """The verdict, the assumptions and the bounds, in a few lines."""
         where = cited(self.item, self.equations)
         lines = [f"{self.key}: {self.verdict}" + (f" ({where})" if where else ""), f"  {self.statement}"]
         lines += [f"  printed: {self.printed}"] if self.printed else []
@@ -131,59 +155,59 @@ class Verdict:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON, which has no ∞ and no NaN: None stands for both."""
+        """Plain values, ready for JSON; None for ∞ and NaN, which JSON cannot represent."""
+        names = ("key", "item", "equations", "statement", "printed", "verdict", "because", "applies", "holds")
         return {
-            "key": self.key,
-            "item": self.item,
-            "equations": self.equations,
-            "statement": self.statement,
-            "printed": self.printed,
-            "verdict": self.verdict,
-            "because": self.because,
-            "applies": self.applies,
-            "holds": self.holds,
+            **{name: getattr(self, name) for name in names},
             "assumptions": [{"text": a.text, "holds": bool(a.holds)} for a in self.assumptions],
             "bounds": [bound.to_dict() for bound in self.bounds],
         }
 
 
 def cited(item: str | None, equations: str | None) -> str:
-    """Where a theorem stands in its paper, "Lemma 6, equations 31 to 37"; nothing if it is in none."""
+    """The place of a theorem in its paper, such as "Lemma 6, equations 31 to 37"; empty if it has none."""
     kind = "equation" if (equations or "").isdigit() else "equations"
     return ", ".join(filter(None, (item, equations and f"{kind} {equations}")))
 
 
 def _interval(bound: Bound) -> str:
-    """The bound around what is measured; of an equality, how far off it is."""
+    """The inequality with the measured value; for an equality, the difference and its tolerance."""
     if not bound.threshold:
         return f"{bound.measured:.6g}"
-    room = f"(looseness {bound.looseness:.4g})".replace("inf", "∞")
+    looseness = f"(looseness {bound.looseness:.4g})".replace("inf", "∞")
     if bound.equality is not None:
         value, tolerance = bound.equality
-        off = f"|{bound.measured:.6g} − {value:.6g}| = {abs(bound.measured - value):.2g}"
-        return f"{off} {'≤' if bound.holds else '>'} {tolerance:.2g} {room}"
+        difference = f"|{bound.measured:.6g} − {value:.6g}| = {abs(bound.measured - value):.2g}"
+        return f"{difference} {'≤' if bound.holds else '>'} {tolerance:.2g} {looseness}"
     lower = "" if bound.at_least is None else f"{bound.at_least:.6g} ≤ "
     upper = "" if bound.at_most is None else f" ≤ {bound.at_most:.6g}"
-    return f"{lower}{bound.measured:.6g}{upper} {room}"
+    return f"{lower}{bound.measured:.6g}{upper} {looseness}"
 
 
 class Verdicts(tuple[Verdict, ...]):
-    """Verdicts of the theorems that apply, the nearest to broken first, after those that were not decided.
+    """Verdicts of the theorems that apply to a case: undecided ones first, then by increasing looseness.
 
-    A tuple of `theorems.Verdict`; `others` are those of theorems that do not apply.
+    A tuple of `theorems.Verdict`; `others` are the verdicts of theorems that do not apply.
 
     Attributes
     ----------
     model : str
-        The model, as one writes it.
+        The model, as text.
     refused : dict of TacitError
-        Why a theorem could not be asked about these data, by key.
+        Why a theorem could not be evaluated on these data, by key.
     refusals : tuple of Verdict
-        The same as verdicts: not decided, or does not apply for that reason.
+        The same as verdicts: not decided, or does not apply.
     not_asked : tuple of str
-        Keys of those that would take minutes on data of this size.
+        Keys of the theorems that were skipped, because they would take minutes on data of this size.
     data : str
-        What is known of the data, in words.
+        A description of the data.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> found = tacit.check(tacit.Diagonal(), [[1, 2]], [2], only="woodworth2020/theorem1")
+    >>> [(each.key, each.verdict) for each in found], found.holds
+    ([('woodworth2020/theorem1', 'holds')], True)
     """
 
     others: tuple[Verdict, ...]
@@ -203,47 +227,47 @@ class Verdicts(tuple[Verdict, ...]):
         not_asked: Iterable[str] = (),
         data: str = "",
     ) -> Verdicts:
-        """From verdicts in any order, of theorems that apply and of others."""
+        """Sort the verdicts of theorems that apply, and separate those of the others."""
         found = list(found)
         shown = [each for each in found if each.holds is not None]
-        made = super().__new__(cls, sorted(shown, key=_worst_first))
+        made = super().__new__(cls, sorted(shown, key=_sort_key))
         made.others = tuple(each for each in found if each.holds is None)
         made.refused, made.refusals, made.not_asked = dict(refused), tuple(refusals), tuple(not_asked)
         made.model, made.data = model, data
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """How pickle and copy make it again: a tuple alone would be made without its keywords."""
+        """Pickle and copy with the keyword arguments, which the constructor of tuple does not know."""
         names = ("model", "refused", "refusals", "not_asked", "data")
         made = partial(Verdicts, **{name: getattr(self, name) for name in names})
         return made, ((*self, *self.others),)
 
     @property
     def holds(self) -> bool:
-        """Does every theorem hold that applies? Not where one of them could not be decided."""
+        """Whether every theorem that applies holds; False if one of them could not be decided."""
         return all(verdict.holds for verdict in self)
 
     def summary(self, everything: bool = False) -> str:
-        """The verdicts that apply, and what the other theorems about this model lack.
+        """The verdicts that apply, and the assumptions that fail for other theorems about this model.
 
         Parameters
         ----------
         everything : bool, optional
-            Also those that do not apply.
+            Whether to include the verdicts of theorems that do not apply.
 
         Returns
         -------
         str
-            What `tacit check` prints.
+            The text that `tacit check` prints.
         """
         parts = [verdict.summary() for verdict in self]
         if everything:
             parts += [verdict.summary() for verdict in self.others]
-            parts += [f"{key}: not asked\n  {reason}" for key, reason in self.refused.items()]
-        elif lacking := self._lacking():
-            head = "Of those about this model, these lack something:"
+            parts += [f"{key}: not evaluated\n  {reason}" for key, reason in self.refused.items()]
+        elif failing := self._failing_assumptions():
+            head = "Other theorems about this model do not apply:"
             head = head if self else f"No theorem applies to {self.model} on these data:"
-            parts.append(f"{head}\n{lacking}")
+            parts.append(f"{head}\n{failing}")
         return "\n\n".join([*parts, self._count()])
 
     def to_dict(self) -> dict[str, Any]:
@@ -256,39 +280,39 @@ class Verdicts(tuple[Verdict, ...]):
         }
 
     def plot(self, file: Any = None, everything: bool = False) -> Any:
-        """What is measured against every bound, the nearest to broken first.
+        """Draw the measured value of every bound relative to the bound, the tightest first.
 
         Parameters
         ----------
         file : path, optional
-            Where to write it; its ending says how.
+            The file to write; its suffix decides the format.
         everything : bool, optional
-            Also those that do not apply.
+            Whether to include the verdicts of theorems that do not apply.
 
         Returns
         -------
         Path or matplotlib.figure.Figure
-            The file, or the figure where none was named.
+            The path of the file, or the figure if no file is given.
         """
-        return ask(self, "picture", everything).to(file)
+        return delegate(self, "picture", everything).to(file)
 
     def _count(self) -> str:
-        """How many apply, and how many of these hold."""
-        asked = len(self) + len(self.others) + len(self.refused)
+        """How many theorems apply, and how many of these hold."""
+        total = len(self) + len(self.others) + len(self.refused)
         applying = [verdict for verdict in self if verdict.applies]
-        lost = len(self) - len(applying)
-        of = f"{len(applying)} of {asked} theorem{'' if asked == 1 else 's'}"
+        undecided = len(self) - len(applying)
+        of = f"{len(applying)} of {total} theorem{'' if total == 1 else 's'}"
         if len(applying) == 1:
-            words = f"{of} applies, and {'holds' if applying[0].holds else 'is violated'}"
+            text = f"{of} applies, and {'holds' if applying[0].holds else 'is violated'}"
         else:
             holding = sum(verdict.holds is True for verdict in applying)
-            words = f"{of} {'applies' if asked == 1 else 'apply'}" + (f", {holding} hold" if applying else "")
-        return f"{words}, {lost} {'is' if lost == 1 else 'are'} not decided" if lost else words
+            text = f"{of} {'applies' if total == 1 else 'apply'}" + (f", {holding} hold" if applying else "")
+        return f"{text}, {undecided} {'is' if undecided == 1 else 'are'} not decided" if undecided else text
 
-    def _lacking(self) -> str:
-        """A line for each assumption that fails, with the theorems that make it: the nearest to applying.
+    def _failing_assumptions(self) -> str:
+        """A line for each assumption that fails, with the theorems that need it, the most frequent first.
 
-        Theorems about other models are shown where there is nothing else.
+        Theorems about other models are shown only if there are no others.
         """
         near = [verdict for verdict in self.others if not verdict.about_others]
         shown = near if near or self.refused or self else self.others
@@ -305,7 +329,7 @@ class Verdicts(tuple[Verdict, ...]):
 
 
 def _listed(keys: list[str]) -> str:
-    """Keys, each paper once: "woodworth2020/theorem1, theorem3; azulay2021/lemma4"."""
+    """Keys with each paper named once: "woodworth2020/theorem1, theorem3; azulay2021/lemma4"."""
     papers: dict[str, list[str]] = {}
     for key in keys:
         paper, _, name = key.partition("/")
@@ -313,8 +337,11 @@ def _listed(keys: list[str]) -> str:
     return "; ".join(f"{paper}/{', '.join(names)}" for paper, names in papers.items())
 
 
-def _worst_first(verdict: Verdict) -> tuple[bool, bool, float]:
-    """What is not decided or fails, then by the room in the tightest bound; what is no number has no room."""
-    rooms = [bound.looseness for bound in verdict.bounds if bound.threshold]
-    tightest = min((-math.inf if math.isnan(each) else each for each in rooms), default=math.inf)
+def _sort_key(verdict: Verdict) -> tuple[bool, bool, float]:
+    """Sort key: undecided and violated verdicts first, then by the looseness of the tightest bound.
+
+    A looseness of NaN counts as −∞.
+    """
+    factors = [bound.looseness for bound in verdict.bounds if bound.threshold]
+    tightest = min((-math.inf if math.isnan(each) else each for each in factors), default=math.inf)
     return verdict.error is None, bool(verdict.holds), tightest

@@ -12,7 +12,7 @@ from tacit.data.printable import label
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit
 from tacit.results.margin import Margin
-from tacit.results.other_scales import OtherScales
+from tacit.results.limit import OtherScales
 from tacit.show.figures import KERNEL, RICH, Picture
 
 _SHOWN = 24  # coordinates

@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.data.printable import label
-from tacit.results.kink import Kink
+from tacit.results.along_mu import Kink
 from tacit.results.margin_path import MarginPath
 from tacit.results.sweeping_path import SweepingPath
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture

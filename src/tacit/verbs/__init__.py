@@ -1,1 +1,1 @@
-"""What one can ask: limit, flow, regime, certify and the others; here limits and flows meet."""
+"""Public functions: limit, flow, regime, certify and others. Only here do solvers and flows meet."""

@@ -1,4 +1,4 @@
-"""From recorded states to a trajectory: what was conserved, and how the tangent kernel turned."""
+"""Make a `Trajectory` from the recorded states of a flow."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def assemble(
     linearized: bool,
     begun: float,
 ) -> Trajectory:
-    """The trajectory of a recording; problem: as it was given."""
+    """Make the trajectory of a recording. problem: before it was restricted to what the model can fit."""
     start = form.observe(form.begin())
     seen = [form.observe(state) for state in recording.states]
     shares = None if seen[0].shares is None else np.array([each.shares for each in seen])
@@ -60,8 +60,8 @@ def assemble(
     )
 
 
-def as_given(trajectory: Trajectory, units: Units, X: Float, y: Float) -> Trajectory:
-    """A trajectory of centred or standardized data, told for X and y as they came."""
+def in_original_units(trajectory: Trajectory, units: Units, X: Float, y: Float) -> Trajectory:
+    """Transform a trajectory for centred or standardized data back to the original X and y."""
     predictor = np.array([units.predictor(w) for w in trajectory.predictor])
     return replace(
         trajectory,
@@ -75,31 +75,33 @@ def as_given(trajectory: Trajectory, units: Units, X: Float, y: Float) -> Trajec
 
 
 def _accuracies(recording: Recording, goal: Goal, form: Form, fit: Fitting) -> Float:
-    """−log of the loss of all samples: exactly as asked for, where an accuracy was."""
+    """−log of the loss over all samples; exactly the requested accuracies, if any were requested."""
     if goal.timed:
         y, loss = fit.problem.y, fit.problem.loss
         levels = [float(loss.accuracy(form.outputs(state), y)) for state in recording.states]
         return np.array([fit.accuracy(level) for level in levels])
-    asked = goal.marks or {}
-    return np.array([asked.get(level, fit.accuracy(level)) for level in recording.marks], dtype=float)
+    requested = goal.marks or {}
+    return np.array([requested.get(level, fit.accuracy(level)) for level in recording.marks], dtype=float)
 
 
 def _times(recording: Recording, goal: Goal, form: Form) -> Callable[[], tuple[Float, Float]]:
-    """Time and its logarithm, when somebody wants to know: exactly as asked for, where a time was."""
-    asked = goal.marks if goal.timed and goal.marks is not None else {}
+    """A function that computes times and their logarithms; exactly the requested times, if there are any."""
+    requested = goal.marks if goal.timed and goal.marks is not None else {}
 
     @quiet
     def times() -> tuple[Float, Float]:
-        seen = list(zip(recording.states, recording.marks, strict=True))
-        logs = [np.log(asked[mark]) if mark in asked else form.log_time(state) for state, mark in seen]
-        told = [asked.get(mark, np.exp(log)) for (_, mark), log in zip(seen, logs, strict=True)]
-        return np.array(told, dtype=float), np.array(logs, dtype=float)
+        logs = [
+            np.log(requested[mark]) if mark in requested else form.log_time(state)
+            for state, mark in zip(recording.states, recording.marks, strict=True)
+        ]
+        found = [requested.get(mark, np.exp(log)) for mark, log in zip(recording.marks, logs, strict=True)]
+        return np.array(found, dtype=float), np.array(logs, dtype=float)
 
     return times
 
 
 def _drifts(parametrization: Any, start: Observation, seen: list[Observation]) -> dict[str, Float]:
-    """The change of each conserved quantity, relative to the size of the terms that make it."""
+    """The change of each conserved quantity, relative to the size of the terms it is made of."""
     before = parametrization.invariants(start.weights)
     after = [parametrization.invariants(each.weights) for each in seen]
     return {name: np.array([_relative(now[name], before[name][0]) for now in after]) for name in before}
@@ -114,7 +116,7 @@ def _relative(now: tuple[Float, Float], before: Float) -> float:
 def _kernel_distances(
     form: Form, start: Observation, seen: list[Observation], linearized: bool
 ) -> Callable[[slice], Float]:
-    """1 − cos of the angle between the tangent kernels of the start and of each observation."""
+    """A function that computes 1 − cos∠(K(0), K(t)) of tangent kernels, for a slice of the recorded times."""
 
     @quiet
     def distances(which: slice) -> Float:
@@ -128,7 +130,10 @@ def _kernel_distances(
 
 
 def _direction(form: Form, weights: Weights) -> Float:
-    """The tangent kernel with Frobenius norm 1; the weights are scaled so that no power of them vanishes."""
+    """The tangent kernel divided by its Frobenius norm.
+
+    Tiny weights are rescaled first, because products of them would underflow.
+    """
     largest = max(float(np.abs(weight).max()) for weight in weights.values()) or 1.0
     largest = largest if form.parametrization.homogeneous else 1.0
     kernel = form.parametrization.kernel({name: w / largest for name, w in weights.items()}, form.X)

@@ -1,4 +1,4 @@
-"""Does a predictor satisfy the optimality conditions? Asked of any predictor, however it was found."""
+"""Optimality conditions of an arbitrary predictor."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ def certify(
     problem: str = "regression",
     tol: float = 1e-6,
 ) -> Certificate:
-    """Check ∇Q(w) = Xᵀν, Xw = y (regression) or ∇Q(w) = Σ ν_n y_n x_n, ν ≥ 0, margins ≥ 1 (margin).
+    """Check the optimality conditions of a minimum-Q problem at a predictor.
 
-    The multipliers are found here, by least squares, linear programming or (nuclear norm) a solution: the
-    predictor is all that is taken on trust. For a leaky neuron the equations are Xw = σ⁻¹(y), or −σ⁻¹(−y)
-    where a < 0 (Azulay et al. 2021, Theorem 4), with the sign of a at the end; if that is not the sign at the
-    start, Q is the divergence from −w̃(0). For matrices the conditions are ∇Q(M) = Σ ν_n X_n and ⟨X_n, M⟩ =
-    y_n; a factorization has them where its measurements commute and it starts at a multiple of the identity.
+    regression: ∇Q(w) = Xᵀν, Xw = y; margin: ∇Q(w) = Σ ν_n y_n x_n, ν ≥ 0, y_n x_n·w ≥ 1.
+
+    The multipliers ν are computed from the predictor alone, by least squares or linear programming (for the
+    nuclear norm, from a solution). For a leaky neuron the equations are Xw = σ⁻¹(y), or Xw = −σ⁻¹(−y) if
+    a < 0 (Azulay et al. 2021, Theorem 4), with the sign of a at the end of the flow; if a has changed its
+    sign, Q is the divergence from −w̃(0). For matrices the conditions are ∇Q(M) = Σ ν_n X_n and ⟨X_n, M⟩ =
+    y_n; a factorization has a potential if its measurements commute and its initialization is a multiple of
+    the identity.
 
     Parameters
     ----------
@@ -39,11 +42,11 @@ def certify(
     y : (N,) array-like
         Targets, or two classes for problem="margin".
     predictor : (d,) array-like
-        w, wherever it comes from; for a linear network also (d, 1), as its limit has it.
+        w; for a linear network also (d, 1), the shape of its limit.
     problem : "regression" | "margin", optional
-        Which conditions.
+        Which conditions to check.
     tol : float, optional
-        What the residuals may be for the certificate to hold.
+        The largest residual with which the certificate holds.
 
     Returns
     -------
@@ -53,9 +56,9 @@ def certify(
     Raises
     ------
     InputError
-        Where an argument is not what it should be.
+        If an argument is invalid.
     NoPotentialError
-        Where potential is a model without one.
+        If potential is a model for which no potential is known.
 
     Examples
     --------

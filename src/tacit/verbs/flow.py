@@ -1,4 +1,4 @@
-"""Gradient flow, integrated: the verb, and which form of the flow serves which model and loss."""
+"""Gradient flow: `flow`, and the choice of its form (the unknowns that are integrated) for model and loss."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from tacit.packages import is_installed
 from tacit.potentials.arrays import quiet
 from tacit.results.trajectory import Trajectory
 from tacit.show.progress import Meter
-from tacit.verbs.assemble_trajectory import as_given, assemble
+from tacit.verbs.assemble_trajectory import assemble, in_original_units
 
 _METHODS = ("auto", "parameters", "descent", "normalized")
 
@@ -63,70 +63,72 @@ def flow(
     intercept: bool = False,
     standardize: bool = False,
 ) -> Trajectory:
-    """θ' = −∇L(θ) from the model's initialization: gradient flow on the training loss.
+    """Integrate gradient flow on the training loss, θ' = −∇L(θ), from the model's initialization.
 
-    A flow that cannot reach what is asked for ends where it stalls, with converged=False and the reason.
-    Ctrl-C raises `tacit.Interrupted`, a KeyboardInterrupt whose `trajectory` has what was computed.
+    If the flow cannot reach the requested accuracies or times, the trajectory ends where it stalls, with
+    converged=False and a reason. Ctrl-C raises `tacit.Interrupted`, a KeyboardInterrupt whose `trajectory`
+    contains the flow computed so far.
 
     Parameters
     ----------
     model : Model
-        A model with its initialization; also a `tacit.Network` and what `tacit.model` makes of a function.
+        A model with its initialization, such as `Diagonal`, `tacit.Network` or the result of `tacit.model`.
     X : (N, d) array-like, or Prepared
-        Rows are samples; of the shape that the model takes where it is one of matrices, or a network.
+        Rows are samples. For models of matrices and for networks, of the shape that the model takes.
     y : (N,) or (N, m) array-like
-        Targets. "exp" and "logistic" take two classes: −1 and +1, or any two names or whole numbers, of which
-        the first in order becomes −1. "cross-entropy" takes as many classes as there are outputs, numbered
-        from 0 or by name, in their order.
+        Targets. "exp" and "logistic" take two classes: −1 and +1, or any two names or whole numbers; the
+        first in sorted order stands for −1. "cross-entropy" takes as many classes as the model has outputs,
+        numbered from 0, or names in sorted order.
     loss : "square" | "exp" | "logistic" | "cross-entropy" or a Loss, optional
-        What is minimized; `tacit.losses` has them with other normalizations.
+        The training loss L; `tacit.losses` has them with other normalizations.
     until : float, optional
-        The accuracy −log L at which to stop; if left out, a relative residual of rtol/100 (square loss) or γ̃
-        = 30.
+        The accuracy −log L at which to stop. By default a relative residual of rtol/100 for the square loss,
+        and γ̃ = 30 for other losses.
     at : sequence of float, optional
-        Increasing accuracies to record, exactly these. If left out, some 200 instants, start and end
-        included.
+        Increasing accuracies at which to record the flow. By default about 200 times are recorded, including
+        the start and the end.
     times : sequence of float, optional
-        Increasing training times to record, instead of accuracies; 0 is allowed.
+        Increasing training times at which to record the flow, instead of accuracies; 0 is allowed.
     rtol : float, optional
         Relative accuracy of the predictor.
     linearized : bool, optional
-        Follow the model's tangent at initialization (the kernel regime).
+        Linearize the model at its initialization (the kernel regime).
     method : "auto" | "parameters" | "descent" | "normalized", optional
-        "auto" takes the form of the flow that suits model and loss best. For diagonal networks that is a
-        mirror form of the same potential Q that `limit` minimizes, and its agreement with `limit` is no
-        evidence for Q. "parameters" integrates the raw weights of any model: slower, and independent of Q.
-        "descent" and "normalized" run gradient descent, plain or normalized (Moroshko et al. 2020, Appendix
-        H.5), in loops that JAX compiles where it is installed, and record the first iterate at or beyond each
-        mark. `Trajectory.method` says what was done.
+        "auto" chooses the best form of the flow for model and loss. For diagonal networks this is a mirror
+        form of the same potential Q that `limit` minimizes, so that its agreement with `limit` is no evidence
+        for Q. "parameters" integrates the raw weights of any model, which is slower and independent of Q.
+        "descent" and "normalized" run plain or normalized gradient descent (Moroshko et al. 2020, Appendix
+        H.5), compiled by JAX if it is installed, and record the first iterate at or beyond each requested
+        accuracy or time. `Trajectory.method` describes the method that was used.
     step : float, optional
-        Of descent: the size of a step in time; of normalized descent, step/L.
+        Step size of descent, in units of time; for normalized descent, step/L.
     most_steps : int, optional
-        Of descent: the largest number of steps.
+        The largest number of steps of descent.
     intercept : bool, optional
-        Square loss: f(x) = w·x + b with b at its best at every moment, which is the flow on centred X and y.
+        For the square loss: fit f(x) = w·x + b with the optimal b at all times, which is the flow on centred
+        X and y.
     standardize : bool, optional
-        The flow of the weights that belong to features divided by their standard deviation. Predictor and
-        intercept of the trajectory are for the data as they came.
+        Integrate the flow of the weights of features divided by their standard deviation. Predictor and
+        intercept of the trajectory belong to the original data.
 
     Returns
     -------
     Trajectory
-        Time, accuracy, predictor, weights and what they conserve, at the recorded instants.
+        Time, accuracy, predictor, weights and conserved quantities at the recorded times.
 
     Raises
     ------
     InputError
-        Where an argument is not what it should be.
+        If an argument is invalid.
     NotSeparableError
-        Where no linear predictor has all samples on the right side, and the flow is one of margins.
+        If the loss is one of margins and no linear predictor classifies all samples correctly.
     Interrupted
-        At Ctrl-C.
+        If Ctrl-C is pressed.
 
     See Also
     --------
-    limit : Where it ends on the square loss, without running it. Compare it with method="parameters".
-    sweeping_path : The exponential loss at infinite scale.
+    limit : The end of the flow on the square loss, without integration. Check it with method="parameters".
+    sweeping_path : The flow on the exponential loss at infinite scale.
 
     Examples
     --------
@@ -146,8 +148,8 @@ def flow(
     _check_intercept(model, loss, intercept)
     if not model.has_predictor and (intercept or standardize):
         raise InputError(
-            "a network has biases of its own, and what X it is given is yours to scale: leave out "
-            "intercept and standardize"
+            "intercept and standardize are not available for networks: add a bias to the network, or scale X "
+            "yourself"
         )
     design, seen = _design(model, X, samples, intercept, standardize), targets
     if design is not None and not design.plain:
@@ -155,39 +157,39 @@ def flow(
     problem = Problem(model, samples, seen, loss, _number_between(rtol, "rtol", 1e-13, 0.1))
     trajectory = _run(problem, design, (until, at, times), linearized, (method, step, most_steps), begun)
     if design is not None and not design.plain:
-        trajectory = as_given(trajectory, design.units(targets), design.X, targets)
+        trajectory = in_original_units(trajectory, design.units(targets), design.X, targets)
     if trajectory.status == Status.INTERRUPTED:
         raise Interrupted(replace(trajectory, features=names))
     return replace(trajectory, features=names)
 
 
-@quiet  # a step that leaves the range of floats has no accuracy, and ends the flow
+@quiet  # a step that leaves the range of floats gives an accuracy of NaN, which ends the flow
 def _run(
     problem: Problem,
     design: Design | None,
-    asked: tuple[Any, Any, Any],
+    requested: tuple[Any, Any, Any],
     linearized: bool,
-    means: tuple[str, float | None, int],
+    how: tuple[str, float | None, int],
     begun: float,
 ) -> Trajectory:
-    """The flow to what is asked of it: until, at, times; by what means: method, step, most steps."""
+    """Integrate the flow. requested: until, at, times. how: method, step, most_steps."""
     if problem.loss.separating and design is not None:
         design.check_separable(problem.y)
     fit = fitting(problem, design.range if design else None)
-    form = _form(fit.problem, linearized, *means)
+    form = _form(fit.problem, linearized, *how)
 
     def level(state: Any) -> float:
         return float(fit.problem.loss.accuracy(form.outputs(state), fit.problem.y))
 
     first = level(form.begin())
-    goal = goal_of(*asked, first, fit)
+    goal = goal_of(*requested, first, fit)
     with Meter("gradient flow", 0.0 if goal.timed else first, goal.end) as meter:
         recording = record(form, level, goal, fit, meter.update)
     return assemble(recording, goal, form, fit, problem, linearized, begun)
 
 
 def _form(problem: Problem, linearized: bool, method: str, step: float | None, most_steps: int) -> Form:
-    """The form of the flow that serves this model and loss."""
+    """Choose the form of the flow for this model and loss."""
     if method in ("descent", "normalized"):
         return _descent(problem)(problem, method == "normalized", step, most_steps, linearized)
     parametrization, loss = problem.model.parametrization, problem.loss
@@ -204,7 +206,10 @@ def _form(problem: Problem, linearized: bool, method: str, step: float | None, m
 
 
 def _mirror_form(problem: Problem) -> MirrorForm | None:
-    """That of the model, unless some coordinate can never change its sign: then follow the weights."""
+    """The mirror form of the model; None if it has no potential, so that the weights must be integrated.
+
+    A diagonal network has none if a coordinate of the predictor can never change its sign.
+    """
     try:
         return None if problem.features is None else problem.model.mirror_form(problem.features)
     except NoPotentialError:
@@ -212,7 +217,7 @@ def _mirror_form(problem: Problem) -> MirrorForm | None:
 
 
 def _parameters(problem: Problem) -> Form:
-    """The raw weights. Derivatives that are not written out are JAX's, which is imported only for them."""
+    """The flow of the raw weights; derivatives that are not written out need JAX, imported only then."""
     parametrization = problem.model.parametrization
     if problem.model.has_predictor and parametrization.written_out:
         return Parameters(problem)
@@ -224,7 +229,7 @@ def _parameters(problem: Problem) -> Form:
 
 
 def _descent(problem: Problem) -> type[Descent]:
-    """Steps of NumPy, or of loops that JAX compiles where it is installed: some forty times as fast."""
+    """Gradient descent in NumPy, or in loops compiled by JAX, about forty times as fast."""
     parametrization = problem.model.parametrization
     if not parametrization.traceable or (parametrization.written_out and not is_installed("jax")):
         return Descent
@@ -234,12 +239,15 @@ def _descent(problem: Problem) -> type[Descent]:
 
 
 def check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Any, Float]:
-    """X and y as the model and the loss take them."""
+    """Validate X and y, and convert them to the arrays that model and loss expect."""
     check_model("flow(model, X, y)", model, X, y, functions=True)
     X = as_model(model).as_inputs(X)
     outputs = model.n_outputs(X)
     if loss.separating and outputs > 1:
-        raise InputError(f"the {loss.name} takes one output, with two classes; the model has {outputs}")
+        raise InputError(
+            f"the {loss.name} is for models with one output and for two classes; the model has {outputs} "
+            'outputs: use loss="cross-entropy" for several classes'
+        )
     if X.size == 0:
         raise InputError(f"X must have at least one sample and one feature, got {X.shape}")
     if loss.classes:
@@ -251,15 +259,13 @@ def check_data(model: Any, X: Any, y: Any, loss: Loss) -> tuple[Any, Float]:
 
 
 def _design(model: Any, given: Any, X: Any, intercept: bool, standardize: bool) -> Design | None:
-    """The features as the flow takes them; None where the outputs are no linear function of X.
-
-    Single entries of a matrix can have any sign, and networks any shape.
-    """
+    """The centred and standardized features; None for entries of a matrix and for networks."""
     if not isinstance(X, Entries):
         return design_of(given, X, intercept, standardize) if model.has_predictor else None
     if intercept or standardize:
         raise InputError(
-            "single entries of a matrix are no features: intercept and standardize mean nothing here"
+            "intercept and standardize are for tables of features, not for entries of a matrix: leave "
+            "them out"
         )
     return None
 
@@ -267,12 +273,15 @@ def _design(model: Any, given: Any, X: Any, intercept: bool, standardize: bool) 
 def _check_intercept(model: Any, loss: Loss, intercept: bool) -> None:
     if intercept and loss.separating:
         raise InputError(
-            f"under the {loss.name} the best intercept for given weights has no closed form, and its own "
-            "flow would depend on where it starts and how fast it moves: leave intercept out, or ask "
-            "tacit.margin_path or tacit.max_margin with intercept=True, which say where such flows end"
+            f"intercept is not available for the {loss.name}: the optimal intercept has no closed form, and "
+            "a flow of its own would depend on its initialization and speed. Leave intercept out, or call "
+            "tacit.margin_path or tacit.max_margin with intercept=True, which compute limits of such flows"
         )
     if intercept and loss.classes:
-        raise InputError(f"the {loss.name} has no intercept in closed form: leave intercept out")
+        raise InputError(
+            f"intercept is not available for the {loss.name}, whose optimal intercept has no closed form: "
+            "leave intercept out"
+        )
     check_intercept(model, intercept)
 
 
@@ -288,11 +297,12 @@ def _check_method(method: str, step: float | None, most_steps: int, linearized: 
         raise InputError(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}")
     if step is not None and method not in ("descent", "normalized"):
         raise InputError(
-            f"step belongs to 'descent' and 'normalized'; method {method!r} chooses its own steps"
+            f"step is for the methods 'descent' and 'normalized'; {method!r} controls its own step size: "
+            "leave step out"
         )
     if step is not None and not float(as_floats(step, "step", ndim=(0,))) > 0:
         raise InputError(f"step must be positive, got {step!r}")
     if not (isinstance(most_steps, int | np.integer) and most_steps > 0):
         raise InputError(f"most_steps must be a positive whole number, got {most_steps!r}")
     if linearized and method == "parameters":
-        raise InputError("the linearized flow has a form of its own; leave method out")
+        raise InputError("method='parameters' is not available for linearized flows: leave method out")

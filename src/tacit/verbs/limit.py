@@ -1,4 +1,4 @@
-"""Where gradient flow on the square loss ends."""
+"""The limit of gradient flow on the square loss."""
 
 from __future__ import annotations
 
@@ -31,33 +31,34 @@ def limit(
     standardize: bool = False,
     least_squares: bool = False,
 ) -> Limit:
-    """argmin Q(w) subject to X w = y: where gradient flow on the square loss ends, without running it.
+    """Compute the limit of gradient flow on the square loss: argmin Q(w) subject to X w = y.
 
     Q is the potential of the model at its initialization (Woodworth et al. 2020, Theorems 1 and 3; Azulay et
-    al. 2021, Theorems 1, 2 and 4). Samples or features that nearly coincide are solved for in twice the
-    digits of floats, and doubted where their last bits decide. The result keeps its own copy of X and y, for
-    its regime, unless they are larger than 64 MB: then do not change them while it is in use.
+    al. 2021, Theorems 1, 2 and 4); the flow is not integrated. If samples or features nearly coincide, the
+    problem is solved in double-double arithmetic, and reported as not converged if the answer depends on the
+    last bits of the data. The result keeps copies of X and y, from which its regime is computed later, unless
+    they are larger than 64 MB: then do not change them while the result is in use.
 
     Parameters
     ----------
     model : Model or Potential
         A model with its initialization, or the potential itself.
     X : (N, d) array-like, or Prepared
-        Rows are samples. For models of matrices (N, d₁, d₂), or what `tacit.observed` gives; the equations
+        Rows are samples. For models of matrices (N, d₁, d₂), or the result of `tacit.observed`; the equations
         are then ⟨X_n, M⟩ = y_n.
     y : (N,) array-like
         Targets; (N, m) for a network of m outputs.
     tol : float, optional
-        What feasibility and stationarity must reach for the result to be called converged, beside an error
-        below 1e-7.
+        The largest feasibility and stationarity with which the result counts as converged; its error must
+        also be at most 1e-7.
     intercept : bool, optional
-        Solve X w + b = y, with b free and not in Q.
+        Solve X w + b = y, with an unpenalized intercept b.
     standardize : bool, optional
-        Take Q of the weights that belong to features divided by their standard deviation (constant ones stay
-        as they are). The predictor is for the features as they came.
+        Apply Q to the weights of features divided by their standard deviation (constant features are not
+        divided). The predictor belongs to the original features.
     least_squares : bool, optional
-        Where X w = y has no solution: of all w of least squares, that of least Q, where the flow ends then.
-        The y of the result is what they fit.
+        If X w = y has no solution, compute the limit of the flow all the same: the least-squares solution of
+        minimum Q. The y of the result is then its fit.
 
     Returns
     -------
@@ -67,22 +68,22 @@ def limit(
     Raises
     ------
     InputError
-        Where an argument is not what it should be.
+        If an argument is invalid.
     InconsistentDataError
-        Where X w = y has no solution, and least_squares is not asked for.
+        If X w = y has no solution, unless least_squares is set.
     NoPotentialError
-        Where no potential is known: networks in general, and factorizations whose measurements do not
+        If no potential is known, as for networks in general and for factorizations whose measurements do not
         commute.
 
     See Also
     --------
-    flow : The way there, and other losses.
-    regime : Which end of the scale the limit is close to.
-    certify : The same conditions for a predictor of your own.
+    flow : Integrates the flow, also for other losses.
+    regime : Whether the limit is close to that at infinite or at zero scale.
+    certify : The optimality conditions for any predictor.
 
     Examples
     --------
-    Of the solutions of w₁ + 2w₂ = 2, small scales pick the sparse one and large scales the one of least norm.
+    Of the solutions of w₁ + 2w₂ = 2, small scales pick the sparse one and large scales that of minimum norm.
 
     >>> import tacit
     >>> X, y = [[1, 2]], [2]
@@ -105,12 +106,12 @@ def limit(
         found = _fitted_limit(family, model, design.features, targets, design.samples, tol)
     else:
         found = family.limit(model, design.features, targets, design.samples, tol, flow)
-    found = found if design.plain else _as_given(found, design, y)
+    found = found if design.plain else _in_original_units(found, design, y)
     return replace(found, features=names, seconds=time.perf_counter() - begun)
 
 
-def _as_given(found: Limit, design: Design, y: Float) -> Limit:
-    """The limit for centred or standardized data, told for the data as they came."""
+def _in_original_units(found: Limit, design: Design, y: Float) -> Limit:
+    """Transform the limit for centred or standardized data back to the original data."""
     units = design.units(y)
     w = units.predictor(found.predictor)
     b = units.shift(w)
@@ -126,11 +127,11 @@ def _as_given(found: Limit, design: Design, y: Float) -> Limit:
 
 
 def _fitted_limit(family: Family, model: Any, X: Float, y: Float, samples: Samples, tol: float) -> Limit:
-    """The limit for the part of y that X can fit: the flow does not notice the rest."""
+    """The limit for the least-squares fit of y: the residual, orthogonal to X, does not act on the flow."""
     if not is_linear(model):
         raise InputError(
-            "a leaky neuron is no linear model, and where it rests if it cannot fit the data no potential "
-            "tells: leave least_squares out, or ask tacit.flow"
+            "least_squares is for linear models, and a leaky neuron is not linear: no potential describes "
+            "its limit if it cannot fit the data. Leave least_squares out, or call tacit.flow"
         )
     check_squares(X, y)
     try:

@@ -1,4 +1,4 @@
-"""A fitted linear model in a file: plain JSON that says what it is, and from which nothing is run."""
+"""Fitted linear models in JSON files. Reading such a file runs no code from it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from tacit.data.printable import short_name, shortened
 from tacit.errors import InputError
 
 FORMAT, VERSION = "tacit linear model", 1
-_MAKES_ONE = "tacit fit DATA --target COL --save MODEL.json makes one"
+_HINT = "to make one, run tacit fit DATA --target COL --save MODEL.json"
 
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """f(x) = w·x + b of features by name; for classes, the one whose f is largest.
+    """f(x) = w·x + b with named features; a classifier predicts the class with the largest f.
 
-    coefficients: (outputs, features), intercepts: (outputs,). classes: none for regression; two of them have
-    one output, positive for the second, more have one each. fit: how it was found, for those who read it.
+    coefficients: (outputs, features); intercepts: (outputs,). classes: empty for regression; two classes have
+    one output, which is positive for the second class, more classes have one output each. fit: information
+    about the fit, for readers of the file.
     """
 
     features: tuple[str, ...]
@@ -34,12 +35,12 @@ class LinearModel:
     fit: dict[str, Any] = field(default_factory=dict)
 
     def outputs(self, X: Float) -> Float:
-        """(samples, outputs); `InputError` where one of them leaves the range of floats."""
+        """Outputs, (samples, outputs). Raises `InputError` if one of them is outside the range of floats."""
         with np.errstate(over="ignore", invalid="ignore"):
             outputs = np.asarray(X @ self.coefficients.T + self.intercepts)
-        lost = ~np.isfinite(outputs).all(axis=1)
-        if lost.any():
-            row = int(lost.argmax())
+        overflow = ~np.isfinite(outputs).all(axis=1)
+        if overflow.any():
+            row = int(overflow.argmax())
             column = int(np.abs(X[row]).argmax())
             raise InputError(
                 f"the prediction for row {row + 1} leaves the range of floats: its largest entry is "
@@ -49,7 +50,7 @@ class LinearModel:
         return outputs
 
     def predict(self, X: Float) -> list[Any]:
-        """A number for each sample, or a class."""
+        """The predicted number or class of each sample."""
         outputs = self.outputs(X)
         if not self.classes:
             return [float(value) for value in outputs[:, 0]]
@@ -57,34 +58,34 @@ class LinearModel:
         return [self.classes[place] for place in places]
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of the file."""
+        """The content of the JSON file."""
         from tacit import __version__
 
         return {"format": FORMAT, "version": VERSION, "tacit": __version__, **asdict(self)}
 
 
 def read_model(path: str | Path) -> LinearModel:
-    """The model in a JSON file that `tacit fit --save` has written; `InputError` if it is anything else."""
+    """Read a model from a JSON file written by `tacit fit --save`. Raises `InputError` for any other file."""
     path = Path(path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise InputError(f"no file at {shortened(str(path), 120)}; {_MAKES_ONE}") from None
+        raise InputError(f"no file at {shortened(str(path), 120)}; {_HINT}") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not a model: it is no JSON; {_MAKES_ONE}") from error
+        raise InputError(f"{path} is not a model file, because it is not JSON; {_HINT}") from error
     except OSError as error:
         raise InputError(f"cannot read {path} ({error.strerror})") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise InputError(f"{path} is JSON, but no model; {_MAKES_ONE}")
+        raise InputError(f"{path} is JSON, but not a model file; {_HINT}")
     if content.get("version") != VERSION:
         raise InputError(
-            f"{path} has version {content.get('version')!r} of the format, and this Tacit reads {VERSION}; "
-            f"it was written by Tacit {content.get('tacit')}"
+            f"{path} has version {content.get('version')!r} of the format, but this Tacit reads version "
+            f"{VERSION} only; the file was written by Tacit {content.get('tacit')}"
         )
     try:
         return _model(content)
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path} is damaged: {_damage(error)}; fit it again") from error
+        raise InputError(f"{path} is damaged: {_fault(error)}; fit it again") from error
 
 
 def _model(content: dict[str, Any]) -> LinearModel:
@@ -93,11 +94,11 @@ def _model(content: dict[str, Any]) -> LinearModel:
     intercepts = np.array(content["intercepts"], dtype=np.float64)
     outputs = len(classes) if len(classes) > 2 else 1
     if len(classes) == 1 or not all(isinstance(each, str | int | float) for each in classes):
-        raise ValueError("its classes are not classes")
+        raise ValueError("its classes are not two or more names or numbers")
     if coefficients.shape != (outputs, len(features)) or intercepts.shape != (outputs,):
-        raise ValueError("features, classes and coefficients do not go together")
+        raise ValueError("the numbers of features, classes, coefficients and intercepts do not match")
     if not (np.isfinite(coefficients).all() and np.isfinite(intercepts).all()):
-        raise ValueError("a coefficient is not a number")
+        raise ValueError("a coefficient or intercept is not finite")
     return LinearModel(
         features, str(content["target"]), coefficients, intercepts, classes, dict(content.get("fit", {}))
     )
@@ -111,5 +112,5 @@ def _names(names: Sequence[Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _damage(error: Exception) -> str:
+def _fault(error: Exception) -> str:
     return f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)

@@ -1,4 +1,4 @@
-"""The path of maximum-margin predictors from the kernel to the rich end."""
+"""Maximum-margin predictors over μ, from the kernel to the rich end."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from tacit.data.arrays import Float, feature_names
 from tacit.data.inputs import Inputs
 from tacit.models.model import Model
-from tacit.results.kink import Kink
-from tacit.results.limit import NEAR
-from tacit.results.margin import VOUCHED
+from tacit.results.along_mu import Kink
+from tacit.results.limit import ERROR_TOLERANCE
+from tacit.results.margin import KKT_TOLERANCE
 from tacit.results.margin_path import MarginPath
 from tacit.show.progress import progress
 from tacit.solvers.interpolation.geometry import Separable
@@ -31,7 +31,7 @@ from tacit.solvers.margins.support import (
 )
 from tacit.verbs.path_inputs import check_levels, depth_of, geometry_of
 
-_LOCATED = 1e-9  # in the logarithm of μ, to which a kink is located
+_LOCATED = 1e-9  # accuracy of a kink, in log μ
 
 
 def margin_path(
@@ -44,11 +44,11 @@ def margin_path(
     intercept: bool = False,
     standardize: bool = False,
 ) -> MarginPath:
-    """argmin Q_μ(w) subject to y_n x_n·w ≥ 1, for every μ (Moroshko et al. 2020, Section 4).
+    """Compute argmin Q_μ(w) subject to y_n x_n·w ≥ 1, for every μ (Moroshko et al. 2020, Section 4).
 
-    Gradient flow of the exponential loss on a diagonal network of depth D whose weights start at α is near
-    the point with μ = α^D/γ̃ when its accuracy is γ̃, as long as no sample leaves the support. At large μ the
-    predictor is that of the ℓ2 margin, at small μ of ℓ1.
+    Gradient flow on the exponential loss, on a diagonal network of depth D with initial weights α, is at
+    accuracy γ̃ near the point with μ = α^D/γ̃, as long as no sample leaves the support. At large μ the
+    predictor maximizes the ℓ2 margin, at small μ the ℓ1 margin.
 
     Parameters
     ----------
@@ -61,14 +61,14 @@ def margin_path(
     depth : float, optional
         D of Q_μ, 2 or more.
     model : Diagonal or UntiedDiagonal, optional
-        One that starts at the predictor 0, in place of depth. Its potential is taken with all predictor
-        scales multiplied by μ, so that its own flow is near μ = 1/γ̃. `Diagonal()` and `UntiedDiagonal()`
-        give the path of depth 2, other shapes and profiles their own.
+        A model whose predictor is 0 at initialization, instead of depth. All scales of its potential are
+        multiplied by μ, so that its own flow is near the point with μ = 1/γ̃. `Diagonal()` and
+        `UntiedDiagonal()` give the path of depth 2; other shapes and profiles give other paths.
     intercept : bool, optional
-        Margins of x_n·w + b, with b free and in no potential.
+        Take margins of x_n·w + b, with an unpenalized intercept b.
     standardize : bool, optional
-        Q_μ of the weights that belong to features divided by their standard deviation. Predictors and
-        intercepts are for the features as they came.
+        Apply Q_μ to the weights of features divided by their standard deviation. Predictors and intercepts
+        belong to the original features.
 
     Returns
     -------
@@ -78,14 +78,14 @@ def margin_path(
     Raises
     ------
     InputError
-        Where an argument is not what it should be.
+        If an argument is invalid.
     NotSeparableError
-        Where no linear predictor has all samples on the right side.
+        If no linear predictor classifies all samples correctly.
 
     See Also
     --------
-    sweeping_path : The flow at infinite scale, which this path is an approximation of.
-    support_stability : Down to which μ the two are the same.
+    sweeping_path : The flow at infinite scale, which this path approximates.
+    support_stability : The values of μ for which the two agree.
 
     Examples
     --------
@@ -109,7 +109,9 @@ def margin_path(
         kkt=kkt,
         error=error,
         support=np.array([np.isin(np.arange(len(y)), each.support) for each in held]),
-        converged=np.array([each.settled for each in held]) & (kkt <= VOUCHED) & (error <= NEAR),
+        converged=np.array([each.settled for each in held])
+        & (kkt <= KKT_TOLERANCE)
+        & (error <= ERROR_TOLERANCE),
         depth=depth_of(geometry),
         seconds=time.perf_counter() - begun,
         geometry=geometry,
@@ -128,7 +130,7 @@ def _residual(margins: Margins, geometry: Separable, mu: float, held: Held) -> f
 
 
 def _follow(margins: Margins, geometry: Separable, levels: Float) -> list[Held]:
-    """The predictor at every μ, from large ones down."""
+    """Solve for every μ, from the largest down, each from the solution at the previous one."""
     held: list[Held] = [Held(np.zeros(0), 0.0, np.zeros(0), np.zeros(0, int), False, unknown)] * len(levels)
     here, log_here = at_the_kernel_end(margins, geometry, float(levels.max()))
     for i in progress(np.argsort(-levels).tolist(), "maximum margins"):
@@ -143,7 +145,7 @@ def _follow(margins: Margins, geometry: Separable, levels: Float) -> list[Held]:
 
 
 def kinks_of(path: MarginPath) -> list[Kink]:
-    """Where the support changes between the points of the path, from large μ to small."""
+    """Kinks of the path: where the support changes between its points, from large μ to small."""
     found: list[Kink] = []
     for i, j in pairwise(np.argsort(-path.mu)):
         found += _kinks_between(path._margins, path.geometry, _held(path, i), _held(path, j))
@@ -160,7 +162,7 @@ def _held(path: MarginPath, i: Any) -> tuple[float, Held]:
 def _kinks_between(
     margins: Margins, geometry: Separable, above: tuple[float, Held], below: tuple[float, Held]
 ) -> list[Kink]:
-    """Kinks between two points of the path, by bisection in the logarithm of μ."""
+    """Kinks between two points of the path, by bisection in log μ."""
     (top, first), (bottom, last) = above, below
     changed = np.setxor1d(first.support, last.support)
     if not len(changed):
@@ -180,7 +182,7 @@ def _kinks_between(
 
 
 def excess_of(path: MarginPath) -> tuple[Float, Float]:
-    """‖w‖/‖w_end‖ − 1 at every μ, in the kernel's norm and in the (weighted) ℓ1 norm."""
+    """‖w‖/‖w_end‖ − 1 at every μ, in the norm of the kernel end and in the (weighted) ℓ1 norm."""
     metric, weight = path.geometry.kernel_metric(), path.geometry.weight
     least = at_the_kernel_end(path._margins, path.geometry)[0].predictor
     richest = weight @ np.abs(least_l1_margin(path._margins, weight).predictor)

@@ -1,4 +1,4 @@
-"""The largest margin in a norm or a potential."""
+"""The predictor of largest margin, in a norm or a potential."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tacit.models.model import Model
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.potentials import L1, Potential
 from tacit.potentials.arrays import quiet
-from tacit.results.limit import NEAR
-from tacit.results.margin import VOUCHED, Margin
+from tacit.results.limit import ERROR_TOLERANCE
+from tacit.results.margin import KKT_TOLERANCE, Margin
 from tacit.show.progress import progress
 from tacit.solvers.families import family_of, l1
 from tacit.solvers.families.quadratic import widest_in
@@ -31,8 +31,11 @@ from tacit.solvers.margins.power import minimize_power
 from tacit.solvers.margins.quasi_norm import Stationary, all_stationary, local_minima
 from tacit.solvers.margins.support import NO_PULL, error_on_support, found_by, hold, margin_residual
 
-_NORM = "norm"  # a family of which only margins are asked
-_STRIDE, _SHORTEST = 0.5, 1e-4  # of log(p − 1), on the way from p = 2 to 1
+_NORM = "norm"  # the family of ℓp norms, which have margins but no limits
+# Steps of log(p − 1) in the continuation from p = 2: the largest, and the one below which it is given up.
+_LARGEST_STEP, _SMALLEST_STEP = 0.5, 1e-4
+# Two stationary points of a quasi-norm whose sizes differ by less, relative to them, are equally good.
+_TIE = 1e-9
 
 
 def max_margin(
@@ -43,9 +46,9 @@ def max_margin(
     intercept: bool = False,
     standardize: bool = False,
 ) -> Margin:
-    """argmin norm(w) subject to y_n x_n·w ≥ 1: the predictor of largest margin.
+    """Compute the predictor of largest margin: argmin norm(w) subject to y_n x_n·w ≥ 1.
 
-    With a potential Q_μ in place of the norm it is a point of `margin_path` (Moroshko et al. 2020, Section
+    With a potential Q_μ instead of the norm, it is a point of `margin_path` (Moroshko et al. 2020, Section
     4).
 
     Parameters
@@ -53,16 +56,16 @@ def max_margin(
     X : (N, d) array-like, or Prepared
         Rows are samples.
     y : (N,) array-like
-        Two classes: −1 and +1, or any two names or whole numbers, of which the first in order becomes −1.
+        Two classes: −1 and +1, or any two names or whole numbers; the first in sorted order stands for −1.
     norm : "l1" | "l2" | float, or a Potential or Model
-        A number p with 0 < p ≤ 2 stands for ‖w‖_p. Below p = 1 the problem is not convex: with up to three
-        features all stationary points are found, otherwise the best local one from several starts (beside an
-        intercept always).
+        A number p with 0 < p ≤ 2 stands for ‖w‖_p. For p < 1 the problem is not convex: with up to three
+        features and no intercept, all stationary points are found; otherwise, the best local minimum from
+        several starting points.
     intercept : bool, optional
-        Margins of x_n·w + b, with b free and not in the norm.
+        Take margins of x_n·w + b, with an unpenalized intercept b.
     standardize : bool, optional
-        The norm of the weights that belong to features divided by their standard deviation. Predictor and
-        intercept are for the features as they came.
+        Apply the norm to the weights of features divided by their standard deviation. Predictor and intercept
+        belong to the original features.
 
     Returns
     -------
@@ -72,17 +75,17 @@ def max_margin(
     Raises
     ------
     InputError
-        Where an argument is not what it should be.
+        If an argument is invalid.
     NotSeparableError
-        Where no linear predictor has all samples on the right side; it brings the proof.
+        If no linear predictor classifies all samples correctly; its `combination` is the proof.
     NoPotentialError
-        Where norm is a model without a potential.
+        If norm is a model for which no potential is known.
     NotConvergedError
-        Where no solution was found that can be vouched for.
+        If no stationary point was found.
 
     See Also
     --------
-    margin_path : The same for every scale between ℓ2 and ℓ1.
+    margin_path : Maximum-margin predictors for all scales between ℓ2 and ℓ1.
 
     Examples
     --------
@@ -101,8 +104,8 @@ def max_margin(
     margins, units = Margins.of(design, y), design.units(y)
     found = _widest(goal, margins)
     w, dual = found.predictor, found.dual
-    pull = dual * np.abs(margins.rows).max(axis=1)
-    dual = np.where(pull > NO_PULL * pull.max(), dual, 0.0)
+    terms = dual * np.abs(margins.rows).max(axis=1)  # sizes of ν_n y_n x_n
+    dual = np.where(terms > NO_PULL * terms.max(), dual, 0.0)
     kkt = margin_residual(goal, margins, w, found.intercept, dual)
     lists: dict[str, Any] = {
         name: units.predictor(each.T).T if name in ("face", "stationary") else each
@@ -116,7 +119,7 @@ def max_margin(
         kkt=kkt,
         error=found.error,
         unique=found.unique,
-        converged=bool(found.settled and kkt <= VOUCHED and found.error <= NEAR),
+        converged=bool(found.settled and kkt <= KKT_TOLERANCE and found.error <= ERROR_TOLERANCE),
         norm=getattr(goal, "name", type(goal).__name__),
         seconds=time.perf_counter() - begun,
         X=design.X,
@@ -130,7 +133,7 @@ def max_margin(
 
 @dataclass(frozen=True)
 class _Power(Potential):
-    """The norm ‖w‖_p, or quasi-norm where p < 1."""
+    """The norm ‖w‖_p; a quasi-norm for p < 1."""
 
     p: float
     family = _NORM
@@ -144,14 +147,15 @@ class _Power(Potential):
         return float(size * ((np.abs(w) / size) ** self.p).sum() ** (1 / self.p)) if size > 0 else 0.0
 
     def gradient(self, w: Float) -> Float:
-        """Where w is not zero."""
+        """sign(w)·(|w|/‖w‖_p)^{p−1}, for w ≠ 0."""
         return np.sign(w) * (np.abs(w) / self.value(w)) ** (self.p - 1)
 
     @quiet
     def subdifferential(self, w: Float) -> tuple[Float, Float]:
-        """An interval at the zeros of w: of slopes up to 1 for ℓ1, of all slopes for a quasi-norm.
+        """Lower and upper ends: at zeros of w, ±1 for ℓ1 and ±∞ for a quasi-norm.
 
-        For p > 1 it is that of the numbers too small for a float, which is not small for p near 1.
+        For p > 1, zero stands for all numbers below the smallest float, whose slopes are not small if p is
+        near 1.
         """
         smooth = np.where(w == 0, 0.0, self.gradient(w))
         smallest = np.finfo(float).tiny / (self.value(w) or 1.0)
@@ -160,14 +164,10 @@ class _Power(Potential):
 
 
 def _objective(norm: Any, features: int) -> Any:
-    """The norm or potential, checked."""
-    if isinstance(norm, str):
-        if norm not in ("l1", "l2"):
-            raise InputError(
-                f'norm must be "l1", "l2", a number p with 0 < p ≤ 2, or a potential, got {norm!r}'
-            )
-        return _Power(1.0 if norm == "l1" else 2.0)
-    if isinstance(norm, bool) or norm is None:
+    """Validate the norm or potential."""
+    if isinstance(norm, str) and norm in ("l1", "l2"):
+        return _Power(float(norm[1]))
+    if isinstance(norm, str | bool) or norm is None:
         raise InputError(f'norm must be "l1", "l2", a number p with 0 < p ≤ 2, or a potential, got {norm!r}')
     if isinstance(norm, int | float | np.number):
         p = float(as_floats(norm, "norm", ndim=(0,)))
@@ -178,52 +178,46 @@ def _objective(norm: Any, features: int) -> Any:
 
 
 def _widest(goal: Any, margins: Margins) -> Found:
-    """By the norm's own method, or that of the potential's family."""
-    return _of_norm(goal, margins) if goal.family == _NORM else family_of(goal).widest(goal, margins)
-
-
-def _of_norm(goal: _Power, margins: Margins) -> Found:
-    features = margins.Z.shape[1]
+    """Solve by the method for this norm, or by that of the potential's family."""
+    if goal.family != _NORM:
+        return family_of(goal).widest(goal, margins)
     if goal.p < 1:
-        return _quasi(margins, goal)
+        return _quasi_norm(margins, goal)
     if goal.p == 1:
         return l1.widest(L1(), margins)
-    if goal.p == 2:
-        return _scaled(goal, widest_in(np.ones(features), margins))
-    return _scaled(goal, _power(margins, goal.p))
+    found = widest_in(np.ones(margins.Z.shape[1]), margins) if goal.p == 2 else _power(margins, goal.p)
+    share = goal.value(found.predictor) ** (goal.p - 1)  # the solvers minimize Σ|w|^p/p, not ‖w‖_p
+    return replace(found, dual=found.dual / share)
 
 
 def _power(margins: Margins, p: float) -> Found:
-    """From p = 2 down in steps of log(p − 1), halved where the support cannot be found from the last one."""
+    """Continuation from p = 2 in steps of log(p − 1), halved if the next support is not found."""
     held = hold(margins, partial(minimize_power, p=2.0), least_norm_support(margins.nearly_free()))
-    goal, here, step = math.log(p - 1), 0.0, _STRIDE
+    goal, here, step = math.log(p - 1), 0.0, _LARGEST_STEP
     while held is not None and here > goal:
         ahead = max(here - step, goal)
         closer = partial(minimize_power, p=p if ahead == goal else 1 + math.exp(ahead))
         found = hold(margins, closer, held.support)
         if found is not None:
-            held, here, step = found, ahead, min(2 * step, _STRIDE)
+            held, here, step = found, ahead, min(2 * step, _LARGEST_STEP)
             continue
         step /= 2
-        if step < _SHORTEST:
+        if step < _SMALLEST_STEP:
             return found_by(None)
     return found_by(held)
 
 
-def _scaled(goal: _Power, found: Found) -> Found:
-    """Multipliers of ‖w‖_p instead of Σ|w|^p/p."""
-    share = goal.value(found.predictor) ** (goal.p - 1)
-    return replace(found, dual=found.dual / share)
-
-
-def _quasi(margins: Margins, goal: _Power) -> Found:
+def _quasi_norm(margins: Margins, goal: _Power) -> Found:
+    """The best stationary point for p < 1, with the list of all that were found."""
     points = all_stationary(margins, goal.p)
     complete = points is not None
     points = local_minima(margins, goal.p, progress=progress) if points is None else points
     if not points:
-        raise NotConvergedError(f"no stationary point of the ℓ{goal.p:g} margin was found")
+        raise NotConvergedError(
+            f"no stationary point of the ℓ{goal.p:g} margin was found; for p ≥ 1 the problem is convex"
+        )
     best: Stationary = points[0]
-    ahead = [point for point in points if point.size(goal.p) <= best.size(goal.p) * (1 + 1e-9)]
+    equal = [point for point in points if point.size(goal.p) <= best.size(goal.p) * (1 + _TIE)]
     share = goal.p * goal.value(best.predictor) ** (goal.p - 1)
     lists = {
         "stationary": np.array([point.predictor for point in points]),
@@ -231,5 +225,5 @@ def _quasi(margins: Margins, goal: _Power) -> Found:
         "complete": complete,
     }
     error = error_on_support(margins, best.predictor, best.dual)
-    unique = len(ahead) == 1 if complete else None
+    unique = len(equal) == 1 if complete else None
     return Found(best.predictor, best.intercept, best.dual / share, unique, error, lists=lists)

@@ -1,4 +1,4 @@
-"""What paths are asked for: data with two classes, values of μ, and the geometry at μ = 1."""
+"""Arguments of paths over μ: data with two classes, values of μ, and the potential at μ = 1."""
 
 from __future__ import annotations
 
@@ -18,54 +18,56 @@ from tacit.solvers.interpolation.geometry import Separable, as_separable
 def check_levels(
     X: Any, y: Any, mu: Any, intercept: bool = False, standardize: bool = False
 ) -> tuple[Design, Float, Float]:
-    """Features, labels and the values of μ; an error by name if anything is out of range."""
+    """Validate features, labels and values of μ."""
     checked, y = check_labelled(X, y)
     levels = np.atleast_1d(as_floats(mu, "mu", ndim=(0, 1))).copy()
     if levels.size == 0 or not (levels > 0).all():
-        raise InputError("mu must hold positive numbers, at least one")
+        found = f"{levels.min():g}" if levels.size else "an empty list"
+        raise InputError(f"mu must be one or more positive numbers, got {found}")
     samples, features = checked.shape
     _check_memory(len(levels) * (features + 2 * samples), f"a path of {len(levels):,} values of μ")
     return design_of(X, checked, intercept, standardize), kept(y), levels
 
 
 def _check_memory(numbers: int, what: str) -> None:
-    """Refuse what takes more numbers than the memory of this machine holds; the message says how much."""
+    """Raise `InputError` if this many numbers do not fit into the memory of this machine."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return
     if 8 * numbers > memory:
         need, has = (f"{size / 2**30:,.0f} GiB" for size in (8 * numbers, memory))
-        raise InputError(f"{what} would take {need} of memory, and this machine has {has}; ask for fewer")
+        raise InputError(f"{what} needs {need} of memory, but this machine has {has}; pass fewer values of μ")
 
 
 def geometry_of(depth: Any, model: Any, features: int) -> Separable:
-    """The potential at μ = 1: of a depth alone, or of a model's initialization."""
+    """The potential at μ = 1, for a depth or for a model with its initialization."""
     if model is None:
         return as_separable(Diagonal(depth=depth).potential(), features)
     made = getattr(model, "potential", None)
     potential = made(features) if callable(made) else None
     if potential is None or potential.family != "separable":
         raise InputError(
-            "model must be one whose potential is that of a diagonal network with tied layers or two, such "
-            f"as Diagonal or UntiedDiagonal, got {model!r}; tacit.max_margin takes any potential"
+            "model must be a diagonal network with tied layers or with two layers, such as Diagonal or "
+            f"UntiedDiagonal, got {model!r}; tacit.max_margin accepts any potential"
         )
     if depth != 2 and depth != getattr(model, "depth", 2):
-        raise InputError(f"give depth or model, not both: {model!r} has its own depth")
+        raise InputError(f"give depth or model, not both: the depth of {model!r} is fixed")
     separable = as_separable(potential, features)
     if separable.origin is not None:
         raise InputError(
-            "the model must start at the predictor 0; from another start there is a flow, but no path"
+            "the predictor of the model must be 0 at initialization, because paths over μ are defined for "
+            "such models only; tacit.flow accepts others"
         )
     return separable
 
 
 def depth_of(geometry: Any) -> float:
-    """D of the power p = D/(D−2) of a potential."""
+    """The depth D of a potential with power p = D/(D−2)."""
     p = getattr(geometry, "power", None)
     if p is None:
         raise InputError(
-            f"{type(geometry).__name__} is not the potential of a diagonal network with tied layers or two, "
-            "and has no path"
+            f"{type(geometry).__name__} is not the potential of a diagonal network with tied layers or with "
+            "two layers, and has no path over μ"
         )
     return 2.0 if p == math.inf else 2 * p / (p - 1)

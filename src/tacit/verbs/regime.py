@@ -1,4 +1,4 @@
-"""Kernel, rich, or in between: how far a limit is from those at infinite and at zero scale."""
+"""The regime of a model on data: relative distances of its limit to those at infinite and at zero scale."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tacit.models.model import Model, check_model
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.results.limit import Limit
-from tacit.results.regime import NEAR, Regime
+from tacit.results.regime import NEAR, ONE_SOLUTION, Regime
 from tacit.solvers.table import Family, table_row
 from tacit.verbs.flow import flow
 from tacit.verbs.limit import limit
 
-_ROUGHLY = 1e-8  # accuracy of a flow that stands for a limit, of which three digits are shown
+_RTOL = 1e-8  # of a flow that is integrated instead of computing a limit; distances are shown to three digits
 
 
 def regime(model: Model | Potential, X: Inputs, y: ArrayLike) -> Regime:
-    """Where between the kernel and the rich end the limit of gradient flow lies.
+    """Compare the limit of gradient flow with the limits at infinite scale (kernel) and at zero scale (rich).
 
-    It compares `tacit.limit` with the limits of the same model at infinite and at zero scale (Woodworth et
-    al. 2020, Sections 3 and 4).
+    The regime is "kernel" or "rich" if the relative distance to that limit is below 10%, and "intermediate"
+    otherwise (Woodworth et al. 2020, Sections 3 and 4).
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def regime(model: Model | Potential, X: Inputs, y: ArrayLike) -> Regime:
     Raises
     ------
     InputError, InconsistentDataError, NoPotentialError
-        As `tacit.limit` does.
+        As for `tacit.limit`.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def regime(model: Model | Potential, X: Inputs, y: ArrayLike) -> Regime:
     check_model("regime(model, X, y)", model, X, y)
     family = table_row(model)
     if not family.known(model, X, y):
-        return _followed(family, model, X, y)
+        return _by_flow(family, model, X, y)
     return limit(model, X, y).regime
 
 
@@ -67,10 +67,10 @@ def _unknown(rich_end: str) -> Regime:
 
 
 @quiet
-def _followed(family: Family, model: Any, X: Any, y: Any) -> Regime:
-    """Of where the flow ends, if only that tells."""
+def _by_flow(family: Family, model: Any, X: Any, y: Any) -> Regime:
+    """The regime of the end of the flow, for models without a known potential."""
     try:
-        run = flow(model, X, y, rtol=_ROUGHLY)
+        run = flow(model, X, y, rtol=_RTOL)
         ends = family.ends(run) if run.converged else None
     except TacitError:
         ends = None
@@ -81,14 +81,14 @@ def _followed(family: Family, model: Any, X: Any, y: Any) -> Regime:
 
 
 def regime_between(predictor: Float, kernel: Float, rich: Float, moved: float = math.nan) -> Regime:
-    """By the distances of a predictor from both ends, and how far the tangent kernel has turned, if known."""
+    """The regime of a predictor between two ends. moved: 1 − cos∠(K₀, K∞) of tangent kernels, if known."""
     to_kernel, to_rich = (relative_distance(predictor, end) for end in (kernel, rich))
     return Regime(_name(to_kernel, to_rich, 0.0 if math.isnan(moved) else moved), to_kernel, to_rich, moved)
 
 
 @quiet
 def regime_of(result: Limit) -> Regime:
-    """The regime of a limit that is already known."""
+    """The regime of a limit that is already computed."""
     family = table_row(result.model)
     if not family.has_ends(result):
         return _unknown("")
@@ -99,7 +99,7 @@ def regime_of(result: Limit) -> Regime:
         ends = family.ends(result)
         assert ends is not None
         found = regime_between(result.predictor, ends.kernel, ends.rich, family.turning(result, ends, flow))
-    except np.linalg.LinAlgError:  # numbers beyond the range of floats
+    except np.linalg.LinAlgError:  # an end is outside the range of floats
         return unknown
     if math.isnan(found.distance_to_kernel + found.distance_to_rich):
         return unknown
@@ -107,7 +107,7 @@ def regime_of(result: Limit) -> Regime:
 
 
 def both_ends(result: Limit) -> tuple[Float, Float] | None:
-    """The limits at infinite and at zero scale; None where there is no scale."""
+    """The limits at infinite and at zero scale; None if the model has no scale."""
     if result.inside is not None and result.units is not None:
         inside, units = both_ends(result.inside), result.units
         return None if inside is None else (units.predictor(inside[0]), units.predictor(inside[1]))
@@ -117,7 +117,7 @@ def both_ends(result: Limit) -> tuple[Float, Float] | None:
 
 
 def _name(to_kernel: float, to_rich: float, moved: float) -> str:
-    if max(to_kernel, to_rich) < 1e-9:  # one solution: only the kernel's movement can tell
+    if max(to_kernel, to_rich) < ONE_SOLUTION:  # both ends are one solution: the change of the kernel decides
         return "kernel" if moved < NEAR else "rich"
     if min(to_kernel, to_rich) > NEAR:
         return "intermediate"
@@ -126,6 +126,6 @@ def _name(to_kernel: float, to_rich: float, moved: float) -> str:
 
 def relative_distance(w: Float, end: Float) -> float:
     """‖w − end‖₂ / max(‖w‖₂, ‖end‖₂)."""
-    unit = max(np.abs(w).max(), np.abs(end).max()) or 1.0  # norms of large numbers would overflow
+    unit = max(np.abs(w).max(), np.abs(end).max()) or 1.0  # because squares of large numbers overflow
     size = max(np.linalg.norm(w / unit), np.linalg.norm(end / unit))
     return float(np.linalg.norm((w - end) / unit) / (size or 1.0))

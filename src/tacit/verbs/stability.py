@@ -1,4 +1,4 @@
-"""Condition 5 of Moroshko et al. 2020: do support vectors, once left behind, stay behind?"""
+"""Condition 5 of Moroshko et al. 2020: samples that leave the support do not enter it again."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from tacit.verbs.max_margin import max_margin
 from tacit.verbs.path_inputs import geometry_of
 from tacit.verbs.sweeping_path import sweeping_path
 
-_TIE = 1e-9  # relative difference of two μ that are one
-_RICH = 1e-9  # scale, in units of the predictor, that is as good as 0
+_TIE = 1e-9  # relative difference of two values of μ that count as equal
+_RICH = 1e-9  # scale relative to ‖w_ℓ2‖₂ at which Q_μ counts as the ℓ1 norm
 
 
 def support_stability(
     X: Inputs, y: ArrayLike, *, depth: float = 2, model: Model | None = None, down_to: float | None = None
 ) -> Stability:
-    """Does Condition 5 of Moroshko et al. 2020 hold on these data, for which μ, and which sample breaks it?
+    """Check Condition 5 of Moroshko et al. 2020 (stability of the support) on these data.
 
-    The condition asks of every sample whose margin is above the smallest at the end that it has stayed above
-    all along, from accuracies small against α^D on. As α grows the flow tends to the sweeping process of
-    `tacit.sweeping_path`, on which this says: no support vector has left without coming back.
+    At accuracy γ̃ the condition says: every sample whose margin is now above the smallest margin has been
+    above it at all earlier accuracies, from accuracies small against α^D on. As α grows, the flow tends to
+    the sweeping process of `tacit.sweeping_path`, for which the condition says: every sample that has left
+    the support has entered it again.
 
     Parameters
     ----------
@@ -39,39 +40,50 @@ def support_stability(
     depth : float, optional
         D, 2 or more.
     model : Diagonal or UntiedDiagonal, optional
-        In place of depth, as for `tacit.margin_path`.
+        Instead of depth, as for `tacit.margin_path`.
     down_to : float, optional
-        The smallest μ looked at; if left out, that at which the scale μ·α^D, α = 1 unless a model says
-        otherwise, is 1e-9 of ‖w_ℓ2‖₂, in any units of the data.
+        The smallest μ to follow the flow to. By default the μ with μ·α^D = 1e-9·‖w_ℓ2‖₂, where w_ℓ2 is the
+        maximum-ℓ2-margin predictor and α = 1 unless a model is given; it does not depend on units of the
+        data.
 
     Returns
     -------
     Stability
-        Whether it holds, and the breaches.
+        Whether the condition holds, and the samples that violate it.
 
     Raises
     ------
     InputError
-        Where an argument is not what it should be.
+        If an argument is invalid.
     NotSeparableError
-        Where no linear predictor has all samples on the right side.
+        If no linear predictor classifies all samples correctly.
+
+    See Also
+    --------
+    sweeping_path : The flow at infinite scale.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> tacit.support_stability([[1, 2], [-2, -3]], [1, -1], down_to=0.01).holds
+    True
     """
     if down_to is None:
-        down_to = _far_down(X, y, depth, model)
+        down_to = _rich_mu(X, y, depth, model)
     elif not float(as_floats(down_to, "down_to", ndim=(0,))) > 0:
         raise InputError(f"down_to must be positive, got {down_to!r}")
     return stability_of(sweeping_path(X, y, down_to, depth=depth, model=model))
 
 
-def _far_down(X: Any, y: Any, depth: float, model: Any) -> float:
-    """A μ so small that Q_μ is as good as ℓ1 (for D > 2)."""
+def _rich_mu(X: Any, y: Any, depth: float, model: Any) -> float:
+    """A μ so small that Q_μ is nearly the ℓ1 norm (for D > 2)."""
     size = max_margin(X, y, "l2").value
     scale = geometry_of(depth, model, np.shape(X)[1]).log_scale.max()
     return float(_RICH * size * np.exp(-scale))
 
 
 def stability_of(sweeping: SweepingPath) -> Stability:
-    """The same, from a sweeping path that is already known."""
+    """Check the condition on a sweeping path that is already computed."""
     left: dict[int, float] = {}
     breaches: list[Breach] = []
     for event in sweeping.events:

@@ -1,12 +1,13 @@
-r"""The flow of the exponential loss at infinite initialization scale.
+r"""Gradient flow on the exponential loss at infinite initialization scale.
 
-With g = γ̃/α^D and W = w/α^D = h_D(Zᵀθ), rows z_n = y_n x_n, the flow tends for α → ∞ to
+With the smallest margin g = γ̃/α^D, W = w/α^D = h_D(Zᵀν) and rows z_n = y_n x_n, the flow tends for α → ∞ to
 
-    θ' ≥ 0,    m_n = z_n·W ≥ g,    θ'_n (m_n − g) = 0
+    ν' ≥ 0,    m_n = z_n·W ≥ g,    ν'_n (m_n − g) = 0
 
-a sweeping process. On a fixed support A it is the equation m_A(θ) = g, and nothing is integrated: only the
-events have to be located, where a sample's margin comes down to g (it enters) or its rate [K_AA⁻¹1]_n to 0
-(it leaves, and its θ_n stays). It equals the path of Q_μ margins, μ = 1/g, until a sample leaves.
+which is a sweeping process. On a fixed support A it is the equation m_A(ν) = g, so that nothing has to be
+integrated. Only the events are located: the g at which the margin of a sample decreases to g (it enters), or
+its rate ν'_n = [K_AA⁻¹1]_n to 0 (it leaves, and its ν_n stays constant). The process equals the path of Q_μ
+margins, μ = 1/g, until a sample leaves.
 """
 
 from __future__ import annotations
@@ -27,24 +28,27 @@ from tacit.models.model import Model
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.roots import crossing
 from tacit.potentials.arrays import quiet
-from tacit.results.kink import Kink
+from tacit.results.along_mu import Kink
 from tacit.results.sweeping_path import SweepingPath
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.margins.constraints import Margins
 from tacit.verbs.path_inputs import check_levels, depth_of, geometry_of
 
-_GROWTH = 1.15  # of g in one look ahead
-_FIRST = 0.1  # g of the first, in units of the predictor's scale
-_SHORTEST = 1e-13  # relative growth of g that is none
-_NEAR = 1e-12  # relative growth of g over which nothing can go wrong
-_BRIEF = 1e-3  # relative growth of g over which the ends tell all
-_EARLIER = 20  # events in a step that may hide each other
-_CROWDED, _MOVES = 1e-4, 50  # relative growth of g, and the moves, and 4 a sample, that it may take
+# Steps, as relative growth of g:
+_GROWTH = 1.15  # the factor of g in one step
+_SHORTEST = 1e-13  # growth that is round-off
+_NEAR = 1e-12  # steps this short are accepted without a new support: the violation is within round-off
+_BRIEF = 1e-3  # shorter steps are too short for a sample to enter and leave unnoticed inside them
+_FIRST = 0.1  # g of the first step, relative to the scale of the predictor
+_EARLIER = 20  # attempts to find an event before the first one found in a step
+# The process is given up if g grows by less than _CROWDED in _MOVES + _MOVES_PER_SAMPLE·N steps: ties at
+# which the support cannot be decided would otherwise loop for ever.
+_CROWDED, _MOVES, _MOVES_PER_SAMPLE = 1e-4, 50, 4
 
 
 @dataclass(frozen=True, eq=False)
 class _Sweep:
-    """Where the process is, the step that led there, and who has the margin g."""
+    """State of the process: its place, the step that led there, and the samples with margin g."""
 
     place: Place
     step: Step
@@ -52,16 +56,16 @@ class _Sweep:
 
     @property
     def g(self) -> float:
-        """The least of the margins."""
+        """The smallest margin."""
         return self.place.g
 
     @property
     def support(self) -> Index:
-        """Who pushes."""
+        """The samples whose multipliers grow."""
         return self.step.support
 
     def to(self, g: float) -> Step | None:
-        """The step to g on the same support."""
+        """The step to g on the same support; None if it cannot be computed."""
         return self.place.step(self.support, g)
 
 
@@ -69,14 +73,13 @@ class _Sweep:
 def sweeping_path(
     X: Inputs, y: ArrayLike, mu: ArrayLike, *, depth: float = 2, model: Model | None = None
 ) -> SweepingPath:
-    """The limit of gradient flow on the exponential loss for α → ∞ at fixed μ = α^D/γ̃, with its events.
+    """Compute gradient flow on the exponential loss in the limit α → ∞ at fixed μ = α^D/γ̃, and its events.
 
-        θ' ≥ 0,    m_n(θ) ≥ g,    θ'_n (m_n(θ) − g) = 0,    m = Z h_D(Zᵀθ),  g = 1/μ, rows of Z: y_n x_n
+        ν' ≥ 0,    m_n(ν) ≥ g,    ν'_n (m_n(ν) − g) = 0,    m = Z h_D(Zᵀν),  g = 1/μ, rows of Z: y_n x_n
 
-    Moroshko et al. 2020 leave open whether the flow follows the path of Q_μ margins when a support vector
-    leaves; it follows this sweeping process. Where samples tie to the last digit it may be impossible to tell
-    who pushes: then the process is known down to some μ only, and `converged` says for which of those asked
-    for.
+    Moroshko et al. 2020 leave open whether the flow follows the path of Q_μ margins after a sample has left
+    the support; it follows this sweeping process instead. If samples tie up to the last digits, the support
+    may be undecidable; the process is then known down to some μ only, and `converged` says for which μ.
 
     Parameters
     ----------
@@ -89,24 +92,31 @@ def sweeping_path(
     depth : float, optional
         D, 2 or more.
     model : Diagonal or UntiedDiagonal, optional
-        In place of depth, as for `tacit.margin_path`.
+        Instead of depth, as for `tacit.margin_path`.
 
     Returns
     -------
     SweepingPath
-        A predictor with multipliers for each μ, and who enters and leaves the support.
+        A predictor with multipliers for each μ, and the samples that enter and leave the support.
 
     Raises
     ------
     InputError
-        Where an argument is not what it should be.
+        If an argument is invalid.
     NotSeparableError
-        Where no linear predictor has all samples on the right side.
+        If no linear predictor classifies all samples correctly.
 
     See Also
     --------
     margin_path : Minimizers of Q_μ under the same constraints.
-    support_stability : Where the two part.
+    support_stability : The values of μ for which the two agree.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> path = tacit.sweeping_path([[1, 2], [-2, -3]], [1, -1], [10, 0.01])
+    >>> path.converged.tolist(), [(event.sample, event.enters) for event in path.events]
+    ([True, True], [])
     """
     begun, names = time.perf_counter(), feature_names(X)
     design, y, levels = check_levels(X, y, mu)
@@ -140,7 +150,7 @@ def sweeping_path(
 
 
 def _start(Z: Float, geometry: Separable, largest: float) -> _Sweep | None:
-    """The process a little after g = 0, where the geometry is that of a kernel."""
+    """The process shortly after g = 0, where Q is quadratic: the ℓ2 (kernel) margin gives the support."""
     root = np.sqrt(np.exp(geometry.log_scale - geometry.log_scale.max()) / geometry.weight)
     support = least_norm_support(Z * root)
     kernel = root * np.linalg.lstsq(Z[support] * root, np.ones(len(support)), rcond=None)[0]
@@ -152,67 +162,70 @@ def _start(Z: Float, geometry: Separable, largest: float) -> _Sweep | None:
 
 
 def _follow(here: _Sweep, goal: float, events: list[Kink]) -> _Sweep:
-    """The process at g = goal, or as far as it can be followed, with all events on the way."""
+    """The process at g = goal, or as far as it can be followed; appends all events."""
     moves, since, limit = 0, here.g, goal
     while here.g < goal:
         moves, since = (moves + 1, since) if here.g < (1 + _CROWDED) * since else (0, here.g)
-        if moves > _MOVES + 4 * len(here.place.theta):
+        if moves > _MOVES + _MOVES_PER_SAMPLE * len(here.place.theta):
             break
-        step = _ahead(here, min(limit, goal, _GROWTH * here.g))
+        step = _next_step(here, min(limit, goal, _GROWTH * here.g))
         if step is not None and step.clear():
-            here, limit = _moved(here, here.place, step, here.touching, events), goal
+            here, limit = _after_step(here, here.place, step, here.touching, events), goal
             continue
         event = here.to(here.g) if step is None else _first_event(here, step)
-        if event is not None and _hides(here, event):
+        if event is not None and _may_hide_events(here, event):
             limit = (here.g + event.g) / 2
             continue
-        after = None if event is None else _past(event, here, step, goal, events)
+        after = None if event is None else _after_event(event, here, step, goal, events)
         if after is None:
             break
         here, limit = after, goal
     return here
 
 
-def _ahead(here: _Sweep, g: float) -> Step | None:
-    """The step to g on the same support; less far if there is none, or if more may happen than is seen."""
+def _next_step(here: _Sweep, g: float) -> Step | None:
+    """The step to g on the same support; a shorter one if it fails or may hide events."""
     step = here.to(g)
-    while g - here.g > _SHORTEST * here.g and (step is None or _hides(here, step)):
+    while g - here.g > _SHORTEST * here.g and (step is None or _may_hide_events(here, step)):
         g = here.g + (g - here.g) / 4
         step = here.to(g)
     return step
 
 
-def _hides(here: _Sweep, step: Step) -> bool:
+def _may_hide_events(here: _Sweep, step: Step) -> bool:
+    """Whether a condition that holds at both ends of the step may be violated inside it."""
     return step.g - here.g > _BRIEF * here.g and step.clear() and step.dips(here.step)
 
 
-def _moved(here: _Sweep, place: Place, step: Step, contact: Index, events: list[Kink]) -> _Sweep:
-    """The process after a step from a place where contact has the margin g, with what changes there."""
+def _after_step(here: _Sweep, place: Place, step: Step, contact: Index, events: list[Kink]) -> _Sweep:
+    """The process after a step; appends the events at its place. contact: samples with margin g there."""
     touching = np.intersect1d(contact, step.contact)
     for n in np.setxor1d(here.touching, touching):
         events.append(Kink(float(1 / place.g), int(n), bool(n in touching)))
     return _Sweep(place.moved(step), step, touching)
 
 
-def _past(event: Step, here: _Sweep, step: Step | None, goal: float, events: list[Kink]) -> _Sweep | None:
-    """The process beyond the event, on another support; None if there is none.
+def _after_event(
+    event: Step, here: _Sweep, step: Step | None, goal: float, events: list[Kink]
+) -> _Sweep | None:
+    """The process after the event, on a new support; None if no support is found.
 
-    step: one in which conditions are violated from the event on.
+    step: a step beyond the event on the old support, in which conditions are violated.
     """
     place, guess = here.place.moved(event), here.support
     if step is not None:
         if step.g - event.g <= _NEAR * event.g:
-            return _moved(here, here.place, step, here.touching, events)
+            return _after_step(here, here.place, step, here.touching, events)
         guess = np.setdiff1d(guess, step.falling)
         guess = np.union1d(guess, np.intersect1d(step.short, event.contact))
     after = place.turned(min(goal, _GROWTH * event.g), event.contact, guess)
-    return None if after is None else _moved(here, place, after, event.contact, events)
+    return None if after is None else _after_step(here, place, after, event.contact, events)
 
 
 def _first_event(here: _Sweep, step: Step) -> Step | None:
-    """The step to the g at which the first of all conditions begins to be violated."""
+    """The step to the smallest g at which a condition begins to be violated."""
     event = here.to(_crossing(here, step))
-    for _ in range(_EARLIER):  # what is violated at the end need not be what is violated first
+    for _ in range(_EARLIER):  # the condition violated at the end need not be the first one to be violated
         if event is None or event.g <= here.g or event.clear():
             break
         event = here.to(_crossing(here, event))
@@ -220,7 +233,7 @@ def _first_event(here: _Sweep, step: Step) -> Step | None:
 
 
 def _crossing(here: _Sweep, step: Step) -> float:
-    """The g at which a condition that is violated at the end of this step begins to be."""
+    """The g at which the conditions that are violated at the end of this step begin to be violated."""
     falling = np.isin(step.support, step.falling)
 
     def clear(g: float) -> float:

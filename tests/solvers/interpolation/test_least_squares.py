@@ -84,7 +84,7 @@ def test_without_it_the_refusal_says_how_to_get_it():
     with pytest.raises(tacit.InconsistentDataError, match=r"least_squares=True \(--least-squares\)"):
         tacit.limit(tacit.Diagonal(), *tall(2))
     leaky = tacit.Neuron(0.7, np.array([0.3, -0.2, 0.5]), slope=0.5)
-    with pytest.raises(tacit.InputError, match=r"leaky neuron is no linear model.*tacit\.flow"):
+    with pytest.raises(tacit.InputError, match=r"a leaky neuron is not linear.*tacit\.flow"):
         tacit.limit(leaky, *tall(2), least_squares=True)
 
 

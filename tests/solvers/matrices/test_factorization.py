@@ -239,7 +239,10 @@ def test_bad_measurements(X, y, message):
 def test_bad_shapes_and_options():
     X = np.ones((1, 3, 3))
     for call, message in [
-        (lambda: tacit.limit(identity_start(3, 2, 1.0), X, [1.0]), "takes 3×2 matrices but the data has 3×3"),
+        (
+            lambda: tacit.limit(identity_start(3, 2, 1.0), X, [1.0]),
+            r"X must have shape \(samples, 3, 2\) for this model, got \(1, 3, 3\)",
+        ),
         (lambda: tacit.limit(Nuclear(), X, [1.0], intercept=True), "intercept is for tables"),
         (lambda: tacit.limit(Nuclear(), X, [1.0], standardize=True), "standardize is for tables"),
         (lambda: tacit.certify(Nuclear(), X, [1.0], np.ones((2, 3))), "predictor has shape"),
