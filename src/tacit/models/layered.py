@@ -126,7 +126,7 @@ class LayeredDiagonal(Model):
         if d is not None:
             self._check_features(d)
         potential = Layered(self.plus, self.minus)
-        for ends, side in zip(potential.room, ("negative", "positive"), strict=True):
+        for ends, side in zip(potential.slope_range, ("negative", "positive"), strict=True):
             if (stuck := np.flatnonzero(np.isinf(ends))).size:
                 raise NoPotentialError(
                     f"coordinate {stuck[0]} can never become {side} from these layers: the least of them "

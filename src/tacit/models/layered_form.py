@@ -41,7 +41,7 @@ class LayeredMap:
 
     @cached_property
     def _rooms(self) -> tuple[Float, Float]:
-        return self.potential.both.room(self.place)
+        return self.potential.both.distance_to_ends(self.place)
 
     @cached_property
     def room(self) -> tuple[Float, Float]:

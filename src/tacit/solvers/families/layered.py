@@ -39,20 +39,20 @@ def widest(potential: Any, margins: Margins) -> Found:
 @quiet
 def nearness(potential: Any, equations: Equations, w: Float) -> float:
     """From the residuals, through the Hessian."""
-    return diagonal_nearness(potential, equations, w, np.exp(potential.log_looseness(w)))
+    return diagonal_nearness(potential, equations, w, np.exp(potential.log_inverse_hessian(w)))
 
 
 @quiet
 def looseness(potential: Any, w: Float) -> Float:
     """1/∇²Q, up to a factor."""
-    return _relative(potential.log_looseness(w))
+    return _relative(potential.log_inverse_hessian(w))
 
 
 @quiet
 def ends(potential: Any, equations: Equations, w: Float, memory: Memory) -> Ends:
     """A weighted ℓ2 norm around the start, and the weighted ℓ1 norm of the ends of its slopes."""
     start = potential.start(len(w))
-    first, last = (_relative(potential.log_looseness(at)) for at in (start, w))
+    first, last = (_relative(potential.log_inverse_hessian(at)) for at in (start, w))
     rho = equations.y - equations.X @ start
     kernel = start + first * newton_direction(equations.X, first, rho, np.zeros_like(w))[1]
     weights = np.array([np.broadcast_to(each, w.shape) for each in potential.ends])

@@ -114,7 +114,7 @@ class Problem:
         places, gaps = [], []
         for block, t, own in zip(self.potential.blocks, state.place, state.gaps, strict=True):
             asked = change - gap + own
-            after = block.stepped(t, block.side * asked / self.weight)
+            after = block.newton_update(t, block.side * asked / self.weight)
             places.append(after)
             gaps.append(block.alive * asked - self.weight * block.side * block.slope(after, t))
         return State((places[0], places[1]), state.nu + direction, (gaps[0], gaps[1])), size
@@ -129,7 +129,7 @@ class Problem:
         _, one, of = np.unique(layers, axis=1, return_index=True, return_inverse=True)
         count, ends = layers.shape[1], []
         for block in self.potential.blocks:
-            fall, rise = block.among(one, count).room(np.zeros(one.shape))
+            fall, rise = block.restricted_to(one, count).room(np.zeros(one.shape))
             ends.append((fall[of.ravel()], rise[of.ravel()]))
         return ends
 
@@ -137,7 +137,7 @@ class Problem:
         """The gaps computed anew, from distances to the ends where slopes are near one."""
         slopes, gaps = self.equations.slopes(state.nu), []
         for block, t, ends in zip(self.potential.blocks, state.place, self._ends, strict=True):
-            fall, rise = block.room(t)
+            fall, rise = block.distance_to_ends(t)
             unit = block.side * self.weight
             gap = slopes.value - unit * block.slope(t)
             for left, end in ((rise, unit * ends[1]), (fall, -unit * ends[0])):
@@ -206,7 +206,7 @@ class Problem:
         """The state from which to look for that of targets e^by times as large: large w grow with them."""
         rise = self.potential.rise(state.place)
         large = np.abs(self.unit * rise) > _SMALL * np.abs(self.unit * rise).max()
-        place, _ = self.potential.placed(np.where(large, math.exp(by), 1.0) * rise)
+        place, _ = self.potential.at_rise(np.where(large, math.exp(by), 1.0) * rise)
         places = [np.where(large, there, here) for there, here in zip(place, state.place, strict=True)]
         gaps = []
         for block, before, after, gap in zip(
@@ -219,7 +219,7 @@ class Problem:
         """The level at which the first slope has come half of the way to its end, if all were linear."""
         give = self.give(self.begin())
         slopes = newton_direction(self.X, give, self.rest, np.zeros_like(give))[1] / self.weight
-        fall, rise = self.potential.room
+        fall, rise = self.potential.slope_range
         ratio = np.abs(slopes) / np.where(slopes > 0, rise, fall)
         return -math.log(2 * float(ratio.max()))
 
@@ -318,7 +318,7 @@ def _scaled(problem: Problem, state: State, w: Float, by: float) -> tuple[Float,
     first, second = (after - before for after, before in zip(grown.gaps, state.gaps, strict=True))
     change = -np.where(np.abs(first) < np.abs(second), first, second)
     moved = np.linalg.lstsq(problem.X[:, large].T, change[large], rcond=None)[0]
-    place = problem.potential.pulled(state.place, problem.X.T @ moved / problem.weight)
+    place = problem.potential.moved(state.place, problem.X.T @ moved / problem.weight)
     others = math.exp(problem.log_scale) * problem.unit * problem.potential.rise(place)
     others = problem.origin + np.where(np.isfinite(others), others, 0.0)
     w = np.where(large, w, others)
