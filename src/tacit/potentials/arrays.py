@@ -14,7 +14,7 @@ from tacit.numerics.rounding import quiet as quiet
 
 
 def array_namespace(values: Any) -> Any:
-    """The array-API namespace of an array, with a fast path for NumPy, which integrators use at every step."""
+    """The array-API namespace of an array, with a fast path for NumPy arrays."""
     return np if type(values) is np.ndarray else array_api_compat.array_namespace(values)
 
 

@@ -130,7 +130,7 @@ def _asinh_half_exp(xp: Any, level: Array) -> Array:
 
 
 def rapidity_of_log(xp: Any, level: Array, power: float) -> Array:
-    """Rapidity u ≥ 0 with log_predictor(u) = level: closed form at depth 2, otherwise Newton's method in u."""
+    """Rapidity u ≥ 0 with log_predictor(u) = level: closed form at depth 2, otherwise Newton's method."""
     u = _asinh_half_exp(xp, level)
     if power == math.inf:
         return u

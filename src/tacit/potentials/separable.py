@@ -195,7 +195,7 @@ class DeepHypentropy(DiagonalPotential):
 
     Woodworth et al. 2020, Theorem 3, with predictor scale m = α^D; the depth is any real number above 2. It
     tends to (D−2)/(4D)·Σ w²/m for m → ∞ and to Σ weightᵢ|wᵢ| for m → 0. A network initialized at α·profile
-    has m = (α·profile)^D and weight = profile^{2−D}; unlike at depth 2, its rich limit depends on the profile.
+    has m = (α·profile)^D and weight = profile^{2−D}: unlike at depth 2, the profile affects the rich limit.
 
     Parameters
     ----------

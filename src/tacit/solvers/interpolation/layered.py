@@ -129,7 +129,7 @@ class Problem:
         _, one, of = np.unique(layers, axis=1, return_index=True, return_inverse=True)
         count, ends = layers.shape[1], []
         for block in self.potential.blocks:
-            fall, rise = block.restricted_to(one, count).room(np.zeros(one.shape))
+            fall, rise = block.restricted_to(one, count).distance_to_ends(np.zeros(one.shape))
             ends.append((fall[of.ravel()], rise[of.ravel()]))
         return ends
 
