@@ -14,8 +14,8 @@ from tacit.data.equations import Samples
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit
 from tacit.solvers.families import FAMILIES, connected, matrix, vectors
-from tacit.solvers.families.ends import Ends
 from tacit.solvers.flow_callback import Follow
+from tacit.solvers.interpolation.solution import Ends
 
 
 class Family(Protocol):

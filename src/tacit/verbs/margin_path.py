@@ -20,7 +20,7 @@ from tacit.results.margin import VOUCHED
 from tacit.results.margin_path import MarginPath
 from tacit.show.progress import progress
 from tacit.solvers.interpolation.geometry import Separable
-from tacit.solvers.interpolation.solution import unknown
+from tacit.solvers.interpolation.solution import unknown_error
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.kernel import at_the_kernel_end
 from tacit.solvers.margins.l1 import least_l1_margin
@@ -129,13 +129,13 @@ def _residual(margins: Margins, geometry: Separable, mu: float, held: Held) -> f
 
 def _follow(margins: Margins, geometry: Separable, levels: Float) -> list[Held]:
     """The predictor at every μ, from large ones down."""
-    held: list[Held] = [Held(np.zeros(0), 0.0, np.zeros(0), np.zeros(0, int), False, unknown)] * len(levels)
+    held: list[Held] = [Held(np.zeros(0), 0.0, np.zeros(0), np.zeros(0, int), False, unknown_error)] * len(levels)
     here, log_here = at_the_kernel_end(margins, geometry, float(levels.max()))
     for i in progress(np.argsort(-levels).tolist(), "maximum margins"):
         log_mu = math.log(levels[i])
         found = hold_from(margins, geometry.shifted(log_mu), here, log_mu - log_here)
         if found is None:
-            found = replace(here, settled=False, assess=unknown)
+            found = replace(here, settled=False, assess=unknown_error)
         else:
             here, log_here = found, log_mu
         held[i] = found

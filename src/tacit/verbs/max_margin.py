@@ -23,9 +23,9 @@ from tacit.results.limit import NEAR
 from tacit.results.margin import VOUCHED, Margin
 from tacit.show.progress import progress
 from tacit.solvers.families import family_of, l1
-from tacit.solvers.families.quadratic import widest_in
+from tacit.solvers.families.quadratic import maximize_margin_in
 from tacit.solvers.interpolation.geometry import potential_of
-from tacit.solvers.interpolation.solution import Found
+from tacit.solvers.interpolation.solution import MarginSolution
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.power import minimize_power
 from tacit.solvers.margins.quasi_norm import Stationary, all_stationary, local_minima
@@ -177,23 +177,23 @@ def _objective(norm: Any, features: int) -> Any:
     return potential_of(norm, features)
 
 
-def _widest(goal: Any, margins: Margins) -> Found:
+def _widest(goal: Any, margins: Margins) -> MarginSolution:
     """By the norm's own method, or that of the potential's family."""
-    return _of_norm(goal, margins) if goal.family == _NORM else family_of(goal).widest(goal, margins)
+    return _of_norm(goal, margins) if goal.family == _NORM else family_of(goal).maximize_margin(goal, margins)
 
 
-def _of_norm(goal: _Power, margins: Margins) -> Found:
+def _of_norm(goal: _Power, margins: Margins) -> MarginSolution:
     features = margins.Z.shape[1]
     if goal.p < 1:
         return _quasi(margins, goal)
     if goal.p == 1:
-        return l1.widest(L1(), margins)
+        return l1.maximize_margin(L1(), margins)
     if goal.p == 2:
-        return _scaled(goal, widest_in(np.ones(features), margins))
+        return _scaled(goal, maximize_margin_in(np.ones(features), margins))
     return _scaled(goal, _power(margins, goal.p))
 
 
-def _power(margins: Margins, p: float) -> Found:
+def _power(margins: Margins, p: float) -> MarginSolution:
     """From p = 2 down in steps of log(p − 1), halved where the support cannot be found from the last one."""
     held = hold(margins, partial(minimize_power, p=2.0), least_norm_support(margins.nearly_free()))
     goal, here, step = math.log(p - 1), 0.0, _STRIDE
@@ -210,13 +210,13 @@ def _power(margins: Margins, p: float) -> Found:
     return found_by(held)
 
 
-def _scaled(goal: _Power, found: Found) -> Found:
+def _scaled(goal: _Power, found: MarginSolution) -> MarginSolution:
     """Multipliers of ‖w‖_p instead of Σ|w|^p/p."""
     share = goal.value(found.predictor) ** (goal.p - 1)
     return replace(found, dual=found.dual / share)
 
 
-def _quasi(margins: Margins, goal: _Power) -> Found:
+def _quasi(margins: Margins, goal: _Power) -> MarginSolution:
     points = all_stationary(margins, goal.p)
     complete = points is not None
     points = local_minima(margins, goal.p, progress=progress) if points is None else points
@@ -232,4 +232,4 @@ def _quasi(margins: Margins, goal: _Power) -> Found:
     }
     error = error_on_support(margins, best.predictor, best.dual)
     unique = len(ahead) == 1 if complete else None
-    return Found(best.predictor, best.intercept, best.dual / share, unique, error, lists=lists)
+    return MarginSolution(best.predictor, best.intercept, best.dual / share, unique, error, lists=lists)

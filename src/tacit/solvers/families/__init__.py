@@ -13,8 +13,7 @@ from tacit.data.memory import Memory
 from tacit.errors import NoPotentialError
 from tacit.potentials import Potential
 from tacit.solvers.families import l1, layered, quadratic, radial, separable, smooth
-from tacit.solvers.families.ends import Ends
-from tacit.solvers.interpolation.solution import Found, Solution
+from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution
 from tacit.solvers.margins.constraints import Margins
 
 
@@ -23,19 +22,19 @@ class Family(Protocol):
 
     METHOD: str
 
-    def least(self, potential: Potential, equations: Equations, memory: Memory) -> Solution:
+    def interpolate(self, potential: Potential, equations: Equations, memory: Memory) -> Solution:
         """argmin Q(w) subject to X w = y; memory: of earlier problems on the same samples."""
         ...
 
-    def widest(self, potential: Potential, margins: Margins) -> Found:
+    def maximize_margin(self, potential: Potential, margins: Margins) -> MarginSolution:
         """argmin Q(w) subject to margins of at least 1."""
         ...
 
-    def nearness(self, potential: Potential, equations: Equations, w: Float) -> float:
+    def error_estimate(self, potential: Potential, equations: Equations, w: Float) -> float:
         """An estimate of the relative distance from w ≠ 0 to argmin Q(w) subject to X w = y."""
         ...
 
-    def looseness(self, potential: Potential, w: Float) -> Float:
+    def inverse_hessian(self, potential: Potential, w: Float) -> Float:
         """The diagonal of the inverse Hessian at w, up to a factor: which coordinates give way."""
         ...
 
@@ -66,8 +65,8 @@ def family_of(potential: Potential) -> Family:
         raise NoPotentialError(f"{what}, which has no solver; there are {', '.join(FAMILIES)}") from None
 
 
-def nearness(potential: Potential, equations: Equations, w: Float) -> float:
+def error_estimate(potential: Potential, equations: Equations, w: Float) -> float:
     """An estimate of the relative distance from w to argmin Q(w) subject to X w = y."""
     if not w.any() or len(equations.y) == 0:
         return 0.0 if not equations.y.any() else math.inf
-    return family_of(potential).nearness(potential, equations, w)
+    return family_of(potential).error_estimate(potential, equations, w)

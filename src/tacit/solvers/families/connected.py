@@ -17,10 +17,10 @@ from tacit.potentials.radial import length
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit
 from tacit.solvers.families import vectors
-from tacit.solvers.families.ends import Ends
-from tacit.solvers.families.vectors import doubt_with
+from tacit.solvers.families.vectors import explain_output_error
 from tacit.solvers.families.vectors import known as known
 from tacit.solvers.flow_callback import Decider, Follow
+from tacit.solvers.interpolation.solution import Ends
 from tacit.solvers.kkt import relative_residual, stationarity
 from tacit.solvers.networks.linear import check_network, least_norm, least_norm_solution
 from tacit.solvers.networks.neuron import as_it_ends, neuron_targets
@@ -169,4 +169,4 @@ def doubt(result: Limit) -> str:
     if result.model.as_neuron() is result.model:
         return vectors.doubt(result)
     first = (each.reshape(len(each), -1)[:, 0] for each in (result.y, result.predictor, result.dual))
-    return doubt_with(result, *first)
+    return explain_output_error(result, *first)

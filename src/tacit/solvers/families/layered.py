@@ -12,11 +12,10 @@ from tacit.data.memory import Memory
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.normal_equations import newton_direction
 from tacit.potentials.arrays import quiet
-from tacit.solvers.families.ends import Ends
-from tacit.solvers.families.l1 import least_remembered
-from tacit.solvers.families.quadratic import diagonal_nearness
+from tacit.solvers.families.l1 import cached_l1
+from tacit.solvers.families.quadratic import diagonal_error_estimate
 from tacit.solvers.interpolation.layered import minimize_layered
-from tacit.solvers.interpolation.solution import Found, Solution
+from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.support import Held, found_by, hold
 
@@ -24,12 +23,12 @@ METHOD = "Newton's method along growing targets"
 _STEPS = 40  # in the logarithm of the scale, of a search for support vectors
 
 
-def least(potential: Any, equations: Equations, memory: Memory) -> Solution:
+def interpolate(potential: Any, equations: Equations, memory: Memory) -> Solution:
     """argmin Q(w) subject to X w = y."""
     return minimize_layered(equations, potential)
 
 
-def widest(potential: Any, margins: Margins) -> Found:
+def maximize_margin(potential: Any, margins: Margins) -> MarginSolution:
     """By exchanges, from the support at a scale where the geometry is that of a kernel, or that of ℓ2."""
     guess = least_norm_support(margins.nearly_free())
     held: Held | None = hold(margins, lambda equations: minimize_layered(equations, potential), guess)
@@ -37,13 +36,13 @@ def widest(potential: Any, margins: Margins) -> Found:
 
 
 @quiet
-def nearness(potential: Any, equations: Equations, w: Float) -> float:
+def error_estimate(potential: Any, equations: Equations, w: Float) -> float:
     """From the residuals, through the Hessian."""
-    return diagonal_nearness(potential, equations, w, np.exp(potential.log_inverse_hessian(w)))
+    return diagonal_error_estimate(potential, equations, w, np.exp(potential.log_inverse_hessian(w)))
 
 
 @quiet
-def looseness(potential: Any, w: Float) -> Float:
+def inverse_hessian(potential: Any, w: Float) -> Float:
     """1/∇²Q, up to a factor."""
     return _relative(potential.log_inverse_hessian(w))
 
@@ -58,7 +57,7 @@ def ends(potential: Any, equations: Equations, w: Float, memory: Memory) -> Ends
     weights = np.array([np.broadcast_to(each, w.shape) for each in potential.ends])
     below, above = weights / weights.max()
     weight = below if (below == above).all() else np.array([below, above])
-    return Ends(kernel, least_remembered(equations, weight, memory).predictor, (first, last))
+    return Ends(kernel, cached_l1(equations, weight, memory).predictor, (first, last))
 
 
 def _relative(logs: Float) -> Float:

@@ -18,10 +18,9 @@ from tacit.numerics.spectra import Frame
 from tacit.potentials import Spectral
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Estimate, Limit
-from tacit.solvers.families.ends import Ends
-from tacit.solvers.families.vectors import doubt_with
+from tacit.solvers.families.vectors import explain_output_error
 from tacit.solvers.flow_callback import Follow
-from tacit.solvers.interpolation.solution import Solution
+from tacit.solvers.interpolation.solution import Ends, Solution
 from tacit.solvers.kkt import relative_residual, stationarity_at
 from tacit.solvers.matrices import nuclear, schatten
 from tacit.solvers.matrices.commuting import COMMUTE, Diagonal, commutator, diagonalize
@@ -97,7 +96,7 @@ def limit(model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: 
 def _minimizer(problem: MatrixProblem, samples: Samples, tol: float) -> Limit:
     """Of a potential."""
     family, measured = _minimizer_of(problem.model), problem.measurements(samples, tol)
-    solution = family.least(problem.model, measured)
+    solution = family.interpolate(problem.model, measured)
     M = solution.predictor.reshape(problem.X.shape[1:])
     return _answer(
         problem,
@@ -307,4 +306,4 @@ def certify(
 
 def doubt(result: Limit) -> str:
     """Which measurements leave the limit in doubt, in words."""
-    return doubt_with(result, result.y, result.predictor.ravel(), result.dual)
+    return explain_output_error(result, result.y, result.predictor.ravel(), result.dual)

@@ -11,12 +11,11 @@ from tacit.data.equations import Equations
 from tacit.data.memory import Memory, name_of
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
-from tacit.solvers.families.ends import Ends
-from tacit.solvers.families.l1 import least_remembered
+from tacit.solvers.families.l1 import cached_l1
 from tacit.solvers.interpolation.geometry import Separable, as_separable
-from tacit.solvers.interpolation.rich import multipliers_at
+from tacit.solvers.interpolation.rich import error_at
 from tacit.solvers.interpolation.separable import balanced, kernel_solution, minimize_separable
-from tacit.solvers.interpolation.solution import Found, Solution
+from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.kernel import at_the_kernel_end
 from tacit.solvers.margins.support import found_by, hold_from
@@ -24,7 +23,7 @@ from tacit.solvers.margins.support import found_by, hold_from
 METHOD = "interior path and Newton's method"
 
 
-def least(potential: Potential, equations: Equations, memory: Memory) -> Solution:
+def interpolate(potential: Potential, equations: Equations, memory: Memory) -> Solution:
     """argmin Q(w) subject to X w = y, from a solution at a scale close by where one is remembered."""
     geometry = as_separable(potential, equations.X.shape[1])
     level, key = float(geometry.log_scale.max()), _key(geometry, equations)
@@ -34,7 +33,7 @@ def least(potential: Potential, equations: Equations, memory: Memory) -> Solutio
     return found
 
 
-def widest(potential: Potential, margins: Margins) -> Found:
+def maximize_margin(potential: Potential, margins: Margins) -> MarginSolution:
     """From a scale where the geometry is that of a kernel down to this one."""
     geometry = as_separable(potential, margins.Z.shape[1])
     start, log_scale = at_the_kernel_end(margins, geometry)
@@ -42,17 +41,15 @@ def widest(potential: Potential, margins: Margins) -> Found:
 
 
 @quiet
-def nearness(potential: Potential, equations: Equations, w: Float) -> float:
+def error_estimate(potential: Potential, equations: Equations, w: Float) -> float:
     """The step that Newton's method would take from here, in balanced units."""
     equations, separable, columns = balanced(equations, as_separable(potential, len(w)))
     unit = 2.0 ** np.frexp(np.abs(w * columns).max())[1]
-    return multipliers_at(
-        equations.in_units_of(unit), separable.in_units_of(unit), w * columns / unit
-    ).assess()
+    return error_at(equations.in_units_of(unit), separable.in_units_of(unit), w * columns / unit)
 
 
 @quiet
-def looseness(potential: Potential, w: Float) -> Float:
+def inverse_hessian(potential: Potential, w: Float) -> Float:
     """The inverse Hessian, in units of the largest scale."""
     return _metric(as_separable(potential, len(w)), w)
 
@@ -63,7 +60,7 @@ def ends(potential: Potential, equations: Equations, w: Float, memory: Memory) -
     first, last = (_metric(separable, at) for at in (potential.start(len(w)), w))
     key = _key(separable, equations)
     kernel = memory.once(("kernel", key), lambda: kernel_solution(equations, separable))
-    rich = least_remembered(equations, separable.weight, memory).predictor
+    rich = cached_l1(equations, separable.weight, memory).predictor
     return Ends(kernel, rich, (first / first.max(), last / last.max()))
 
 

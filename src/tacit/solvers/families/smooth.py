@@ -23,7 +23,7 @@ from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.solvers.interpolation.metric import metric_move
-from tacit.solvers.interpolation.solution import Found, Solution
+from tacit.solvers.interpolation.solution import MarginSolution, Solution
 from tacit.solvers.kkt import best_multipliers
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.support import found_by, hold
@@ -52,7 +52,7 @@ class _Place:
         return cls(nu, w, float(slope @ w - potential.value(w) - equations.y @ nu))
 
 
-def least(potential: Potential, equations: Equations, memory: Memory) -> Solution:
+def interpolate(potential: Potential, equations: Equations, memory: Memory) -> Solution:
     """argmin Q(w) subject to X w = y."""
     return minimize(potential, equations)
 
@@ -83,7 +83,7 @@ def minimize(potential: Potential, equations: Equations, nu: Float | None = None
             break
         w, moved = w + change, min(moved, size)
     settled = bool(moved <= _SETTLED or not y.any())
-    return Solution(w, Pair.of(here.nu), steps, settled, partial(nearness, potential, equations, w))
+    return Solution(w, Pair.of(here.nu), steps, settled, partial(error_estimate, potential, equations, w))
 
 
 def _newton(potential: Potential, X: Float, w: Float, residual: Float) -> tuple[Float, Float]:
@@ -118,14 +118,14 @@ def _searched(
     return None, outside
 
 
-def widest(potential: Potential, margins: Margins) -> Found:
+def maximize_margin(potential: Potential, margins: Margins) -> MarginSolution:
     """By exchanges, from the support of the ℓ2 margin."""
     guess = least_norm_support(margins.nearly_free())
     return found_by(hold(margins, partial(minimize, potential), guess))
 
 
 @quiet
-def nearness(potential: Potential, equations: Equations, w: Float) -> float:
+def error_estimate(potential: Potential, equations: Equations, w: Float) -> float:
     """From the residuals, through the Hessian."""
     H = np.asarray(potential.hessian(w), dtype=float)
     nu = best_multipliers(potential, equations.X, w)
@@ -135,7 +135,7 @@ def nearness(potential: Potential, equations: Equations, w: Float) -> float:
     return forward_error(equations, move, w, gap, rounding)
 
 
-def looseness(potential: Potential, w: Float) -> Float:
+def inverse_hessian(potential: Potential, w: Float) -> Float:
     """1/∇²Q, or that of its diagonal."""
     H = np.asarray(potential.hessian(w), dtype=float)
     return 1 / (np.diag(H) if H.ndim == 2 else H)

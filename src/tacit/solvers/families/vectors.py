@@ -20,11 +20,11 @@ from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit
-from tacit.solvers.families import family_of, nearness
-from tacit.solvers.families.ends import Ends
+from tacit.solvers.families import error_estimate, family_of
 from tacit.solvers.flow_callback import Decider, Follow
-from tacit.solvers.interpolation.diagnosis import doubt_in_words
+from tacit.solvers.interpolation.diagnosis import explain_error
 from tacit.solvers.interpolation.geometry import potential_of
+from tacit.solvers.interpolation.solution import Ends
 from tacit.solvers.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
 
 RICH_END, RICH = "ℓ1", "rich"
@@ -63,7 +63,7 @@ def limit(
     potential, targets, sign = aim(model, X, y, decider)
     family = family_of(potential)
     equations = samples.equations(targets, tol)
-    solution = family.least(potential, equations, samples.memory)
+    solution = family.interpolate(potential, equations, samples.memory)
     w, nu = solution.predictor, solution.nu
     kkt = stationarity_at(potential, w, equations.rounded_slopes(nu))
     if not kkt <= tol and X.size <= _SEARCHED:  # any multipliers that certify w will do
@@ -141,14 +141,14 @@ def turning(result: Limit, ends: Ends, follow: Follow) -> float:
 def doubt(result: Limit) -> str:
     """Which samples or features leave the limit in doubt, in words."""
     potential = potential_of(result.model, result.X.shape[1])
-    W = family_of(potential).looseness(potential, result.predictor)
-    return doubt_with(result, result.y, result.predictor, result.dual, W)
+    W = family_of(potential).inverse_hessian(potential, result.predictor)
+    return explain_output_error(result, result.y, result.predictor, result.dual, W)
 
 
-def doubt_with(result: Limit, y: Float, w: Float, dual: Float, W: Float | None = None) -> str:
+def explain_output_error(result: Limit, y: Float, w: Float, dual: Float, W: Float | None = None) -> str:
     """The same of one output, by the diagonal of its inverse Hessian; all alike if left out."""
     equations = result._equations or result._samples.equations(y, ANY)
-    return doubt_in_words(equations, np.ones(len(w)) if W is None else W, w, dual, result.error)
+    return explain_error(equations, np.ones(len(w)) if W is None else W, w, dual, result.error)
 
 
 def certify(
@@ -186,7 +186,7 @@ def _certify_regression(potential: Any, X: Float, y: Float, w: Float, tol: float
         return Certificate("regression", stationarity(potential, X, w, nu), residual, 0.0, math.inf, nu, tol)
     found = Pair.of(best_multipliers(potential, equations.X, w))
     kkt = stationarity_at(potential, w, equations.rounded_slopes(found))
-    error = nearness(potential, equations, w)
+    error = error_estimate(potential, equations, w)
     return Certificate("regression", kkt, residual, 0.0, error, equations.dual(found), tol)
 
 
@@ -202,7 +202,11 @@ def _certify_margin(potential: Any, X: Float, y: Float, w: Float, tol: float) ->
     complementarity = float((nu * np.abs(margins - 1)).max() / (nu.max() or 1.0))
     shortfall = float(np.maximum(1 - margins, 0).max())
     kkt, held = stationarity(potential, Z, w, nu), nu > 0
-    error = nearness(potential, _equations(Z[held], np.ones(int(held.sum()))), w) if held.any() else math.inf
+    error = (
+        error_estimate(potential, _equations(Z[held], np.ones(int(held.sum()))), w)
+        if held.any()
+        else math.inf
+    )
     return Certificate("margin", kkt, shortfall, complementarity, error, nu, tol)
 
 

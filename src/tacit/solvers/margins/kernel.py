@@ -9,7 +9,7 @@ import numpy as np
 from tacit.data.equations import ANY
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.solvers.interpolation.geometry import Separable
-from tacit.solvers.interpolation.solution import unknown
+from tacit.solvers.interpolation.solution import unknown_error
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.support import Held, hold, minimizer_of
 
@@ -30,4 +30,4 @@ def at_the_kernel_end(margins: Margins, geometry: Separable, largest: float = 0.
     far = float(np.max(np.abs(w) * np.exp(-geometry.log_scale)))
     log_mu = math.log(max(largest, _KERNEL * far, 1e-300))
     found = hold(margins, minimizer_of(geometry.shifted(log_mu)), support)
-    return (found or Held(w, 0.0, np.zeros(len(margins)), support, False, unknown)), log_mu
+    return (found or Held(w, 0.0, np.zeros(len(margins)), support, False, unknown_error)), log_mu

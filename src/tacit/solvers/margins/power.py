@@ -18,7 +18,7 @@ from tacit.data.equations import Equations
 from tacit.numerics.double_double import Pair
 from tacit.numerics.normal_equations import newton_direction
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
-from tacit.solvers.interpolation.solution import Solution, none
+from tacit.solvers.interpolation.solution import Solution, no_error
 
 _GROWTH = 1.5  # of q − 1 in one step
 _STEPS = 100  # of Newton, at most
@@ -31,7 +31,7 @@ def minimize_power(equations: Equations, p: float) -> Solution:
     """The solution of least ℓp norm; its multipliers are those of Σ|w|^p/p."""
     X, y = equations.X, equations.y
     if len(y) == 0:
-        return Solution(np.zeros(X.shape[1]), Pair.of(y), 0, True, none)
+        return Solution(np.zeros(X.shape[1]), Pair.of(y), 0, True, no_error)
     goal = 1 / (p - 1)  # q − 1
     power, total, settled = 1.0, 0, True
     nu, slope = newton_direction(X, np.ones(X.shape[1]), y, np.zeros(X.shape[1]))

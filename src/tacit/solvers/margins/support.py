@@ -24,7 +24,7 @@ from tacit.potentials.arrays import quiet
 from tacit.solvers.interpolation.ends import vertex_error
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.separable import minimize_separable
-from tacit.solvers.interpolation.solution import Assess, Assessed, Found, Solution
+from tacit.solvers.interpolation.solution import Assess, Assessed, MarginSolution, Solution
 from tacit.solvers.kkt import stationarity
 from tacit.solvers.margins.constraints import Margins
 
@@ -138,14 +138,14 @@ def margin_residual(potential: Any, margins: Margins, w: Float, b: float, dual: 
     return max(stationarity(potential, margins.Z, w, dual), shortfall, slack, negative, balance)
 
 
-def found_by(held: Held | None) -> Found:
+def found_by(held: Held | None) -> MarginSolution:
     """The one predictor of largest margin; `NotConvergedError` if its support was not found."""
     if held is None:
         raise NotConvergedError(
             "the support vectors of the maximum margin could not be found: nearly equal samples take turns; "
             "drop near-duplicates"
         )
-    return Found(held.predictor, held.intercept, held.dual, True, held.error, held.settled)
+    return MarginSolution(held.predictor, held.intercept, held.dual, True, held.error, held.settled)
 
 
 def error_on_support(margins: Margins, w: Float, dual: Float) -> float:

@@ -142,7 +142,7 @@ def _least_hypentropy(
     scale = (np.log(plus) + np.log(minus)) / 2 - np.log(2)
     base = Hypentropy(scale)
     potential: Potential = Bregman(base, origin) if origin.any() else base
-    return potential, separable.least(potential, equations, samples.memory)
+    return potential, separable.interpolate(potential, equations, samples.memory)
 
 
 def _least_entropy(

@@ -29,7 +29,7 @@ from tacit.potentials.arrays import quiet
 from tacit.potentials.base import Potential
 from tacit.potentials.spectral import MatrixPotential
 from tacit.solvers.interpolation.accuracy import forward_error, slope_rounding
-from tacit.solvers.interpolation.solution import Solution, none
+from tacit.solvers.interpolation.solution import Solution, no_error
 from tacit.solvers.matrices import schatten
 from tacit.solvers.matrices.measurements import Measurements
 
@@ -42,7 +42,7 @@ _EPS = float(np.finfo(np.float64).eps)
 _Point = tuple[float, Float, Float]  # of the path: τ, the singular values of M, ν
 
 
-def least(potential: MatrixPotential, problem: Measurements) -> Solution:
+def interpolate(potential: MatrixPotential, problem: Measurements) -> Solution:
     """argmin ‖M‖_* subject to the measurements."""
     return least_nuclear(problem)
 
@@ -133,13 +133,13 @@ def least_nuclear(problem: Measurements) -> Solution:
     """
     X, y = problem.equations.X, problem.equations.y
     if not y.any():
-        return Solution(np.zeros(X.shape[1]), Pair.of(np.zeros(len(y))), 0, True, none)
+        return Solution(np.zeros(X.shape[1]), Pair.of(np.zeros(len(y))), 0, True, no_error)
     size = float(np.linalg.norm(np.linalg.lstsq(X, y, rcond=None)[0].reshape(problem.shape), 2))
     before: _Point | None = None
     steps, found = 0, []
     for tau in _TAU:
         known = None if before is None else (math.log(before[0] / tau), before[2])
-        path = schatten.least(_Smoothed(tau * size, problem.symmetric), problem, known)
+        path = schatten.interpolate(_Smoothed(tau * size, problem.symmetric), problem, known)
         M, nu = path.predictor.reshape(problem.shape), path.nu.value
         here = (tau, np.linalg.svd(M)[1], nu)
         faces = _polished(problem, M, nu, _rank(problem, here, before))

@@ -24,7 +24,7 @@ from tacit.numerics.spectra import Frame, divided
 from tacit.potentials.arrays import quiet
 from tacit.potentials.spectral import MatrixPotential
 from tacit.solvers.interpolation.accuracy import forward_error, slope_rounding
-from tacit.solvers.interpolation.solution import Solution, none
+from tacit.solvers.interpolation.solution import Solution, no_error
 from tacit.solvers.matrices.measurements import Measurements
 
 METHOD = "Newton's method on the multipliers, along a path of scales"
@@ -68,15 +68,15 @@ class Place:
         return self.frame.with_spectrum(self.spectrum)
 
     @cached_property
-    def looseness(self) -> Float:
+    def inverse_hessian(self) -> Float:
         """(∇²Q)⁻¹ at M, in the frame: divided differences of the mirror map."""
         return inverse_stiffness(self.q, self.frame)
 
     def step(self, problem: Measurements, residual: Float) -> tuple[Float, Float]:
         """dν with the Hessian of the dual, and the change of M that it makes to first order."""
         rows = self.frame.coordinates(problem.stack)
-        nu, slope = newton_direction(rows, self.looseness, residual, np.zeros(rows.shape[1]))
-        return nu, self.frame.matrix(self.looseness * slope)
+        nu, slope = newton_direction(rows, self.inverse_hessian, residual, np.zeros(rows.shape[1]))
+        return nu, self.frame.matrix(self.inverse_hessian * slope)
 
 
 def inverse_stiffness(q: Any, frame: Frame) -> Float:
@@ -85,7 +85,7 @@ def inverse_stiffness(q: Any, frame: Frame) -> Float:
 
 
 @quiet
-def least(
+def interpolate(
     potential: MatrixPotential, problem: Measurements, known: tuple[float, Float] | None = None
 ) -> Solution:
     """argmin Q(M) subject to the measurements; the predictor is flat.
@@ -95,14 +95,14 @@ def least(
     y, q = problem.equations.y, potential.potential
     if len(y) == 0:
         start = np.diag(q.start(problem.shape[0])) if problem.symmetric else np.zeros(problem.shape)
-        return Solution(start.ravel(), Pair.of(y), 0, True, none)
+        return Solution(start.ravel(), Pair.of(y), 0, True, no_error)
     place, steps = _along(q, problem) if known is None else _onwards(q, problem, *known)
     place, moved, more = converge(place, problem, _SETTLED)
     matrix, lost = _corrected(place, problem)
     settled = bool(min(moved, lost) <= _SETTLED or not y.any())
 
     def assess() -> float:
-        move = problem.move(place.frame, place.looseness)
+        move = problem.move(place.frame, place.inverse_hessian)
         rounding = slope_rounding(problem.equations, place.nu) + _EPS * np.abs(place.frame.values).max()
         return lost + forward_error(problem.equations, move, matrix.ravel(), 0.0, rounding)
 

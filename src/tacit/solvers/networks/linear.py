@@ -19,7 +19,7 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.models import LinearNetwork
 from tacit.numerics.double_double import Pair
 from tacit.solvers.flow_callback import Follow
-from tacit.solvers.interpolation.radial import smallest
+from tacit.solvers.interpolation.radial import minimum_norm
 from tacit.solvers.interpolation.solution import Solution
 from tacit.solvers.networks.imbalance import imbalance_level
 from tacit.solvers.networks.neuron import units
@@ -97,7 +97,7 @@ def least_norm_solution(samples: Samples, Y: Float, tol: float) -> Solution:
     columns = []
     for y in Y.T:
         equations = samples.equations(y, tol)
-        found = smallest(equations)
+        found = minimum_norm(equations)
         columns.append(replace(found, nu=Pair.of(equations.dual(found.nu))))
     return Solution(
         np.column_stack([each.predictor for each in columns]),
