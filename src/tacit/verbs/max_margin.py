@@ -29,7 +29,7 @@ from tacit.solvers.interpolation.solution import MarginSolution
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.power import minimize_power
 from tacit.solvers.margins.quasi_norm import Stationary, all_stationary, local_minima
-from tacit.solvers.margins.support import NO_PULL, error_on_support, found_by, hold, margin_residual
+from tacit.solvers.margins.support import NEGLIGIBLE, error_on_support, hold, margin_residual, margin_solution
 
 _NORM = "norm"  # a family of which only margins are asked
 _STRIDE, _SHORTEST = 0.5, 1e-4  # of log(p − 1), on the way from p = 2 to 1
@@ -102,7 +102,7 @@ def max_margin(
     found = _widest(goal, margins)
     w, dual = found.predictor, found.dual
     pull = dual * np.abs(margins.rows).max(axis=1)
-    dual = np.where(pull > NO_PULL * pull.max(), dual, 0.0)
+    dual = np.where(pull > NEGLIGIBLE * pull.max(), dual, 0.0)
     kkt = margin_residual(goal, margins, w, found.intercept, dual)
     lists: dict[str, Any] = {
         name: units.predictor(each.T).T if name in ("face", "stationary") else each
@@ -206,8 +206,8 @@ def _power(margins: Margins, p: float) -> MarginSolution:
             continue
         step /= 2
         if step < _SHORTEST:
-            return found_by(None)
-    return found_by(held)
+            return margin_solution(None)
+    return margin_solution(held)
 
 
 def _scaled(goal: _Power, found: MarginSolution) -> MarginSolution:

@@ -227,7 +227,7 @@ def test_single_entries():
         (np.ones((2, 3, 3)), np.ones((2, 2)), "one number per measurement"),
         (np.full((2, 3, 3), np.nan), np.ones(2), "X must be finite"),
         (np.ones((2, 3, 3)), [1.0, np.nan], "y must be finite"),
-        (np.zeros((0, 3, 3)), np.zeros(0), "none of them 0"),
+        (np.zeros((0, 3, 3)), np.zeros(0), "at least one of each"),
     ],
 )
 def test_bad_measurements(X, y, message):

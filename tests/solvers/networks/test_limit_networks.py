@@ -376,7 +376,7 @@ class TestRefusal:
 
     def test_targets_of_zero_are_named_as_such(self):
         X, y = data(3, 5, seed=6)
-        with pytest.raises(tacit.NoPotentialError, match=r"of 0, the solution of least norm"):
+        with pytest.raises(tacit.NoPotentialError, match=r"of 0, the minimum-norm solution"):
             tacit.limit(tacit.LinearNetwork.gaussian(5, 8), X, 0 * y)
         found = tacit.limit(tacit.LinearNetwork.orthogonal(X, 8), X, 0 * y)
         assert found.converged and not found.predictor.any()

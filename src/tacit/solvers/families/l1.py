@@ -17,21 +17,21 @@ from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.l1 import least_l1_margin, solutions
 from tacit.solvers.margins.support import error_on_support
 
-METHOD = "a vertex, and multipliers that prove it"
+METHOD = "a vertex certified by multipliers"
 
 
 def interpolate(potential: Potential, equations: Equations, memory: Memory) -> Solution:
-    """A vertex of the solutions of least norm."""
+    """A vertex of the set of minimizers."""
     return cached_l1(equations, _weight(potential, equations.X.shape[1]), memory)
 
 
 def cached_l1(equations: Equations, weight: Float, memory: Memory) -> Solution:
-    """The same; it is the rich end of other potentials, and computed once for each y."""
+    """argmin Σ weight|w| subject to X w = y, cached, since it is also the rich limit of other potentials."""
     return memory.once(("l1", name_of(equations.y, weight)), lambda: least_l1(equations, weight))
 
 
 def maximize_margin(potential: Potential, margins: Margins) -> MarginSolution:
-    """By linear programming, with the face of all solutions where there are several."""
+    """By linear programming, with all solutions if there are several."""
     weight = _weight(potential, margins.Z.shape[1])
     vertex = least_l1_margin(margins, weight)
     w, dual = vertex.predictor, vertex.dual
@@ -49,12 +49,12 @@ def error_estimate(potential: Potential, equations: Equations, w: Float) -> floa
 
 
 def inverse_hessian(potential: Potential, w: Float) -> Float:
-    """All alike."""
+    """Constant."""
     return np.ones_like(w)
 
 
 def ends(potential: Potential, equations: Equations, w: Float, memory: Memory) -> Ends:
-    """It is the rich end itself; the other one is the ℓ2 norm."""
+    """The ℓ2 norm, and this norm itself."""
     flat = np.ones(len(w))
     kernel = least_quadratic(equations, flat).predictor
     return Ends(kernel, interpolate(potential, equations, memory).predictor, (flat, np.abs(w)))

@@ -1,4 +1,4 @@
-"""Potentials of untied diagonal networks of several layers."""
+"""Potentials of untied diagonal networks with several layers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from tacit.solvers.families.quadratic import diagonal_error_estimate
 from tacit.solvers.interpolation.layered import minimize_layered
 from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution
 from tacit.solvers.margins.constraints import Margins
-from tacit.solvers.margins.support import Held, found_by, hold
+from tacit.solvers.margins.support import Held, hold, margin_solution
 
-METHOD = "Newton's method along growing targets"
-_STEPS = 40  # in the logarithm of the scale, of a search for support vectors
+METHOD = "Newton's method with growing targets"
 
 
 def interpolate(potential: Any, equations: Equations, memory: Memory) -> Solution:
@@ -29,27 +28,27 @@ def interpolate(potential: Any, equations: Equations, memory: Memory) -> Solutio
 
 
 def maximize_margin(potential: Any, margins: Margins) -> MarginSolution:
-    """By exchanges, from the support at a scale where the geometry is that of a kernel, or that of ℓ2."""
+    """By exchanges of support vectors, starting from those of the ℓ2 margin."""
     guess = least_norm_support(margins.nearly_free())
     held: Held | None = hold(margins, lambda equations: minimize_layered(equations, potential), guess)
-    return found_by(held)
+    return margin_solution(held)
 
 
 @quiet
 def error_estimate(potential: Any, equations: Equations, w: Float) -> float:
-    """From the residuals, through the Hessian."""
+    """From the residuals and the Hessian."""
     return diagonal_error_estimate(potential, equations, w, np.exp(potential.log_inverse_hessian(w)))
 
 
 @quiet
 def inverse_hessian(potential: Any, w: Float) -> Float:
-    """1/∇²Q, up to a factor."""
+    """The diagonal of (∇²Q)⁻¹, up to a factor."""
     return _relative(potential.log_inverse_hessian(w))
 
 
 @quiet
 def ends(potential: Any, equations: Equations, w: Float, memory: Memory) -> Ends:
-    """A weighted ℓ2 norm around the start, and the weighted ℓ1 norm of the ends of its slopes."""
+    """A weighted ℓ2 distance from initialization, and an ℓ1 norm weighted by the bounds of the slopes."""
     start = potential.start(len(w))
     first, last = (_relative(potential.log_inverse_hessian(at)) for at in (start, w))
     rho = equations.y - equations.X @ start

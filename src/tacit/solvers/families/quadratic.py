@@ -1,4 +1,4 @@
-"""Squared norms of kernels: ½ wᵀBw."""
+"""Quadratic potentials ½ wᵀBw."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tacit.solvers.interpolation.metric import least_in_metric, metric_move
 from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution
 from tacit.solvers.kkt import best_multipliers
 from tacit.solvers.margins.constraints import Margins
-from tacit.solvers.margins.support import found_by, hold
+from tacit.solvers.margins.support import hold, margin_solution
 
 METHOD = "linear equations"
 
@@ -30,21 +30,21 @@ def interpolate(potential: Any, equations: Equations, memory: Memory) -> Solutio
 
 
 def maximize_margin(potential: Any, margins: Margins) -> MarginSolution:
-    """From the support of the ℓ2 margin in the coordinates of the kernel."""
+    """By exchanges, starting from the support of the ℓ2 margin in coordinates with B = I."""
     features, metric = margins.Z.shape[1], np.asarray(potential.metric, dtype=float)
     inverse = np.linalg.inv(metric) if metric.ndim == 2 else np.broadcast_to(1 / metric, (features,))
     return maximize_margin_in(inverse, margins)
 
 
 def maximize_margin_in(inverse: Float, margins: Margins) -> MarginSolution:
-    """The margin in the norm of a metric, which is given by its inverse, as a matrix or its diagonal."""
+    """The maximum margin in the norm of B, given B⁻¹ as a matrix or its diagonal."""
     half = np.asarray(np.linalg.cholesky(inverse) if inverse.ndim == 2 else np.sqrt(inverse), dtype=float)
     guess = least_norm_support(margins.in_units(half).nearly_free())
-    return found_by(hold(margins, lambda equations: least_quadratic(equations, inverse), guess))
+    return margin_solution(hold(margins, lambda equations: least_quadratic(equations, inverse), guess))
 
 
 def error_estimate(potential: Any, equations: Equations, w: Float) -> float:
-    """From the residuals, through the metric."""
+    """From the residuals and the metric."""
     if np.ndim(potential.metric) < 2:
         return diagonal_error_estimate(potential, equations, w, inverse_hessian(potential, w))
     nu = best_multipliers(potential, equations.X, w)
@@ -53,7 +53,7 @@ def error_estimate(potential: Any, equations: Equations, w: Float) -> float:
 
 
 def diagonal_error_estimate(potential: Any, equations: Equations, w: Float, W: Float) -> float:
-    """From the residuals, through an inverse Hessian that is diagonal."""
+    """From the residuals and a diagonal inverse Hessian W."""
     nu = best_multipliers(potential, equations.X, w)
     slopes, rounding = equations.X.T @ nu, slope_rounding(equations, nu)
     move = diagonal_move(equations, W, w, slopes)
@@ -61,13 +61,13 @@ def diagonal_error_estimate(potential: Any, equations: Equations, w: Float, W: F
 
 
 def inverse_hessian(potential: Any, w: Float) -> Float:
-    """1/B, all alike where B is a matrix."""
+    """1/B; constant if B is a matrix."""
     metric = np.asarray(potential.metric, dtype=float)
     return np.ones_like(w) if metric.ndim == 2 else np.broadcast_to(1 / metric, w.shape)
 
 
 def ends(potential: Any, equations: Equations, w: Float, memory: Memory) -> Ends:
-    """It is the kernel end itself; the other one is the ℓ1 norm."""
+    """This norm itself, and the ℓ1 norm."""
     flat = np.ones(len(w))
     kernel = interpolate(potential, equations, memory).predictor
     return Ends(kernel, cached_l1(equations, flat, memory).predictor, (flat, flat))

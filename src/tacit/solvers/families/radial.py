@@ -1,4 +1,4 @@
-"""Potentials of the length alone, those of neurons and balanced networks."""
+"""Radial potentials, those of neurons and balanced networks."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ METHOD = "closed form"
 
 
 def interpolate(potential: Any, equations: Equations, memory: Memory) -> Solution:
-    """In closed form."""
+    """argmin Q(w) subject to X w = y, in closed form."""
     return least_radial(equations, potential)
 
 
 def maximize_margin(potential: Any, margins: Margins) -> MarginSolution:
-    """The ℓ2 margin, with the multipliers of this function of the length."""
+    """The ℓ2 margin, with multipliers rescaled to this potential."""
     if potential.base is not potential:
+        name = type(potential.base).__name__
         raise NoPotentialError(
-            f"no maximum-margin solver for {type(potential).__name__} of {type(potential.base).__name__}; "
-            "there is one for the potential itself"
+            f"no maximum-margin solver for {type(potential).__name__} of {name}; use {name} itself"
         )
     found = maximize_margin_in(np.ones(margins.Z.shape[1]), margins)
     x = float(np.linalg.norm(found.predictor))
@@ -39,15 +39,15 @@ def maximize_margin(potential: Any, margins: Margins) -> MarginSolution:
 
 
 def error_estimate(potential: Any, equations: Equations, w: Float) -> float:
-    """From the residuals, through the inverse Hessian around the sphere."""
+    """From the residuals and the inverse Hessian orthogonal to w, x/q'(x)."""
     x = length(np, w)
     around = x / potential.base.steepness(np.float64(x))
     return diagonal_error_estimate(potential, equations, w, np.broadcast_to(around, w.shape))
 
 
 def inverse_hessian(potential: Any, w: Float) -> Float:
-    """All alike."""
+    """Constant."""
     return np.ones_like(w)
 
 
-ends = None  # where such a potential comes from a model, that knows its ends
+ends = None  # models with such a potential have their limits at infinite and zero scale in `connected`
