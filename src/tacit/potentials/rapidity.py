@@ -71,9 +71,7 @@ def slope_between(xp: Any, start: Array, end: Array, power: float) -> Array:
     near = xp.maximum(start, end) < power
     a, b = xp.where(near, end, 0.0) / power, xp.where(near, start, 0.0) / power
     return xp.where(
-        near,
-        xp.sinh(a - b) / (xp.cosh(a) * xp.cosh(b)),
-        slack(xp, start, power) - slack(xp, end, power),
+        near, xp.sinh(a - b) / (xp.cosh(a) * xp.cosh(b)), slack(xp, start, power) - slack(xp, end, power)
     )
 
 
@@ -123,9 +121,7 @@ def _asinh_half_exp(xp: Any, level: Array) -> Array:
     """arcsinh(e^level / 2), also if e^level underflows or overflows."""
     below, above = xp.minimum(level, xp.zeros_like(level)), xp.maximum(level, xp.zeros_like(level))
     return xp.where(
-        level < 0,
-        xp.asinh(xp.exp(below) / 2),
-        above + xp.log(0.5 + xp.sqrt(0.25 + xp.exp(-2 * above))),
+        level < 0, xp.asinh(xp.exp(below) / 2), above + xp.log(0.5 + xp.sqrt(0.25 + xp.exp(-2 * above)))
     )
 
 

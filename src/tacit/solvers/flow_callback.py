@@ -17,22 +17,18 @@ class Run(Protocol):
     @property
     def predictor(self) -> Float:
         """The predictor at each recorded time."""
-        ...
 
     @property
     def converged(self) -> bool:
         """Whether the flow reached its goal."""
-        ...
 
     @property
     def final_kernel_distance(self) -> float:
         """1 − cosine of the tangent kernels at the start and the end of the flow."""
-        ...
 
     @property
     def reason(self) -> str:
         """Why the flow stopped where it did."""
-        ...
 
 
 Follow = Callable[..., Run]  # with the arguments of `tacit.flow`

@@ -34,37 +34,29 @@ class Family(Protocol):
 
     def as_data(self, model: Any, X: Any, y: Any) -> tuple[Float, Float]:
         """X and y, validated, in the shapes that the model requires."""
-        ...
 
     def known(self, model: Any, X: Any, y: Any) -> bool:
         """Whether the limit can be computed without running the flow."""
-        ...
 
     def limit(self, model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: Follow) -> Limit:
         """The limit of the flow; samples: the prepared left-hand side of the equations."""
-        ...
 
     def has_ends(self, result: Any) -> bool:
         """Whether the model has a scale."""
-        ...
 
     def ends(self, result: Any) -> Ends | None:
         """The limits at infinite and at zero scale."""
-        ...
 
     def kernel_distance(self, result: Limit, ends: Ends, follow: Follow) -> float:
         """1 − cosine of the tangent kernels at initialization and at the limit; NaN if unknown."""
-        ...
 
     def explain_error(self, result: Limit) -> str:
         """A sentence that says what the data leave undetermined."""
-        ...
 
     def certify(
         self, model: Any, X: Any, y: Any, predictor: Any, problem: str, tol: float, follow: Follow
     ) -> Certificate:
         """The residuals of the optimality conditions at a predictor; problem: "regression" or "margin"."""
-        ...
 
 
 TABLE: MappingProxyType[str, Family] = MappingProxyType(

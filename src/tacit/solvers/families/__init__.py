@@ -24,24 +24,19 @@ class Family(Protocol):
 
     def interpolate(self, potential: Potential, equations: Equations, memory: Memory) -> Solution:
         """argmin Q(w) subject to X w = y; memory: a cache of earlier problems with the same samples."""
-        ...
 
     def maximize_margin(self, potential: Potential, margins: Margins) -> MarginSolution:
         """argmin Q(w) subject to all margins being at least 1."""
-        ...
 
     def error_estimate(self, potential: Potential, equations: Equations, w: Float) -> float:
         """Estimated relative distance of w ≠ 0 from argmin Q(w) subject to X w = y."""
-        ...
 
     def inverse_hessian(self, potential: Potential, w: Float) -> Float:
         """The diagonal of the inverse Hessian at w, up to a factor."""
-        ...
 
     @property
     def ends(self) -> Callable[[Potential, Equations, Float, Memory], Ends] | None:
         """A function that computes the limits at infinite and zero scale; None if there is no scale."""
-        ...
 
 
 FAMILIES: MappingProxyType[str, Family] = MappingProxyType(

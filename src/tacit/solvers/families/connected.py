@@ -20,7 +20,7 @@ from tacit.solvers.families import vectors
 from tacit.solvers.families.vectors import explain_output_error
 from tacit.solvers.families.vectors import known as known
 from tacit.solvers.flow_callback import FlowCounter, Follow
-from tacit.solvers.interpolation.solution import Ends
+from tacit.solvers.interpolation.solution import Ends, limit_result
 from tacit.solvers.kkt import relative_residual, stationarity
 from tacit.solvers.networks.linear import check_network, minimum_norm_columns, network_limit
 from tacit.solvers.networks.neuron import neuron_targets, with_final_sign
@@ -64,39 +64,32 @@ def limit(model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: 
 
     Raises `NoPotentialError` if the network does not converge to the latter.
     """
-    decider, neuron = FlowCounter(follow), model.as_neuron()
+    flows, neuron = FlowCounter(follow), model.as_neuron()
     if neuron is not None:
         found = vectors.limit(neuron, X, y, samples, tol, follow, aim)
         if neuron is model:
             return found
         w = found.predictor
-        distance = checked_rank_one(X, y, w, model, neuron, tol, decider)
-        method = decider.describe(found.method, "that round-off in its weights does not grow")
-        runs = found.flows + decider.runs
+        distance = checked_rank_one(X, y, w, model, neuron, tol, flows)
+        method = flows.describe(found.method, "that round-off in its weights does not grow")
+        runs = found.flows + flows.runs
         return replace(found, predictor=w[:, None], model=model, distance=distance, method=method, flows=runs)
     Y = y.reshape(len(X), -1)
-    solution, distance = network_limit(model, X, Y, samples, tol, decider)
+    solution, distance = network_limit(model, X, Y, samples, tol, flows)
     theta, nu = solution.predictor, solution.nu.value
     feasibility = relative_residual(X, Y, theta)
     kkt = stationarity(Quadratic(), X, theta, nu)
-    return Limit(
-        predictor=theta,
+    return limit_result(
+        solution,
+        (model, X, y, tol),
         dual=nu if Y.shape[1] > 1 else nu[:, 0],
         value=float(Quadratic().value(theta)),
         feasibility=feasibility,
         stationarity=kkt,
-        iterations=solution.iterations,
         rank=len(samples.equations(Y[:, 0], tol).y),
-        seconds=0.0,
-        model=model,
-        X=X,
-        y=y,
-        tol=float(tol),
-        settled=solution.settled,
-        method=decider.describe("the minimum-norm solution", "that the network fits the data"),
-        flows=decider.runs,
+        method=flows.describe("the minimum-norm solution", "that the network fits the data"),
+        flows=flows.runs,
         distance=distance,
-        _error=solution.estimate,
         _fits=bool(feasibility <= tol and kkt <= tol),
         _samples=samples,
     )

@@ -20,7 +20,7 @@ from tacit.results.certificate import Certificate
 from tacit.results.limit import Estimate, Limit
 from tacit.solvers.families.vectors import explain_output_error
 from tacit.solvers.flow_callback import Follow
-from tacit.solvers.interpolation.solution import Ends, Solution
+from tacit.solvers.interpolation.solution import Ends, Solution, limit_result
 from tacit.solvers.kkt import relative_residual, stationarity_at
 from tacit.solvers.matrices import nuclear, schatten
 from tacit.solvers.matrices.commuting import COMMUTE, Diagonal, commutator, diagonalize
@@ -100,16 +100,16 @@ def _minimizer(problem: MatrixProblem, samples: Samples, tol: float) -> Limit:
     family, measured = _minimizer_of(problem.model), problem.measurements(samples, tol)
     solution = family.interpolate(problem.model, measured)
     M = solution.predictor.reshape(problem.X.shape[1:])
-    return _limit_result(
+    return _result(
         problem,
         measured,
         solution,
+        tol,
         predictor=M,
         dual=measured.equations.dual(solution.nu),
         value=float(problem.model.value(M)),
         stationarity=problem.model.stationarity(M, measured.adjoint(solution.nu.value)),
         method=family.METHOD,
-        tol=tol,
         _samples=samples,
     )
 
@@ -138,10 +138,11 @@ def _flow_end(problem: MatrixProblem, samples: Samples, tol: float, follow: Foll
     value = float(potential.value(solution.predictor))
     if off <= MULTIPLE:
         value = float(spectral_potential(level, problem.symmetric).value(end.matrix))
-    return _limit_result(
+    return _result(
         problem,
         measured,
         solution,
+        tol,
         predictor=end.matrix,
         dual=end.equations.dual(solution.nu),
         value=value,
@@ -150,40 +151,34 @@ def _flow_end(problem: MatrixProblem, samples: Samples, tol: float, follow: Foll
         ),
         off=diagonal.off,
         method=f"reduction to vectors (the measurements commute, to {diagonal.off:.0e})",
-        tol=tol,
         _samples=samples,
     )
 
 
-def _limit_result(
+def _result(
     problem: MatrixProblem,
     measured: Measurements,
     solution: Solution,
+    tol: float,
     *,
     predictor: Float,
     stationarity: float,
-    tol: float,
     off: float = 0.0,
-    **known: Any,
+    **fields: Any,
 ) -> Limit:
     """The `Limit` of a solution, with its residuals."""
     feasibility = relative_residual(problem.flat, problem.y, predictor.ravel())
-    return Limit(
+    return limit_result(
+        solution,
+        (problem.model, problem.X, problem.y, tol),
         predictor=predictor,
         feasibility=feasibility,
         stationarity=stationarity,
-        iterations=solution.iterations,
         rank=len(measured.equations.y),
-        seconds=0.0,
-        model=problem.model,
-        X=problem.X,
-        y=problem.y,
-        tol=float(tol),
-        settled=solution.settled,
         _error=Estimate(lambda: solution.error + off),
         _fits=bool(max(feasibility, stationarity) <= tol),
         _equations=measured.equations,
-        **known,
+        **fields,
     )
 
 

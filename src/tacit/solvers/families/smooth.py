@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -40,22 +40,6 @@ _CORRECTIONS, _MAX_CORRECTION = 2, 1e-3  # final corrections of w, and their lar
 # mirror map ends there: then the limit, if any, lies outside it.
 _SHORT, _MAX_SHORT = 0.1, 6
 _AT_ROUNDOFF = 4.0  # multiple of its round-off below which a residual cannot be improved
-
-
-class DualIterate(Protocol):
-    """Multipliers, the dual function there, and whether they are in its domain."""
-
-    @property
-    def nu(self) -> Float: ...
-
-    @property
-    def dual(self) -> float: ...
-
-    @property
-    def inside(self) -> bool: ...
-
-
-Iterate = TypeVar("Iterate", bound=DualIterate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,12 +111,13 @@ def _newton(potential: Potential, X: Float, w: Float, residual: Float) -> tuple[
 
 
 def line_search(
-    at: Callable[[Float], Iterate], here: Iterate, step: Float, decrease: float, rounding: float, y: Float
-) -> tuple[Iterate | None, bool]:
+    at: Callable[[Float], Any], here: Any, step: Float, decrease: float, rounding: float, y: Float
+) -> tuple[Any, bool]:
     """The first of repeatedly halved steps that satisfies the Armijo condition up to round-off, or None.
 
-    Also whether the step is short because it would otherwise leave the domain of the mirror map. at: the
-    iterate at given multipliers. decrease: the predicted decrease of the dual function.
+    Also whether the step is short because it would otherwise leave the domain of the mirror map. at: maps
+    multipliers to an iterate, with the attributes nu, dual (the dual function) and inside (the domain).
+    decrease: the predicted decrease of the dual function.
     """
     length, outside = 1.0, False
     noise = _NOISE * rounding * (abs(here.dual) + float(np.abs(y * here.nu).sum()))

@@ -24,7 +24,7 @@ from tacit.solvers.families import error_estimate, family_of
 from tacit.solvers.flow_callback import FlowCounter, Follow
 from tacit.solvers.interpolation import diagnosis
 from tacit.solvers.interpolation.geometry import potential_of
-from tacit.solvers.interpolation.solution import Ends
+from tacit.solvers.interpolation.solution import Ends, limit_result
 from tacit.solvers.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
 
 RICH_END, RICH = "ℓ1", "rich"
@@ -62,8 +62,8 @@ def limit(
     model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: Follow, aim: Aim = aim
 ) -> Limit:
     """argmin Q(w) subject to X w = y."""
-    decider = FlowCounter(follow)
-    potential, targets, sign = aim(model, X, y, decider)
+    flows = FlowCounter(follow)
+    potential, targets, sign = aim(model, X, y, flows)
     family = family_of(potential)
     equations = samples.equations(targets, tol)
     solution = family.interpolate(potential, equations, samples.memory)
@@ -75,24 +75,17 @@ def limit(
         nu, kkt = (other, found) if found < kkt else (nu, kkt)
     feasibility = relative_residual(X, targets, w)
     fits, stationary = _within(tol, potential, X, targets, w, feasibility, kkt)
-    return Limit(
-        predictor=w,
+    return limit_result(
+        solution,
+        (model, X, y, tol),
         dual=equations.dual(nu),
         value=float(potential.value(w)),
         feasibility=feasibility,
         stationarity=kkt,
-        iterations=solution.iterations,
         rank=len(equations.y),
-        seconds=0.0,
-        model=model,
-        X=X,
-        y=y,
-        tol=float(tol),
-        settled=solution.settled,
-        method=decider.describe(family.METHOD, "the final sign of the output weight"),
-        flows=decider.runs,
+        method=flows.describe(family.METHOD, "the final sign of the output weight"),
+        flows=flows.runs,
         sign=sign,
-        _error=solution.estimate,
         _fits=fits and stationary,
         _samples=samples,
         _equations=equations if targets is y else None,

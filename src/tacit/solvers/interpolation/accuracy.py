@@ -36,11 +36,7 @@ Step = Callable[[Float, Float], tuple[Pair, Float, Float]]  # (ρ, g) ↦ dν, c
 
 @quiet
 def forward_error(
-    equations: Equations,
-    move: Move,
-    w: Float,
-    gap: Float | float,
-    rounding: Float | float,
+    equations: Equations, move: Move, w: Float, gap: Float | float, rounding: Float | float
 ) -> float:
     """Estimate ‖w − w*‖/‖w*‖ in the ℓ2 norm; for scaled features, the larger one of both units.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tacit.data.arrays import Float
 from tacit.numerics.double_double import Pair
-from tacit.results.limit import Estimate
+from tacit.results.limit import Estimate, Limit
 
 Assess = Callable[[], float]
 
@@ -53,6 +53,14 @@ class Solution(Assessed):
     iterations: int
     settled: bool
     assess: Assess
+
+
+def limit_result(solution: Solution, problem: tuple[Any, Float, Float, float], **fields: Any) -> Limit:
+    """The `Limit` of a solution; problem: model, X, y and tol; fields: its other fields."""
+    model, X, y, tol = problem
+    known: dict[str, Any] = {"predictor": solution.predictor, "_error": solution.estimate, "seconds": 0.0}
+    known |= {"iterations": solution.iterations, "settled": solution.settled}
+    return Limit(model=model, X=X, y=y, tol=float(tol), **known | fields)
 
 
 @dataclass(frozen=True, eq=False)

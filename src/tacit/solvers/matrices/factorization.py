@@ -88,10 +88,7 @@ def ending(lifted: Float, diagonal: Diagonal, y: Float, tol: float) -> Ending:
         matrix = np.asarray(frame.left @ end @ frame.left.T)
         return Ending(matrix, matrix, solution, equations, potential)
     turn = np.block(
-        [
-            [frame.left, np.zeros((d1, len(frame.right)))],
-            [np.zeros((len(frame.right), d1)), frame.right],
-        ]
+        [[frame.left, np.zeros((d1, len(frame.right)))], [np.zeros((len(frame.right), d1)), frame.right]]
     )
     whole = turn @ end @ turn.T
     return Ending(np.asarray(whole[:d1, d1:]), np.asarray(whole), solution, equations, potential)
