@@ -1,4 +1,4 @@
-"""Columns that are tied: the limit is that of the exact data, and doubted where their last bits decide."""
+"""Tied columns: the limit for the exact data, not converged if it depends on the last bits of the data."""
 
 from dataclasses import replace
 
