@@ -61,7 +61,7 @@ class TestRankOne:
             ends.append(gap(network_end(U, V, X, y), exact))
             model = tacit.LinearNetwork(U, V)
             if ends[-1] > 1e-6:
-                with pytest.raises(tacit.NoPotentialError, match="only up to rounding"):
+                with pytest.raises(tacit.NoPotentialError, match="only up to round-off"):
                     tacit.limit(model, X, y)
             elif ends[-1] < 1e-11:
                 assert gap(tacit.limit(model, X, y).predictor[:, 0], exact) < 1e-10

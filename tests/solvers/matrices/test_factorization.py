@@ -150,7 +150,7 @@ def test_a_start_without_weight():
     """U = V in a direction: m₋ = 0, and its coordinate cannot become negative."""
     X = np.array([np.diag([1.0, 0.0])])
     model = tacit.Factorization(np.eye(2), np.eye(2))
-    with pytest.raises(tacit.NoPotentialError, match="no weight in 1 of the 1 directions"):
+    with pytest.raises(tacit.NoPotentialError, match="are 0 in 1 of the 1 directions"):
         tacit.limit(model, X, [-1.0])
 
 
@@ -243,12 +243,15 @@ def test_bad_shapes_and_options():
         (lambda: tacit.limit(Nuclear(), X, [1.0], intercept=True), "intercept is for tables"),
         (lambda: tacit.limit(Nuclear(), X, [1.0], standardize=True), "standardize is for tables"),
         (lambda: tacit.certify(Nuclear(), X, [1.0], np.ones((2, 3))), "predictor has shape"),
-        (lambda: tacit.certify(Nuclear(), X, [1.0], np.ones((3, 3)), problem="margin"), '"regression" only'),
+        (
+            lambda: tacit.certify(Nuclear(), X, [1.0], np.ones((3, 3)), problem="margin"),
+            'must be "regression"',
+        ),
         (
             lambda: tacit.limit(Spectral(Entropy(0.0), True), np.triu(X[0])[None], [1.0]),
             "measurement 0 is not symmetric",
         ),
-        (lambda: tacit.limit(Spectral(Entropy(0.0), True), np.ones((1, 2, 3)), [1.0]), "are square"),
+        (lambda: tacit.limit(Spectral(Entropy(0.0), True), np.ones((1, 2, 3)), [1.0]), "must be square"),
     ]:
         with pytest.raises(tacit.InputError, match=message):
             call()

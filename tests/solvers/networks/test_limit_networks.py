@@ -367,7 +367,7 @@ class TestRefusal:
         with pytest.raises(tacit.NoPotentialError, match=IMBALANCE) as refusal:
             tacit.limit(tacit.LinearNetwork(U, V), X, y)
         message = str(refusal.value)
-        assert "potential" in message and "least norm" in message
+        assert "potential" in message and "minimum-norm" in message
         said = float(re.search(r"within (\d[\d.e+-]*)", message)[1])
         run = network_flow(U, V, X, y, accuracy=35.0)
         distance = np.linalg.norm(run.predictor - np.linalg.pinv(X) @ y.reshape(3, outputs), 2)
