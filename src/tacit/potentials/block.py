@@ -115,8 +115,7 @@ class Block:
     def v(self, x: Float) -> Float:
         """v at which the smallest layer is x."""
         if not self._mixed:
-            found: Float = np.arcsinh(x / self.mu[0])
-            return found
+            return np.asarray(np.arcsinh(x / self.mu[0]))
         first = np.where(self.one_sided, 1.0, self.mu[0])
         return np.where(self.one_sided, np.log(np.where(self.one_sided, x, 1.0)), np.arcsinh(x / first))
 
@@ -127,10 +126,8 @@ class Block:
     def _square(self, v: Float) -> Float:
         """x², with an absolute error of the order of the round-off of μ₁²."""
         grown = np.exp(v)
-        if self._mixed:
-            return np.where(self.one_sided, grown, self.mu[0] / 2 * (grown - 1 / grown)) ** 2
-        found: Float = (self.mu[0] / 2 * (grown - 1 / grown)) ** 2
-        return found
+        x = self.mu[0] / 2 * (grown - 1 / grown)
+        return np.asarray((np.where(self.one_sided, grown, x) if self._mixed else x) ** 2)
 
     def rate(self, v: Float) -> Float:
         """dF/dv."""
@@ -138,8 +135,7 @@ class Block:
         product = np.sqrt(square + self._squares[1])
         for mu in self._squares[2:]:
             product *= np.sqrt(square + mu)
-        found: Float = 1 / product
-        return found
+        return np.asarray(1 / product)
 
     def product(self, v: Float) -> Float:
         """β at v."""
@@ -171,8 +167,7 @@ class Block:
         v = self.v0 if since is None else since
         shift = 2 * self.mu[0] * np.cosh(v + t / 2) * np.sinh(t / 2)
         if not self._mixed:
-            found: Float = shift
-            return found
+            return np.asarray(shift)
         before = self.least if since is None else np.exp(np.where(self.one_sided, v, 0.0))
         return np.where(self.one_sided, before * np.expm1(t), shift)
 
@@ -202,8 +197,7 @@ class Block:
         for mu in self._squares[1:]:
             other = square + mu
             product, share = product * np.sqrt(other), share + square / other
-        found: Float = product * share
-        return found
+        return np.asarray(product * share)
 
     def tail(self, v: Float) -> Float:
         """F(∞) − F at v."""
@@ -214,8 +208,7 @@ class Block:
         power, ratio = len(self.mu) - 2, 1.0
         for mu in self.mu:
             ratio = ratio * np.sqrt(1 + (mu / far * nodes) ** 2)
-        found: Float = near + np.tensordot(weights, nodes**power / ratio, 1) * far ** (-1.0 - power)
-        return found
+        return np.asarray(near + np.tensordot(weights, nodes**power / ratio, 1) * far ** (-1.0 - power))
 
     def distance_to_ends(self, t: Float) -> tuple[Float, Float]:
         """How far F can still decrease and increase from t."""

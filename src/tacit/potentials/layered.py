@@ -101,8 +101,7 @@ class Layered(Potential):
 
     def origin(self) -> Float:
         """w(0)."""
-        found: Float = self.plus.prod(axis=0) - self.minus.prod(axis=0)
-        return found
+        return np.asarray(self.plus.prod(axis=0) - self.minus.prod(axis=0))
 
     def start(self, features: int) -> Array:
         """w(0)."""

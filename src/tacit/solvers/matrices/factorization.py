@@ -74,7 +74,7 @@ def ending(lifted: Float, diagonal: Diagonal, y: Float, tol: float) -> Ending:
     seen = np.flatnonzero(size > _SEEN * size.max()) if size.any() else np.arange(len(size))
     samples = Samples(np.ascontiguousarray(diagonal.spectra[:, seen]))
     grams = _grams(lifted, frame)
-    weights = _positive(grams, frame) if symmetric else _signed(grams, frame)
+    weights = np.diag(grams)[None] if symmetric else _signed_weights(grams, frame)
     check_weights(weights, seen, symmetric)
     equations = samples.equations(y, tol)
     solve = _least_entropy if symmetric else _least_hypentropy
@@ -106,17 +106,12 @@ def _grams(lifted: Float, frame: Frame) -> Float:
     return np.hstack([rows[:, :d1] @ frame.left, rows[:, d1:] @ frame.right])
 
 
-def _signed(grams: Float, frame: Frame) -> Float:
+def _signed_weights(grams: Float, frame: Frame) -> Float:
     """m₊ and m₋ in each direction, (2, k)."""
     d1, k = len(frame.left), len(frame.values)
     i = np.arange(k)
     total, delta = (grams[i, i] + grams[d1 + i, d1 + i]) / 2, grams[i, d1 + i]
     return np.array([total + delta, total - delta])
-
-
-def _positive(grams: Float, frame: Frame) -> Float:
-    """m in each direction, (1, k)."""
-    return np.diag(grams)[None]
 
 
 def check_weights(weights: Float, seen: Any, symmetric: bool) -> None:

@@ -43,7 +43,8 @@ def checked_rank_one(
 
     Raises `NoPotentialError` if the distance, relative to w, may exceed the tolerance.
     """
-    if _one_unit(model) or not X.any():
+    units = np.count_nonzero(np.vstack([model.inner, model.outer]).any(axis=0))
+    if units == 1 or not X.any():  # a single hidden unit is a neuron exactly
         return 0.0
     size = float(length(np, w))
     bound = drift_bound(model, neuron, X, y, w)
@@ -57,11 +58,6 @@ def checked_rank_one(
             "= u qᵀ and V = v qᵀ, or tacit.flow for this one"
         )
     return 0.0
-
-
-def _one_unit(model: LinearNetwork) -> bool:
-    """Whether there is only one hidden unit, and hence no round-off in the multiples of q."""
-    return int(np.count_nonzero(np.vstack([model.inner, model.outer]).any(axis=0))) == 1
 
 
 def drift_bound(model: LinearNetwork, neuron: Neuron, X: Float, y: Float, w: Float) -> float:
