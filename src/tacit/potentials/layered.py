@@ -17,9 +17,7 @@ from tacit.potentials.block import Block, integral
 Array = Any
 Place = tuple[Float, Float]  # positions t of the plus and the minus block of every coordinate
 _TINY = float(np.finfo(np.float64).tiny)
-_MAX_LOG_SLOPE = (
-    600.0  # |log slope| up to which slopes, and their products with other terms, are finite floats
-)
+_MAX_LOG_SLOPE = 600.0  # |log slope| up to which slopes and their products with other terms are finite
 _MAX_STEPS = 40  # Newton steps
 _NEWTON_TOL = 1e-8  # relative step after which the next step (quadratic convergence) is round-off
 # Up to this change of log β the potential is integrated; the difference of two terms would cancel.

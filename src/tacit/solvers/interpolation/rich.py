@@ -47,10 +47,7 @@ _CANCELLED = 1e-3  # part of ‖X‖·‖w‖ that y counts as at least, in rela
 _INVISIBLE = 1e-11  # change of w that its slope does not notice (slopes are smooth in log w)
 _SLOPE_ROUNDING = 1e-13  # relative error of slopes that is round-off
 _DEPENDENT = 1e-12  # relative singular value below which large coordinates are dependent
-_SHARP, _BLUNT = (
-    1e-13,
-    1e-6,
-)  # relative size of a useful final step: smaller ones change nothing, larger ones fail
+_SHARP, _BLUNT = 1e-13, 1e-6  # relative size of a useful final step: smaller is round-off, larger a failure
 _NEWTON_TOL = 1e-8  # relative Newton step after which the next one (quadratic convergence) is round-off
 # Smallest log slacks: of the interior path in floats, on a face, and in double-double arithmetic.
 _RESOLVED, _ON_FACE, _LAST = -26.0, -40.0, -52.0

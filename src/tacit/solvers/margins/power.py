@@ -26,9 +26,8 @@ _TOL = 1e-13  # relative change of w at which Newton's method has converged
 _STALLED = 1e-10  # relative change that is accepted if _TOL is not reached
 _LEAST = 1e-9  # slope, relative to the largest, that counts as 0 (and would make the Hessian singular)
 _BISECTIONS = 30  # of a step length
-_OVERSHOT = (
-    0.5  # a step is shortened if the dual's derivative at its end is below minus this part of the first
-)
+# A step is shortened if the dual's derivative at its end is below minus this part of that at its beginning.
+_OVERSHOT = 0.5
 
 
 def minimize_power(equations: Equations, p: float) -> Solution:

@@ -38,10 +38,7 @@ NEGLIGIBLE = 1e-12  # contributions ν_n|z_n|, relative to the largest, that are
 _SHORTEST = 1e-3  # step in the logarithm of the scale below which the continuation gives up
 _KERNEL = 1e4  # scale, relative to the predictor, at which the support is that of the ℓ2 margin
 _TINY = 1e-300  # keeps a logarithm finite
-_TOL, _LOOSE_TOL = (
-    1e-10,
-    1e-6,
-)  # tolerances of equations on a support: of a candidate, and of a known solution
+_TOL, _LOOSE_TOL = 1e-10, 1e-6  # tolerance of the equations on a candidate support, and on a known one
 
 
 @dataclass(frozen=True, eq=False)
