@@ -31,7 +31,7 @@ def cached_l1(equations: Equations, weight: Float, memory: Memory) -> Solution:
 
 
 def maximize_margin(potential: Potential, margins: Margins) -> MarginSolution:
-    """By linear programming, with all solutions if there are several."""
+    """Maximum margin by linear programming, with all solutions if there are several."""
     weight = _weight(potential, margins.Z.shape[1])
     vertex = least_l1_margin(margins, weight)
     w, dual = vertex.predictor, vertex.dual
@@ -44,17 +44,17 @@ def maximize_margin(potential: Potential, margins: Margins) -> MarginSolution:
 
 
 def error_estimate(potential: Potential, equations: Equations, w: Float) -> float:
-    """The error of a vertex."""
+    """Error estimate of a vertex."""
     return vertex_error(equations, w)
 
 
 def inverse_hessian(potential: Potential, w: Float) -> Float:
-    """Constant."""
+    """A constant: the ℓ1 norm has no Hessian."""
     return np.ones_like(w)
 
 
 def ends(potential: Potential, equations: Equations, w: Float, memory: Memory) -> Ends:
-    """The ℓ2 norm, and this norm itself."""
+    """Limits of the scale: the minimum-norm solution, and the minimizer of this norm itself."""
     flat = np.ones(len(w))
     kernel = least_quadratic(equations, flat).predictor
     return Ends(kernel, interpolate(potential, equations, memory).predictor, (flat, np.abs(w)))

@@ -28,7 +28,7 @@ def interpolate(potential: Any, equations: Equations, memory: Memory) -> Solutio
 
 
 def maximize_margin(potential: Any, margins: Margins) -> MarginSolution:
-    """By exchanges of support vectors, starting from those of the ℓ2 margin."""
+    """Maximum margin by exchanges of support vectors, starting from those of the ℓ2 margin."""
     guess = least_norm_support(margins.nearly_free())
     held: Held | None = hold(margins, lambda equations: minimize_layered(equations, potential), guess)
     return margin_solution(held)
@@ -36,7 +36,7 @@ def maximize_margin(potential: Any, margins: Margins) -> MarginSolution:
 
 @quiet
 def error_estimate(potential: Any, equations: Equations, w: Float) -> float:
-    """From the residuals and the Hessian."""
+    """Error estimate from the residuals and the Hessian."""
     return diagonal_error_estimate(potential, equations, w, np.exp(potential.log_inverse_hessian(w)))
 
 
@@ -48,7 +48,7 @@ def inverse_hessian(potential: Any, w: Float) -> Float:
 
 @quiet
 def ends(potential: Any, equations: Equations, w: Float, memory: Memory) -> Ends:
-    """A weighted ℓ2 distance from initialization, and an ℓ1 norm weighted by the bounds of the slopes."""
+    """Minimizers of a weighted ℓ2 distance from w(0), and of an ℓ1 norm weighted by the bounds of slopes."""
     start = potential.start(len(w))
     first, last = (_relative(potential.log_inverse_hessian(at)) for at in (start, w))
     rho = equations.y - equations.X @ start

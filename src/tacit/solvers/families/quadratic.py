@@ -30,7 +30,7 @@ def interpolate(potential: Any, equations: Equations, memory: Memory) -> Solutio
 
 
 def maximize_margin(potential: Any, margins: Margins) -> MarginSolution:
-    """By exchanges, starting from the support of the ℓ2 margin in coordinates with B = I."""
+    """Maximum margin by exchanges, starting from the ℓ2 support in coordinates with B = I."""
     features, metric = margins.Z.shape[1], np.asarray(potential.metric, dtype=float)
     inverse = np.linalg.inv(metric) if metric.ndim == 2 else np.broadcast_to(1 / metric, (features,))
     return maximize_margin_in(inverse, margins)
@@ -44,7 +44,7 @@ def maximize_margin_in(inverse: Float, margins: Margins) -> MarginSolution:
 
 
 def error_estimate(potential: Any, equations: Equations, w: Float) -> float:
-    """From the residuals and the metric."""
+    """Error estimate from the residuals and the metric."""
     if np.ndim(potential.metric) < 2:
         return diagonal_error_estimate(potential, equations, w, inverse_hessian(potential, w))
     nu = best_multipliers(potential, equations.X, w)
@@ -53,7 +53,7 @@ def error_estimate(potential: Any, equations: Equations, w: Float) -> float:
 
 
 def diagonal_error_estimate(potential: Any, equations: Equations, w: Float, W: Float) -> float:
-    """From the residuals and a diagonal inverse Hessian W."""
+    """Error estimate from the residuals and a diagonal inverse Hessian W."""
     nu = best_multipliers(potential, equations.X, w)
     slopes, rounding = equations.X.T @ nu, slope_rounding(equations, nu)
     move = diagonal_move(equations, W, w, slopes)
@@ -61,13 +61,13 @@ def diagonal_error_estimate(potential: Any, equations: Equations, w: Float, W: F
 
 
 def inverse_hessian(potential: Any, w: Float) -> Float:
-    """1/B; constant if B is a matrix."""
+    """The diagonal 1/B; a constant if B is a matrix."""
     metric = np.asarray(potential.metric, dtype=float)
     return np.ones_like(w) if metric.ndim == 2 else np.broadcast_to(1 / metric, w.shape)
 
 
 def ends(potential: Any, equations: Equations, w: Float, memory: Memory) -> Ends:
-    """This norm itself, and the ℓ1 norm."""
+    """Minimizers of this norm itself, and of the ℓ1 norm."""
     flat = np.ones(len(w))
     kernel = interpolate(potential, equations, memory).predictor
     return Ends(kernel, cached_l1(equations, flat, memory).predictor, (flat, flat))

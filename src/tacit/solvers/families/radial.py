@@ -26,7 +26,7 @@ def interpolate(potential: Any, equations: Equations, memory: Memory) -> Solutio
 
 
 def maximize_margin(potential: Any, margins: Margins) -> MarginSolution:
-    """The ℓ2 margin, with multipliers rescaled to this potential."""
+    """Maximum ℓ2 margin, with multipliers rescaled to this potential."""
     if potential.base is not potential:
         name = type(potential.base).__name__
         raise NoPotentialError(
@@ -39,14 +39,14 @@ def maximize_margin(potential: Any, margins: Margins) -> MarginSolution:
 
 
 def error_estimate(potential: Any, equations: Equations, w: Float) -> float:
-    """From the residuals and the inverse Hessian orthogonal to w, x/q'(x)."""
+    """Error estimate from the residuals and the inverse Hessian orthogonal to w, x/q'(x)."""
     x = length(np, w)
     around = x / potential.base.steepness(np.float64(x))
     return diagonal_error_estimate(potential, equations, w, np.broadcast_to(around, w.shape))
 
 
 def inverse_hessian(potential: Any, w: Float) -> Float:
-    """Constant."""
+    """A constant, neglecting the different curvature along w."""
     return np.ones_like(w)
 
 

@@ -34,7 +34,7 @@ def interpolate(potential: Potential, equations: Equations, memory: Memory) -> S
 
 
 def maximize_margin(potential: Potential, margins: Margins) -> MarginSolution:
-    """By continuation from a scale at which the potential is quadratic."""
+    """Maximum margin by continuation from a scale at which the potential is quadratic."""
     geometry = as_separable(potential, margins.Z.shape[1])
     start, log_scale = at_kernel_scale(margins, geometry)
     return margin_solution(hold_from(margins, geometry, start, -log_scale))
@@ -42,7 +42,7 @@ def maximize_margin(potential: Potential, margins: Margins) -> MarginSolution:
 
 @quiet
 def error_estimate(potential: Potential, equations: Equations, w: Float) -> float:
-    """The size of the next Newton step, in balanced units."""
+    """Error estimate: the size of the next Newton step, in balanced units."""
     equations, separable, columns = balanced(equations, as_separable(potential, len(w)))
     unit = 2.0 ** np.frexp(np.abs(w * columns).max())[1]
     return error_at(equations.in_units_of(unit), separable.in_units_of(unit), w * columns / unit)
@@ -55,7 +55,7 @@ def inverse_hessian(potential: Potential, w: Float) -> Float:
 
 
 def ends(potential: Potential, equations: Equations, w: Float, memory: Memory) -> Ends:
-    """A weighted ℓ2 distance from the origin, and the weighted ℓ1 norm."""
+    """Minimizers of a weighted ℓ2 distance from the origin, and of the weighted ℓ1 norm."""
     separable = as_separable(potential, len(w))
     first, last = (_metric(separable, at) for at in (potential.start(len(w)), w))
     key = _key(separable, equations)
@@ -71,7 +71,7 @@ def extrapolate(known: list[tuple[float, Float]], level: float) -> Float:
 
 
 def _key(geometry: Separable, equations: Equations) -> tuple[Any, ...]:
-    """Identifies the problem up to its scale."""
+    """Cache key that identifies the problem up to its scale."""
     shape = geometry.log_scale - geometry.log_scale.max()
     origin = 0.0 if geometry.origin is None else geometry.origin
     return name_of(equations.y, geometry.power, shape, geometry.weight, origin)

@@ -131,14 +131,14 @@ def line_search(
 
 
 def maximize_margin(potential: Potential, margins: Margins) -> MarginSolution:
-    """By exchanges, starting from the support of the ℓ2 margin."""
+    """Maximum margin by exchanges, starting from the support of the ℓ2 margin."""
     guess = least_norm_support(margins.nearly_free())
     return margin_solution(hold(margins, partial(minimize, potential), guess))
 
 
 @quiet
 def error_estimate(potential: Potential, equations: Equations, w: Float) -> float:
-    """From the residuals and the Hessian."""
+    """Error estimate from the residuals and the Hessian."""
     H = np.asarray(potential.hessian(w), dtype=float)
     nu = best_multipliers(potential, equations.X, w)
     slopes, rounding = equations.X.T @ nu, slope_rounding(equations, nu)
