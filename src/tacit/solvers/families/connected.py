@@ -39,7 +39,7 @@ def as_data(model: Any, X: Any, y: Any) -> tuple[Float, Float]:
     return X, Y[:, 0] if Y.shape[1] == 1 else Y
 
 
-def aim(model: Any, X: Float, y: Float, follow: Follow) -> tuple[Potential, Float, int]:
+def objective(model: Any, X: Float, y: Float, follow: Follow) -> tuple[Potential, Float, int]:
     """The Bregman divergence from w̃(0), or from −w̃(0) if the output weight changes its sign."""
     potential: Potential = model.potential(X.shape[1])
     start = with_final_sign(model, X, y, follow)
@@ -56,7 +56,7 @@ def certify(
 ) -> Certificate:
     """The residuals of the equivalent neuron; predictors of networks may be columns."""
     column = model.as_neuron() is not model
-    return vectors.certify(model, X, y, predictor, problem, tol, follow, aim, column)
+    return vectors.certify(model, X, y, predictor, problem, tol, follow, objective, column)
 
 
 def limit(model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: Follow) -> Limit:
@@ -66,7 +66,7 @@ def limit(model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: 
     """
     flows, neuron = FlowCounter(follow), model.as_neuron()
     if neuron is not None:
-        found = vectors.limit(neuron, X, y, samples, tol, follow, aim)
+        found = vectors.limit(neuron, X, y, samples, tol, follow, objective)
         if neuron is model:
             return found
         w = found.predictor

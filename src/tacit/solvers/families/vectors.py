@@ -40,7 +40,7 @@ _ACTIVE = 1e-9  # distance of a margin from 1 up to which its multiplier may be 
 
 # (model, X, y, follow) ↦ the potential to minimize, the targets, and the final sign of the output weight (0
 # for models without one).
-Aim = Callable[[Any, Float, Float, Follow], tuple[Potential, Float, int]]
+Objective = Callable[[Any, Float, Float, Follow], tuple[Potential, Float, int]]
 
 
 def as_data(model: Any, X: Any, y: Any) -> tuple[Float, Float]:
@@ -53,17 +53,23 @@ def known(model: Any, X: Float, y: Float) -> bool:
     return True
 
 
-def aim(model: Any, X: Float, y: Float, follow: Follow) -> tuple[Potential, Float, int]:
+def objective(model: Any, X: Float, y: Float, follow: Follow) -> tuple[Potential, Float, int]:
     """The potential of the model, and X w = y."""
     return potential_of(model, X.shape[1]), y, 0
 
 
 def limit(
-    model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: Follow, aim: Aim = aim
+    model: Any,
+    X: Float,
+    y: Float,
+    samples: Samples,
+    tol: float,
+    follow: Follow,
+    objective: Objective = objective,
 ) -> Limit:
     """argmin Q(w) subject to X w = y."""
     flows = FlowCounter(follow)
-    potential, targets, sign = aim(model, X, y, flows)
+    potential, targets, sign = objective(model, X, y, flows)
     family = family_of(potential)
     equations = samples.equations(targets, tol)
     solution = family.interpolate(potential, equations, samples.memory)
@@ -155,7 +161,7 @@ def certify(
     problem: str,
     tol: float,
     follow: Follow,
-    aim: Aim = aim,
+    objective: Objective = objective,
     column: bool = False,
 ) -> Certificate:
     """The residuals of ∇Q(w) = Xᵀν and Xw = y, or of the optimality conditions of a maximum margin.
@@ -168,7 +174,7 @@ def certify(
     Q, w = potential_of(model, X.shape[1]), _as_predictor(predictor, X.shape[1], column)
     if problem == "margin":
         return _certify_margin(Q, X, y, w, tol)
-    Q, targets, _ = aim(model, X, y, follow)
+    Q, targets, _ = objective(model, X, y, follow)
     return _certify_regression(Q, X, targets, w, tol)
 
 
