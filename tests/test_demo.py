@@ -20,10 +20,7 @@ def test_it_compares_a_limit_with_the_raw_weights(small, tmp_path, capsys):
     assert demo.demo(str(tmp_path))
     printed = " ".join(capsys.readouterr().out.split())
     assert "43 of 43 limits certified" in printed
-    assert (
-        "raw weights from scale 0.001, independent of the potential that the limits minimize"
-        in printed
-    )
+    assert "raw weights from scale 0.001, independent of the potential that the limits minimize" in printed
     assert (tmp_path / "demo.png").stat().st_size > 10_000
 
 

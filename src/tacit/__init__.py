@@ -109,7 +109,7 @@ _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "Derivation.picture": "tacit.derivation.illustration:portrait",
     "Limit.other_scales": "tacit.verbs.other_scales:other_scales",
     "Limit.picture": "tacit.show.limits:limit_picture",
-    "Limit.doubt": "tacit.solvers.table:doubt",
+    "Limit.doubt": "tacit.solvers.table:explain_error",
     "Limit.regime": "tacit.verbs.regime:regime_of",
     "Limit.summary": "tacit.show.text:limit_report",
     "Margin.picture": "tacit.show.limits:margin_picture",

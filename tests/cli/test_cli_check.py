@@ -264,7 +264,7 @@ def test_limits_of_neurons_on_the_command_line(regression, capsys):
 def test_networks_without_a_limit_are_refused_with_what_is_known(regression, capsys):
     assert run("limit data.npz --model linear --width 30") == 2
     error = capsys.readouterr().err
-    assert "conserves the imbalance" in error and "of the solution of least norm" in error
+    assert "conserves the imbalance" in error and "of the minimum-norm solution" in error
     assert run("limit data.npz --model linear --width 30 --std 1e-13 --plot limit.png") == 0
     assert "anti-kernel" in capsys.readouterr().out
 

@@ -285,7 +285,7 @@ def test_labels_that_only_an_intercept_separates():
 @pytest.mark.parametrize("label", [-1.0, 1.0])
 @pytest.mark.parametrize("verb", ["l1", tacit.Diagonal(3, 0.1), "path 2"], ids=str)
 def test_one_class_is_refused(verb, label):
-    with pytest.raises(tacit.InputError, match="one class, which an intercept alone classifies"):
+    with pytest.raises(tacit.InputError, match="one class, so an intercept alone separates them"):
         solved(verb, labelled(0)[0], np.full(5, label), intercept=True)
 
 

@@ -271,7 +271,7 @@ def test_labels_as_numbers_are_fitted_as_by_limit_and_flow(options, intercept):
     near(stopped.coef_[0], run.predictor[-1], 1e-8)
 
 
-def test_labels_as_numbers_at_the_kernel_end_are_fitted_by_least_squares():
+def test_labels_as_numbers_at_kernel_scale_are_fitted_by_least_squares():
     """Of least norm where features are more than samples, the one there is where they are fewer."""
     for X, y in (draw(12), overlapping(1)):
         fit = FlowClassifier(scale=1e4, loss="square").fit(X, y)

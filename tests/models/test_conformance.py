@@ -171,7 +171,7 @@ def test_potentials_of_matrices(name, tmp_path):
     assert found.converged and tacit.certify(Q, MATRICES, Y, found.predictor).holds
     assert found.regime.name in {"kernel", "intermediate", "rich"}
     check_result(found, tmp_path)
-    with pytest.raises(tacit.NoPotentialError, match="has no solver"):
+    with pytest.raises(tacit.NoPotentialError, match="no solver"):
         tacit.max_margin(X, LABELS, Q)
 
 

@@ -154,7 +154,7 @@ class TestPotential:
         class Elsewhere(Cosh):
             family = "elsewhere"
 
-        with pytest.raises(tacit.NoPotentialError, match="Elsewhere is of the family 'elsewhere'"):
+        with pytest.raises(tacit.NoPotentialError, match="Elsewhere has the family 'elsewhere'"):
             tacit.limit(Elsewhere(), X, Y)
 
 

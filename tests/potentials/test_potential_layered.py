@@ -1,4 +1,4 @@
-"""The potential of untied networks of several layers: what it is equal to where that is known, and itself."""
+"""The potential of untied networks with several layers, compared with known special cases."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def potential(name):
 
 @pytest.mark.parametrize("name", STARTS)
 def test_value_gradient_hessian_and_mirror_belong_together(name):
-    """By central differences of order 4, whose own error is 1e-9; the mirror map undoes the gradient."""
+    """By central differences of order 4, with an error of 1e-9; the mirror map inverts the gradient."""
     Q = potential(name)
     size = np.abs(W - Q.start(D))
     h = 1e-3 * size
@@ -62,7 +62,7 @@ def test_nearly_equal_layers_are_nearly_it():
 
 @pytest.mark.parametrize("name", ["biased", "small", "minus tied"])
 def test_slopes_end_at_the_weights_of_the_rich_end(name):
-    """Q(w)/|w| tends to them, and no slope lies beyond."""
+    """Q(w)/|w| tends to them, and they bound all slopes."""
     Q = potential(name)
     below, above = Q.ends
     far = 1e30 * np.abs(Q.hessian(W)) ** 0

@@ -1,4 +1,4 @@
-"""Potentials over the whole float range, against their definitions at many digits. No warning is allowed."""
+"""Potentials over the whole range of floats, compared with high-precision definitions, without warnings."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def potential(depth, log_scale, weight=1.0):
 
 
 def worst(function, arguments, exact):
-    """Largest relative error where the result is a normal float; below these the error is absolute."""
+    """Largest relative error of results that are normal floats; for subnormal ones the absolute error."""
     kept = [(a, e) for a, e in zip(arguments, exact, strict=True) if abs(e) < HUGE]
     results = np.asarray(function(np.array([a for a, _ in kept])))
     assert results.shape == (len(kept),)

@@ -1,4 +1,4 @@
-"""The potentials of neurons over the whole float range, against their definitions at many digits.
+"""The potentials of neurons over the whole floating-point range, compared with high-precision definitions.
 
 Azulay et al. 2021, Theorem 2 and Proposition 1, with q̂' = (3/2)√P and δ of either sign.
 """
@@ -65,7 +65,7 @@ def test_hessian_matches_the_definition(delta):
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, 1e8, -1e-8, -1.0, -1e8])
 def test_no_entry_of_the_hessian_is_lost_to_a_larger_one(delta):
-    """q̂'/x around w is a large multiple of q̂'' along it where δ < 0, and every entry has its own digits."""
+    """For δ < 0, q̂'/x (orthogonal to w) is much larger than q̂'' (along w), and every entry is accurate."""
     for w in ([1e-9], [1e-3], [1e5], [1e-9, 0.0], [3e-7, 4e-13], [1e-2, 1e-8, -1e-5]):
         found = np.asarray(NeuronPotential(delta).hessian(w))
         with enough_digits(length(w), delta or 1.0, digits=60):
@@ -89,7 +89,7 @@ def test_the_hessian_at_zero_is_the_same_in_all_directions(Q):
 
 @pytest.mark.parametrize("delta", [0.0, 1e-9, 1.0, 1e9, -1e-9, -1.0, -1e9])
 def test_differences_of_slopes_keep_their_digits(delta):
-    """(3/2)(ω − ω₀) where w is close to w₀, and where one of the two is a tiny part of the other."""
+    """(3/2)(ω − ω₀) for w close to w₀, and for w and w₀ of very different size."""
     origin = np.array([0.7, -0.2, 0.4])
     others = [f * origin for f in (1e-30, 1e-12, 1e-3, 1e3, 1e12)]
     others += [origin + step * np.array([0.3, 1.0, -0.2]) for step in (1.0, 1e-3, 1e-7, 1e-13)]
@@ -107,7 +107,7 @@ def test_differences_of_slopes_keep_their_digits(delta):
 
 
 def test_slopes_at_the_tip_of_a_cone_fill_a_ball():
-    """∂Q(0) = {‖z‖ ≤ (3/2)√−δ}, and away from 0 there is one slope."""
+    """∂Q(0) = {‖z‖ ≤ (3/2)√−δ}; elsewhere the subgradient is unique."""
     Q, z = NeuronPotential(-4.0), np.array([2.0, 2.0, 0.5])
     assert np.linalg.norm(z) < 3
     np.testing.assert_array_equal(Q.nearest_slope(np.zeros(3), z), z)

@@ -1,4 +1,4 @@
-"""Potentials of matrices against many digits, and as functions of the spectrum alone."""
+"""Potentials of matrices, compared with high-precision arithmetic."""
 
 import mpmath as mp
 import numpy as np
@@ -135,7 +135,7 @@ def test_the_nuclear_norm_and_its_slopes():
 
 
 def test_rounding_of_a_matrix_is_no_reason_to_doubt_its_slope():
-    """At a tiny scale the small singular values are below the rounding of the large one."""
+    """At a tiny scale the small singular values are below the round-off of the large one."""
     Q = Spectral(Hypentropy(np.log(1e-15)))
     slope = with_values([36.0, 1.0], (3, 2))
     M = Q.mirror(slope)

@@ -27,8 +27,8 @@ from tacit.results.margin import Margin
 from tacit.results.regime import Regime
 from tacit.solvers.interpolation.geometry import as_separable
 from tacit.solvers.margins.constraints import Margins
-from tacit.solvers.margins.kernel import at_the_kernel_end
 from tacit.solvers.margins.l1 import least_l1_margin
+from tacit.solvers.margins.support import at_kernel_scale
 from tacit.verbs.certify import certify
 from tacit.verbs.flow import flow
 from tacit.verbs.limit import limit
@@ -85,7 +85,7 @@ class TwoClasses:
         units, d = self.training.units, self.training.X.shape[1]
         margins = Margins.of(self.training.design, self.labels)
         geometry = as_separable(self.model.potential(d), d)
-        kernel = at_the_kernel_end(margins, geometry)[0].predictor
+        kernel = at_kernel_scale(margins, geometry)[0].predictor
         rich = least_l1_margin(margins, geometry.weight).predictor
         return units.predictor(kernel), units.predictor(rich)
 

@@ -124,7 +124,7 @@ class LayeredDiagonal(Model):
         """Q with ∇Q = F(z) − F(x₀) at β(z), for both products at once."""
         self._check_features(d)
         potential = Layered(self.plus, self.minus)
-        for ends, side in zip(potential.room, ("negative", "positive"), strict=True):
+        for ends, side in zip(potential.slope_range, ("negative", "positive"), strict=True):
             if (stuck := np.flatnonzero(np.isinf(ends))).size:
                 raise NoPotentialError(
                     f"coordinate {stuck[0]} can never become {side} from these layers: two of them have the "

@@ -42,7 +42,7 @@ class LayeredMap:
     @cached_property
     def _block_room(self) -> tuple[Float, Float]:
         """How far the slope of each block can fall and rise."""
-        return self.potential.both.room(self.place)
+        return self.potential.both.distance_to_ends(self.place)
 
     @cached_property
     def room(self) -> tuple[Float, Float]:

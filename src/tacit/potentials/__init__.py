@@ -1,8 +1,8 @@
-"""Convex functions Q: what gradient flow minimizes among all solutions, one class per theorem.
+"""Potentials: the convex functions Q that gradient flow minimizes among all solutions, one class per theorem.
 
-Each has `value(w)`, `gradient(w)`, `mirror(z)` (the inverse of the gradient) and `hessian(w)` (separable
-ones: the diagonal as a vector, others a matrix), on NumPy and JAX arrays alike. Those of matrices
-(`Spectral`, `Nuclear`) take and give matrices. `Potential` is the contract for those of your own.
+Each has `value(w)`, `gradient(w)`, `mirror(z)` (the inverse of the gradient) and `hessian(w)` (a vector, the
+diagonal, for separable potentials; a matrix for others). All accept NumPy and JAX arrays. `Spectral` and
+`Nuclear` are functions of matrices. To define your own potential, subclass `Potential`.
 """
 
 from tacit.potentials.base import Potential

@@ -1,4 +1,4 @@
-"""How potentials take arrays: anything NumPy understands, or arrays of JAX, in and out."""
+"""Array conversion for potentials: NumPy and JAX arrays keep their library, anything else becomes NumPy."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from tacit.numerics.rounding import quiet as quiet
 
 
 def array_namespace(values: Any) -> Any:
-    """The namespace of an array: at once for those of NumPy, which integrators ask about all the time."""
+    """The array-API namespace of an array, with a fast path for NumPy arrays."""
     return np if type(values) is np.ndarray else array_api_compat.array_namespace(values)
 
 
 def as_array(values: Any) -> tuple[Any, Any]:
-    """The values as a floating array, and its namespace."""
+    """The array-API namespace of the values, and the values as a floating-point array."""
     if not is_array_api_obj(values) or isinstance(values, (np.ndarray, np.generic)):
         values = np.asarray(values, dtype=np.float64)
     return array_namespace(values), values
 
 
 def parameter(value: Any, name: str, *, positive: bool = False) -> Any:
-    """A parameter of a potential, a number or one for each coordinate, checked and kept as floats.
+    """Validate a parameter of a potential: a number, or one number per coordinate, as floats.
 
-    Arrays of other libraries (traced ones, say) pass as they are.
+    Arrays of other libraries (traced JAX arrays, for example) are returned unchanged.
     """
     if is_array_api_obj(value) and not isinstance(value, (np.ndarray, np.generic)):
         return value

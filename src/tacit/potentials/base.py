@@ -1,4 +1,4 @@
-"""The contract of a potential: what every solver, certificate and regime asks of it, and nothing else."""
+"""The interface of a potential: everything that solvers, certificates and regimes use."""
 
 from __future__ import annotations
 
@@ -7,29 +7,42 @@ from typing import Any
 import numpy as np
 
 from tacit.errors import InputError
-from tacit.potentials.arrays import as_array
+from tacit.potentials.arrays import as_array, quiet
 
 Array = Any
 
 
 class Potential:
-    """A convex function Q of predictors w, to be written by whoever has one of their own.
+    """Base class of potentials, convex functions Q of a predictor w; subclass it to add your own.
 
-    Four methods must be given, on NumPy arrays at least:
+    A subclass must implement four methods, for NumPy arrays at least:
 
         value(w)      Q(w), a number
-        gradient(w)   ∇Q(w), one number for each coordinate
-        mirror(z)     (∇Q)⁻¹(z); NaN where no w has the slope z
-        hessian(w)    ∇²Q(w): its diagonal as a vector where Q is a sum over coordinates, else the matrix
+        gradient(w)   ∇Q(w), one number per coordinate
+        mirror(z)     (∇Q)⁻¹(z); NaN if no w has the gradient z
+        hessian(w)    ∇²Q(w): the diagonal as a vector if Q is a sum over coordinates, otherwise the matrix
 
-    Everything else has a default. `family` says which of the solvers of `tacit.solvers` takes it; "smooth" is
-    the one that needs nothing but these four methods.
+    Everything else has a default. `family` selects the solver in `tacit.solvers`; "smooth" needs only these
+    four methods.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tacit
+    >>> class HalfSquare(tacit.potentials.Potential):
+    ...     value = lambda self, w: (w**2).sum() / 2
+    ...     gradient = lambda self, w: w
+    ...     mirror = lambda self, z: z
+    ...     hessian = lambda self, w: np.ones_like(w)
+    >>> found = tacit.limit(HalfSquare(), [[3.0, 4.0]], [25.0])  # the minimum-norm solution
+    >>> [round(float(w), 6) for w in found.predictor]
+    [3.0, 4.0]
     """
 
     family: str = "smooth"
-    input_ndim: int = 2  # axes of X: samples and features, or samples and the two of a matrix
-    aim_is_box: bool = True  # is ∂Q(w) one, at every w?
-    rounding: float = 2.0**-52  # relative error of its methods, below which solvers do not look
+    input_ndim: int = 2  # axes of X: samples and features (2), or samples, rows and columns (3)
+    aim_is_box: bool = True  # whether ∂Q(w) is a product of intervals at every w
+    rounding: float = 2.0**-52  # relative error of the methods; solvers do not iterate below it
 
     def value(self, w: Array) -> Array:
         """Q(w).
@@ -37,7 +50,7 @@ class Potential:
         Parameters
         ----------
         w : (d,) array
-            A predictor; (d₁, d₂) of potentials of matrices.
+            A predictor; (d₁, d₂) for potentials of matrices.
 
         Returns
         -------
@@ -52,12 +65,12 @@ class Potential:
         Parameters
         ----------
         w : (d,) array
-            A predictor; (d₁, d₂) of potentials of matrices.
+            A predictor; (d₁, d₂) for potentials of matrices.
 
         Returns
         -------
         array
-            ∇Q(w), of the shape of w; at a kink the subgradient of least norm.
+            ∇Q(w), with the shape of w; at a kink the subgradient of minimum norm.
         """
         raise TypeError(f"{type(self).__name__} must implement gradient(w)")
 
@@ -67,12 +80,12 @@ class Potential:
         Parameters
         ----------
         z : (d,) array
-            A slope; (d₁, d₂) of potentials of matrices.
+            A gradient; (d₁, d₂) for potentials of matrices.
 
         Returns
         -------
         array
-            The predictor with that slope; NaN where none has it.
+            The predictor with that gradient; NaN if there is none.
         """
         raise TypeError(f"{type(self).__name__} must implement mirror(z)")
 
@@ -82,41 +95,41 @@ class Potential:
         Parameters
         ----------
         w : (d,) array
-            A predictor; (d₁, d₂) of potentials of matrices.
+            A predictor; (d₁, d₂) for potentials of matrices.
 
         Returns
         -------
         (d,) or (d, d) array
-            The diagonal where Q is a sum over coordinates, else the matrix.
+            The diagonal if Q is a sum over coordinates, otherwise the matrix.
         """
         raise TypeError(f"{type(self).__name__} must implement hessian(w)")
 
     @property
     def base(self) -> Potential:
-        """The potential whose divergence this one is; otherwise itself."""
+        """The potential Q of a Bregman divergence D_Q; for any other potential, the potential itself."""
         return self
 
     def describe(self) -> str:
-        """What it is, in a line."""
+        """One-line description."""
         return type(self).__name__
 
     def start(self, features: int) -> Array:
-        """Where the gradient vanishes: the predictor from which a flow starts that minimizes Q.
+        """The minimizer of Q, where ∇Q = 0: the initial predictor of a flow that minimizes Q.
 
         Parameters
         ----------
         features : int
-            d.
+            Number of features d.
 
         Returns
         -------
         (d,) array
-            The start.
+            The initial predictor.
         """
         return np.zeros(features)
 
     def subdifferential(self, w: Array) -> tuple[Array, Array]:
-        """Lower and upper end of ∂Q(w): the gradient twice, where Q is smooth.
+        """Lower and upper bound of ∂Q(w), coordinate by coordinate; both are ∇Q(w) if Q is smooth.
 
         Parameters
         ----------
@@ -126,13 +139,13 @@ class Potential:
         Returns
         -------
         tuple of arrays
-            Both ends.
+            Lower and upper bound.
         """
         gradient = self.gradient(w)
         return gradient, gradient
 
     def aim(self, w: Array) -> tuple[Array, Array]:
-        """The box of slopes at which multipliers aim: ∂Q(w), or where that is a ball, its centre.
+        """Bounds on Xᵀν to which multipliers are fitted: those of ∂Q(w), or its centre if ∂Q(w) is a ball.
 
         Parameters
         ----------
@@ -142,29 +155,29 @@ class Potential:
         Returns
         -------
         tuple of arrays
-            Lower and upper end.
+            Lower and upper bound.
         """
         return self.subdifferential(w) if self.aim_is_box else (self.gradient(w),) * 2
 
     def nearest_slope(self, w: Array, slope: Array) -> Array:
-        """The point of ∂Q(w) nearest to a slope.
+        """The point of ∂Q(w) nearest to `slope`.
 
         Parameters
         ----------
         w : (d,) array
             A predictor.
         slope : (d,) array
-            Such as Xᵀν.
+            A gradient, for example Xᵀν.
 
         Returns
         -------
         (d,) array
-            The point.
+            The nearest subgradient.
         """
         return np.clip(slope, *self.subdifferential(w))
 
     def terms(self, w: Array) -> float:
-        """The size of slopes that the gradient is the difference of.
+        """Size of the terms whose difference is ∇Q(w); round-off in ∇Q(w) is relative to it.
 
         Parameters
         ----------
@@ -174,10 +187,11 @@ class Potential:
         Returns
         -------
         float
-            0 where it is no difference.
+            The size; 0 if the gradient is not computed as a difference.
         """
         return 0.0
 
+    @quiet
     def slope_from(self, w: Array, origin: Array) -> Array:
         """∇Q(w) − ∇Q(origin).
 
@@ -186,7 +200,7 @@ class Potential:
         w : (d,) array
             A predictor.
         origin : (d,) array
-            Another one.
+            The predictor to compare with.
 
         Returns
         -------
@@ -203,7 +217,7 @@ class Potential:
         w : (d,) array
             A predictor.
         origin : (d,) array
-            Where it is 0.
+            The predictor at which the divergence is 0.
 
         Returns
         -------
@@ -215,34 +229,34 @@ class Potential:
         return self.value(w) - self.value(origin) - xp.sum(self.gradient(origin) * (w - origin))
 
     def shifted(self, shift: float, d: int | None = None) -> Potential | None:
-        """The same at another predictor scale.
+        """The same potential with its predictor scale multiplied by e^shift.
 
         Parameters
         ----------
         shift : float
-            The scale is e^shift times as large.
+            Logarithm of the factor.
         d : int, optional
-            The number of features.
+            Number of features.
 
         Returns
         -------
         Potential or None
-            None where it has no scale.
+            None if the potential has no scale.
         """
         return None
 
     def check_features(self, features: int) -> None:
-        """Refuse data with another number of features than the parameters are for.
+        """Check that the parameters have one entry per feature.
 
         Parameters
         ----------
         features : int
-            d of the data.
+            Number of features of the data.
 
         Raises
         ------
         InputError
-            Where they differ.
+            If a parameter is an array of another length.
         """
         for name, value in vars(self).items():
             shape = np.shape(value) if isinstance(value, np.ndarray) else ()

@@ -1,19 +1,20 @@
-r"""One product of layers along gradient flow: its size against how long and how hard it was pulled.
+r"""One product of layers ("block") along gradient flow, as a function of its dual variable s.
 
-A block β = a₁⋯a_L that is pulled by s, ȧⱼ = ṡ·∂β/∂aⱼ, keeps all aⱼ² − aᵢ². With x the layer of least size,
-its sign that of the whole product, and μⱼ² = aⱼ² − x² of the n = L − 1 others,
+Under ȧⱼ = ṡ·∂β/∂aⱼ a block β = a₁⋯a_L conserves all aⱼ² − aᵢ². Let x be the layer of smallest size, with the
+sign of the whole product, and μⱼ² = aⱼ² − x² for the n = L − 1 others. Then
 
     β = x·∏√(x² + μⱼ²),    dx/ds = ∏√(x² + μⱼ²),    s = F(x) − F(x₀),    F(z) = ∫₀^z dx/∏√(x² + μⱼ²).
 
-For L = 3 and 4 this is an elliptic integral, beyond it none with a name. In v with x = μ₁·sinh v, μ₁ the
-least of the μ (x = e^v where that is 0: where several layers tie as the least x never crosses 0),
+For L = 3 and 4 this is an elliptic integral; for larger L it has no standard name. Substitute x = μ₁·sinh v
+with μ₁ the smallest μ (x = e^v if μ₁ = 0: if the smallest layers are tied, x never crosses 0). Then
 
     dF/dv = 1/∏_{j>1} √(x² + μⱼ²)
 
-is analytic for |Im v| < π/2 whatever the layers are, so that Gauss's rule on panels of length 2 is exact to
-rounding. Since ∫β dF = x²/2, the potential needs no further integral.
+is analytic for |Im v| < π/2 for all layers, so Gauss-Legendre quadrature on panels of length 2 is exact to
+round-off; in x the integrand has singularities at ±iμⱼ, arbitrarily close to the real line. Since ∫β dF =
+x²/2, the potential needs no further integral.
 
-All numbers are in one unit for each coordinate. Under- and overflow are answers here.
+Each coordinate has its own unit of length. Overflow and underflow are expected and give correct limits.
 """
 
 from __future__ import annotations
@@ -27,23 +28,26 @@ from numpy.typing import NDArray
 
 from tacit.data.arrays import Float, Index
 
-_PANEL = 2.0  # the longest, at which 16 nodes leave 3.4^{-32} of an integrand that is analytic in the strip
-_RULES = tuple(  # lengths up to which so many nodes do as well
+# Longest quadrature panel in v: with 16 nodes the relative error is 3.4^{-32} for integrands analytic in the
+# strip |Im v| < π/2.
+_PANEL = 2.0
+_RULES = tuple(  # (panel length, Gauss rule): shorter panels need fewer nodes for the same accuracy
     (length, np.polynomial.legendre.leggauss(nodes))
     for length, nodes in ((0.02, 3), (0.08, 4), (0.25, 6), (1.0, 10), (_PANEL, 16))
 )
-_SHORT, _FLAT = 0.5, 8  # ways and numbers of layers for which an integral in x will do
-_STEPS = 60  # of Newton's method, at most; a handful is the rule
-_SQUARED = 1e-8  # relative size of a step after which the next one would be rounding
-_CUBED = 1e-5  # the same of a method of third order
-_TINY = 1e-300
-_FARTHEST = 700.0  # v beyond which floats cannot hold x, and where only rounding of F near its end leads
-_LITTLE = 1e-3  # change of v up to which it is a division
-_STRIDE = 0.1  # change of v up to which all is nearly linear
+# Up to this change of v and this number of layers F is integrated in x, which needs no exponentials.
+_SHORT_INTERVAL, _MAX_LAYERS_IN_X = 0.5, 8
+_MAX_STEPS = 60  # Newton or Halley steps; usually a handful is enough
+_NEWTON_TOL = 1e-8  # relative step after which the next step (quadratic convergence) is round-off
+_HALLEY_TOL = 1e-5  # the same for a method of third order
+_SMALLEST = 1e-300  # positive number in place of 0 under a logarithm
+_MAX_V = 700.0  # |v| at which sinh v overflows; only round-off of F near its end leads there
+_LINEAR_CHANGE = 1e-3  # change of v up to which t = rise/β' is a good enough start of Newton's method
+_NEARLY_LINEAR = 0.1  # change of v up to which a plain Newton step in v cannot overshoot much
 
 
 def integral(f: Callable[[Float], Float], a: Float, span: Float) -> Float:
-    """∫ f from a to a + span, for f that are analytic within π/2 of the real line."""
+    """∫ f from a to a + span, for f analytic in the strip |Im v| < π/2."""
     widest = float(np.max(np.abs(span), initial=0.0, where=np.isfinite(span)))
     panels = max(1, int(np.ceil(widest / _PANEL)))
     nodes, weights = next((rule for length, rule in _RULES if widest / panels <= length), _RULES[-1][1])
@@ -58,10 +62,11 @@ def integral(f: Callable[[Float], Float], a: Float, span: Float) -> Float:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """x₀ ≥ 0 and the μ (n, …), least first, in the unit of each coordinate; side: ±1 where ±β grows with s.
+    """One block per coordinate: x₀ ≥ 0 (`least`) and μ (n, …) in increasing order, in the coordinate's unit.
 
-    t = v − v₀ says where a block is: with it, small changes of large weights keep all their digits. A block
-    that two zero layers keep at 0 for good has alive = 0.
+    side is ±1 if ±β grows with s. alive is 0 for blocks with two zero layers, which stay at 0 forever, and 1
+    otherwise. The position along the flow is t = v − v₀: unlike v, it keeps all digits of small changes of
+    large weights.
     """
 
     least: Float
@@ -71,7 +76,7 @@ class Block:
 
     @classmethod
     def of(cls, layers: Float, sign: int) -> Block:
-        """The block sign·∏ layers, given as (L, …) in units of each coordinate."""
+        """The block sign·∏ layers; layers: (L, …), in the unit of each coordinate."""
         sizes = np.sort(np.abs(layers), axis=0)
         least, others = sizes[0], sizes[1:]
         mu = np.sqrt((others - least) * (others + least))
@@ -79,20 +84,20 @@ class Block:
         dead = (least == 0) & (mu[0] == 0)
         return cls(np.where(dead, 1.0, least), np.where(dead, 1.0, mu), side, np.where(dead, 0.0, 1.0))
 
-    def among(self, chosen: Index, count: int) -> Block:
-        """Of these of all coordinates only."""
+    def restricted_to(self, chosen: Index, count: int) -> Block:
+        """The blocks of the chosen coordinates; unchanged if all `count` coordinates share one block."""
         if self.least.shape[-1] != count:
             return self
         return Block(*(each[..., chosen] for each in (self.least, self.mu, self.side, self.alive)))
 
     @cached_property
     def one_sided(self) -> NDArray[np.bool_]:
-        """Where x never crosses 0."""
+        """Coordinates in which x never crosses 0."""
         return np.asarray(self.mu[0] == 0)
 
     @cached_property
     def v0(self) -> Float:
-        """v at the start."""
+        """v at initialization."""
         first = np.where(self.one_sided, 1.0, self.mu[0])
         return np.where(
             self.one_sided, np.log(np.where(self.least > 0, self.least, 1.0)), np.arcsinh(self.least / first)
@@ -103,15 +108,14 @@ class Block:
         return bool(self.one_sided.any())
 
     def x(self, v: Float) -> Float:
-        """The least layer at v."""
+        """The smallest layer x at v."""
         x = self.mu[0] * np.sinh(v)
         return np.where(self.one_sided, np.exp(v), x) if self._mixed else x
 
     def v(self, x: Float) -> Float:
-        """v at which the least layer is x."""
+        """v at which the smallest layer is x."""
         if not self._mixed:
-            found: Float = np.arcsinh(x / self.mu[0])
-            return found
+            return np.asarray(np.arcsinh(x / self.mu[0]))
         first = np.where(self.one_sided, 1.0, self.mu[0])
         return np.where(self.one_sided, np.log(np.where(self.one_sided, x, 1.0)), np.arcsinh(x / first))
 
@@ -120,12 +124,10 @@ class Block:
         return self.mu**2
 
     def _square(self, v: Float) -> Float:
-        """x², to the rounding of μ₁²."""
+        """x², with an absolute error of the order of the round-off of μ₁²."""
         grown = np.exp(v)
-        if self._mixed:
-            return np.where(self.one_sided, grown, self.mu[0] / 2 * (grown - 1 / grown)) ** 2
-        found: Float = (self.mu[0] / 2 * (grown - 1 / grown)) ** 2
-        return found
+        x = self.mu[0] / 2 * (grown - 1 / grown)
+        return np.asarray((np.where(self.one_sided, grown, x) if self._mixed else x) ** 2)
 
     def rate(self, v: Float) -> Float:
         """dF/dv."""
@@ -133,8 +135,7 @@ class Block:
         product = np.sqrt(square + self._squares[1])
         for mu in self._squares[2:]:
             product *= np.sqrt(square + mu)
-        found: Float = 1 / product
-        return found
+        return np.asarray(1 / product)
 
     def product(self, v: Float) -> Float:
         """β at v."""
@@ -154,32 +155,31 @@ class Block:
         return total + np.log(share)
 
     def gain(self, t: Float) -> Float:
-        """dβ/dF at t; 0 of a dead block."""
+        """dβ/dF at t; 0 for a block that stays at 0."""
         return self.alive * np.exp(self.log_gain(t))
 
     def slope(self, t: Float, since: Float | float = 0.0) -> Float:
-        """F at t less F at another t, or at the start."""
+        """F(t) − F(since); since = 0 is initialization."""
         return integral(self.rate, self.v0 + since, t - since)
 
     def _shift(self, t: Float, since: Float | None = None) -> Float:
-        """x less what it was before v changed by t: x₀, or x at another v."""
+        """The change of x as v changes by t from `since` (default v₀), without cancellation."""
         v = self.v0 if since is None else since
         shift = 2 * self.mu[0] * np.cosh(v + t / 2) * np.sinh(t / 2)
         if not self._mixed:
-            found: Float = shift
-            return found
+            return np.asarray(shift)
         before = self.least if since is None else np.exp(np.where(self.one_sided, v, 0.0))
         return np.where(self.one_sided, before * np.expm1(t), shift)
 
     def square(self, t: Float) -> Float:
-        """x² less x₀², twice the convex conjugate of the potential; 0 of a dead block."""
+        """x² − x₀², twice the convex conjugate of the potential; 0 for a block that stays at 0."""
         shift = self._shift(t)
         return self.alive * shift * (2 * self.least + shift)
 
     def rise(self, t: Float) -> Float:
-        """β at t less β at the start, with all digits however little it has moved; 0 of a dead block.
+        """β(t) − β(0) to full relative accuracy, also for tiny changes; 0 for a block that stays at 0.
 
-        Layer by layer: x₀ ≥ 0, so that no two large terms cancel.
+        The change is accumulated layer by layer; since x₀ ≥ 0, no large terms cancel.
         """
         rise, product = self._shift(t), self.least
         x, squares = self.least + rise, rise * (2 * self.least + rise)
@@ -189,7 +189,7 @@ class Block:
             product = product * before
         return self.alive * rise
 
-    def climb(self, t: Float) -> Float:
+    def rise_rate(self, t: Float) -> Float:
         """dβ/dt."""
         square = self._square(self.v0 + t)
         first = square + self._squares[0]
@@ -197,8 +197,7 @@ class Block:
         for mu in self._squares[1:]:
             other = square + mu
             product, share = product * np.sqrt(other), share + square / other
-        found: Float = product * share
-        return found
+        return np.asarray(product * share)
 
     def tail(self, v: Float) -> Float:
         """F(∞) − F at v."""
@@ -209,55 +208,58 @@ class Block:
         power, ratio = len(self.mu) - 2, 1.0
         for mu in self.mu:
             ratio = ratio * np.sqrt(1 + (mu / far * nodes) ** 2)
-        found: Float = near + np.tensordot(weights, nodes**power / ratio, 1) * far ** (-1.0 - power)
-        return found
+        return np.asarray(near + np.tensordot(weights, nodes**power / ratio, 1) * far ** (-1.0 - power))
 
-    def room(self, t: Float) -> tuple[Float, Float]:
-        """How far F can still fall and rise from t."""
+    def distance_to_ends(self, t: Float) -> tuple[Float, Float]:
+        """How far F can still decrease and increase from t."""
         v = self.v0 + t
         rise = self.tail(v)
         if not self._mixed:
             return self.tail(-v), rise
         return np.where(self.one_sided, np.inf, self.tail(np.where(self.one_sided, 0.0, -v))), rise
 
-    def moved(self, t: Float, change: Float, room: tuple[Float, Float] | None = None) -> Float:
-        """t after F has changed by so much, which may have more axes in front; NaN beyond its ends.
+    def moved(self, t: Float, change: Float, ends: tuple[Float, Float] | None = None) -> Float:
+        """t after F has changed by `change`, which may have leading axes; NaN beyond the ends of F.
 
-        Newton's method on log(fall/rise), of the distances to both ends, which is linear in v in both tails.
+        Solves for v by Halley's method applied to log((distance to lower end)/(distance to upper end)), which
+        is linear in v in both tails. F itself is flat there, and Newton's method on it would diverge.
+        ends: `distance_to_ends(t)`, if known.
         """
         change = np.where(self.alive > 0, change, 0.0) + np.zeros_like(t)
-        fall, rise = self.room(t) if room is None else room
-        inside, way = (-fall < change) & (change < rise), np.zeros_like(change)
+        fall, rise = self.distance_to_ends(t) if ends is None else ends
+        inside, moved = (-fall < change) & (change < rise), np.zeros_like(change)
         change = np.where(inside, change, 0.0)
         done, low, high = np.zeros_like(change), np.full_like(change, -np.inf), np.full_like(change, np.inf)
-        for _ in range(_STEPS):  # Halley's method: what is left after a step is its cube
-            below, above, short = fall + done, rise - done, change - done
-            pace, bend = self._pace(self.v0 + t + way)
+        for _ in range(_MAX_STEPS):
+            below, above, missing = fall + done, rise - done, change - done
+            rate, log_slope = self._rate_and_log_derivative(self.v0 + t + moved)
             near, far = 1 / above, 1 / below
-            share = short * near
-            plain = np.log1p((short * far + share) / (1 - share)) / (pace * (far + near))
-            bend = 1 + plain * (bend + pace * (near - far)) / 2
-            step = plain / np.clip(bend, 0.5, 2.0)
-            low, high = np.where(short > 0, way, low), np.where(short < 0, way, high)
-            ahead = way + step
-            wild = ~((low <= ahead) & (ahead <= high))  # beyond what has been seen, or not a number
-            if wild.any():
+            share = missing * near
+            newton = np.log1p((missing * far + share) / (1 - share)) / (rate * (far + near))
+            correction = 1 + newton * (log_slope + rate * (near - far)) / 2
+            step = newton / np.clip(correction, 0.5, 2.0)
+            low, high = np.where(missing > 0, moved, low), np.where(missing < 0, moved, high)
+            ahead = moved + step
+            outside = ~((low <= ahead) & (ahead <= high))  # outside the bracket, or NaN: bisect
+            if outside.any():
                 bounded = np.isfinite(low) & np.isfinite(high)
-                ahead = np.where(wild, np.where(bounded, (low + high) / 2, way + np.sign(short)), ahead)
-            ahead = np.clip(ahead, -_FARTHEST - self.v0 - t, _FARTHEST - self.v0 - t)
-            step, way = ahead - way, ahead
-            if not (np.abs(step) > _CUBED * np.abs(way)).any():
+                ahead = np.where(
+                    outside, np.where(bounded, (low + high) / 2, moved + np.sign(missing)), ahead
+                )
+            ahead = np.clip(ahead, -_MAX_V - self.v0 - t, _MAX_V - self.v0 - t)
+            step, moved = ahead - moved, ahead
+            if not (np.abs(step) > _HALLEY_TOL * np.abs(moved)).any():
                 break
-            done = self._passed(self.v0 + t, way)
-        return np.where(inside, t + way, np.nan)
+            done = self._slope_change(self.v0 + t, moved)
+        return np.where(inside, t + moved, np.nan)
 
-    def _passed(self, v: Float, way: Float) -> Float:
-        """How much F changes as v moves so far: for short ways in x itself, without exponentials."""
-        widest = float(np.abs(way).max(initial=0.0))
-        if not widest <= _SHORT or len(self.mu) > _FLAT:
-            return integral(self.rate, v, way)
-        nodes, weights = _RULES[2 if widest <= _SHORT / 4 else 3][1]
-        half, total = self._shift(way, v) / 2, np.zeros_like(way)
+    def _slope_change(self, v: Float, span: Float) -> Float:
+        """The change of F from v to v + span; over short spans integrated in x, without exponentials."""
+        widest = float(np.abs(span).max(initial=0.0))
+        if not widest <= _SHORT_INTERVAL or len(self.mu) > _MAX_LAYERS_IN_X:
+            return integral(self.rate, v, span)
+        nodes, weights = _RULES[2 if widest <= _SHORT_INTERVAL / 4 else 3][1]
+        half, total = self._shift(span, v) / 2, np.zeros_like(span)
         middle = self.x(v) + half
         for node, weight in zip(nodes, weights, strict=True):
             square, product = (middle + node * half) ** 2, 1.0
@@ -266,35 +268,35 @@ class Block:
             total += weight / np.sqrt(product)
         return half * total
 
-    def _pace(self, v: Float) -> tuple[Float, Float]:
-        """dF/dv, and the derivative of its logarithm."""
+    def _rate_and_log_derivative(self, v: Float) -> tuple[Float, Float]:
+        """dF/dv, and d log(dF/dv)/dv."""
         grown = np.exp(v)
+        twice, slope = self.mu[0] * (grown - 1 / grown), self.mu[0] * (grown + 1 / grown)
         if self._mixed:
-            twice = np.where(self.one_sided, 2 * grown, self.mu[0] * (grown - 1 / grown))
-            slope = np.where(self.one_sided, 2 * grown, self.mu[0] * (grown + 1 / grown))
-        else:
-            twice, slope = self.mu[0] * (grown - 1 / grown), self.mu[0] * (grown + 1 / grown)
+            twice = np.where(self.one_sided, 2 * grown, twice)
+            slope = np.where(self.one_sided, 2 * grown, slope)
         square, both = twice**2 / 4, twice * slope / 4
-        product, bend = np.ones_like(square), np.zeros_like(square)
+        product, log_derivative = np.ones_like(square), np.zeros_like(square)
         for mu in self._squares[1:]:
             other = square + mu
-            product, bend = product * np.sqrt(other), bend - both / other
-        return 1 / product, bend
+            product, log_derivative = product * np.sqrt(other), log_derivative - both / other
+        return 1 / product, log_derivative
 
-    def risen(self, rise: Float) -> Float:
-        """t at which β exceeds that of the start by so much: no integral where that is not little.
+    def t_at_rise(self, rise: Float) -> Float:
+        """t at which β(t) − β(0) = rise; quadrature is needed for small changes only.
 
-        log β is convex and increasing in log x, and Newton's method comes down to x from a bound.
+        log β is convex and increasing in log x, so Newton's method started at an upper bound of log x
+        decreases monotonically to the solution.
         """
         goal = self.product(self.v0) + rise
         if self._mixed:
-            goal = np.where(self.one_sided, np.maximum(goal, _TINY), goal)
+            goal = np.where(self.one_sided, np.maximum(goal, _SMALLEST), goal)
         size = np.log(np.abs(goal))
         positive = self.mu > 0
         logs = np.log(np.where(positive, self.mu, 1.0))
         within = np.where(positive.all(axis=0), size - logs.sum(axis=0), np.inf)
         log_x = np.minimum(size / (len(self.mu) + 1), within)
-        for _ in range(_STEPS):
+        for _ in range(_MAX_STEPS):
             log_x = np.where(np.isfinite(size), log_x, 0.0)
             square, value, growth = np.exp(2 * log_x), log_x, np.ones_like(log_x)
             for mu in self.mu:
@@ -302,30 +304,31 @@ class Block:
                 value, growth = value + np.log(other) / 2, growth + square / other
             step = np.where(np.isfinite(size), (value - size) / growth, 0.0)
             log_x = log_x - step
-            if (np.abs(step) <= _SQUARED).all():
+            if (np.abs(step) <= _NEWTON_TOL).all():
                 break
         t = self.v(np.where(np.isfinite(size), np.sign(goal) * np.exp(log_x), goal)) - self.v0
-        still = self.climb(np.zeros_like(t))
-        t = np.where(np.abs(rise) < _LITTLE * still, rise / still, t)
-        for _ in range(3):  # the digits that the start has taken
-            t = t + np.where(np.abs(t) < 1, (rise - self.rise(t)) / self.climb(t), 0.0)
+        initial = self.rise_rate(np.zeros_like(t))
+        t = np.where(np.abs(rise) < _LINEAR_CHANGE * initial, rise / initial, t)
+        for _ in range(3):  # recover the digits of small changes, which cancel in v − v₀
+            t = t + np.where(np.abs(t) < 1, (rise - self.rise(t)) / self.rise_rate(t), 0.0)
         return t
 
-    def stepped(self, t: Float, change: Float) -> Float:
-        """t after F was asked to change by so much, where Newton's method asks: no step overshoots.
+    def newton_update(self, t: Float, change: Float) -> Float:
+        """t after a step of an outer Newton's method that changes F by `change`, made so as not to overshoot.
 
-        A product that grows moves linearly in β, one that shrinks linearly in F, and through 0 on in β.
+        A product that grows moves linearly in β, one that shrinks moves linearly in F; one that passes
+        through 0 continues linearly in β. A linear step in F would overshoot exponentially while β grows.
         """
         change = self.alive * change
         plain = change / self.rate(self.v0 + t)
-        far = np.flatnonzero(~(np.abs(plain) <= _STRIDE))
+        far = np.flatnonzero(~(np.abs(plain) <= _NEARLY_LINEAR))
         after = t + plain
         if len(far):
-            after[far] = self.among(far, len(t))._strode(t[far], change[far])
+            after[far] = self.restricted_to(far, len(t))._large_update(t[far], change[far])
         return after
 
-    def _strode(self, t: Float, change: Float) -> Float:
-        """The same for large changes."""
+    def _large_update(self, t: Float, change: Float) -> Float:
+        """`newton_update` for changes of v that are not small."""
         v = self.v0 + t
         x = self.x(v)
         to_zero = np.abs(integral(self.rate, np.zeros_like(v), np.where(self.one_sided, 0.0, v)))
@@ -334,6 +337,6 @@ class Block:
         rest = change + np.sign(x) * to_zero
         through = self._squares.prod(axis=0) * rest - self.product(self.v0)
         goal = np.where(grows, self.rise(t) + np.exp(self.log_gain(t)) * change, through)
-        grown = self.risen(np.where(grows | across, goal, 0.0))
+        grown = self.t_at_rise(np.where(grows | across, goal, 0.0))
         shrunk = self.moved(t, np.where(grows | across, 0.0, change))
         return np.where(grows | across, grown, shrunk)

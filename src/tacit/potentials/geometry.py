@@ -1,4 +1,4 @@
-"""The geometry of diagonal networks: what lies between predictors, rapidities and slopes, for all of them."""
+"""Maps between predictors, rapidities and gradients, shared by all diagonal networks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Array = TypeVar("Array")
 
 
 class Geometry:
-    r"""Every coordinate of a diagonal network has a predictor w and a slope ∂Q, tied by its rapidity u.
+    r"""Predictor w and gradient ∂Q of a diagonal network, parametrized by the rapidity u of each coordinate.
 
         w = m·2cosh^p(u/p)·sinh(u),    ∂Q(w) = weight·tanh(u/p);    w = 2m·sinh(u), ∂Q(w) = weight·u for p = ∞
 
-    power: p. log_scale: log m. weight: of Q, each a number or one for each coordinate. `rapidity` has the
-    formulas for m = 1; potentials, solvers and flows have theirs from here.
+    power is p, log_scale is log m, and weight the weight of Q, each a number or one number per coordinate.
+    The module `rapidity` has the formulas for m = 1; potentials, solvers and flows use this class.
     """
 
     power: float
@@ -24,7 +24,7 @@ class Geometry:
     weight: Any
 
     def rapidity(self, w: Array) -> Array:
-        """u of the predictor w.
+        """Rapidities u of the predictor w.
 
         Parameters
         ----------
@@ -34,18 +34,18 @@ class Geometry:
         Returns
         -------
         (d,) array
-            Its rapidities.
+            The rapidities.
         """
         xp, at = as_array(w)
-        found: Array = xp.sign(at) * self._size(xp, at)
+        found: Array = xp.sign(at) * self._abs_rapidity(xp, at)
         return found
 
-    def _size(self, xp: Any, w: Any) -> Any:
+    def _abs_rapidity(self, xp: Any, w: Any) -> Any:
         """|u| of the predictor w."""
         return rapidity.rapidity_of_log(xp, rapidity.log_abs(xp, w) - xp.asarray(self.log_scale), self.power)
 
     def predictor(self, u: Array) -> Array:
-        """w at rapidities u.
+        """Predictor w at rapidities u.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class Geometry:
         return found
 
     def slope(self, u: Array) -> Array:
-        """∂Q at rapidities u.
+        """Gradient ∂Q at rapidities u.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class Geometry:
         return found
 
     def log_stiffness(self, u: Array) -> Array:
-        """log dw/ds at rapidities u, for the slope s = ∂Q/weight.
+        """log dw/ds at rapidities u, where s = ∂Q/weight.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Geometry:
         return found
 
     def inverse_hessian(self, u: Array) -> Array:
-        """dw/d∂Q at rapidities u.
+        """Diagonal of (∇²Q)⁻¹, dw/d∂Q, at rapidities u.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class Geometry:
         Returns
         -------
         (d,) array
-            The diagonal of (∇²Q)⁻¹.
+            The diagonal.
         """
         xp, at = as_array(u)
         found: Array = xp.exp(self.log_stiffness(at)) / xp.asarray(self.weight)

@@ -1,4 +1,4 @@
-"""Quadratic potentials: kernels, and the ℓ2 norm."""
+"""Quadratic potentials: squared norms of kernels, and the squared ℓ2 norm."""
 
 from __future__ import annotations
 
@@ -13,20 +13,29 @@ from tacit.potentials.arrays import as_array, quiet
 from tacit.potentials.base import Potential
 
 Array = Any
-_SYMMETRIC = 1e-8  # of √(B_ii·B_jj): entries that differ by less are one number, rounded twice
+# B_ij and B_ji may differ by this part of √(B_ii·B_jj): inverses of symmetric matrices have such round-off.
+_SYMMETRIC = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class Quadratic(Potential):
-    """Q(w) = ½ wᵀ B w, the squared norm of a kernel; with metric 1, half the squared ℓ2 norm.
+    """Q(w) = ½ wᵀ B w, half the squared norm of a kernel; half the squared ℓ2 norm if metric is 1.
 
-    In the kernel regime the flow minimizes ½ wᵀ B w with B the inverse of the tangent metric at the start
-    (Woodworth et al. 2020, equation 6).
+    In the kernel regime the flow minimizes ½ wᵀ B w, where B is the inverse of the tangent metric at
+    initialization (Woodworth et al. 2020, equation 6).
 
     Parameters
     ----------
     metric : float, (d,) or (d, d) array-like, optional
         A positive number, the diagonal of B, or B itself (symmetric positive definite).
+
+    Examples
+    --------
+    >>> from tacit.potentials import Quadratic
+    >>> float(Quadratic().value([3.0, 4.0]))
+    12.5
+    >>> float(Quadratic(metric=[2.0, 0.5]).value([3.0, 4.0]))
+    13.0
     """
 
     metric: Any = 1.0
@@ -70,14 +79,14 @@ class Quadratic(Potential):
         return xp.linalg.solve(metric, z) if self._is_matrix else z / metric
 
     def hessian(self, w: Array) -> Array:
-        """B: the matrix if it was given as one, otherwise its diagonal."""
+        """B: the matrix if `metric` is a matrix, otherwise its diagonal."""
         xp, w = as_array(w)
         metric = xp.asarray(self.metric)
         return metric if self._is_matrix else metric * xp.ones_like(w)
 
 
 def _positive_definite(matrix: np.ndarray) -> bool:
-    """Symmetric, in any unit of the coordinates, and with the factor that solving takes."""
+    """Whether the matrix is symmetric, in any unit of the coordinates, and has a Cholesky factor."""
     if matrix.shape[0] != matrix.shape[1] or not (np.diag(matrix) > 0).all():
         return False
     sizes = np.sqrt(np.diag(matrix))

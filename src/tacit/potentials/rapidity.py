@@ -1,16 +1,17 @@
-r"""The one coordinate in which the mirror maps of all diagonal networks are harmless.
+r"""Rapidity: the coordinate in which the mirror maps of all diagonal networks are well-conditioned.
 
-A diagonal network of depth D has, per coordinate, predictor w and potential derivative s tied by
+In each coordinate of a diagonal network of depth D, the predictor w and the derivative s of the potential are
 
     w/m = 2 cosh^p(u/p) sinh(u),    s = tanh(u/p),    p = D/(D−2)        (depth D > 2)
     w/m = 2 sinh(u),                s = u                                (depth 2, the limit p → ∞)
 
-with predictor scale m. The first line is h_D(s) = (1−s)^{−p} − (1+s)^{−p} of Woodworth et al. 2020,
-Theorem 3, written without its cancellation at s = 0 and without its overflow at |s| = 1: the distance
-1 − |s| = 2/(1 + e^{2|u|/p}) keeps all its digits where 1 − s itself would be 0. We call u the rapidity.
+with predictor scale m. We call u the rapidity. The first line is h_D(s) = (1−s)^{−p} − (1+s)^{−p} of
+Woodworth et al. 2020, Theorem 3. As a function of s that formula cancels at s = 0, overflows at |s| = 1, and
+cannot represent slopes closer to 1 than round-off; in u the slack 1 − |s| = 2/(1 + e^{2|u|/p}) keeps all its
+digits.
 
-Everything here is elementwise, for u ≥ 0 unless it says otherwise, and works on the logarithm of w/m.
-The namespace `xp` is that of the arrays (NumPy or JAX). `power` is p, math.inf for depth 2.
+All functions are elementwise, require u ≥ 0 unless stated otherwise, and work with the logarithm of w/m.
+`xp` is the namespace of the arrays (NumPy or JAX); `power` is p, math.inf for depth 2.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from typing import Any
 
 Array = Any
 LOG2 = math.log(2.0)
-_TINY = 1e-7  # rapidities at which all is linear to full accuracy
-_NEWTON_STEPS = 6  # the start is within 10%, and the steps square the error
+_LINEAR = 1e-7  # rapidity below which s and w are linear in u to round-off (the next terms are of order u²)
+_NEWTON_STEPS = 6  # the initial guess is within 10%, and each step squares the relative error
 
 
 def power_of_depth(depth: float) -> float:
@@ -30,13 +31,13 @@ def power_of_depth(depth: float) -> float:
 
 
 def log_abs(xp: Any, w: Array) -> Array:
-    """log|w|, and −∞ at 0 without a warning."""
+    """log|w|; −∞ at 0, without a warning."""
     zero = w == 0
     return xp.where(zero, -xp.inf, xp.log(xp.abs(xp.where(zero, 1.0, w))))
 
 
 def log_cosh(xp: Any, v: Array) -> Array:
-    """log cosh v for v ≥ 0, to full relative accuracy near 0 too."""
+    """log cosh v for v ≥ 0, to full relative accuracy (log of cosh itself would lose it near 0)."""
     near = xp.where(v < 1, v, 1.0)
     far = xp.where(v < 1, 1.0, v)
     return xp.where(v < 1, 0.5 * xp.log1p(xp.sinh(near) ** 2), far - LOG2 + xp.log1p(xp.exp(-2 * far)))
@@ -53,26 +54,24 @@ def log_predictor(xp: Any, u: Array, power: float) -> Array:
 
 
 def slope(xp: Any, u: Array, power: float) -> Array:
-    """s = ∂q at rapidity u (any sign)."""
+    """Slope s = ∂q at rapidity u (any sign)."""
     return u if power == math.inf else xp.tanh(u / power)
 
 
 def slack(xp: Any, u: Array, power: float) -> Array:
-    """1 − s at rapidity u ≥ 0 (finite power), with all its digits."""
+    """Slack 1 − s at rapidity u ≥ 0 (finite power), to full relative accuracy."""
     decay = xp.exp(-2 * u / power)
     return 2 * decay / (1 + decay)
 
 
 def slope_between(xp: Any, start: Array, end: Array, power: float) -> Array:
-    """s(end) − s(start) for rapidities ≥ 0, without the cancellation of the difference."""
+    """s(end) − s(start) for rapidities ≥ 0, without cancellation."""
     if power == math.inf:
         return end - start
     near = xp.maximum(start, end) < power
     a, b = xp.where(near, end, 0.0) / power, xp.where(near, start, 0.0) / power
     return xp.where(
-        near,
-        xp.sinh(a - b) / (xp.cosh(a) * xp.cosh(b)),
-        slack(xp, start, power) - slack(xp, end, power),
+        near, xp.sinh(a - b) / (xp.cosh(a) * xp.cosh(b)), slack(xp, start, power) - slack(xp, end, power)
     )
 
 
@@ -88,29 +87,29 @@ def log_stiffness(xp: Any, u: Array, power: float) -> Array:
 
 
 def deficit(xp: Any, u: Array, power: float) -> Array:
-    """s − q(z)/z, by how much the slope at z exceeds its average over [0, z]; u ≥ 0 the rapidity of z.
+    """s − q(z)/z: the slope at z minus its average over [0, z]; u ≥ 0 is the rapidity of z.
 
-    Times z it is the convex conjugate of q. Depth 2: tanh(u/2). Depth D: expm1(E)/(a·cosh^p v·sinh(pv)) with
-    v = u/p, a = p − 1 and E = a·log cosh v + log cosh(av); it comes from
+    Multiplied by z it is the convex conjugate of q. Depth 2: tanh(u/2). Depth D: expm1(E)/(a·cosh^p
+    v·sinh(pv)) with v = u/p, a = p − 1 and E = a·log cosh v + log cosh(av), which follows from
     q_D = zs − (D−2)/2·[(1−s)^{−a} + (1+s)^{−a} − 2].
     """
     if power == math.inf:
         return xp.tanh(u / 2)
-    safe = xp.where(u < _TINY, 1.0, u)
+    safe = xp.where(u < _LINEAR, 1.0, u)
     v, a = safe / power, power - 1
     growth = a * log_cosh(xp, v) + log_cosh(xp, a * v)
     log_growth = growth + xp.log(-xp.expm1(-growth))  # log(expm1), which may overflow
     value = xp.exp(log_growth - math.log(a) - log_predictor(xp, safe, power) + LOG2)
-    return xp.where(u < _TINY, slope(xp, u, power) / 2, value)
+    return xp.where(u < _LINEAR, slope(xp, u, power) / 2, value)
 
 
 def mean_slope(xp: Any, u: Array, power: float) -> Array:
-    """q(z)/z, the average of the slope over [0, z], at the rapidity u ≥ 0 of z."""
+    """q(z)/z, the average slope over [0, z]; u ≥ 0 is the rapidity of z."""
     return slope(xp, u, power) - deficit(xp, u, power)
 
 
 def rapidity_of_slope(xp: Any, s: Array, power: float) -> Array:
-    """u with slope s; ±∞ at the ends ±1 of the domain and NaN beyond (finite power)."""
+    """Rapidity with slope s; for finite power ±∞ at s = ±1 and NaN beyond."""
     if power == math.inf:
         return s
     inside = xp.abs(s) < 1
@@ -119,17 +118,15 @@ def rapidity_of_slope(xp: Any, s: Array, power: float) -> Array:
 
 
 def _asinh_half_exp(xp: Any, level: Array) -> Array:
-    """arcsinh(e^level / 2), where e^level may under- or overflow."""
+    """arcsinh(e^level / 2), also if e^level underflows or overflows."""
     below, above = xp.minimum(level, xp.zeros_like(level)), xp.maximum(level, xp.zeros_like(level))
     return xp.where(
-        level < 0,
-        xp.asinh(xp.exp(below) / 2),
-        above + xp.log(0.5 + xp.sqrt(0.25 + xp.exp(-2 * above))),
+        level < 0, xp.asinh(xp.exp(below) / 2), above + xp.log(0.5 + xp.sqrt(0.25 + xp.exp(-2 * above)))
     )
 
 
 def rapidity_of_log(xp: Any, level: Array, power: float) -> Array:
-    """u ≥ 0 with log_predictor(u) = level: exact at depth 2, Newton in u otherwise."""
+    """Rapidity u ≥ 0 with log_predictor(u) = level: closed form at depth 2, otherwise Newton's method."""
     u = _asinh_half_exp(xp, level)
     if power == math.inf:
         return u

@@ -17,28 +17,42 @@ from tacit.potentials.geometry import Geometry
 
 Array = Any
 _TINY = float(np.finfo(np.float64).tiny)
-_GAUSS = tuple(
+_GAUSS = tuple(  # nodes and weights on [0, 1] for the divergence near its origin
     (float(x + 1) / 2, float(c) / 2) for x, c in zip(*np.polynomial.legendre.leggauss(16), strict=True)
 )
 
 
 class DiagonalPotential(Geometry, Potential):
-    """What the potentials of diagonal networks share: all are computed through the rapidity u of w/m.
+    """Base class of the potentials of diagonal networks, all computed through the rapidity u of w/m.
 
-    One of your own needs its power p = D/(D−2) (infinite at depth 2), log_scale and weight only.
+    A subclass only needs the attributes `power` (p = D/(D−2), infinite at depth 2), `log_scale` (log m) and
+    `weight`.
+
+    Examples
+    --------
+    >>> import math
+    >>> from dataclasses import dataclass
+    >>> from tacit.potentials import DiagonalPotential, Hypentropy
+    >>> @dataclass(frozen=True)
+    ... class DepthTwo(DiagonalPotential):
+    ...     log_scale: float
+    ...     weight: float = 1.0
+    ...     power: float = math.inf
+    >>> float(DepthTwo(0.0).value([1.0])) == float(Hypentropy(0.0).value([1.0]))
+    True
     """
 
     family = "separable"
 
     def shifted(self, shift: float, d: int | None = None) -> Potential:
-        """log_scale, moved."""
+        """The potential with log m increased by `shift`."""
         return replace(self, log_scale=np.asarray(self.log_scale) + shift)  # type: ignore[type-var]
 
     @quiet
     def value(self, w: Array) -> Array:
         """Q(w), the sum over coordinates."""
         xp, w = as_array(w)
-        mean = rapidity.mean_slope(xp, self._size(xp, w), self.power)
+        mean = rapidity.mean_slope(xp, self._abs_rapidity(xp, w), self.power)
         return xp.sum(xp.asarray(self.weight) * xp.abs(w) * mean)
 
     @quiet
@@ -56,27 +70,26 @@ class DiagonalPotential(Geometry, Potential):
     def hessian(self, w: Array) -> Array:
         """Diagonal of ∇²Q(w)."""
         xp, w = as_array(w)
-        return xp.asarray(self.weight) * xp.exp(-self.log_stiffness(self._size(xp, w)))
+        return xp.asarray(self.weight) * xp.exp(-self.log_stiffness(self._abs_rapidity(xp, w)))
 
     def subdifferential(self, w: Array) -> tuple[Array, Array]:
-        """Lower and upper end of ∂Q(w), given that numbers below the smallest normal float are not exact.
+        """Bounds on ∇Q(w), given that numbers below the smallest normal float are not exact.
 
-        At tiny scales most coordinates are smaller than any float and are stored as 0. Their gradient is
-        then known only to lie between those of ± the smallest normal float.
+        At tiny scales most coordinates underflow and are stored as 0. Their gradient is then only known to
+        lie between the gradients at ± the smallest normal float.
         """
         xp, w = as_array(w)
         gradient = self.gradient(w)
         reach = self.gradient(xp.full_like(w, _TINY))
-        lost = xp.abs(w) < _TINY
-        return xp.where(lost, -reach, gradient), xp.where(lost, reach, gradient)
-
-    def slope_from(self, w: Array, origin: Array) -> Array:
-        """∇Q(w) − ∇Q(origin)."""
-        return self.gradient(w) - self.gradient(origin)
+        underflow = xp.abs(w) < _TINY
+        return xp.where(underflow, -reach, gradient), xp.where(underflow, reach, gradient)
 
     @quiet
     def divergence(self, w: Array, origin: Array) -> Array:
-        """D_Q(w, origin) = Q(w) − Q(origin) − ∇Q(origin)·(w − origin), accurate also near the origin."""
+        """D_Q(w, origin) = Q(w) − Q(origin) − ∇Q(origin)·(w − origin), accurate also for w near the origin.
+
+        There the three terms cancel, so the divergence is computed as an integral of the Hessian.
+        """
         xp, w = as_array(w)
         origin = xp.asarray(origin) * xp.ones_like(w)
         near = xp.abs(w - origin) <= xp.abs(origin) / 2
@@ -85,7 +98,7 @@ class DiagonalPotential(Geometry, Potential):
         return xp.sum(xp.asarray(self.weight) * terms)
 
     def _curvature_integral(self, xp: Any, w: Array, origin: Array) -> Array:
-        """(w−o)²∫₀¹ (1−t) q''(o + t(w−o)) dt, which nothing cancels in: for w within half of o."""
+        """(w−o)²∫₀¹ (1−t) q''(o + t(w−o)) dt, free of cancellation; for |w − o| ≤ |o|/2."""
         step = w - origin
         total = xp.zeros_like(w)
         for node, weight in _GAUSS:
@@ -93,8 +106,8 @@ class DiagonalPotential(Geometry, Potential):
         return step * step * total / xp.asarray(self.weight)
 
     def _conjugate_gap(self, xp: Any, w: Array, origin: Array) -> Array:
-        """w·(s(w) − s(o)) − C(w) + C(o), with C(w) = |w|·deficit the conjugate: for w away from o."""
-        u, v = self._size(xp, w), self._size(xp, origin)
+        """w·(s(w) − s(o)) − C(w) + C(o) with the conjugate C(w) = |w|·deficit; for w away from o."""
+        u, v = self._abs_rapidity(xp, w), self._abs_rapidity(xp, origin)
         between = rapidity.slope_between(xp, v, u, self.power)
         apart = rapidity.slope(xp, u, self.power) + rapidity.slope(xp, v, self.power)
         change = xp.abs(w) * xp.where(xp.sign(w) * xp.sign(origin) < 0, apart, between)
@@ -109,16 +122,16 @@ class Hypentropy(DiagonalPotential):
         Q(w) = weight · Σ mᵢ q(wᵢ/mᵢ),    q(z) = 2 − √(4 + z²) + z·arcsinh(z/2),    m = exp(log_scale)
 
     Woodworth et al. 2020, Theorem 1, with predictor scale mᵢ = α²·w₀ᵢ² and weight 1; Azulay et al. 2021,
-    Theorem 1 (Q_k, untied weights), with m = √k/4 and weight ½. Between its ends it is Σ w²/(4m) for m → ∞
-    (kernel regime) and, divided by log(1/m), ‖w‖₁ for m → 0 (rich regime). The scale is kept as a logarithm,
-    so m = 1e-600 is as good as m = 1.
+    Theorem 1 (Q_k, untied weights), with m = √k/4 and weight ½. It tends to Σ w²/(4m) for m → ∞ (kernel
+    regime) and, divided by log(1/m), to ‖w‖₁ for m → 0 (rich regime). The scale is stored as a logarithm, so
+    m = 1e-600 is as accurate as m = 1.
 
     Parameters
     ----------
     log_scale : float or (d,) array-like
         log m.
     weight : float or (d,) array-like, optional
-        Positive.
+        A positive factor.
 
     Examples
     --------
@@ -151,16 +164,17 @@ class Hypentropy(DiagonalPotential):
 
     @quiet
     def slope_from(self, w: Array, origin: Array) -> Array:
-        """∇Q(w) − ∇Q(origin), accurate also where w is close to the origin."""
+        """∇Q(w) − ∇Q(origin), accurate also for w near the origin."""
         xp, w = as_array(w)
         arc, _ = self._arc(xp, w, xp.asarray(origin))
         return xp.asarray(self.weight) * arc
 
     @quiet
     def divergence(self, w: Array, origin: Array) -> Array:
-        """D_Q(w, origin), accurate also where w is close to the origin.
+        """D_Q(w, origin), accurate also for w near the origin.
 
-        With A, B the rapidities and δ = A − B it is 2m[cosh A·(cosh δ − 1) − sinh A·(sinh δ − δ)].
+        With the rapidities A of w, B of the origin and δ = A − B, it is
+        2m[cosh A·(cosh δ − 1) − sinh A·(sinh δ − δ)].
         """
         xp, w = as_array(w)
         origin = xp.asarray(origin)
@@ -179,9 +193,9 @@ class DeepHypentropy(DiagonalPotential):
 
         Q(w) = Σ weightᵢ · mᵢ q_D(wᵢ/mᵢ),    q_D' = h_D⁻¹,    h_D(s) = (1−s)^{−p} − (1+s)^{−p},  p = D/(D−2)
 
-    Woodworth et al. 2020, Theorem 3, with predictor scale m = α^D; any real depth above 2. It is (D−2)/(4D)·Σ
-    w²/m for m → ∞ and Σ weightᵢ|wᵢ| for m → 0. A network whose weights start at α·profile has m =
-    (α·profile)^D and weight = profile^{2−D}: unlike at depth 2, the profile survives in the rich limit.
+    Woodworth et al. 2020, Theorem 3, with predictor scale m = α^D; the depth is any real number above 2. It
+    tends to (D−2)/(4D)·Σ w²/m for m → ∞ and to Σ weightᵢ|wᵢ| for m → 0. A network initialized at α·profile
+    has m = (α·profile)^D and weight = profile^{2−D}: unlike at depth 2, the profile affects the rich limit.
 
     Parameters
     ----------
@@ -190,7 +204,18 @@ class DeepHypentropy(DiagonalPotential):
     log_scale : float or (d,) array-like
         log m.
     weight : float or (d,) array-like, optional
-        Positive.
+        A positive factor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tacit.potentials import DeepHypentropy
+    >>> Q = DeepHypentropy(depth=3, log_scale=-700.0)
+    >>> w = np.array([1.0, -2.0])
+    >>> round(float(Q.value(w)), 6)  # m = e⁻⁷⁰⁰: the ℓ1 norm
+    3.0
+    >>> bool(np.allclose(Q.mirror(Q.gradient(w) * 0.5), 0.0))
+    True
     """
 
     depth: float
@@ -211,18 +236,24 @@ class DeepHypentropy(DiagonalPotential):
 
 @dataclass(frozen=True, eq=False)
 class WeightDistance(DiagonalPotential):
-    """How far the weights of a depth-2 network must move: the explicit regularizer R.
+    """The explicit regularizer R: the squared distance that the weights of a depth-2 network must move.
 
         R(β) = min ‖w − α·w₀‖²  subject to  w₊² − w₋² = β,    R = Σ mᵢ r(βᵢ/mᵢ),    m = α²·w₀²
 
     Woodworth et al. 2020, equation 9 and Figure 2. With w± = √m/(1 ∓ λ) the multiplier λ solves 4λ = z(1−λ²)²
-    and r = 2λ²(1+λ²)/(1−λ²)². Since r' = λ = h₄⁻¹(z), the function r *is* q₄: what depth 2 would minimize if
-    flows minimized distances, depth 4 minimizes implicitly.
+    and r = 2λ²(1+λ²)/(1−λ²)². Since r' = λ = h₄⁻¹(z), r equals q₄: the explicit regularizer of depth 2 is the
+    implicit regularizer of depth 4.
 
     Parameters
     ----------
     log_scale : float or (d,) array-like
         log m.
+
+    Examples
+    --------
+    >>> from tacit.potentials import DeepHypentropy, WeightDistance
+    >>> float(WeightDistance(0.0).value([1.0])) == float(DeepHypentropy(4, 0.0).value([1.0]))
+    True
     """
 
     log_scale: Any
@@ -234,7 +265,7 @@ class WeightDistance(DiagonalPotential):
 
 
 def _sinh_excess(x: Array) -> Array:
-    """sinh(x) − x for |x| ≤ 1, by its series."""
+    """sinh(x) − x for |x| ≤ 1, by its Taylor series."""
     square, total = x * x, 1.0
     for n in (17, 15, 13, 11, 9, 7, 5):
         total = 1 + square / (n * (n - 1)) * total

@@ -10,9 +10,8 @@ import numpy as np
 from tacit.data.arrays import Float, Index
 from tacit.data.printable import label
 from tacit.results.certificate import Certificate
-from tacit.results.limit import Limit
+from tacit.results.limit import Limit, OtherScales
 from tacit.results.margin import Margin
-from tacit.results.limit import OtherScales
 from tacit.show.figures import KERNEL, RICH, Picture
 
 _SHOWN = 24  # coordinates

@@ -1,1 +1,1 @@
-"""Where gradient flow ends: convex programs, solved to the last digits."""
+"""Solvers for the limit of gradient flow: convex programs solved to round-off."""

@@ -1,4 +1,7 @@
-"""Where only a flow can decide something, whoever asks for the limit hands over the means to run one."""
+"""Callbacks that run a flow, for solvers that cannot determine a limit without one.
+
+Solvers do not import flows; the caller passes `tacit.flow` as an argument.
+"""
 
 from __future__ import annotations
 
@@ -9,44 +12,40 @@ from tacit.data.arrays import Float
 
 
 class Run(Protocol):
-    """What is asked of a flow that was run."""
+    """The properties of a flow's result that solvers use."""
 
     @property
     def predictor(self) -> Float:
-        """At every recorded instant."""
-        ...
+        """The predictor at each recorded time."""
 
     @property
     def converged(self) -> bool:
-        """Was what was asked for reached?"""
-        ...
+        """Whether the flow reached its goal."""
 
     @property
     def final_kernel_distance(self) -> float:
-        """1 − cos of the angle between the tangent kernels at its start and at its end."""
-        ...
+        """1 − cosine of the tangent kernels at the start and the end of the flow."""
 
     @property
     def reason(self) -> str:
-        """Where the flow ended, and why no later."""
-        ...
+        """Why the flow stopped where it did."""
 
 
 Follow = Callable[..., Run]  # with the arguments of `tacit.flow`
 
 
-class Decider:
-    """Runs the flows without which a limit is not known, and counts them."""
+class FlowCounter:
+    """Runs flows and counts them."""
 
     def __init__(self, follow: Follow) -> None:
         self.follow, self.runs = follow, 0
 
     def __call__(self, *arguments: Any, **options: Any) -> Run:
-        """The flow."""
+        """Run a flow."""
         self.runs += 1
         return self.follow(*arguments, **options)
 
-    def told(self, method: str, what: str) -> str:
-        """The method, and what flows have told."""
+    def describe(self, method: str, what: str) -> str:
+        """The description of a method, with what the flows showed if any were run."""
         flows = "a flow" if self.runs == 1 else f"{self.runs} flows"
-        return f"{method}; {flows} told {what}" if self.runs else method
+        return f"{method}; {flows} showed {what}" if self.runs else method

@@ -1,7 +1,7 @@
-"""The table of families: where flows end, by what a model or a potential says it is.
+"""The table of solvers, by the family of a model or potential.
 
-A family is a module. The six of potentials of vectors share one, which finds their minimizers by
-`solvers.families`; neurons, linear networks and matrices have their own.
+Each entry is a module. The six families of potentials of vectors share the module `vectors`, which uses the
+minimizers in `solvers.families`; neurons, linear networks and matrices have their own modules.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from tacit.data.equations import Samples
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit
 from tacit.solvers.families import FAMILIES, connected, matrix, vectors
-from tacit.solvers.families.ends import Ends
 from tacit.solvers.flow_callback import Follow
+from tacit.solvers.interpolation.solution import Ends
 
 
 class Family(Protocol):
-    """What a module of this table has. A result is a limit, or a flow that stands for one.
+    """Interface of the modules in this table. A `result` is a limit, or a flow that has converged to one.
 
-    RICH_END: the norm that the end at zero scale minimizes. RICH: what a limit close to it is called.
-    DECADES: at how many other scales a picture compares it with its ends. ENDS_MOVE: do these depend on the
-    scale? follow: runs a flow, where only one can tell.
+    RICH_END: the norm that the limit at zero scale minimizes. RICH: the name of the regime near it. DECADES:
+    the number of scales at which a figure compares the limit with those at infinite and zero scale.
+    ENDS_MOVE: whether these two depend on the scale of initialization. `follow` runs a flow, if the limit
+    cannot be determined without one.
     """
 
     RICH_END: str
@@ -32,38 +33,30 @@ class Family(Protocol):
     ENDS_MOVE: bool
 
     def as_data(self, model: Any, X: Any, y: Any) -> tuple[Float, Float]:
-        """X and y as the model takes them, checked."""
-        ...
+        """X and y, validated, in the shapes that the model requires."""
 
     def known(self, model: Any, X: Any, y: Any) -> bool:
-        """Is there a limit, or can only a flow tell where it ends?"""
-        ...
+        """Whether the limit can be computed without running the flow."""
 
     def limit(self, model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: Follow) -> Limit:
-        """Where the flow ends; samples: the left side of the equations, with all digits."""
-        ...
+        """The limit of the flow; samples: the prepared left-hand side of the equations."""
 
     def has_ends(self, result: Any) -> bool:
-        """Is there a scale?"""
-        ...
+        """Whether the model has a scale."""
 
     def ends(self, result: Any) -> Ends | None:
         """The limits at infinite and at zero scale."""
-        ...
 
-    def turning(self, result: Limit, ends: Ends, follow: Follow) -> float:
-        """1 − cos of the angle between the tangent kernels at the start and at the limit; NaN if unknown."""
-        ...
+    def kernel_distance(self, result: Limit, ends: Ends, follow: Follow) -> float:
+        """1 − cosine of the tangent kernels at initialization and at the limit; NaN if unknown."""
 
-    def doubt(self, result: Limit) -> str:
-        """What the data do not determine, in words."""
-        ...
+    def explain_error(self, result: Limit) -> str:
+        """A sentence that says what the data leave undetermined."""
 
     def certify(
         self, model: Any, X: Any, y: Any, predictor: Any, problem: str, tol: float, follow: Follow
     ) -> Certificate:
-        """The residuals of the optimality conditions at a predictor, of "regression" or "margin"."""
-        ...
+        """The residuals of the optimality conditions at a predictor; problem: "regression" or "margin"."""
 
 
 TABLE: MappingProxyType[str, Family] = MappingProxyType(
@@ -78,10 +71,10 @@ TABLE: MappingProxyType[str, Family] = MappingProxyType(
 
 
 def table_row(model: Any) -> Family:
-    """The row of a model or a potential; models of vectors with a potential have that of vectors."""
+    """The entry of a model or potential; `vectors` if its family is not listed."""
     return TABLE.get(getattr(model, "family", ""), vectors)
 
 
-def doubt(result: Limit) -> str:
-    """What leaves a limit in doubt, in words."""
-    return table_row(result.model).doubt(result)
+def explain_error(result: Limit) -> str:
+    """A sentence that says why a limit is inaccurate."""
+    return table_row(result.model).explain_error(result)

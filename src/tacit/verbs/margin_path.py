@@ -20,12 +20,12 @@ from tacit.results.margin import KKT_TOLERANCE
 from tacit.results.margin_path import MarginPath
 from tacit.show.progress import progress
 from tacit.solvers.interpolation.geometry import Separable
-from tacit.solvers.interpolation.solution import unknown
+from tacit.solvers.interpolation.solution import unknown_error
 from tacit.solvers.margins.constraints import Margins
-from tacit.solvers.margins.kernel import at_the_kernel_end
 from tacit.solvers.margins.l1 import least_l1_margin
 from tacit.solvers.margins.support import (
     Held,
+    at_kernel_scale,
     hold_from,
     margin_residual,
 )
@@ -131,13 +131,14 @@ def _residual(margins: Margins, geometry: Separable, mu: float, held: Held) -> f
 
 def _follow(margins: Margins, geometry: Separable, levels: Float) -> list[Held]:
     """Solve for every μ, from the largest down, each from the solution at the previous one."""
-    held: list[Held] = [Held(np.zeros(0), 0.0, np.zeros(0), np.zeros(0, int), False, unknown)] * len(levels)
-    here, log_here = at_the_kernel_end(margins, geometry, float(levels.max()))
+    none_yet = Held(np.zeros(0), 0.0, np.zeros(0), np.zeros(0, int), False, unknown_error)
+    held: list[Held] = [none_yet] * len(levels)
+    here, log_here = at_kernel_scale(margins, geometry, float(levels.max()))
     for i in progress(np.argsort(-levels).tolist(), "maximum margins"):
         log_mu = math.log(levels[i])
         found = hold_from(margins, geometry.shifted(log_mu), here, log_mu - log_here)
         if found is None:
-            found = replace(here, settled=False, assess=unknown)
+            found = replace(here, settled=False, assess=unknown_error)
         else:
             here, log_here = found, log_mu
         held[i] = found
@@ -184,7 +185,7 @@ def _kinks_between(
 def excess_of(path: MarginPath) -> tuple[Float, Float]:
     """‖w‖/‖w_end‖ − 1 at every μ, in the norm of the kernel end and in the (weighted) ℓ1 norm."""
     metric, weight = path.geometry.kernel_metric(), path.geometry.weight
-    least = at_the_kernel_end(path._margins, path.geometry)[0].predictor
+    least = at_kernel_scale(path._margins, path.geometry)[0].predictor
     richest = weight @ np.abs(least_l1_margin(path._margins, weight).predictor)
     inside = path.predictors * path.units.scale
     size = np.linalg.norm(inside / np.sqrt(metric), axis=1)

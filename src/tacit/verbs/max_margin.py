@@ -23,13 +23,13 @@ from tacit.results.limit import ERROR_TOLERANCE
 from tacit.results.margin import KKT_TOLERANCE, Margin
 from tacit.show.progress import progress
 from tacit.solvers.families import family_of, l1
-from tacit.solvers.families.quadratic import widest_in
+from tacit.solvers.families.quadratic import maximize_margin_in
 from tacit.solvers.interpolation.geometry import potential_of
-from tacit.solvers.interpolation.solution import Found
+from tacit.solvers.interpolation.solution import MarginSolution
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.power import minimize_power
 from tacit.solvers.margins.quasi_norm import Stationary, all_stationary, local_minima
-from tacit.solvers.margins.support import NO_PULL, error_on_support, found_by, hold, margin_residual
+from tacit.solvers.margins.support import NEGLIGIBLE, error_on_support, hold, margin_residual, margin_solution
 
 _NORM = "norm"  # the family of ℓp norms, which have margins but no limits
 # Steps of log(p − 1) in the continuation from p = 2: the largest, and the one below which it is given up.
@@ -105,7 +105,7 @@ def max_margin(
     found = _widest(goal, margins)
     w, dual = found.predictor, found.dual
     terms = dual * np.abs(margins.rows).max(axis=1)  # sizes of ν_n y_n x_n
-    dual = np.where(terms > NO_PULL * terms.max(), dual, 0.0)
+    dual = np.where(terms > NEGLIGIBLE * terms.max(), dual, 0.0)
     kkt = margin_residual(goal, margins, w, found.intercept, dual)
     lists: dict[str, Any] = {
         name: units.predictor(each.T).T if name in ("face", "stationary") else each
@@ -177,20 +177,22 @@ def _objective(norm: Any, features: int) -> Any:
     return potential_of(norm, features)
 
 
-def _widest(goal: Any, margins: Margins) -> Found:
+def _widest(goal: Any, margins: Margins) -> MarginSolution:
     """Solve by the method for this norm, or by that of the potential's family."""
     if goal.family != _NORM:
-        return family_of(goal).widest(goal, margins)
+        return family_of(goal).maximize_margin(goal, margins)
     if goal.p < 1:
         return _quasi_norm(margins, goal)
     if goal.p == 1:
-        return l1.widest(L1(), margins)
-    found = widest_in(np.ones(margins.Z.shape[1]), margins) if goal.p == 2 else _power(margins, goal.p)
+        return l1.maximize_margin(L1(), margins)
+    found = (
+        maximize_margin_in(np.ones(margins.Z.shape[1]), margins) if goal.p == 2 else _power(margins, goal.p)
+    )
     share = goal.value(found.predictor) ** (goal.p - 1)  # the solvers minimize Σ|w|^p/p, not ‖w‖_p
     return replace(found, dual=found.dual / share)
 
 
-def _power(margins: Margins, p: float) -> Found:
+def _power(margins: Margins, p: float) -> MarginSolution:
     """Continuation from p = 2 in steps of log(p − 1), halved if the next support is not found."""
     held = hold(margins, partial(minimize_power, p=2.0), least_norm_support(margins.nearly_free()))
     goal, here, step = math.log(p - 1), 0.0, _LARGEST_STEP
@@ -203,11 +205,11 @@ def _power(margins: Margins, p: float) -> Found:
             continue
         step /= 2
         if step < _SMALLEST_STEP:
-            return found_by(None)
-    return found_by(held)
+            return margin_solution(None)
+    return margin_solution(held)
 
 
-def _quasi_norm(margins: Margins, goal: _Power) -> Found:
+def _quasi_norm(margins: Margins, goal: _Power) -> MarginSolution:
     """The best stationary point for p < 1, with the list of all that were found."""
     points = all_stationary(margins, goal.p)
     complete = points is not None
@@ -226,4 +228,4 @@ def _quasi_norm(margins: Margins, goal: _Power) -> Found:
     }
     error = error_on_support(margins, best.predictor, best.dual)
     unique = len(equal) == 1 if complete else None
-    return Found(best.predictor, best.intercept, best.dual / share, unique, error, lists=lists)
+    return MarginSolution(best.predictor, best.intercept, best.dual / share, unique, error, lists=lists)

@@ -98,7 +98,9 @@ def regime_of(result: Limit) -> Regime:
     try:
         ends = family.ends(result)
         assert ends is not None
-        found = regime_between(result.predictor, ends.kernel, ends.rich, family.turning(result, ends, flow))
+        found = regime_between(
+            result.predictor, ends.kernel, ends.rich, family.kernel_distance(result, ends, flow)
+        )
     except np.linalg.LinAlgError:  # an end is outside the range of floats
         return unknown
     if math.isnan(found.distance_to_kernel + found.distance_to_rich):

@@ -1,4 +1,4 @@
-"""What all families of potentials share, whichever solver they have."""
+"""Properties shared by all families of potentials."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ X = np.random.default_rng(3).standard_normal((2, 5))
 
 @pytest.mark.parametrize("name", POTENTIALS)
 def test_targets_that_the_start_meets_take_no_steps_to_speak_of(name):
-    """Zero, and so nothing is relative to it."""
+    """The predictor is 0, so that no error can be relative to it."""
     found = tacit.limit(POTENTIALS[name], X, np.zeros(2))
     assert found.converged and 0 <= found.iterations <= 2 and found.error == 0
     assert not found.predictor.any() and not np.any(found.dual)

@@ -1,4 +1,4 @@
-"""Coordinates that X w = y is too rounded to see take the slopes that the multipliers give them."""
+"""Coordinates below the round-off of X w = y take the slopes of the multipliers."""
 
 import math
 
@@ -17,7 +17,7 @@ def closed_at(potential, u, gap):
 
 @pytest.mark.parametrize("power", [math.inf, 3.0])
 def test_a_gap_is_closed_where_w_does_not_see_it_and_stays_where_it_does(power):
-    """Closing it changes w by W·gap: below rounding for the two small coordinates, and for them only."""
+    """Closing a gap changes w by W·gap, which is below round-off for the two small coordinates only."""
     potential = Separable(power, np.zeros(5), np.ones(5))
     u = np.array([5.0, -4.0, 1e-20, -3e-20, 4.5])
     w, W = potential.predictor(u), potential.inverse_hessian(u)
@@ -33,7 +33,7 @@ def test_a_gap_is_closed_where_w_does_not_see_it_and_stays_where_it_does(power):
 
 @pytest.mark.parametrize("power", [math.inf, 3.0])
 def test_a_slope_that_would_move_w_after_all_is_not_taken(power):
-    """A coordinate deep in the small whose gap leads it out of there: W·gap is tiny, the way is not."""
+    """A tiny coordinate whose gap would make it large: W·gap is tiny, but the actual change is not."""
     potential = Separable(power, np.array([0.0, -60.0]), np.ones(2))
     u = np.array([1.0, 1e-3])
     w, W = potential.predictor(u), potential.inverse_hessian(u)

@@ -1,4 +1,4 @@
-"""The ℓ1 end: a vertex with multipliers that prove it, the same as that of a linear program."""
+"""The ℓ1 limit: a vertex certified by multipliers, equal to the solution of a linear program."""
 
 import numpy as np
 import pytest

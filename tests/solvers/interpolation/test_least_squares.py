@@ -1,4 +1,4 @@
-"""`limit` on data that cannot be fitted: of the solutions of least squares, the one of least Q."""
+"""`limit` on data that cannot be fitted: the least-squares solution of minimum Q."""
 
 import json
 
@@ -35,7 +35,7 @@ def test_more_samples_than_features(name):
 
 @pytest.mark.parametrize("name", ["diagonal", "deep", "untied"])
 def test_of_several_solutions_the_flow_ends_at_the_same(name):
-    """Samples asked twice, with different answers, and more features than samples."""
+    """Samples repeated with different targets, and more features than samples."""
     rng = np.random.default_rng(5)
     X = np.repeat(rng.standard_normal((3, 7)), 2, axis=0)
     y = rng.standard_normal(6)
@@ -52,7 +52,7 @@ def test_of_several_solutions_the_flow_ends_at_the_same(name):
 @pytest.mark.parametrize("noise", [0.0, 1e-14, 1e-12])
 @pytest.mark.parametrize("seed", range(5))
 def test_features_centred_up_to_rounding(noise, seed):
-    """The mean of y cannot be fitted by them, and is all that is left of it."""
+    """The features cannot fit the mean of y, which remains as the residual."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((6, 12)), rng.standard_normal(6)
     X = X - X.mean(axis=0) + noise * rng.standard_normal(X.shape)
@@ -63,7 +63,7 @@ def test_features_centred_up_to_rounding(noise, seed):
 
 
 def test_samples_of_zeros_and_of_many_sizes():
-    """Weights of least squares are those of the samples as they are, whatever scales the solver works in."""
+    """Least squares weights the original samples equally, independently of the solver's scaling."""
     rng = np.random.default_rng(3)
     X = np.vstack([np.zeros((2, 3)), rng.standard_normal((6, 3)) * [[1e5], [1], [1e-5], [1], [1e3], [1]]])
     y = rng.standard_normal(8)
@@ -106,7 +106,7 @@ def test_features_that_are_all_zero_fit_nothing(shape):
 
 @pytest.mark.parametrize("y", [[5.0, 6, 7], [0.1, 0.7, -0.3], [1e30, 2e30, -7e30]])
 def test_features_that_say_nothing_fit_nothing(y):
-    """What is left of y is rounding, and no equation to be met to ten of its digits."""
+    """The remainder of y is round-off and must not become an equation."""
     for model in (tacit.Diagonal(3, 1e-3), tacit.UntiedDiagonal.from_layers(np.full((3, 3), 0.1))):
         found = tacit.limit(model, [[1, 2, 0.3]] * 3, y, intercept=True, least_squares=True)
         assert found.converged and not found.predictor.any()

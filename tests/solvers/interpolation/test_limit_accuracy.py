@@ -1,4 +1,4 @@
-"""Limits of the square loss by forward error: at tiny scales an ℓ1 vertex passes every float64 residual."""
+"""Limits of the square loss by forward error: at tiny scales an ℓ1 vertex has small residuals, too."""
 
 import numpy as np
 import pytest
@@ -170,7 +170,7 @@ def test_deep_models_of_tiny_scale_end_at_the_l1_solution(depth, log10_scale):
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("scale", [1.0, 1e-5, 1e-20])
 def test_limit_follows_the_symmetries_of_the_problem(depth, scale):
-    """Order of samples, order and signs of features, and y with the predictor scale times a common factor."""
+    """Permuted samples and features, signs of features, and a common factor of y and predictor scale."""
     X, y = gaussian_problem(20, 100, seed=8)
     rng, model = np.random.default_rng(3), diagonal(depth, scale)
     rows, columns, signs = rng.permutation(20), rng.permutation(100), rng.choice([-1.0, 1.0], 100)

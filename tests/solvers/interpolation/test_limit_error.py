@@ -1,4 +1,4 @@
-"""The forward error that results carry, against many digits; and what `converged` promises."""
+"""The forward error of results, compared with high precision, and the meaning of `converged`."""
 
 import json
 
@@ -82,7 +82,7 @@ def test_least_norms_of_a_metric_with_nearly_equal_samples(seed, digits):
 @given(st.integers(0, 10**6), st.floats(2, 12))
 @examples(15)
 def test_neurons_with_nearly_equal_samples(seed, digits):
-    """w(∞) = p + t·z⊥: p is the least norm, and the rest what the samples do not see of the start."""
+    """w(∞) = p + t·z⊥, with p the minimum-norm solution and z⊥ orthogonal to the samples."""
     X, y = twins(seed, 10.0**-digits)
     start = np.random.default_rng([seed, 1]).standard_normal(X.shape[1])
     found = tacit.limit(tacit.Neuron(2.0, 0.1 * start), X, y)
@@ -127,7 +127,7 @@ def test_errors_of_good_data_are_rounding(seed):
 @given(st.integers(0, 10**6), st.floats(3, 9), st.sampled_from([2, 3, 4, 10]))
 @examples(25)
 def test_certificates_tell_how_far_a_predictor_is(seed, digits, depth):
-    """A limit moved a little: within the samples' sight, or out of it."""
+    """A limit changed slightly, in the row space of X or orthogonal to it."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((5, 12)), rng.standard_normal(5)
     model = tacit.Diagonal(depth, 0.5)
@@ -140,7 +140,7 @@ def test_certificates_tell_how_far_a_predictor_is(seed, digits, depth):
 
 @pytest.mark.parametrize("norm", ["l1", "l2", 1.5, tacit.potentials.Hypentropy(-5.0)])
 def test_margins_of_nearly_equal_samples_that_both_hold(norm):
-    """Two features, two samples: both margins are 1, and w solves two equations."""
+    """Two features and two support vectors: w solves two equations."""
     for gap in (1e-2, 1e-5, 1e-8):
         X = np.array([[1.0, 0.3], [1.0 + gap, 0.3 + 2 * gap]])
         Z = np.array([[1.0, 0.3], [1.0, 0.3 - gap]]) if norm in ("l1", 1.5) else X
@@ -160,7 +160,7 @@ def test_paths_carry_errors():
 
 
 class TestTolerance:
-    """`converged` is what it says."""
+    """The residuals of converged results are within the tolerance."""
 
     def problem(self):
         rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""Many ℓ1 minimizers: the limit is one of them, and the residuals of floats cannot tell which."""
+"""Many ℓ1 minimizers: the limit is one of them, which residuals in floats cannot identify."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import tacit
 
 
 def sign_problem(seed, samples=6, features=24):
-    """Entries ±1 and whole targets: ties without number."""
+    """Entries ±1 and integer targets, with many ties."""
     rng = np.random.default_rng(seed)
     X = rng.choice([-1.0, 1.0], (samples, features))
     return X, X[:, :2].sum(axis=1) + rng.integers(-1, 2, samples)
@@ -74,7 +74,7 @@ def test_equal_columns_share_equally_at_every_scale(depth):
 
 
 def tied_problem(kind, seed):
-    """Ties, and targets without noise: fewer large coefficients than samples as well."""
+    """Ties, and targets without noise, with fewer large coefficients than samples."""
     rng = np.random.default_rng(seed)
     X = {
         "signs": lambda: rng.choice([-1.0, 1.0], (6, 20)),

@@ -1,4 +1,4 @@
-"""Limits of untied networks of several layers: against flows of their weights, and both ends of the scale."""
+"""Limits of untied networks with several layers, compared with flows of weights and limits of the scale."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ N, D = 3, 8
 
 
 def drawn(seed, depth, kind):
-    """Layers with random signs of a start that is biased or not, has ties, or a layer that is zero."""
+    """Layers with random signs: biased or unbiased, with ties, or with a zero layer."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((N, D)), rng.standard_normal(N)
     plus, minus = rng.standard_normal((2, depth, D))
@@ -85,7 +85,7 @@ def test_the_kernel_end_is_that_of_the_tangent_kernel():
 
 @pytest.mark.parametrize("scale", [1e-90, 1e-30, 1e90])
 def test_scales_far_from_one(scale):
-    """The vertex, or the kernel's solution, with nothing lost on the way; multipliers certify both."""
+    """The ℓ1 vertex, or the kernel solution, both certified by multipliers."""
     X, y, plus, _ = drawn(13, 3, "unbiased")
     found = tacit.limit(tacit.UntiedDiagonal.from_layers(scale * plus), X, y)
     assert found.settled and found.feasibility < 1e-12 and found.stationarity < 1e-8
@@ -94,7 +94,7 @@ def test_scales_far_from_one(scale):
 
 
 def test_two_zero_layers_leave_the_other_product_alone():
-    """A dead minus side: the limit is that of the plus side, which crosses zero."""
+    """The minus side stays at 0: the limit is that of the plus side, which crosses zero."""
     X, y, plus, minus = drawn(14, 3, "biased")
     minus[:2] = 0.0
     model = tacit.UntiedDiagonal.from_layers(plus, minus)
@@ -135,7 +135,7 @@ def of_layers(kind="biased", depth=3):
 
 @pytest.mark.parametrize("kind", ["biased", "unbiased", "tied", "zero"])
 def test_where_the_data_say_nothing_it_ends_where_it_starts(kind):
-    """X is zero, or nothing is left of it after centring."""
+    """X is zero, or becomes zero by centring."""
     model = of_layers(kind)
     start = model.predictor()
     for X, y, options in (

@@ -1,4 +1,4 @@
-"""Interpolation in the norm of an ill-conditioned kernel, against many-digit arithmetic."""
+"""Interpolation in the norm of an ill-conditioned kernel, compared with high-precision arithmetic."""
 
 import mpmath
 import numpy as np
@@ -9,7 +9,7 @@ from tacit.potentials import Quadratic
 
 
 def ill_conditioned(condition, seed):
-    """A metric of this condition number whose directions have nothing to do with the axes, X and y."""
+    """A metric with this condition number and random eigenvectors."""
     rng = np.random.default_rng(seed)
     frame = np.linalg.qr(rng.standard_normal((6, 6)))[0]
     B = frame * np.geomspace(1, 1 / condition, 6) @ frame.T
@@ -17,7 +17,7 @@ def ill_conditioned(condition, seed):
 
 
 def exact(B, X, y):
-    """B⁻¹Xᵀ(XB⁻¹Xᵀ)⁻¹y in 80 digits, of the floats as they stand."""
+    """B⁻¹Xᵀ(XB⁻¹Xᵀ)⁻¹y in 80 digits, for the given floats."""
     with mpmath.workdps(80):
         B, X, y = mpmath.matrix(B.tolist()), mpmath.matrix(X.tolist()), mpmath.matrix(y.tolist())
         loose = mpmath.lu_solve(B, X.T[:, 0]), mpmath.lu_solve(B, X.T[:, 1]), mpmath.lu_solve(B, X.T[:, 2])

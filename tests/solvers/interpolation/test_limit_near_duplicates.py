@@ -1,4 +1,4 @@
-"""Limits on nearly equal samples and features: right where the data tell, doubted where they do not."""
+"""Limits for nearly equal samples and features: accurate if the data determine them, else not converged."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def relative(predictor, exact):
 
 
 def assert_honest(limit, exact):
-    """A converged limit is near the truth, and its estimate does not flatter."""
+    """A converged limit is accurate, and its error estimate is not too small."""
     true = relative(limit.predictor, exact)
     if limit.converged:
         assert true <= WRONG
@@ -46,7 +46,7 @@ def test_limits_that_the_data_determine_converge_to_the_truth(axis, third):
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("gap", [1e-6, 1e-8, 1e-10, 1e-12, 1e-13])
 def test_replicates_that_differ_a_little(gap, seed):
-    """Two of four samples differ by the gap: those off by more than 1e-3 were called converged once."""
+    """Two of four samples differ by the gap; limits off by more than 1e-3 were once reported as converged."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((4, 10))
     X[1] = X[0] + gap * rng.standard_normal(10)
@@ -59,7 +59,7 @@ def test_replicates_that_differ_a_little(gap, seed):
 
 
 def one_direction():
-    """Four samples, two of which differ by 1e-10: rounding X moves the limit by 1e-6 of itself."""
+    """Four samples, two of which differ by 1e-10: the round-off of X changes the limit by a relative 1e-6."""
     rng = np.random.default_rng(6)
     X = rng.standard_normal((4, 10))
     X[1] = X[0] + 1e-10 * rng.standard_normal(10)
@@ -105,7 +105,7 @@ def test_converged_means_residuals_within_the_tolerance(gap, depth):
 @pytest.mark.parametrize("depth", [2, 3, 4, 10])
 @pytest.mark.parametrize("gap", [1e-9, 1e-10, 1e-11, 1e-12])
 def test_unequal_targets_of_nearly_equal_samples_have_a_limit(gap, depth, scale):
-    """A large one, and exactly solvable: no contradiction and no crash, but in doubt: X is rounded."""
+    """The limit is large and solves the equations, but is not converged, since X has round-off."""
     limit = tacit.limit(tacit.Diagonal(depth, scale), close_pair(gap), [1, 2])
     assert limit.status == "rounding" and limit.error > 1e-8
     exact = truth(close_pair(gap), [1, 2], Geometry(depth, scale))
@@ -132,7 +132,7 @@ def test_collinear_spectra_against_many_digits(depth, scale):
 
 @pytest.mark.parametrize("seed", [2, 6])
 def test_samples_entered_twice_do_not_contradict_each_other(seed):
-    """Even where the others hardly tell the features apart: the singular values end at 1e-5."""
+    """Even if the other samples hardly distinguish the features, with singular values down to 1e-5."""
     X, y = spectra(seed, ripple=0)
     found = tacit.limit(tacit.Diagonal(3, 1e-2), X, y)
     once = tacit.limit(tacit.Diagonal(3, 1e-2), *first_of_each(X, y))

@@ -1,4 +1,4 @@
-"""What rounding does to limits and to their certificates: where it is all there is, and where it grows."""
+"""Effects of round-off on limits and certificates, where it dominates and where it grows."""
 
 from dataclasses import replace
 from itertools import product
@@ -19,7 +19,7 @@ from tacit.solvers.networks.rank_one import drift_bound
 
 
 def network_end(U, V, X, y):
-    """The end of the raw flow, the part of U that no sample sees left out of the integration: LSODA."""
+    """The limit of the weights by LSODA, without the part of U orthogonal to the samples."""
     basis = orth(X.T)
     inputs, seen = X @ basis, basis.T @ U
     shape, size = seen.shape, seen.size
@@ -50,7 +50,7 @@ def rank_one(seed, inner, outer):
 
 class TestRankOne:
     def test_what_rounding_has_left_grows_where_the_inner_layer_is_the_larger(self):
-        """Answered where the flow of these floats ends at the neuron's limit; refused where it does not."""
+        """The neuron's limit if the flow of these floats ends there; otherwise an error."""
         ends = []
         for seed, inner in product(some(range(6), 2), (1.0, 12.0)):
             X, y, u, _, U, V = rank_one(seed, inner, 0.05)
@@ -61,14 +61,14 @@ class TestRankOne:
             ends.append(gap(network_end(U, V, X, y), exact))
             model = tacit.LinearNetwork(U, V)
             if ends[-1] > 1e-6:
-                with pytest.raises(tacit.NoPotentialError, match="only up to rounding"):
+                with pytest.raises(tacit.NoPotentialError, match="only up to round-off"):
                     tacit.limit(model, X, y)
             elif ends[-1] < 1e-11:
                 assert gap(tacit.limit(model, X, y).predictor[:, 0], exact) < 1e-10
         assert min(ends) < 1e-11 and max(ends) > 0.01
 
     def test_a_single_unit_has_no_rounding_to_grow(self):
-        """Both are answered, by the same predictor, or both are refused."""
+        """Both have the same limit, or both raise an error."""
         answered = 0
         for seed in some(range(6), 2):
             X, y, u, _, _, _ = rank_one(seed, 12.0, 0.05)
@@ -86,7 +86,7 @@ class TestRankOne:
     @pytest.mark.parametrize("size", [1e-2, 1e-5])
     @pytest.mark.parametrize(("inner", "outer"), [(0.3, 1.0), (2.0, 2.5), (1e-2, 0.1), (5.0, 7.0)])
     def test_the_bound_on_what_grows_holds(self, inner, outer, size):
-        """Rows off rank one by much more than rounding: the end of the raw flow is within the bound."""
+        """Deviations from rank one far above round-off: the limit of the flow is within the bound."""
         for seed in range(4):
             X, y, u, q, U, V = rank_one(seed, inner, outer)
             E = size * inner * np.random.default_rng(seed).standard_normal(U.shape)
@@ -109,7 +109,7 @@ class TestRankOne:
 
 
 class TestStartsThatFit:
-    """w = w(0) + a change of any size down to none: ∇Q(w) − ∇Q(w(0)) is then rounding, and no certificate."""
+    """w = w(0) plus changes of any size, including 0, for which ∇Q(w) − ∇Q(w(0)) is round-off."""
 
     @pytest.mark.parametrize("change", [0.0, 1e-14, 1e-10, 1e-6, 1e-3])
     @pytest.mark.parametrize("kind", ["linear", "leaky", "untied"])
@@ -140,7 +140,7 @@ class TestStartsThatFit:
 class TestTargetsOfZero:
     @pytest.mark.parametrize("slope", [1.0, 0.4])
     def test_slopes_at_zero_fill_a_ball(self, slope):
-        """Where a² < ‖ω∥‖² the predictor ends at 0, where Q has a cone; elsewhere it does not."""
+        """If a² < ‖ω∥‖² the predictor ends at 0, where Q has a kink; otherwise it does not."""
         ended = []
         for seed in range(30):
             shape = np.random.default_rng(seed).uniform(-0.9, -0.1)

@@ -1,4 +1,4 @@
-"""Columns that are tied: the limit is that of the exact data, and doubted where their last bits decide."""
+"""Tied columns: the limit for the exact data, not converged if it depends on the last bits of the data."""
 
 from dataclasses import replace
 
@@ -109,7 +109,7 @@ def test_the_error_tells_what_the_last_bit_of_an_entry_decides(depth, scale, see
 def test_a_doubt_is_explained():
     found = tacit.limit(tacit.Diagonal(4, 1e-8), *PROPORTIONAL, standardize=True)
     assert not found.converged and found.status == "rounding"
-    assert "the last digits of X decide how the predictor is shared among features 0 and 3" in found.reason
+    assert "the last digits of X determine how the predictor is shared among features 0 and 3" in found.reason
     assert found.reason in found.summary()
 
 
@@ -237,7 +237,7 @@ def test_estimators_of_tied_features():
     """Of the differences of two samples, which the first and the last feature alone make: w₀ = w₂ = 7/8."""
     X, y = np.array([[-3.0, 3, -3], [1, 1, 1]]), np.array([-6.0, 1])
     for weights in (None, [1, 2]):
-        with pytest.warns(ConvergenceWarning, match="the last digits of X decide"):
+        with pytest.warns(ConvergenceWarning, match="the last digits of X determine"):
             fit = FlowRegressor(1e-6, 4, standardize=False).fit(X, y, sample_weight=weights)
         np.testing.assert_allclose([*fit.coef_, fit.intercept_], [7 / 8, 0, 7 / 8, -3 / 4], atol=1e-13)
 

@@ -1,4 +1,4 @@
-"""Vertices of the linear program of ℓ1 margins, solved to rounding, against duality."""
+"""Vertices of the linear program of ℓ1 margins, solved to round-off, verified by duality."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from tacit.solvers.margins.l1 import Vertex, polished
 
 
 def vertex(seed):
-    """Margins that some predictor has, and the vertex of the largest ℓ1 margin with its multipliers."""
+    """Separable data, and the vertex of the maximum ℓ1 margin with its multipliers."""
     rng = np.random.default_rng(seed)
     Z = rng.standard_normal((5, 9))
     Z *= np.sign(Z @ rng.standard_normal(9))[:, None]
@@ -31,7 +31,7 @@ def test_multipliers_are_solved_to_rounding(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_multipliers_that_would_leave_their_bounds_stay_as_they_were(seed):
-    """With a multiplier of 0 the slopes of the others cannot be the signs."""
+    """With a multiplier of 0 the slopes of the others cannot equal the signs."""
     Z, exact = vertex(seed)
     dual = np.where(np.arange(5) == np.argmax(exact.dual), 0.0, exact.dual)
     found = polished(Z, np.ones(9), replace(exact, dual=dual))

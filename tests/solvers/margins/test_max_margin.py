@@ -94,7 +94,7 @@ def test_a_general_optimizer_finds_nothing_better(name, p):
 
 
 def test_coordinates_below_the_smallest_float_do_not_spoil_the_certificate():
-    """At p = 1.01 the second is (1e-4)^100; its slope, 1e-4, is what the margin needs all the same."""
+    """At p = 1.01 the second coordinate is (1e-4)^100; its slope, 1e-4, still matters for the margin."""
     Z = np.array([[1.0, 1e-4]])
     found = solve(Z, 1.01)
     check(found, Z, 1.01)
@@ -198,7 +198,7 @@ def test_below_one_the_best_of_all_local_minima_is_returned(name, p):
 @pytest.mark.parametrize("p", [0.2, 0.5, 2 / 3, 0.9])
 @few_features
 def test_below_one_minima_are_told_from_saddles(name, p):
-    """From each point called a minimum, and no other, every small step that keeps the margins leads up."""
+    """Exactly the points reported as minima are surrounded by larger values within the margin constraints."""
     found = solve(SMALL[name], p)
     same_rows(found.stationary[found.minimum], local_minima(SMALL[name], p))
 
@@ -215,7 +215,7 @@ def test_below_one_a_search_by_brute_force_finds_no_other(name, p):
 
 
 def test_the_two_minima_that_initialization_chooses_between():
-    """Moroshko et al. 2020, Figure 4b: at depth 3 one is global, the other is where small scales end."""
+    """Moroshko et al. 2020, Figure 4b: at depth 3 one is global, the other is the limit of small scales."""
     found = solve(THREE["4b"], 2 / 3)
     np.testing.assert_allclose(found.stationary[:2], [[1.548, 0, 0.324], [2.941, 0, 0]], atol=5e-4)
 
@@ -227,7 +227,7 @@ def test_below_one_two_equal_minima_are_not_unique():
 
 
 def perturbed(Z, p, w, rng):
-    """The least ‖v‖_p/min(Zv) among random v near w: all coordinates, few, or only those in use."""
+    """The minimum of ‖v‖_p/min(Zv) over random v near w, changing all, few, or nonzero coordinates."""
     steps = rng.standard_normal((4000, len(w))) * 10.0 ** rng.uniform(-9, -5, (4000, 1)) * np.abs(w).max()
     steps[::3] *= w != 0
     steps[1::3] *= rng.random((len(steps[1::3]), len(w))) < 2 / len(w)
@@ -283,7 +283,7 @@ def test_larger_problems_in_norms_are_proved_in_sixty_digits(samples, features, 
     [(8, 3, (383, 459, 667, 749)), (20, 4, (146, 149, 177, 567)), (40, 8, (10, 57, 111, 155, 158, 159))],
 )
 def test_the_support_is_found_among_many_samples(samples, features, seeds, p):
-    """Gaussian samples like any others: nothing in them is nearly equal or degenerate."""
+    """Gaussian samples, neither nearly equal nor degenerate."""
     for seed in seeds:
         Z = separable(samples, features, seed)
         found = solve(Z, p)

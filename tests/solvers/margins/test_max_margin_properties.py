@@ -1,4 +1,4 @@
-"""Maximum margins: what must not change them, what is refused, and what comes out."""
+"""Maximum margins: invariances, errors and results."""
 
 import dataclasses
 import json
@@ -54,7 +54,7 @@ SHAPES = st.sampled_from([(3, 3), (8, 3), (2, 3)])
 @examples(40)
 @given(st.integers(0, 10**6), SHAPES, NORMS)
 def test_order_signs_and_copies_only_relabel(seed, shape, norm):
-    """Samples and features in another order, features and labels turned round, samples repeated."""
+    """Samples and features in another order, features and labels with opposite signs, repeated samples."""
     Z, rng = separable(*shape, seed), np.random.default_rng(seed)
     rows, columns = rng.permutation(len(Z)), rng.permutation(Z.shape[1])
     flip, labels = rng.choice([-1.0, 1.0], Z.shape[1]), rng.choice([-1.0, 1.0], len(Z) + 2)

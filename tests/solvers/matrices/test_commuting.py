@@ -1,4 +1,4 @@
-"""Which measurements commute, and the frame in which they are diagonal."""
+"""Commuting measurements, and the frame in which they are diagonal."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_signs_and_shapes(shape, symmetric):
 
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_equal_values_and_measurements_that_are_0(symmetric):
-    """Clusters: directions that no measurement, or only one of many, tells apart."""
+    """Clusters: directions that no measurement, or only one of many, distinguishes."""
     P, R = (np.linalg.qr(np.random.default_rng(s).standard_normal((6, 6)))[0] for s in (1, 2))
     R = P if symmetric else R
     spectra = np.zeros((4, 6))

@@ -1,4 +1,4 @@
-"""Limits of matrix factorizations against raw flows of their lifted matrix, and what is refused."""
+"""Limits of matrix factorizations, compared with flows of their lifted matrix, and errors."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_the_reduction_is_the_schatten_potential(mu):
 
 
 def test_the_scale_is_half_of_the_level():
-    """μ² = α²k/2, so that M̄(0) = α²k·I = 2μ²I: another factor ends elsewhere."""
+    """μ² = α²k/2, so that M̄(0) = α²k·I = 2μ²I: another factor gives another limit."""
     X, y = commuting(3, 3, 2, 5)
     right = raw_end(0.5 * np.eye(6), X, y)[:3, 3:]
     for factor, near in ((1 / 2, True), (1.0, False), (1 / 4, False)):
@@ -82,7 +82,7 @@ def test_symmetric_factorizations_from_any_start(width):
 
 
 class Squared(tacit.Model):
-    """W Wᵀ, as a guest: shapes and the lifted matrix are all that a limit asks for."""
+    """W Wᵀ, as a model defined outside Tacit: a limit needs only shapes and the lifted matrix."""
 
     input_ndim = 3
 
@@ -124,7 +124,7 @@ def generic():
 
 
 def test_measurements_that_do_not_commute(generic):
-    """The error has what theory says for ones that do, and how far from it the flow ends here."""
+    """The error contains the nearest potential and the distance of the flow's limit from its minimizer."""
     model = identity_start(3, 3, 0.02)
     with pytest.raises(tacit.NoPotentialError, match=r"do not commute.*Theorem 4.*the flow ends") as caught:
         tacit.limit(model, *generic)
@@ -150,7 +150,7 @@ def test_a_start_without_weight():
     """U = V in a direction: m₋ = 0, and its coordinate cannot become negative."""
     X = np.array([np.diag([1.0, 0.0])])
     model = tacit.Factorization(np.eye(2), np.eye(2))
-    with pytest.raises(tacit.NoPotentialError, match="no weight in 1 of the 1 directions"):
+    with pytest.raises(tacit.NoPotentialError, match="are 0 in 1 of the 1 directions"):
         tacit.limit(model, X, [-1.0])
 
 
@@ -159,7 +159,7 @@ def test_a_start_without_weight():
     ("samples", "level", "name"), [(8, 1e-9, "rich"), (5, 1e-9, "intermediate"), (5, 1e3, "kernel")]
 )
 def test_regimes_by_the_flow(samples, level, name):
-    """Without a potential: where the flow ends, between least Frobenius distance and nuclear norm.
+    """Without a potential: the limit of the flow, between minimum Frobenius distance and nuclear norm.
 
     A small start leads to the matrix of rank 1 that eight measurements leave; of five measurements that do
     not commute it does not lead to the least nuclear norm.
@@ -227,7 +227,7 @@ def test_single_entries():
         (np.ones((2, 3, 3)), np.ones((2, 2)), "one number per measurement"),
         (np.full((2, 3, 3), np.nan), np.ones(2), "X must be finite"),
         (np.ones((2, 3, 3)), [1.0, np.nan], "y must be finite"),
-        (np.zeros((0, 3, 3)), np.zeros(0), "none of them 0"),
+        (np.zeros((0, 3, 3)), np.zeros(0), "at least one of each"),
     ],
 )
 def test_bad_measurements(X, y, message):
@@ -246,12 +246,15 @@ def test_bad_shapes_and_options():
         (lambda: tacit.limit(Nuclear(), X, [1.0], intercept=True), "intercept is for tables"),
         (lambda: tacit.limit(Nuclear(), X, [1.0], standardize=True), "standardize is for tables"),
         (lambda: tacit.certify(Nuclear(), X, [1.0], np.ones((2, 3))), "predictor has shape"),
-        (lambda: tacit.certify(Nuclear(), X, [1.0], np.ones((3, 3)), problem="margin"), '"regression" only'),
+        (
+            lambda: tacit.certify(Nuclear(), X, [1.0], np.ones((3, 3)), problem="margin"),
+            'must be "regression"',
+        ),
         (
             lambda: tacit.limit(Spectral(Entropy(0.0), True), np.triu(X[0])[None], [1.0]),
             "measurement 0 is not symmetric",
         ),
-        (lambda: tacit.limit(Spectral(Entropy(0.0), True), np.ones((1, 2, 3)), [1.0]), "are square"),
+        (lambda: tacit.limit(Spectral(Entropy(0.0), True), np.ones((1, 2, 3)), [1.0]), "must be square"),
     ]:
         with pytest.raises(tacit.InputError, match=message):
             call()

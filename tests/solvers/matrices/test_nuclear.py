@@ -1,4 +1,4 @@
-"""The least nuclear norm: closed forms, a first-order method, and proofs by multipliers."""
+"""The minimum nuclear norm, compared with closed forms and a first-order method, and certified."""
 
 import mpmath
 import numpy as np
@@ -113,7 +113,7 @@ def test_many_solutions(d):
 
 
 def test_least_traces_of_positive_matrices():
-    """Symmetric measurements of W Wᵀ; the nuclear norm alone would do with less by negative eigenvalues."""
+    """Symmetric measurements of W Wᵀ; indefinite matrices can have a smaller nuclear norm."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((8, 5, 5))
     X = X + X.transpose(0, 2, 1)
@@ -128,7 +128,7 @@ def test_least_traces_of_positive_matrices():
 
 
 def test_units():
-    """y 1e8 times as large, measurements 1e-5 as large."""
+    """y multiplied by 1e8, measurements by 1e-5."""
     rng = np.random.default_rng(5)
     X, y = rng.standard_normal((5, 3, 4)), rng.standard_normal(5)
     M = tacit.limit(Nuclear(), X, y).predictor
@@ -148,7 +148,7 @@ def test_other_matrices_are_refuted():
 
 @pytest.mark.parametrize(("size", "seen", "seed"), [(8, 45, 41000), (8, 45, 925), (10, 60, 806)])
 def test_paths_that_come_close_to_the_edge_of_the_domain_are_not_lost(size, seen, seed):
-    """Entries of a matrix of rank 1: long strides of the barrier led next to the edge, and no further."""
+    """Entries of a rank-1 matrix, for which long steps of the barrier parameter got stuck at the boundary."""
     problem = completion(size, seen, seed)
     found = tacit.limit(Nuclear(), problem.X, problem.y)
     assert found.converged and found.error <= 1e-9

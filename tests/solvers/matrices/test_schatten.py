@@ -51,7 +51,7 @@ def test_forty_digits(shape, mu):
 
 @pytest.mark.parametrize("q", [Hypentropy(-3.0), DeepHypentropy(3, -2.0)], ids=["2", "3"])
 def test_plain_minimization_over_the_solutions(q):
-    """Coordinates of the null space of the measurements, by BFGS on a value of its own."""
+    """BFGS in the null space of the measurements, with an independent formula for the value."""
     X, y = problem(3, 4, 8, 2, 1)
     A = X.reshape(8, -1)
     first, free = np.linalg.pinv(A) @ y, null_space(A)

@@ -1,4 +1,4 @@
-"""Where linear networks end: balanced, orthogonal and infinitesimal starts, and refusals with their reason.
+"""Limits of linear networks with balanced, orthogonal and infinitesimal initialization, and errors.
 
 Azulay et al. 2021, Proposition 1 and Theorem 3; Min et al. 2021, Proposition 1.
 """
@@ -63,7 +63,7 @@ class TestBalanced:
     @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
     @pytest.mark.parametrize("sign", [1, -1])
     def test_strictly_balanced_networks_end_as_proposition_1_says(self, width, scale, sign):
-        """Of any width they are one neuron with δ = 0, which keeps the sign of its output weight."""
+        """At any width they are equivalent to a neuron with δ = 0, whose output weight keeps its sign."""
         X, y = data(seed=1)
         direction = np.random.default_rng(2).standard_normal(7)
         U, V = balanced(direction, scale, width, sign, seed=width)
@@ -84,7 +84,7 @@ class TestBalanced:
         assert gap(tacit.limit(tacit.LinearNetwork(U, V), X, y).predictor, run.predictor) < 1e-8
 
     def test_the_certificate(self):
-        """∇‖w‖^{3/2} at the end less that at the start is Xᵀν: (3/2)(w/√‖w‖ − w̃(0)/√‖w̃(0)‖)."""
+        """The difference of ∇‖w‖^{3/2} between limit and start is Xᵀν: (3/2)(w/√‖w‖ − w̃(0)/√‖w̃(0)‖)."""
         X, y = data(seed=5)
         model = tacit.LinearNetwork(*balanced(np.random.default_rng(6).standard_normal(7), 0.4, 5))
         found = tacit.limit(model, X, y)
@@ -109,7 +109,7 @@ class TestBalanced:
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
     def test_nearly_balanced_is_not_balanced(self):
-        """An imbalance of 1e-3 moves the end by more than 1e-6: refused, or followed."""
+        """An imbalance of 1e-3 moves the limit by more than 1e-6: an error, or determined by the flow."""
         X, y = data(seed=3)
         U, V = balanced(np.random.default_rng(4).standard_normal(7), 1.0, 5)
         U = U + 1e-3 * np.random.default_rng(5).standard_normal(U.shape)
@@ -140,7 +140,7 @@ class TestBalanced:
 
 
 def assert_refused_or_equal(model, X, y, end):
-    """No theorem covers this start: a refusal that names what is conserved, or the right answer."""
+    """No theorem applies: an error that names the conserved quantities, or the right answer."""
     try:
         found = tacit.limit(model, X, y).predictor
     except tacit.NoPotentialError as refusal:
@@ -180,7 +180,7 @@ class TestOrthogonal:
         assert gap(run.predictor, np.linalg.pinv(X) @ y) < 1e-8
 
     def test_the_rounding_of_a_large_unseen_part_is_seen(self):
-        """It meets the conditions on paper; in floats X sees 1e-12 of it, and V(∞) takes part in that."""
+        """The conditions hold exactly; in floats a part of 1e-12 is in the row space of X."""
         X, y = data(outputs=2, seed=3)
         rng, rows, hidden = np.random.default_rng(4), orth(X.T), null_space(X)
         inner = np.hstack([rows @ rng.standard_normal((4, 6)), 1e4 * hidden @ rng.standard_normal((3, 5))])
@@ -195,7 +195,7 @@ class TestOrthogonal:
         assert apart <= found.distance < 100 * apart and gap(found.predictor, smallest) < 1e-10
 
     def test_half_of_the_conditions_is_not_enough(self):
-        """Min et al. 2021: V U₂ᵀ = 0 alone keeps nothing in place."""
+        """Min et al. 2021: V U₂ᵀ = 0 alone does not keep U₂V(∞)ᵀ at 0."""
         X, y = data(outputs=2, seed=5)
         rng, rows, hidden = np.random.default_rng(6), orth(X.T), null_space(X)
         U1, V = rng.standard_normal((4, 9)), rng.standard_normal((2, 9))
@@ -215,7 +215,7 @@ class TestOrthogonal:
             tacit.limit(tacit.LinearNetwork.orthogonal(X, 12, 2), X, y + np.eye(5, 2))
 
     def test_a_network_too_narrow_to_fit_is_refused(self):
-        """One hidden unit makes predictors of rank one, and these targets need two."""
+        """One hidden unit gives predictors of rank one, and these targets need rank two."""
         X, y = data(outputs=2, seed=8)
         inner = X.T @ np.random.default_rng(9).standard_normal((4, 1))
         outer = np.array([[1.0], [0.5]])
@@ -225,7 +225,7 @@ class TestOrthogonal:
                 tacit.limit(tacit.LinearNetwork(size * inner, size * outer), X, y)
 
     def test_a_saddle_is_refused(self):
-        """No outer weights and inner ones orthogonal to Xᵀy: the conditions hold, and nothing ever moves."""
+        """Zero outer weights, inner weights orthogonal to Xᵀy: the conditions hold, nothing moves."""
         X, y = np.eye(3)[:2], np.ones(2)
         with pytest.raises(tacit.TacitError):
             tacit.limit(tacit.LinearNetwork([[1.0], [-1.0], [0.0]], [[0.0]]), X, y)
@@ -249,7 +249,7 @@ def _seen_flow(seen, outer, inputs, y):
 
 
 class TestSmallRows:
-    """A row of weights that is small next to others grows all the same, and decides where the flow ends.
+    """A row of weights that is much smaller than the others also grows, and affects the limit.
 
     One sample is 0 and the other 1: the row r of U that sees the second and V obey r' = gV, V' = gr, so that
     V(∞) = (r + V)/‖r + V‖, to the size of the start.
@@ -295,7 +295,7 @@ class TestSmallRows:
 
     @pytest.mark.parametrize("width", [2, 40, 3000])
     def test_rounding_is_no_reason_to_refuse(self, width):
-        """Products of two vectors, rows of all sizes, tiny and huge layers: neurons all the same."""
+        """Products of two vectors, with rows and layers of any size, are equivalent to neurons."""
         rng = np.random.default_rng(width)
         for unit in (1e-200, 1.0, 1e100):
             u, q = unit * 10.0 ** rng.uniform(-3, 3, 6), rng.standard_normal(width)
@@ -308,7 +308,7 @@ class TestSmallRows:
 class TestInfinitesimal:
     @pytest.mark.parametrize("outputs", [1, 2])
     def test_the_tolerance_decides_and_is_kept(self, outputs):
-        """Below the distance to the smallest solution a refusal, well above the bound on it an answer."""
+        """An error for tolerances below the distance to the minimum norm, an answer above the bound."""
         X, y = data(3, 5, outputs, seed=1)
         smallest = np.linalg.pinv(X) @ y.reshape(3, outputs)
         for size in (1e-2, 1e-4):
@@ -331,7 +331,7 @@ class TestInfinitesimal:
             assert found.converged and gap(found.predictor[:, 0], np.linalg.pinv(X) @ y) < 1e-10
 
     def test_small_predictors_are_not_small_weights(self):
-        """Outer weights → 0 with inner ones that stay: the end is far from the smallest solution."""
+        """Outer weights → 0 with fixed inner weights: the limit is far from the minimum-norm solution."""
         X, y = data(seed=3)
         U, V = infinitesimal(1.0, seed=4)
         run = network_flow(U, 1e-6 * V, X, y)
@@ -340,7 +340,7 @@ class TestInfinitesimal:
             tacit.limit(tacit.LinearNetwork(U, 1e-6 * V), X, y, tol=1e-3)
 
     def test_small_inner_weights_are_enough(self):
-        """V(0) of any size: what counts is P⊥U(0)."""
+        """V(0) of any size: only P⊥U(0) matters."""
         X, y = data(seed=3)
         U, V = infinitesimal(1.0, seed=4)
         U = 1e-14 * U
@@ -357,7 +357,7 @@ class TestRefusal:
     @pytest.mark.parametrize("outputs", [1, 2])
     @pytest.mark.parametrize(("inner", "outer"), [(0.03, 0.03), (1.0, 1.0), (0.01, 3.0), (3.0, 0.01)])
     def test_the_message_gives_the_reason_and_a_bound_that_holds(self, outputs, inner, outer):
-        """What is conserved, that there is no potential, and how far from the smallest solution at most.
+        """What is conserved, that there is no potential, and a bound on the distance to the limit.
 
         Distances are in the spectral norm; the bound is at most ten times ‖P⊥U(0)‖·‖V(∞)‖.
         """
@@ -367,7 +367,7 @@ class TestRefusal:
         with pytest.raises(tacit.NoPotentialError, match=IMBALANCE) as refusal:
             tacit.limit(tacit.LinearNetwork(U, V), X, y)
         message = str(refusal.value)
-        assert "potential" in message and "least norm" in message
+        assert "potential" in message and "minimum-norm" in message
         said = float(re.search(r"within (\d[\d.e+-]*)", message)[1])
         run = network_flow(U, V, X, y, accuracy=35.0)
         distance = np.linalg.norm(run.predictor - np.linalg.pinv(X) @ y.reshape(3, outputs), 2)
@@ -376,14 +376,14 @@ class TestRefusal:
 
     def test_targets_of_zero_are_named_as_such(self):
         X, y = data(3, 5, seed=6)
-        with pytest.raises(tacit.NoPotentialError, match=r"of 0, the solution of least norm"):
+        with pytest.raises(tacit.NoPotentialError, match=r"of 0, the minimum-norm solution"):
             tacit.limit(tacit.LinearNetwork.gaussian(5, 8), X, 0 * y)
         found = tacit.limit(tacit.LinearNetwork.orthogonal(X, 8), X, 0 * y)
         assert found.converged and not found.predictor.any()
 
     @pytest.mark.parametrize("unit", [1e-100, 1e100])
     def test_targets_of_any_size(self, unit):
-        """In the unit of the targets the start is one of another size: huge ones are refused."""
+        """Huge initial weights, relative to the targets, raise an error."""
         X, y = data(3, 5, seed=6)
         model = tacit.LinearNetwork.orthogonal(X, 8)
         if unit < 1:

@@ -1,4 +1,4 @@
-"""How potentials are minimized, by family: one table for limits, margins, certificates and regimes."""
+"""Minimizers of potentials of vectors, by family: one table for limits, margins, certificates and regimes."""
 
 from __future__ import annotations
 
@@ -13,36 +13,30 @@ from tacit.data.memory import Memory
 from tacit.errors import NoPotentialError
 from tacit.potentials import Potential
 from tacit.solvers.families import l1, layered, quadratic, radial, separable, smooth
-from tacit.solvers.families.ends import Ends
-from tacit.solvers.interpolation.solution import Found, Solution
+from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution
 from tacit.solvers.margins.constraints import Margins
 
 
 class Family(Protocol):
-    """What a module of this folder has; w is a predictor, however it was found. METHOD: how `least` works."""
+    """Interface of the modules in this folder. METHOD describes `interpolate`; w is any predictor."""
 
     METHOD: str
 
-    def least(self, potential: Potential, equations: Equations, memory: Memory) -> Solution:
-        """argmin Q(w) subject to X w = y; memory: of earlier problems on the same samples."""
-        ...
+    def interpolate(self, potential: Potential, equations: Equations, memory: Memory) -> Solution:
+        """argmin Q(w) subject to X w = y; memory: a cache of earlier problems with the same samples."""
 
-    def widest(self, potential: Potential, margins: Margins) -> Found:
-        """argmin Q(w) subject to margins of at least 1."""
-        ...
+    def maximize_margin(self, potential: Potential, margins: Margins) -> MarginSolution:
+        """argmin Q(w) subject to all margins being at least 1."""
 
-    def nearness(self, potential: Potential, equations: Equations, w: Float) -> float:
-        """An estimate of the relative distance from w ≠ 0 to argmin Q(w) subject to X w = y."""
-        ...
+    def error_estimate(self, potential: Potential, equations: Equations, w: Float) -> float:
+        """Estimated relative distance of w ≠ 0 from argmin Q(w) subject to X w = y."""
 
-    def looseness(self, potential: Potential, w: Float) -> Float:
-        """The diagonal of the inverse Hessian at w, up to a factor: which coordinates give way."""
-        ...
+    def inverse_hessian(self, potential: Potential, w: Float) -> Float:
+        """The diagonal of the inverse Hessian at w, up to a factor."""
 
     @property
     def ends(self) -> Callable[[Potential, Equations, Float, Memory], Ends] | None:
-        """The limits at infinite and at zero scale, if there is a scale."""
-        ...
+        """A function that computes the limits at infinite and zero scale; None if there is no scale."""
 
 
 FAMILIES: MappingProxyType[str, Family] = MappingProxyType(
@@ -58,16 +52,18 @@ FAMILIES: MappingProxyType[str, Family] = MappingProxyType(
 
 
 def family_of(potential: Potential) -> Family:
-    """Its row of the table."""
+    """The module that minimizes a potential."""
     try:
         return FAMILIES[potential.family]
     except KeyError:
-        what = f"{type(potential).__name__} is of the family {potential.family!r}"
-        raise NoPotentialError(f"{what}, which has no solver; there are {', '.join(FAMILIES)}") from None
+        raise NoPotentialError(
+            f"{type(potential).__name__} has the family {potential.family!r}, for which there is no solver; "
+            f"the families are {', '.join(FAMILIES)}"
+        ) from None
 
 
-def nearness(potential: Potential, equations: Equations, w: Float) -> float:
-    """An estimate of the relative distance from w to argmin Q(w) subject to X w = y."""
+def error_estimate(potential: Potential, equations: Equations, w: Float) -> float:
+    """Estimated relative distance of w from argmin Q(w) subject to X w = y."""
     if not w.any() or len(equations.y) == 0:
         return 0.0 if not equations.y.any() else math.inf
-    return family_of(potential).nearness(potential, equations, w)
+    return family_of(potential).error_estimate(potential, equations, w)

@@ -1,4 +1,4 @@
-"""Neurons and linear networks of one hidden layer: limits, the kernel end and the anti-kernel end."""
+"""Neurons and linear networks with one hidden layer: limits, kernel limit and anti-kernel limit."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from tacit.potentials.radial import length
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit
 from tacit.solvers.families import vectors
-from tacit.solvers.families.ends import Ends
-from tacit.solvers.families.vectors import doubt_with
+from tacit.solvers.families.vectors import explain_output_error
 from tacit.solvers.families.vectors import known as known
-from tacit.solvers.flow_callback import Decider, Follow
+from tacit.solvers.flow_callback import FlowCounter, Follow
+from tacit.solvers.interpolation.solution import Ends, limit_result
 from tacit.solvers.kkt import relative_residual, stationarity
-from tacit.solvers.networks.linear import check_network, least_norm, least_norm_solution
-from tacit.solvers.networks.neuron import as_it_ends, neuron_targets
+from tacit.solvers.networks.linear import check_network, minimum_norm_columns, network_limit
+from tacit.solvers.networks.neuron import neuron_targets, with_final_sign
 from tacit.solvers.networks.rank_one import checked_rank_one
 
 RICH_END, RICH = "ℓ2 (least norm)", "anti-kernel"
 DECADES = vectors.DECADES
 ENDS_MOVE = True
-_ROUGHLY = 1e-6  # accuracy of the flow that tells how a kernel turns, of which three digits are shown
+_FLOW_RTOL = 1e-6  # tolerance of the flow that gives a kernel distance, of which three digits are shown
+_TOL = 1e-8  # tolerance of the limits at infinite and zero scale
 
 
 def as_data(model: Any, X: Any, y: Any) -> tuple[Float, Float]:
@@ -38,10 +39,10 @@ def as_data(model: Any, X: Any, y: Any) -> tuple[Float, Float]:
     return X, Y[:, 0] if Y.shape[1] == 1 else Y
 
 
-def aim(model: Any, X: Float, y: Float, follow: Follow) -> tuple[Potential, Float, int]:
-    """The divergence from w̃(0), or from −w̃(0) where the output weight changes its sign."""
+def objective(model: Any, X: Float, y: Float, follow: Follow) -> tuple[Potential, Float, int]:
+    """The Bregman divergence from w̃(0), or from −w̃(0) if the output weight changes its sign."""
     potential: Potential = model.potential(X.shape[1])
-    start = as_it_ends(model, X, y, follow)
+    start = with_final_sign(model, X, y, follow)
     neuron = start.as_neuron()
     if start is not model:
         potential = start.potential()
@@ -53,66 +54,62 @@ def aim(model: Any, X: Float, y: Float, follow: Follow) -> tuple[Potential, Floa
 def certify(
     model: Any, X: Any, y: Any, predictor: Any, problem: str, tol: float, follow: Follow
 ) -> Certificate:
-    """The conditions of the neuron that the model is; predictors of networks may be columns."""
+    """The residuals of the equivalent neuron; predictors of networks may be columns."""
     column = model.as_neuron() is not model
-    return vectors.certify(model, X, y, predictor, problem, tol, follow, aim, column)
+    return vectors.certify(model, X, y, predictor, problem, tol, follow, objective, column)
 
 
 def limit(model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: Follow) -> Limit:
-    """Of a neuron, where the network is one; otherwise the solution of least norm, where it ends there."""
-    decider, neuron = Decider(follow), model.as_neuron()
+    """The limit of the equivalent neuron if there is one, otherwise the minimum-norm solution.
+
+    Raises `NoPotentialError` if the network does not converge to the latter.
+    """
+    flows, neuron = FlowCounter(follow), model.as_neuron()
     if neuron is not None:
-        found = vectors.limit(neuron, X, y, samples, tol, follow, aim)
+        found = vectors.limit(neuron, X, y, samples, tol, follow, objective)
         if neuron is model:
             return found
         w = found.predictor
-        distance = checked_rank_one(X, y, w, model, neuron, tol, decider)
-        method = decider.told(found.method, "that rounding of its weights does not grow")
-        runs = found.flows + decider.runs
+        distance = checked_rank_one(X, y, w, model, neuron, tol, flows)
+        method = flows.describe(found.method, "that round-off in its weights does not grow")
+        runs = found.flows + flows.runs
         return replace(found, predictor=w[:, None], model=model, distance=distance, method=method, flows=runs)
     Y = y.reshape(len(X), -1)
-    solution, distance = least_norm(model, X, Y, samples, tol, decider)
+    solution, distance = network_limit(model, X, Y, samples, tol, flows)
     theta, nu = solution.predictor, solution.nu.value
     feasibility = relative_residual(X, Y, theta)
     kkt = stationarity(Quadratic(), X, theta, nu)
-    return Limit(
-        predictor=theta,
+    return limit_result(
+        solution,
+        (model, X, y, tol),
         dual=nu if Y.shape[1] > 1 else nu[:, 0],
         value=float(Quadratic().value(theta)),
         feasibility=feasibility,
         stationarity=kkt,
-        iterations=solution.iterations,
         rank=len(samples.equations(Y[:, 0], tol).y),
-        seconds=0.0,
-        model=model,
-        X=X,
-        y=y,
-        tol=float(tol),
-        settled=solution.settled,
-        method=decider.told("the solution of least norm", "that the network fits the data"),
-        flows=decider.runs,
+        method=flows.describe("the minimum-norm solution", "that the network fits the data"),
+        flows=flows.runs,
         distance=distance,
-        _error=solution.estimate,
         _fits=bool(feasibility <= tol and kkt <= tol),
         _samples=samples,
     )
 
 
 def has_ends(result: Any) -> bool:
-    """They have both."""
+    """True: the scale of the weights."""
     return True
 
 
 def ends(result: Any) -> Ends:
-    """The kernel end and the anti-kernel end, in the shape of the predictor.
+    """The kernel and the anti-kernel limit, in the shape of the predictor.
 
-    Kernel end: argmin (w̃−w̃₀)ᵀB(w̃−w̃₀) over the solutions, with B the inverse of the metric a²I + wwᵀ at the
-    start, to which the potential tends as the shape tends to 1 (Azulay et al. 2021, Section 7.2 and Appendix
-    F). That is where a linear model linearized at its start goes. Appendix F is about linear neurons; a leaky
-    one has the same potential and the solutions of Xw̃ = σ⁻¹(y) (Theorem 4), and so the same B. Linearized, it
-    would go there too if every sample starts on the side of the kink that its target asks for, and elsewhere
-    if not: it keeps the gates of its start. Anti-kernel end: the solution of least norm, reached as the start
-    vanishes (Theorem 3).
+    Kernel limit: argmin (w̃−w̃₀)ᵀB(w̃−w̃₀) over the solutions, with B the inverse of the tangent metric a²I +
+    wwᵀ at initialization. The potential tends to this as the shape tends to 1 (Azulay et al. 2021, Section
+    7.2 and Appendix F), and the model linearized at initialization converges to it. Appendix F treats linear
+    neurons. A leaky neuron has the same potential and the constraints Xw̃ = σ⁻¹(y) (Theorem 4), hence the same
+    B; its linearization, whose activation pattern is fixed, converges there only if every sample starts on
+    the side of the kink that its target requires. Anti-kernel limit: the minimum-norm solution, reached as
+    the initialization vanishes (Theorem 3).
     """
     model, X = result.model, result.X
     neuron = model.as_neuron()
@@ -120,18 +117,18 @@ def ends(result: Any) -> Ends:
         shape = result.predictor.shape
         targets = neuron_targets(replace(neuron, output=result.sign), result.y)
         kernel = _kernel_end(neuron.weights[:, None], np.array([[neuron.output]]), X, targets[:, None])
-        rich = least_norm_solution(result._samples, targets[:, None], 1e-8).predictor
+        rich = minimum_norm_columns(result._samples, targets[:, None], _TOL).predictor
         return Ends(kernel.reshape(shape), rich.reshape(shape))
     Y = result.y.reshape(len(X), -1)
-    rich = least_norm_solution(result._samples, Y, 1e-8).predictor
+    rich = minimum_norm_columns(result._samples, Y, _TOL).predictor
     inner, outer = model.two_layers()
     return Ends(_kernel_end(inner, outer, X, Y), rich)
 
 
 def _kernel_end(inner: Float, outer: Float, X: Float, Y: Float) -> Float:
-    """Θ₀ + the least change of U and V, to first order, that fits Y.
+    """Θ₀ plus the effect of the smallest change of U and V that fits Y to first order.
 
-    Outputs turned to the axes of VVᵀ do not mix: the metric of one with eigenvalue λ is λI + UUᵀ.
+    In the eigenbasis of VVᵀ the outputs decouple; an output with eigenvalue λ has the metric λI + UUᵀ.
     """
     start = inner @ outer.T
     levels, turn = np.linalg.eigh(outer @ outer.T)
@@ -139,23 +136,23 @@ def _kernel_end(inner: Float, outer: Float, X: Float, Y: Float) -> Float:
     seen = X @ inner
     change = np.empty_like(start)
     for j, level in enumerate(levels):
-        root = np.hstack([math.sqrt(max(float(level), 0.0)) * X, seen])  # its Gram matrix is the kernel
+        root = np.hstack([math.sqrt(max(float(level), 0.0)) * X, seen])  # root·rootᵀ is the kernel
         nu = np.linalg.lstsq(root.T, np.linalg.lstsq(root, missing[:, j], rcond=None)[0], rcond=None)[0]
         change[:, j] = level * (X.T @ nu) + inner @ (seen.T @ nu)
     return np.asarray(start + change @ turn.T, dtype=float)
 
 
-def turning(result: Limit, ends: Ends, follow: Follow) -> float:
-    """1 − cos of the angle between the tangent kernels at the start and at the end; NaN where none can tell.
+def kernel_distance(result: Limit, ends: Ends, follow: Follow) -> float:
+    """1 − cosine of the tangent kernels at initialization and at the limit; NaN if unknown.
 
-    The weights that a neuron ends with follow from its predictor; those of a network only its flow tells.
+    The final weights of a neuron follow from its predictor; those of a network require a flow.
     """
     model, X = result.model, result.X
     if beyond_squares(X, result.y):
         return math.nan
     neuron = model.as_neuron()
     if neuron is None:
-        run = follow(model, X, result.y, rtol=_ROUGHLY)
+        run = follow(model, X, result.y, rtol=_FLOW_RTOL)
         return run.final_kernel_distance if run.converged else math.nan
     predictor = result.predictor.ravel()
     a = result.sign * float(NeuronPotential(neuron.delta).layers(length(np, predictor))[0])
@@ -164,9 +161,9 @@ def turning(result: Limit, ends: Ends, follow: Follow) -> float:
     return turned(neuron.tangent_kernel(X), Neuron(a, predictor / a, neuron.slope).tangent_kernel(X))
 
 
-def doubt(result: Limit) -> str:
-    """Which samples or features leave the limit in doubt, in words: of several outputs, for the first."""
+def explain_error(result: Limit) -> str:
+    """Name the samples or features that leave the limit undetermined, for the first output."""
     if result.model.as_neuron() is result.model:
-        return vectors.doubt(result)
+        return vectors.explain_error(result)
     first = (each.reshape(len(each), -1)[:, 0] for each in (result.y, result.predictor, result.dual))
-    return doubt_with(result, *first)
+    return explain_output_error(result, *first)

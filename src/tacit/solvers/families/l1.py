@@ -11,28 +11,27 @@ from tacit.data.equations import Equations
 from tacit.data.memory import Memory, name_of
 from tacit.errors import NotConvergedError
 from tacit.potentials import Potential
-from tacit.solvers.families.ends import Ends
 from tacit.solvers.interpolation.ends import least_l1, least_quadratic, vertex_error
-from tacit.solvers.interpolation.solution import Found, Solution
+from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.l1 import least_l1_margin, solutions
 from tacit.solvers.margins.support import error_on_support
 
-METHOD = "a vertex, and multipliers that prove it"
+METHOD = "a vertex certified by multipliers"
 
 
-def least(potential: Potential, equations: Equations, memory: Memory) -> Solution:
-    """A vertex of the solutions of least norm."""
-    return least_remembered(equations, _weight(potential, equations.X.shape[1]), memory)
+def interpolate(potential: Potential, equations: Equations, memory: Memory) -> Solution:
+    """A vertex of the set of minimizers."""
+    return cached_l1(equations, _weight(potential, equations.X.shape[1]), memory)
 
 
-def least_remembered(equations: Equations, weight: Float, memory: Memory) -> Solution:
-    """The same; it is the rich end of other potentials, and computed once for each y."""
+def cached_l1(equations: Equations, weight: Float, memory: Memory) -> Solution:
+    """argmin Σ weight|w| subject to X w = y, cached, since it is also the rich limit of other potentials."""
     return memory.once(("l1", name_of(equations.y, weight)), lambda: least_l1(equations, weight))
 
 
-def widest(potential: Potential, margins: Margins) -> Found:
-    """By linear programming, with the face of all solutions where there are several."""
+def maximize_margin(potential: Potential, margins: Margins) -> MarginSolution:
+    """Maximum margin by linear programming, with all solutions if there are several."""
     weight = _weight(potential, margins.Z.shape[1])
     vertex = least_l1_margin(margins, weight)
     w, dual = vertex.predictor, vertex.dual
@@ -40,25 +39,25 @@ def widest(potential: Potential, margins: Margins) -> Found:
     try:
         unique, face = solutions(margins, weight, vertex)
     except NotConvergedError:
-        return Found(w, vertex.intercept, dual, None, error)
-    return Found(w, vertex.intercept, dual, unique, error, lists={} if unique else {"face": face})
+        return MarginSolution(w, vertex.intercept, dual, None, error)
+    return MarginSolution(w, vertex.intercept, dual, unique, error, lists={} if unique else {"face": face})
 
 
-def nearness(potential: Potential, equations: Equations, w: Float) -> float:
-    """The error of a vertex."""
+def error_estimate(potential: Potential, equations: Equations, w: Float) -> float:
+    """Error estimate of a vertex."""
     return vertex_error(equations, w)
 
 
-def looseness(potential: Potential, w: Float) -> Float:
-    """All alike."""
+def inverse_hessian(potential: Potential, w: Float) -> Float:
+    """A constant: the ℓ1 norm has no Hessian."""
     return np.ones_like(w)
 
 
 def ends(potential: Potential, equations: Equations, w: Float, memory: Memory) -> Ends:
-    """It is the rich end itself; the other one is the ℓ2 norm."""
+    """Limits of the scale: the minimum-norm solution, and the minimizer of this norm itself."""
     flat = np.ones(len(w))
     kernel = least_quadratic(equations, flat).predictor
-    return Ends(kernel, least(potential, equations, memory).predictor, (flat, np.abs(w)))
+    return Ends(kernel, interpolate(potential, equations, memory).predictor, (flat, np.abs(w)))
 
 
 def _weight(potential: Any, features: int) -> Float:

@@ -1,4 +1,4 @@
-"""Matrix factorizations, and potentials of matrices: limits, ends of the scale, and certificates."""
+"""Matrix factorizations and potentials of matrices: limits, limits of the scale, and certificates."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from tacit.numerics.spectra import Frame
 from tacit.potentials import Spectral
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Estimate, Limit
-from tacit.solvers.families.ends import Ends
-from tacit.solvers.families.vectors import doubt_with
+from tacit.solvers.families.vectors import explain_output_error
 from tacit.solvers.flow_callback import Follow
-from tacit.solvers.interpolation.solution import Solution
+from tacit.solvers.interpolation.solution import Ends, Solution, limit_result
 from tacit.solvers.kkt import relative_residual, stationarity_at
 from tacit.solvers.matrices import nuclear, schatten
 from tacit.solvers.matrices.commuting import COMMUTE, Diagonal, commutator, diagonalize
@@ -30,17 +29,19 @@ from tacit.solvers.matrices.kernel import tangent_end, tangent_rows
 from tacit.solvers.matrices.measurements import Measurements, as_stack, check_symmetric, check_targets
 
 RICH_END, RICH = "nuclear norm", "rich"
-DECADES = 9  # each limit takes seconds
+DECADES = 9  # scales in a figure; each limit takes seconds
 ENDS_MOVE = False
-_FOLLOWED = 20_000  # entries of X up to which an error tells how far the flow ends from the nearest statement
-_ROUGHLY = 1e-6  # accuracy of that flow, of which two digits are shown
-_ANY = 1e-6  # tolerance of equations whose solution was found before
+# Entries of X up to which an error message runs the flow, to say how far it ends from the nearest theorem.
+_MAX_ENTRIES = 20_000
+_FLOW_RTOL = 1e-6  # tolerance of that flow, of which two digits are shown
+_LIMIT_TOL = 1e-8  # tolerance of the limit it is compared with
+_LOOSE_TOL = 1e-6  # tolerance of equations that are known to have a solution
 _MINIMIZERS = {"spectral": schatten, "nuclear": nuclear}  # of potentials, by family
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixProblem:
-    """A model or a potential of matrices with its measurements, checked; M̄(0) where it is a model's."""
+    """A validated model or potential with its measurements; lifted: M̄(0), None for a potential."""
 
     model: Any
     X: Float
@@ -50,10 +51,10 @@ class MatrixProblem:
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Any) -> MatrixProblem:
-        """X: (N, d₁, d₂), or measurements of single entries; `InputError` names what does not fit."""
+        """Validate the inputs; X: (N, d₁, d₂), or measurements of single entries."""
         stack = as_stack(X)
         y = check_targets(stack, y)
-        if not hasattr(model, "lifted"):  # a potential has no start
+        if not hasattr(model, "lifted"):  # a potential has no initialization
             symmetric = bool(getattr(model, "eigenvalues", False))
             return cls(model, check_symmetric(stack) if symmetric else stack, y, symmetric, None)
         stack, lifted = model.as_inputs(stack), model.lifted()
@@ -66,28 +67,28 @@ class MatrixProblem:
         return self.X.reshape(len(self.X), -1)
 
     def measurements(self, samples: Samples, tol: float) -> Measurements:
-        """As equations; `InconsistentDataError` where they have no solution."""
+        """The measurements as equations; raises `InconsistentDataError` if they have no solution."""
         return Measurements(samples.equations(self.y, tol), self.X.shape[1:], self.symmetric)
 
     def diagonal(self) -> Diagonal:
-        """The frame in which the measurements are diagonal, if they commute."""
+        """The frame in which the measurements are as diagonal as possible."""
         return diagonalize(self.X, self.symmetric)
 
 
 def as_data(model: Any, X: Any, y: Any) -> tuple[Float, Float]:
-    """X as (N, d₁, d₂), symmetric where the model is, and y as (N,)."""
+    """X as (N, d₁, d₂), symmetric if the model is, and y as (N,)."""
     problem = MatrixProblem.of(model, X, y)
     return problem.X, problem.y
 
 
 def known(model: Any, X: Any, y: Any) -> bool:
-    """Do the measurements of a factorization commute?"""
+    """Whether the measurements of a factorization commute; always true for a potential."""
     problem = MatrixProblem.of(model, X, y)
     return problem.lifted is None or problem.diagonal().commute
 
 
 def limit(model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: Follow) -> Limit:
-    """argmin Q(M) subject to ⟨X_n, M⟩ = y_n; for a factorization, where its flow ends."""
+    """argmin Q(M) subject to ⟨X_n, M⟩ = y_n for a potential; the limit of the flow for a factorization."""
     problem = MatrixProblem.of(model, X, y)
     if problem.lifted is None:
         return _minimizer(problem, samples, tol)
@@ -95,38 +96,40 @@ def limit(model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: 
 
 
 def _minimizer(problem: MatrixProblem, samples: Samples, tol: float) -> Limit:
-    """Of a potential."""
+    """The minimizer of a potential."""
     family, measured = _minimizer_of(problem.model), problem.measurements(samples, tol)
-    solution = family.least(problem.model, measured)
+    solution = family.interpolate(problem.model, measured)
     M = solution.predictor.reshape(problem.X.shape[1:])
-    return _answer(
+    return _result(
         problem,
         measured,
         solution,
+        tol,
         predictor=M,
         dual=measured.equations.dual(solution.nu),
         value=float(problem.model.value(M)),
         stationarity=problem.model.stationarity(M, measured.adjoint(solution.nu.value)),
         method=family.METHOD,
-        tol=tol,
         _samples=samples,
     )
 
 
 def _minimizer_of(potential: Any) -> Any:
-    """The solver of its family: `least`, `multipliers`, and METHOD, how the former works."""
+    """The module of the potential's family, with `interpolate`, `multipliers` and METHOD."""
     try:
         return _MINIMIZERS[potential.family]
     except KeyError:
-        what = f"{type(potential).__name__} is of the family {potential.family!r}"
-        raise NoPotentialError(f"{what}, which takes no matrices; {', '.join(_MINIMIZERS)} do") from None
+        raise NoPotentialError(
+            f"{type(potential).__name__} has the family {potential.family!r}, which does not apply to "
+            f"matrices; the families {' and '.join(_MINIMIZERS)} do"
+        ) from None
 
 
 def _flow_end(problem: MatrixProblem, samples: Samples, tol: float, follow: Follow) -> Limit:
-    """Of a factorization, by reduction to vectors where the measurements commute."""
+    """The limit of a factorization with commuting measurements, by reduction to vectors."""
     diagonal = problem.diagonal()
     if not diagonal.commute:
-        raise _no_potential(problem, follow if problem.X.size <= _FOLLOWED else None)
+        raise _no_potential(problem, follow if problem.X.size <= _MAX_ENTRIES else None)
     assert problem.lifted is not None
     measured = problem.measurements(samples, tol)
     end = ending(problem.lifted, diagonal, problem.y, tol)
@@ -135,10 +138,11 @@ def _flow_end(problem: MatrixProblem, samples: Samples, tol: float, follow: Foll
     value = float(potential.value(solution.predictor))
     if off <= MULTIPLE:
         value = float(spectral_potential(level, problem.symmetric).value(end.matrix))
-    return _answer(
+    return _result(
         problem,
         measured,
         solution,
+        tol,
         predictor=end.matrix,
         dual=end.equations.dual(solution.nu),
         value=value,
@@ -146,46 +150,40 @@ def _flow_end(problem: MatrixProblem, samples: Samples, tol: float, follow: Foll
             potential, solution.predictor, end.equations.rounded_slopes(solution.nu)
         ),
         off=diagonal.off,
-        method=f"the measurements commute (to {diagonal.off:.0e}): a problem of vectors",
-        tol=tol,
+        method=f"reduction to vectors (the measurements commute, to {diagonal.off:.0e})",
         _samples=samples,
     )
 
 
-def _answer(
+def _result(
     problem: MatrixProblem,
     measured: Measurements,
     solution: Solution,
+    tol: float,
     *,
     predictor: Float,
     stationarity: float,
-    tol: float,
     off: float = 0.0,
-    **known: Any,
+    **fields: Any,
 ) -> Limit:
-    """The limit of what was solved, whichever way, with how well it fits the measurements."""
+    """The `Limit` of a solution, with its residuals."""
     feasibility = relative_residual(problem.flat, problem.y, predictor.ravel())
-    return Limit(
+    return limit_result(
+        solution,
+        (problem.model, problem.X, problem.y, tol),
         predictor=predictor,
         feasibility=feasibility,
         stationarity=stationarity,
-        iterations=solution.iterations,
         rank=len(measured.equations.y),
-        seconds=0.0,
-        model=problem.model,
-        X=problem.X,
-        y=problem.y,
-        tol=float(tol),
-        settled=solution.settled,
         _error=Estimate(lambda: solution.error + off),
         _fits=bool(max(feasibility, stationarity) <= tol),
         _equations=measured.equations,
-        **known,
+        **fields,
     )
 
 
 def _potential_of_start(problem: MatrixProblem) -> Any:
-    """The potential of matrices that the flow minimizes; `NoPotentialError` where there is none."""
+    """The potential of matrices that the flow minimizes; raises `NoPotentialError` if there is none."""
     if problem.lifted is None:
         return problem.model
     if not problem.diagonal().commute:
@@ -193,16 +191,16 @@ def _potential_of_start(problem: MatrixProblem) -> Any:
     level, off = level_of(problem.lifted)
     if off > MULTIPLE:
         raise NoPotentialError(
-            f"M̄(0) is {off:.2g}·c from the nearest multiple c·I of the identity, c = {level:.4g}, and only "
-            "from such a start is the end the least of a potential of M (Woodworth et al. 2020, Theorem 4); "
-            "tacit.limit tells where this one ends, too",
+            f"M̄(0) differs by {off:.2g}·c from the nearest multiple c·I of the identity (c = {level:.4g}); "
+            "only from M̄(0) = c·I does the flow minimize a potential of M (Woodworth et al. 2020, Theorem "
+            "4). tacit.limit computes the limit from other initializations, too",
             nearest=spectral_potential(level, problem.symmetric),
         )
     return spectral_potential(level, problem.symmetric)
 
 
 def _no_potential(problem: MatrixProblem, follow: Follow | None) -> NoPotentialError:
-    """Why there is none, what the nearest statement is, and how far from it the flow ends on these data."""
+    """The error for measurements that do not commute, with the nearest case that has a potential."""
     assert problem.lifted is not None
     apart = commutator(problem.X, problem.symmetric)
     level, off = level_of(problem.lifted)
@@ -211,14 +209,15 @@ def _no_potential(problem: MatrixProblem, follow: Follow | None) -> NoPotentialE
     name = f"{type(inner).__name__}({inner.log_scale:.6g})"
     option = ", eigenvalues=True" if problem.symmetric else ""
     distance = float("nan") if follow is None else _distance(problem, nearest, follow)
-    told = f"; the flow ends {distance:.2g} of its norm from it on these data" if distance == distance else ""
+    end = f"; on these data the flow ends at a relative distance of {distance:.2g} from it"
+    measured = end if distance == distance else ""
     return NoPotentialError(
-        f"the measurements do not commute: ‖X̄_mX̄_n − X̄_nX̄_m‖/(‖X̄_m‖‖X̄_n‖) goes up to {apart:.2g}, and a "
-        "matrix factorization has a potential only where it is 0 (Woodworth et al. 2020, Theorem 4; all "
-        f"measurements diagonal in one frame to {COMMUTE:.0e}). The nearest statement is for M̄(0) = c·I "
-        f"with c = {level:.4g}, from which this start is {off:.2g}·c away: "
-        f"tacit.limit(Spectral({name}{option}), X, y), with Spectral and {type(inner).__name__} of "
-        f"tacit.potentials{told}; tacit.flow runs it",
+        f"the measurements do not commute: ‖X̄_mX̄_n − X̄_nX̄_m‖/(‖X̄_m‖‖X̄_n‖) is up to {apart:.2g}, and a "
+        "potential of a matrix factorization is known only if it is 0 (Woodworth et al. 2020, Theorem 4; all "
+        f"measurements diagonal in one frame, to {COMMUTE:.0e}). Use tacit.flow, or compare with the nearest "
+        f"case that the theorem covers, commuting measurements and M̄(0) = c·I with c = {level:.4g} (this "
+        f"initialization differs by {off:.2g}·c): tacit.limit(Spectral({name}{option}), X, y), with Spectral "
+        f"and {type(inner).__name__} from tacit.potentials{measured}",
         nearest=nearest,
         commutator=apart,
         distance=distance,
@@ -226,10 +225,10 @@ def _no_potential(problem: MatrixProblem, follow: Follow | None) -> NoPotentialE
 
 
 def _distance(problem: MatrixProblem, nearest: Spectral, follow: Follow) -> float:
-    """‖flow's end − minimizer‖_F, relative to the larger of them; NaN where either is not known."""
+    """Relative Frobenius distance between the flow's limit and the minimizer of `nearest`; NaN if unknown."""
     try:
-        run = follow(problem.model, problem.X, problem.y, rtol=_ROUGHLY)
-        found = limit(nearest, problem.X, problem.y, Samples(problem.flat), 1e-8, follow)
+        run = follow(problem.model, problem.X, problem.y, rtol=_FLOW_RTOL)
+        found = limit(nearest, problem.X, problem.y, Samples(problem.flat), _LIMIT_TOL, follow)
     except TacitError:
         return float("nan")
     if not (run.converged and found.converged):
@@ -240,25 +239,25 @@ def _distance(problem: MatrixProblem, nearest: Spectral, follow: Follow) -> floa
 
 
 def has_ends(result: Any) -> bool:
-    """They have both."""
+    """True: the scale of M̄(0)."""
     return True
 
 
 def ends(result: Any) -> Ends:
     """The limits at infinite and at zero scale.
 
-    Kernel end: the solution nearest to the start in its tangent metric, which is the Frobenius norm from
-    M̄(0) = c·I and for potentials. Rich end: the least nuclear norm; of positive semidefinite matrices, where
-    the model has no others.
+    Infinite scale: the solution nearest to initialization in the tangent metric, which is the Frobenius norm
+    for M̄(0) = c·I and for potentials. Zero scale: the solution of minimum nuclear norm, among positive
+    semidefinite matrices if the model has no others.
     """
     problem = MatrixProblem.of(result.model, result.X, result.y)
     samples = getattr(result, "_samples", None) or Samples(problem.flat)
-    rich = nuclear.least_nuclear(problem.measurements(samples, _ANY)).predictor
+    rich = nuclear.least_nuclear(problem.measurements(samples, _LOOSE_TOL)).predictor
     return Ends(_kernel_end(problem), rich.reshape(problem.X.shape[1:]))
 
 
 def _kernel_end(problem: MatrixProblem) -> Float:
-    """Where the model linearized at its start goes."""
+    """The limit of the model linearized at initialization."""
     d1, d2 = problem.X.shape[1:]
     if problem.lifted is not None:
         start = problem.lifted if problem.symmetric else problem.lifted[:d1, d1:]
@@ -269,8 +268,8 @@ def _kernel_end(problem: MatrixProblem) -> Float:
     return tangent_end(start, np.eye(d1 if problem.symmetric else d1 + d2), problem.X, problem.y)
 
 
-def turning(result: Limit, ends: Ends, follow: Follow) -> float:
-    """1 − cos of the angle between the tangent kernels at the start and at the limit; NaN where unknown."""
+def kernel_distance(result: Limit, ends: Ends, follow: Follow) -> float:
+    """1 − cosine of the tangent kernels at initialization and at the limit; NaN if unknown."""
     problem = MatrixProblem.of(result.model, result.X, result.y)
     if problem.lifted is not None:
         end = ending(problem.lifted, problem.diagonal(), problem.y, result.tol).lifted
@@ -287,9 +286,9 @@ def turning(result: Limit, ends: Ends, follow: Follow) -> float:
 def certify(
     model: Any, X: Any, y: Any, predictor: Any, problem: str, tol: float, follow: Follow
 ) -> Certificate:
-    """The residuals of ∇Q(M) = Σ ν_n X_n, ⟨X_n, M⟩ = y_n."""
+    """The residuals of ∇Q(M) = Σ ν_n X_n and ⟨X_n, M⟩ = y_n."""
     if problem != "regression":
-        raise InputError(f'measurements of a matrix have problem="regression" only, got {problem!r}')
+        raise InputError(f'problem must be "regression" for measurements of a matrix, got {problem!r}')
     given = MatrixProblem.of(model, X, y)
     potential = _potential_of_start(given)
     M = as_floats(predictor, "predictor", ndim=(2,))
@@ -305,6 +304,6 @@ def certify(
     return Certificate("regression", kkt, residual, 0.0, error, measured.equations.dual(Pair.of(nu)), tol)
 
 
-def doubt(result: Limit) -> str:
-    """Which measurements leave the limit in doubt, in words."""
-    return doubt_with(result, result.y, result.predictor.ravel(), result.dual)
+def explain_error(result: Limit) -> str:
+    """Name the measurements that leave the limit undetermined."""
+    return explain_output_error(result, result.y, result.predictor.ravel(), result.dual)

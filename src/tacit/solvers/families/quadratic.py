@@ -1,4 +1,4 @@
-"""Squared norms of kernels: ½ wᵀBw."""
+"""Quadratic potentials ½ wᵀBw."""
 
 from __future__ import annotations
 
@@ -10,65 +10,64 @@ from tacit.data.arrays import Float
 from tacit.data.equations import Equations
 from tacit.data.memory import Memory
 from tacit.numerics.nonnegative import least_norm_support
-from tacit.solvers.families.ends import Ends
-from tacit.solvers.families.l1 import least_remembered
+from tacit.solvers.families.l1 import cached_l1
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.solvers.interpolation.ends import least_quadratic
 from tacit.solvers.interpolation.metric import least_in_metric, metric_move
-from tacit.solvers.interpolation.solution import Found, Solution
+from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution
 from tacit.solvers.kkt import best_multipliers
 from tacit.solvers.margins.constraints import Margins
-from tacit.solvers.margins.support import found_by, hold
+from tacit.solvers.margins.support import hold, margin_solution
 
 METHOD = "linear equations"
 
 
-def least(potential: Any, equations: Equations, memory: Memory) -> Solution:
+def interpolate(potential: Any, equations: Equations, memory: Memory) -> Solution:
     """argmin ½ wᵀBw subject to X w = y."""
     if np.ndim(potential.metric) == 2:
         return least_in_metric(equations, potential.metric)
-    return least_quadratic(equations, looseness(potential, np.zeros(equations.X.shape[1])))
+    return least_quadratic(equations, inverse_hessian(potential, np.zeros(equations.X.shape[1])))
 
 
-def widest(potential: Any, margins: Margins) -> Found:
-    """From the support of the ℓ2 margin in the coordinates of the kernel."""
+def maximize_margin(potential: Any, margins: Margins) -> MarginSolution:
+    """Maximum margin by exchanges, starting from the ℓ2 support in coordinates with B = I."""
     features, metric = margins.Z.shape[1], np.asarray(potential.metric, dtype=float)
     inverse = np.linalg.inv(metric) if metric.ndim == 2 else np.broadcast_to(1 / metric, (features,))
-    return widest_in(inverse, margins)
+    return maximize_margin_in(inverse, margins)
 
 
-def widest_in(inverse: Float, margins: Margins) -> Found:
-    """The margin in the norm of a metric, which is given by its inverse, as a matrix or its diagonal."""
+def maximize_margin_in(inverse: Float, margins: Margins) -> MarginSolution:
+    """The maximum margin in the norm of B, given B⁻¹ as a matrix or its diagonal."""
     half = np.asarray(np.linalg.cholesky(inverse) if inverse.ndim == 2 else np.sqrt(inverse), dtype=float)
     guess = least_norm_support(margins.in_units(half).nearly_free())
-    return found_by(hold(margins, lambda equations: least_quadratic(equations, inverse), guess))
+    return margin_solution(hold(margins, lambda equations: least_quadratic(equations, inverse), guess))
 
 
-def nearness(potential: Any, equations: Equations, w: Float) -> float:
-    """From the residuals, through the metric."""
+def error_estimate(potential: Any, equations: Equations, w: Float) -> float:
+    """Error estimate from the residuals and the metric."""
     if np.ndim(potential.metric) < 2:
-        return diagonal_nearness(potential, equations, w, looseness(potential, w))
+        return diagonal_error_estimate(potential, equations, w, inverse_hessian(potential, w))
     nu = best_multipliers(potential, equations.X, w)
     gap, rounding = equations.X.T @ nu - potential.gradient(w), slope_rounding(equations, nu)
     return forward_error(equations, metric_move(potential.metric, equations.X), w, gap, rounding)
 
 
-def diagonal_nearness(potential: Any, equations: Equations, w: Float, W: Float) -> float:
-    """From the residuals, through an inverse Hessian that is diagonal."""
+def diagonal_error_estimate(potential: Any, equations: Equations, w: Float, W: Float) -> float:
+    """Error estimate from the residuals and a diagonal inverse Hessian W."""
     nu = best_multipliers(potential, equations.X, w)
     slopes, rounding = equations.X.T @ nu, slope_rounding(equations, nu)
     move = diagonal_move(equations, W, w, slopes)
     return forward_error(equations, move, w, slopes - potential.gradient(w), rounding)
 
 
-def looseness(potential: Any, w: Float) -> Float:
-    """1/B, all alike where B is a matrix."""
+def inverse_hessian(potential: Any, w: Float) -> Float:
+    """The diagonal 1/B; a constant if B is a matrix."""
     metric = np.asarray(potential.metric, dtype=float)
     return np.ones_like(w) if metric.ndim == 2 else np.broadcast_to(1 / metric, w.shape)
 
 
 def ends(potential: Any, equations: Equations, w: Float, memory: Memory) -> Ends:
-    """It is the kernel end itself; the other one is the ℓ1 norm."""
+    """Minimizers of this norm itself, and of the ℓ1 norm."""
     flat = np.ones(len(w))
-    kernel = least(potential, equations, memory).predictor
-    return Ends(kernel, least_remembered(equations, flat, memory).predictor, (flat, flat))
+    kernel = interpolate(potential, equations, memory).predictor
+    return Ends(kernel, cached_l1(equations, flat, memory).predictor, (flat, flat))

@@ -1,4 +1,4 @@
-"""Potentials of diagonal networks: power, scales, weights and origin say everything."""
+"""Potentials of diagonal networks."""
 
 from __future__ import annotations
 
@@ -11,73 +11,67 @@ from tacit.data.equations import Equations
 from tacit.data.memory import Memory, name_of
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
-from tacit.solvers.families.ends import Ends
-from tacit.solvers.families.l1 import least_remembered
+from tacit.solvers.families.l1 import cached_l1
 from tacit.solvers.interpolation.geometry import Separable, as_separable
-from tacit.solvers.interpolation.rich import multipliers_at
+from tacit.solvers.interpolation.rich import error_at
 from tacit.solvers.interpolation.separable import balanced, kernel_solution, minimize_separable
-from tacit.solvers.interpolation.solution import Found, Solution
+from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution
 from tacit.solvers.margins.constraints import Margins
-from tacit.solvers.margins.kernel import at_the_kernel_end
-from tacit.solvers.margins.support import found_by, hold_from
+from tacit.solvers.margins.support import at_kernel_scale, hold_from, margin_solution
 
 METHOD = "interior path and Newton's method"
 
 
-def least(potential: Potential, equations: Equations, memory: Memory) -> Solution:
-    """argmin Q(w) subject to X w = y, from a solution at a scale close by where one is remembered."""
+def interpolate(potential: Potential, equations: Equations, memory: Memory) -> Solution:
+    """argmin Q(w) subject to X w = y, warm-started from cached solutions at similar scales."""
     geometry = as_separable(potential, equations.X.shape[1])
     level, key = float(geometry.log_scale.max()), _key(geometry, equations)
-    found = minimize_separable(equations, geometry, _guess(level, memory.near(key, level)))
+    cached = memory.near(key, level)
+    found = minimize_separable(equations, geometry, extrapolate(cached, level) if cached else None)
     if found.settled:
         memory.keep(key, level, geometry.rapidity(found.predictor))
     return found
 
 
-def widest(potential: Potential, margins: Margins) -> Found:
-    """From a scale where the geometry is that of a kernel down to this one."""
+def maximize_margin(potential: Potential, margins: Margins) -> MarginSolution:
+    """Maximum margin by continuation from a scale at which the potential is quadratic."""
     geometry = as_separable(potential, margins.Z.shape[1])
-    start, log_scale = at_the_kernel_end(margins, geometry)
-    return found_by(hold_from(margins, geometry, start, -log_scale))
+    start, log_scale = at_kernel_scale(margins, geometry)
+    return margin_solution(hold_from(margins, geometry, start, -log_scale))
 
 
 @quiet
-def nearness(potential: Potential, equations: Equations, w: Float) -> float:
-    """The step that Newton's method would take from here, in balanced units."""
+def error_estimate(potential: Potential, equations: Equations, w: Float) -> float:
+    """Error estimate: the size of the next Newton step, in balanced units."""
     equations, separable, columns = balanced(equations, as_separable(potential, len(w)))
     unit = 2.0 ** np.frexp(np.abs(w * columns).max())[1]
-    return multipliers_at(
-        equations.in_units_of(unit), separable.in_units_of(unit), w * columns / unit
-    ).assess()
+    return error_at(equations.in_units_of(unit), separable.in_units_of(unit), w * columns / unit)
 
 
 @quiet
-def looseness(potential: Potential, w: Float) -> Float:
-    """The inverse Hessian, in units of the largest scale."""
+def inverse_hessian(potential: Potential, w: Float) -> Float:
+    """The diagonal of (∇²Q)⁻¹, in units of the largest scale."""
     return _metric(as_separable(potential, len(w)), w)
 
 
 def ends(potential: Potential, equations: Equations, w: Float, memory: Memory) -> Ends:
-    """A weighted ℓ2 norm around the origin, and the weighted ℓ1 norm."""
+    """Minimizers of a weighted ℓ2 distance from the origin, and of the weighted ℓ1 norm."""
     separable = as_separable(potential, len(w))
     first, last = (_metric(separable, at) for at in (potential.start(len(w)), w))
     key = _key(separable, equations)
     kernel = memory.once(("kernel", key), lambda: kernel_solution(equations, separable))
-    rich = least_remembered(equations, separable.weight, memory).predictor
+    rich = cached_l1(equations, separable.weight, memory).predictor
     return Ends(kernel, rich, (first / first.max(), last / last.max()))
 
 
-def _guess(level: float, known: list[tuple[float, Float]]) -> Float | None:
-    """Rapidities at a level between or beyond those that are known: they are smooth in it."""
-    if not known:
-        return None
+def extrapolate(known: list[tuple[float, Float]], level: float) -> Float:
+    """The polynomial through known (level, values) pairs, evaluated at a level."""
     powers = np.vander([at - level for at, _ in known], increasing=True)
-    weights = np.linalg.inv(powers)[0]  # of the polynomial through them
-    return np.asarray(weights @ np.array([u for _, u in known]))
+    return np.asarray(np.linalg.inv(powers)[0] @ np.array([values for _, values in known]))
 
 
 def _key(geometry: Separable, equations: Equations) -> tuple[Any, ...]:
-    """What stays the same as the scale changes."""
+    """Cache key that identifies the problem up to its scale."""
     shape = geometry.log_scale - geometry.log_scale.max()
     origin = 0.0 if geometry.origin is None else geometry.origin
     return name_of(equations.y, geometry.power, shape, geometry.weight, origin)

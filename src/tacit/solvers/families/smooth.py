@@ -1,4 +1,4 @@
-r"""Any smooth potential, by its value, gradient, mirror map and Hessian: Newton's method on multipliers.
+r"""Smooth potentials given by value, gradient, mirror map and Hessian: Newton's method on the multipliers.
 
     argmin Q(w) subject to X w = y    ⟺    w = (∇Q)⁻¹(Xᵀν),  ν = argmin Q*(Xᵀν) − y·ν
 
@@ -7,8 +7,10 @@ The dual is smooth and convex, with gradient X w − y and Hessian X (∇²Q)⁻
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -23,67 +25,77 @@ from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.solvers.interpolation.metric import metric_move
-from tacit.solvers.interpolation.solution import Found, Solution
+from tacit.solvers.interpolation.solution import MarginSolution, Solution
 from tacit.solvers.kkt import best_multipliers
 from tacit.solvers.margins.constraints import Margins
-from tacit.solvers.margins.support import found_by, hold
+from tacit.solvers.margins.support import hold, margin_solution
 
 METHOD = "Newton's method on the multipliers"
-_STEPS, _HALVINGS = 200, 60  # of Newton, and of one of its steps, at most
-_DESCENT = 1e-4  # of what a step of Newton promises (Armijo)
-_SETTLED = 1e-9  # relative size of the last step
-_CORRECTIONS, _NEARBY = 2, 1e-3  # last changes of w, and how large they may be, relative to it
-_CRAMPED, _TRIES = 0.1, 6  # steps that are shorter because Q ends there, and how many in a row are enough
-_AT_REST = 4.0  # roundings of a residual below which no step can better it
+_MAX_STEPS, _MAX_HALVINGS = 200, 60  # Newton steps, and halvings of one of them
+_ARMIJO = 1e-4  # part of the predicted decrease that a step must achieve
+_NOISE = 8  # round-off of the dual function, in units of `potential.rounding` times its terms
+_TOL = 1e-9  # relative change of w in the last step
+_CORRECTIONS, _MAX_CORRECTION = 2, 1e-3  # final corrections of w, and their largest relative size
+# The search gives up after this many steps in a row that are shorter than _SHORT because the domain of the
+# mirror map ends there: then the limit, if any, lies outside it.
+_SHORT, _MAX_SHORT = 0.1, 6
+_AT_ROUNDOFF = 4.0  # multiple of its round-off below which a residual cannot be improved
 
 
 @dataclass(frozen=True, eq=False)
-class _Place:
-    """Multipliers, the predictor that they make, and the dual function there."""
+class _Iterate:
+    """Multipliers, the predictor w = (∇Q)⁻¹(Xᵀν), and the value of the dual function."""
 
     nu: Float
     w: Float
     dual: float
 
     @classmethod
-    def at(cls, potential: Potential, equations: Equations, nu: Float) -> _Place:
+    def at(cls, potential: Potential, equations: Equations, nu: Float) -> _Iterate:
+        """The iterate at ν."""
         slope = equations.X.T @ nu
         w = np.asarray(potential.mirror(slope), dtype=float)
         return cls(nu, w, float(slope @ w - potential.value(w) - equations.y @ nu))
 
+    @property
+    def inside(self) -> bool:
+        """Whether the mirror map is finite at Xᵀν."""
+        return bool(np.isfinite(self.dual) and np.isfinite(self.w).all())
 
-def least(potential: Potential, equations: Equations, memory: Memory) -> Solution:
+
+def interpolate(potential: Potential, equations: Equations, memory: Memory) -> Solution:
     """argmin Q(w) subject to X w = y."""
     return minimize(potential, equations)
 
 
 @quiet
 def minimize(potential: Potential, equations: Equations, nu: Float | None = None) -> Solution:
-    """The same, by Newton's method with a search along every step; nu: multipliers to start from."""
+    """argmin Q(w) subject to X w = y by Newton's method with line search; nu: initial multipliers."""
     X, y = equations.X, equations.y
-    here = _Place.at(potential, equations, np.zeros(len(y)) if nu is None else nu)
-    moved, steps, cramped = np.inf, 0, 0
-    for steps in range(_STEPS if len(y) else 0):  # noqa: B007
+    here = _Iterate.at(potential, equations, np.zeros(len(y)) if nu is None else nu)
+    moved, steps, short_steps = np.inf, 0, 0
+    for steps in range(_MAX_STEPS if len(y) else 0):  # noqa: B007
         residual = y - X @ here.w
         rounding = potential.rounding * (np.abs(X) @ np.abs(here.w) + np.abs(y))
-        if moved <= _SETTLED and (np.abs(residual) <= _AT_REST * rounding).all():
+        if moved <= _TOL and (np.abs(residual) <= _AT_ROUNDOFF * rounding).all():
             break
         step = _newton(potential, X, here.w, residual)[0]
-        ahead, at_the_edge = _searched(potential, equations, here, step, float(residual @ step))
-        cramped = cramped + 1 if at_the_edge else 0
-        if ahead is None or cramped > _TRIES:  # the limit lies beyond the edge, if anywhere
+        at = partial(_Iterate.at, potential, equations)
+        ahead, at_boundary = line_search(at, here, step, float(residual @ step), potential.rounding, y)
+        short_steps = short_steps + 1 if at_boundary else 0
+        if ahead is None or short_steps > _MAX_SHORT:
             break
         size = float(np.linalg.norm(ahead.w)) or 1.0
         moved, here = float(np.linalg.norm(ahead.w - here.w)) / size, ahead
     w = here.w
-    for _ in range(_CORRECTIONS if len(y) else 0):  # beyond what the rounding of Xᵀν leaves of X w = y
+    for _ in range(_CORRECTIONS if len(y) else 0):  # w itself is corrected: Xᵀν has round-off
         change = _newton(potential, X, w, y - X @ w)[1]
         size = float(np.linalg.norm(change)) / (float(np.linalg.norm(w)) or 1.0)
-        if not size <= _NEARBY:
+        if not size <= _MAX_CORRECTION:
             break
         w, moved = w + change, min(moved, size)
-    settled = bool(moved <= _SETTLED or not y.any())
-    return Solution(w, Pair.of(here.nu), steps, settled, partial(nearness, potential, equations, w))
+    settled = bool(moved <= _TOL or not y.any())
+    return Solution(w, Pair.of(here.nu), steps, settled, partial(error_estimate, potential, equations, w))
 
 
 def _newton(potential: Potential, X: Float, w: Float, residual: Float) -> tuple[Float, Float]:
@@ -98,35 +110,35 @@ def _newton(potential: Potential, X: Float, w: Float, residual: Float) -> tuple[
     return nu, np.asarray(solve_triangular(half, slope, lower=True, trans="T"))
 
 
-def _searched(
-    potential: Potential, equations: Equations, here: _Place, step: Float, promised: float
-) -> tuple[_Place | None, bool]:
-    """The longest of halved steps that lowers the dual function enough, or to rounding; None if none does.
+def line_search(
+    at: Callable[[Float], Any], here: Any, step: Float, decrease: float, rounding: float, y: Float
+) -> tuple[Any, bool]:
+    """The first of repeatedly halved steps that satisfies the Armijo condition up to round-off, or None.
 
-    And whether it is short because no predictor has the slopes beyond.
+    Also whether the step is short because it would otherwise leave the domain of the mirror map. at: maps
+    multipliers to an iterate, with the attributes nu, dual (the dual function) and inside (the domain).
+    decrease: the predicted decrease of the dual function.
     """
     length, outside = 1.0, False
-    noise = 8 * potential.rounding * (abs(here.dual) + float(np.abs(equations.y * here.nu).sum()))
-    for _ in range(_HALVINGS):
-        ahead = _Place.at(potential, equations, here.nu + length * step)
-        gained = here.dual - ahead.dual + noise
-        inside = bool(np.isfinite(ahead.dual) and np.isfinite(ahead.w).all())
-        if inside and gained >= _DESCENT * length * promised:
-            return ahead, outside and length < _CRAMPED
-        outside = outside or not inside
+    noise = _NOISE * rounding * (abs(here.dual) + float(np.abs(y * here.nu).sum()))
+    for _ in range(_MAX_HALVINGS):
+        ahead = at(here.nu + length * step)
+        if ahead.inside and here.dual - ahead.dual + noise >= _ARMIJO * length * decrease:
+            return ahead, outside and length < _SHORT
+        outside = outside or not ahead.inside
         length /= 2
     return None, outside
 
 
-def widest(potential: Potential, margins: Margins) -> Found:
-    """By exchanges, from the support of the ℓ2 margin."""
+def maximize_margin(potential: Potential, margins: Margins) -> MarginSolution:
+    """Maximum margin by exchanges, starting from the support of the ℓ2 margin."""
     guess = least_norm_support(margins.nearly_free())
-    return found_by(hold(margins, partial(minimize, potential), guess))
+    return margin_solution(hold(margins, partial(minimize, potential), guess))
 
 
 @quiet
-def nearness(potential: Potential, equations: Equations, w: Float) -> float:
-    """From the residuals, through the Hessian."""
+def error_estimate(potential: Potential, equations: Equations, w: Float) -> float:
+    """Error estimate from the residuals and the Hessian."""
     H = np.asarray(potential.hessian(w), dtype=float)
     nu = best_multipliers(potential, equations.X, w)
     slopes, rounding = equations.X.T @ nu, slope_rounding(equations, nu)
@@ -135,10 +147,10 @@ def nearness(potential: Potential, equations: Equations, w: Float) -> float:
     return forward_error(equations, move, w, gap, rounding)
 
 
-def looseness(potential: Potential, w: Float) -> Float:
-    """1/∇²Q, or that of its diagonal."""
+def inverse_hessian(potential: Potential, w: Float) -> Float:
+    """1/∇²Q, or 1/(its diagonal) if it is a matrix."""
     H = np.asarray(potential.hessian(w), dtype=float)
     return 1 / (np.diag(H) if H.ndim == 2 else H)
 
 
-ends = None  # nothing is known of a scale
+ends = None  # such a potential has no scale

@@ -1,4 +1,4 @@
-"""Potentials of vectors, and models that have one: limits, ends of the scale, and certificates."""
+"""Potentials of vectors, and models that have one: limits, limits of the scale, and certificates."""
 
 from __future__ import annotations
 
@@ -20,24 +20,27 @@ from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit
-from tacit.solvers.families import family_of, nearness
-from tacit.solvers.families.ends import Ends
-from tacit.solvers.flow_callback import Decider, Follow
-from tacit.solvers.interpolation.diagnosis import doubt_in_words
+from tacit.solvers.families import error_estimate, family_of
+from tacit.solvers.flow_callback import FlowCounter, Follow
+from tacit.solvers.interpolation import diagnosis
 from tacit.solvers.interpolation.geometry import potential_of
+from tacit.solvers.interpolation.solution import Ends, limit_result
 from tacit.solvers.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
 
 RICH_END, RICH = "ℓ1", "rich"
-DECADES = 33  # scales at which a limit is compared with its ends
-ENDS_MOVE = False  # with the scale of the start
-_ROUGH = 1e-6  # relative residual that round-off never excuses
-_LITERAL = 1e-12  # a tolerance below this is meant, whatever the rounding of the predictor leaves
-_SEARCHED = (
-    2_000_000  # entries of X up to which other multipliers are looked for: a minute of a linear program
-)
+DECADES = 33  # scales in a figure; each costs a warm-started limit
+ENDS_MOVE = False
+_TOL = 1e-8  # tolerance of the limits at infinite and zero scale
+# Residuals above the tolerance are accepted if the round-off of w explains them, but never above _ROUGH, and
+# not for tolerances below _LITERAL, which are meant literally.
+_ROUGH, _LITERAL = 1e-6, 1e-12
+_ROUNDINGS_X, _ROUNDINGS_B = 16, 4  # round-off of the sums in Xw and Bw, in units of EPS times their terms
+_MAX_ENTRIES = 2_000_000  # entries of X up to which other multipliers are tried: a linear program of a minute
+_ACTIVE = 1e-9  # distance of a margin from 1 up to which its multiplier may be positive
 
-# What is minimized subject to which targets, and with which sign an output weight ends (0: there is none).
-Aim = Callable[[Any, Float, Float, Follow], tuple[Potential, Float, int]]
+# (model, X, y, follow) ↦ the potential to minimize, the targets, and the final sign of the output weight (0
+# for models without one).
+Objective = Callable[[Any, Float, Float, Follow], tuple[Potential, Float, int]]
 
 
 def as_data(model: Any, X: Any, y: Any) -> tuple[Float, Float]:
@@ -46,50 +49,49 @@ def as_data(model: Any, X: Any, y: Any) -> tuple[Float, Float]:
 
 
 def known(model: Any, X: Float, y: Float) -> bool:
-    """Can a limit be known without its flow?"""
+    """True: the limit minimizes the potential."""
     return True
 
 
-def aim(model: Any, X: Float, y: Float, follow: Follow) -> tuple[Potential, Float, int]:
-    """The potential, subject to X w = y."""
+def objective(model: Any, X: Float, y: Float, follow: Follow) -> tuple[Potential, Float, int]:
+    """The potential of the model, and X w = y."""
     return potential_of(model, X.shape[1]), y, 0
 
 
 def limit(
-    model: Any, X: Float, y: Float, samples: Samples, tol: float, follow: Follow, aim: Aim = aim
+    model: Any,
+    X: Float,
+    y: Float,
+    samples: Samples,
+    tol: float,
+    follow: Follow,
+    objective: Objective = objective,
 ) -> Limit:
-    """argmin Q(w) subject to X w = y, by equations of these samples."""
-    decider = Decider(follow)
-    potential, targets, sign = aim(model, X, y, decider)
+    """argmin Q(w) subject to X w = y."""
+    flows = FlowCounter(follow)
+    potential, targets, sign = objective(model, X, y, flows)
     family = family_of(potential)
     equations = samples.equations(targets, tol)
-    solution = family.least(potential, equations, samples.memory)
+    solution = family.interpolate(potential, equations, samples.memory)
     w, nu = solution.predictor, solution.nu
     kkt = stationarity_at(potential, w, equations.rounded_slopes(nu))
-    if not kkt <= tol and X.size <= _SEARCHED:  # any multipliers that certify w will do
+    if not kkt <= tol and X.size <= _MAX_ENTRIES:  # other multipliers may certify w
         other = Pair.of(best_multipliers(potential, equations.X, w))
         found = stationarity_at(potential, w, equations.rounded_slopes(other))
         nu, kkt = (other, found) if found < kkt else (nu, kkt)
     feasibility = relative_residual(X, targets, w)
     fits, stationary = _within(tol, potential, X, targets, w, feasibility, kkt)
-    return Limit(
-        predictor=w,
+    return limit_result(
+        solution,
+        (model, X, y, tol),
         dual=equations.dual(nu),
         value=float(potential.value(w)),
         feasibility=feasibility,
         stationarity=kkt,
-        iterations=solution.iterations,
         rank=len(equations.y),
-        seconds=0.0,
-        model=model,
-        X=X,
-        y=y,
-        tol=float(tol),
-        settled=solution.settled,
-        method=decider.told(family.METHOD, "with which sign the output weight ends"),
-        flows=decider.runs,
+        method=flows.describe(family.METHOD, "the final sign of the output weight"),
+        flows=flows.runs,
         sign=sign,
-        _error=solution.estimate,
         _fits=fits and stationary,
         _samples=samples,
         _equations=equations if targets is y else None,
@@ -100,55 +102,55 @@ def limit(
 def _within(
     tol: float, potential: Any, X: Float, y: Float, w: Float, feasibility: float, stationarity: float
 ) -> tuple[bool, bool]:
-    """Is each residual within the tolerance, or what the rounding of w to floats leaves?
+    """Whether feasibility and stationarity are within the tolerance, or within the round-off of w.
 
-    That much is let pass where the terms of Xw (or of a metric's Bw) are larger than their sums and cancel,
-    and where the tolerance does not ask for all digits that floats have.
+    The latter matters if the terms of Xw (or of Bw, for a metric B) are much larger than their sum and
+    cancel. It does not count for tolerances below 1e-12.
     """
     allowed = [tol, tol]
     if tol >= _LITERAL and max(feasibility, stationarity) > tol:
         terms = float((np.abs(X) @ np.abs(w)).max() / (np.abs(y).max() or 1.0))
-        allowed[0] = max(tol, min(16 * EPS * terms, _ROUGH))
+        allowed[0] = max(tol, min(_ROUNDINGS_X * EPS * terms, _ROUGH))
         if np.ndim(getattr(potential, "metric", 0.0)) == 2:
             sums = np.abs(potential.metric) @ np.abs(w)
             terms = float(sums.max() / (np.abs(potential.gradient(w)).max() or 1.0))
-            allowed[1] = max(tol, min(4 * EPS * terms, _ROUGH))
+            allowed[1] = max(tol, min(_ROUNDINGS_B * EPS * terms, _ROUGH))
     return feasibility <= allowed[0], stationarity <= allowed[1]
 
 
 @quiet
 def ends(result: Any) -> Ends | None:
-    """What the limit would be at infinite and at zero scale, other things equal; None without a scale."""
+    """The limits of the same problem at infinite and at zero scale; None if there is no scale."""
     potential = potential_of(result.model, result.X.shape[1])
     find = family_of(potential).ends
     if find is None:
         return None
-    equations = result._equations or result._samples.equations(result.y, 1e-8)
+    equations = result._equations or result._samples.equations(result.y, _TOL)
     return find(potential, equations, result.predictor, result._samples.memory)
 
 
 def has_ends(result: Any) -> bool:
-    """Has it a scale at all?"""
+    """Whether the potential has a scale."""
     return family_of(potential_of(result.model, result.X.shape[1])).ends is not None
 
 
-def turning(result: Limit, ends: Ends, follow: Follow) -> float:
-    """1 − cos of the angle between the tangent kernels at the start and at the limit."""
-    unit = np.abs(result.X).max() or 1.0  # kernels of large numbers would overflow
+def kernel_distance(result: Limit, ends: Ends, follow: Follow) -> float:
+    """1 − cosine of the tangent kernels at initialization and at the limit."""
+    unit = np.abs(result.X).max() or 1.0  # avoids overflow in the kernels
     return turned(*(weighted_gram(result.X / unit, metric) for metric in ends.metrics))
 
 
-def doubt(result: Limit) -> str:
-    """Which samples or features leave the limit in doubt, in words."""
+def explain_error(result: Limit) -> str:
+    """Name the samples or features that leave the limit undetermined."""
     potential = potential_of(result.model, result.X.shape[1])
-    W = family_of(potential).looseness(potential, result.predictor)
-    return doubt_with(result, result.y, result.predictor, result.dual, W)
+    W = family_of(potential).inverse_hessian(potential, result.predictor)
+    return explain_output_error(result, result.y, result.predictor, result.dual, W)
 
 
-def doubt_with(result: Limit, y: Float, w: Float, dual: Float, W: Float | None = None) -> str:
-    """The same of one output, by the diagonal of its inverse Hessian; all alike if left out."""
+def explain_output_error(result: Limit, y: Float, w: Float, dual: Float, W: Float | None = None) -> str:
+    """`explain_error` for one output; W: the diagonal of its inverse Hessian (default: constant)."""
     equations = result._equations or result._samples.equations(y, ANY)
-    return doubt_in_words(equations, np.ones(len(w)) if W is None else W, w, dual, result.error)
+    return diagnosis.explain_error(equations, np.ones(len(w)) if W is None else W, w, dual, result.error)
 
 
 def certify(
@@ -159,12 +161,12 @@ def certify(
     problem: str,
     tol: float,
     follow: Follow,
-    aim: Aim = aim,
+    objective: Objective = objective,
     column: bool = False,
 ) -> Certificate:
-    """The residuals of ∇Q(w) = Xᵀν, Xw = y, or of the conditions of a margin.
+    """The residuals of ∇Q(w) = Xᵀν and Xw = y, or of the optimality conditions of a maximum margin.
 
-    column: may w be one, as limits of networks have it?
+    column: accept predictors of shape (d, 1), as networks have them.
     """
     if problem not in ("regression", "margin"):
         raise InputError(f'problem must be "regression" or "margin", got {problem!r}')
@@ -172,12 +174,12 @@ def certify(
     Q, w = potential_of(model, X.shape[1]), _as_predictor(predictor, X.shape[1], column)
     if problem == "margin":
         return _certify_margin(Q, X, y, w, tol)
-    Q, targets, _ = aim(model, X, y, follow)
+    Q, targets, _ = objective(model, X, y, follow)
     return _certify_regression(Q, X, targets, w, tol)
 
 
 def _certify_regression(potential: Any, X: Float, y: Float, w: Float, tol: float) -> Certificate:
-    """In independent equations, so that multipliers exist in floats also where samples nearly coincide."""
+    """Residuals, with multipliers of independent equations: those of nearly equal samples could overflow."""
     residual = relative_residual(X, y, w)
     try:
         equations = _equations(X, y)
@@ -186,7 +188,7 @@ def _certify_regression(potential: Any, X: Float, y: Float, w: Float, tol: float
         return Certificate("regression", stationarity(potential, X, w, nu), residual, 0.0, math.inf, nu, tol)
     found = Pair.of(best_multipliers(potential, equations.X, w))
     kkt = stationarity_at(potential, w, equations.rounded_slopes(found))
-    error = nearness(potential, equations, w)
+    error = error_estimate(potential, equations, w)
     return Certificate("regression", kkt, residual, 0.0, error, equations.dual(found), tol)
 
 
@@ -195,14 +197,18 @@ def _certify_margin(potential: Any, X: Float, y: Float, w: Float, tol: float) ->
     margins = Z @ w
     lower, upper = potential.subdifferential(w)
     target = np.where(lower == upper, lower, 0.0)
-    active = margins <= 1 + max(tol, 1e-9)
+    active = margins <= 1 + max(tol, _ACTIVE)
     nu = np.zeros(len(y))
     if active.any():
         nu[active], _ = nonnegative_least_squares(Z[active][:, lower == upper].T, target[lower == upper])
     complementarity = float((nu * np.abs(margins - 1)).max() / (nu.max() or 1.0))
     shortfall = float(np.maximum(1 - margins, 0).max())
     kkt, held = stationarity(potential, Z, w, nu), nu > 0
-    error = nearness(potential, _equations(Z[held], np.ones(int(held.sum()))), w) if held.any() else math.inf
+    error = (
+        error_estimate(potential, _equations(Z[held], np.ones(int(held.sum()))), w)
+        if held.any()
+        else math.inf
+    )
     return Certificate("margin", kkt, shortfall, complementarity, error, nu, tol)
 
 
@@ -211,7 +217,7 @@ def _equations(X: Float, y: Float) -> Equations:
 
 
 def _as_predictor(predictor: Any, features: int, column: bool) -> Float:
-    """One number for each feature."""
+    """The predictor as a (d,) array; raises `InputError` for other shapes."""
     w = as_floats(predictor, "predictor", ndim=(1, 2) if column else (1,))
     if w.shape not in {(features,), (features, 1)}:
         shape = f"{len(w)} entries" if w.ndim == 1 else f"shape {w.shape}"

@@ -1,1 +1,1 @@
-"""Which of all predictors with X w = y: convex programs over equations, and how near their answers are."""
+"""Interpolation: minimize a potential subject to X w = y, and estimate the error of the solution."""

@@ -1,12 +1,12 @@
-r"""How near is the answer? The forward error of a solution, conditioning included.
+r"""Estimate the forward error of a solution, including the conditioning of the problem.
 
-At a predictor w with multipliers ν, ρ = y − Xw, g = Xᵀν − ∇Q(w) and W = ∇²Q(w)⁻¹, the solution is to first
-order
+At a predictor w with multipliers ν, let ρ = y − Xw, g = Xᵀν − ∇Q(w) and W = ∇²Q(w)⁻¹. To first order the
+solution is
 
-    w + W(Xᵀdν + g),      (X W Xᵀ) dν = ρ − X W g:
+    w + W(Xᵀdν + g),      (X W Xᵀ) dν = ρ − X W g,
 
-the next Newton step. Its size is the error as far as ρ and g are known. Nobody knows ρ better than to the
-last bits of X and y, so what changing them would move is part of the estimate.
+the next Newton step, whose size is therefore the error if ρ and g are exact. But ρ is known only up to the
+round-off of X and y, so the change of w due to their last bits is added to the estimate.
 """
 
 from __future__ import annotations
@@ -22,34 +22,30 @@ from tacit.numerics.normal_equations import factorize
 from tacit.numerics.rounding import EPS
 from tacit.potentials.arrays import quiet
 
-ROUNDOFF = EPS / 2
-_PROBES = 4  # random draws of rounding errors, of which the worst counts
-_REFINED = 6  # passes of refinement; each gains as many digits as the factor has
-_VANISHING = 4.0  # coordinates up to this many changes of the last bits may as well be 0
-_SETTLED = 0.1  # of an error, which is wanted to one digit
-_LOOSE = (
-    1e3  # relative change of w for a relative change of its slope, from which on rounding of slopes counts
-)
-Move = Callable[[Float, Float], Float]
-Step = Callable[[Float, Float], tuple[Pair, Float, Float]]
+ROUNDOFF = EPS / 2  # relative error of one rounding
+_PROBES = 4  # random draws of rounding errors, of which the largest effect counts
+_REFINEMENTS = 6  # passes of iterative refinement; each gains as many digits as the factorization has
+_VANISHING = 4.0  # coordinates up to this many times the uncertainty of the data may as well be 0
+_SETTLED = 0.1  # relative size of a refinement that may be omitted: the error is wanted to one digit
+# Relative change of w per relative change of its slope above which the round-off of slopes matters, so that
+# changes of slopes are computed in double-double arithmetic.
+_SENSITIVE = 1e3
+Move = Callable[[Float, Float], Float]  # (ρ, g) ↦ change of w
+Step = Callable[[Float, Float], tuple[Pair, Float, Float]]  # (ρ, g) ↦ dν, change of the slopes, change of w
 
 
 @quiet
 def forward_error(
-    equations: Equations,
-    move: Move,
-    w: Float,
-    gap: Float | float,
-    rounding: Float | float,
+    equations: Equations, move: Move, w: Float, gap: Float | float, rounding: Float | float
 ) -> float:
-    """An estimate of ‖w − w*‖/‖w*‖ in the ℓ2 norm; of divided features, the larger of that and their own.
+    """Estimate ‖w − w*‖/‖w*‖ in the ℓ2 norm; for scaled features, the larger one of both units.
 
-    move: the change of w that ρ and g ask for. gap: g, of which each entry is known up to its rounding. What
-    rounding and the last bits of the data move is tried in some directions, drawn once and for all.
+    move: the change of w for given ρ and g. gap: g. rounding: the round-off of each entry of g. The effect of
+    round-off, and of the last bits of the data, is probed in a few fixed random directions.
     """
-    metrics = [
+    metrics = [  # normalized, since norms could overflow
         metric / _largest(metric * w) for metric in equations.metrics if np.any(w)
-    ]  # or norms overflow
+    ]
     if not metrics or len(equations.y) == 0:
         return np.inf if np.any(equations.y) else 0.0
 
@@ -57,13 +53,13 @@ def forward_error(
         change = move(rho, g)
         return np.array([np.linalg.norm(metric * change) for metric in metrics])
 
-    due = moved(equations.y - equations.X @ w, gap + np.zeros_like(w))
-    doubt, rng = equations.doubt(w), np.random.default_rng(0)
-    # Signs alone would leave slopes of features that are tied equal in each sixteenth draw.
-    draws = [(rng.choice([-1.0, 1.0], len(doubt)), rng.standard_normal(len(w))) for _ in range(_PROBES)]
-    hidden = np.max([moved(doubt * rows, rounding * columns) for rows, columns in draws], axis=0)
+    newton = moved(equations.y - equations.X @ w, gap + np.zeros_like(w))
+    uncertainty, rng = equations.doubt(w), np.random.default_rng(0)
+    # Random signs would give two tied features equal changes in all four draws with probability 1/16.
+    draws = [(rng.choice([-1.0, 1.0], len(uncertainty)), rng.standard_normal(len(w))) for _ in range(_PROBES)]
+    probed = np.max([moved(uncertainty * rows, rounding * columns) for rows, columns in draws], axis=0)
     sizes = np.array([np.linalg.norm(metric * w) for metric in metrics])
-    error = float(((due + 2 * hidden) / sizes).max())
+    error = float(((newton + 2 * probed) / sizes).max())
     return error if np.isfinite(error) else np.inf
 
 
@@ -73,24 +69,25 @@ def _largest(values: Float) -> float:
 
 @quiet
 def diagonal_step(equations: Equations, W: Float, w: Float, slope: Float | float) -> Step:
-    """For an inverse Hessian that is diagonal, at slopes of this size: dν, and the change of the slopes.
+    """The Newton step (ρ, g) ↦ (dν, change of the slopes, change of w) for a diagonal inverse Hessian W.
 
-    Coordinates that are too stiff to take up a change of the last bits do so when their slopes have changed
-    by as much as they are: none is taken for stiffer than that. Those no larger than such a change are taken
-    for just as stiff: near the end of its slopes one looks loose, and loses its slope as it vanishes. The
-    changes of slopes that a rounding of them would spoil are computed in pairs of floats.
+    slope: the size of the slopes. The linearization must hold for changes as large as the uncertainty of the
+    data. W is therefore bounded below by uncertainty/slope: a coordinate changes by the uncertainty once its
+    slope has changed by its own size. Coordinates no larger than the uncertainty take exactly that value:
+    near the end of its slopes such a coordinate has a large W, which drops as it vanishes. Changes of slopes
+    that would be lost in round-off are computed in double-double arithmetic.
     """
     size, bits = float(np.abs(slope).max()) or 1.0, float(equations.doubt(w).max(initial=0.0))
     W = np.where(np.abs(w) <= _VANISHING * bits, bits / size, np.maximum(W, bits / size))
-    loose = np.flatnonzero(W * size > _LOOSE * np.abs(w).max())
-    factor = factorize(equations.X, W, careful=len(loose) > 0)
+    sensitive = np.flatnonzero(W * size > _SENSITIVE * np.abs(w).max())
+    factor = factorize(equations.X, W, careful=len(sensitive) > 0)
 
     def step(rho: Float, g: Float) -> tuple[Pair, Float, Float]:
         nu, change = factor.direction(rho, g)
         total = Pair.of(nu)
-        for _ in range(_REFINED if len(loose) else 0):
+        for _ in range(_REFINEMENTS if len(sensitive) else 0):
             missing = np.zeros_like(change)
-            missing[loose] = equations.slopes(total, loose).value + g[loose] - change[loose]
+            missing[sensitive] = equations.slopes(total, sensitive).value + g[sensitive] - change[sensitive]
             nu, more = factor.direction(rho - equations.X @ (W * change), missing)
             total, change = total + nu, change + more
             if np.abs(W * more).max() <= _SETTLED * np.abs(W * change).max():
@@ -101,14 +98,14 @@ def diagonal_step(equations: Equations, W: Float, w: Float, slope: Float | float
 
 
 def diagonal_move(equations: Equations, W: Float, w: Float, slope: Float | float) -> Move:
-    """The change of w in that step."""
+    """The change of w in the step of `diagonal_step`."""
     step = diagonal_step(equations, W, w, slope)
     return lambda rho, g: step(rho, g)[2]
 
 
 @quiet
 def slope_rounding(equations: Equations, nu: Pair | Float) -> Float:
-    """By how much Xᵀν may be off: in floats, and where X changes in its last bits."""
+    """A bound on the error of Xᵀν, from round-off and from the last bits of X."""
     nu = as_pair(nu)
     products = np.abs(equations.X).T @ np.abs(nu.value)
     return np.asarray(ROUNDOFF * products + equations.slope_doubt(nu))

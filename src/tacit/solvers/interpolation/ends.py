@@ -1,4 +1,4 @@
-"""The two ends of the scale: the kernel solution in closed form, the rich one as a certified vertex."""
+"""Limits at infinite and at zero scale: weighted minimum-norm and ℓ1 solutions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ from tacit.potentials.radial import length
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.separable import minimize_separable
-from tacit.solvers.interpolation.solution import Solution, none
+from tacit.solvers.interpolation.solution import Solution, no_error
 
-_VANISHING = -1e6  # log of a scale at which depth 2 differs from ℓ1 by a millionth
-_OUTSIDE = 1e-4  # part of the largest coordinate, in units of its column, below which one is 0 in the end
-_CLEARLY = 1e-7  # distance of the slopes of others from their end that proves a minimizer to be the only one
-_MET = 1e-10  # residual of what a certificate needs
-_PASSES = 6  # of refinement, at most
-_LIGHT = 1e-6  # weight, relative to the largest coordinate, of those that are 0
+_VANISHING = -1e6  # log scale at which the depth-2 potential differs from the ℓ1 norm by a relative 1e-6
+_OUTSIDE = 1e-4  # size |w|·‖column‖, relative to the largest, below which a coordinate is 0 in the ℓ1 limit
+_CLEARLY = 1e-7  # slack of the slopes outside the support that proves the minimizer to be unique
+_MET = 1e-10  # relative residual of the conditions of a certificate
+_PASSES = 6  # of iterative refinement, at most
+_LIGHT = 1e-6  # weight of coordinates that are 0, relative to the largest, in an error estimate
+_SUPPORT = 1e-9  # relative size above which a coordinate of a linear program's solution is in the support
+_LP_TOL = 1e-10  # feasibility tolerances of the linear program, the smallest that HiGHS accepts
+_FITTED = 1e-14  # relative residual that is round-off
 
 
 def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
@@ -34,14 +37,14 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
     """
     X, y = equations.X, equations.y
     if len(y) == 0:
-        return Solution(np.zeros(X.shape[1]), Pair.of(y), 0, True, none)
+        return Solution(np.zeros(X.shape[1]), Pair.of(y), 0, True, no_error)
     if inverse_metric.ndim == 2:
         half = np.asarray(np.linalg.cholesky(inverse_metric), dtype=float)
         solution = least_quadratic(equations.turned(half), np.ones(X.shape[1]))
         return replace(solution, predictor=half @ solution.predictor)
     w, nu, zero = np.zeros(X.shape[1]), np.zeros(len(y)), np.zeros(X.shape[1])
     left, passes = y, 0
-    while passes < _PASSES:  # each removes the rounding of the one before, until there is only rounding left
+    while passes < _PASSES:  # each pass removes the round-off of the one before
         step, change = newton_direction(X, inverse_metric, left, zero)
         further = w + inverse_metric * change
         rest = y - X @ further
@@ -59,22 +62,23 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
 
 
 def least_l1(equations: Equations, weight: Float) -> Solution:
-    """argmin Σ weight|w| subject to X w = y, a vertex of the set of minimizers if there are several.
+    """argmin Σ weight|w| subject to X w = y; a vertex of the set of minimizers if there are several.
 
-    weight: (d,), or (2, d) for weights of negative w and of positive ones.
-    The limit of depth 2 at a vanishing scale shows which coordinates are not 0 (Woodworth et al. 2020,
-    Theorem 2); multipliers of the vertex on them prove it the one minimizer. Where they do not, linear
-    programming decides.
+    weight: (d,), or (2, d) with one weight for negative and one for positive w. The limit of depth 2 at a
+    vanishing scale gives the support (Woodworth et al. 2020, Theorem 2), and multipliers certify the vertex
+    on it as the unique minimizer. If they do not, the problem is solved by linear programming.
     """
     if not equations.y.any():
-        return Solution(np.zeros(equations.X.shape[1]), Pair.of(np.zeros(len(equations.y))), 0, True, none)
+        return Solution(
+            np.zeros(equations.X.shape[1]), Pair.of(np.zeros(len(equations.y))), 0, True, no_error
+        )
     if weight.ndim == 2:
         return _by_linear_program(equations, *weight)
     return _at_vanishing_scale(equations, weight) or _by_linear_program(equations, weight, weight)
 
 
 def _at_vanishing_scale(equations: Equations, weight: Float) -> Solution | None:
-    """The vertex on the coordinates that a vanishing scale leaves, if it is the only minimizer."""
+    """The vertex on the support of the limit at a vanishing scale; None if it is not the unique minimizer."""
     X, y = equations.X, equations.y
     flow = minimize_separable(equations, Separable(np.inf, np.full(X.shape[1], _VANISHING), weight))
     size = np.abs(flow.predictor) * np.sqrt(np.einsum("nd,nd->d", X, X))
@@ -97,13 +101,13 @@ def _at_vanishing_scale(equations: Equations, weight: Float) -> Solution | None:
 
 
 def _solved(A: Float, b: Float) -> Float:
-    """Least squares, once more for what rounding has left."""
+    """Least squares with one step of iterative refinement."""
     found = np.linalg.lstsq(A, b, rcond=None)[0]
     return np.asarray(found + np.linalg.lstsq(A, b - A @ found, rcond=None)[0])
 
 
 def _by_linear_program(equations: Equations, below: Float, above: Float) -> Solution:
-    """The same with weights of their own for negative and for positive w."""
+    """argmin of the ℓ1 norm with weights `below` for negative and `above` for positive w."""
     X, y = equations.X, equations.y
     unit = np.abs(y).max()
     columns = np.sqrt(np.einsum("nd,nd->d", X, X))
@@ -115,10 +119,10 @@ def _by_linear_program(equations: Equations, below: Float, above: Float) -> Solu
         A_eq=np.hstack([balanced, -balanced]),
         b_eq=y / unit,
         method="highs",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        options={"primal_feasibility_tolerance": _LP_TOL, "dual_feasibility_tolerance": _LP_TOL},
     )
     if program.status != 0 or program.x is None:
-        raise NotConvergedError(f"the linear program for the ℓ1 end failed: {program.message}")
+        raise NotConvergedError(f"the linear program for the ℓ1 limit failed: {program.message}")
     plus, minus = np.split(program.x, 2)
     w = _vertex(balanced, y / unit, plus - minus)
     nu = program.eqlin.marginals * price
@@ -127,18 +131,18 @@ def _by_linear_program(equations: Equations, below: Float, above: Float) -> Solu
 
 
 def vertex_error(equations: Equations, w: Float) -> float:
-    """The forward error of a vertex: of X w = y on its support, and of what little may enter it."""
+    """The forward error of a vertex: that of X w = y, with small weights for coordinates off its support."""
     size = np.abs(w)
     move = diagonal_move(equations, np.maximum(size, _LIGHT * size.max()), w, 1.0)
     return forward_error(equations, move, w, 0.0, 0.0)
 
 
 def _vertex(X: Float, y: Float, w: Float) -> Float:
-    """The same support, with the equations solved to rounding."""
-    support = np.flatnonzero(np.abs(w) > 1e-9 * np.abs(w).max())
+    """The vertex with the same support, with X w = y solved to round-off; w itself if that is no better."""
+    support = np.flatnonzero(np.abs(w) > _SUPPORT * np.abs(w).max())
     if len(support) > len(y):
         return w
     exact = np.zeros_like(w)
     exact[support] = np.linalg.lstsq(X[:, support], y, rcond=None)[0]
-    better = np.linalg.norm(X @ exact - y) <= max(np.linalg.norm(X @ w - y), 1e-14 * np.linalg.norm(y))
+    better = np.linalg.norm(X @ exact - y) <= max(np.linalg.norm(X @ w - y), _FITTED * np.linalg.norm(y))
     return exact if better else w

@@ -1,4 +1,4 @@
-"""The potential of a model, and the parts of it that solvers of separable problems take."""
+"""The potential of a model, and the parameters that the solvers of separable problems use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.potentials.geometry import Geometry
 
 @dataclass(frozen=True, eq=False)
 class Separable(Geometry, Potential):
-    """Q(w) = Σ weight·m·q_p(w/m) − offset·w: what the solver needs to know of a potential."""
+    """Q(w) = Σ weight·m·q_p(w/m) − offset·w, with one scale m and one weight per coordinate."""
 
     power: float
     log_scale: Float
@@ -27,14 +27,14 @@ class Separable(Geometry, Potential):
         return replace(self, log_scale=self.log_scale + shift)
 
     def in_units_of(self, unit: Any) -> Separable:
-        """Q as a function of w/unit, up to the factor of a unit that all coordinates share."""
+        """Q as a function of w/unit; a unit shared by all coordinates drops out as a factor of Q."""
         share = unit if np.ndim(unit) else 1.0
         origin = None if self.origin is None else self.origin / unit
         return Separable(self.power, self.log_scale - np.log(unit), self.weight * share, origin)
 
     @property
     def offset(self) -> Any:
-        """∇Q at the origin, which a Bregman divergence subtracts."""
+        """∇Q at the origin, which a Bregman divergence subtracts; 0 without an origin."""
         return 0.0 if self.origin is None else self.slope(self.rapidity(self.origin))
 
     def gradient(self, w: Float) -> Float:
@@ -42,16 +42,16 @@ class Separable(Geometry, Potential):
         return np.asarray(self.slope(self.rapidity(w)) - self.offset)
 
     def kernel_metric(self) -> Float:
-        """dw/d∇Q at w = 0, relative to the largest."""
+        """Diagonal of (∇²Q)⁻¹ at w = 0, divided by its largest entry."""
         log_metric = self.log_scale - np.log(self.weight)
         return np.exp(log_metric - log_metric.max())
 
 
 def potential_of(model: Any, features: int) -> Potential:
-    """The potential of a model, or the potential itself where one is given."""
+    """The potential of a model; a potential is returned unchanged."""
     if isinstance(model, type):
         raise InputError(
-            f"model must be an object, got the class {model.__name__}: write {model.__name__}(…)"
+            f"model must be an instance, got the class {model.__name__}: write {model.__name__}(…)"
         )
     found = model if isinstance(model, Potential) else None
     if found is None and callable(getattr(model, "potential", None)):
@@ -63,7 +63,7 @@ def potential_of(model: Any, features: int) -> Potential:
 
 
 def as_separable(potential: Any, features: int) -> Separable:
-    """Power, scales, weights and origin of the potential of a diagonal network, one per coordinate."""
+    """The potential of a diagonal network with scale, weight and origin as arrays over coordinates."""
     base, origin = potential.base, None if potential.base is potential else potential.start(features)
     log_scale = np.broadcast_to(np.asarray(base.log_scale, float), (features,))
     weight = np.broadcast_to(np.asarray(base.weight, float), (features,))

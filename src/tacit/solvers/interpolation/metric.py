@@ -1,8 +1,9 @@
-r"""Interpolation in the norm of a kernel, given as a matrix.
+r"""Interpolation in the norm of a kernel, given as a matrix B.
 
     argmin ½ wᵀBw   subject to   X w = y
 
-has B w = Xᵀν. With B = LLᵀ and v = Lᵀw that is the shortest v with (L⁻¹Xᵀ)ᵀv = y, and B is never inverted.
+has B w = Xᵀν. With B = LLᵀ and v = Lᵀw it is the minimum-norm v with (L⁻¹Xᵀ)ᵀv = y, so that B need not be
+inverted.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from tacit.data.arrays import Float
 from tacit.data.equations import Equations
 from tacit.numerics.double_double import Pair, product
 from tacit.solvers.interpolation.accuracy import Move, forward_error
-from tacit.solvers.interpolation.solution import Solution, none
+from tacit.solvers.interpolation.solution import Solution, no_error
 
-_PASSES = 3  # of refinement
-_SETTLED = 1e-9  # relative size of the last correction
+_PASSES = 3  # of iterative refinement
+_SETTLED = 1e-9  # relative size of the last correction at which the refinement has converged
 
 
 class _Factors:
-    """B = LLᵀ and L⁻¹Xᵀ = QR."""
+    """The factorizations B = LLᵀ and L⁻¹Xᵀ = QR."""
 
     def __init__(self, metric: Float, X: Float):
         self.L = np.linalg.cholesky(metric)
@@ -42,14 +43,14 @@ class _Factors:
 
 
 def least_in_metric(equations: Equations, metric: Float) -> Solution:
-    """The solution of least ½ wᵀBw, B the metric; what rounding has left is taken away in pairs of floats.
+    """argmin ½ wᵀBw subject to X w = y, refined in double-double arithmetic.
 
-    A condition number of κ costs κ·1e-16 of a solution in floats. A residual in twice the digits, and a
-    correction by the same factors, give that back.
+    In floats the relative error would be κ·1e-16 for a condition number κ. Residuals in double-double
+    arithmetic and corrections with the same factors remove it.
     """
     X, y = equations.X, equations.y
     if len(y) == 0:
-        return Solution(np.zeros(X.shape[1]), Pair.of(y), 0, True, none)
+        return Solution(np.zeros(X.shape[1]), Pair.of(y), 0, True, no_error)
     factors = _Factors(metric, X)
     w, nu, moved = Pair.of(np.zeros(X.shape[1])), Pair.of(np.zeros(len(y))), np.inf
     for _ in range(1 + _PASSES):
@@ -65,5 +66,5 @@ def least_in_metric(equations: Equations, metric: Float) -> Solution:
 
 
 def metric_move(metric: Float, X: Float) -> Move:
-    """The change of w that residuals of X w = y and of B w = Xᵀν ask for."""
+    """The map from residuals of X w = y and B w = Xᵀν to the change of w that removes them."""
     return _Factors(metric, X).move

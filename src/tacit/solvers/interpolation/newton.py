@@ -1,12 +1,13 @@
-r"""Dual Newton for separable potentials, in rapidities.
+r"""Primal-dual Newton's method for separable potentials, in rapidities.
 
     find (u, ν) with  X w(u) = y  and  ∇Q(w(u)) = Xᵀν,      w = m·2cosh^p(u/p) sinh(u)
 
-Both equations are unknowns of their own, and the gap r = Xᵀν − ∇Q is carried along. Where slopes come close
-to the ends ±1 of their domain what counts is their distance to them: there ν is a pair of floats, and the
-gap is computed from slacks in twice the digits (`exact_gap`). A Newton step solves (X W Xᵀ) dν = y − Xw −
-XWr with W = dw/d∇Q. Then coordinates that grow move linearly in w, where the first equation is linear, and
-those that shrink move linearly in the slope, where the second is: neither way can overshoot its exponential.
+u and ν are independent unknowns, and the gap r = Xᵀν − ∇Q is updated along with them. If slopes are close to
+the ends ±1 of their domain, only their distance to the ends carries information: ν is then kept in
+double-double arithmetic, and the gap is computed from slacks (`exact_gap`). A Newton step solves (X W Xᵀ) dν
+= y − Xw − XWr with W = dw/d∇Q. Coordinates that grow then move linearly in w, in which the first equation is
+linear; coordinates that shrink move linearly in the slope, in which the second is. Each is linear where the
+other variable is exponential, so that no step overshoots.
 """
 
 from __future__ import annotations
@@ -24,19 +25,24 @@ from tacit.numerics.rounding import EPS
 from tacit.potentials import rapidity
 from tacit.solvers.interpolation.geometry import Separable
 
-_SETTLED = 1e-13  # relative size of a step after which none is needed
-_STALLED = 1e-9  # and one below which idling is rounding
-_PATIENCE = 3  # steps without progress
-_NEAR_END = 1e-2  # slack below which slopes are computed in pairs of floats
-_UNSEEN = 1e-8  # relative size of coordinates whose steps look like rounding
-_FAR_OFF = 1e-4  # and one that rounding in pairs of floats does not make of them
-_LAGGING = 2.0  # growth that the slope of such a coordinate asks for, from which on it is set to its place
-_FREE = 1e-15  # changes of w this small, relative to the largest coordinate, are not seen by X w = y
+# Convergence, by the relative change of w in a step.
+_TOL = 1e-13  # converged
+_STALLED = 1e-9  # below this, steps that no longer shrink are round-off
+_PROGRESS = 0.9  # factor by which a step must be smaller than all before to count as progress
+_PATIENCE = 3  # steps without progress after which the iteration has stalled
+_CLOSED = 1e-11  # gap, relative to the largest slope, at which the dual equations are satisfied
+# Sizes of coordinates and their changes, relative to the largest coordinate.
+_FREE = 1e-15  # changes of w below this do not affect X w = y
+_UNSEEN = 1e-8  # steps of coordinates below this are round-off of the whole step
+_FAR_OFF = 1e-4  # a predictor above this, at a slope of such a coordinate, is more than round-off
+_LAGGING = 2.0  # growth from which on such a coordinate is set to the predictor of its slope at once
+_LARGE = 1e-6  # coordinates whose products with X are summed one by one in a bound on round-off
+_NEAR_END = 1e-2  # slack below which gaps are computed in double-double arithmetic
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where the iteration stands; `gap` is Xᵀν + offset − weight·slope(u)."""
+    """An iterate: rapidities u, multipliers ν, and the gap Xᵀν + offset − weight·slope(u)."""
 
     u: Float
     nu: Pair
@@ -44,7 +50,7 @@ class State:
 
 
 def newton_step(equations: Equations, potential: Separable, state: State) -> tuple[State, float]:
-    """One step, and the relative size of the change of w that it asked for."""
+    """The state after one step, and the relative size of the linearized change of w."""
     X = equations.X
     w, W = potential.predictor(state.u), potential.inverse_hessian(state.u)
     rho = residual(equations, w)
@@ -55,65 +61,67 @@ def newton_step(equations: Equations, potential: Separable, state: State) -> tup
 
 
 def residual(equations: Equations, w: Float) -> Float:
-    """y − Xw, and 0 where it is below its own rounding and thus no information."""
+    """y − Xw, with entries below their own round-off set to 0."""
     rho = equations.y - equations.X @ w
     return np.where(np.abs(rho) < _rounding(equations, w), 0.0, rho)
 
 
 def _rounding(equations: Equations, w: Float) -> Float:
+    """A bound on the round-off of y − Xw: sharper, but slower, for few large coordinates."""
     size = np.abs(w)
-    large = np.flatnonzero(size > 1e-6 * size.max())
+    is_large = size > _LARGE * size.max()
+    large = np.flatnonzero(is_large)
     if 4 * len(large) > len(w):
         return 2 * EPS * (equations.row_norms * np.linalg.norm(w) + np.abs(equations.y))
-    rest = np.linalg.norm(np.where(size > 1e-6 * size.max(), 0.0, w))
+    rest = np.linalg.norm(np.where(is_large, 0.0, w))
     products = np.abs(equations.X[:, large]) @ size[large] + equations.row_norms * rest
     return 2 * EPS * (products + np.abs(equations.y))
 
 
 def move(u: Float, delta: Float, power: float) -> tuple[Float, Float]:
-    """Rapidities after the slopes were asked to change by delta, and by how much they really changed."""
+    """Rapidities after a step in which the slopes change by delta to first order, and their actual change."""
     sign = np.where(u != 0, np.sign(u), np.where(delta >= 0, 1.0, -1.0))
-    size, ask = np.abs(u), sign * delta
+    size, change = np.abs(u), sign * delta
     slope = rapidity.slope(np, size, power)
     new, moved = np.empty_like(u), np.empty_like(u)
 
-    grow = ask > 0
-    new[grow] = _grow(size[grow], ask[grow], power)
+    grow = change > 0
+    new[grow] = _grow(size[grow], change[grow], power)
     moved[grow] = rapidity.slope_between(np, size[grow], new[grow], power)
 
-    shrink = ~grow & (-ask <= slope)
-    new[shrink] = np.maximum(_shift(size[shrink], ask[shrink], power), 0.0)
-    moved[shrink] = ask[shrink]
+    shrink = ~grow & (-change <= slope)
+    new[shrink] = np.maximum(_shift(size[shrink], change[shrink], power), 0.0)
+    moved[shrink] = change[shrink]
 
-    cross = ~(grow | shrink)  # through zero, and on linearly in w from there
+    cross = ~(grow | shrink)  # through zero, and from there linearly in w
     at_zero = 2.0 if power == math.inf else 2 * power
-    new[cross] = -rapidity.rapidity_of_log(np, np.log(-at_zero * (ask + slope)[cross]), power)
+    new[cross] = -rapidity.rapidity_of_log(np, np.log(-at_zero * (change + slope)[cross]), power)
     moved[cross] = -slope[cross] + rapidity.slope(np, new[cross], power)
     return sign * new, sign * moved
 
 
-def _grow(u: Float, ask: Float, power: float) -> Float:
-    """Linearly in w, by as much as its rate of change and the asked change of slope make."""
+def _grow(u: Float, change: Float, power: float) -> Float:
+    """The rapidity after a linear step in w, of length dw/ds times the change of slope."""
     log_w = rapidity.log_predictor(np, u, power)
-    level = np.logaddexp(log_w, rapidity.log_stiffness(np, u, power) + np.log(ask))
+    level = np.logaddexp(log_w, rapidity.log_stiffness(np, u, power) + np.log(change))
     return np.maximum(rapidity.rapidity_of_log(np, level, power), u)
 
 
-def _shift(u: Float, ask: Float, power: float) -> Float:
-    """The rapidity whose slope is larger by `ask` (any sign); ∞ where there is none."""
+def _shift(u: Float, change: Float, power: float) -> Float:
+    """The rapidity whose slope is larger by `change` (any sign); ∞ if there is none."""
     if power == math.inf:
-        return u + ask
+        return u + change
     v = u / power
-    near = (v < 0.5) & (ask < 0.3)
-    close = np.arctanh(np.where(near, np.tanh(v) + ask, 0.0))
-    slack = np.where(near, 1.0, rapidity.slack(np, u, power) - ask)
+    near = (v < 0.5) & (change < 0.3)  # slopes far from 1; closer ones are computed from their slack
+    close = np.arctanh(np.where(near, np.tanh(v) + change, 0.0))
+    slack = np.where(near, 1.0, rapidity.slack(np, u, power) - change)
     inside = slack > 0
     far = 0.5 * np.log(np.maximum(2 - slack, 1e-300) / np.where(inside, slack, 1.0))
     return power * np.where(near, close, np.where(inside, far, np.inf))
 
 
 def exact_gap(equations: Equations, potential: Separable, u: Float, nu: Pair) -> Float:
-    """Xᵀν + offset − weight·slope(u), with the digits of the slack where slopes are near the ends ±1."""
+    """Xᵀν + offset − weight·slope(u), computed from slacks for slopes near the ends ±1."""
     gap = equations.rounded_slopes(nu) - potential.slope(u)
     if potential.power == math.inf:
         return gap + potential.offset
@@ -125,7 +133,7 @@ def exact_gap(equations: Equations, potential: Separable, u: Float, nu: Pair) ->
 
 
 def rapidity_at(potential: Separable, slopes: Pair) -> Float:
-    """u whose slope is (Xᵀν + offset)/weight, from its slack where it is near an end; NaN beyond the ends."""
+    """Rapidities with slopes (Xᵀν + offset)/weight, from slacks near the ends ±1; NaN beyond them."""
     s = (slopes.value + potential.offset) / potential.weight
     if potential.power == math.inf:
         return s
@@ -137,17 +145,17 @@ def rapidity_at(potential: Separable, slopes: Pair) -> Float:
     return np.where(np.abs(s) > 0.5, np.where(inside, sign * potential.power * far, np.nan), near)
 
 
-def polish(
+def iterate(
     equations: Equations,
     potential: Separable,
     state: State,
     steps: int = 60,
     exact: bool = False,
-    small: float = _SETTLED,
+    tol: float = _TOL,
 ) -> tuple[State, int, bool]:
-    """Newton to the end at one scale: the state, the steps taken, and whether it settled.
+    """Newton's method at one scale: the final state, the number of steps, and whether it converged.
 
-    exact: compute the gap anew in each step, in pairs of floats. small: relative size of the last step.
+    exact: recompute the gap at each step, in double-double arithmetic. tol: relative size of the last step.
     """
     smallest, idle = math.inf, 0
     for step in range(1, steps + 1):
@@ -156,10 +164,10 @@ def polish(
         state, size = newton_step(equations, potential, state)
         if not math.isfinite(size):
             return state, step, False
-        idle = idle + 1 if size > 0.9 * smallest else 0
+        idle = idle + 1 if size > _PROGRESS * smallest else 0
         smallest = min(smallest, size)
         stalled = size < _STALLED and idle > _PATIENCE
-        if size < small or stalled:
+        if size < tol or stalled:
             closed = close_gaps(potential, state)
             settled = gaps_closed(potential, closed)
             if exact and settled:
@@ -168,17 +176,17 @@ def polish(
                 if caught_up is not None and step < steps:
                     state, smallest, idle = caught_up, math.inf, 0
                     continue
-                settled = not _elsewhere(potential, exactly)
+                settled = not _misplaced(potential, exactly)
             if settled or stalled:
                 return closed, step, settled
     return state, steps, False
 
 
 def close_gaps(potential: Separable, state: State) -> State:
-    """Let coordinates whose gap is worth less than rounding in w take the slope that Xᵀν gives them.
+    """Set coordinates whose gap amounts to less than round-off in w to the rapidity of their slope Xᵀν.
 
-    Their part in X w = y is below its rounding, so this is free; and it is what makes tiny coordinates
-    stationary, where the data (sparse and without noise, say) determine them only to rounding.
+    This changes X w by less than its round-off, and it makes tiny coordinates stationary that the data
+    determine only up to round-off (for example sparse data without noise).
     """
     w, W = potential.predictor(state.u), potential.inverse_hessian(state.u)
     new = _without_gaps(potential, state)
@@ -188,56 +196,57 @@ def close_gaps(potential: Separable, state: State) -> State:
 
 
 def _without_gaps(potential: Separable, state: State) -> Float:
-    """The rapidities whose slopes are those of Xᵀν; ±∞ where there are none."""
+    """The rapidities whose slopes are Xᵀν; ±∞ if there are none."""
     size, sign = np.abs(state.u), np.where(state.u < 0, -1.0, 1.0)
-    ask = sign * state.gap / potential.weight
+    change = sign * state.gap / potential.weight
     slope = rapidity.slope(np, size, potential.power)
-    across = rapidity.rapidity_of_slope(np, np.minimum(slope + ask, 0.0), potential.power)
-    return sign * np.where(ask < -slope, across, _shift(size, np.maximum(ask, -slope), potential.power))
+    across = rapidity.rapidity_of_slope(np, np.minimum(slope + change, 0.0), potential.power)
+    shifted = _shift(size, np.maximum(change, -slope), potential.power)
+    return sign * np.where(change < -slope, across, shifted)
 
 
 def _caught_up(potential: Separable, state: State) -> State | None:
-    """Small coordinates at the predictor to which their slopes Xᵀν belong; None if all of them are there.
+    """The state with small coordinates set to the predictor of their slopes Xᵀν; None if all are there.
 
-    Newton's method lets such a coordinate grow by a factor in each step, none of which is seen in X w: its
-    steps have long become rounding when it is still smaller than it should be by orders of magnitude.
+    Newton's method lets such a coordinate grow by a constant factor per step. These steps are invisible in
+    X w: they pass for round-off while the coordinate is still too small by orders of magnitude.
     """
     size, new = np.abs(potential.predictor(state.u)), _without_gaps(potential, state)
-    asked, largest = np.abs(potential.predictor(new)), size.max()
-    lagging = (size <= _UNSEEN * largest) & (asked <= _FAR_OFF * largest)
-    lagging &= asked > np.maximum(_LAGGING * size, _FREE * largest)
+    target, largest = np.abs(potential.predictor(new)), size.max()
+    lagging = (size <= _UNSEEN * largest) & (target <= _FAR_OFF * largest)
+    lagging &= target > np.maximum(_LAGGING * size, _FREE * largest)
     if not lagging.any():
         return None
     return State(np.where(lagging, new, state.u), state.nu, np.where(lagging, 0.0, state.gap))
 
 
-def _elsewhere(potential: Separable, state: State) -> bool:
-    """Does the slope Xᵀν of a small coordinate belong to a large one?
+def _misplaced(potential: Separable, state: State) -> bool:
+    """Whether the slope Xᵀν of some small coordinate belongs to a large predictor.
 
-    Near the ends of slopes a gap far below their rounding may do so: where equal features share a predictor,
-    a small coordinate grows by a factor in each step, and stands still as seen from the largest.
+    Near the ends ±1 of the slopes this happens with gaps far below the round-off of slopes: if equal features
+    share a predictor, a small coordinate grows by a factor per step, invisibly beside the largest.
     """
     size = np.abs(potential.predictor(state.u))
-    asked = np.abs(potential.predictor(_without_gaps(potential, state)))
-    settled = (size > _UNSEEN * size.max()) | (asked <= _FAR_OFF * size.max())
+    target = np.abs(potential.predictor(_without_gaps(potential, state)))
+    settled = (size > _UNSEEN * size.max()) | (target <= _FAR_OFF * size.max())
     return not bool(settled.all())
 
 
 def gaps_closed(potential: Separable, state: State) -> bool:
-    """Are all slopes those of their coordinates, to eleven digits of the largest?"""
+    """Whether the largest gap is negligible beside the largest slope."""
     gradient = potential.slope(np.abs(state.u))
-    return bool(np.abs(state.gap).max() <= 1e-11 * gradient.max())
+    return bool(np.abs(state.gap).max() <= _CLOSED * gradient.max())
 
 
 def solve_at_scale(equations: Equations, potential: Separable, start: Float) -> tuple[State, int, bool]:
-    """Newton at one scale from the predictor `start`: enough in the kernel regime."""
+    """Newton's method from the predictor `start`, without continuation: sufficient in the kernel regime."""
     u = potential.rapidity(start)
     nu, gap = nearest_dual(equations, potential, u)
-    return polish(equations, potential, State(u, Pair.of(nu), gap))
+    return iterate(equations, potential, State(u, Pair.of(nu), gap))
 
 
 def nearest_dual(equations: Equations, potential: Separable, u: Float) -> tuple[Float, Float]:
-    """The ν whose Xᵀν comes closest to ∇Q at u, and the gap that is left."""
+    """The ν with Xᵀν closest to ∇Q at u, and the remaining gap."""
     gradient = potential.slope(u) - potential.offset
     W = potential.inverse_hessian(u)
     W = W / W.max()

@@ -1,12 +1,13 @@
-r"""Which of many ℓ1 minimizers: depth above 2 at scales where slopes are ±1 to all their digits.
+r"""Select among many ℓ1 minimizers: depth above 2 at scales at which slopes round to ±1.
 
-Where the ℓ1 problem has a face S of solutions, the limit is picked by the slacks 1 − |s| alone, which may be
-far below the rounding of s:
+If the minimizers of the ℓ1 norm form a face with support S, the limit is determined by the slacks 1 − |s|,
+which may be far below the round-off of s:
 
     Xᵀν = weight·sign(w)·(1 − slack(w/m))  on S.
 
-If Xᵀν₀ = weight·sign(w) on S, then ν = ν₀ + δ with Xᵀδ = −weight·sign(w)·slack, an equation between small
-numbers that is solved to full relative accuracy. (As m → 0 it says: maximize Σ weight·m^{1/p}|w|^{2/D} on S.)
+Let Xᵀν₀ = weight·sign(w) on S. Then ν = ν₀ + δ with Xᵀδ = −weight·sign(w)·slack, an equation between small
+numbers that can be solved to full relative accuracy. (As m → 0 it becomes: maximize Σ
+weight·m^{1/p}|w|^{2/D} on the face.)
 """
 
 from __future__ import annotations
@@ -23,19 +24,21 @@ from tacit.numerics.normal_equations import newton_direction
 from tacit.potentials import rapidity
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.solvers.interpolation.geometry import Separable
-from tacit.solvers.interpolation.newton import State, polish, rapidity_at
+from tacit.solvers.interpolation.newton import State, iterate, rapidity_at
 from tacit.solvers.interpolation.solution import Assess
 
-_ON_FACE = 1e-7  # relative size of the coordinates that make the face
-_SLACK = 1e-4  # largest slack at which this is needed
-_REFINED = 4  # corrections of the multipliers at which slopes are at their ends, the last to verify them
-_EXACT = 1e-26  # by how much slopes may differ from them: rounding in pairs of floats
-_ROUNDS = 3  # in which the small coordinates off the face follow
+_ON_FACE = 1e-7  # size, relative to the largest, of the coordinates in S
+_SLACK = 1e-4  # smallest slack on S up to which this method is needed
+_DEPENDENT = 1e-12  # relative singular value below which rows of X are dependent on S
+_REFINEMENTS = 4  # corrections of ν₀; the last one only measures the error
+_EXACT = 1e-26  # relative error of the slopes at ν₀ that is round-off of double-double arithmetic
+_ROUNDS = 3  # alternations between the face and the small coordinates outside it
+_MAX_STEPS = 30  # Newton steps in each
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The solution chosen on a face; settled is False where there is a face but no choice could be made."""
+    """The minimizer on a face; settled is False if there is a face but the iteration failed."""
 
     w: Float
     nu: Pair
@@ -46,9 +49,9 @@ class Choice:
 
 
 def choose_on_face(equations: Equations, potential: Separable, w: Float, u: Float, nu: Pair) -> Choice | None:
-    """The limit on the face of ℓ1 minimizers that the large coordinates of w make; None if it is a point.
+    """The minimizer on the face of ℓ1 minimizers with the support of w; None if the face is a single point.
 
-    u: rapidities whose slopes the small coordinates have. nu: multipliers, right to rounding.
+    u: rapidities, from which the small coordinates take their slopes. nu: multipliers, to round-off.
     """
     face = np.abs(w) > _ON_FACE * np.abs(w).max()
     slack = rapidity.slack(np, np.abs(potential.rapidity(w)), potential.power)
@@ -56,23 +59,24 @@ def choose_on_face(equations: Equations, potential: Separable, w: Float, u: Floa
         return None
     X, sign = equations.X[:, face], np.sign(w[face])
     left, sizes, _ = np.linalg.svd(X, full_matrices=False)
-    left = left[:, sizes > 1e-12 * sizes[0]]  # all that the face can say about y
+    left = left[:, sizes > _DEPENDENT * sizes[0]]  # the range of X restricted to S
     if face.sum() <= left.shape[1]:
         return None
     part = Separable(potential.power, potential.log_scale[face], potential.weight[face])
     vertex, missing = nu, np.zeros(0)
-    for _ in range(_REFINED):
+    for _ in range(_REFINEMENTS):
         missing = (equations.slopes(vertex, face) - part.weight * sign).value
         vertex = vertex - np.linalg.lstsq(X.T, missing, rcond=None)[0]
     if np.abs(missing).max() > _EXACT * part.weight.max():
-        return None  # not a face after all: the slopes are not all at their ends
+        return None  # not a face: some slopes are not at ±weight
     rows = left.T @ X
     w, total, settled, delta = w.copy(), 0, True, np.zeros(left.shape[1])
     for _ in range(_ROUNDS):
         w[~face] = potential.predictor(u)[~face]
         target = left.T @ (equations.y - equations.X[:, ~face] @ w[~face])
         inner = Equations.of(rows, target)
-        state, steps, settled = polish(inner, part, _anchored(rows, part, part.rapidity(w[face])), steps=30)
+        begun = _initial_state(rows, part, part.rapidity(w[face]))
+        state, steps, settled = iterate(inner, part, begun, steps=_MAX_STEPS)
         w[face], delta, total = part.predictor(state.u), state.nu.value, total + steps
         nu = vertex + left @ delta
         u = np.where(face, u, rapidity_at(potential, equations.slopes(nu)))
@@ -83,23 +87,24 @@ def choose_on_face(equations: Equations, potential: Separable, w: Float, u: Floa
         on_face = diagonal_move(inner, part.inverse_hessian(state.u), w[face], part.weight)
 
         def move(rho: Float, g: Float) -> Float:
-            return _on(face, on_face(left.T @ rho, g[face]))
+            return _embedded(face, on_face(left.T @ rho, g[face]))
 
-        return forward_error(equations, move, w, _on(face, state.gap), slope_rounding(equations, nu))
+        gap = _embedded(face, state.gap)
+        return forward_error(equations, move, w, gap, slope_rounding(equations, nu))
 
     return Choice(w, nu, total, True, assess, face)
 
 
-def _on(face: NDArray[np.bool_], values: Float) -> Float:
-    """These values on the face, and 0 off it."""
+def _embedded(face: NDArray[np.bool_], values: Float) -> Float:
+    """The values on the face, and 0 elsewhere."""
     full = np.zeros(len(face))
     full[face] = values
     return full
 
 
-def _anchored(X: Float, potential: Separable, u: Float) -> State:
-    """δ that comes closest to Xᵀδ = −weight·sign·slack, and the gap that is left: no rounding of order 1."""
-    pull = potential.weight * np.sign(u) * rapidity.slack(np, np.abs(u), potential.power)
+def _initial_state(X: Float, potential: Separable, u: Float) -> State:
+    """The δ closest to Xᵀδ = −weight·sign·slack and the remaining gap, without terms of order 1."""
+    slack = potential.weight * np.sign(u) * rapidity.slack(np, np.abs(u), potential.power)
     W = potential.inverse_hessian(u)
-    delta, gap = newton_direction(X, W / W.max(), np.zeros(X.shape[0]), pull)
+    delta, gap = newton_direction(X, W / W.max(), np.zeros(X.shape[0]), slack)
     return State(u, Pair.of(delta), gap)

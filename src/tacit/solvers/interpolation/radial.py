@@ -1,10 +1,10 @@
-r"""Interpolation in a potential of the length alone, in closed form.
+r"""Interpolation with a radial potential, in closed form.
 
     argmin q(‖w‖) − z₀·w   subject to   X w = y
 
-has ∇q = z₀ + Xᵀν, so that w = p + t·z⊥ with p the solution of least norm, z⊥ the part of z₀ that X does not
-see, and t = x/q'(x) at the length x² = ‖p‖² + t²‖z⊥‖²: one equation for one number, quadratic in a² for a
-neuron (Azulay et al. 2021, Theorem 2).
+has ∇q = z₀ + Xᵀν, so w = p + t·z⊥, where p is the minimum-norm solution, z⊥ the part of z₀ orthogonal to the
+rows of X, and t = x/q'(x) at the norm x² = ‖p‖² + t²‖z⊥‖². This is one scalar equation, for a neuron a
+quadratic one in a² (Azulay et al. 2021, Theorem 2).
 """
 
 from __future__ import annotations
@@ -26,59 +26,66 @@ from tacit.solvers.interpolation.accuracy import ROUNDOFF
 from tacit.solvers.interpolation.ends import least_quadratic
 from tacit.solvers.interpolation.solution import Solution
 
-_NOTHING = 1e-8  # a limit this small, relative to the start, is nothing: its error is taken relative to that
+# A limit smaller than this part of the initial predictor is the result of cancellation; its error is then
+# taken relative to this part of the initial predictor.
+_CANCELLED = 1e-8
 
 
 def least_radial(equations: Equations, potential: Any) -> Solution:
-    """The solution of least potential, a `NeuronPotential`, `Power`, or Bregman divergence of one."""
+    """argmin Q(w) subject to X w = y, for a `NeuronPotential`, a `Power`, or a Bregman divergence of one."""
     base: Any = potential.potential if isinstance(potential, Bregman) else potential
-    least = smallest(equations)
+    least = minimum_norm(equations)
     if base is potential:
         x = float(length(np, least.predictor))
         share = float(base.steepness(np.float64(x))) / x if x > 0 else 0.0
         return Solution(
             least.predictor, Pair.of(share * least.nu.value), least.iterations, True, least.assess
         )
-    return _moved(equations, base, np.asarray(potential.origin, dtype=float), least)
+    return _from_origin(equations, base, np.asarray(potential.origin, dtype=float), least)
 
 
 @quiet
-def _moved(equations: Equations, base: NeuronPotential | Power, origin: Float, least: Solution) -> Solution:
-    """p + t·z⊥, and ν with ∇Q = z₀ + Xᵀν: least squares twice, since z₀ and p lie in different ranges."""
+def _from_origin(
+    equations: Equations, base: NeuronPotential | Power, origin: Float, least: Solution
+) -> Solution:
+    """p + t·z⊥, and ν with ∇Q = z₀ + Xᵀν.
+
+    z₀ and p may differ in size by many orders of magnitude, so each has a least-squares problem of its own.
+    """
     p, start = least.predictor, np.asarray(base.gradient(origin), dtype=float)
     seen = _seen(equations, start)
     unseen = start - seen.predictor
-    unseen = unseen - _seen(equations, unseen).predictor  # once more, of what rounding has left
+    unseen = unseen - _seen(equations, unseen).predictor  # once more, to remove round-off
     t = stretch(base, float(length(np, p)), float(length(np, unseen)))
     # ∇Q(w) = w/t = p/t + z⊥, so that Xᵀν = p/t − z∥.
     nu = (least.nu.value / t if t > 0 else 0 * least.nu.value) - seen.nu.value
     w = p + t * unseen
 
     def assess() -> float:
-        # What is unseen is the start less what is seen, and off by as much, and by its own rounding.
+        # z⊥ is the difference of z₀ and its projection: it has the errors of both.
         parts = (least.error, p), (seen.error, t * seen.predictor), (2 * ROUNDOFF, t * start)
-        off = sum(error * float(length(np, part)) for error, part in parts)
-        size = max(float(length(np, w)), _NOTHING * float(length(np, origin)))
-        return off / (size or 1.0)
+        error = sum(error * float(length(np, part)) for error, part in parts)
+        size = max(float(length(np, w)), _CANCELLED * float(length(np, origin)))
+        return error / (size or 1.0)
 
     return Solution(w, Pair.of(nu), least.iterations + seen.iterations, True, assess)
 
 
 @quiet
-def smallest(equations: Equations) -> Solution:
-    """The solution of least norm, for targets of any size: it is linear in them."""
+def minimum_norm(equations: Equations) -> Solution:
+    """The minimum-norm solution; targets are scaled first, so that no square overflows."""
     unit = 2.0 ** (math.frexp(float(np.abs(equations.y).max(initial=0.0)))[1] - 1)
     found = least_quadratic(equations.in_units_of(unit), np.ones(equations.X.shape[1]))
     return replace(found, predictor=unit * found.predictor, nu=found.nu.scaled(unit))
 
 
 def _seen(equations: Equations, vector: Float) -> Solution:
-    """The part of a vector in the span of the rows, and its coefficients."""
-    return smallest(equations.met_by(vector))
+    """The projection of a vector onto the row space of X, and its coefficients."""
+    return minimum_norm(equations.met_by(vector))
 
 
 def stretch(base: NeuronPotential | Power, seen: float, unseen: float) -> float:
-    """t = x/q'(x) at the length x of the solution; unseen: ‖z⊥‖."""
+    """t = x/q'(x) at the norm x of the solution; seen: ‖p‖, unseen: ‖z⊥‖."""
     if isinstance(base, NeuronPotential):
         hidden = 2 * unseen / 3
         return 2 / 3 * output_size(base.delta + hidden * hidden, seen)
@@ -87,5 +94,8 @@ def stretch(base: NeuronPotential | Power, seen: float, unseen: float) -> float:
 
 
 def output_size(level: float, seen: float) -> float:
-    """|a| at the end: a⁴ − S·a² − ‖p‖² = 0 with S = δ + ‖ω⊥‖², from ω = ω⊥ + p/a and a² − ‖ω‖² = δ."""
+    """|a| at the limit: a⁴ − S·a² − ‖p‖² = 0 with S = δ + ‖ω⊥‖² (`level`) and ‖p‖ = seen.
+
+    This follows from ω = ω⊥ + p/a and a² − ‖ω‖² = δ.
+    """
     return math.sqrt(outer_square(level, seen))

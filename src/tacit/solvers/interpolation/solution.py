@@ -1,4 +1,4 @@
-"""What a solver of X w = y hands back."""
+"""Results that solvers return."""
 
 from __future__ import annotations
 
@@ -10,40 +10,43 @@ from typing import Any
 
 from tacit.data.arrays import Float
 from tacit.numerics.double_double import Pair
-from tacit.results.limit import Estimate
+from tacit.results.limit import Estimate, Limit
 
 Assess = Callable[[], float]
 
 
-def none() -> float:
-    """The error of a solution that has none."""
+def no_error() -> float:
+    """Error estimate of an exact solution: 0."""
     return 0.0
 
 
-def unknown() -> float:
-    """The error of a predictor that is no solution."""
+def unknown_error() -> float:
+    """Error estimate of a predictor that is not a solution: ∞."""
     return math.inf
 
 
 class Assessed:
-    """What comes with an estimate of its error, made when asked for: it costs about a step of Newton."""
+    """A result with an error estimate that is computed on first use (it costs about one Newton step)."""
 
     assess: Assess
 
     @cached_property
     def estimate(self) -> Estimate:
-        """The same, for results to keep."""
+        """The error estimate, as an object that results store."""
         return Estimate(self.assess)
 
     @property
     def error(self) -> float:
-        """An estimate of the relative forward error of the predictor, in the ℓ2 norm."""
+        """Estimated relative forward error of the predictor in the ℓ2 norm."""
         return self.estimate.value
 
 
 @dataclass(frozen=True, eq=False)
 class Solution(Assessed):
-    """Predictor and multipliers, with the number of factorizations spent and whether the method settled."""
+    """Predictor and multipliers of X w = y.
+
+    iterations: the number of factorizations. settled: whether the method converged.
+    """
 
     predictor: Float
     nu: Pair
@@ -52,9 +55,17 @@ class Solution(Assessed):
     assess: Assess
 
 
+def limit_result(solution: Solution, problem: tuple[Any, Float, Float, float], **fields: Any) -> Limit:
+    """The `Limit` of a solution; problem: model, X, y and tol; fields: its other fields."""
+    model, X, y, tol = problem
+    known: dict[str, Any] = {"predictor": solution.predictor, "_error": solution.estimate, "seconds": 0.0}
+    known |= {"iterations": solution.iterations, "settled": solution.settled}
+    return Limit(model=model, X=X, y=y, tol=float(tol), **known | fields)
+
+
 @dataclass(frozen=True, eq=False)
-class Found:
-    """A predictor of largest margin; lists: what else is known of the set of solutions (see `Margin`)."""
+class MarginSolution:
+    """A maximum-margin predictor; lists: what is known about the other solutions (see `Margin`)."""
 
     predictor: Float
     intercept: float
@@ -63,3 +74,16 @@ class Found:
     error: float
     settled: bool = True
     lists: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """The limits at infinite and at zero scale, in the shape of the predictor.
+
+    metrics: the tangent metrics at initialization and at the limit, up to a factor; empty if the rotation of
+    the tangent kernel is computed from weights instead.
+    """
+
+    kernel: Float
+    rich: Float
+    metrics: tuple[Float, ...] = ()

@@ -1,4 +1,4 @@
-"""Equations with one solution, whatever the potential: as many as there are features that the samples see."""
+"""Problems with a unique interpolating solution: as many equations as features that are not identically 0."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from tacit.data.equations import Equations
 from tacit.numerics.double_double import Pair
 from tacit.potentials import Potential
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error
-from tacit.solvers.interpolation.solution import Solution, unknown
+from tacit.solvers.interpolation.solution import Solution, unknown_error
 
-_PASSES = 2  # the second takes away what rounding has left
+_PASSES = 2  # the second pass removes the round-off of the first
 
 
 def only_solution(equations: Equations, potential: Potential, start: Float) -> Solution | None:
-    """w with X w = y, and ν with Xᵀν = ∇Q(w); None where there are several such w.
+    """The w with X w = y and the ν with Xᵀν = ∇Q(w); None if w is not unique.
 
-    Features that are 0 in all samples stay where they start. No Newton method comes here where slopes of
-    features differ by more than pairs of floats hold, as those of deep networks with a profile do.
+    Features that are 0 in all samples keep their initial value. Solving directly also covers problems in
+    which Newton's method fails because the slopes of the features differ by more than the digits of
+    double-double arithmetic, as in deep networks with a profile.
     """
     seen = np.flatnonzero(equations.X.any(axis=0))
     if len(seen) != len(equations.y):
@@ -32,8 +33,8 @@ def only_solution(equations: Equations, potential: Potential, start: Float) -> S
     for _ in range(_PASSES):
         rest = slopes - equations.X[:, seen].T @ nu
         nu += Q @ solve_triangular(R, rest, trans="T", check_finite=False)
-    if not (np.isfinite(w).all() and np.isfinite(nu).all()):  # floats cannot hold the answer
-        return Solution(start.copy(), Pair.of(np.zeros_like(nu)), 1, False, unknown)
+    if not (np.isfinite(w).all() and np.isfinite(nu).all()):  # the solution overflows
+        return Solution(start.copy(), Pair.of(np.zeros_like(nu)), 1, False, unknown_error)
 
     def assess() -> float:
         weights = np.where(equations.X.any(axis=0), 1.0, 0.0)

@@ -1,1 +1,1 @@
-"""Which of all separating predictors: the largest margin in a norm or a potential."""
+"""Classification: minimize a norm or a potential subject to margins of at least 1."""

@@ -1,9 +1,9 @@
-r"""The maximum margin in the ℓ1 norm, and all of its solutions where there are several.
+r"""The maximum margin in the ℓ1 norm, with all solutions if there are several.
 
     argmin Σ weight_j |w_j|   subject to   Z w ≥ 1
 
-is a linear program. Its solutions form a face: with any optimal multipliers ν and slopes s = Zᵀν they are the
-w with Z w ≥ 1, equality where ν_n > 0, and w_j = 0 where |s_j| < weight_j, the sign of s_j elsewhere.
+is a linear program. For any optimal multipliers ν with s = Zᵀν, its solutions form the face of the w with
+Z w ≥ 1, equality if ν_n > 0, w_j = 0 if |s_j| < weight_j, and the sign of s_j otherwise.
 """
 
 from __future__ import annotations
@@ -19,18 +19,25 @@ from tacit.data.arrays import Float, Index
 from tacit.errors import NotConvergedError
 from tacit.solvers.margins.constraints import Margins
 
-_TIE = 1e-9  # relative: a slope this near its bound, a margin this near 1, a coordinate this near 0
-_LISTED = 5  # dimension of a face up to which all its vertices are found
+_TIE = 1e-9  # relative distance of a slope from its bound, or of a coordinate from 0, that is round-off
+_TIGHT_MARGIN = 1e-7  # distance of a margin from 1 up to which it belongs to the basis of a rough solution
+_FEASIBLE = 1e-12  # violation of a constraint, relative to its terms, that is round-off
+_IMPROVED = 1e-6  # largest relative change from a rough solution to one with the same basis
+_EXTENT = 1e-7  # relative extent below which the set of solutions is a point, and singular values are 0
+_DECIMALS = 12  # to which vertices are rounded before duplicates are removed
+_TINY = 1e-300  # keeps relative tolerances positive
+_LISTED = 5  # dimension of a face up to which all its vertices are computed
+# Tolerances of HiGHS: the smallest that it accepts.
 _TIGHT: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _LOST = (
-    "the ℓ1 margin is lost in rounding: the sizes of the samples or features differ too much, or the classes "
-    "nearly touch; measure the features in units that suit them, or drop near-duplicates of opposite labels"
+    "the ℓ1 margin is lost in rounding: the sizes of samples or features differ too much, or the classes "
+    "nearly touch; rescale the features, or drop near-duplicates with opposite labels"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Vertex:
-    """A solution of the linear program at a vertex, and its multipliers."""
+    """A vertex solution of the linear program, and its multipliers."""
 
     predictor: Float
     dual: Float
@@ -38,18 +45,18 @@ class Vertex:
 
 
 def least_l1_margin(margins: Margins, weight: Float) -> Vertex:
-    """A vertex of the solutions, solved to rounding on the basis that the simplex method found.
+    """A vertex of the set of solutions, with the basis of the simplex method solved to round-off.
 
-    An intercept is one more coordinate, of weight 0.
+    An intercept is treated as one more coordinate with weight 0.
     """
     Z, weight = margins.rows, _with_intercept(margins, weight)
     sizes = np.abs(Z).max(axis=0)
-    columns = np.exp2(np.round(np.log2(np.where(sizes > 0, sizes, 1.0))))  # powers of 2 round nothing
+    columns = np.exp2(np.round(np.log2(np.where(sizes > 0, sizes, 1.0))))  # scaling by powers of 2 is exact
     balanced, cost = Z / columns, weight / columns
     rows = np.abs(balanced).max(axis=1)
     A = balanced / rows[:, None]
     unit, size = float(np.median(cost[cost > 0])), float(1 / rows.min())
-    for options in (_TIGHT, None):  # the vertex is solved to rounding in any case
+    for options in (_TIGHT, None):  # default tolerances suffice, since the basis is solved to round-off
         program = linprog(
             np.concatenate([cost, cost]) / unit,
             A_ub=-np.hstack([A, -A]),
@@ -75,38 +82,43 @@ def _with_intercept(margins: Margins, weight: Float) -> Float:
 
 
 def polished(Z: Float, weight: Float, rough: Vertex) -> Vertex:
-    """The same basis, with its equations solved to rounding, where that is an improvement."""
+    """The vertex with the same basis solved to round-off, if that is an improvement."""
     w, dual = rough.predictor, rough.dual
     used = np.flatnonzero((np.abs(w) > _TIE * np.abs(w).max()) | (weight == 0))
-    tight = np.flatnonzero(Z @ w < 1 + 1e-7)
-    pull = dual * np.abs(Z).max(axis=1)
-    pulling = np.flatnonzero(pull > _TIE * pull.max())
-    exact, slopes = np.zeros_like(w), np.zeros_like(dual)
-    exact[used], slopes[pulling] = w[used], dual[pulling]
+    tight = np.flatnonzero(Z @ w < 1 + _TIGHT_MARGIN)
+    size = dual * np.abs(Z).max(axis=1)
+    active = np.flatnonzero(size > _TIE * size.max())
+    exact, multipliers = np.zeros_like(w), np.zeros_like(dual)
+    exact[used], multipliers[active] = w[used], dual[active]
     basis, signed = Z[np.ix_(tight, used)], (weight * np.sign(w))[used]
-    rows = Z[np.ix_(pulling, used)]
-    for _ in range(2):  # the least corrections, twice for their own rounding
+    rows = Z[np.ix_(active, used)]
+    for _ in range(2):  # least-squares corrections; the second removes the round-off of the first
         exact[used] += np.linalg.lstsq(basis, 1 - basis @ exact[used], rcond=None)[0]
-        slopes[pulling] += np.linalg.lstsq(rows.T, signed - rows.T @ slopes[pulling], rcond=None)[0]
-    if not ((Z @ exact).min() > 1 - 1e-12 and np.abs(exact - w).max() < 1e-6 * np.abs(w).max()):
+        multipliers[active] += np.linalg.lstsq(rows.T, signed - rows.T @ multipliers[active], rcond=None)[0]
+    close = np.abs(exact - w).max() < _IMPROVED * np.abs(w).max()
+    if not ((Z @ exact).min() > 1 - _FEASIBLE and close):
         exact = _feasible(Z, w, used)
-    room = np.where(weight > 0, weight, np.abs(Z).T @ np.abs(slopes))  # of a sum that is 0, to rounding
-    within = np.abs(Z.T @ slopes) <= weight + 1e-12 * room
-    return Vertex(exact, slopes if within.all() and slopes.min() >= 0 else dual)
+    # An intercept has weight 0: its slope is a sum of terms that cancel, with the round-off of these terms.
+    terms = np.where(weight > 0, weight, np.abs(Z).T @ np.abs(multipliers))
+    within = np.abs(Z.T @ multipliers) <= weight + _FEASIBLE * terms
+    return Vertex(exact, multipliers if within.all() and multipliers.min() >= 0 else dual)
 
 
 def _feasible(Z: Float, w: Float, used: Index) -> Float:
-    """These coordinates of w, made large enough for every margin to be 1."""
+    """The given coordinates of w, scaled so that every margin is at least 1."""
     kept = np.zeros_like(w)
     kept[used] = w[used]
-    least = float((Z @ kept).min())
-    if not least > 0:
+    smallest = float((Z @ kept).min())
+    if not smallest > 0:
         raise NotConvergedError(_LOST)
-    return kept / min(least, 1.0)
+    return kept / min(smallest, 1.0)
 
 
 def solutions(margins: Margins, weight: Float, vertex: Vertex) -> tuple[bool, Float]:
-    """Is the solution the only one? And the vertices of all solutions (extreme points of a large face)."""
+    """Whether the solution is unique, and the vertices of the set of solutions (some, if it is large).
+
+    The set is explored in random directions orthogonal to the span of the solutions found so far.
+    """
     face = _Face.of(margins.rows, _with_intercept(margins, weight), vertex)
     rng = np.random.default_rng(0)
     b = [] if margins.labels is None else [vertex.intercept / margins.unit]
@@ -119,8 +131,8 @@ def solutions(margins: Margins, weight: Float, vertex: Vertex) -> tuple[bool, Fl
         direction -= span.T @ (span @ direction)
         ends = [face.extreme(sign * direction) for sign in (1.0, -1.0)]
         reach = [abs(float(direction @ (end - points[0]))) for end in ends]
-        if max(reach) <= 1e-7 * np.linalg.norm(direction) * max(np.abs(points[0]).max(), 1e-300):
-            break  # no solution off the span of those found, for a direction drawn at random
+        if max(reach) <= _EXTENT * np.linalg.norm(direction) * max(np.abs(points[0]).max(), _TINY):
+            break  # no solution outside the span, with probability one
         points += [end for end, r in zip(ends, reach, strict=True) if r > 0.0]
     if len(points) == 1:
         return True, vertex.predictor[None]
@@ -129,9 +141,9 @@ def solutions(margins: Margins, weight: Float, vertex: Vertex) -> tuple[bool, Fl
 
 @dataclass(frozen=True, eq=False)
 class _Face:
-    """Solutions as w = Σ_{j in free} sign_j·v_j e_j, v ≥ 0, with equalities and inequalities on v.
+    """The solutions w = Σ_{j in free} sign_j·v_j e_j, with equalities and inequalities on v.
 
-    signed: which v these are; an intercept, the other one, may be negative.
+    signed: which v must be nonnegative (all but that of an intercept).
     """
 
     features: int
@@ -146,23 +158,25 @@ class _Face:
         costly = weight > 0
         slope = np.where(costly, Z.T @ vertex.dual / np.where(costly, weight, 1.0), 1.0)
         free = np.flatnonzero(np.abs(slope) >= 1 - _TIE)
-        pulling = vertex.dual > _TIE * vertex.dual.max()
+        active = vertex.dual > _TIE * vertex.dual.max()
         rows = Z[:, free] * np.sign(slope[free])
-        if len(free) == np.linalg.matrix_rank(rows[pulling]):
-            free = free[:0]  # the equations alone leave one solution
+        if len(free) == np.linalg.matrix_rank(rows[active]):
+            free = free[:0]  # the equalities determine the solution
         sign = np.sign(slope[free])
-        return cls(Z.shape[1], free.tolist(), sign, costly[free], rows[pulling], rows[~pulling])
+        return cls(Z.shape[1], free.tolist(), sign, costly[free], rows[active], rows[~active])
 
     def embed(self, w: Float) -> Float:
+        """The v of a predictor."""
         return self.sign * w[self.free]
 
     def predictors(self, points: Float) -> Float:
+        """The predictors of several v."""
         full = np.zeros((len(points), self.features))
         full[:, self.free] = self.sign * points
         return full
 
     def extreme(self, direction: Float) -> Float:
-        """The solution farthest in this direction."""
+        """The solution v that is extreme in a direction."""
         program = linprog(
             -direction / np.abs(direction).max(),
             A_eq=self.equal,
@@ -174,15 +188,15 @@ class _Face:
             options=_TIGHT,
         )
         if program.status != 0 or program.x is None:
-            raise NotConvergedError(f"the face of ℓ1 solutions could not be followed: {program.message}")
+            raise NotConvergedError(f"the set of ℓ1 solutions could not be computed: {program.message}")
         return np.asarray(program.x)
 
     def vertices(self, points: list[Float]) -> Float:
-        """All vertices of the face that the points span, by halfspaces in its own coordinates."""
-        from scipy.spatial import HalfspaceIntersection, QhullError  # slow to import, and seldom needed
+        """All vertices of the face spanned by the points, as an intersection of half-spaces."""
+        from scipy.spatial import HalfspaceIntersection, QhullError  # slow to import and rarely needed
 
         span, centre = _directions(points), np.mean(points, axis=0)
-        known: Float = np.unique(np.round(np.array(points, dtype=float), 12), axis=0)
+        known: Float = np.unique(np.round(np.array(points, dtype=float), _DECIMALS), axis=0)
         if not 1 < len(span) <= _LISTED:
             return self.predictors(_ends(known, span) if len(span) == 1 else known)
         rows = np.vstack([self.above @ span.T, span.T[self.signed]])
@@ -195,7 +209,7 @@ class _Face:
         except QhullError:
             return self.predictors(known)
         corners: Float = np.unique(
-            np.round(centre + found[np.isfinite(found).all(axis=1)] @ span, 12), axis=0
+            np.round(centre + found[np.isfinite(found).all(axis=1)] @ span, _DECIMALS), axis=0
         )
         return self.predictors(corners)
 
@@ -206,10 +220,11 @@ def _directions(points: list[Float]) -> Float:
     if not len(differences):
         return np.zeros((0, len(points[0])))
     _, sizes, rows = np.linalg.svd(differences, full_matrices=False)
-    return np.asarray(rows[sizes > 1e-7 * max(sizes[0], 1e-300)])
+    return np.asarray(rows[sizes > _EXTENT * max(sizes[0], _TINY)])
 
 
 def _ends(points: Float, span: Float) -> Float:
+    """The two end points of points on a line."""
     along = points @ span[0]
     ends: Index = np.array([along.argmin(), along.argmax()])
     return points[ends]

@@ -1,11 +1,11 @@
-r"""Maximum margins in an ℓp quasi-norm, p < 1: not convex, many stationary points.
+r"""Maximum margins in an ℓp quasi-norm, p < 1: a nonconvex problem with many stationary points.
 
     argmin Σ |w_j|^p   subject to   Z w ≥ 1
 
-A zero coordinate stays zero under any small change that lowers the sum, so that w is stationary if, on the
-coordinates J that are not zero, ∇Σ|w|^p = Σ_{n in A} ν_n z_n with ν ≥ 0 on samples A of margin 1. The sum is
-concave between zeros, so local minima have as many such samples as coordinates; with fewer the point is a
-saddle.
+The slope of |w|^p at 0 is infinite, so a zero coordinate stays zero under any small change that lowers the
+sum. Hence w is stationary if, on its nonzero coordinates, ∇Σ|w|^p = Σ_{n in A} ν_n z_n with ν ≥ 0, where A
+are the samples with margin 1. Between zeros the sum is concave, so local minima have as many such samples as
+nonzero coordinates; with fewer the point is a saddle.
 """
 
 from __future__ import annotations
@@ -24,24 +24,34 @@ from tacit.potentials.arrays import quiet
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.l1 import least_l1_margin
 
-_ENUMERATED = 3  # features, and
-_SUPPORTING = 60  # samples that no other implies, up to which all stationary points are found
-_STARTS = 24  # random directions to begin with
-_LARGE, _FEW = 100_000, 4  # entries of X from which on there are fewer starts
-_ROUNDS = 60  # of reweighting, at most
-_SHORT = 1e-10  # of a margin: what solvers of linear programs leave
+# Numbers of features and of non-redundant samples up to which all stationary points are enumerated.
+_MAX_FEATURES, _MAX_SAMPLES = 3, 60
+_STARTS = 24  # starting points of the iteration
+_LARGE, _FEW = 100_000, 4  # entries of X above which there are fewer of them
+_ROUNDS = 60  # reweighted ℓ1 problems per starting point
+_SHORT = 1e-10  # shortfall of a margin that solvers of linear programs leave
+_IMPLIED = 1e-12  # relative error of the coefficients with which other samples imply one
+_FLAT = 1e-12  # direction cosine below which a coordinate is constant on a line
+_INSIDE = 1e-9  # relative distance from the ends of an interval, at which the gradient is infinite
+_ZERO = 1e-9  # relative size below which a coordinate is 0
+_TIGHT = 1e-9  # distance of a margin from 1 up to which its sample can be a support vector
+_STATIONARY = 1e-8  # relative residual of the gradient at a stationary point
+_POSITIVE = 1e-9  # smallest multiplier, relative to the gradient, that is not round-off
+_SAME = 1e-7  # relative distance up to which two points are the same
+_FIXED = 1e-9  # relative change of the weights at a fixed point of the iteration
+_LEAST_WEIGHT = 1e-3  # added to random weights, whose ratios would otherwise be unbounded
 
 
 Progress = Callable[[Sequence[int], str], Iterable[int]]
 
 
-def _in_silence(items: Sequence[int], label: str) -> Iterable[int]:
+def _no_progress(items: Sequence[int], label: str) -> Iterable[int]:
     return items
 
 
 @dataclass(frozen=True, eq=False)
 class Stationary:
-    """A predictor, its multipliers (∇Σ|w|^p = Zᵀν where w ≠ 0), and whether nothing near is better."""
+    """A stationary point with its multipliers, ∇Σ|w|^p = Zᵀν where w ≠ 0; minimum: is it a local minimum?"""
 
     predictor: Float
     intercept: float
@@ -49,21 +59,18 @@ class Stationary:
     minimum: bool
 
     def size(self, p: float) -> float:
-        """Σ|w|^p, to order them by."""
+        """Σ|w|^p."""
         return float((np.abs(self.predictor) ** p).sum())
 
 
 @quiet
 def all_stationary(margins: Margins, p: float) -> list[Stationary] | None:
-    """Every stationary point, best first; None where there are too many features or samples to list them.
-
-    Beside an intercept they are not listed.
-    """
+    """All stationary points, best first; None if there are too many features or samples, or an intercept."""
     Z, features = margins.Z, margins.Z.shape[1]
-    if features > _ENUMERATED or margins.labels is not None:
+    if features > _MAX_FEATURES or margins.labels is not None:
         return None
-    needed = _needed(Z)
-    if len(needed) > _SUPPORTING:
+    needed = _non_redundant(Z)
+    if len(needed) > _MAX_SAMPLES:
         return None
     found: list[Stationary] = []
     for count in range(1, features + 1):
@@ -77,15 +84,15 @@ def all_stationary(margins: Margins, p: float) -> list[Stationary] | None:
     return sorted(found, key=lambda point: point.size(p))
 
 
-def _needed(Z: Float) -> Index:
-    """Samples whose margin the others do not imply: z is no Σ c_n z_n of theirs with c ≥ 0, Σc ≥ 1."""
+def _non_redundant(Z: Float) -> Index:
+    """Samples whose constraint the others do not imply: z ≠ Σ c_n z_n with c ≥ 0 and Σc ≥ 1."""
     kept = list(range(len(Z)))
     for k in range(len(Z)):
         others = [n for n in kept if n != k]
         if not others:
             break
         program = linprog(-np.ones(len(others)), A_eq=Z[others].T, b_eq=Z[k], method="highs")
-        if program.x is not None and program.x.sum() >= 1 - 1e-12:
+        if program.x is not None and program.x.sum() >= 1 - _IMPLIED:
             kept = others
     return np.array(kept)
 
@@ -97,59 +104,59 @@ def _subsets(samples: int, most: int) -> Iterator[Index]:
 
 
 def _points(A: Float, p: float) -> Iterator[Float]:
-    """Candidates with A w = 1, no zeros: where the gradient of Σ|w|^p is a combination of the rows."""
+    """Candidates: w without zeros, A w = 1, and ∇Σ|w|^p in the span of the rows of A."""
     samples, features = A.shape
     if np.linalg.matrix_rank(A) < samples or not A.any(axis=0).all():
         return
     if samples == features:
         yield np.asarray(np.linalg.solve(A, np.ones(samples)), dtype=float)
     elif samples == 1:  # |w|^{p−1} sign(w) ∝ z in closed form
-        way = np.sign(A[0]) * (np.abs(A[0]) / np.abs(A[0]).max()) ** (1 / (p - 1))
-        yield way / (A[0] @ way)
-    else:  # a line: concave between the zeros of the coordinates, so that each gap has one such point
+        direction = np.sign(A[0]) * (np.abs(A[0]) / np.abs(A[0]).max()) ** (1 / (p - 1))
+        yield direction / (A[0] @ direction)
+    else:  # a line: Σ|w|^p is concave between zeros of coordinates, with one candidate in each interval
         base = np.linalg.lstsq(A, np.ones(samples), rcond=None)[0]
-        way = np.linalg.svd(A)[2][-1]
-        moving = np.abs(way) > 1e-12
-        zeros = np.unique(-base[moving] / way[moving])
+        direction = np.linalg.svd(A)[2][-1]
+        moving = np.abs(direction) > _FLAT
+        zeros = np.unique(-base[moving] / direction[moving])
 
         def slope(t: float) -> float:
-            w = (base + t * way)[moving]
-            return float((np.sign(w) * np.abs(w) ** (p - 1) * way[moving]).sum())
+            w = (base + t * direction)[moving]
+            return float((np.sign(w) * np.abs(w) ** (p - 1) * direction[moving]).sum())
 
         for left, right in pairwise(zeros):
             gap = right - left
-            inner = (left + 1e-9 * gap, right - 1e-9 * gap)
+            inner = (left + _INSIDE * gap, right - _INSIDE * gap)
             if slope(inner[0]) > 0 > slope(inner[1]):
-                yield base + crossing(slope, *inner, xtol=1e-15 * gap) * way
+                yield base + crossing(slope, *inner, xtol=1e-15 * gap) * direction
 
 
 def _stationary(margins: Margins, p: float, columns: Index, part: Float, b: float) -> Stationary | None:
-    """The point with these coordinates, if it is feasible and stationary."""
+    """The point with these nonzero coordinates; None if it is not feasible or not stationary."""
     largest = np.abs(part).max()
-    if not np.isfinite(largest) or np.abs(part).min() < 1e-9 * largest:
+    if not np.isfinite(largest) or np.abs(part).min() < _ZERO * largest:
         return None
     w = np.zeros(margins.Z.shape[1])
     w[columns] = part
     values = margins.at(w, b)
-    tight = np.flatnonzero(np.abs(values - 1) < 1e-9)
+    tight = np.flatnonzero(np.abs(values - 1) < _TIGHT)
     if values.min() < 1 - _SHORT or not len(tight):
         return None
     gradient = p * np.sign(part) * np.abs(part) ** (p - 1)
     rows = margins.taking(columns).rows[tight]
     gradient = np.append(gradient, np.zeros(rows.shape[1] - len(part)))  # 0 for an intercept
     weights, misfit = nonnegative_least_squares(rows.T, gradient)
-    if misfit > 1e-8 * np.linalg.norm(gradient):
+    if misfit > _STATIONARY * np.linalg.norm(gradient):
         return None
     dual = np.zeros(len(margins))
     dual[tight] = weights
-    return Stationary(w, b, dual, _pinned(rows, gradient))
+    return Stationary(w, b, dual, _is_minimum(rows, gradient))
 
 
-def _pinned(rows: Float, gradient: Float) -> bool:
-    """Does every direction that keeps the margins lead up: is the gradient inside the cone of the rows?
+def _is_minimum(rows: Float, gradient: Float) -> bool:
+    """Whether the gradient is in the interior of the cone of the rows: all feasible directions ascend.
 
-    Along a direction that is level to first order the sum, concave, falls. Inside means Σ ν_n z_n with all
-    ν_n > 0 and rows that span: maximize the least ν_n.
+    In a direction with slope 0 the sum would decrease, since it is concave. The gradient is in the interior
+    if the rows span and it is Σ ν_n z_n with all ν_n > 0; the linear program maximizes the smallest ν_n.
     """
     if np.linalg.matrix_rank(rows) < len(gradient):
         return False
@@ -163,43 +170,43 @@ def _pinned(rows: Float, gradient: Float) -> bool:
         bounds=[(0, None)] * count + [(None, 1.0)],
         method="highs",
     )
-    return bool(program.x is not None and program.x[-1] > 1e-9 * np.abs(gradient).max())
+    return bool(program.x is not None and program.x[-1] > _POSITIVE * np.abs(gradient).max())
 
 
 def _known(point: Stationary, found: list[Stationary]) -> bool:
-    near = 1e-7 * np.abs(point.predictor).max()
+    near = _SAME * np.abs(point.predictor).max()
     return any(np.abs(point.predictor - other.predictor).max() < near for other in found)
 
 
 @quiet
 def local_minima(
-    margins: Margins, p: float, seed: int = 0, starts: int | None = None, progress: Progress = _in_silence
+    margins: Margins, p: float, seed: int = 0, starts: int | None = None, progress: Progress = _no_progress
 ) -> list[Stationary]:
-    """Local minima by iterated ℓ1 margins with weights |w|^{p−1}, from several starts, best first.
+    """Local minima by iteratively reweighted ℓ1 margins (weights |w|^{p−1}), from several starts, best first.
 
-    Each step lowers Σ|w|^p, which is concave between zeros, so that a fixed point comes after finitely many.
-    The first start is the ℓ1 margin itself, the others have random weights.
+    Each step lowers Σ|w|^p, which is concave between zeros, so a fixed point is reached in finitely many
+    steps. The first start is the ℓ1 margin itself, the others have random weights.
     """
     rng = np.random.default_rng(seed)
     found: list[Stationary] = []
     features = margins.Z.shape[1]
     count = starts or (_STARTS if margins.Z.size <= _LARGE else _FEW)
     for k in progress(range(count), "local minima"):
-        weights = rng.exponential(size=(1, features))[0] + 1e-3 if k else np.ones(features)
-        point = _descended(margins, p, weights)
+        weights = rng.exponential(size=(1, features))[0] + _LEAST_WEIGHT if k else np.ones(features)
+        point = _fixed_point(margins, p, weights)
         if point is not None and not _known(point, found):
             found.append(point)
     return sorted(found, key=lambda point: point.size(p))
 
 
-def _descended(margins: Margins, p: float, weights: Float) -> Stationary | None:
-    """The fixed point of the iteration from these weights."""
+def _fixed_point(margins: Margins, p: float, weights: Float) -> Stationary | None:
+    """The fixed point of the iteration started at these weights."""
     columns = np.arange(margins.Z.shape[1])
     for _ in range(_ROUNDS):
         vertex = least_l1_margin(margins.taking(columns), weights / weights.min())
         size = np.abs(vertex.predictor)
-        kept = size > 1e-9 * size.max()
-        same = len(kept) == kept.sum() and np.allclose(weights, size ** (p - 1), rtol=1e-9)
+        kept = size > _ZERO * size.max()
+        same = len(kept) == kept.sum() and np.allclose(weights, size ** (p - 1), rtol=_FIXED)
         columns, weights = columns[kept], size[kept] ** (p - 1)
         if same:
             break

@@ -1,15 +1,16 @@
-r"""The support of a maximum-margin predictor: the samples that hold it.
+r"""Find the support vectors of a maximum-margin predictor.
 
     argmin Q(w)  subject to  z_n·w ≥ 1        (z_n = y_n x_n)
 
-On its support, the samples with margin 1, this is the problem of `tacit.limit` with every target 1 (`margins`
-has what an intercept changes), and the solver of that problem serves; here the support is found. Exchange
-whatever contradicts a guess (samples that pull the wrong way leave, samples with too small a margin enter),
-and where that runs in circles come closer from a larger scale, where the answer is known.
+On its support vectors, the samples with margin 1, this is the interpolation problem of `tacit.limit` with all
+targets 1 (`constraints` treats an intercept), and is solved as such. This module finds the support by
+exchanges: samples with a negative multiplier leave, samples with a margin below 1 enter. If the exchanges
+cycle, the solution is followed from a larger scale, at which it is known.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,28 +18,32 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, Index
-from tacit.data.equations import Equations
+from tacit.data.equations import ANY, Equations
 from tacit.errors import InconsistentDataError, NotConvergedError
+from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.rounding import EPS
 from tacit.potentials.arrays import quiet
 from tacit.solvers.interpolation.ends import vertex_error
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.separable import minimize_separable
-from tacit.solvers.interpolation.solution import Assess, Assessed, Found, Solution
+from tacit.solvers.interpolation.solution import Assess, Assessed, MarginSolution, Solution, unknown_error
 from tacit.solvers.kkt import stationarity
 from tacit.solvers.margins.constraints import Margins
 
-_EXCHANGES = 60  # of samples, at most: beyond, supports go in circles
-_SHORT = 1e-11  # a margin this much below 1 is too small
-_TIED = 1e-9  # and one this much below may be rounding of the predictor
-_ROUNDING = 16 * EPS  # of the terms of a margin
-NO_PULL = 1e-12  # pulls ν_n|z_n| this small, relative to the largest, are rounding
-_SHORTEST = 1e-3  # step in the logarithm of the scale below which the search gives up
+_EXCHANGES = 60  # exchanges after which the supports are taken to cycle
+_SHORT = 1e-11  # shortfall from margin 1 at which a sample is violated
+_TIED = 1e-9  # shortfall that may be round-off of the predictor, if the exchanges cycle
+_ROUNDING = 16 * EPS  # round-off of a margin, relative to its terms
+NEGLIGIBLE = 1e-12  # contributions ν_n|z_n|, relative to the largest, that are round-off
+_SHORTEST = 1e-3  # step in the logarithm of the scale below which the continuation gives up
+_KERNEL = 1e4  # scale, relative to the predictor, at which the support is that of the ℓ2 margin
+_TINY = 1e-300  # keeps a logarithm finite
+_TOL, _LOOSE_TOL = 1e-10, 1e-6  # tolerance of the equations on a candidate support, and on a known one
 
 
 @dataclass(frozen=True, eq=False)
 class Held(Assessed):
-    """A predictor, its intercept (0 if there is none), the multipliers of all samples, those that hold it."""
+    """A predictor, its intercept (0 if there is none), multipliers of all samples, and support vectors."""
 
     predictor: Float
     intercept: float
@@ -50,17 +55,18 @@ class Held(Assessed):
 
 @quiet
 def hold(margins: Margins, solve: Callable[[Equations], Solution], guess: Index) -> Held | None:
-    """The maximum-margin predictor from a guess of its support; None if the exchanges do not end.
+    """The maximum-margin predictor, from an initial guess of its support; None if the exchanges cycle.
 
-    solve: minimizes the potential subject to equations. Where classes nearly touch, ties finer than the
-    rounding of the predictor make samples take turns for ever; then the predictor that falls least short.
+    solve: minimizes the potential subject to equations. If the classes nearly touch, ties below the round-off
+    of the predictor can make the exchanges cycle; then the predictor with the smallest shortfall is returned,
+    if that may be round-off.
     """
     support, one_by_one = guess, False
     seen: set[bytes] = set()
     nearest, gap = None, _TIED
     for _ in range(_EXCHANGES):
         try:
-            equations = margins.equations(support, 1e-10)
+            equations = margins.equations(support, _TOL)
         except InconsistentDataError:
             break
         solution = solve(equations)
@@ -83,7 +89,7 @@ def hold(margins: Margins, solve: Callable[[Equations], Solution], guess: Index)
 
 
 def _short(margins: Margins, w: Float, b: float, values: Float) -> Index:
-    """Samples whose margin is below 1 by more than the rounding of its sum."""
+    """Samples whose margin is below 1 by more than its round-off."""
     short = np.flatnonzero(values < 1 - _SHORT)
     if not len(short):
         return short
@@ -93,7 +99,7 @@ def _short(margins: Margins, w: Float, b: float, values: Float) -> Index:
 def _exchanged(
     support: Index, wrong: Index, short: Index, dual: Float, margins: Float, most: int, one_by_one: bool
 ) -> Index:
-    """The support without samples that pull the wrong way, and with those whose margin is too small."""
+    """The support without samples that have a negative multiplier, with those whose margin is too small."""
     if one_by_one and len(wrong):
         return np.setdiff1d(support, wrong[[dual[wrong].argmin()]])
     if one_by_one:
@@ -104,14 +110,14 @@ def _exchanged(
 
 
 def minimizer_of(potential: Separable) -> Callable[[Equations], Solution]:
-    """What minimizes this potential subject to equations."""
+    """A function that minimizes the potential subject to equations."""
     return lambda equations: minimize_separable(equations, potential)
 
 
 def hold_from(margins: Margins, potential: Separable, start: Held, shift: float) -> Held | None:
-    """The predictor at this potential, from the one at a scale e^{−shift} times as large.
+    """The maximum-margin predictor by continuation from one at a scale e^{−shift} times as large.
 
-    In steps of the logarithm of the scale that are halved where the support cannot be found.
+    Steps in the logarithm of the scale are halved if the support cannot be found.
     """
     done, step, here = 0.0, shift, start
     while done != shift:
@@ -128,7 +134,7 @@ def hold_from(margins: Margins, potential: Separable, start: Held, shift: float)
 
 @quiet
 def margin_residual(potential: Any, margins: Margins, w: Float, b: float, dual: Float) -> float:
-    """The worst of stationarity, shortfall of margins, and complementarity, all relative."""
+    """The largest relative residual of stationarity, feasibility, complementarity and dual feasibility."""
     values = margins.at(w, b)
     size = float(np.abs(dual).max()) or 1.0
     slack = float(np.abs(dual * (values - 1)).max()) / size
@@ -138,17 +144,34 @@ def margin_residual(potential: Any, margins: Margins, w: Float, b: float, dual: 
     return max(stationarity(potential, margins.Z, w, dual), shortfall, slack, negative, balance)
 
 
-def found_by(held: Held | None) -> Found:
-    """The one predictor of largest margin; `NotConvergedError` if its support was not found."""
+def margin_solution(held: Held | None) -> MarginSolution:
+    """The unique maximum-margin predictor; raises `NotConvergedError` if its support was not found."""
     if held is None:
         raise NotConvergedError(
-            "the support vectors of the maximum margin could not be found: nearly equal samples take turns; "
-            "drop near-duplicates"
+            "the support vectors of the maximum margin could not be found, because nearly equal samples "
+            "alternate in the support; drop near-duplicates"
         )
-    return Found(held.predictor, held.intercept, held.dual, True, held.error, held.settled)
+    return MarginSolution(held.predictor, held.intercept, held.dual, True, held.error, held.settled)
 
 
 def error_on_support(margins: Margins, w: Float, dual: Float) -> float:
-    """The forward error of a vertex: of the margins that hold it."""
-    support = np.flatnonzero(dual * np.abs(margins.rows).max(axis=1) > NO_PULL)
-    return vertex_error(margins.equations(support, 1e-6), w)
+    """The forward error of a vertex, from the equations of its support vectors."""
+    support = np.flatnonzero(dual * np.abs(margins.rows).max(axis=1) > NEGLIGIBLE)
+    return vertex_error(margins.equations(support, _LOOSE_TOL), w)
+
+
+def at_kernel_scale(margins: Margins, geometry: Separable, largest: float = 0.0) -> tuple[Held, float]:
+    """The predictor at a scale at which the potential is quadratic, and the logarithm of that scale.
+
+    There Q is Σ (w−w₀)²/(2W): an ℓ2 margin in the coordinates (w−w₀)/√W. The scale is at least `largest`.
+    """
+    origin = np.zeros(margins.Z.shape[1]) if geometry.origin is None else geometry.origin
+    root, targets = np.sqrt(geometry.kernel_metric()), 1 - margins.Z @ origin
+    rows = margins.in_units(root).nearly_free()
+    support = least_norm_support(rows, targets / (np.abs(targets).max() or 1.0))
+    held = margins.equations(support, ANY)
+    w = origin + root * np.linalg.lstsq(held.X * root, held.y - held.X @ origin, rcond=None)[0]
+    far = float(np.max(np.abs(w) * np.exp(-geometry.log_scale)))
+    log_mu = math.log(max(largest, _KERNEL * far, _TINY))
+    found = hold(margins, minimizer_of(geometry.shifted(log_mu)), support)
+    return (found or Held(w, 0.0, np.zeros(len(margins)), support, False, unknown_error)), log_mu

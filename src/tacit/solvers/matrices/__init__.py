@@ -1,1 +1,1 @@
-"""Matrices under linear measurements: where factorizations end, and the ends of their scale."""
+"""Matrices under linear measurements: limits of factorizations, also at infinite and zero scale."""

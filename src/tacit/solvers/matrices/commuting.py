@@ -1,12 +1,13 @@
-r"""Do measurements commute, and the frame in which all of them are diagonal if they do.
+r"""Check whether measurements commute, and diagonalize them simultaneously.
 
-A flow of U Vᵀ moves M̄ = [U; V][U; V]ᵀ by the lifted matrices X̄_n = [[0, X_n], [X_nᵀ, 0]] (Woodworth et al.
-2020, Section 6). These commute where X_mX_nᵀ and X_mᵀX_n are symmetric for all pairs, and then, and only
-then, there are orthogonal P and R with X_n = P diag(λ_n) Rᵀ, rectangular ones too: the λ are real numbers of
-any sign. Symmetric measurements of a symmetric matrix commute in the ordinary sense, with R = P.
+The flow of U Vᵀ moves M̄ = [U; V][U; V]ᵀ by the lifted matrices X̄_n = [[0, X_n], [X_nᵀ, 0]] (Woodworth et al.
+2020, Section 6). These commute if and only if X_mX_nᵀ and X_mᵀX_n are symmetric for all pairs, which is
+equivalent to X_n = P diag(λ_n) Rᵀ with orthogonal P and R (X_n may be rectangular, λ of any sign). Symmetric
+measurements of a symmetric matrix commute in the ordinary sense, with R = P.
 
-The frame is that of one combination of all with random coefficients: its values separate any two directions
-that a measurement tells apart, and where it does not, all measurements are multiples of the identity there.
+The frame (P, R) is that of one random linear combination of all measurements. With probability one its
+singular values separate any two directions that some measurement distinguishes; on the others all
+measurements are multiples of the identity.
 """
 
 from __future__ import annotations
@@ -18,16 +19,17 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.numerics.spectra import Frame
 
-COMMUTE = 1e-10  # part of a measurement that may lie off the diagonal of the frame
-_ENOUGH = 1e-13
-_DRAWS = 6
-_PRODUCTS = 4e9  # multiplications up to which all pairs are tried
-_PAIRED = 60  # measurements that are paired beyond that
+COMMUTE = 1e-10  # relative size of off-diagonal parts up to which measurements count as commuting
+_ENOUGH, _HOPELESS = 1e-13, 1e-3  # relative off-diagonal parts at which no further frame is drawn
+_DRAWS = 6  # random frames
+_ROUGH = 1e-6  # relative square of off-diagonal parts above which the difference of squares is accurate
+_PRODUCTS = 4e9  # multiplications up to which the commutators of all pairs are computed
+_PAIRED = 60  # measurements in the pairs otherwise
 
 
 @dataclass(frozen=True, eq=False)
 class Diagonal:
-    """X_n = P diag(λ_n) Rᵀ: spectra (N, k) holds the λ_n. off: the largest part of an X_n that is not so."""
+    """X_n ≈ P diag(λ_n) Rᵀ; spectra: λ_n, (N, k). off: the largest relative off-diagonal part of an X_n."""
 
     frame: Frame
     spectra: Float
@@ -35,12 +37,12 @@ class Diagonal:
 
     @property
     def commute(self) -> bool:
-        """Are the measurements diagonal, to a part of 1e-10 of each?"""
+        """Whether all measurements are diagonal, to a relative 1e-10."""
         return self.off <= COMMUTE
 
 
 def diagonalize(X: Float, symmetric: bool = False) -> Diagonal:
-    """The best of some random frames; X: (N, d₁, d₂)."""
+    """The best of several random frames; X: (N, d₁, d₂)."""
     sizes = np.linalg.norm(X, axis=(1, 2))
     units = X / np.where(sizes > 0, sizes, 1.0)[:, None, None]
     rng, best = np.random.default_rng(0), None
@@ -49,21 +51,17 @@ def diagonalize(X: Float, symmetric: bool = False) -> Diagonal:
         turned = frame.left.T @ units @ frame.right
         spectra = np.einsum("nii->ni", turned[:, : len(frame.values), : len(frame.values)])
         left = np.sum(turned**2, axis=(1, 2)) - np.sum(spectra**2, axis=1)
-        off = float(np.sqrt(max(_off(turned).max(initial=0.0), 0.0))) if left.max() < 1e-6 else _rough(left)
+        off = float(np.sqrt((_off_diagonal(turned) if left.max() < _ROUGH else left).max()))
         if best is None or off < best.off:
             best = Diagonal(frame, spectra * sizes[:, None], off)
-        if best.off <= _ENOUGH or best.off > 1e-3:
+        if best.off <= _ENOUGH or best.off > _HOPELESS:
             break
     assert best is not None
     return best
 
 
-def _rough(left: Float) -> float:
-    return float(np.sqrt(left.max()))
-
-
-def _off(turned: Float) -> Float:
-    """The squares off the diagonal, added up without those on it."""
+def _off_diagonal(turned: Float) -> Float:
+    """The sum of squares of off-diagonal entries, without the cancellation of a difference of sums."""
     count = min(turned.shape[1:])
     rest = turned.copy()
     rest[:, np.arange(count), np.arange(count)] = 0.0
@@ -71,9 +69,9 @@ def _off(turned: Float) -> Float:
 
 
 def commutator(X: Float, symmetric: bool = False) -> float:
-    """max ‖X̄_mX̄_n − X̄_nX̄_m‖_F/(‖X̄_m‖‖X̄_n‖) over pairs: 0 where they commute, at most √2.
+    """max ‖X̄_mX̄_n − X̄_nX̄_m‖_F/(‖X̄_m‖‖X̄_n‖) over pairs: 0 if they commute, at most √2.
 
-    Of many large measurements it is that of the pairs of some of them.
+    For many large measurements the maximum is over the pairs of a random subset.
     """
     N, d1, d2 = X.shape
     sizes = np.linalg.norm(X, axis=(1, 2))

@@ -1,15 +1,15 @@
-r"""Where a matrix factorization ends under measurements that commute.
+r"""The limit of a matrix factorization with commuting measurements.
 
-M̄' = −(S M̄ + M̄ S) with S in the span of the lifted measurements (Woodworth et al. 2020, Section 6). Where
-these commute, M̄(t) = E M̄(0) E with E = exp(Σ ν_n(t) X̄_n), whatever the start. In the frame
-X_n = P diag(λ_n) Rᵀ the measurements see δᵢ = pᵢᵀM rᵢ alone, and
+M̄' = −(S M̄ + M̄ S) with S in the span of the lifted measurements (Woodworth et al. 2020, Section 6). If these
+commute, M̄(t) = E M̄(0) E with E = exp(Σ ν_n(t) X̄_n) for any initialization. In the frame X_n = P diag(λ_n)
+Rᵀ the measurements depend on δᵢ = pᵢᵀM rᵢ only, and
 
     δᵢ = √(m₊m₋)·sinh(2sᵢ + ½ log(m₊/m₋)),    s = Σ ν_n λ_n,    m± = ½(pᵢᵀUUᵀpᵢ + rᵢᵀVVᵀrᵢ) ± δᵢ(0):
 
-the mirror flow of a diagonal network. So δ(∞) minimizes the divergence of a hypentropy of scale √(m₊m₋)/2
-from δ(0), and ν gives the rest. From M̄(0) = 2μ²I this is Theorem 4: m± = 2μ², scale μ², and the whole of M
-minimizes Q_μ of its singular values. In a symmetric W Wᵀ the mᵢ = pᵢᵀMpᵢ = mᵢ(0)·e^{2sᵢ} minimize a relative
-entropy.
+which is the mirror flow of a diagonal network. So δ(∞) minimizes the Bregman divergence from δ(0) of a
+hypentropy with scale √(m₊m₋)/2, and ν determines the rest of M̄. For M̄(0) = 2μ²I this is Theorem 4: m± =
+2μ², the scale is μ², and M minimizes Q_μ of its singular values. For a symmetric W Wᵀ the diagonal entries
+mᵢ = pᵢᵀMpᵢ = mᵢ(0)·e^{2sᵢ} minimize a relative entropy.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ from tacit.solvers.families import separable, smooth
 from tacit.solvers.interpolation.solution import Solution
 from tacit.solvers.matrices.commuting import Diagonal
 
-MULTIPLE = 1e-12  # relative distance of M̄(0) from a multiple of I that is rounding
-_WEIGHT = 1e-13  # relative m± below which a direction has no weight
-_SEEN = 1e-13  # part of a measurement in a direction, relative to the largest
-_UNREACHED = 1e-8  # relative residual of the best positive matrix that does not meet the measurements
-_PACE = 2.0  # in the logarithm of the scale, along the path to small ones
+MULTIPLE = 1e-12  # relative distance of M̄(0) from a multiple of I that is round-off
+_WEIGHT = 1e-13  # m±, relative to the largest, below which a direction has no weight
+_SEEN = 1e-13  # part of the measurements in a direction, relative to the largest, that is not round-off
+_INCONSISTENT = 1e-8  # relative residual above which no positive semidefinite matrix fits the measurements
+_STRIDE = 2.0  # step in the logarithm of the scale, in the continuation to small scales
 
 
 @dataclass(frozen=True, eq=False)
 class Ending:
-    """The matrix at the end, with the solution of the vector problem that it comes from.
+    """The limit of a factorization: the matrix, and the vector problem that determines it.
 
-    potential: of the vector problem. lifted: M̄(∞) (or M itself, of a symmetric model).
+    equations, potential and solution belong to the vector problem. lifted: M̄(∞) (M itself for a symmetric
+    model).
     """
 
     matrix: Float
@@ -52,14 +53,14 @@ class Ending:
 
 
 def level_of(lifted: Float) -> tuple[float, float]:
-    """c of the nearest multiple c·I of the identity, and how far M̄(0) is from it, ‖M̄(0) − cI‖/c."""
+    """c = tr M̄(0)/n, for which c·I approximates M̄(0), and the relative distance ‖M̄(0) − cI‖/c."""
     level = float(np.trace(lifted)) / len(lifted)
     values = np.linalg.eigvalsh(lifted / 2 + lifted.T / 2)
     return level, float(np.abs(values - level).max() / level) if level > 0 else np.inf
 
 
 def spectral_potential(level: float, symmetric: bool) -> Spectral:
-    """What is minimized from M̄(0) = level·I: the hypentropy of scale μ² = level/2, or an entropy."""
+    """The potential for M̄(0) = level·I: the hypentropy of scale μ² = level/2, or an entropy if symmetric."""
     if symmetric:
         return Spectral(Entropy(float(np.log(level))), eigenvalues=True)
     return Spectral(Hypentropy(float(np.log(level / 2))))
@@ -67,13 +68,13 @@ def spectral_potential(level: float, symmetric: bool) -> Spectral:
 
 @quiet
 def ending(lifted: Float, diagonal: Diagonal, y: Float, tol: float) -> Ending:
-    """Where the flow from M̄(0) = lifted ends."""
+    """The limit of the flow from M̄(0) = lifted."""
     frame, symmetric = diagonal.frame, diagonal.frame.symmetric
     size = np.abs(diagonal.spectra).max(axis=0)
     seen = np.flatnonzero(size > _SEEN * size.max()) if size.any() else np.arange(len(size))
     samples = Samples(np.ascontiguousarray(diagonal.spectra[:, seen]))
     grams = _grams(lifted, frame)
-    weights = _positive(grams, frame) if symmetric else _signed(grams, frame)
+    weights = np.diag(grams)[None] if symmetric else _signed_weights(grams, frame)
     check_weights(weights, seen, symmetric)
     equations = samples.equations(y, tol)
     solve = _least_entropy if symmetric else _least_hypentropy
@@ -82,22 +83,19 @@ def ending(lifted: Float, diagonal: Diagonal, y: Float, tol: float) -> Ending:
     s[seen] = np.asarray(potential.gradient(solution.predictor)) / 2
     end, d1 = _moved(grams, s, frame), len(frame.left)
     other = seen if symmetric else d1 + seen
-    end[seen, other] = end[other, seen] = solution.predictor  # to the last digits
+    end[seen, other] = end[other, seen] = solution.predictor  # more accurate than through exp
     if symmetric:
         matrix = np.asarray(frame.left @ end @ frame.left.T)
         return Ending(matrix, matrix, solution, equations, potential)
     turn = np.block(
-        [
-            [frame.left, np.zeros((d1, len(frame.right)))],
-            [np.zeros((len(frame.right), d1)), frame.right],
-        ]
+        [[frame.left, np.zeros((d1, len(frame.right)))], [np.zeros((len(frame.right), d1)), frame.right]]
     )
     whole = turn @ end @ turn.T
     return Ending(np.asarray(whole[:d1, d1:]), np.asarray(whole), solution, equations, potential)
 
 
 def _grams(lifted: Float, frame: Frame) -> Float:
-    """M̄(0) in the frame; a multiple of the identity stays one, exactly."""
+    """M̄(0) in the frame; a multiple of the identity is kept exactly."""
     level, off = level_of(lifted)
     if off <= MULTIPLE:
         return level * np.eye(len(lifted))
@@ -108,29 +106,24 @@ def _grams(lifted: Float, frame: Frame) -> Float:
     return np.hstack([rows[:, :d1] @ frame.left, rows[:, d1:] @ frame.right])
 
 
-def _signed(grams: Float, frame: Frame) -> Float:
-    """m₊ and m₋ of every direction, (2, k)."""
+def _signed_weights(grams: Float, frame: Frame) -> Float:
+    """m₊ and m₋ in each direction, (2, k)."""
     d1, k = len(frame.left), len(frame.values)
     i = np.arange(k)
     total, delta = (grams[i, i] + grams[d1 + i, d1 + i]) / 2, grams[i, d1 + i]
     return np.array([total + delta, total - delta])
 
 
-def _positive(grams: Float, frame: Frame) -> Float:
-    """m of every direction, (1, k)."""
-    return np.diag(grams)[None]
-
-
 def check_weights(weights: Float, seen: Any, symmetric: bool) -> None:
-    """Refuse a start without weight where a measurement looks."""
+    """Raise `NoPotentialError` if an initial weight is 0 in a direction that enters the measurements."""
     low = weights[:, seen].min(axis=0, initial=np.inf)
     empty = low <= _WEIGHT * weights[:, seen].max(initial=0.0)
     if not empty.any():
         return
-    way = "it stays 0 there" if symmetric else "the sign of its coordinate never changes there"
+    effect = "M stays 0" if symmetric else "the coordinate of M cannot change its sign"
     raise NoPotentialError(
-        f"the start has no weight in {int(empty.sum())} of the {len(seen)} directions that the measurements "
-        f"see, and {way}: no potential is finite for it; tacit.flow runs it"
+        f"the initial weights are 0 in {int(empty.sum())} of the {len(seen)} directions that enter the "
+        f"measurements, where {effect}, so that the potential would be infinite; use tacit.flow"
     )
 
 
@@ -142,7 +135,7 @@ def _least_hypentropy(
     scale = (np.log(plus) + np.log(minus)) / 2 - np.log(2)
     base = Hypentropy(scale)
     potential: Potential = Bregman(base, origin) if origin.any() else base
-    return potential, separable.least(potential, equations, samples.memory)
+    return potential, separable.interpolate(potential, equations, samples.memory)
 
 
 def _least_entropy(
@@ -151,23 +144,23 @@ def _least_entropy(
     potential = Entropy(np.log(weights[0, seen]))
     left = nonnegative_least_squares(equations.X, equations.y)[1]
     share = left / float(np.linalg.norm(equations.y) or 1.0)
-    if share > _UNREACHED:
+    if share > _INCONSISTENT:
         raise InconsistentDataError(
-            "no positive semidefinite matrix meets these measurements, so that W Wᵀ cannot fit them: "
-            f"relative residual {share:.2g}; tacit.flow shows where it rests",
+            "no positive semidefinite matrix satisfies these measurements, so W Wᵀ cannot fit them: the "
+            f"relative residual is at least {share:.2g}; tacit.flow shows where the flow ends",
             share,
         )
     reach = np.abs(np.linalg.lstsq(equations.X, equations.y, rcond=None)[0]).max(initial=0.0)
     far = float(np.log(reach)) - float(np.min(potential.log_scale)) if reach > 0 else 0.0
     nu = np.zeros(len(equations.y))
-    for shift in np.arange(_PACE * np.ceil(max(far, 0.0) / _PACE), -1e-9, -_PACE):
+    for shift in np.arange(_STRIDE * np.ceil(max(far, 0.0) / _STRIDE), -1e-9, -_STRIDE):
         solution = smooth.minimize(potential.shifted(float(shift)), equations, nu)
         nu = solution.nu.value if np.isfinite(solution.nu.value).all() else nu
     return potential, solution
 
 
 def _moved(grams: Float, s: Float, frame: Frame) -> Float:
-    """E M̄(0) E in the frame, E = exp of the diagonal s, or of [[0, s], [s, 0]]."""
+    """E M̄(0) E in the frame, where E is the exponential of diag(s), or of [[0, s], [s, 0]]."""
     if frame.symmetric:
         return np.asarray(np.exp(s)[:, None] * grams * np.exp(s))
     d1, d2, k = len(frame.left), len(frame.right), len(s)

@@ -1,8 +1,8 @@
-r"""The kernel end of matrix factorizations: where the model linearized at its start goes.
+r"""The kernel limit of matrix factorizations: the limit of the model linearized at initialization.
 
-The tangent metric takes G to U UᵀG + G V Vᵀ (to G M + M G for W Wᵀ), so that the end is M(0) + the least
-change in it that meets the measurements. From M̄(0) = c·I the metric is a multiple of the Frobenius norm, and
-the end is the nearest matrix to the start (Woodworth et al. 2020, Section 6).
+The tangent metric maps G to U UᵀG + G V Vᵀ (to G M + M G for W Wᵀ). The limit is M(0) plus the smallest
+change in this metric that satisfies the measurements. For M̄(0) = c·I the metric is a multiple of the
+Frobenius norm, and the limit is the solution nearest to M(0) (Woodworth et al. 2020, Section 6).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tacit.data.arrays import Float
 
 
 def tangent_rows(lifted: Float, X: Float) -> Float:
-    """Rows, one for each measurement, whose Gram matrix is the tangent kernel at weights with this M̄."""
+    """One row per measurement, with the tangent kernel at weights with this M̄ as Gram matrix."""
     d1 = X.shape[1]
     if len(lifted) == d1:
         return _flat(np.sqrt(2.0) * X @ _root(lifted))
@@ -22,7 +22,7 @@ def tangent_rows(lifted: Float, X: Float) -> Float:
 
 
 def tangent_end(start: Float, lifted: Float, X: Float, y: Float) -> Float:
-    """M(0) + the change of least norm, to first order in the weights, that meets the measurements."""
+    """M(0) plus the effect of the smallest change of weights that fits y to first order."""
     rows, d1 = tangent_rows(lifted, X), X.shape[1]
     missing = y - _flat(X) @ start.ravel()
     half = np.linalg.lstsq(rows, missing, rcond=None)[0]
@@ -38,6 +38,6 @@ def _flat(stack: Float) -> Float:
 
 
 def _root(gram: Float) -> Float:
-    """The symmetric root of a positive semidefinite matrix."""
+    """The symmetric square root of a positive semidefinite matrix."""
     values, vectors = np.linalg.eigh(gram / 2 + gram.T / 2)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

@@ -1,4 +1,4 @@
-"""Measurements ⟨X_n, M⟩ = y_n of a matrix, as equations for its entries."""
+"""Linear measurements ⟨X_n, M⟩ = y_n of a matrix, as equations for its entries."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tacit.errors import InputError
 from tacit.numerics.normal_equations import factorize
 from tacit.numerics.spectra import Frame
 
-_MOST = 20_000_000  # entries of all measurements together, 160 MB: beyond, a step takes a minute
-_SYMMETRIC = 1e-10  # of the largest entry
+_MAX_ENTRIES = 20_000_000  # of all measurements together (160 MB); with more, one step takes over a minute
+_SYMMETRIC = 1e-10  # asymmetry, relative to the largest entry, that is round-off
 
 
 @dataclass(frozen=True, eq=False)
 class Measurements:
-    """Independent equations for the entries of a matrix of this shape; symmetric: if it has to be."""
+    """Independent equations for the entries of a matrix; symmetric: whether M must be symmetric."""
 
     equations: Equations
     shape: tuple[int, int]
@@ -28,7 +28,7 @@ class Measurements:
 
     @property
     def stack(self) -> Float:
-        """X_n of the equations, (r, d₁, d₂)."""
+        """The X_n of the independent equations, (r, d₁, d₂)."""
         return self.equations.X.reshape(-1, *self.shape)
 
     def adjoint(self, nu: Float) -> Float:
@@ -40,12 +40,12 @@ class Measurements:
         return np.asarray(self.equations.y - self.equations.X @ matrix.ravel())
 
     def rounding(self, matrix: Float) -> Float:
-        """By how much that is off where the terms of its sums are rounded."""
+        """A bound on the round-off of `residual`."""
         X, y = self.equations.X, self.equations.y
         return np.asarray(np.finfo(float).eps * (np.abs(X) @ np.abs(matrix.ravel()) + np.abs(y)))
 
     def move(self, frame: Frame, W: Float) -> Callable[[Float, Float], Float]:
-        """The change of M, flat, that residuals ρ and gaps g of slopes ask for; W: (∇²Q)⁻¹ in the frame."""
+        """The Newton step (ρ, g) ↦ change of M (flattened); W: (∇²Q)⁻¹ in the frame."""
         rows = frame.coordinates(self.stack)
         factor = factorize(rows, W, careful=True)
 
@@ -57,24 +57,26 @@ class Measurements:
 
 
 def as_stack(X: Any) -> Float:
-    """X as floats (N, d₁, d₂); those of single entries are made dense where that is small."""
+    """X as floats (N, d₁, d₂); measurements of single entries become dense if they are small enough."""
     if hasattr(X, "dense") and hasattr(X, "adjoint"):
         check_size(len(X), *X.shape[-2:])
         X = X.dense()
     X = as_floats(X, "X", ndim=(3,))
     if 0 in X.shape:
-        raise InputError(f"X must be (samples, rows, columns), none of them 0, got shape {X.shape}")
+        raise InputError(
+            f"X must have shape (samples, rows, columns) with at least one of each, got {X.shape}"
+        )
     check_size(*X.shape)
     return X
 
 
 def check_size(samples: int, rows: int, columns: int) -> None:
-    """Refuse what would not fit."""
-    if samples * rows * columns > _MOST:
+    """Check that the measurements fit into memory."""
+    if samples * rows * columns > _MAX_ENTRIES:
         raise InputError(
             f"{samples:,} measurements of {rows:,}×{columns:,} matrices have {samples * rows * columns:,} "
-            f"entries, and a limit is computed for at most {_MOST:,}; keep fewer measurements or a part of "
-            "the matrix, or ask tacit.flow"
+            f"entries, and a limit is computed for at most {_MAX_ENTRIES:,}; use fewer measurements, a part "
+            "of the matrix, or tacit.flow"
         )
 
 
@@ -89,14 +91,16 @@ def check_targets(X: Float, y: Any) -> Float:
 
 
 def check_symmetric(X: Float) -> Float:
-    """X as it is, symmetric to rounding; `InputError` names the first measurement that is not."""
+    """X, made exactly symmetric; raises `InputError` if a measurement is not symmetric up to round-off."""
     if X.shape[1] != X.shape[2]:
-        raise InputError(f"symmetric matrices are square, and the measurements are {X.shape[1]}×{X.shape[2]}")
+        raise InputError(
+            f"the measurements must be square for a symmetric model, got {X.shape[1]}×{X.shape[2]} matrices"
+        )
     off = np.abs(X - X.transpose(0, 2, 1)).max(axis=(1, 2))
     wrong = off > _SYMMETRIC * np.abs(X).max(axis=(1, 2))
     if wrong.any():
         n = int(np.flatnonzero(wrong)[0])
         raise InputError(
-            f"measurement {n} is not symmetric: ⟨X, M⟩ of a symmetric M sees (X + Xᵀ)/2 only; give that"
+            f"measurement {n} is not symmetric; pass (X + Xᵀ)/2, which measures the same of a symmetric M"
         )
     return X / 2 + X.transpose(0, 2, 1) / 2

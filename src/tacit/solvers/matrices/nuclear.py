@@ -1,17 +1,18 @@
-r"""The least nuclear norm under linear measurements, with the multipliers that prove it.
+r"""Minimize the nuclear norm under linear measurements, with multipliers that certify the minimum.
 
     min ‖M‖_* subject to ⟨X_n, M⟩ = y_n    =    max y·ν subject to ‖Σ ν_n X_n‖ ≤ 1 (operator norm)
 
-First the interior path of the dual, with the barrier −τ Σ log(1 − s²) on the singular values s of Σ ν_n X_n:
-this is a Schatten potential of its own, q*' = 2τs/(1 − s²), and its matrix misses the least norm by less
-than τ for every singular value. Then Newton's method on the face that the path has found, of rank r: with
-M = P K Rᵀ, the singular vectors of slope 1, the conditions
+First follow the interior path of the dual, with the barrier −τ Σ log(1 − s²) on the singular values s of G =
+Σ ν_n X_n. This is a Schatten potential with q*' = 2τs/(1 − s²), whose minimizer exceeds the minimum norm by
+less than τ per singular value. Then apply Newton's method on the face that the path has identified, of rank
+r. With M = P K Rᵀ, where P and R are the singular vectors of G with singular value 1, the conditions are
 
-    ⟨X_n, M⟩ = y_n,   sym(PᵀGR) = I,   the parts of G = Σ ν_n X_n between rows of P and others vanish
+    ⟨X_n, M⟩ = y_n,   sym(PᵀGR) = I,   the blocks of G between P, R and their complements vanish.
 
-have a Jacobian of the same divided differences, σᵢ/(1 ∓ ηⱼ) towards a direction of slope η_j < 1, none on
-the face itself, where the norm is linear in K. Positive semidefinite matrices of least trace, the rich end of
-W Wᵀ, are found in the same way: Σ ν_n X_n ⪯ I, with the barrier −τ Σ log(1 − λ) on its eigenvalues.
+Their Jacobian consists of divided differences σᵢ/(1 ∓ ηⱼ) towards directions with slope η_j < 1; on the face
+itself, where the norm is linear in K, there is no curvature. Positive semidefinite matrices of minimum trace,
+the rich limit of W Wᵀ, are computed in the same way, with Σ ν_n X_n ⪯ I and the barrier −τ Σ log(1 − λ) on
+the eigenvalues.
 """
 
 from __future__ import annotations
@@ -24,25 +25,27 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.numerics.double_double import Pair
+from tacit.numerics.rounding import EPS
 from tacit.numerics.spectra import Frame
 from tacit.potentials.arrays import quiet
 from tacit.potentials.base import Potential
 from tacit.potentials.spectral import MatrixPotential
 from tacit.solvers.interpolation.accuracy import forward_error, slope_rounding
-from tacit.solvers.interpolation.solution import Solution, none
+from tacit.solvers.interpolation.solution import Solution, no_error
 from tacit.solvers.matrices import schatten
 from tacit.solvers.matrices.measurements import Measurements
 
-METHOD = "interior path of the dual, and Newton's method on the face; gap by the multipliers"
-_TAU = (1e-5, 1e-7, 1e-9, 1e-11)  # of the barrier, relative to M: the next where one shows no face
-_PROVED = 1e-12  # relative gap that is rounding
-_SETTLED = 1e-8  # relative gap of a solution
-_STEPS = 12
-_EPS = float(np.finfo(np.float64).eps)
-_Point = tuple[float, Float, Float]  # of the path: τ, the singular values of M, ν
+METHOD = "interior path of the dual and Newton's method on the face; primal-dual gap by the multipliers"
+_TAU = (1e-5, 1e-7, 1e-9, 1e-11)  # barrier parameters, relative to M: the next one if the rank is not clear
+_PROVED = 1e-12  # relative primal-dual gap that is round-off
+_SETTLED = 1e-8  # relative gap at which the method has converged
+_MAX_STEPS = 12  # Newton steps on a face
+_UNMOVED = 4 * EPS  # relative size of a Newton step that is round-off
+_DEPENDENT = 1e-13  # relative eigenvalue below which the equations of a face are dependent
+_Point = tuple[float, Float, Float]  # of the path: τ, the singular values of M, and ν
 
 
-def least(potential: MatrixPotential, problem: Measurements) -> Solution:
+def interpolate(potential: MatrixPotential, problem: Measurements) -> Solution:
     """argmin ‖M‖_* subject to the measurements."""
     return least_nuclear(problem)
 
@@ -50,10 +53,11 @@ def least(potential: MatrixPotential, problem: Measurements) -> Solution:
 def multipliers(
     potential: MatrixPotential, problem: Measurements, matrix: Float
 ) -> tuple[Float, float, float]:
-    """The ν of a solution, which proves or refutes any other; stationarity, and relative error.
+    """Multipliers that certify or refute a matrix, its stationarity residual, and an error estimate.
 
-    The norm grows at least as the square of the distance from solutions that are single: where M is none of
-    the solution found, the root of what it misses stands for its error.
+    The multipliers are those of the minimizer. The error is the distance from that minimizer or, if smaller
+    (M may be another minimizer), the square root of the gap: around a unique minimizer the norm grows at
+    least quadratically with the distance.
     """
     found = least_nuclear(problem)
     nu = found.nu.value
@@ -63,10 +67,17 @@ def multipliers(
 
 
 @dataclass(frozen=True, eq=False)
-class _Barrier(Potential):
-    """q with (q')⁻¹(s) = 2τs/(1 − s²): the conjugate of −τ log(1 − s²), depth ∞ of the diagonal networks."""
+class _LogBarrier(Potential):
+    """A scalar potential whose conjugate is a logarithmic barrier; log_scale: log τ."""
 
     log_scale: float
+
+    def shifted(self, shift: float, d: int | None = None) -> Potential:
+        return replace(self, log_scale=self.log_scale + shift)
+
+
+class _Barrier(_LogBarrier):
+    """q with (q')⁻¹(s) = 2τs/(1 − s²): the conjugate of −τ log(1 − s²), the limit of infinite depth."""
 
     def _parts(self, w: Float) -> tuple[float, Float, Float]:
         """τ, the slope s, and 1 − s²."""
@@ -90,15 +101,9 @@ class _Barrier(Potential):
         tau, s, slack = self._parts(w)
         return slack**2 / (2 * tau * (1 + s * s))
 
-    def shifted(self, shift: float, d: int | None = None) -> Potential:
-        return replace(self, log_scale=self.log_scale + shift)
 
-
-@dataclass(frozen=True, eq=False)
-class _PositiveBarrier(Potential):
+class _PositiveBarrier(_LogBarrier):
     """q with (q')⁻¹(s) = τ/(1 − s): the conjugate of −τ log(1 − s), for w > 0."""
-
-    log_scale: float
 
     def value(self, w: Float) -> Float:
         tau = np.exp(self.log_scale)
@@ -113,12 +118,9 @@ class _PositiveBarrier(Potential):
     def hessian(self, w: Float) -> Float:
         return np.exp(self.log_scale) / w**2
 
-    def shifted(self, shift: float, d: int | None = None) -> Potential:
-        return replace(self, log_scale=self.log_scale + shift)
-
 
 class _Smoothed(MatrixPotential):
-    """The barrier on singular values, or eigenvalues."""
+    """The barrier potential of singular values, or of eigenvalues if `positive`."""
 
     def __init__(self, tau: float, positive: bool):
         self.eigenvalues = positive
@@ -127,34 +129,34 @@ class _Smoothed(MatrixPotential):
 
 @quiet
 def least_nuclear(problem: Measurements) -> Solution:
-    """argmin ‖M‖_* subject to the measurements, positive ones where M is symmetric; the predictor is flat.
+    """argmin ‖M‖_* subject to the measurements (and M ⪰ 0 if symmetric); the predictor is flattened.
 
-    Multipliers keep ‖Σ ν_n X_n‖ ≤ 1, or Σ ν_n X_n ⪯ I.
+    The multipliers satisfy ‖Σ ν_n X_n‖ ≤ 1, or Σ ν_n X_n ⪯ I if symmetric.
     """
     X, y = problem.equations.X, problem.equations.y
     if not y.any():
-        return Solution(np.zeros(X.shape[1]), Pair.of(np.zeros(len(y))), 0, True, none)
+        return Solution(np.zeros(X.shape[1]), Pair.of(np.zeros(len(y))), 0, True, no_error)
     size = float(np.linalg.norm(np.linalg.lstsq(X, y, rcond=None)[0].reshape(problem.shape), 2))
     before: _Point | None = None
     steps, found = 0, []
     for tau in _TAU:
         known = None if before is None else (math.log(before[0] / tau), before[2])
-        path = schatten.least(_Smoothed(tau * size, problem.symmetric), problem, known)
+        path = schatten.interpolate(_Smoothed(tau * size, problem.symmetric), problem, known)
         M, nu = path.predictor.reshape(problem.shape), path.nu.value
         here = (tau, np.linalg.svd(M)[1], nu)
-        faces = _polished(problem, M, nu, _rank(problem, here, before))
+        faces = _newton_on_face(problem, M, nu, _rank(problem, here, before))
         before = here
         steps += path.iterations + len(faces)
-        found += [(*_judged(problem, M, nu), path.assess)]
-        found += [(*_judged(problem, face.matrix, face.nu), face.error) for face in faces]
+        found += [(*_with_gap(problem, M, nu), path.assess)]
+        found += [(*_with_gap(problem, face.matrix, face.nu), face.error) for face in faces]
         gap, M, nu, assess = min(found, key=lambda each: each[0])
         if gap <= _PROVED:
             break
     return Solution(M.ravel(), Pair.of(nu), steps, bool(gap <= _SETTLED), assess)
 
 
-def _judged(problem: Measurements, M: Float, nu: Float) -> tuple[float, Float, Float]:
-    """What is missing from a proof, relative: of the norm, or of the measurements; with M and ν scaled."""
+def _with_gap(problem: Measurements, M: Float, nu: Float) -> tuple[float, Float, Float]:
+    """The larger of the relative primal-dual gap and the relative residual; M; and ν, made feasible."""
     slopes = Frame.of(problem.adjoint(nu), problem.symmetric).values
     nu = nu / max(1.0, float(slopes.max()))
     norm, bound = float(np.linalg.norm(M, "nuc")), float(problem.equations.y @ nu)
@@ -164,7 +166,7 @@ def _judged(problem: Measurements, M: Float, nu: Float) -> tuple[float, Float, F
 
 @dataclass(frozen=True, eq=False)
 class _Face:
-    """A matrix of rank r with multipliers, in the frame of both, and the linear equations of a step."""
+    """A matrix of rank r with multipliers, and the linear equations of a Newton step on its face."""
 
     problem: Measurements
     matrix: Float
@@ -172,7 +174,7 @@ class _Face:
     rank: int
 
     def frame(self) -> tuple[Frame, Float, Float]:
-        """Singular vectors of M, then those of the slope between the others; σ and slopes of each."""
+        """The singular vectors of M, completed by those of G on the complement; their σ and slopes."""
         slope, r = self.problem.adjoint(self.nu), self.rank
         if self.problem.symmetric:
             sigma, left = _largest_first(self.matrix)
@@ -187,7 +189,7 @@ class _Face:
         return Frame(left, slopes, right.T, False), np.where(np.arange(len(slopes)) < r, sigma, 0.0), slopes
 
     def system(self) -> tuple[Callable[[Float, Float], tuple[Float, Float]], Frame]:
-        """(ρ, g) ↦ dν and the change of M, by the pseudo-inverse of the equations of the face."""
+        """The Newton step (ρ, g) ↦ (dν, change of M), by a pseudo-inverse; and the frame."""
         frame, sigma, slopes = self.frame()
         rows = frame.coordinates(self.problem.stack)
         (a, b), size = frame.couples, len(slopes)
@@ -199,14 +201,12 @@ class _Face:
         index = np.concatenate([np.arange(size), j])
         free = np.zeros(len(a), dtype=bool)
         free[: len(index)] = index < self.rank  # j > i: both on the face
-        W = np.where(free | (change == 0), 0.0, change / np.where(a - b > 0, a - b, _EPS))
+        W = np.where(free | (change == 0), 0.0, change / np.where(a - b > 0, a - b, EPS))
         F = rows[:, free]
         G = (rows * W) @ rows.T
-        unit = float(np.trace(G)) / len(G) or 1.0  # so that both kinds of unknowns are of one size
-        root = np.sqrt(unit)
-        inverse = np.linalg.pinv(
-            np.block([[G, root * F], [root * F.T, np.zeros((F.shape[1],) * 2)]]), rcond=1e-13, hermitian=True
-        )
+        root = np.sqrt(float(np.trace(G)) / len(G) or 1.0)  # makes both kinds of unknowns of similar size
+        matrix = np.block([[G, root * F], [root * F.T, np.zeros((F.shape[1],) * 2)]])
+        inverse = np.linalg.pinv(matrix, rcond=_DEPENDENT, hermitian=True)
 
         def solve(rho: Float, g: Float) -> tuple[Float, Float]:
             gap = frame.coordinates(g.reshape(self.problem.shape))
@@ -219,21 +219,21 @@ class _Face:
         return solve, frame
 
     def gap(self, frame: Frame) -> Float:
-        """Σ ν_n X_n without the part that the face leaves free, and without I on it."""
+        """G without its part on the complement of the face, minus the identity on the face."""
         r, slope = self.rank, self.problem.adjoint(self.nu)
         P, R = frame.left, frame.right
         inner = P[:, r:] @ (P[:, r:].T @ slope @ R[:, r:]) @ R[:, r:].T
         return np.asarray(slope - inner - P[:, :r] @ R[:, :r].T)
 
     def step(self) -> _Face:
-        """The next of Newton's method, back to rank r."""
+        """The result of a Newton step, truncated to rank r."""
         solve, frame = self.system()
         nu, change = solve(self.problem.residual(self.matrix), self.gap(frame))
         return replace(self, matrix=_of_rank(self.matrix + change, self.rank), nu=self.nu + nu)
 
     @quiet
     def error(self) -> float:
-        """The relative forward error, from the next step and the last bits of the data."""
+        """The relative forward error, from the next Newton step and the last bits of the data."""
         solve, frame = self.system()
         rounding = slope_rounding(self.problem.equations, self.nu)
         return forward_error(
@@ -246,9 +246,10 @@ class _Face:
 
 
 def _rank(problem: Measurements, here: _Point, before: _Point | None) -> int:
-    """How many singular values do not vanish with τ: on the path σ(1 − s) = τ, and one of the factors stays.
+    """The number of singular values σ that do not vanish with τ.
 
-    By how σ has changed since a larger τ; without one, the larger of the factors is taken for what stays.
+    On the path σ(1 − s) = τ, so either σ or 1 − s vanishes. A σ that has decreased by less than the root of
+    the decrease of τ counts as nonzero; without a previous τ, a σ that is larger than its 1 − s.
     """
     tau, sigma, nu = here
     if before is not None:
@@ -257,17 +258,17 @@ def _rank(problem: Measurements, here: _Point, before: _Point | None) -> int:
     return int((sigma / sigma[0] > 1 - slopes).sum())
 
 
-def _polished(problem: Measurements, M: Float, nu: Float, rank: int) -> list[_Face]:
-    """The steps of Newton's method from a point of the path, on the face of this rank."""
+def _newton_on_face(problem: Measurements, M: Float, nu: Float, rank: int) -> list[_Face]:
+    """The iterates of Newton's method from a point of the path, on the face of matrices of this rank."""
     face = _Face(problem, _of_rank(M, rank), nu, rank)
     found: list[_Face] = []
-    for _ in range(_STEPS):
+    for _ in range(_MAX_STEPS):
         ahead = face.step()
         if not (np.isfinite(ahead.matrix).all() and np.isfinite(ahead.nu).all()):
             break
         found.append(ahead)
         moved = float(np.linalg.norm(ahead.matrix - face.matrix))
-        if moved <= 4 * _EPS * np.linalg.norm(ahead.matrix) or moved > np.linalg.norm(M):
+        if moved <= _UNMOVED * np.linalg.norm(ahead.matrix) or moved > np.linalg.norm(M):
             break
         face = ahead
     return found
@@ -280,6 +281,6 @@ def _of_rank(matrix: Float, rank: int) -> Float:
 
 
 def _largest_first(matrix: Float) -> tuple[Float, Float]:
-    """Eigenvalues and vectors."""
+    """Eigenvalues, in decreasing order, and eigenvectors of a symmetric matrix."""
     values, vectors = np.linalg.eigh(matrix / 2 + matrix.T / 2)
     return values[::-1], vectors[:, ::-1]

@@ -1,1 +1,1 @@
-"""Where flows of linear and leaky networks end, and how far from it they can."""
+"""Limits of linear networks and leaky neurons, and bounds on the distance to a known solution."""

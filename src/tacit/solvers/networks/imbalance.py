@@ -1,7 +1,7 @@
 r"""The imbalance of a linear network on its data (Min et al. 2021, Section 2).
 
-With X = W Σ_x^{1/2} Φ₁ᵀ and U₁ = Φ₁ᵀU, gradient flow keeps Λ = U₁ᵀU₁ − VᵀV, and how far that is from 0 tells
-how fast the loss must fall (Theorem 1).
+With X = W Σ_x^{1/2} Φ₁ᵀ and U₁ = Φ₁ᵀU, gradient flow conserves Λ = U₁ᵀU₁ − VᵀV. Theorem 1 bounds the rate at
+which the loss decreases by the eigenvalues of Λ.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from tacit.numerics.subspaces import visible
 
 
 def imbalance_spectrum(inner: Float, outer: Float, X: Float) -> tuple[Float, int, float]:
-    r"""Eigenvalues of Λ on the span of the rows of U₁ and V, decreasing; the rank of X; and their rounding.
+    r"""Eigenvalues of Λ on the span of the rows of U₁ and V, decreasing; the rank of X; their round-off.
 
-    Λ is h×h; the h − r − m eigenvalues that a wide network leaves out are 0. From the triangle R of
-    [U₁; V]ᵀ = QR, Λ = Q(R₁R₁ᵀ − R₂R₂ᵀ)Qᵀ, so that a width of 10,000 costs a matrix of size r + m.
+    Λ is h×h; the other h − r − m eigenvalues of a wide network are 0. With [U₁; V]ᵀ = QR it is
+    Λ = Q(R₁R₁ᵀ − R₂R₂ᵀ)Qᵀ, so the cost hardly depends on the width: the matrices have the size r + m.
     """
     basis = visible(X)[2]
     rank = basis.shape[1]
@@ -30,7 +30,7 @@ def imbalance_spectrum(inner: Float, outer: Float, X: Float) -> tuple[Float, int
 def imbalance_level(inner: Float, outer: Float, X: Float) -> float:
     """c = [λ_r(Λ)]₊ + [λ_m(−Λ)]₊ of Theorem 1.
 
-    An eigenvalue that does not exist (h < r or h < m) counts as 0, and so does one that is rounding.
+    Eigenvalues that do not exist (h < r or h < m) or are below round-off count as 0.
     """
     eigenvalues, rank, rounding = imbalance_spectrum(inner, outer, X)
     wanted = [(eigenvalues, rank), (-eigenvalues[::-1], len(outer))]

@@ -1,9 +1,10 @@
-r"""Where the flow of a linear network of one hidden layer ends, in the cases where that is known.
+r"""The limit of a linear network with one hidden layer, in the cases in which it is known.
 
-The flow keeps UᵀU − VᵀV and the part U₂ of U that the samples do not see, and ends at a distance ‖U₂V(∞)ᵀ‖
-from the solution of least norm. That is 0 for the orthogonal starts of Min et al. 2021, Proposition 1, and
-small for small starts (Azulay et al. 2021, Theorem 3). A network whose hidden layer has rank one is a neuron;
-the strictly balanced networks of one output (Azulay et al. 2021, Proposition 1) are among them.
+The flow conserves UᵀU − VᵀV and the part U₂ of U that is orthogonal to the samples, and ends at a distance
+‖U₂V(∞)ᵀ‖ from the minimum-norm solution. This is 0 for the orthogonal initialization of Min et al. 2021,
+Proposition 1, and small for small initialization (Azulay et al. 2021, Theorem 3). A network whose hidden
+layer has rank one is equivalent to a neuron; strictly balanced networks with one output (Azulay et al. 2021,
+Proposition 1) are among these.
 """
 
 from __future__ import annotations
@@ -19,33 +20,34 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.models import LinearNetwork
 from tacit.numerics.double_double import Pair
 from tacit.solvers.flow_callback import Follow
-from tacit.solvers.interpolation.radial import smallest
+from tacit.solvers.interpolation.radial import minimum_norm
 from tacit.solvers.interpolation.solution import Solution
 from tacit.solvers.networks.imbalance import imbalance_level
 from tacit.solvers.networks.neuron import units
 from tacit.solvers.networks.wide import distance_bound
 
-_ROUNDED = 1e-12  # a distance, relative to the solution, that is none
-_SMALL = 1e-2  # a distance, relative to the solution, that one may not care about
+_ROUNDED = 1e-12  # distance from the minimum-norm solution, relative to its size, that is round-off
+_SMALL = 1e-2  # relative distance up to which the error message suggests a larger tolerance
 _FITTED = 1e-3  # relative residual at which a flow counts as fitting the data
+_TINY = 1e-300  # keeps a logarithm finite
 
 
 def check_network(model: LinearNetwork, X: Float, y: object) -> tuple[Float, Float]:
-    """X and y as (N, D) and (N, m); `InputError` names what is wrong."""
+    """X and y, validated, as (N, D) and (N, m)."""
     X = model.as_inputs(X)
     if X.size == 0:
-        raise InputError(f"X must have at least one sample and one feature, got {X.shape}")
+        raise InputError(f"X must have at least one sample and one feature, got shape {X.shape}")
     return X, as_targets(y, len(X), model.n_outputs())
 
 
-def least_norm(
+def network_limit(
     model: LinearNetwork, X: Float, Y: Float, samples: Samples, tol: float, follow: Follow
 ) -> tuple[Solution, float]:
-    """The solution of least norm, where the flow ends there, and how far from it at the most (spectral norm).
+    """The minimum-norm solution, and a bound on the distance of the flow's limit from it (spectral norm).
 
-    `NoPotentialError` where that is more than the tolerance, relative to the solution.
+    Raises `NoPotentialError` if the bound, relative to the solution, exceeds the tolerance.
     """
-    solution = least_norm_solution(samples, Y, tol)
+    solution = minimum_norm_columns(samples, Y, tol)
     bound, size = distance_bound(model.inner, model.outer, X, Y), float(np.linalg.norm(solution.predictor, 2))
     rounding = _ROUNDED * float(np.abs(model.inner).max()) * float(np.abs(model.outer).max())
     if not bound <= (tol * size if size > 0 else rounding):
@@ -55,24 +57,28 @@ def least_norm(
 
 
 def _unknown(bound: float, size: float) -> str:
-    """Why the limit is not known, and what is."""
-    least = f"the solution of least norm, whose spectral norm is {size:.3g}"
+    """The error message for a network whose limit is not known."""
+    least = f"the minimum-norm solution, whose spectral norm is {size:.3g}"
     if size == 0:
-        least = "0, the solution of least norm"
-    what = (
-        "take that for its limit with a larger tol"
+        least = "0, the minimum-norm solution"
+    advice = (
+        "to accept that solution, increase tol"
         if bound < _SMALL * size
-        else "nearer the smaller that part is: LinearNetwork.orthogonal ends there exactly"
+        else "the distance is 0 for LinearNetwork.orthogonal"
     )
     return (
-        "no potential decides where this linear network ends: its flow conserves the imbalance UᵀU − VᵀV and "
-        "the part of U that X does not see, and how the predictor UVᵀ moves depends on both. If it fits the "
-        f"data it ends within {bound:.3g} of {least}; {what}. tacit.flow tells where it does end"
+        "no potential is known for this linear network: its flow conserves the imbalance UᵀU − VᵀV and the "
+        "part of U orthogonal to the samples, and the path of its predictor UVᵀ depends on both. If the "
+        f"network fits the data, it ends within {bound:.3g} of {least}; {advice}. Use tacit.flow to compute "
+        "the limit"
     )
 
 
 def _check_fit(model: LinearNetwork, X: Float, Y: Float, follow: Follow) -> None:
-    """Return if the flow fits the data: a positive level of imbalance grants it, of others the flow tells."""
+    """Raise `NoPotentialError` if the flow does not fit the data.
+
+    It does if the level of imbalance is positive (Min et al. 2021, Theorem 1); otherwise the flow is run.
+    """
     if not Y.any():
         return
     size = max(float(np.abs(model.inner).max()), float(np.abs(model.outer).max()))
@@ -81,23 +87,23 @@ def _check_fit(model: LinearNetwork, X: Float, Y: Float, follow: Follow) -> None
     if imbalance_level(start.inner, start.outer, X) > 0:
         return
     level, first = (
-        -math.log(float(np.sum(E**2)) / (2 * len(Y)) or 1e-300) for E in (Y, X @ start.predictor() - Y)
+        -math.log(float(np.sum(E**2)) / (2 * len(Y)) or _TINY) for E in (Y, X @ start.predictor() - Y)
     )
     until = max(level - 2 * math.log(_FITTED), first)
     run = follow(start, X, Y if model.n_outputs() > 1 else Y[:, 0], until=until)
     if not run.converged:
         raise NoPotentialError(
-            "this linear network does not fit the data: its flow comes to rest before "
-            f"({run.reason}); a wider one, or another start, would"
+            f"the flow of this linear network stops before it fits the data ({run.reason}); use a larger "
+            "width or another initialization"
         )
 
 
-def least_norm_solution(samples: Samples, Y: Float, tol: float) -> Solution:
+def minimum_norm_columns(samples: Samples, Y: Float, tol: float) -> Solution:
     """argmin ‖Θ‖ subject to X Θ = Y, one output at a time."""
     columns = []
     for y in Y.T:
         equations = samples.equations(y, tol)
-        found = smallest(equations)
+        found = minimum_norm(equations)
         columns.append(replace(found, nu=Pair.of(equations.dual(found.nu))))
     return Solution(
         np.column_stack([each.predictor for each in columns]),

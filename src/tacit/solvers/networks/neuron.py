@@ -1,17 +1,18 @@
-r"""Where the flow of a neuron ends (Azulay et al. 2021, Theorems 2 and 4, and beyond them).
+r"""The limit of the flow of a neuron (Azulay et al. 2021, Theorems 2 and 4, and extensions).
 
-A neuron f = a·σ(ω·x) keeps δ = a² − ‖ω‖² and moves ω only within the span of the samples. At the end its
-predictor is w̃ = p + a·ω⊥, with p the solution of least norm, ω⊥ the part of ω that the samples do not see,
-and a⁴ − (δ + ‖ω⊥‖²)·a² − ‖p‖² = 0: known in closed form once the sign of a there is (of leaky neurons too:
-they stop only where the data are fitted, or at a = 0). With that sign s, it is the minimizer of
-q_δ(w̃) − (3/2)s·ω(0)·w̃: of the divergence from w̃(0) where a keeps its sign, and from −w̃(0) where it does
-not. So a neuron whose output weight changes sign ends where the one with −a(0) in place of a(0) does.
+A neuron f = a·σ(ω·x) conserves δ = a² − ‖ω‖², and ω changes only within the span of the samples. The final
+predictor is w̃ = p + a·ω⊥, where p is the minimum-norm solution, ω⊥ the part of ω orthogonal to the samples,
+and a⁴ − (δ + ‖ω⊥‖²)·a² − ‖p‖² = 0. This is a closed form once the final sign s of a is known, also for leaky
+neurons, whose flow stops only if the data are fitted or a = 0. It is the minimizer of q_δ(w̃) −
+(3/2)s·ω(0)·w̃: the divergence from w̃(0) if a keeps its sign, from −w̃(0) otherwise. So a neuron whose output
+weight changes sign has the same limit as the neuron with −a(0) in place of a(0).
 
-**Which sign.** a = 0 makes the predictor 0, so it happens at one level of the loss only: the sign changes at
-most once, and never below that level. It is kept for δ > 0, and also where a² is larger than the part of ‖ω‖²
-that the samples see, since the difference of these is conserved. A start at a = 0 leaves in the direction of
-a' ∝ σ(Xω)·y, and stays on that side. Of all others the flow itself must tell, and only this; near the saddle
-a = 0 = σ(Xω)·y, where flows of both signs part, the limit is not known.
+**The sign.** If a = 0 the predictor is 0, which happens at one level of the loss only: the sign changes at
+most once, and never below that level. It does not change if δ > 0, nor if a² exceeds the squared norm of the
+part of ω in the span of the samples, since their difference is conserved. From a = 0 the flow leaves in the
+direction a' ∝ σ(Xω)·y and stays on that side. In all other cases the sign (and nothing else) is determined
+by running the flow. Near the saddle a = 0 = σ(Xω)·y, where flows with both signs separate, the limit is not
+known.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ from tacit.numerics.subspaces import visible
 from tacit.potentials.arrays import quiet
 from tacit.solvers.flow_callback import Follow
 
-_BALANCED = 1e-12  # a shape this small, and a loss this close to another, may be rounding
-_SMALL = 1e-9  # a unit this much below the start would make its rounding count
-_HUGE = 1e60  # ratio of start and data whose fourth power still is a float
-_SEEN = 1e-8  # how well the part of the weights that X sees is known
-_AWAY = 1e-6  # change of a(0) that must not matter, a hundred times the accuracy of the flows that tell
-_NOTHING = 1e-17  # of ‖ω‖: an output weight whose square is no part of δ
+_BALANCED = 1e-12  # shape, or relative difference of losses, that is round-off
+_SMALL = 1e-9  # smallest unit, relative to the weights; in smaller ones their round-off would matter
+_HUGE = 1e60  # largest ratio of initial and final weights whose fourth power is a finite float
+_SEEN = 1e-8  # relative error of the part of the weights in the span of the samples
+_PERTURBATION = 1e-6  # change of a(0) that must not change the sign: a hundred times the error of the flows
+_NEGLIGIBLE = 1e-17  # output weight, relative to ‖ω‖, whose square does not change δ
+_BELOW_SADDLE = 1e-3  # relative accuracy beyond that of the predictor 0, at which the sign is read off
 
 
 def neuron_targets(model: Neuron, y: Float) -> Float:
@@ -43,10 +45,10 @@ def neuron_targets(model: Neuron, y: Float) -> Float:
     return np.where(steep, y / model.slope, y)
 
 
-def as_it_ends(model: Any, X: Float, y: Float, follow: Follow) -> Any:
-    """The start whose potential the flow minimizes: the model, or the neuron with −a(0) if a changes sign.
+def with_final_sign(model: Any, X: Float, y: Float, follow: Follow) -> Any:
+    """The model whose divergence the flow minimizes: this one, or the neuron with −a(0) if a changes sign.
 
-    `NoPotentialError` where it is not known with which sign a neuron, or the network that is one, ends.
+    Raises `NoPotentialError` if the final sign is not known.
     """
     neuron = model.as_neuron()
     if neuron is None:
@@ -54,104 +56,107 @@ def as_it_ends(model: Any, X: Float, y: Float, follow: Follow) -> Any:
     sign = final_sign(neuron, X, y, follow)
     if sign * neuron.output > 0 or sign == 0:
         return model
-    size = abs(neuron.output) or _NOTHING * math.hypot(*neuron.weights)
+    size = abs(neuron.output) or _NEGLIGIBLE * math.hypot(*neuron.weights)
     return replace(neuron, output=math.copysign(size, sign))
 
 
 def final_sign(model: Neuron, X: Float, y: Float, follow: Follow) -> int:
-    """Of the output weight at the end; 0 if it stays at 0."""
+    """The sign of the output weight at the limit; 0 if it stays 0."""
     if model.shape > _BALANCED or not y.any() or not X.any():
         return int(np.sign(model.output))
     if model.output == 0:
-        return _leaves(model, X, y)
-    if _below_zero(model, X, y) or _kept_away(model, X):
+        return _sign_from_zero(model, X, y)
+    if _below_saddle(model, X, y) or _bounded_away(model, X):
         return int(np.sign(model.output))
-    return _followed(model, X, y, follow)
+    return _sign_by_flow(model, X, y, follow)
 
 
 @quiet
-def _leaves(model: Neuron, X: Float, y: Float) -> int:
-    """The sign of a' ∝ σ(Xω)·y at a = 0. The loss falls at once, and a does not come back to 0."""
+def _sign_from_zero(model: Neuron, X: Float, y: Float) -> int:
+    """The sign of a' ∝ σ(Xω)·y at a = 0. The loss falls immediately, and a does not return to 0."""
     inner = X @ (model.weights / np.abs(model.weights).max())
     terms = np.maximum(inner, model.slope * inner) * (y / np.abs(y).max())
     if not abs(terms.sum()) > _BALANCED * np.abs(terms).sum():
         raise NoPotentialError(
             "this neuron starts at a saddle and stays there: its output weight is 0, and the outputs of its "
-            "inner layer are orthogonal to the targets; start from other weights"
+            "inner layer are orthogonal to the targets; use another initialization"
         )
     return int(np.sign(terms.sum()))
 
 
 @quiet
-def _below_zero(model: Neuron, X: Float, y: Float) -> bool:
-    """Is the loss below that of the predictor 0, ‖f − y‖² − ‖y‖² = f·(f − 2y) < 0, by more than rounding?"""
+def _below_saddle(model: Neuron, X: Float, y: Float) -> bool:
+    """Whether the loss is clearly below that of the predictor 0: ‖f − y‖² − ‖y‖² = f·(f − 2y) < 0."""
     outputs = np.asarray(model.parametrization.outputs(model.start(X.shape[1]), X))
     apart = outputs - 2 * y
     terms = outputs / (np.abs(outputs).max() or 1.0) * (apart / (np.abs(apart).max() or 1.0))
     return bool(terms.sum() < -_BALANCED * np.abs(terms).sum())
 
 
-def _kept_away(model: Neuron, X: Float) -> bool:
-    """Is a² − ‖ω∥‖² > 0, ω∥ the part of ω that X sees? It is constant, as δ and ω⊥ are, and a² is no less."""
+def _bounded_away(model: Neuron, X: Float) -> bool:
+    """Whether a² − ‖ω∥‖² > 0, with ω∥ the part of ω in the span of the samples.
+
+    Since δ and ω⊥ are conserved, so is this difference, and a² stays above it.
+    """
     unit = max(abs(model.output), float(np.abs(model.weights).max()))
     seen = float(np.linalg.norm(visible(X)[2].T @ (model.weights / unit)))
     return abs(model.output) / unit - seen > _SEEN
 
 
-def _followed(model: Neuron, X: Float, y: Float, follow: Follow) -> int:
-    """Run the flow from a little below and above a(0) until its loss is below that of the predictor 0."""
-    start, X, y = _in_range(model, X, y)
-    aside = _AWAY * max(abs(start.output), float(np.abs(start.weights).max()))
-    either = (replace(start, output=start.output + h) for h in (-aside, aside))
-    below, above = (_sign_below_zero(each, X, y, follow) for each in either)
+def _sign_by_flow(model: Neuron, X: Float, y: Float, follow: Follow) -> int:
+    """The final sign of flows from slightly below and slightly above a(0), which must agree."""
+    start, X, y = _rescaled(model, X, y)
+    change = _PERTURBATION * max(abs(start.output), float(np.abs(start.weights).max()))
+    starts = (replace(start, output=start.output + h) for h in (-change, change))
+    below, above = (_sign_below_saddle(each, X, y, follow) for each in starts)
     if below != above:
         raise NoPotentialError(
-            "the flow of this neuron comes so close to the saddle at the predictor 0 that rounding decides "
-            "whether it leaves with a positive or a negative output weight; start from other weights"
+            "the flow of this neuron comes so close to the saddle at the predictor 0 that round-off decides "
+            "the sign of its output weight; use another initialization"
         )
     return below
 
 
-def _sign_below_zero(start: Neuron, X: Float, y: Float, follow: Follow) -> int:
+def _sign_below_saddle(start: Neuron, X: Float, y: Float, follow: Follow) -> int:
     """The sign of a once the loss is below that of the predictor 0."""
-    if _below_zero(start, X, y):
+    if _below_saddle(start, X, y):
         return int(np.sign(start.output))
     level = -math.log(float(y @ y) / (2 * len(y)))
-    run = follow(*_with_a_witness(start, X), y, at=[level + 1e-3 * max(1.0, abs(level))])
+    run = follow(*_with_probe_feature(start, X), y, at=[level + _BELOW_SADDLE * max(1.0, abs(level))])
     if not run.converged:
         raise NoPotentialError(
-            "the flow of this neuron does not come below the loss of the predictor 0, where it has a saddle "
-            f"({run.reason}); start from other weights"
+            "the loss of this neuron does not fall below that of the predictor 0, where there is a saddle "
+            f"({run.reason}); use another initialization"
         )
-    return int(np.sign(run.predictor[-1, -1]))  # a, in some unit
+    return int(np.sign(run.predictor[-1, -1]))  # a, up to a positive factor
 
 
-def _in_range(model: Neuron, X: Float, y: Float) -> tuple[Neuron, Float, Float]:
-    """The same flow in the units of `units`."""
+def _rescaled(model: Neuron, X: Float, y: Float) -> tuple[Neuron, Float, Float]:
+    """The same flow in the units that `units` returns."""
     size = max(abs(model.output), float(np.abs(model.weights).max()))
     unit, xi, target = units(size, X, y)
     return Neuron(model.output / unit, model.weights / unit, model.slope), X / xi, y / xi / target / target
 
 
 def units(size: float, X: Float, y: Float) -> tuple[float, float, float]:
-    """√σ, ξ and √σ: weights/√σ, X/ξ and y/(ξσ) make the same flow. Targets are 1, or less for a large start.
+    """Units √σ, ξ and √σ such that weights/√σ, X/ξ and y/(ξσ) have the same flow.
 
-    size: the largest weight. The first √σ is smaller for starts that would be smaller than 1e-9: up to there
-    the flow is linear in its start, to 1e-18.
+    The rescaled targets are at most 1; they are smaller for large weights. size: the largest weight. The unit
+    of weights is smaller for weights that would be below 1e-9: there the flow is linear in them, to 1e-18.
     """
     xi, target = float(np.abs(X).max()), float(np.abs(y).max())
     root = math.sqrt(target) / math.sqrt(xi)
     if size > _HUGE * root:
         raise NoPotentialError(
-            "only its flow could tell where this start ends, and in floats it cannot: its weights are of "
-            f"size {size:.2g}, and those that fit the data of size {root:.2g}; start from smaller ones"
+            "the limit can only be determined by running the flow, which would overflow: the initial weights "
+            f"are of size {size:.2g}, those that fit the data of size {root:.2g}; use smaller initial weights"
         )
     unit = root if root >= size else math.sqrt(size) * math.sqrt(root)
     return min(unit, size / _SMALL), xi, unit
 
 
-def _with_a_witness(model: Neuron, X: Float) -> tuple[Neuron, Float]:
-    """The same flow with one more feature, 0 in every sample: its weight stays, its predictor tells a."""
+def _with_probe_feature(model: Neuron, X: Float) -> tuple[Neuron, Float]:
+    """The same flow with one more feature that is always 0: its weight is constant, its predictor gives a."""
     weight = abs(model.output) + float(np.abs(model.weights).max())
-    witness = Neuron(model.output, np.append(model.weights, weight), model.slope)
-    return witness, np.column_stack([X, np.zeros(len(X))])
+    probe = Neuron(model.output, np.append(model.weights, weight), model.slope)
+    return probe, np.column_stack([X, np.zeros(len(X))])

@@ -1,14 +1,15 @@
-r"""How far from the end of a neuron a network can end that is one only up to rounding.
+r"""Bound the distance between the limits of a neuron and of a network that equals it up to round-off.
 
-Let V = v qᵀ and U = u qᵀ + E, with E q = 0. The rows Z = [U₁; V] move as Z(t) = Φ(t)Z(0), where Φ is of the
-Lorentz group O(r, 1), since Z' = AZ with A = [0 g; gᵀ 0] keeps U₁ᵀU₁ − VᵀV. Hence (u₁, v) ends at Φ(u₁, v),
-and what V(∞) has outside of q is z = Φ_{vu}E₁, of length at most ‖E₁‖·sinh η, cosh η = Φ_{vv}. The ends tell
-how large η is for δ₁ = v² − ‖u₁‖² > 0: hyperbolic distances obey the triangle inequality, so η ≤ η₀ + η_∞
-with cosh η_t = |v(t)|/√δ₁, which gives
+Let V = v qᵀ and U = u qᵀ + E with E q = 0. The rows Z = [U₁; V] move as Z(t) = Φ(t)Z(0) with Φ in the Lorentz
+group O(r, 1), since Z' = AZ with A = [0 g; gᵀ 0] conserves U₁ᵀU₁ − VᵀV. Hence (u₁, v) ends at Φ(u₁, v), and
+the part of V(∞) orthogonal to q is z = Φ_{vu}E₁, of norm at most ‖E₁‖·sinh η with cosh η = Φ_{vv}. If δ₁ = v²
+− ‖u₁‖² > 0, the initial and final values bound η: by the triangle inequality for hyperbolic distances, η ≤ η₀
++ η_∞ with cosh η_t = |v(t)|/√δ₁, and therefore
 
     ‖z‖ ≤ ‖E₁‖·(‖u₁(0)‖|v(∞)| + |v(0)|‖u₁(∞)‖)/δ₁.
 
-For δ₁ ≤ 0 they do not: directions that (u₁, v) has no part in may grow without bound, and only a flow tells.
+If δ₁ ≤ 0 there is no such bound: directions in which (u₁, v) has no component may grow arbitrarily, and the
+flow must be run.
 """
 
 from __future__ import annotations
@@ -29,45 +30,43 @@ from tacit.potentials.radial import length
 from tacit.solvers.flow_callback import Follow
 from tacit.solvers.networks.wide import distance_bound
 
-_ROUNDED = 16 * EPS  # of the sizes of weights: what products of a few of them are rounded by
-_ENLARGED = 1e-12  # relative change of the weights, thousands of times their rounding, after which
-_SAME = 1e-6  # a flow must end at the same predictor, to this relative difference
+_ROUNDED = 16 * EPS  # relative round-off of products of a few weights
+# If a relative change of the weights by _PERTURBATION (thousands of times their round-off) moves the limit of
+# the flow by less than _SAME, relatively, round-off does not grow.
+_PERTURBATION, _SAME = 1e-12, 1e-6
 
 
 def checked_rank_one(
     X: Float, y: Float, w: Float, model: LinearNetwork, neuron: Neuron, tol: float, follow: Follow
 ) -> float:
-    """A bound on how far from the neuron's limit w the network ends; 0 where that is rounding of the limit.
+    """A bound on the distance of the network's limit from the neuron's limit w; 0 if it is round-off.
 
-    `NoPotentialError` where it may be more than the tolerance, relative to the limit.
+    Raises `NoPotentialError` if the distance, relative to w, may exceed the tolerance.
     """
-    if _one_unit(model) or not X.any():
+    units = np.count_nonzero(np.vstack([model.inner, model.outer]).any(axis=0))
+    if units == 1 or not X.any():  # a single hidden unit is a neuron exactly
         return 0.0
     size = float(length(np, w))
     bound = drift_bound(model, neuron, X, y, w)
     rounding = _ROUNDED * max(size, neuron.scale)
     if bound <= max(tol * size, rounding):
         return bound if bound > rounding else 0.0
-    if not _same_after_a_change(X, y, w, model, follow):
+    if not _stable(X, y, w, model, follow):
         raise NoPotentialError(
-            "the hidden layer of this linear network has rank one only up to rounding, and on these data "
-            "what rounding has left may grow until the predictor is another one; tacit.Neuron(v, u) is the "
-            "network with U = u qᵀ and V = v qᵀ exactly, and tacit.flow tells where this one ends"
+            "the hidden layer of this linear network has rank one only up to round-off, which on these data "
+            "may grow until it changes the predictor; use tacit.Neuron(v, u) for the network with exactly U "
+            "= u qᵀ and V = v qᵀ, or tacit.flow for this one"
         )
     return 0.0
 
 
-def _one_unit(model: LinearNetwork) -> bool:
-    """Is there one hidden unit only? Of several the weights are hardly ever multiples but for rounding."""
-    return int(np.count_nonzero(np.vstack([model.inner, model.outer]).any(axis=0))) == 1
-
-
 def drift_bound(model: LinearNetwork, neuron: Neuron, X: Float, y: Float, w: Float) -> float:
-    """A bound on ‖Θ(∞) − w‖, w the limit of the neuron: ‖u₂‖·|v(∞) − v_n| + ‖E₂‖·‖z‖.
+    """A bound on ‖Θ(∞) − w‖, where w is the limit of the neuron: ‖u₂‖·|v(∞) − v_n| + ‖E₂‖·‖z‖.
 
-    With s = ‖V(∞)‖² = v² + ‖z‖² the identity (VVᵀ)² + VΛVᵀ = ‖Θ̂‖² (see `wide`) is s² − δ₁s = ‖Θ̂‖² − κ,
-    κ = δ₁‖z‖² + 2v·u₁ᵀE₁z + ‖E₁z‖², and that of the neuron s_n² − δ₁s_n = ‖Θ̂‖², so |s − s_n| ≤ |κ|/s_n. Or,
-    where the data see nearly all of U, from both being close to the solution of least norm.
+    With s = ‖V(∞)‖² = v² + ‖z‖², the identity (VVᵀ)² + VΛVᵀ = ‖Θ̂‖² (see `wide`) reads s² − δ₁s = ‖Θ̂‖² − κ
+    with κ = δ₁‖z‖² + 2v·u₁ᵀE₁z + ‖E₁z‖². For the neuron it is s_n² − δ₁s_n = ‖Θ̂‖², so |s − s_n| ≤ |κ|/s_n.
+    If the part of U orthogonal to the samples is small, both being close to the minimum-norm solution gives
+    another bound; the smaller one is returned.
     """
     basis = visible(X)[2]
     p = float(length(np, basis.T @ w))
@@ -84,16 +83,16 @@ def drift_bound(model: LinearNetwork, neuron: Neuron, X: Float, y: Float, w: Flo
     from_least = distance_bound(model.inner, model.outer, X, y) / unit / unit + unseen * math.sqrt(square)
     if delta <= 0:
         return unit * (unit * from_least)
-    top = outer_square(delta + seen * e1, p)  # ‖V(∞)‖² at the most, since λ_min(Λ) ≥ −δ₁ − ‖u₁ᵀE₁‖
+    top = outer_square(delta + seen * e1, p)  # upper bound of ‖V(∞)‖², since λ_min(Λ) ≥ −δ₁ − ‖u₁ᵀE₁‖
     z = e1 * (seen * math.sqrt(top) + v * math.sqrt(max(top - delta, 0.0))) / delta
     kappa = delta * z * z + 2 * math.sqrt(top) * seen * e1 * z + e1 * z * e1 * z
     change = (kappa / square + z * z) / math.sqrt(square)
     return unit * (unit * min(unseen * change + e2 * z, from_least))
 
 
-def _same_after_a_change(X: Float, y: Float, w: Float, model: LinearNetwork, follow: Follow) -> bool:
-    """Does the flow end at this limit if its weights change by 1e-12 of themselves, each on its own?"""
-    signs = np.random.default_rng(0).choice([-_ENLARGED, _ENLARGED], model.inner.shape)
-    run = follow(replace(model, inner=model.inner * (1 + signs)), X, y)
+def _stable(X: Float, y: Float, w: Float, model: LinearNetwork, follow: Follow) -> bool:
+    """Whether the flow still ends at w after random relative changes of its inner weights by 1e-12."""
+    changes = np.random.default_rng(0).choice([-_PERTURBATION, _PERTURBATION], model.inner.shape)
+    run = follow(replace(model, inner=model.inner * (1 + changes)), X, y)
     end: Any = run.predictor[-1].ravel()
     return float(length(np, end - w)) <= _SAME * float(length(np, w))
