@@ -85,15 +85,15 @@ def test_no_more_rows_are_made_than_the_cost_says(monkeypatch, memory):
         assert sum(made) == cost.passes and (2 * max(held) <= memory or cost.block == 1)
 
 
-def test_a_kernel_that_does_not_fit_is_refused_with_its_cost():
+def test_a_kernel_that_is_too_large_raises_an_error_with_its_cost():
     network, _ = NETWORKS["two outputs"]
     many = np.zeros((40_000, 3))
     assert not network.kernel_cost(many).fits
-    with pytest.raises(tacit.InputError, match=r"does not fit: kernel 80,000 × 80,000 \(51.2 GB\).*fewer"):
+    with pytest.raises(tacit.InputError, match=r"is too large: kernel 80,000 × 80,000 \(51.2 GB\).*fewer"):
         network.tangent_kernel(many)
 
 
-def test_linear_and_diagonal_networks_are_those_that_are_built_in():
+def test_linear_and_diagonal_networks_agree_with_the_built_in_models():
     U, V = RNG.standard_normal((3, 7)), RNG.standard_normal((2, 7))
     plain = tacit.Network(lambda p, X: X @ p["U"] @ p["V"].T, {"U": U, "V": V})
     built_in = tacit.LinearNetwork(U, V)
@@ -204,17 +204,17 @@ BAD = {
     "branch": (lambda p, X: X @ p if p.sum() > 0 else X, "cannot be traced by JAX"),
     "random": (
         lambda p, X: X @ p * np.random.default_rng().random(),
-        "no function of its weights and inputs",
+        "not a deterministic function of its weights and inputs",
     ),
-    "mixed": (lambda p, X: (X - X.mean(0)) @ p, "depends on which others come with it"),
-    "nan": (lambda p, X: jnp.log(-jnp.abs(X @ p)), "gives nan at sample 0"),
-    "shape": (lambda p, X: (X @ p)[None], r"the shape of its outputs is \(1, 5\)"),
+    "mixed": (lambda p, X: (X - X.mean(0)) @ p, "depends on the other samples"),
+    "nan": (lambda p, X: jnp.log(-jnp.abs(X @ p)), "returns nan at sample 0"),
+    "shape": (lambda p, X: (X @ p)[None], r"got shape \(1, 5\)"),
     "failing": (lambda p, X: X @ p[:2], "failed: TypeError"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_no_network_is_refused_by_name(name):
+def test_invalid_functions_raise_a_specific_error(name):
     function, words = BAD[name]
     with pytest.raises(tacit.InputError, match=words):
         tacit.Network(function, np.ones(3)).outputs(X)
@@ -224,15 +224,15 @@ def test_arguments_are_checked():
     network = NETWORKS["two outputs"][0]
     for call, words in (
         (lambda: tacit.Network(3, 4), "apply must be a function"),
-        (lambda: tacit.Network(Perceptron("relu"), {"n": 3}), "no weights to train"),
+        (lambda: tacit.Network(Perceptron("relu"), {"n": 3}), "no trainable floating-point weights"),
         (lambda: tacit.Network(Perceptron("relu"), np.ones(2) * 1j), "complex"),
-        (lambda: tacit.Network(Perceptron("relu"), [np.array([1.0, np.nan])]), "those of 0 are not"),
+        (lambda: tacit.Network(Perceptron("relu"), [np.array([1.0, np.nan])]), "layer 0 has NaN"),
         (lambda: network.outputs([[1.0, np.nan, 2.0]]), r"X must be finite, got nan at X\[0, 1\]"),
-        (lambda: network.outputs([["a", "b", "c"]]), "must hold numbers"),
+        (lambda: network.outputs([["a", "b", "c"]]), "must contain only numbers"),
         (lambda: network.outputs(np.zeros((0, 3))), "at least one sample"),
         (lambda: network.jvp(X, np.ones(3)), "direction must have shape"),
         (lambda: network.vjp(X, np.ones((5, 3))), "cotangent must have shape"),
-        (lambda: network.with_weights(np.ones(3)), "in one array; got float64"),
+        (lambda: network.with_weights(np.ones(3)), "one array of .* numbers; got float64"),
         (lambda: network.predictor(), "no predictor without inputs"),
         (lambda: network.potential(), "tacit.probe"),
     ):
@@ -240,8 +240,8 @@ def test_arguments_are_checked():
             call()
 
 
-def test_networks_that_start_at_zero_output_are_functions_too():
-    """Rounding beside an output of 0 is no dependence on other samples."""
+def test_networks_with_zero_initial_outputs_pass_the_check():
+    """Round-off in an output of 0 does not count as dependence on other samples."""
     half = RNG.standard_normal(3)
     network = tacit.Network(lambda p, X: X @ (p[0] ** 2 - p[1] ** 2), [half, half])
     assert np.abs(network.outputs(X)).max() < 1e-14
@@ -253,7 +253,7 @@ def test_a_network_survives_pickling():
     assert np.array_equal(again.outputs(X), network.outputs(X)) and repr(again) == repr(network)
 
 
-def test_without_pytorch_it_says_what_to_install(monkeypatch):
+def test_without_pytorch_the_error_says_what_to_install(monkeypatch):
     for name in [name for name in sys.modules if name == "tacit.networks.in_torch"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
@@ -261,7 +261,7 @@ def test_without_pytorch_it_says_what_to_install(monkeypatch):
         tacit.Network.from_torch(object())
 
 
-def test_nothing_of_jax_is_changed():
+def test_the_configuration_of_jax_is_unchanged():
     before = jax.config.jax_enable_x64
     NETWORKS["two outputs"][0].tangent_kernel(X)
     assert jax.config.jax_enable_x64 == before and jnp.ones(1).dtype == np.float32

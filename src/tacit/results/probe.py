@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from tacit.data.arrays import Float
 from tacit.data.json_values import as_json
 from tacit.losses import Loss
-from tacit.networks.measurements import Measured, Problem
+from tacit.networks.measurements import Measured, ProbeProblem
 from tacit.networks.network import Network
 from tacit.results.delegation import ask
 from tacit.results.result import Drawn, Labelled, Result
@@ -54,7 +54,7 @@ class Probe(Result):
     """
 
     network: Network
-    problem: Problem
+    problem: ProbeProblem
     measured: Measured
     names: tuple[str, ...]  # of what was left out of the data, in words
     seconds: float

@@ -14,7 +14,7 @@ from tacit.data.inputs import Inputs
 from tacit.errors import InputError
 from tacit.losses import Loss, as_loss
 from tacit.networks.inputs import as_samples
-from tacit.networks.measurements import Problem, measure
+from tacit.networks.measurements import ProbeProblem, measure
 from tacit.networks.network import Network, check_network
 from tacit.results.probe import Probe
 from tacit.show.progress import Meter
@@ -92,14 +92,14 @@ def doubled(result: Probe) -> Probe:
     return _probe(result.network.doubled(), result.problem, result.names)
 
 
-def _probe(network: Network, problem: Problem, words: tuple[str, ...]) -> Probe:
+def _probe(network: Network, problem: ProbeProblem, words: tuple[str, ...]) -> Probe:
     begun = time.perf_counter()
     network = network.with_weights(np.asarray(network.weights, dtype=np.float64))
     measured = measure(network, problem, meter_of(problem))
     return Probe(network, problem, measured, words, time.perf_counter() - begun)
 
 
-def meter_of(problem: Problem) -> Callable[[str], Meter]:
+def meter_of(problem: ProbeProblem) -> Callable[[str], Meter]:
     """What makes a bar for training."""
     zero = np.zeros((len(problem.y), 1)) * problem.y.reshape(len(problem.y), -1)
     first = float(problem.loss.accuracy(zero.reshape(problem.y.shape), problem.y))
@@ -108,7 +108,7 @@ def meter_of(problem: Problem) -> Callable[[str], Meter]:
 
 def _split(
     X: Any, y: Float, test: Any, loss: Loss, outputs: int, seed: int, most_steps: int
-) -> tuple[Problem, tuple[str, ...]]:
+) -> tuple[ProbeProblem, tuple[str, ...]]:
     """What is trained on and what is held out, and what was left out, in words."""
     order = np.random.default_rng(seed).permutation(len(X))
     held = 0 if test is not None else max(int(HELD_OUT * len(X)), 1)
@@ -120,4 +120,4 @@ def _split(
         words.append(f"{most:,} of {len(train):,} training samples, for a kernel that fits")
     chosen = np.sort(train[:most])
     test = X[np.sort(order[:held][:_TEST])] if test is None else test
-    return Problem(kept(X[chosen]), kept(y[chosen]), kept(test), loss, most_steps), tuple(words)
+    return ProbeProblem(kept(X[chosen]), kept(y[chosen]), kept(test), loss, most_steps), tuple(words)
