@@ -218,13 +218,13 @@ def test_weights_of_features_and_sparse_matrices():
         ({"scale": -1}, "scale must be positive"),
         ({"mu": 0}, "mu must be positive"),
         ({"stop": 1.0}, "stop must be positive, below 1"),
-        ({"mu": 1, "stop": 0.1}, "one of mu, accuracy and stop, got mu and stop"),
-        ({"accuracy": 1e-3}, "starts at"),
+        ({"mu": 1, "stop": 0.1}, "give one, got mu and stop"),
+        ({"accuracy": 1e-3}, "that of the start of the flow"),
         ({"depth": 1}, "depth must be at least 2"),
         ({"loss": "hinge"}, "loss must be 'square', or None for margins .*, got 'hinge'"),
-        ({"loss": "square", "accuracy": 2.0}, "stop is for loss='square'"),
+        ({"loss": "square", "accuracy": 2.0}, "with loss='square' use stop"),
         ({"loss": "square", "scale": "large"}, "scale must be numbers, got 'large'"),
-        ({"loss": "square", "scale": -1}, "scale must be positive, got -1.0;"),
+        ({"loss": "square", "scale": -1}, "scale must be positive, got -1.0:"),
     ],
 )
 def test_wrong_options_are_named(options, words):

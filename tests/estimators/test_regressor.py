@@ -175,7 +175,7 @@ def test_tables_and_sparse_matrices():
     [
         ({"scale": 0}, "scale must be positive"),
         ({"depth": 1}, "depth must be at least 2"),
-        ({"stop": 1.5}, "stop must be a share"),
+        ({"stop": 1.5}, "stop must be a fraction"),
         ({"stop": "early"}, "stop must be numbers"),
         ({"shape": 0.5, "depth": 3}, "depth 2"),
         ({"shape": 2}, "shape must lie"),

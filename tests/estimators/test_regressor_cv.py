@@ -161,7 +161,7 @@ def test_in_a_pipeline():
     ("options", "words"),
     [
         ({"scales": [0.1, -1]}, "scales must be positive"),
-        ({"stops": [2.0]}, "stops must be shares"),
+        ({"stops": [2.0]}, "stops must be fractions"),
         ({"depth": 1}, "depth must be at least 2"),
         ({"rule": "worst"}, "rule must be one of"),
         ({"cv": 100}, "greater than the number of samples"),

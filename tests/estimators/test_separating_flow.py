@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import minimize, minimize_scalar
 
 import tacit
-from tacit.estimators.separating_flow import Samples, SeparatingFlow, least_loss
+from tacit.estimators.separating_flow import LabelledSamples, SeparatingFlow, least_loss
 from tacit.losses import Exponential, Logistic
 
 
@@ -17,7 +17,7 @@ def labelled(seed=0, samples=7, features=12, shift=0.5):
 
 
 def even(X, y, loss, intercept=True):
-    return Samples(X, y, np.full(len(y), 1 / len(y)), loss, intercept)
+    return LabelledSamples(X, y, np.full(len(y), 1 / len(y)), loss, intercept)
 
 
 def off(found, wanted):
@@ -59,7 +59,7 @@ def test_weighted_samples_that_cannot_be_separated_follow_the_raw_weights(depth,
     y[7:] = -y[:7]
     shares = np.random.default_rng(0).uniform(0.5, 2, 14)
     shares /= shares.sum()
-    samples, scale = Samples(X, y, shares, Logistic(), True), 0.3
+    samples, scale = LabelledSamples(X, y, shares, Logistic(), True), 0.3
 
     def best(f):
         loss = minimize_scalar(lambda b: shares @ np.logaddexp(0, -y * (f + b)), tol=1e-14)
