@@ -242,5 +242,5 @@ class BinaryFit:
         """The distances from both ends of the scale, for margins or for predictors with the same outputs."""
         if self.result is None:
             return regime_of_outputs(self.problem.model, self.problem.training, self.predictor)
-        ends = (self.predictor, *self.problem.margin_ends)
-        return regime_between(*(self.problem.training.units.inside(each) for each in ends))
+        units, (kernel, rich) = self.problem.training.units, self.problem.margin_ends
+        return regime_between(units.inside(self.predictor), units.inside(kernel), units.inside(rich))

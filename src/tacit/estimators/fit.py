@@ -107,7 +107,7 @@ class Fit:
         training, start, stop = self.training, self.start, self.stop if self.stopped else None
         grid = path_grid(start, scales, stop, partial(kernel_end, training, fraction=stop))
         coefs = np.concatenate(list(predictors(training, grid, start, PATH_RTOL)))
-        ends = both_ends(self.result) if isinstance(self.result, Limit) else None
+        ends: Any = both_ends(self.result) if isinstance(self.result, Limit) else None
         if ends is None:
             infinite = replace(grid, scales=(np.array([INFINITE * float(grid.scales[0].max())]),))
             ends = next(predictors(training, infinite, start, PATH_RTOL))[0], None

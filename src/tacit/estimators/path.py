@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,14 +61,9 @@ class CoefficientPath(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """The path as plain numbers and lists, for JSON."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        if self.features is not None:
+            values["features"] = list(self.features)
         return {
-            "scales": self.scales.tolist(),
-            "coefs": self.coefs.tolist(),
-            "intercepts": self.intercepts.tolist(),
-            "chosen": self.chosen,
-            "kernel": self.kernel.tolist(),
-            "rich": None if self.rich is None else self.rich.tolist(),
-            "depth": self.depth,
-            "stop": self.stop,
-            "features": None if self.features is None else list(self.features),
+            name: each.tolist() if isinstance(each, np.ndarray) else each for name, each in values.items()
         }

@@ -40,7 +40,7 @@ class LinearRegressor(RegressorMixin, LinearFlow):
 
 
 class FlowRegressor(LinearRegressor):
-    """Linear regression by gradient flow on a diagonal network: ridgeless for large scales, else sparse.
+    """Linear regression by gradient flow on a diagonal network, from ridgeless (large scales) to sparse.
 
         argmin Q(w) subject to X w + b = y:    tacit.limit(model_, X, y, intercept=True, least_squares=True)
 

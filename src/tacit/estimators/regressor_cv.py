@@ -24,7 +24,7 @@ from tacit.estimators.training import Training
 class FixedRegressor(RegressorMixin, BaseEstimator):
     """A regressor with given coefficients, for scorers."""
 
-    def __init__(self, coef: Any = None, intercept: float = 0.0):
+    def __init__(self, coef: Any = None, intercept: Any = 0.0):
         self.coef = coef
         self.intercept = intercept
 

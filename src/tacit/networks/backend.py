@@ -59,71 +59,55 @@ class Backend(Protocol):
     @property
     def layers(self) -> tuple[Layer, ...]:
         """The arrays of weights."""
-        ...
 
     @property
     def fixed(self) -> tuple[str, ...]:
         """Names of the parameters that are not trained."""
-        ...
 
     def name(self) -> str:
         """The name of the network in messages."""
-        ...
 
     def chain(self) -> tuple[Layer, ...]:
         """The layers in the order in which they act, as far as it is known."""
-        ...
 
     def start(self) -> Array:
         """The initial weights."""
-        ...
 
     def outputs(self, weights: Array, X: Array) -> Array:
         """f(θ, X) in the shape that the network returns."""
-        ...
 
     def jvp(self, weights: Array, X: Array, direction: Array) -> Array:
         """J·direction, (N, m)."""
-        ...
 
     def vjp(self, weights: Array, X: Array, cotangent: Array) -> Array:
         """Jᵀ·cotangent, (P,)."""
-        ...
 
     def rows(self, weights: Array, X: Array, basis: Array) -> Any:
         """Rows of J for every sample and every combination of outputs in the basis (q, m): (N·q, P').
 
         The P' weights are those outside `factored_layers`. Returns an array of the framework, for `inner`.
         """
-        ...
 
     def factored_layers(self, weights: Array, X: Array) -> tuple[Layer, ...]:
         """Layers whose contribution to the kernel `factored_kernel` computes without their gradients."""
-        ...
 
     def factored_kernel(self, weights: Array, X: Array, Y: Array | None, outputs: int) -> Array:
         """The contribution of the `factored_layers` to the kernel."""
-        ...
 
     def columns(self, weights: Array, X: Array) -> Any:
         """All of J, (N·m, P), by columns: cheaper if a sample has more outputs than there are weights."""
-        ...
 
     def inner(self, first: Any, second: Any) -> Array:
         """The product A·Bᵀ of two blocks of rows."""
-        ...
 
     def params(self, weights: Array) -> Any:
         """The weights in the framework's own form."""
-        ...
 
     def current(self) -> tuple[Backend, Array]:
         """The network in its present state, with its weights, if the user's object has changed since."""
-        ...
 
     def doubled(self, weights: Array) -> tuple[Backend, Array]:
         """The network (f(θ₁, x) − f(θ₂, x))/√2 and its weights θ₁ = θ₂ = θ."""
-        ...
 
 
 def layers_of(names: Iterable[str], shapes: Iterable[Sequence[int]]) -> tuple[Layer, ...]:

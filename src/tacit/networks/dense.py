@@ -114,10 +114,10 @@ def valid_factors(
     return valid
 
 
-def kernel_from_factors(here: list[Factor], there: list[Factor], outputs: int) -> Any:
+def kernel_from_factors(first: list[Factor], second: list[Factor], outputs: int) -> Any:
     """The sum of the layers' contributions to the kernel."""
     total = 0.0
-    for one, two in zip(here, there, strict=True):
+    for one, two in zip(first, second, strict=True):
         inner = (one.h @ two.h.T if one.weight else torch.zeros(len(one.h), len(two.h)).to(one.h)) + one.bias
         inner = inner.repeat_interleave(outputs, 0).repeat_interleave(outputs, 1)
         total = total + inner * (one.delta @ two.delta.T)

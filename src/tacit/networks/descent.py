@@ -43,19 +43,15 @@ class Trainable(Protocol):
 
     def outputs(self, state: Float) -> Float:
         """The outputs f of a state."""
-        ...
 
     def direction(self, state: Float, p: Float) -> tuple[Float, float]:
         """The velocity of the state for the negative loss gradient p, and pᵀK p."""
-        ...
 
     def times_kernel(self, state: Float, u: Float) -> Float:
         """The product K u with the tangent kernel at this state."""
-        ...
 
     def longest(self, state: Float, direction: Float) -> float:
         """The longest step allowed from this state."""
-        ...
 
 
 @dataclass(eq=False)

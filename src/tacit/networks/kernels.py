@@ -149,29 +149,29 @@ def tangent_kernel(
 
 def _by_rows(backend: Backend, weights: Array, X: Array, Y: Array | None, cost: KernelCost) -> Array:
     outputs = cost.rows // len(X)
-    here = _Rows(backend, weights, X, outputs)
-    there = here if Y is None else _Rows(backend, weights, Y, outputs)
-    return (_at_once if cost.jacobian_bytes <= cost.memory else _by_blocks)(here, there, cost)
+    X_rows = _Rows(backend, weights, X, outputs)
+    Y_rows = X_rows if Y is None else _Rows(backend, weights, Y, outputs)
+    return (_at_once if cost.jacobian_bytes <= cost.memory else _by_blocks)(X_rows, Y_rows, cost)
 
 
-def _at_once(here: _Rows, there: _Rows, cost: KernelCost) -> Array:
-    backend, weights = here.backend, here.weights
-    by_columns = weights.size == cost.weights < here.outputs
+def _at_once(X_rows: _Rows, Y_rows: _Rows, cost: KernelCost) -> Array:
+    backend, weights = X_rows.backend, X_rows.weights
+    by_columns = weights.size == cost.weights < X_rows.outputs
 
     def all_rows(rows: _Rows) -> Any:
         return backend.columns(weights, rows.X) if by_columns else rows.block(0, rows.count)
 
-    first = all_rows(here)
-    return backend.inner(first, first if there is here else all_rows(there))
+    first = all_rows(X_rows)
+    return backend.inner(first, first if Y_rows is X_rows else all_rows(Y_rows))
 
 
-def _by_blocks(here: _Rows, there: _Rows, cost: KernelCost) -> Array:
-    K = np.empty((here.count, there.count), dtype=here.weights.dtype)
-    for a, b in _blocks(here.count, here.outputs, cost.block):
-        first = here.block(a, b)
-        for c, d in _blocks(there.count, there.outputs, cost.block, a if there is here else 0):
-            second = first if there is here and (a, b) == (c, d) else there.block(c, d)
-            K[a:b, c:d] = here.backend.inner(first, second)
-            if there is here:
+def _by_blocks(X_rows: _Rows, Y_rows: _Rows, cost: KernelCost) -> Array:
+    K = np.empty((X_rows.count, Y_rows.count), dtype=X_rows.weights.dtype)
+    for a, b in _blocks(X_rows.count, X_rows.outputs, cost.block):
+        first = X_rows.block(a, b)
+        for c, d in _blocks(Y_rows.count, Y_rows.outputs, cost.block, a if Y_rows is X_rows else 0):
+            second = first if Y_rows is X_rows and (a, b) == (c, d) else Y_rows.block(c, d)
+            K[a:b, c:d] = X_rows.backend.inner(first, second)
+            if Y_rows is X_rows:
                 K[c:d, a:b] = K[a:b, c:d].T
     return K

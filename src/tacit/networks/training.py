@@ -88,7 +88,8 @@ def train(
         if np.all(lost | np.isfinite(ends[0])):
             break
     fitted = np.nan_to_num(ends[0]).astype(int)
-    return Course(*np.stack(course, 1), fitted, *ends[1:], lost & (fitted == 0), now)
+    means = np.stack(course, 1)
+    return Course(means[0], means[1], means[2], fitted, ends[1], ends[2], ends[3], lost & (fitted == 0), now)
 
 
 def train_last(
