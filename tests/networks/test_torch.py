@@ -1,4 +1,4 @@
-"""Networks of PyTorch: the numbers of JAX, and modules that are functions told from those that are not."""
+"""Networks in PyTorch: agreement with JAX, and errors for modules that are not functions."""
 
 import pickle
 import subprocess
@@ -33,7 +33,7 @@ def dense(activation, *sizes):
 
 
 def in_jax(name, p, X):
-    """The same networks, written for JAX."""
+    """The same network in JAX."""
     act = {"tanh": jnp.tanh, "relu": jax.nn.relu, "gelu": lambda z: jax.nn.gelu(z, approximate=False)}[name]
     return (
         act(act(X @ p["0.weight"].T + p["0.bias"]) @ p["2.weight"].T + p["2.bias"]) @ p["4.weight"].T
@@ -48,7 +48,7 @@ def convolution_in_jax(p, X):
 
 
 def both(module, function):
-    """The module as a network, and the function with the same weights."""
+    """The module and the function with the same weights, as networks."""
     ours = tacit.Network.from_torch(module)
     other = tacit.Network(function, {name: each.numpy() for name, each in ours.params.items()})
     order = np.concatenate(
@@ -58,8 +58,8 @@ def both(module, function):
 
 
 @pytest.mark.parametrize("name", ["tanh", "relu", "gelu", "convolution"])
-def test_the_numbers_are_those_of_jax(name):
-    """≤ 1e-9 in double precision and 1e-5 in single, relative."""
+def test_results_agree_with_jax(name):
+    """Relative differences are at most 1e-9 in double and 1e-5 in single precision."""
     if name == "convolution":
         module = nn.Sequential(nn.Conv2d(2, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(48, 2)).double()
         inputs, function = IMAGES, convolution_in_jax
@@ -80,7 +80,7 @@ def test_the_numbers_are_those_of_jax(name):
     assert np.abs(ours.tangent_kernel(inputs, memory=5_000) - ours.tangent_kernel(inputs)).max() < 1e-12
 
 
-def test_kernels_are_those_of_differences():
+def test_kernels_agree_with_finite_differences():
     network = tacit.Network.from_torch(dense(nn.Tanh(), 3, 4, 2))
     J = differences(network, X)
     kernel = J @ J.T
@@ -92,7 +92,7 @@ def test_kernels_are_those_of_differences():
 
 
 class Tied(nn.Module):
-    """A weight that is used twice, one that is not trained, and a table of embeddings."""
+    """A shared weight, a frozen weight and an embedding."""
 
     def __init__(self):
         super().__init__()
@@ -107,7 +107,7 @@ class Tied(nn.Module):
 
 
 class Mirrored(nn.Module):
-    """A dense layer whose weight is used a second time, by other means."""
+    """A dense layer whose weight is also used outside its module."""
 
     def __init__(self):
         super().__init__()
@@ -117,7 +117,7 @@ class Mirrored(nn.Module):
         return self.outer(torch.tanh(self.inner(X)) @ self.inner.weight)
 
 
-def test_dense_layers_need_no_rows_unless_they_are_used_twice():
+def test_dense_layers_need_no_jacobian_unless_used_twice():
     dense_only, mirrored = dense(nn.Tanh(), 3, 50, 40, 2), Mirrored().double()
     frozen = dense(nn.Tanh(), 3, 4, 2)
     frozen[0].weight.requires_grad_(False)
@@ -141,7 +141,7 @@ def test_shared_weights_count_once_and_frozen_ones_not_at_all():
     assert network.outputs(words).dtype == np.float64
 
 
-def test_evaluation_mode_is_kept_while_the_module_is_trained():
+def test_networks_stay_in_evaluation_mode_while_the_module_is_trained():
     module = nn.Sequential(
         nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Dropout(0.5), nn.Flatten(), nn.Linear(48, 2)
     )
