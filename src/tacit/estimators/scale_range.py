@@ -89,7 +89,7 @@ def scale_range(
     Examples
     --------
     >>> from tacit.estimators import scale_range
-    >>> found = scale_range([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]], [1.0, 2.0], fit_intercept=False)
+    >>> found = scale_range([[1.0, 2.0, 0.5]], [1.0], fit_intercept=False)
     >>> 0 < found.rich < found.kernel
     True
     """

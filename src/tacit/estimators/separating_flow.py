@@ -3,7 +3,7 @@ r"""Flows of the exponential and the logistic loss with an optimal intercept, fo
     L(w) = min_b Σ_n s_n ℓ(y_n(x_n·w + b)),    Σ s_n = 1
 
 The intercept is optimal at every time. Gradient flow on L is then again a mirror flow: ∇Q(w) = Xᵀν, where
-ν' = p with p_n = −∂L/∂f_n/L, in time rescaled by the loss. Σ p_n = 0, so that the intercept is unpenalized
+ν' = p with p_n = −∂L/∂f_n/L, in time rescaled by the loss. Since Σ p_n = 0, the intercept does not enter Q,
 and the flow does not depend on the origin of the features. The Jacobian is −(P − ppᵀ)·X (∂w/∂z) Xᵀ with
 P = S − S11ᵀS/(1ᵀS1), S_n = s_n ℓ''_n/L. The unknowns are ν or, if there are more samples than features, Uᵀν
 with X = U R. They are integrated by LSODA (Petzold 1983).
@@ -32,10 +32,8 @@ from tacit.potentials.arrays import quiet
 _CLOSEST = 1e-14  # how close to the ends ±1 of its domain a trial step may bring a slope
 _MOST_STEPS = 100_000  # steps of LSODA
 _NEWTON_INTERCEPT = 60  # Newton steps for the best intercept
-_ROUND_OFF, _LAST_CHANGE = (
-    1e-14,
-    1e-8,
-)  # relative changes of the intercept: round-off, and the last that is needed
+_ROUND_OFF = 1e-14  # relative change of the intercept that is round-off
+_LAST_CHANGE = 1e-8  # relative change of the intercept after which the error, its square, is round-off
 _NEWTON_LOSS = 100  # Newton steps for the least loss
 _RANK = 1e-12  # singular values relative to the largest that count as 0
 _RIDGE = 1e-10  # relative ridge, which keeps the Hessian invertible where the loss is approached at infinity
@@ -98,7 +96,7 @@ class LabelledSamples:
             if abs(change) <= _ROUND_OFF * (1 + abs(b)):
                 break
             b = b + change if low < b + change < high else (low + high) / 2
-            if abs(change) <= _LAST_CHANGE * (1 + abs(b)):  # the error is now the square of this change
+            if abs(change) <= _LAST_CHANGE * (1 + abs(b)):
                 break
         return b
 
