@@ -104,7 +104,7 @@ def test_predictions_go_to_a_file_that_is_not_replaced(run, tmp_path):
         ("fit numbers.csv --target target --stop 0.1", "--stop goes with --scale"),
         ("fit numbers.csv --target target --cv 1", "must be a whole number, 2 or more"),
         ("fit numbers.csv --target target --scale -1", "scale must be positive"),
-        ("fit numbers.csv --target target --scale 1 --stop 2", "share of the loss between 0 and 1"),
+        ("fit numbers.csv --target target --scale 1 --stop 2", "fraction of the loss between 0 and 1"),
         ("fit words.csv --target target", "'tacit fit --classify'"),
         ("fit numbers.csv --target target --cv 50", "in 50 folds asks for more than there are samples, 20"),
         ("fit numbers.csv --target target --save numbers.csv", "numbers.csv"),
@@ -175,7 +175,7 @@ def test_numbers_that_are_no_classes_are_refused(run):
     assert run("fit numbers.csv --target target --classify") == (2, "", told)
 
 
-def test_a_fit_that_is_not_vouched_for_is_status_1_and_a_line(run, monkeypatch):
+def test_a_fit_that_is_not_certified_has_status_1_and_an_error_line(run, monkeypatch):
     found = Training.limit
 
     def doubtful(self, model, tol):
@@ -184,7 +184,7 @@ def test_a_fit_that_is_not_vouched_for_is_status_1_and_a_line(run, monkeypatch):
 
     monkeypatch.setattr(Training, "limit", doubtful)
     status, out, err = run("fit numbers.csv --target target --scale 1e-2")
-    assert (status, err) == (1, "tacit: the limit is not vouched for: the solver did not settle\n")
+    assert (status, err) == (1, "tacit: the limit is not certified: the solver did not settle\n")
     assert "predictor" in out
 
 

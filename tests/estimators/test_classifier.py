@@ -1,4 +1,4 @@
-"""`FlowClassifier`: margins and flows, in any units, of two classes and more."""
+"""`FlowClassifier`: margins and flows for two and more classes, independent of units."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def near(found, wanted, tolerance):
 
 @pytest.mark.every(3)
 @parametrize_with_checks([FlowClassifier(tol=1e-6)])
-def test_it_is_an_estimator_of_scikit_learn(estimator, check):
+def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
@@ -53,7 +53,7 @@ def test_it_is_an_estimator_of_scikit_learn(estimator, check):
         FlowClassifier(loss="square", stop=0.1),
     ]
 )
-def test_it_is_one_with_other_options_too(estimator, check):
+def test_scikit_learn_checks_with_other_options(estimator, check):
     check(estimator)
 
 
@@ -67,7 +67,7 @@ def test_it_is_one_with_other_options_too(estimator, check):
         {"standardize": True, "scale": 10.0},
     ],
 )
-def test_coefficients_are_those_of_the_margin(options):
+def test_coefficients_agree_with_max_margin(options):
     X, y = draw()
     fit = FlowClassifier(**options).fit(X, y)
     intercept = options.get("fit_intercept", True)
@@ -89,7 +89,7 @@ def test_coefficients_are_those_of_the_margin(options):
     near(fit.dual_, path.duals[0], 1e-7)
 
 
-def test_the_ends_of_the_scale_are_the_margins_of_the_norms():
+def test_extreme_scales_give_l1_and_l2_margins():
     X, y = draw(1)
     for scale, norm, name in ((30.0, "l2", "kernel"), (1e-12, "l1", "rich")):
         fit = FlowClassifier(scale=scale).fit(X, y)
@@ -97,7 +97,7 @@ def test_the_ends_of_the_scale_are_the_margins_of_the_norms():
         assert fit.regime_ == name
 
 
-def test_scales_are_in_units_of_the_data():
+def test_scales_are_relative_to_the_data():
     X, y = draw(2)
     spread = np.sqrt(((X - X.mean(axis=0)) ** 2).mean())
     assert abs(FlowClassifier(0.1, 3).fit(X, y).model_.scale / (0.1 / spread ** (1 / 3)) - 1) < 1e-12
@@ -105,7 +105,7 @@ def test_scales_are_in_units_of_the_data():
     near(FlowClassifier(0.3).fit(X, y).coef_, FlowClassifier(mu=0.09).fit(X, y).coef_, 1e-10)
 
 
-def test_flows_of_the_exponential_loss():
+def test_flows_on_the_exponential_loss():
     X, y = draw(3)
     fit = FlowClassifier(scale=0.1, accuracy=4.0, fit_intercept=False).fit(X, y)
     run = tacit.flow(fit.model_, X, signs(y), loss="exp", at=[4.0])
@@ -114,14 +114,14 @@ def test_flows_of_the_exponential_loss():
     beside = FlowClassifier(scale=0.1, accuracy=4.0).fit(X, y)
     outputs = signs(y) * beside.decision_function(X)
     assert abs(-np.log(np.exp(-outputs).mean()) - 4) < 1e-8
-    pulls = signs(y) * np.exp(-outputs)  # those of an intercept at its best balance
+    pulls = signs(y) * np.exp(-outputs)  # they sum to 0 if the intercept is optimal
     assert abs(pulls.sum()) < 1e-8 * np.abs(pulls).sum()
     assert beside.certificate_.holds and beside.regime_.name in ("kernel", "intermediate", "rich")
     slopes = beside.model_.potential(X.shape[1]).gradient(beside.coef_[0])
     near(X.T @ (signs(y) * beside.dual_), slopes, 1e-6)
 
 
-def test_data_that_cannot_be_separated_follow_the_logistic_loss():
+def test_inseparable_data_are_fitted_with_the_logistic_loss():
     X, y = overlapping()
     columns = np.column_stack([X, np.ones(60)])
     loss = lambda w: np.logaddexp(0, -signs(y) * (columns @ w)).mean()  # noqa: E731
@@ -138,7 +138,7 @@ def test_data_that_cannot_be_separated_follow_the_logistic_loss():
     near(FlowClassifier(accuracy=50).fit(X, y).coef_, FlowClassifier().fit(X, y).coef_, 1e-9)
 
 
-def test_more_than_two_classes_are_each_set_against_the_others():
+def test_several_classes_are_each_separated_from_the_others():
     X, y = draw(4, classes=3)
     fit = FlowClassifier(scale=0.1).fit(X, y)
     for place, name in enumerate(fit.classes_):
@@ -162,7 +162,7 @@ def test_more_than_two_classes_are_each_set_against_the_others():
         {"loss": "square", "stop": 0.1, "depth": 3},
     ],
 )
-def test_predictions_do_not_depend_on_units_or_order(options):
+def test_predictions_are_independent_of_units_and_order(options):
     X, y = draw(5)
     rng = np.random.default_rng(0)
     rows, columns = rng.permutation(len(y)), rng.permutation(X.shape[1])
@@ -173,7 +173,7 @@ def test_predictions_do_not_depend_on_units_or_order(options):
 
 
 @pytest.mark.parametrize("options", [{}, {"stop": 0.2}, {"loss": "square"}])
-def test_standardizing_is_as_by_hand(options):
+def test_standardize_equals_explicit_standardization(options):
     X, y = draw(7)
     there = draw(8)[0]
     inside = FlowClassifier(standardize=True, **options).fit(X, y)
@@ -192,7 +192,7 @@ def test_standardizing_is_as_by_hand(options):
         {"loss": "square", "stop": 0.2},
     ],
 )
-def test_weights_of_samples_count_them(options):
+def test_integer_sample_weights_equal_repeated_samples(options):
     X, y = draw(9)
     weights = np.random.default_rng(1).integers(0, 4, len(y))
     model = FlowClassifier(scale=0.1, standardize=True, **options)
@@ -202,7 +202,7 @@ def test_weights_of_samples_count_them(options):
     assert weighted.certificate_.holds and len(weighted.dual_) == len(y)
 
 
-def test_weights_of_features_and_sparse_matrices():
+def test_feature_weights_and_sparse_matrices():
     X, y = draw(10)
     plain = FlowClassifier().fit(X, y)
     i = int(np.abs(plain.coef_[0]).argmin())
@@ -218,21 +218,21 @@ def test_weights_of_features_and_sparse_matrices():
         ({"scale": -1}, "scale must be positive"),
         ({"mu": 0}, "mu must be positive"),
         ({"stop": 1.0}, "stop must be positive, below 1"),
-        ({"mu": 1, "stop": 0.1}, "one of mu, accuracy and stop, got mu and stop"),
-        ({"accuracy": 1e-3}, "starts at"),
+        ({"mu": 1, "stop": 0.1}, "give one, got mu and stop"),
+        ({"accuracy": 1e-3}, "that of the start of the flow"),
         ({"depth": 1}, "depth must be at least 2"),
         ({"loss": "hinge"}, "loss must be 'square', or None for margins .*, got 'hinge'"),
-        ({"loss": "square", "accuracy": 2.0}, "stop is for loss='square'"),
+        ({"loss": "square", "accuracy": 2.0}, "with loss='square' use stop"),
         ({"loss": "square", "scale": "large"}, "scale must be numbers, got 'large'"),
-        ({"loss": "square", "scale": -1}, "scale must be positive, got -1.0;"),
+        ({"loss": "square", "scale": -1}, "scale must be positive, got -1.0:"),
     ],
 )
-def test_wrong_options_are_named(options, words):
+def test_invalid_options_raise_a_specific_error(options, words):
     with pytest.raises(ValueError, match=words):
         FlowClassifier(**options).fit(*draw())
 
 
-def test_wrong_use_speaks():
+def test_invalid_use_raises_a_specific_error():
     X, y = draw()
     with pytest.raises(NotFittedError, match="not fitted yet"):
         FlowClassifier().predict(X)
@@ -248,7 +248,7 @@ def test_wrong_use_speaks():
 
 @pytest.mark.parametrize("options", [{}, {"depth": 3, "scale": 0.1}, {"mu": 0.1, "standardize": True}])
 @pytest.mark.parametrize("intercept", [True, False])
-def test_labels_as_numbers_are_fitted_as_by_limit_and_flow(options, intercept):
+def test_square_loss_agrees_with_limit_and_flow(options, intercept):
     X, y = draw(11)
     options = {"loss": "square", "fit_intercept": intercept, **options}
     fit = FlowClassifier(**options).fit(X, y)
@@ -265,14 +265,16 @@ def test_labels_as_numbers_are_fitted_as_by_limit_and_flow(options, intercept):
         return
     stopped = FlowClassifier(stop=0.1, **options).fit(X, y)
     errors = np.mean((stopped.decision_function(X) - signs(y)) ** 2)
-    wanted = 0.1 * np.mean((signs(y) - intercept * signs(y).mean()) ** 2)  # of the best constant
+    wanted = 0.1 * np.mean(
+        (signs(y) - intercept * signs(y).mean()) ** 2
+    )  # a tenth of the loss of the best constant
     assert abs(errors / wanted - 1) < 1e-6 and abs(stopped.accuracy_[0] + np.log(wanted / 2)) < 1e-12
     run = tacit.flow(stopped.model_, X, signs(y), at=stopped.accuracy_, **kept)
     near(stopped.coef_[0], run.predictor[-1], 1e-8)
 
 
-def test_labels_as_numbers_at_kernel_scale_are_fitted_by_least_squares():
-    """Of least norm where features are more than samples, the one there is where they are fewer."""
+def test_square_loss_at_the_kernel_end_is_least_squares():
+    """The minimum-norm solution with more features than samples, the unique one otherwise."""
     for X, y in (draw(12), overlapping(1)):
         fit = FlowClassifier(scale=1e4, loss="square").fit(X, y)
         centred, numbers = X - X.mean(axis=0), signs(y) - signs(y).mean()
@@ -281,7 +283,7 @@ def test_labels_as_numbers_at_kernel_scale_are_fitted_by_least_squares():
     assert not fit.separable_ and fit.loss_ == "square"
 
 
-def test_labels_as_numbers_of_several_classes_have_one_start():
+def test_square_loss_with_several_classes_has_one_initialization():
     X, y = draw(4, classes=3)
     fit = FlowClassifier(scale=0.1, loss="square").fit(X, y)
     for place, name in enumerate(fit.classes_):
@@ -292,8 +294,8 @@ def test_labels_as_numbers_of_several_classes_have_one_start():
 
 
 @pytest.mark.parametrize("options", [{}, {"stop": 0.1}, {"loss": "square"}, {"loss": "square", "stop": 0.1}])
-def test_paths_pass_the_fit_between_both_ends(options):
-    """Labels −1 of one sample in six, so that the units of margins and of regressions are not the same."""
+def test_paths_contain_the_fit_and_lie_between_both_ends(options):
+    """One label in six is −1, so that the units of margins and of regressions differ."""
     X, y = draw(13)
     y = np.where(np.argsort(np.argsort(X[:, 0])) < 3, "ash", "birch")
     fit = FlowClassifier(scale=0.05, **options).fit(X, y)
@@ -307,5 +309,5 @@ def test_paths_pass_the_fit_between_both_ends(options):
     np.testing.assert_allclose(given.scales, [100.0, 0.05, last])
     near(given.coefs[0], given.kernel, 0.1)
     if options.get("stop") is None:
-        least = np.abs(given.rich).sum()  # the norm, which is there before the predictor
+        least = np.abs(given.rich).sum()  # the norm converges before the predictor
         assert least - 1e-9 <= np.abs(given.coefs[2]).sum() <= 1.01 * least

@@ -1,4 +1,4 @@
-"""`FlowClassifierCV`: the same as trying everything by hand, and then the best."""
+"""`FlowClassifierCV`: agreement with an explicit search over all points."""
 
 import numpy as np
 import pytest
@@ -19,13 +19,13 @@ def draw(seed=0, samples=30, features=40, classes=2):
 
 @pytest.mark.every(6)
 @parametrize_with_checks([FlowClassifierCV(scales=1, stops=[0.3, None], cv=2, tol=1e-6)])
-def test_it_is_an_estimator_of_scikit_learn(estimator, check):
+def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.thorough
 @parametrize_with_checks([FlowClassifierCV(scales=2, cv=3)])
-def test_it_is_one_with_other_options_too(estimator, check):
+def test_scikit_learn_checks_with_other_options(estimator, check):
     check(estimator)
 
 
@@ -35,7 +35,7 @@ def test_it_is_one_with_other_options_too(estimator, check):
     "options",
     [{"loss": None}, {"loss": "square"}, {"loss": None, "scoring": "balanced_accuracy", "standardize": True}],
 )
-def test_scores_are_those_of_a_search_by_hand(classes, options):
+def test_scores_agree_with_a_grid_search(classes, options):
     X, y = draw(5, classes=classes)
     scales, stops, depths = [0.3, 0.03], [0.3, None], [2, 3] if classes == 2 else [2]
     found = FlowClassifierCV(scales, depths, stops=stops, cv=2, **options).fit(X, y)
@@ -64,7 +64,7 @@ def test_scores_are_those_of_a_search_by_hand(classes, options):
     )
 
 
-def test_margins_where_there_are_some_and_flows_where_not():
+def test_margins_for_separable_data_and_flows_otherwise():
     X, y = draw(1)
     found = FlowClassifierCV(scales=3, cv=3).fit(X, y)
     assert found.loss_ in ("margin", "square") and found.stop_ is None
@@ -80,7 +80,7 @@ def test_margins_where_there_are_some_and_flows_where_not():
 
 
 def clusters(seed, far):
-    """Many directions, of which the first tells the classes apart; far samples of one class are sure."""
+    """The first of many features separates the classes; `far` moves some samples far from the boundary."""
     rng = np.random.default_rng(seed)
     y = np.arange(60) % 2
     X = rng.standard_normal((60, 100))
@@ -90,8 +90,8 @@ def clusters(seed, far):
 
 
 @pytest.mark.parametrize("far", [False, True])
-def test_the_loss_that_does_better_is_taken(far):
-    """Both are in the table, with the scores that each has alone."""
+def test_the_better_loss_is_chosen(far):
+    """The table contains both losses, with the same scores as separate searches."""
     X, y = clusters(0, far)
     both = FlowClassifierCV(scales=3, cv=3).fit(X, y)
     table = both.cv_results_
@@ -105,7 +105,7 @@ def test_the_loss_that_does_better_is_taken(far):
     assert both.loss_ == table["param_loss"][both.best_index_]
 
 
-def test_weights_of_samples_count_them():
+def test_integer_sample_weights_equal_repeated_samples():
     X, y = draw(2)
     weights, groups = np.random.default_rng(1).integers(0, 4, len(y)), np.arange(len(y)) % 3
     model = FlowClassifierCV(scales=3, stops=[0.2, None], cv=LeaveOneGroupOut(), tol=1e-8)
@@ -114,7 +114,7 @@ def test_weights_of_samples_count_them():
     np.testing.assert_allclose(weighted.coef_, counted.coef_, rtol=1e-5, atol=1e-8)
 
 
-def test_predictions_do_not_depend_on_units():
+def test_predictions_are_independent_of_units():
     X, y = draw(3)
     columns = np.random.default_rng(0).permutation(X.shape[1])
     fit = FlowClassifierCV(scales=4, stops=[0.1, None], cv=3).fit(X, y)
@@ -133,7 +133,7 @@ def test_predictions_do_not_depend_on_units():
         ({"cv": [([0, 1], [2])]}, "fold of cv"),
     ],
 )
-def test_wrong_options_are_named(options, words):
+def test_invalid_options_raise_a_specific_error(options, words):
     X, y = draw()
     order = np.argsort(y)
     with pytest.raises(ValueError, match=words):

@@ -1,4 +1,4 @@
-"""`FlowRegressor`: what it computes, in any units, and how it fits into scikit-learn."""
+"""`FlowRegressor`: agreement with limit and flow, independence of units, and scikit-learn's conventions."""
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ def near(found, wanted, tolerance):
 
 @pytest.mark.every(6)
 @parametrize_with_checks([FlowRegressor(), FlowRegressor(stop=0.1, depth=3)])
-def test_it_is_an_estimator_of_scikit_learn(estimator, check):
+def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
@@ -38,7 +38,7 @@ def test_it_is_an_estimator_of_scikit_learn(estimator, check):
     "options",
     [{}, {"depth": 3}, {"shape": 0.5}, {"fit_intercept": False}, {"standardize": True}, {"scale": 10.0}],
 )
-def test_coefficients_are_those_of_the_limit(options):
+def test_coefficients_agree_with_the_limit(options):
     X, y = draw()
     fit = FlowRegressor(**options).fit(X, y)
     intercept, standardize = (options.get(k, v) for k, v in (("fit_intercept", True), ("standardize", False)))
@@ -50,8 +50,8 @@ def test_coefficients_are_those_of_the_limit(options):
     assert fit.certificate_.holds and fit.regime_ == limit.regime
 
 
-def test_the_scale_is_in_units_of_the_data():
-    """Of a data set with deviations of size 1, and a y of size 1, it is that of the model."""
+def test_the_scale_is_relative_to_the_data():
+    """If features and y have root mean square 1, the scale is that of the model."""
     rng = np.random.default_rng(3)
     X, y = rng.standard_normal((10, 30)), rng.standard_normal(10)
     X -= X.mean(axis=0)
@@ -67,7 +67,7 @@ def test_the_scale_is_in_units_of_the_data():
 @pytest.mark.every(2)
 @pytest.mark.parametrize("stop", [0.3, 0.01])
 @pytest.mark.parametrize("options", [{}, {"depth": 3}, {"fit_intercept": False, "standardize": True}])
-def test_stopped_fits_are_those_of_the_flow(stop, options):
+def test_stopped_fits_agree_with_the_flow(stop, options):
     X, y = draw(1)
     fit = FlowRegressor(scale=0.1, stop=stop, **options).fit(X, y)
     intercept, standardize = (options.get(k, v) for k, v in (("fit_intercept", True), ("standardize", False)))
@@ -83,7 +83,7 @@ def test_stopped_fits_are_those_of_the_flow(stop, options):
     assert fit.certificate_.holds
 
 
-def test_a_stopped_flow_is_of_least_potential_among_those_with_its_outputs():
+def test_a_stopped_flow_has_the_least_potential_for_its_outputs():
     X, y = draw(2)
     fit = FlowRegressor(scale=0.1, stop=0.05).fit(X, y)
     limit = tacit.limit(fit.model_, X, fit.predict(X), intercept=True)
@@ -95,7 +95,7 @@ def test_a_stopped_flow_is_of_least_potential_among_those_with_its_outputs():
 
 
 @pytest.mark.parametrize("options", [{}, {"stop": 0.05}, {"stop": 0.05, "depth": 4}, {"standardize": True}])
-def test_predictions_do_not_depend_on_units_or_order(options):
+def test_predictions_are_independent_of_units_and_order(options):
     X, y = draw(4)
     rng = np.random.default_rng(0)
     rows, columns = rng.permutation(len(y)), rng.permutation(X.shape[1])
@@ -109,7 +109,7 @@ def test_predictions_do_not_depend_on_units_or_order(options):
 
 
 @pytest.mark.parametrize("options", [{}, {"stop": 0.05}])
-def test_standardizing_is_as_by_hand(options):
+def test_standardize_equals_explicit_standardization(options):
     X, y = draw(6)
     there = draw(7)[0]
     inside = FlowRegressor(standardize=True, **options).fit(X, y)
@@ -121,7 +121,7 @@ def test_standardizing_is_as_by_hand(options):
 @pytest.mark.parametrize("stop", [None, 0.2])
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("features", [8, 60])
-def test_weights_of_samples_count_them(stop, standardize, features):
+def test_integer_sample_weights_equal_repeated_samples(stop, standardize, features):
     X, y = draw(8, samples=20, features=features, noise=1.0)
     y[3] += 4
     weights = np.random.default_rng(1).integers(0, 4, len(y))
@@ -137,16 +137,16 @@ def test_weights_of_samples_count_them(stop, standardize, features):
     near((X / sigma).T @ weighted.dual_, slopes, 1e-6)
 
 
-def test_data_that_cannot_be_fitted_end_at_least_squares():
+def test_data_that_cannot_be_fitted_give_least_squares():
     X, y = draw(9, samples=40, features=6, noise=1.0)
     best = np.linalg.lstsq(np.column_stack([X, np.ones(40)]), y, rcond=None)[0]
-    for stop in (None, 1e-6):  # a share of the loss that is out of reach
+    for stop in (None, 1e-6):  # a fraction of the loss that is not reached
         fit = FlowRegressor(stop=stop).fit(X, y)
         near(np.append(fit.coef_, fit.intercept_), best, 1e-10)
         assert not fit.interpolates_ and not fit.stopped_
 
 
-def test_weights_of_features_are_prior_importance():
+def test_feature_weights_are_prior_importance():
     X, y = draw(10)
     plain = FlowRegressor().fit(X, y)
     i = int(np.argmin(np.abs(plain.coef_)))
@@ -175,7 +175,7 @@ def test_tables_and_sparse_matrices():
     [
         ({"scale": 0}, "scale must be positive"),
         ({"depth": 1}, "depth must be at least 2"),
-        ({"stop": 1.5}, "stop must be a share"),
+        ({"stop": 1.5}, "stop must be a fraction"),
         ({"stop": "early"}, "stop must be numbers"),
         ({"shape": 0.5, "depth": 3}, "depth 2"),
         ({"shape": 2}, "shape must lie"),
@@ -183,12 +183,12 @@ def test_tables_and_sparse_matrices():
         ({"tol": 2}, "tol must lie"),
     ],
 )
-def test_wrong_options_are_named(options, words):
+def test_invalid_options_raise_a_specific_error(options, words):
     with pytest.raises(ValueError, match=words):
         FlowRegressor(**options).fit(*draw())
 
 
-def test_wrong_use_speaks():
+def test_invalid_use_raises_a_specific_error():
     X, y = draw()
     with pytest.raises(NotFittedError, match="not fitted yet"):
         FlowRegressor().predict(X)

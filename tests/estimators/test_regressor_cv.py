@@ -1,4 +1,4 @@
-"""`FlowRegressorCV`: the same as trying everything by hand, and then the best."""
+"""`FlowRegressorCV`: agreement with an explicit search over all points."""
 
 from types import SimpleNamespace
 
@@ -33,7 +33,7 @@ def near(found, wanted, tolerance):
 
 @pytest.mark.every(6)
 @parametrize_with_checks([FlowRegressorCV(scales=2, stops=3, cv=2)])
-def test_it_is_an_estimator_of_scikit_learn(estimator, check):
+def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
@@ -41,13 +41,13 @@ def test_it_is_an_estimator_of_scikit_learn(estimator, check):
 @parametrize_with_checks(
     [FlowRegressorCV(scales=3), FlowRegressorCV(scales=2, depth=(2, 3), stops=[0.1, None], cv=2)]
 )
-def test_it_is_one_with_other_options_too(estimator, check):
+def test_scikit_learn_checks_with_other_options(estimator, check):
     check(estimator)
 
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("options", [{}, {"scoring": "r2"}, {"standardize": True, "fit_intercept": False}])
-def test_scores_are_those_of_a_search_by_hand(options):
+def test_scores_agree_with_a_grid_search(options):
     X, y = draw()
     scales, stops, depths = [1.0, 0.03], [0.3, 0.03, None], [2, 3]
     found = FlowRegressorCV(scales, depths, stops=stops, cv=2, rule="best", **options).fit(X, y)
@@ -63,7 +63,7 @@ def test_scores_are_those_of_a_search_by_hand(options):
     for point, score in zip(found.cv_results_["params"], scores, strict=True):
         assert score == pytest.approx(
             wanted[tuple(sorted(point.items(), key=str))], rel=5e-2
-        )  # predictors of folds are right to 1%
+        )  # predictors of folds are accurate to 1%
     assert found.best_score_ == scores.max() == scores[found.best_index_]
     final = FlowRegressor(found.scale_, found.depth_, stop=found.stop_, **plain).fit(X, y)
     np.testing.assert_array_equal(found.coef_, final.coef_)
@@ -72,20 +72,20 @@ def test_scores_are_those_of_a_search_by_hand(options):
 
 
 def test_the_default_grid_reaches_ridge_and_sparse():
-    """At its first scale, the kernel's: gradient descent on least squares, a close relative of ridge."""
+    """The first scale is the kernel end: gradient descent on least squares, which resembles ridge."""
     X, y = draw(1, noise=0.01)
     found = FlowRegressorCV().fit(X, y)
-    assert len(found.cv_results_["params"]) == 8 * 26  # 25 shares, and the end
+    assert len(found.cv_results_["params"]) == 8 * 26  # 25 stops and the limit
     best = found.predict(draw(2, 200)[0]) - draw(2, 200, noise=0.0)[1]
     ridge = (
         RidgeCV(np.geomspace(1e-4, 1e4, 30)).fit(X, y).predict(draw(2, 200)[0]) - draw(2, 200, noise=0.0)[1]
     )
-    assert np.linalg.norm(best) < 0.5 * np.linalg.norm(ridge)  # three features of fifty count
+    assert np.linalg.norm(best) < 0.5 * np.linalg.norm(ridge)  # three of fifty features are relevant
     assert found.scale_ < 0.1
 
 
 def test_without_noise_the_flow_is_not_stopped():
-    """Three features of fifty: basis pursuit finds them, and any stop leaves a part out."""
+    """Basis pursuit finds the three relevant features of fifty; stopping early leaves a part unfitted."""
     X, y = draw(5, noise=0.0)
     found = FlowRegressorCV(scales=4).fit(X, y)
     assert found.stop_ is None and found.interpolates_
@@ -97,7 +97,7 @@ def test_without_noise_the_flow_is_not_stopped():
 @pytest.mark.parametrize(
     "options", [{"stops": 6}, {"stops": None}, {"stops": 6, "standardize": True, "depth": 3}]
 )
-def test_predictions_do_not_depend_on_units_or_order(options):
+def test_predictions_are_independent_of_units_and_order(options):
     X, y = draw(3)
     rng = np.random.default_rng(0)
     rows, columns = rng.permutation(len(y)), rng.permutation(X.shape[1])
@@ -111,7 +111,7 @@ def test_predictions_do_not_depend_on_units_or_order(options):
     assert other.scale_ == pytest.approx(fit.scale_, rel=1e-9) and other.stop_ == fit.stop_
 
 
-def test_weights_of_samples_count_them():
+def test_integer_sample_weights_equal_repeated_samples():
     X, y = draw(5)
     weights = np.random.default_rng(1).integers(0, 4, len(y))
     groups = np.arange(len(y)) % 3
@@ -134,7 +134,7 @@ def test_groups_and_jobs():
     np.testing.assert_array_equal(found.coef_, twice.coef_)
 
 
-def test_one_standard_error_takes_the_earliest_stop_that_is_good_enough():
+def test_one_standard_error_selects_the_earliest_stop_within_the_error():
     X, y = draw(7)
     best, simple = (
         FlowRegressorCV(scales=2, stops=12, rule=rule).fit(X, y) for rule in ("best", "one-standard-error")
@@ -161,24 +161,24 @@ def test_in_a_pipeline():
     ("options", "words"),
     [
         ({"scales": [0.1, -1]}, "scales must be positive"),
-        ({"stops": [2.0]}, "stops must be shares"),
+        ({"stops": [2.0]}, "stops must be fractions"),
         ({"depth": 1}, "depth must be at least 2"),
         ({"rule": "worst"}, "rule must be one of"),
         ({"cv": 100}, "greater than the number of samples"),
         ({"scoring": "accurate"}, "scoring"),
     ],
 )
-def test_wrong_options_are_named(options, words):
+def test_invalid_options_raise_a_specific_error(options, words):
     with pytest.raises(ValueError, match=words):
         FlowRegressorCV(**options).fit(*draw())
 
 
-def test_smoothed_scores_are_averages_over_neighbours():
-    """Against plain loops over a small table; of one scale and one stop nothing changes."""
+def test_smoothed_scores_average_over_neighbours():
+    """Compared with loops over a small table; a single scale and stop is unchanged."""
     rng = np.random.default_rng(0)
     means = rng.standard_normal((2, 5, 7))
     found = smoothed(means.ravel(), means.shape).reshape(means.shape)
-    reach = range(-6, 7)  # four deviations, where SciPy cuts the curve
+    reach = range(-6, 7)  # SciPy truncates the Gaussian at four standard deviations
     bell = np.exp(-0.5 * (np.array(reach) / 1.5) ** 2)
     bell /= bell.sum()
     for i in range(5):
@@ -192,8 +192,8 @@ def test_smoothed_scores_are_averages_over_neighbours():
     np.testing.assert_array_equal(smoothed(means[0, 0, :1], (1, 1, 1)), means[0, 0, :1])
 
 
-def test_luck_of_one_point_does_not_decide():
-    """A single point that is far better than all around it, against a valley that is a little better."""
+def test_smoothing_ignores_an_isolated_best_point():
+    """An isolated point that is far better than its neighbours loses to a region that is slightly better."""
     grid = Grid((2.0,), (np.geomspace(1, 1e-3, 10),), tuple(np.geomspace(0.9, 1e-3, 12)))
     means = -np.ones(grid.shape[1:])
     means[6:, 5:9] = -0.6
@@ -211,8 +211,8 @@ def test_luck_of_one_point_does_not_decide():
 @pytest.mark.parametrize(
     ("gains", "taken"), [((0.1, 0.11, 0.09, 0.1, 0.1), True), ((0.6, -0.1, 0.0, 0.1, -0.1), False)]
 )
-def test_who_is_cautious_leaves_the_kernel_end_only_for_what_is_surely_better(gains, taken):
-    """Of the same mean gain, one is that of every fold, the other that of one; a plain t test says which."""
+def test_the_cautious_rule_leaves_the_kernel_end_only_for_significant_gains(gains, taken):
+    """Two points with the same mean gain, in every fold or in one fold only, compared by a t test."""
     grid = Grid((2.0,), (np.geomspace(1, 1e-3, 8),), tuple(np.geomspace(0.9, 1e-3, 12)))
     scores = -np.ones((5, *grid.shape[1:]))
     scores[:, 5:] += np.array(gains)[:, None, None]
@@ -227,8 +227,8 @@ def test_who_is_cautious_leaves_the_kernel_end_only_for_what_is_surely_better(ga
     assert (scales["cautious"] == scales["smoothed"]) if taken else (scales["cautious"] == 1.0)
 
 
-def test_what_is_surely_better_is_what_a_t_test_says():
-    """Of many draws, some near the threshold: differences of few folds have wide tails."""
+def test_the_cautious_rule_agrees_with_a_t_test():
+    """Many random draws, some near the threshold: with few folds the t distribution has heavy tails."""
     rng = np.random.default_rng(5)
     for folds in (2, 3, 5):
         for gains in rng.uniform(0.2, 2.0, (200, 1)) + rng.standard_normal((200, folds)):

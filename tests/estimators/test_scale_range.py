@@ -1,4 +1,4 @@
-"""Where the ends of the scale are, and coefficients between them."""
+"""The ends of the range of scales, and coefficients between them."""
 
 import subprocess
 import sys
@@ -23,13 +23,15 @@ def norms(X, y, scale, depth):
 
 
 @pytest.mark.parametrize(("depth", "share"), [(2, 0.05), (2, 0.3), (4, 0.05)])
-def test_norms_leave_the_least_ones_there(depth, share):
+def test_norms_exceed_the_least_ones_by_the_share(depth, share):
     X, y = draw()
     rich, kernel = scale_range(X, y, depth, share=share)
     centred = X - X.mean(axis=0), y - y.mean()
     l2 = np.linalg.norm(np.linalg.lstsq(*centred, rcond=None)[0])
     l1 = np.abs(tacit.limit(tacit.potentials.L1(), X, y, intercept=True).predictor).sum()
-    assert norms(X, y, rich, depth)[0] / l1 - 1 == pytest.approx(share, rel=0.1)  # a hundredth of a logarithm
+    assert norms(X, y, rich, depth)[0] / l1 - 1 == pytest.approx(
+        share, rel=0.1
+    )  # scales are located to 0.01 in the logarithm
     assert norms(X, y, kernel, depth)[1] / l2 - 1 == pytest.approx(share, rel=0.1)
 
 
@@ -38,7 +40,7 @@ def test_the_range_does_not_depend_on_units():
     np.testing.assert_allclose(scale_range(100 * X, y / 7), scale_range(X, y), rtol=1e-6)
 
 
-def test_data_without_a_choice_have_a_range_too():
+def test_data_with_a_unique_solution_have_a_range():
     X, y = draw(2, features=4)
     rich, kernel = scale_range(X, y)
     assert 0 < rich < kernel < np.inf
@@ -48,7 +50,7 @@ def test_data_without_a_choice_have_a_range_too():
 
 
 @pytest.mark.parametrize("stop", [None, 0.1])
-def test_paths_are_fits_at_other_scales(stop):
+def test_paths_agree_with_fits_at_other_scales(stop):
     X, y = draw(3)
     table = pd.DataFrame(X, columns=[f"gene {i}" for i in range(40)])
     fit = FlowRegressor(0.05, stop=stop, standardize=True).fit(table, y)
@@ -85,7 +87,7 @@ def test_paths_are_drawn(tmp_path):
     assert fit.plot_path(tmp_path / "path.png", scales=3).stat().st_size > 1000
 
 
-def test_without_scikit_learn_it_says_what_to_install():
+def test_without_scikit_learn_the_error_says_what_to_install():
     code = "import sys; sys.modules['sklearn'] = None; import tacit; tacit.limit; tacit.estimators"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode != 0 and "pip install 'scikit-learn>=1.7'" in run.stderr

@@ -1,4 +1,4 @@
-"""Plain networks: what they compute, against other ways to compute it, and how their weights start."""
+"""Simple architectures: outputs compared with other implementations, and initializations."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from tacit.networks import architectures as nets
 
 
-def test_weights_start_with_the_variance_of_he():
+def test_initial_weights_have_the_variance_of_he():
     shapes = [*nets.dense_shapes(400, 300, 10), (3, 3, 20, 200)]
     for make in (nets.he_normal, nets.he_uniform):
         weights = make(shapes, np.random.default_rng(0))
@@ -15,7 +15,7 @@ def test_weights_start_with_the_variance_of_he():
     assert max(np.abs(weights[0]).ravel()) == pytest.approx(np.sqrt(6 / 400), rel=1e-3)
 
 
-def test_dense_networks_in_numpy():
+def test_dense_networks_agree_with_numpy():
     rng = np.random.default_rng(1)
     for widths in [(3, 1), (3, 7, 1), (3, 5, 4, 2)]:
         weights = nets.he_normal(nets.dense_shapes(*widths), rng)
@@ -35,7 +35,7 @@ def test_a_univariate_network_is_a_sum_of_hinges():
     np.testing.assert_allclose(found, [0.25 + 4 * 1.5, 0.25 + 3 + 2, 0.25 + 15], rtol=1e-6)
 
 
-def test_filters_are_those_of_a_convolution():
+def test_filters_agree_with_a_convolution():
     from jax import lax
 
     rng = np.random.default_rng(2)
@@ -56,7 +56,7 @@ def test_filters_are_those_of_a_convolution():
     np.testing.assert_allclose(nets.convolutional(weights, images, plan), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_the_network_of_the_paper_has_eight_layers_and_is_homogeneous_in_them():
+def test_the_network_of_the_paper_has_eight_layers_and_degree_eight():
     shapes = nets.convolutional_shapes(nets.VGG11, 3, 10)
     assert len(shapes) == 8 and shapes[-1] == (512, 10)
     plan = tuple(entry if isinstance(entry, str) else entry // 32 for entry in nets.VGG11)

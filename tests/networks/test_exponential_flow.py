@@ -1,4 +1,4 @@
-"""Flows on few samples: their ends against closed forms and against gradient descent with tiny steps."""
+"""Flows on few samples: limits compared with closed forms and with gradient descent with tiny steps."""
 
 import numpy as np
 import pytest
@@ -19,9 +19,9 @@ def squares(params, X):
     return X @ (params[0] ** 2 - params[1] ** 2)
 
 
-def test_a_linear_model_ends_at_the_nearest_solution_in_few_steps():
+def test_a_linear_model_reaches_the_nearest_solution_in_few_steps():
     X, y, w = RNG.standard_normal((4, 9)), RNG.standard_normal(4), RNG.standard_normal(9)
-    X[:, :3] *= 1e4  # whatever the conditioning
+    X[:, :3] *= 1e4  # ill-conditioned
     end = settle(Network(linear, {"w": w}), X, y, loss=1e-20)
     assert end.converged and end.steps < 30
     np.testing.assert_allclose(
@@ -30,8 +30,8 @@ def test_a_linear_model_ends_at_the_nearest_solution_in_few_steps():
 
 
 @pytest.mark.parametrize("scale", [1e-3, 0.1, 10.0])
-def test_diagonal_networks_end_at_the_limit_of_theory(scale):
-    """Woodworth et al. 2020, Theorem 1: errors are those of steps, and shrink with their tolerance."""
+def test_diagonal_networks_reach_the_theoretical_limit(scale):
+    """Woodworth et al. 2020, Theorem 1: the error decreases with the tolerance of the steps."""
     import tacit
 
     X, y = RNG.standard_normal((3, 6)), RNG.standard_normal(3)
@@ -48,7 +48,7 @@ def test_diagonal_networks_end_at_the_limit_of_theory(scale):
 
 
 def descended(weights, X, y, step, count):
-    """Gradient descent on ½Σ(f − y)² of a network of one hidden layer, written out."""
+    """Gradient descent on ½Σ(f − y)² of a network with one hidden layer, with explicit gradients."""
     W, a = (w.copy() for w in weights)
     for _ in range(count):
         h = X @ W
@@ -62,7 +62,7 @@ def descended(weights, X, y, step, count):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("scale", [0.05, 1.0])
-def test_networks_end_where_descent_does(scale):
+def test_networks_reach_the_limit_of_gradient_descent(scale):
     rng = np.random.default_rng(4)
     X, y, seen = rng.standard_normal((4, 3)), rng.standard_normal(4), rng.standard_normal((20, 3))
     start = [scale * w for w in he_uniform(dense_shapes(3, 12, 1), rng)]
@@ -74,7 +74,7 @@ def test_networks_end_where_descent_does(scale):
     assert np.abs(found - expected).max() < 2e-2
 
 
-def test_one_that_does_not_get_there_says_so():
+def test_a_flow_that_cannot_fit_is_not_converged():
     X, y = np.zeros((2, 1)), np.array([1.0, -1.0])  # the same input, two targets
     weights = (np.ones(3), np.ones(3), np.ones(3), np.array(0.0))
     network = Network(univariate, weights)

@@ -1,4 +1,4 @@
-"""Networks of JAX: outputs, Jacobian products and tangent kernels, against differences and closed forms."""
+"""Networks in JAX: outputs, Jacobian products and tangent kernels, compared with finite differences."""
 
 import pickle
 import sys
@@ -16,7 +16,7 @@ X = RNG.standard_normal((5, 3))
 
 
 def images(p, X):
-    """A convolution, averaged over places."""
+    """A convolution, averaged over pixels."""
     out = jax.lax.conv_general_dilated(
         X, p["kernel"], (1, 1), "SAME", dimension_numbers=("NCHW", "HWIO", "NHWC")
     )
@@ -37,8 +37,8 @@ NETWORKS = {
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("name", NETWORKS)
-def test_products_and_kernels_are_those_of_differences(name):
-    """Differences of fourth order with steps of 1e-3 are good to 3e-11 here."""
+def test_products_and_kernels_agree_with_finite_differences(name):
+    """Fourth-order differences with steps of 1e-3 have errors of 3e-11 here."""
     network, inputs = NETWORKS[name]
     J = differences(network, inputs)
     direction, cotangent = RNG.standard_normal(J.shape[1]), RNG.standard_normal(J.shape[0])
@@ -54,7 +54,7 @@ def test_products_and_kernels_are_those_of_differences(name):
 
 @pytest.mark.parametrize("memory", [1, 2_000, 9_000, 10**9])
 @pytest.mark.parametrize("name", ["one output", "two outputs"])
-def test_blocks_are_parts_of_the_whole(name, memory):
+def test_kernels_do_not_depend_on_the_block_size(name, memory):
     network, inputs = NETWORKS[name]
     whole = network.tangent_kernel(inputs)
     m, cost = network.n_outputs(inputs), network.kernel_cost(inputs, memory=memory)
@@ -67,7 +67,7 @@ def test_blocks_are_parts_of_the_whole(name, memory):
 
 
 @pytest.mark.parametrize("memory", [500, 3_000])
-def test_no_more_rows_are_made_than_the_cost_says(monkeypatch, memory):
+def test_the_number_of_rows_agrees_with_the_estimated_cost(monkeypatch, memory):
     network, inputs = NETWORKS["two outputs"]
     made, held, rows = [], [], type(network._backend).rows
 
@@ -85,15 +85,15 @@ def test_no_more_rows_are_made_than_the_cost_says(monkeypatch, memory):
         assert sum(made) == cost.passes and (2 * max(held) <= memory or cost.block == 1)
 
 
-def test_a_kernel_that_does_not_fit_is_refused_with_its_cost():
+def test_a_kernel_that_is_too_large_raises_an_error_with_its_cost():
     network, _ = NETWORKS["two outputs"]
     many = np.zeros((40_000, 3))
     assert not network.kernel_cost(many).fits
-    with pytest.raises(tacit.InputError, match=r"does not fit: kernel 80,000 × 80,000 \(51.2 GB\).*fewer"):
+    with pytest.raises(tacit.InputError, match=r"is too large: kernel 80,000 × 80,000 \(51.2 GB\).*fewer"):
         network.tangent_kernel(many)
 
 
-def test_linear_and_diagonal_networks_are_those_that_are_built_in():
+def test_linear_and_diagonal_networks_agree_with_the_built_in_models():
     U, V = RNG.standard_normal((3, 7)), RNG.standard_normal((2, 7))
     plain = tacit.Network(lambda p, X: X @ p["U"] @ p["V"].T, {"U": U, "V": V})
     built_in = tacit.LinearNetwork(U, V)
@@ -112,7 +112,7 @@ def test_linear_and_diagonal_networks_are_those_that_are_built_in():
 
 @jax.tree_util.register_pytree_with_keys_class
 class Module:
-    """As modules of equinox are: arrays, numbers, functions and nothing at all in one tree."""
+    """A pytree of arrays, numbers, functions and None, like equinox modules."""
 
     def __init__(self, weight, table, rate, function, nothing):
         self.parts = (weight, table, rate, function, nothing)
@@ -130,7 +130,7 @@ class Module:
         return rate * function(X @ weight)[:, table]
 
 
-def test_what_is_no_weight_stays_as_it_is():
+def test_leaves_that_are_not_weights_are_unchanged():
     module = Module(RNG.standard_normal((3, 4)), np.array([2, 0]), 0.5, jnp.tanh, None)
     network = tacit.Network(lambda module, X: module(X), module)
     weight = module.parts[0]
@@ -141,7 +141,7 @@ def test_what_is_no_weight_stays_as_it_is():
     assert np.array_equal(network.rescaled(2.0).params.parts[0], 2 * weight)
 
 
-def test_weights_lie_as_the_layers_say():
+def test_layers_describe_the_flat_weights():
     given = {"b": np.arange(3.0), "a": [np.ones((2, 2)), np.array(7.0)]}
     network = tacit.Network(lambda p, X: X[:, :1] * p["b"].sum(), given)
     assert [(layer.name, layer.shape) for layer in network.layers] == [
@@ -157,7 +157,7 @@ def test_weights_lie_as_the_layers_say():
         network.weights[0] = 5
 
 
-def test_embeddings_take_whole_numbers_and_the_floats_are_those_of_the_weights():
+def test_embeddings_take_integers_and_weights_set_the_precision():
     table = RNG.standard_normal((9, 4)).astype(np.float32)
     network = tacit.Network(lambda p, X: p[X].sum(1), table)
     words = np.array([[1, 2], [8, 8], [0, 1]])
@@ -171,12 +171,12 @@ def test_embeddings_take_whole_numbers_and_the_floats_are_those_of_the_weights()
     assert dense.outputs([[1, 2, 3]]).tolist() == [[6.0]]
 
 
-def test_distances_are_zero_only_where_nothing_turns():
+def test_kernel_distances_agree_with_the_angle():
     weights = [W for W, _ in params(3, 6, 2)]
     network = tacit.Network(lambda p, X: jax.nn.relu(X @ p[0]) @ p[1] + p[2], [*weights, np.zeros(2)])
     constant = tacit.Network(lambda p, X: jax.nn.relu(X @ p[0]) @ p[1], weights)
     assert constant.kernel_distance(constant.rescaled(3.0), X) < 1e-30
-    assert network.kernel_distance(network.rescaled(3.0), X) > 1e-3  # the bias is of another degree
+    assert network.kernel_distance(network.rescaled(3.0), X) > 1e-3  # the bias has another degree
     other = network.with_weights(network.weights + 0.1 * RNG.standard_normal(network.weights.size))
     first, second = network.tangent_kernel(X), other.tangent_kernel(X)
     cosine = np.sum(first * second) / np.linalg.norm(first) / np.linalg.norm(second)
@@ -190,8 +190,8 @@ def test_distances_are_zero_only_where_nothing_turns():
         network.kernel_distance(tacit.Network(Perceptron("relu"), params(3, 5, 2)), X)
 
 
-def test_the_distance_of_kernels_with_zeros_is_that_of_the_angle():
-    """A kernel that is 0 has no angle; one that has zeros among its entries has."""
+def test_distances_of_kernels_with_zeros():
+    """The angle is undefined for a kernel of zeros only, not for a kernel with some zeros."""
     units, ones, zeros = np.eye(2), np.ones((2, 2)), np.zeros((2, 2))
     assert distance_between(units, ones) == pytest.approx(1 - 1 / np.sqrt(2), rel=1e-14)
     assert distance_between(units, -units) == pytest.approx(2, rel=1e-14)
@@ -204,17 +204,17 @@ BAD = {
     "branch": (lambda p, X: X @ p if p.sum() > 0 else X, "cannot be traced by JAX"),
     "random": (
         lambda p, X: X @ p * np.random.default_rng().random(),
-        "no function of its weights and inputs",
+        "not a deterministic function of its weights and inputs",
     ),
-    "mixed": (lambda p, X: (X - X.mean(0)) @ p, "depends on which others come with it"),
-    "nan": (lambda p, X: jnp.log(-jnp.abs(X @ p)), "gives nan at sample 0"),
-    "shape": (lambda p, X: (X @ p)[None], r"the shape of its outputs is \(1, 5\)"),
+    "mixed": (lambda p, X: (X - X.mean(0)) @ p, "depends on the other samples"),
+    "nan": (lambda p, X: jnp.log(-jnp.abs(X @ p)), "returns nan at sample 0"),
+    "shape": (lambda p, X: (X @ p)[None], r"got shape \(1, 5\)"),
     "failing": (lambda p, X: X @ p[:2], "failed: TypeError"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_what_is_no_network_is_refused_by_name(name):
+def test_invalid_functions_raise_a_specific_error(name):
     function, words = BAD[name]
     with pytest.raises(tacit.InputError, match=words):
         tacit.Network(function, np.ones(3)).outputs(X)
@@ -224,15 +224,15 @@ def test_arguments_are_checked():
     network = NETWORKS["two outputs"][0]
     for call, words in (
         (lambda: tacit.Network(3, 4), "apply must be a function"),
-        (lambda: tacit.Network(Perceptron("relu"), {"n": 3}), "no weights to train"),
+        (lambda: tacit.Network(Perceptron("relu"), {"n": 3}), "no trainable floating-point weights"),
         (lambda: tacit.Network(Perceptron("relu"), np.ones(2) * 1j), "complex"),
-        (lambda: tacit.Network(Perceptron("relu"), [np.array([1.0, np.nan])]), "those of 0 are not"),
+        (lambda: tacit.Network(Perceptron("relu"), [np.array([1.0, np.nan])]), "layer 0 has NaN"),
         (lambda: network.outputs([[1.0, np.nan, 2.0]]), r"X must be finite, got nan at X\[0, 1\]"),
-        (lambda: network.outputs([["a", "b", "c"]]), "must hold numbers"),
+        (lambda: network.outputs([["a", "b", "c"]]), "must contain only numbers"),
         (lambda: network.outputs(np.zeros((0, 3))), "at least one sample"),
         (lambda: network.jvp(X, np.ones(3)), "direction must have shape"),
         (lambda: network.vjp(X, np.ones((5, 3))), "cotangent must have shape"),
-        (lambda: network.with_weights(np.ones(3)), "in one array; got float64"),
+        (lambda: network.with_weights(np.ones(3)), "one array of .* numbers; got float64"),
         (lambda: network.predictor(), "no predictor without inputs"),
         (lambda: network.potential(), "tacit.probe"),
     ):
@@ -240,8 +240,8 @@ def test_arguments_are_checked():
             call()
 
 
-def test_networks_that_start_at_zero_output_are_functions_too():
-    """Rounding beside an output of 0 is no dependence on other samples."""
+def test_networks_with_zero_initial_outputs_pass_the_check():
+    """Round-off in an output of 0 does not count as dependence on other samples."""
     half = RNG.standard_normal(3)
     network = tacit.Network(lambda p, X: X @ (p[0] ** 2 - p[1] ** 2), [half, half])
     assert np.abs(network.outputs(X)).max() < 1e-14
@@ -253,7 +253,7 @@ def test_a_network_survives_pickling():
     assert np.array_equal(again.outputs(X), network.outputs(X)) and repr(again) == repr(network)
 
 
-def test_without_pytorch_it_says_what_to_install(monkeypatch):
+def test_without_pytorch_the_error_says_what_to_install(monkeypatch):
     for name in [name for name in sys.modules if name == "tacit.networks.in_torch"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
@@ -261,7 +261,7 @@ def test_without_pytorch_it_says_what_to_install(monkeypatch):
         tacit.Network.from_torch(object())
 
 
-def test_nothing_of_jax_is_changed():
+def test_the_configuration_of_jax_is_unchanged():
     before = jax.config.jax_enable_x64
     NETWORKS["two outputs"][0].tangent_kernel(X)
     assert jax.config.jax_enable_x64 == before and jnp.ones(1).dtype == np.float32

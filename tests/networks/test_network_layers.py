@@ -1,4 +1,4 @@
-"""Balance of layers, what flows conserve, and networks made from others."""
+"""Balance of layers, conserved quantities, and rebalanced and doubled networks."""
 
 import numpy as np
 import pytest
@@ -17,8 +17,8 @@ def network(activation, *sizes, **options):
 
 
 @pytest.mark.parametrize("activation", ["relu", "linear", "tanh"])
-def test_what_is_conserved_is_what_the_gradient_leaves_alone(activation):
-    """Along −∇L for any pull r on the outputs, found by differences of the weights."""
+def test_conserved_quantities_are_constant_along_the_gradient(activation):
+    """Along −∇L for random residuals r, by finite differences."""
     net = network(activation, 3, 6, 4, 2)
     found = net.conserved(X)
     assert list(found) == (
@@ -27,7 +27,7 @@ def test_what_is_conserved_is_what_the_gradient_leaves_alone(activation):
     step = 1e-6 * net.vjp(X, RNG.standard_normal((7, 2)))
     after, before = (net.with_weights(net.weights + s).conserved(X) for s in (step, -step))
     for name in found:
-        change = np.abs(after[name] - before[name]).max()  # of second order, where it is conserved
+        change = np.abs(after[name] - before[name]).max()  # of second order if the quantity is conserved
         assert change <= 1e-8 * np.linalg.norm(step) * np.abs(found[name]).max()
     W1, W2, b1 = net.params[0][0], net.params[1][0], net.params[0][1]
     if activation == "linear":
@@ -37,8 +37,8 @@ def test_what_is_conserved_is_what_the_gradient_leaves_alone(activation):
         )
 
 
-def test_a_weak_nonlinearity_is_seen_at_small_weights_too():
-    """tanh is the identity there, to nine digits, and conserves nothing all the same."""
+def test_a_nonlinearity_is_detected_at_small_weights():
+    """At these weights tanh is the identity to nine digits, but conserves nothing."""
     small = network("tanh", 3, 6, 2).rescaled(1e-5)
     assert small.conserved(X) == {}
 
@@ -62,7 +62,7 @@ def test_convolutions_conserve_by_channel():
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])
 @pytest.mark.parametrize("activation", ["relu", "linear"])
-def test_rebalanced_networks_are_the_same_function(activation, bias):
+def test_rebalanced_networks_have_the_same_outputs(activation, bias):
     net = network(activation, 3, 8, 5, 4, 2, bias=bias)
     found = net.rebalanced()
     scale = np.abs(net.outputs(X)).max()
@@ -75,7 +75,7 @@ def test_rebalanced_networks_are_the_same_function(activation, bias):
     assert found.rebalanced().weights == pytest.approx(found.weights, abs=1e-12)
 
 
-def test_balance_and_imbalances_are_the_formulas():
+def test_balance_and_imbalances_agree_with_the_formulas():
     net = network("relu", 3, 6, 4, 1)
     (W1, b1), (W2, b2), (W3, _) = net.params
     squares = [np.sum(W**2) for W in (W1, W2, W3)]
@@ -86,7 +86,7 @@ def test_balance_and_imbalances_are_the_formulas():
 
 
 def test_layers_are_in_the_order_of_their_numbers():
-    """W10 after W2, though not for JAX; and each with its own bias."""
+    """W10 comes after W2, unlike in JAX, and each layer has its own bias."""
     layers = params(3, 6, 5, 2)
     named = {
         f"{n}{i}": each
@@ -104,13 +104,13 @@ def test_layers_are_in_the_order_of_their_numbers():
     assert np.abs(net.rebalanced().outputs(X) - net.outputs(X)).max() < 1e-10
 
 
-def test_what_cannot_be_balanced_is_refused_by_name():
+def test_networks_that_cannot_be_balanced_raise_an_error():
     def skip(p, X):
         return (jax.nn.relu(X @ p[0]) @ p[1] + X) @ p[2]
 
     shapes = ((3, 6), (6, 3), (3, 2))
     for net, words in (
-        (network("tanh", 3, 6, 2), "such as ReLU and not tanh"),
+        (network("tanh", 3, 6, 2), "such as ReLU but not tanh"),
         (
             tacit.Network(skip, [RNG.standard_normal(s) for s in shapes]),
             "cannot be balanced without changing",
@@ -122,7 +122,7 @@ def test_what_cannot_be_balanced_is_refused_by_name():
         ),
         (
             tacit.Network(lambda p, X: jnp.sum(X) * p[0][0] * p[1][:, 0], [np.ones((3, 4)), np.ones((4, 2))]),
-            "give some",
+            "pass X",
         ),
     ):
         with pytest.raises(tacit.InputError, match=words):
@@ -152,7 +152,7 @@ def test_degrees_of_homogeneity_are_measured():
             and found.degree == pytest.approx(degree, abs=1e-9)
             and "homogeneous of" in found.summary()
         )
-    for net in (network("tanh", 3, 6, 2), network("relu", 3, 6, 2)):  # a bias is of another degree
+    for net in (network("tanh", 3, 6, 2), network("relu", 3, 6, 2)):  # a bias has another degree
         found = net.homogeneity(X)
         assert not found.holds and found.misfit > 1e-2 and found.summary().startswith("not homogeneous")
     with pytest.raises(tacit.InputError, match="all 0"):

@@ -1,4 +1,4 @@
-"""Networks of PyTorch: the numbers of JAX, and modules that are functions told from those that are not."""
+"""Networks in PyTorch: agreement with JAX, and errors for modules that are not functions."""
 
 import pickle
 import subprocess
@@ -33,7 +33,7 @@ def dense(activation, *sizes):
 
 
 def in_jax(name, p, X):
-    """The same networks, written for JAX."""
+    """The same network in JAX."""
     act = {"tanh": jnp.tanh, "relu": jax.nn.relu, "gelu": lambda z: jax.nn.gelu(z, approximate=False)}[name]
     return (
         act(act(X @ p["0.weight"].T + p["0.bias"]) @ p["2.weight"].T + p["2.bias"]) @ p["4.weight"].T
@@ -48,7 +48,7 @@ def convolution_in_jax(p, X):
 
 
 def both(module, function):
-    """The module as a network, and the function with the same weights."""
+    """The module and the function with the same weights, as networks."""
     ours = tacit.Network.from_torch(module)
     other = tacit.Network(function, {name: each.numpy() for name, each in ours.params.items()})
     order = np.concatenate(
@@ -58,8 +58,8 @@ def both(module, function):
 
 
 @pytest.mark.parametrize("name", ["tanh", "relu", "gelu", "convolution"])
-def test_the_numbers_are_those_of_jax(name):
-    """≤ 1e-9 in double precision and 1e-5 in single, relative."""
+def test_results_agree_with_jax(name):
+    """Relative differences are at most 1e-9 in double and 1e-5 in single precision."""
     if name == "convolution":
         module = nn.Sequential(nn.Conv2d(2, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(48, 2)).double()
         inputs, function = IMAGES, convolution_in_jax
@@ -80,7 +80,7 @@ def test_the_numbers_are_those_of_jax(name):
     assert np.abs(ours.tangent_kernel(inputs, memory=5_000) - ours.tangent_kernel(inputs)).max() < 1e-12
 
 
-def test_kernels_are_those_of_differences():
+def test_kernels_agree_with_finite_differences():
     network = tacit.Network.from_torch(dense(nn.Tanh(), 3, 4, 2))
     J = differences(network, X)
     kernel = J @ J.T
@@ -92,7 +92,7 @@ def test_kernels_are_those_of_differences():
 
 
 class Tied(nn.Module):
-    """A weight that is used twice, one that is not trained, and a table of embeddings."""
+    """A shared weight, a frozen weight and an embedding."""
 
     def __init__(self):
         super().__init__()
@@ -107,7 +107,7 @@ class Tied(nn.Module):
 
 
 class Mirrored(nn.Module):
-    """A dense layer whose weight is used a second time, by other means."""
+    """A dense layer whose weight is also used outside its module."""
 
     def __init__(self):
         super().__init__()
@@ -117,7 +117,7 @@ class Mirrored(nn.Module):
         return self.outer(torch.tanh(self.inner(X)) @ self.inner.weight)
 
 
-def test_dense_layers_need_no_rows_unless_they_are_used_twice():
+def test_dense_layers_need_no_jacobian_unless_used_twice():
     dense_only, mirrored = dense(nn.Tanh(), 3, 50, 40, 2), Mirrored().double()
     frozen = dense(nn.Tanh(), 3, 4, 2)
     frozen[0].weight.requires_grad_(False)
@@ -141,13 +141,13 @@ def test_shared_weights_count_once_and_frozen_ones_not_at_all():
     assert network.outputs(words).dtype == np.float64
 
 
-def test_evaluation_mode_is_kept_while_the_module_is_trained():
+def test_networks_stay_in_evaluation_mode_while_the_module_is_trained():
     module = nn.Sequential(
         nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Dropout(0.5), nn.Flatten(), nn.Linear(48, 2)
     )
     for each, words in (
-        (module, "batch normalization in training mode, 1"),
-        (module[3], "dropout in training mode, Dropout"),
+        (module, r"batch normalization in training mode \(1 "),
+        (module[3], r"dropout in training mode \(Dropout"),
     ):
         with pytest.raises(tacit.InputError, match=words):
             tacit.Network.from_torch(each.train())
@@ -183,16 +183,16 @@ class Averaging(nn.Linear):
         return super().forward(X - X.mean(0))
 
 
-def test_what_is_no_function_is_refused_by_name():
+def test_invalid_modules_raise_a_specific_error():
     for module, words in (
-        (Random(3, 2), "no function of its weights"),
-        (Averaging(3, 2), "depends on which others come with it"),
-        (nn.LSTM(3, 2), "must give a tensor, got tuple"),
+        (Random(3, 2), "not a deterministic function of its weights"),
+        (Averaging(3, 2), "depends on the other samples"),
+        (nn.LSTM(3, 2), "must return a tensor, got tuple"),
         (nn.Linear(4, 2), "Linear failed: RuntimeError.*4x2"),
         (nn.BatchNorm1d(3, track_running_stats=False).eval(), "keeps no running averages"),
         (nn.LazyLinear(2), "has no shape yet"),
-        (nn.Flatten(), "no weights to train"),
-        (nn.Linear(3, 2).requires_grad_(False), "no weights to train"),
+        (nn.Flatten(), "no trainable floating-point weights"),
+        (nn.Linear(3, 2).requires_grad_(False), "no trainable floating-point weights"),
         (nn.Linear(3, 2, dtype=torch.complex64), "is complex"),
         (nn.Linear(3, 2, device="meta"), "'meta'"),
         (lambda X: X, "takes a torch.nn.Module, got function"),
@@ -230,7 +230,7 @@ def test_inputs_of_any_kind():
     assert np.array_equal(network.outputs(whole.astype(np.uint8)), network.outputs(whole.astype(float)))
 
 
-def test_measures_are_the_same_as_in_jax():
+def test_measurements_agree_with_jax():
     module = dense(nn.ReLU(), 3, 8, 5, 2)
     ours, other, _ = both(module, lambda p, X: in_jax("relu", p, X))
     assert ours.balance() == pytest.approx(other.balance())
@@ -254,12 +254,12 @@ def test_measures_are_the_same_as_in_jax():
     W, b, head = (network.params[name].numpy() for name in ("0.weight", "0.bias", "3.weight"))
     by_hand = np.sum(head.reshape(2, 3, 16) ** 2, axis=(0, 2)) - np.sum(W**2, axis=(1, 2, 3)) - b**2
     assert network.conserved(IMAGES)["imbalance by unit, 0.weight → 3.weight"] == pytest.approx(by_hand)
-    with pytest.raises(tacit.InputError, match="not known: give some"):
+    with pytest.raises(tacit.InputError, match="unknown: pass X"):
         network.conserved()
     assert np.abs(network.rebalanced(IMAGES).outputs(IMAGES) - network.outputs(IMAGES)).max() < 1e-10
 
 
-def test_a_module_of_its_own_has_the_weights():
+def test_the_module_of_a_network_has_its_weights():
     module = Tied()
     network = tacit.Network.from_torch(module).rescaled(0.5)
     made, words = network.module, np.array([[0, 1], [5, 6]])
@@ -269,11 +269,11 @@ def test_a_module_of_its_own_has_the_weights():
     with torch.no_grad():
         made.first.bias += 1
     assert not torch.equal(made.first.bias, module.first.bias)
-    with pytest.raises(tacit.InputError, match="one of JAX"):
+    with pytest.raises(tacit.InputError, match="in JAX has no module"):
         _ = tacit.Network(lambda p, X: X @ p, np.ones(3)).module
 
 
-def test_it_is_imported_where_it_is_used():
+def test_pytorch_is_not_imported_for_networks_in_jax():
     use = "tacit.Network(lambda p, X: X @ p, numpy.ones(3)).tangent_kernel(numpy.eye(3))"
     code = f"import sys, numpy, tacit; {use}"
     subprocess.run([sys.executable, "-c", f"{code}; assert 'torch' not in sys.modules"], check=True)
@@ -294,7 +294,7 @@ def test_a_network_survives_pickling():
     ],
 )
 @pytest.mark.parametrize("loss", ["square", "cross-entropy"])
-def test_flows_and_descent_are_those_of_jax(loss, options):
+def test_flows_and_descent_agree_with_jax(loss, options):
     module = dense(nn.Tanh(), 3, 6, 5, 2)
     ours, other, _ = both(module, lambda p, X: in_jax("tanh", p, X))
     y = RNG.standard_normal((5, 2)) if loss == "square" else ["a", "b", "b", "a", "b"]

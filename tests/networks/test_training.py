@@ -1,4 +1,4 @@
-"""Stochastic gradient descent: against NumPy with the gradients written out, and when it ends."""
+"""Stochastic gradient descent: agreement with NumPy and explicit gradients, and stopping."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def by_hand(weights, X, y, step, epochs, batch, seed):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("together", [True, False])
-def test_steps_are_those_of_numpy(together):
+def test_steps_agree_with_numpy(together):
     X, y, X_test, y_test = data = problem()
     weights, steps = starts(2), np.array([0.1, 0.3])
     if together:
@@ -63,12 +63,12 @@ def test_steps_are_those_of_numpy(together):
         assert course.test_error[at][-1] == pytest.approx(wrong.mean(), abs=1e-6)
 
 
-def test_it_ends_when_all_are_right_and_says_when():
+def test_training_stops_when_all_samples_are_fitted():
     data = problem(1)
     weights = starts(3, width=20)
     course = train(dense, weights, data, np.full(3, 0.3), Schedule(10, 100, None, 0))
     assert (course.fitted > 0).all() and len(course.loss) == course.fitted.max() < 100
-    for k in range(3):  # nothing less was learned when it ended, and the error is that of the epoch
+    for k in range(3):  # training up to this epoch fits all samples and has the recorded error
         again = train(dense, weights, data, np.full(3, 0.3), Schedule(10, int(course.fitted[k]), None, 0))
         W, V = (np.asarray(layer[k]) for layer in again.weights)
         outputs = np.maximum(data[0] @ W, 0) @ V
@@ -84,7 +84,7 @@ def test_it_ends_when_all_are_right_and_says_when():
     assert not course.lost.any()
 
 
-def test_what_is_lost_is_given_up():
+def test_failed_runs_are_stopped():
     data = problem(2)
     huge = train(dense, starts(1), data, [1e30], Schedule(10, 50, None, 0))
     dead = tuple(-np.abs(layer) for layer in starts(1))
@@ -93,6 +93,6 @@ def test_what_is_lost_is_given_up():
     for course, epochs in ((huge, 1), (silent, 2)):
         assert course.lost.all() and len(course.loss) == epochs and np.isnan(course.end_error).all()
     right = train(dense, starts(1, 20), data, [0.3], Schedule(10, 100, None, 0))
-    other = (data[0], (data[1] + 1) % 3, *data[2:])  # all that was learned is wrong now
+    other = (data[0], (data[1] + 1) % 3, *data[2:])  # all learned classes are now wrong
     slow = train(dense, right.weights, other, [1e-4], Schedule(10, 50, 4, 0))
     assert slow.lost.all() and len(slow.loss) == 4 and slow.accuracy.max() < 0.2

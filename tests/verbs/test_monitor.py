@@ -137,7 +137,7 @@ def test_what_cannot_be_watched_is_refused():
     for step in (-1, np.nan, np.inf):
         with pytest.raises(tacit.InputError, match="0 or more"):
             found.record(step, START)
-    with pytest.raises(tacit.InputError, match="other layers"):
+    with pytest.raises(tacit.InputError, match="shapes of params differ"):
         found.record(9, {"W1": np.ones((2, 2)), "W2": np.ones((2, 2))})
     with pytest.raises(tacit.InputError, match=r"must be a tacit\.Network"):
         tacit.Monitor(net, X)

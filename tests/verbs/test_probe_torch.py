@@ -72,7 +72,7 @@ def test_the_callback_fits_a_trainer_of_lightning():
             net[0].weight += 0.1
         callback.on_train_batch_end(trainer, net, {"loss": torch.tensor(0.5)}, None, step)
     callback.on_train_end(trainer, net)
-    with pytest.raises(tacit.InputError, match="read from it"):
+    with pytest.raises(tacit.InputError, match="reads the weights from its module"):
         watched.record(99, {})
     assert (watched.steps[-1], watched.loss[-1]) == (10, 0.5)
     assert watched.kernel_distance[-1] > watched.kernel_distance[0] > 0

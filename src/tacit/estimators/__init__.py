@@ -1,8 +1,8 @@
-"""The initialization as a knob between ridgeless and sparse: linear models for scikit-learn.
+"""Linear models for scikit-learn whose implicit regularization is set by the scale of the initialization.
 
-One scale moves a linear model from the solution of least ℓ2 norm to the sparsest, depth makes the transition
-sharper, and stopping early regularizes. These estimators go into pipelines, searches and cross-validations as
-any other of scikit-learn; what they compute are `tacit.limit`, `tacit.flow` and `tacit.margin_path`.
+The scale leads from the minimum ℓ2-norm solution to the sparsest solution, depth makes the transition
+sharper, and early stopping regularizes in addition. The estimators work in pipelines, searches and
+cross-validation like those of scikit-learn. They compute `tacit.limit`, `tacit.flow` and `tacit.margin_path`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Classification by a flow from a chosen initialization."""
+"""Linear classification by gradient flow from a chosen initialization."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from tacit.data.arrays import Float, as_floats, check_squares
 from tacit.errors import InputError
 from tacit.estimators.binary import LEFT, BinaryFit, TwoClasses
+from tacit.estimators.fit import FLOW_RTOL
 from tacit.estimators.labels import LabelFit
 from tacit.estimators.one_against_others import OneAgainstOthers
 from tacit.estimators.start import Start
@@ -21,77 +22,77 @@ SQUARE = "square"
 
 
 class FlowClassifier(OneAgainstOthers):
-    """Linear classification by the flow of a diagonal network, from ℓ2 margins (large scale) to ℓ1 (small).
+    """Linear classification by gradient flow on a diagonal network, from ℓ2 (large scales) to ℓ1 margins.
 
-    Without accuracy and stop, the predictor of largest margin in the potential of the network (Moroshko et
-    al. 2020, Section 4), on the way from the ℓ2 to the ℓ1 margin:
+    By default, the maximum-margin predictor in the potential of the network (Moroshko et al. 2020, Section
+    4), which lies between those of the ℓ2 and the ℓ1 margin:
 
         argmin Q_μ(w) subject to y_n(x_n·w + b) ≥ 1:    tacit.max_margin(X, y, model_, intercept=True)
 
-    Data that no linear predictor separates have no margin: they get the flow of the logistic loss; then
-    `separable_` is False. The intercept is in no potential: margins have it as a free coordinate, flows at
-    its best at every moment, which is gradient flow on min_b of the loss. More than two classes are each set
-    against all others; if one of them cannot be separated from them, all are fitted by flows of the logistic
-    loss. Sparse X is accepted and made dense.
+    If no linear predictor separates the data, there is no margin: the flow on the logistic loss is used
+    instead, and `separable_` is False. The intercept is unpenalized: a free variable of the margin problem,
+    and optimal at every time of a flow, which is then gradient flow on min_b of the loss. With more than two
+    classes, each is separated from all others; if this is impossible for one of them, the flow on the
+    logistic loss is used for all. Sparse X is converted to dense.
 
     Parameters
     ----------
     scale : float, optional
-        In the data's own units, so that one number means the same for any unit of X: the predictor's scale is
-        scale^depth/s with s the root mean square of X (centred beside an intercept, standardized where that
-        is asked for).
+        Scale of the initial weights, independent of the units of X: the predictor's scale is scale^depth/s,
+        where s is the root mean square of X, after centring if there is an intercept and after
+        standardization if `standardize` is set.
     depth : float, optional
-        2 or more; the deeper, the sooner sparse.
+        2 or more. The transition to sparse solutions is faster for deeper networks.
     mu : float, optional
-        The predictor's scale, in the same units; scale^depth if left out.
+        The predictor's scale in the same units; scale^depth if left out.
     accuracy : float, optional
-        In place of the margin, the flow of the exponential loss from that scale, stopped where −log(training
-        loss) is this.
+        If given, the flow on the exponential loss from this scale replaces the margin. It is stopped when
+        −log(training loss) has this value.
     fit_intercept : bool, optional
-        Beside a free intercept, which is in no potential.
+        Fit an unpenalized intercept.
     stop : float, optional
-        In place of the margin, the flow of the logistic loss, stopped where this share is left of what it can
-        fall by; 0.01 where data cannot be separated and it is left out.
+        If given, the flow on the logistic loss replaces the margin. It is stopped when this fraction of the
+        largest possible decrease of the loss is left. For data that are not separable the default is 0.01.
     tol : float, optional
-        Of margins; flows are followed to 100 times that.
+        Tolerance of margins; the tolerance of flows is 100 times larger.
     weights : (d,) array-like, optional
-        One positive number for each feature, prior importance.
+        Prior importance of the features, one positive number each: the factor of their initial scale.
     standardize : bool, optional
-        The model of features divided by their standard deviation. Coefficients are for the features as they
-        came.
+        Divide the features by their standard deviations before fitting. The coefficients refer to the
+        original features.
     loss : "square", optional
-        The flow that fits the labels as if they were the numbers −1 and 1, to its end or to a stop, as
-        `FlowRegressor` does: argmin Q_μ(w) subject to x_n·w + b = y_n, or least squares. Margins ask for
-        outputs beyond the label, this asks for the label itself.
+        Fit the numbers −1 and 1 with the square loss, to the limit of the flow or to a stop, as
+        `FlowRegressor` does: argmin Q_μ(w) subject to x_n·w + b = y_n, or least squares. Margins allow
+        outputs larger than 1, the square loss does not.
 
     Attributes
     ----------
     classes_ : array
-        The labels, in order.
+        The labels, sorted.
     coef_ : (1, d) or (classes, d) array
-        w.
+        The coefficients w.
     intercept_ : array
-        b.
+        The intercepts b.
     model_ : Model
-        The start, as a model of Tacit in the units of the data.
+        The initialization, as a Tacit model in the units of the data.
     n_iter_ : int
-        Steps that were needed.
+        Number of Newton iterations, or of steps of the flow.
     separable_ : bool
-        Has every class a margin?
+        Whether every class can be separated from the others.
     loss_ : str
         "margin", "exp", "logistic" or "square".
     accuracy_ : (1,) or (classes,) array
-        −log(training loss) where the flow was stopped; infinite for margins.
+        −log(training loss) at which the flow was stopped; infinite for margins.
 
     See Also
     --------
-    FlowClassifierCV : Scale, depth and stop by cross-validation.
+    FlowClassifierCV : Choose scale, depth and stop by cross-validation.
 
     Examples
     --------
     >>> from tacit.estimators import FlowClassifier
-    >>> found = FlowClassifier(scale=1e-3).fit([[0, 1], [1, 3], [2, 0]], ["a", "b", "a"])
-    >>> found.predict([[1, 4]]).tolist()
+    >>> classifier = FlowClassifier(scale=1e-3).fit([[0, 1], [1, 3], [2, 0]], ["a", "b", "a"])
+    >>> classifier.predict([[1, 4]]).tolist()
     ['b']
     """
 
@@ -127,46 +128,45 @@ class FlowClassifier(OneAgainstOthers):
         X : (N, d) array-like or sparse matrix
             Rows are samples.
         y : (N,) array-like
-            Labels of any kind, two or more.
+            Labels of at least two classes.
         sample_weight : (N,) array-like, optional
-            Weighs the losses; of margins, which ask for every sample, only whether it is 0 counts (and the
-            unit of the scale).
+            Weights of the losses. Margins only leave out samples of weight 0; the other weights change the
+            unit of the scale.
 
         Returns
         -------
         FlowClassifier
-            Itself.
+            The fitted estimator.
         """
         self._check_options()
         X, codes, weights = labelled_data(self, X, y, sample_weight)
         problems = self._problems(X, codes, weights)
-        take(self, problems, solved(problems, self.loss == SQUARE, self.accuracy, self.stop, self.tol))
+        set_fits(self, problems, solved(problems, self.loss == SQUARE, self.accuracy, self.stop, self.tol))
         return self
 
     def _check_options(self) -> None:
-        asked = {name: getattr(self, name) for name in ("mu", "accuracy", "stop")}
-        given = [name for name, value in asked.items() if value is not None]
+        options = {name: getattr(self, name) for name in ("mu", "accuracy", "stop")}
+        given = {name: value for name, value in options.items() if value is not None}
         if len(given) > 1:
-            raise InputError(f"give one of mu, accuracy and stop, got {' and '.join(given)}")
+            raise InputError(f"mu, accuracy and stop exclude each other: give one, got {' and '.join(given)}")
         if check_loss(self.loss) is not None and self.accuracy is not None:
-            raise InputError("accuracy stops the flow of the exponential loss; stop is for loss='square'")
-        for name in given:
-            value = float(as_floats(asked[name], name, ndim=(0,)))
-            if not value > 0 or (name == "stop" and value >= 1):
-                raise InputError(f"{name} must be positive{', below 1' * (name == 'stop')}, got {value:g}")
+            raise InputError("accuracy is for the flow on the exponential loss; with loss='square' use stop")
+        for name, value in given.items():
+            number = float(as_floats(value, name, ndim=(0,)))
+            if not number > 0 or (name == "stop" and number >= 1):
+                raise InputError(f"{name} must be positive{', below 1' * (name == 'stop')}, got {number:g}")
 
     def _problems(self, X: Float, codes: NDArray[np.intp], weights: Float | None) -> list[TwoClasses]:
         depth = float(as_floats(self.depth, "depth", ndim=(0,)))
         scale = self.scale if self.mu is None else self.mu ** (1 / depth)
-        return against_others(
-            X, codes, weights, self.fit_intercept, self.standardize, Start(depth, scale, None, self.weights)
-        )
+        start = Start(depth, scale, None, self.weights)
+        return against_others(X, codes, weights, self.fit_intercept, self.standardize, start)
 
 
 def labelled_data(
     estimator: Any, X: Any, y: Any, sample_weight: Any
 ) -> tuple[Float, NDArray[np.intp], Float | None]:
-    """X, dense, and the classes as numbers; those of the estimator are set."""
+    """Validate the data: dense X, class indices and sample weights; sets the estimator's classes_."""
     X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64)
     X = X.toarray() if hasattr(X, "toarray") else X
     check_squares(X, np.ones(1))
@@ -176,8 +176,8 @@ def labelled_data(
     present = len(np.unique(codes if weights is None else codes[weights > 0]))
     if present < len(estimator.classes_) or present < 2:
         raise InputError(
-            f"{type(estimator).__name__} needs samples of at least 2 classes, of positive weight in each; "
-            f"got {present} class{'es' * (present != 1)}"
+            f"{type(estimator).__name__} needs samples of positive weight in every class, and at least 2 "
+            f"classes; got {present} class{'es' * (present != 1)}"
         )
     return X, codes, weights
 
@@ -185,7 +185,7 @@ def labelled_data(
 def against_others(
     X: Float, codes: NDArray[np.intp], weights: Float | None, intercept: bool, standardize: bool, start: Start
 ) -> list[TwoClasses]:
-    """One problem for two classes, one for each of more."""
+    """One problem for two classes, or one for each class against all others if there are more."""
     problems = []
     for code in range(codes.max() + 1) if codes.max() > 1 else [1]:
         labels = np.where(codes == code, 1.0, -1.0)
@@ -195,7 +195,7 @@ def against_others(
 
 
 def check_loss(loss: Any, *also: str) -> str | None:
-    """The square loss by its name, or None for losses that margins are the ends of."""
+    """Validate loss: "square", another allowed name, or None for margins and flows towards them."""
     if loss is None or loss in (SQUARE, *also):
         return None if loss is None else str(loss)
     known = ", ".join(map(repr, (SQUARE, *also)))
@@ -205,10 +205,10 @@ def check_loss(loss: Any, *also: str) -> str | None:
 def solved(
     problems: list[TwoClasses], square: bool, accuracy: Any, stop: Any, tol: float
 ) -> list[BinaryFit | LabelFit]:
-    """By the margin, or the flow of one of the losses: all by the same."""
+    """Fit all problems in the same way: by the margin, or by the flow on one of the losses."""
     if square:
         return [problem.square(stop, tol) for problem in problems]
-    rtol = min(100 * tol, 0.1)
+    rtol = min(FLOW_RTOL * tol, 0.1)
     if stop is not None or not all(problem.separable for problem in problems):
         return [problem.logistic(LEFT if stop is None else stop, rtol) for problem in problems]
     if accuracy is not None:
@@ -216,9 +216,9 @@ def solved(
     return [problem.margin() for problem in problems]
 
 
-def take(estimator: Any, problems: list[TwoClasses], fits: list[BinaryFit | LabelFit]) -> None:
-    """What an estimator tells of its fits."""
-    estimator._fit = fits
+def set_fits(estimator: Any, problems: list[TwoClasses], fits: list[BinaryFit | LabelFit]) -> None:
+    """Set the attributes of a fitted classifier."""
+    estimator._fits = fits
     estimator.coef_ = np.array([fit.predictor for fit in fits])
     estimator.intercept_ = np.array([fit.intercept for fit in fits])
     estimator.model_ = problems[0].model

@@ -1,4 +1,4 @@
-"""Classification by a flow whose initialization and stop are chosen by cross-validation."""
+"""Linear classification by gradient flow, with initialization and stop chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -9,36 +9,34 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
-from sklearn.utils.parallel import Parallel, delayed
 
-from tacit.data.arrays import Float, Index
+from tacit.data.arrays import Float
 from tacit.errors import InputError
 from tacit.estimators.binary import LEFT, TwoClasses
-from tacit.estimators.classifier import SQUARE, against_others, check_loss, labelled_data, solved, take
+from tacit.estimators.classifier import SQUARE, against_others, check_loss, labelled_data, set_fits, solved
+from tacit.estimators.cross_validation import Subset, scores_of_folds
 from tacit.estimators.grid import Grid, as_stops, grid_of
 from tacit.estimators.one_against_others import OneAgainstOthers
 from tacit.estimators.selection import check_rule, select
 from tacit.estimators.start import Start
 
-_ROUGH = 0.01  # relative accuracy of predictors that are only compared
-_BOTH, _MARGIN = "auto", "margin"
-_STOPS = tuple(np.geomspace(0.9, 0.003, 10).tolist())
+_RTOL = 0.01  # relative accuracy of predictors that are only compared
+_AUTO, _MARGIN = "auto", "margin"
+_STOPS = tuple(np.geomspace(0.9, 0.003, 10).tolist())  # default stops for data that are not separable
 
 
-class Scores(OneAgainstOthers, BaseEstimator):
-    """Predictors that were found, for scorers to ask."""
+class FixedClassifier(OneAgainstOthers, BaseEstimator):
+    """A classifier with given coefficients, for scorers."""
 
     def __init__(self, coef: Any = None, intercept: Any = None, classes: Any = None):
         self.coef = self.coef_ = coef
         self.intercept = self.intercept_ = intercept
         self.classes = self.classes_ = classes
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Scores:
-        """Nothing: they are found already."""
+    def fit(self, X: ArrayLike, y: ArrayLike) -> FixedClassifier:
+        """Do nothing, since the coefficients are given."""
         return self
 
     def _inputs(self, X: Any) -> Any:
@@ -48,55 +46,66 @@ class Scores(OneAgainstOthers, BaseEstimator):
 class FlowClassifierCV(OneAgainstOthers):
     """`FlowClassifier` with scale, depth and stop chosen by cross-validation.
 
-    Of data that can be separated the margins at all scales are one path (`tacit.margin_path`); of flows of
-    the logistic or the square loss one gives the predictors at all its stops. Of points with equal scores,
-    which are many where samples are few, that one is taken whose held-out samples are farthest on the right
-    side, in units of the training samples'.
+    For separable data, the margins at all scales are computed as one path (`tacit.margin_path`). A single
+    flow on the logistic or the square loss gives the predictors at all of its stops. Among points with equal
+    scores, which are common with few samples, the point with the largest mean margin of the held-out samples,
+    relative to the training samples, is chosen.
 
     Parameters
     ----------
     scales : int or sequence of float, optional
-        How many to try for each depth, chosen from the data (from the kernel end down, see `scale_range`), or
-        the scales themselves, in the data's own units as of `FlowClassifier`.
+        The number of scales for each depth, chosen from the data (from the kernel end down, see
+        `scale_range`), or the scales themselves, as in `FlowClassifier`.
     depth : float or sequence of float, optional
-        One or several.
+        One depth or several.
     stops : int or sequence, optional
-        Shares that are left of what the logistic loss can fall by, or how many to try before the margin, for
-        which None stands. If left out: the margin where the data can be separated, ten stops where not.
+        The number of stops before the margin, or the stops themselves: fractions of the largest possible
+        decrease of the logistic loss, with None for the margin. If left out: the margin if the data are
+        separable, ten stops otherwise.
     fit_intercept, tol, weights, standardize : optional
-        As of `FlowClassifier`.
+        As in `FlowClassifier`.
     cv : int or splitter, optional
-        As everywhere in scikit-learn.
+        As in scikit-learn.
     scoring : str or callable, optional
-        Larger is better; accuracy if left out.
+        As in scikit-learn; accuracy if left out.
     rule : "best" | "smoothed" | "cautious" | "one-standard-error", optional
-        "smoothed": the best after each mean score was averaged with its neighbours among scales and stops.
-        "cautious": the same, but a scale below the largest must be surely better than it (see
-        `FlowRegressorCV`). "one-standard-error": the earliest stop, then the smallest scale, whose mean score
-        is within one standard error of the best.
+        "best": the best mean score. "smoothed": the best after averaging mean scores over neighbouring scales
+        and stops. "cautious": the same, but a scale below the largest must be significantly better than it
+        (see `FlowRegressorCV`). "one-standard-error": the earliest stop, then the smallest scale, whose mean
+        score is within one standard error of the best.
     n_jobs : int, optional
-        As everywhere in scikit-learn.
+        As in scikit-learn.
     loss : "auto" | "square" or None, optional
-        None for margins and the flows of the logistic loss towards them; "square" for flows that fit labels
-        as numbers, whose stops are shares of the loss at the start, and None their end. "auto": both are
-        tried where the data can be separated.
+        None for margins and the flows on the logistic loss towards them; "square" for flows that fit the
+        labels as numbers, with stops as in `FlowRegressorCV`. "auto" tries both if the data are separable,
+        and None otherwise.
 
     Attributes
     ----------
     scale_, depth_, stop_ : float
-        What was chosen; stop_ is None where no flow is stopped.
+        The chosen values; stop_ is None if the flow is not stopped.
     mu_ : float
         scale_^depth_.
     cv_results_ : dict
-        A table as of GridSearchCV; its loss "margin" stands for the flows towards margins, too.
+        A table as in GridSearchCV, where the loss "margin" includes the flows towards margins.
     best_index_, best_score_, scorer_, n_splits_
-        As of GridSearchCV.
+        As in GridSearchCV.
     classes_, coef_, intercept_, model_, n_iter_, separable_, loss_, accuracy_
-        As of `FlowClassifier`.
+        As in `FlowClassifier`.
 
     See Also
     --------
-    scale_range : Between which scales the solution changes.
+    scale_range : The range of scales in which the solution changes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tacit.estimators import FlowClassifierCV
+    >>> X = np.random.default_rng(0).standard_normal((20, 3))
+    >>> y = np.where(X[:, 0] > 0, "right", "left")
+    >>> classifier = FlowClassifierCV(scales=[1.0, 1e-3], loss=None, cv=2).fit(X, y)
+    >>> classifier.separable_, classifier.predict([[2.0, 0.0, 0.0]]).tolist()
+    (True, ['right'])
     """
 
     scale_: float
@@ -146,18 +155,18 @@ class FlowClassifierCV(OneAgainstOthers):
         X : (N, d) array-like or sparse matrix
             Rows are samples.
         y : (N,) array-like
-            Labels of any kind, two or more.
+            Labels of at least two classes.
         sample_weight : (N,) array-like, optional
-            Weighs the losses, as of `FlowClassifier`.
+            Weights of the losses, as in `FlowClassifier`.
         groups : (N,) array-like, optional
-            Of samples, for splitters that ask.
+            Groups of the samples, for splitters that use them.
 
         Returns
         -------
         FlowClassifierCV
-            Itself.
+            The fitted estimator.
         """
-        rule, loss = check_rule(self.rule), check_loss(self.loss, _BOTH)
+        rule, loss = check_rule(self.rule), check_loss(self.loss, _AUTO)
         X, codes, weights = labelled_data(self, X, y, sample_weight)
         problems = self._problems(X, codes, weights, 2.0, 1.0)
         separable = all(problem.separable for problem in problems)
@@ -167,12 +176,14 @@ class FlowClassifierCV(OneAgainstOthers):
 
         losses = _losses(loss, separable)
         grid = replace(grid_of(self.depth, self.scales, self._stops(separable, loss), top), losses=losses)
-        scores, sides = self._scores(X, codes, weights, groups, grid)
+        data, labels, fold = Subset(X, codes, weights), self.classes_[codes], partial(self._fold, grid)
+        found = scores_of_folds(self, data, labels, groups, FixedClassifier(), fold)
+        scores, sides = np.moveaxis(found, 2, 0)
         select(self, grid, scores, rule, sides.mean(axis=0))
         self.cv_results_["mean_test_side"] = sides.mean(axis=0)
         self.mu_ = self.scale_**self.depth_
         problems = self._problems(X, codes, weights, self.depth_, self.scale_)
-        take(self, problems, solved(problems, self.loss_ == SQUARE, None, self.stop_, self.tol))
+        set_fits(self, problems, solved(problems, self.loss_ == SQUARE, None, self.stop_, self.tol))
         return self
 
     def _problems(self, X: Float, codes: Any, weights: Any, depth: float, scale: float) -> list[TwoClasses]:
@@ -180,83 +191,63 @@ class FlowClassifierCV(OneAgainstOthers):
         return against_others(X, codes, weights, self.fit_intercept, self.standardize, start)
 
     def _stops(self, separable: bool, loss: str | None) -> Any:
-        """The stops that are tried: no margins where there are none."""
+        """The stops to try, without margins if there are none."""
         if isinstance(self.stops, str):
             if self.stops != "auto":
-                raise InputError(f"stops must be shares, how many, None or 'auto', got {self.stops!r}")
+                raise InputError(
+                    "stops must be fractions of the loss, a number of stops, None or 'auto', got "
+                    f"{self.stops!r}"
+                )
             return None if separable else _STOPS
         stops = as_stops(self.stops)
-        return (
-            stops if separable or loss == SQUARE else ([stop for stop in stops if stop is not None] or [LEFT])
-        )
+        if separable or loss == SQUARE:
+            return stops
+        return [stop for stop in stops if stop is not None] or [LEFT]
 
-    def _scores(self, X: Float, codes: NDArray[np.intp], weights: Any, groups: Any, grid: Grid) -> Float:
-        """Scores, and how far samples are on the right side: (2, folds, points)."""
-        self.scorer_ = None if self.scoring is None else check_scoring(Scores(), self.scoring)
-        labels = self.classes_[codes]
-        folds = check_cv(self.cv, codes, classifier=True).split(X, labels, groups)
-        scorer = partial(_scored, self.scorer_, self.classes_)
-        work = (delayed(self._fold)(X, codes, weights, train, test, grid, scorer) for train, test in folds)
-        return np.moveaxis(np.array(Parallel(n_jobs=self.n_jobs)(work)), 2, 0)
-
-    def _fold(
-        self, X: Float, codes: Any, weights: Any, train: Index, test: Index, grid: Grid, scorer: Any
-    ) -> Float:
-        """The score of every point of the grid on the samples of a fold."""
-        of_train, of_test = (None if weights is None else weights[fold] for fold in (train, test))
-        seen = codes[train] if of_train is None else codes[train][of_train > 0]
-        if len(np.unique(seen)) < len(self.classes_):
-            missing = np.setdiff1d(np.arange(len(self.classes_)), seen)
+    def _fold(self, grid: Grid, train: Subset, test: Subset, scorer: Any) -> Float:
+        """Scores and relative margins (points, 2) of the grid on the test samples of a fold."""
+        present = train.y if train.weights is None else train.y[train.weights > 0]
+        missing = np.setdiff1d(np.arange(len(self.classes_)), present)
+        if missing.size:
             raise InputError(
-                f"a fold of cv leaves no training samples of class {self.classes_.tolist()[missing[0]]!r}: "
-                "take fewer folds"
+                f"a fold of cv has no training samples of class {self.classes_.tolist()[missing[0]]!r}: "
+                "use fewer folds"
             )
         scores = []
-        flows = product(grid.losses, zip(grid.depths, grid.scales, strict=True))
-        for loss, (depth, scales) in flows:
-            problems = self._problems(X[train], codes[train], of_train, depth, 1.0)
-            for w, b in zip(*_along(problems, scales, grid.stops, loss == SQUARE), strict=True):
-                train_data, test_data = (X[train], codes[train], of_train), (X[test], codes[test], of_test)
-                scores.append(scorer(w, b, train_data, test_data))
+        for loss, (depth, scales) in product(grid.losses, zip(grid.depths, grid.scales, strict=True)):
+            problems = self._problems(train.X, train.y, train.weights, depth, 1.0)
+            found = [problem.on_grid(scales, grid.stops, _RTOL, loss == SQUARE) for problem in problems]
+            w, b = (np.stack(each, axis=1) for each in zip(*found, strict=True))  # points, classes
+            scores += [self._score(each, train, test, scorer) for each in zip(w, b, strict=True)]
         return np.array(scores)
+
+    def _score(
+        self, predictor: tuple[Float, Float], train: Subset, test: Subset, scorer: Any
+    ) -> tuple[float, float]:
+        """The score of a predictor on the test samples, and their mean margin.
+
+        The margin is relative to the root mean square of the margins of the training samples, and at most 1
+        for each sample.
+        """
+        unit = math.sqrt(np.average(_margins(*predictor, train) ** 2, weights=train.weights))
+        margins = _margins(*predictor, test)
+        relative = np.average(np.minimum(margins / (unit or 1.0), 1.0), weights=test.weights)
+        if scorer is None:
+            return float(np.average(margins > 0, weights=test.weights)), float(relative)
+        classifier = FixedClassifier(*predictor, self.classes_)
+        return test.score(scorer, classifier, self.classes_[test.y]), float(relative)
 
 
 def _losses(loss: str | None, separable: bool) -> tuple[str, ...]:
-    """Those that are tried, by their names in the table."""
-    return {None: (_MARGIN,), SQUARE: (SQUARE,), _BOTH: (_MARGIN, SQUARE) if separable else (_MARGIN,)}[loss]
+    """The losses to try, by their names in cv_results_."""
+    return {None: (_MARGIN,), SQUARE: (SQUARE,), _AUTO: (_MARGIN, SQUARE) if separable else (_MARGIN,)}[loss]
 
 
-def _along(problems: list[TwoClasses], scales: Float, stops: Any, square: bool) -> tuple[Float, Float]:
-    """Predictors, (points, classes, d), and intercepts, (points, classes), at all scales and stops."""
-    w, b = [], []
-    for problem in problems:
-        found = list(zip(*problem.along(scales, stops, _ROUGH, square), strict=True))
-        w.append([each[0] for each in found])
-        b.append([each[1] for each in found])
-    return np.swapaxes(np.array(w), 0, 1), np.array(b).T
-
-
-def _scored(scorer: Any, classes: Any, w: Float, b: Float, train: Any, test: Any) -> tuple[float, float]:
-    """The score on the samples of a fold, and by how much they are on the right side.
-
-    That is in units of the root mean square of it on the training samples, and no sample counts for more.
-    train, test: X, classes by their place, and weights.
-    """
-    unit = math.sqrt(np.average(_sides(w, b, *train[:2]) ** 2, weights=train[2]))
-    X, codes, weights = test
-    sides = _sides(w, b, X, codes)
-    beyond = float(np.average(np.minimum(sides / (unit or 1.0), 1.0), weights=weights))
-    if scorer is None:
-        return float(np.average(sides > 0, weights=weights)), beyond
-    weighted = {} if weights is None else {"sample_weight": weights}
-    return float(scorer(Scores(w, b, classes), X, classes[codes], **weighted)), beyond
-
-
-def _sides(w: Float, b: Float, X: Float, codes: Any) -> Float:
-    """By how much each sample is on the right side: y·f, or f of its class less the largest of others."""
-    found = X @ w.T + b
+def _margins(w: Float, b: Float, samples: Subset) -> Float:
+    """The margin of each sample: y·f, or f of its class minus the largest f of the other classes."""
+    f, rows = samples.X @ w.T + b, np.arange(len(samples.y))
     if len(w) == 1:
-        return np.asarray(np.where(codes == 1, found[:, 0], -found[:, 0]))
-    own = found[np.arange(len(codes)), codes]
-    found[np.arange(len(codes)), codes] = -np.inf
-    return np.asarray(own - found.max(axis=1))
+        return np.asarray(np.where(samples.y == 1, f[:, 0], -f[:, 0]))
+    own = f[rows, samples.y]
+    f[rows, samples.y] = -np.inf
+    return np.asarray(own - f.max(axis=1))

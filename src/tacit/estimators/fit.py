@@ -1,4 +1,4 @@
-"""A fit of the square loss: a predictor, and what can be asked about it."""
+"""A fit of the square loss: the predictor with its certificate, multipliers, regime and path."""
 
 from __future__ import annotations
 
@@ -25,18 +25,30 @@ from tacit.verbs.certify import certify
 from tacit.verbs.limit import limit
 from tacit.verbs.regime import both_ends
 
-_RTOL = 100.0  # times the tolerance of a limit is that of a flow
-_INFINITE = 1e4  # times the kernel end
-_ROUGH = 1e-3  # relative accuracy of the predictors of a path
+FLOW_RTOL = 100.0  # relative tolerance of a flow, in units of the tolerance of a limit
+INFINITE = 1e4  # the scale that replaces an infinite one, in units of the kernel end
+PATH_RTOL = 1e-3  # relative accuracy of the predictors of a path
+
+
+def certificate_of_outputs(model: Model, training: Training, predictor: Float) -> Certificate:
+    """The KKT conditions of least Q among all predictors with the same outputs on the training data."""
+    w = training.units.inside(predictor)
+    return certify(model, training.rows, training.rows @ w, w)
+
+
+def regime_of_outputs(model: Model, training: Training, predictor: Float) -> Regime:
+    """The distances from the predictors of least ℓ2 and ℓ1 norm with the same outputs."""
+    outputs = training.rows @ training.units.inside(predictor)
+    return limit(model, training.rows, outputs, least_squares=True).regime
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A predictor for the features as they came, of training data, by the flow of a model.
+    """A predictor for the original features, fitted by the flow of a model.
 
-    result: the limit, or the flow that was stopped. The flow of a diagonal network is a mirror flow: wherever
-    it is, ∇Q(w) = Xᵀν, so that of all predictors with the same outputs on the training data it is the one of
-    least Q. That is what certificate and regime of a stopped fit are about.
+    result: the limit, or the flow if it was stopped early. The flow of a diagonal network is a mirror flow:
+    at every time ∇Q(w) = Xᵀν, so that w has the least Q among all predictors with the same outputs on the
+    training data. The certificate and the regime of a stopped flow refer to that problem.
     """
 
     training: Training
@@ -47,77 +59,72 @@ class Fit:
 
     @cached_property
     def model(self) -> Model:
-        """The start as a model in the units of the training data."""
+        """The initialization as a model in the units of the training data."""
         return self.start.model(self.training.unit, self.training.X.shape[1])
 
     @property
     def intercept(self) -> float:
-        """b of f(x) = w·x + b."""
+        """The intercept b of f(x) = w·x + b."""
         return float(self.training.units.shift(self.predictor))
 
     @property
     def stopped(self) -> bool:
-        """Was the flow stopped before its end?"""
+        """Whether the flow was stopped early."""
         return isinstance(self.result, Trajectory)
 
     @property
     def interpolates(self) -> bool:
-        """Are the training data fitted exactly?"""
+        """Whether the training data are fitted exactly."""
         return isinstance(self.result, Limit) and self.result.unfitted == 0
 
     @property
     def iterations(self) -> int:
-        """Of Newton's method, or steps of the flow; at least 1."""
+        """The number of Newton iterations or of steps of the flow, at least 1."""
         return max(self.result.iterations if isinstance(self.result, Limit) else self.result.steps, 1)
 
     @cached_property
-    def _inside(self) -> Float:
-        return self.training.units.inside(self.predictor)
-
-    @cached_property
     def certificate(self) -> Certificate:
-        """Of the KKT conditions of least Q among all predictors with these outputs."""
-        rows = self.training.rows
-        return certify(self.model, rows, rows @ self._inside, self._inside)
+        """The KKT conditions of least Q among all predictors with these outputs."""
+        return certificate_of_outputs(self.model, self.training, self.predictor)
 
     @cached_property
     def dual(self) -> Float:
-        """ν with ∇Q(w) = Xᵀν, of every sample."""
+        """The multipliers ν of all samples, with ∇Q(w) = Xᵀν."""
         if isinstance(self.result, Limit) and self.training.roots is None:
-            return self.training.everywhere(self.result.dual)
+            return self.training.all_samples(self.result.dual)
         nu = self.result.dual if isinstance(self.result, Limit) else self.certificate.dual
         return self.training.multipliers(nu)
 
     @cached_property
     def regime(self) -> Regime:
-        """How far the predictor is from those of least ℓ2 and ℓ1 norm with the same outputs."""
+        """The distances from the predictors of least ℓ2 and ℓ1 norm with the same outputs."""
         if isinstance(self.result, Limit):
             return self.result.regime
-        rows = self.training.rows
-        return limit(self.model, rows, rows @ self._inside, least_squares=True).regime
+        return regime_of_outputs(self.model, self.training, self.predictor)
 
     def path(self, scales: Any, names: tuple[str, ...] | None) -> CoefficientPath:
-        """Coefficients over scales, how many or which, other things equal."""
+        """Coefficients as functions of the scale, given the number of scales or the scales themselves."""
         training, start, stop = self.training, self.start, self.stop if self.stopped else None
-        grid = path_grid(start, scales, stop, partial(kernel_end, training, share=stop))
-        ends = replace(grid, scales=(np.array([_INFINITE * float(grid.scales[0].max())]),))
-        coefs = np.concatenate(list(predictors(training, grid, start, _ROUGH)))
-        found = both_ends(self.result) if isinstance(self.result, Limit) else None
-        kernel, rich = (next(predictors(training, ends, start, _ROUGH))[0], None) if found is None else found
+        grid = path_grid(start, scales, stop, partial(kernel_end, training, fraction=stop))
+        coefs = np.concatenate(list(predictors(training, grid, start, PATH_RTOL)))
+        ends: Any = both_ends(self.result) if isinstance(self.result, Limit) else None
+        if ends is None:
+            infinite = replace(grid, scales=(np.array([INFINITE * float(grid.scales[0].max())]),))
+            ends = next(predictors(training, infinite, start, PATH_RTOL))[0], None
         intercepts = training.units.target - coefs @ training.units.center
-        chosen = float(start.scale), kernel, rich, float(start.depth), stop, names
+        chosen = float(start.scale), *ends, float(start.depth), stop, names
         return CoefficientPath(grid.scales[0], coefs, intercepts, *chosen)
 
 
 def fitted(training: Training, start: Start, stop: float | None, tol: float) -> Fit:
-    """The flow, stopped at a share of its loss, or at its end where that share is never reached."""
+    """Fit by the flow stopped at a fraction of its loss, or by its limit if that is not reached."""
     model = start.model(training.unit, training.X.shape[1])
     if stop is None or stop <= training.floor * REACHED or not training.loss > 0:
         w, found = training.limit(model, tol)
         if not found.converged:
-            warnings.warn(f"the limit is not vouched for: {found.reason}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"the limit is not certified: {found.reason}", ConvergenceWarning, stacklevel=3)
         return Fit(training, start, stop, w, found)
-    w, run = training.flow(model, stop, min(_RTOL * tol, 0.1))
+    w, run = training.flow(model, stop, min(FLOW_RTOL * tol, 0.1))
     if not run.converged:
         warnings.warn(f"the flow ended before its stop: {run.reason}", ConvergenceWarning, stacklevel=3)
     return Fit(training, start, stop, w, run)

@@ -1,4 +1,4 @@
-"""Where cross-validation looks: depths, scales from the kernel end down, and stops along each flow."""
+"""The grid of a cross-validation: depths, scales from the kernel end down, and stops along each flow."""
 
 from __future__ import annotations
 
@@ -14,20 +14,24 @@ from tacit.errors import InputError
 from tacit.estimators.start import Start
 from tacit.estimators.training import Training
 
-STOPS = 25
-_FIRST, _LAST = 0.9, 1e-5  # shares of the loss
-MODERATE = 0.01  # share of the loss at which the kernel end of stopped flows is looked for
-_KERNEL = 4.0  # times the largest coefficient: there sinh z = z to 0.3%
-_RICH = {2: 1e-6}  # how far down predictor scales go, relative to the kernel end
-_DEEP = 1e-4
+STOPS = 25  # default number of stops
+_FIRST, _LAST = 0.9, 1e-5  # first and last stop: fractions of the initial loss
+MODERATE = 0.01  # fraction of the initial loss up to which the kernel end of stopped flows is defined
+_KERNEL = 4.0  # predictor scale at the kernel end, in units of the largest coefficient: sinh z = z to 0.3%
+# The smallest predictor scale of a grid, in units of that at the kernel end, for depth 2 and above.
+_RICH = {2: 1e-6}
+_RICH_DEEP = 1e-4
+_LOG_TIMES = 60.0  # range of the bisection for log t around the logarithms of the time scales
+_BISECTIONS = 100  # enough to reach adjacent floats
+_LARGE = 700.0  # exp(-700) is close to the smallest float
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """All points of the search: for every depth its scales, from large to small; stops for all of them.
+    """The points of a search: for every depth its scales, in decreasing order, and stops for all of them.
 
-    stops: shares of the loss, decreasing; None, for the end of the flow, comes last. losses: of which all of
-    this is tried, where there is a choice.
+    stops: decreasing fractions of the loss; None, for the limit of the flow, comes last. losses: names of the
+    losses that are tried, empty if there is only one.
     """
 
     depths: tuple[float, ...]
@@ -36,17 +40,17 @@ class Grid:
     losses: tuple[str, ...] = ()
 
     def flows(self) -> Iterator[tuple[float, float]]:
-        """Depth and scale of every flow."""
+        """The depth and scale of every flow."""
         for depth, scales in zip(self.depths, self.scales, strict=True):
             yield from ((depth, float(scale)) for scale in scales)
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """How many depths (for each loss), scales of each, and stops."""
+        """The numbers of depths (times that of losses), scales and stops."""
         return len(self.depths) * max(len(self.losses), 1), len(self.scales[0]), len(self.stops)
 
     def points(self) -> list[dict[str, Any]]:
-        """Every point, loss after loss, flow after flow, the earliest stop first."""
+        """All points, ordered by loss, depth, scale and stop, with the earliest stop first."""
         return [
             {**loss, "depth": depth, "scale": scale, "stop": stop}
             for loss in [{"loss": loss} for loss in self.losses] or [{}]
@@ -56,15 +60,15 @@ class Grid:
 
 
 def grid_of(depth: Any, scales: Any, stops: Any, top: Callable[[float], float]) -> Grid:
-    """The grid that is asked for; what is a number is how many. top: the kernel end for a depth."""
+    """The grid for these parameters; scales and stops may be counts. top: the kernel end of a depth."""
     depths = tuple(np.atleast_1d(as_floats(depth, "depth", ndim=(0, 1))).tolist())
     if min(depths, default=0.0) < 2:
-        raise InputError(f"depth must be at least 2, or several such numbers, got {depth!r}")
+        raise InputError(f"depth must be at least 2 (a number or a sequence), got {depth!r}")
     return Grid(depths, tuple(_scales(each, scales, top) for each in depths), as_stops(stops))
 
 
 def path_grid(start: Start, scales: Any, stop: float | None, top: Callable[[float], float]) -> Grid:
-    """The grid of one stop; where scales are a number, that of the start is among them."""
+    """The grid with a single stop; if scales is a count, the scale of the start is added."""
     grid = grid_of(start.depth, scales, [stop], top)
     if not is_count(scales):
         return grid
@@ -75,50 +79,55 @@ def _scales(depth: float, scales: Any, top: Callable[[float], float]) -> Float:
     if not is_count(scales):
         given = np.atleast_1d(as_floats(scales, "scales", ndim=(0, 1)))
         if not given.size or not (given > 0).all():
-            raise InputError("scales must be positive numbers, or how many to try")
+            raise InputError(f"scales must be positive numbers, or the number of scales, got {scales!r}")
         return np.sort(given)[::-1]
     end = top(depth)
-    return np.geomspace(end, end * _RICH.get(int(depth), _DEEP) ** (1 / depth), int(scales))
+    return np.geomspace(end, end * _RICH.get(int(depth), _RICH_DEEP) ** (1 / depth), int(scales))
 
 
 def is_count(value: Any) -> bool:
-    """A number of scales or stops, not these themselves?"""
+    """Whether a value is a number of scales or stops, rather than the scales or stops themselves."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) > 0
 
 
 def as_stops(stops: Any) -> tuple[float | None, ...]:
-    """Shares, decreasing, and None for the end of the flow, which so many shares have after them."""
+    """Decreasing fractions of the loss; None, for the limit, comes last and is added if stops is a count."""
     if stops is None:
         return (None,)
     if is_count(stops):
         return (*np.geomspace(_FIRST, _LAST, int(stops)).tolist(), None)
     given = list(np.atleast_1d(np.asarray(stops, dtype=object)))
-    shares = sorted({float(as_floats(each, "stops", ndim=(0,))) for each in given if each is not None})
-    if not given or any(not 0 < share < 1 for share in shares):
-        raise InputError("stops must be shares of the loss between 0 and 1, None for its end, or how many")
-    return (*reversed(shares), *([None] if any(each is None for each in given) else []))
+    fractions = sorted({float(as_floats(each, "stops", ndim=(0,))) for each in given if each is not None})
+    if not given or any(not 0 < fraction < 1 for fraction in fractions):
+        raise InputError(
+            "stops must be fractions of the loss between 0 and 1 (with None for the limit), or the number of "
+            f"stops, got {stops!r}"
+        )
+    return (*reversed(fractions), *([None] if any(each is None for each in given) else []))
 
 
-def kernel_end(training: Training, depth: float, share: float | None = MODERATE) -> float:
-    """The scale from which on a flow is that of its tangent kernel, until its loss has fallen to a share.
+def kernel_end(training: Training, depth: float, fraction: float | None = MODERATE) -> float:
+    """The kernel end: the scale above which a flow equals that of its tangent kernel.
 
-    w = 2M sinh(z) is 2Mz, to 0.3%, where no |w| exceeds M/4 (and deeper networks are closer). The flow of the
-    kernel is known: with X = U S Vᵀ, w(t) = V (1 − e^{−S²t})/S Uᵀy. share: None for its end.
+    This holds until the loss has fallen to the fraction, or to the limit of the flow if the fraction is None.
+    For depth 2, w = 2M sinh(z) equals 2Mz to 0.3% if all |w| are at most M/4; deeper networks are closer to
+    their kernel. The flow of the kernel is w(t) = V (1 − e^{−S²t})/S Uᵀy, where X = U S Vᵀ.
     """
     if not training.targets.any() or not training.rows.any():
         return 1.0
-    U, sizes, V = training.visible
-    seen = U.T @ training.evened_targets
-    learned = np.ones_like(seen) if share is None else _learned(sizes, seen, share * float(seen @ seen))
-    w = V @ (learned * seen / sizes)
+    U, sizes, V = training.singular
+    parts = U.T @ training.normalized_targets
+    learned = np.ones_like(parts) if fraction is None else _learned(sizes, parts, fraction)
+    w = V @ (learned * parts / sizes)
     return float((_KERNEL * np.abs(w).max()) ** (1 / depth)) or 1.0
 
 
-def _learned(sizes: Float, seen: Float, left: float) -> Float:
-    """1 − e^{−S²t} when this much is left of Σ e^{−2S²t}(Uᵀy)²: by bisection in log t."""
-    low, high = -60.0 - 2 * math.log(sizes.max()), 60.0 - 2 * math.log(sizes.min())
-    for _ in range(100):
+def _learned(sizes: Float, parts: Float, fraction: float) -> Float:
+    """1 − e^{−S²t} when Σ e^{−2S²t}(Uᵀy)² is this fraction of its start, by bisection in log t."""
+    left = fraction * float(parts @ parts)
+    low, high = -_LOG_TIMES - 2 * math.log(sizes.max()), _LOG_TIMES - 2 * math.log(sizes.min())
+    for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        rest = np.exp(-np.minimum(2 * sizes**2 * math.exp(middle), 700.0))
-        low, high = (middle, high) if rest @ seen**2 > left else (low, middle)
-    return -np.expm1(-np.minimum(sizes**2 * math.exp(high), 700.0))
+        rest = np.exp(-np.minimum(2 * sizes**2 * math.exp(middle), _LARGE))
+        low, high = (middle, high) if rest @ parts**2 > left else (low, middle)
+    return -np.expm1(-np.minimum(sizes**2 * math.exp(high), _LARGE))

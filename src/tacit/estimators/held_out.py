@@ -1,4 +1,4 @@
-"""Outputs on samples that were held out, at all points of a grid, to the accuracy that their errors need."""
+"""Outputs on held-out samples at all points of a grid, with an accuracy sufficient for comparing errors."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from tacit.estimators.start import Start
 from tacit.estimators.training import Training
 
 _FINE, _ROUGH = 0.01, 0.1  # relative accuracy of predictors that are only compared
-_NEAR = (
-    2.0  # logarithms of the predictor's scale between which a cubic tells errors to 1%, or 8% at the worst
-)
-_POINTS = 4  # of the cubic
-_NEARLY = 0.02  # of the least error, by which another is nearly the least
-_BENT = 0.05  # of an error, what a cubic and a straight line may differ by
+# Distance, in the logarithm of the predictor's scale, of flows between which cubic interpolation gives errors
+# to 1%, or 8% at worst.
+_SPACING = 2.0
+_POINTS = 4  # points of the cubic
+_NEARLY_BEST = 0.02  # a score within this fraction of the best is nearly the best
+_CUBIC_TOLERANCE = 0.05  # largest relative difference of errors between cubic and linear interpolation
 
-Followed = tuple[Float, int]  # outputs at all stops, and at how many the flow has arrived
+Followed = tuple[Float, int]  # outputs at all stops, and the number of stops that the flow reached
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Samples that were held out, beside the units of those that were not."""
+    """Held-out samples, with the units of the training samples."""
 
     X: Float
     y: Float
@@ -35,37 +35,38 @@ class HeldOut:
     units: Units
 
     def outputs(self, w: Float) -> Float:
-        """Of predictors (stops, d): (stops, samples)."""
+        """The outputs (stops, samples) of predictors (stops, d)."""
         return np.asarray(w @ self.X.T + (self.units.target - w @ self.units.center)[:, None])
 
     def scores(self, outputs: Float) -> Float:
-        """Mean square errors, negative, at every stop."""
+        """The negative mean square error at every stop."""
         return -np.average((self.y - outputs) ** 2, axis=1, weights=self.weights)
 
     def tolerance(self, training: Training, grid: Grid, start: Start) -> float:
-        """The accuracy of predictors: errors of them count beside what they leave of y, not beside y.
+        """The relative accuracy of predictors that the comparison of held-out errors requires.
 
-        What is left is taken from the flow at the kernel end, the cheapest one.
+        It is proportional to the best held-out residual, which is estimated by the flow at the kernel end,
+        the cheapest one.
         """
         first = Grid(grid.depths[:1], (grid.scales[0][:1],), grid.stops)
         ((outputs, _),) = _follow(training, first, start, _FINE, self)
         score = self.scores(outputs)
-        nothing = self.scores(self.outputs(np.zeros((1, self.X.shape[1]))))[0]
-        left = float(np.sqrt(score.max() / nothing)) if nothing < 0 else 0.0
-        return float(np.clip(_ROUGH * left, _FINE, _ROUGH))
+        score_of_zero = self.scores(self.outputs(np.zeros((1, self.X.shape[1]))))[0]
+        residual = float(np.sqrt(score.max() / score_of_zero)) if score_of_zero < 0 else 0.0
+        return float(np.clip(_ROUGH * residual, _FINE, _ROUGH))
 
 
 def held_out_outputs(
     training: Training, grid: Grid, start: Start, rtol: float, held_out: HeldOut
 ) -> Iterator[Float]:
-    """For every flow of a grid the outputs at its stops, (stops, samples).
+    """Yield, for every flow of a grid, the outputs at its stops, (stops, samples).
 
-    Outputs at a share of the loss depend smoothly on the logarithm of the scale: where scales are close, only
-    some of the flows are run, and cubics tell of the others.
+    Outputs at a fixed fraction of the loss depend smoothly on the logarithm of the scale. If scales are
+    close, only some of the flows are computed, and the others are interpolated by cubics.
     """
     for depth, scales in zip(grid.depths, grid.scales, strict=True):
-        sizes = depth * np.log(scales)
-        run = _spread(sizes)
+        logs = depth * np.log(scales)
+        computed = _spaced(logs)
 
         def flows(
             which: list[int], depth: float = depth, scales: Float = scales
@@ -73,8 +74,9 @@ def held_out_outputs(
             part = Grid((depth,), (scales[which],), grid.stops)
             return zip(which, _follow(training, part, start, rtol, held_out), strict=True)
 
-        found = dict(flows(run))
-        between = {i: _between(i, sizes, run, found, held_out) for i in range(len(scales)) if i not in found}
+        found = dict(flows(computed))
+        others = [i for i in range(len(scales)) if i not in found]
+        between = {i: _between(i, logs, computed, found, held_out) for i in others}
         missing = [i for i, outputs in between.items() if outputs is None]
         found |= dict(flows(missing)) if missing else {}
         for i in range(len(scales)):
@@ -84,7 +86,7 @@ def held_out_outputs(
 def _follow(
     training: Training, grid: Grid, start: Start, rtol: float, held_out: HeldOut
 ) -> Iterator[Followed]:
-    """For every flow its outputs, and at how many stops it has arrived before patience ended it."""
+    """Yield, for every flow, its outputs and the number of stops that it reached before it was abandoned."""
     count = 0
 
     def score(w: Float) -> float:
@@ -97,51 +99,52 @@ def _follow(
         count = 0
 
 
-def _spread(sizes: Float) -> list[int]:
-    """Places of some of these decreasing numbers, no farther apart than need be, with both ends."""
-    last = len(sizes) - 1
-    places = [0]
-    while places[-1] < last:
-        near = int(np.searchsorted(-sizes, _NEAR - sizes[places[-1]], side="right")) - 1
-        places.append(max(near, places[-1] + 1))
-    return places if len(places) >= _POINTS else list(range(len(sizes)))
+def _spaced(logs: Float) -> list[int]:
+    """Indices of some of these decreasing numbers, with both ends, at most `_SPACING` apart if possible."""
+    last = len(logs) - 1
+    indices = [0]
+    while indices[-1] < last:
+        next_index = int(np.searchsorted(-logs, _SPACING - logs[indices[-1]], side="right")) - 1
+        indices.append(max(next_index, indices[-1] + 1))
+    return indices if len(indices) >= _POINTS else list(range(len(logs)))
 
 
 def _between(
-    place: int, sizes: Float, run: list[int], found: dict[int, Followed], held_out: HeldOut
+    index: int, logs: Float, computed: list[int], found: dict[int, Followed], held_out: HeldOut
 ) -> Float | None:
-    """The outputs there by a cubic between four flows.
+    """The outputs of a flow by cubic interpolation between four computed flows, or None if it fails.
 
-    None where a straight line between two of them says something else. Where some went farther, the stops
-    after the first that gave up are as it left them, if the others are hardly better there; else None, too.
+    It fails if its errors differ from those of linear interpolation. If the four flows were abandoned at
+    different stops, outputs after the first such stop stay constant, provided that all four flows were nearly
+    at their best before; otherwise interpolation fails.
     """
-    after = int(np.searchsorted(run, place))
-    first = min(max(after - _POINTS // 2, 0), len(run) - _POINTS)
-    near = run[first : first + _POINTS]
+    after = int(np.searchsorted(computed, index))
+    first = min(max(after - _POINTS // 2, 0), len(computed) - _POINTS)
+    near = computed[first : first + _POINTS]
     counts = [found[i][1] for i in near]
-    seen = max(min(counts), 1)
-    if max(counts) > seen and not _over(seen, [found[i][0] for i in near], held_out):
+    reached = max(min(counts), 1)
+    if max(counts) > reached and not _over(reached, [found[i][0] for i in near], held_out):
         return None
-    cubic, line = (_interpolated(place, sizes, each, found) for each in (near, run[after - 1 : after + 1]))
-    if max(counts) > seen:
-        cubic[seen:], line[seen:] = cubic[seen - 1], line[seen - 1]
-    errors, others = held_out.scores(cubic), held_out.scores(line)
-    return cubic if (np.abs(errors - others) <= _BENT * np.abs(others)).all() else None
+    cubic, line = (
+        _interpolated(index, logs, each, found) for each in (near, computed[after - 1 : after + 1])
+    )
+    if max(counts) > reached:
+        cubic[reached:], line[reached:] = cubic[reached - 1], line[reached - 1]
+    scores, of_line = held_out.scores(cubic), held_out.scores(line)
+    return cubic if (np.abs(scores - of_line) <= _CUBIC_TOLERANCE * np.abs(of_line)).all() else None
 
 
-def _over(seen: int, outputs: list[Float], held_out: HeldOut) -> bool:
-    """Have all of these flows been nearly at their best before that many stops?"""
+def _over(reached: int, outputs: list[Float], held_out: HeldOut) -> bool:
+    """Whether all of these flows were nearly at their best within this number of stops."""
     scores = [held_out.scores(each) for each in outputs]
-    return all(score[:seen].max() >= (1 + _NEARLY) * score.max() for score in scores)
+    return all(score[:reached].max() >= (1 + _NEARLY_BEST) * score.max() for score in scores)
 
 
-def _interpolated(place: int, sizes: Float, near: list[int], found: dict[int, Followed]) -> Float:
-    """The polynomial through the outputs of these flows."""
-    shares = [_lagrange(sizes, place, i, near) for i in near]
-    return np.tensordot(shares, [found[i][0] for i in near], axes=1)
+def _interpolated(index: int, logs: Float, near: list[int], found: dict[int, Followed]) -> Float:
+    """The Lagrange polynomial through the outputs of the flows in `near`, evaluated at an index."""
 
+    def coefficient(i: int) -> float:
+        others = logs[[k for k in near if k != i]]
+        return float(np.prod((logs[index] - others) / (logs[i] - others)))
 
-def _lagrange(sizes: Float, place: int, of: int, near: list[int]) -> float:
-    """The polynomial that is 1 at one of these places and 0 at the others."""
-    others = sizes[[i for i in near if i != of]]
-    return float(np.prod((sizes[place] - others) / (sizes[of] - others)))
+    return np.tensordot([coefficient(i) for i in near], [found[i][0] for i in near], axes=1)

@@ -1,4 +1,4 @@
-"""Two classes as numbers, −1 and +1, that the flow of the square loss fits."""
+"""Two classes as the numbers −1 and +1, fitted by the flow on the square loss."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tacit.estimators.training import Training
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Training data with labels ±1 as targets.
+    """Training data with labels ±1 as targets of a regression.
 
-    Scales of classifiers are those of margins, for which a coefficient of natural size is 1/rms(X), whatever
-    the labels' deviation from their mean is. Those of regressions have it as their unit: scales of the former
-    are `factor` times those of the latter.
+    For classifiers, the natural size of a coefficient is 1/rms(X); for regressors it is rms(y)/rms(X), where
+    y is centred if there is an intercept. The scale of a classifier is therefore `factor` times that of the
+    regressor with the same weights.
     """
 
     training: Training
@@ -32,17 +32,17 @@ class Labels:
 
     @cached_property
     def factor(self) -> float:
-        """Between scales of weights."""
+        """The scale of the classifier divided by that of the regressor."""
         return math.sqrt(2 * self.training.loss) ** (1 / float(self.start.depth)) or 1.0
 
     def fit(self, stop: float | None, tol: float) -> LabelFit:
-        """The end of the flow, or the flow where a share of the loss is left, as of `FlowRegressor`."""
+        """Fit as `FlowRegressor` does: by the limit of the flow, or until a fraction of the loss is left."""
         start = replace(self.start, scale=self.start.checked_scale() / self.factor)
-        found = fitted(self.training, start, stop, tol)
-        return LabelFit(found.training, found.start, found.stop, found.predictor, found.result, self)
+        fit = fitted(self.training, start, stop, tol)
+        return LabelFit(fit.training, fit.start, fit.stop, fit.predictor, fit.result, self)
 
-    def along(self, scales: Float, stops: Any, rtol: float) -> tuple[Float, Float]:
-        """Predictors and intercepts at these scales, at each at all stops; None, for the end, last."""
+    def on_grid(self, scales: Float, stops: Any, rtol: float) -> tuple[Float, Float]:
+        """Predictors and intercepts for all scales and stops; the stop None, the limit, comes last."""
         grid = Grid((float(self.start.depth),), (scales / self.factor,), stops)
         w = np.concatenate(list(predictors(self.training, grid, self.start, rtol)))
         return w, self.training.units.target - w @ self.training.units.center
@@ -50,25 +50,25 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class LabelFit(Fit):
-    """A predictor whose outputs are near the labels, or equal to them."""
+    """A predictor fitted to the labels as numbers."""
 
     labels: Labels
     loss = "square"
 
     @property
     def accuracy(self) -> float:
-        """−log of the training loss, as far as it was asked for."""
+        """−log of the training loss at the stop; infinite for the limit of the flow."""
         return -math.log(self.stop * self.training.loss) if self.stop and self.stopped else math.inf
 
     @cached_property
     def dual(self) -> Float:
-        """ν of every sample, ∇Q(w) = Σ ν_n y_n x_n."""
-        return super().dual * self.training.everywhere(self.training.y)
+        """The multipliers ν of all samples, with ∇Q(w) = Σ ν_n y_n x_n."""
+        return super().dual * self.training.all_samples(self.training.y)
 
     def path(self, scales: Any, names: tuple[str, ...] | None) -> CoefficientPath:
-        """Coefficients over scales, how many or which, other things equal."""
+        """Coefficients as functions of the scale, given the number of scales or the scales themselves."""
         factor = self.labels.factor
-        found = super().path(
-            scales if is_count(scales) else as_floats(scales, "scales", ndim=(0, 1)) / factor, names
-        )
-        return replace(found, scales=found.scales * factor, chosen=found.chosen * factor)
+        if not is_count(scales):
+            scales = as_floats(scales, "scales", ndim=(0, 1)) / factor
+        path = super().path(scales, names)
+        return replace(path, scales=path.scales * factor, chosen=path.chosen * factor)

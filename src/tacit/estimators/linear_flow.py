@@ -1,93 +1,96 @@
-"""What linear models that were fitted by a flow have in common."""
+"""The base class of the estimators: linear models fitted by gradient flow."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tacit.data.arrays import Float
 from tacit.estimators.path import CoefficientPath
 
 
 class LinearFlow(BaseEstimator):
-    """What linear models that were fitted by a flow have in common."""
+    """Base class of linear models fitted by gradient flow.
 
-    _fit: Any
+    After fitting, `_fits` has one fit, or one for each class if there are more than two.
+    """
+
+    _fits: list[Any]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def _fitted(self) -> Any:
-        check_is_fitted(self)
-        return self._fit
-
     @property
     def certificate_(self) -> Any:
-        """The KKT conditions: is it of least Q, among all with its outputs on the training data?"""
-        return self._fitted().certificate
+        """The KKT certificate of the fit; a tuple, one for each class, if there are more than two.
+
+        For margins, the conditions are those of the maximum margin; for other fits, those of the least Q
+        among all predictors with the same outputs on the training data.
+        """
+        return self._of_fits("certificate")
 
     @property
     def regime_(self) -> Any:
-        """Kernel, rich, or in between; computed when first asked for."""
-        return self._fitted().regime
+        """The regime: kernel, rich or intermediate; a tuple if there are more than two classes."""
+        return self._of_fits("regime")
 
     @property
-    def dual_(self) -> Float:
-        """The multipliers of the training samples, ∇Q(w) = Xᵀν."""
-        found: Float = self._fitted().dual
-        return found
+    def dual_(self) -> Any:
+        """The multipliers ν of the training samples: ∇Q(w) = Xᵀν, or Σ ν_n y_n x_n for labels y_n = ±1."""
+        dual = self._of_fits("dual")
+        return np.array(dual) if isinstance(dual, tuple) else dual
 
     def path(self, scales: ArrayLike | None = 30) -> Any:
-        """Coefficients over scales, other things equal.
+        """Coefficients as functions of the scale, with all other parameters fixed.
 
-        The predictors of stopped flows are found to three digits.
+        The predictors of stopped flows have a relative accuracy of 1e-3.
 
         Parameters
         ----------
         scales : int or sequence of float, optional
-            How many, from the kernel end down, or which.
+            The number of scales, from the kernel end down, or the scales themselves.
 
         Returns
         -------
         CoefficientPath, or a tuple of them
-            One for each class where there are more than two.
+            One for each class if there are more than two.
         """
-        found = tuple(self._paths(scales))
-        return found[0] if len(found) == 1 else found
+        paths = tuple(self._paths(scales))
+        return paths[0] if len(paths) == 1 else paths
 
     def plot_path(self, file: Any = None, scales: ArrayLike | None = 30) -> Any:
-        """Draw the path: into a file, whose path is returned, or as a figure of Matplotlib.
-
-        Of more than two classes, that of the first.
+        """Plot the path; that of the first class if there are more than two.
 
         Parameters
         ----------
         file : path, optional
-            Where to write it; its ending says how.
+            The file to write; its extension determines the format.
         scales : int or sequence of float, optional
-            How many, from the kernel end down, or which.
+            The number of scales, from the kernel end down, or the scales themselves.
 
         Returns
         -------
         Path or matplotlib.figure.Figure
-            The file, or the figure where none was named.
+            The path of the file, or the figure if no file is given.
         """
         return next(self._paths(scales)).plot(file)
 
-    def _paths(self, scales: Any) -> Iterator[CoefficientPath]:
-        """One by one, each when it is asked for."""
-        fits = self._fitted()
-        return (fit.path(scales, self._names()) for fit in (fits if isinstance(fits, list) else [fits]))
+    def _of_fits(self, name: str) -> Any:
+        check_is_fitted(self)
+        values = tuple(getattr(fit, name) for fit in self._fits)
+        return values[0] if len(values) == 1 else values
 
-    def _names(self) -> tuple[str, ...] | None:
+    def _paths(self, scales: Any) -> Iterator[CoefficientPath]:
+        """The paths of all classes, each computed when it is needed."""
+        check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        return None if names is None else tuple(names)
+        return (fit.path(scales, None if names is None else tuple(names)) for fit in self._fits)
 
     def _inputs(self, X: Any) -> Any:
         check_is_fitted(self)

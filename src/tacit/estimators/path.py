@@ -1,8 +1,8 @@
-"""Coefficients over the scale of the initialization, other things equal."""
+"""Coefficients as functions of the scale of the initialization."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CoefficientPath(Result):
-    """Coefficients and intercepts at several scales, from large to small, in the data's own units.
+    """Coefficients and intercepts at several scales, in decreasing order, for the original features.
 
     chosen: the scale of the estimator. kernel, rich: the coefficients at infinite and at zero scale, those of
-    least ℓ2 and ℓ1 norm; rich is None of flows that were stopped, whose end is not known. stop: of the
-    estimator.
+    least ℓ2 and ℓ1 norm; rich is None for stopped flows, where it is not known. stop: that of the estimator.
     """
 
     scales: Float
@@ -35,7 +34,7 @@ class CoefficientPath(Result):
     features: tuple[str, ...] | None = field(default=None, repr=False)
 
     def picture(self) -> Picture:
-        """Coefficients against the scale."""
+        """A plot of the coefficients against the scale."""
         names = numbered(self.features, self.coefs.shape[1])
         stop = "" if self.stop is None else f", stopped at {self.stop:.3g} of the loss"
         title = f"depth {self.depth:g}{stop}"
@@ -43,12 +42,12 @@ class CoefficientPath(Result):
         return coefficients_picture(curves, names)
 
     def summary(self) -> str:
-        """The path in a line."""
-        share = np.abs(self.coefs) > 0.01 * np.abs(self.coefs).max(axis=1, keepdims=True)
-        first, last = int(share[0].sum()), int(share[-1].sum())
+        """The path in one line."""
+        large = np.abs(self.coefs) > 0.01 * np.abs(self.coefs).max(axis=1, keepdims=True)
+        first, last = int(large[0].sum()), int(large[-1].sum())
         return (
-            f"scale {self.scales[0]:.3g} to {self.scales[-1]:.3g}, depth {self.depth:g}: coefficients "
-            f"above 1% of the largest, {first} to {last} of {self.coefs.shape[1]}; chosen {self.chosen:.3g}"
+            f"scale {self.scales[0]:.3g} to {self.scales[-1]:.3g}, depth {self.depth:g}: {first} to {last} "
+            f"of {self.coefs.shape[1]} coefficients exceed 1% of the largest; chosen scale {self.chosen:.3g}"
         )
 
     def _arrays(self) -> Labelled:
@@ -61,15 +60,10 @@ class CoefficientPath(Result):
         return arrays if self.rich is None else arrays | {"rich": (("feature",), self.rich)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists, ready for JSON."""
+        """The path as plain numbers and lists, for JSON."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        if self.features is not None:
+            values["features"] = list(self.features)
         return {
-            "scales": self.scales.tolist(),
-            "coefs": self.coefs.tolist(),
-            "intercepts": self.intercepts.tolist(),
-            "chosen": self.chosen,
-            "kernel": self.kernel.tolist(),
-            "rich": None if self.rich is None else self.rich.tolist(),
-            "depth": self.depth,
-            "stop": self.stop,
-            "features": None if self.features is None else list(self.features),
+            name: each.tolist() if isinstance(each, np.ndarray) else each for name, each in values.items()
         }

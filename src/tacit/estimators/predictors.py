@@ -1,4 +1,4 @@
-"""The predictors of all flows of a grid at all their stops, to the accuracy that comparing them needs."""
+"""The predictors of all flows of a grid at all stops, with an accuracy sufficient for comparing them."""
 
 from __future__ import annotations
 
@@ -14,40 +14,42 @@ from tacit.estimators.training import Training
 from tacit.flows.stopping import stopped_paths
 from tacit.verbs.limit import limit
 
-REACHED = 1 + 1e-9  # times the least share of the loss that there is
-_ENDED = 1e-8  # tolerance of limits
-_LATE = 30.0  # times the loss at a stop
+# A stop counts as reached by the limit of the flow up to this factor of the least loss: round-off.
+REACHED = 1 + 1e-9
+_LIMIT_TOL = 1e-8  # tolerance of limits
+_PATIENCE = 30.0  # a flow is abandoned when its loss is this many times smaller than at its best score
 
 
 class Patience:
-    """Ends a flow whose held-out score was best long ago, when the loss was many times as large."""
+    """Abandons a flow whose best held-out score lies far back, at a loss many times larger."""
 
-    def __init__(self, score: Callable[[Float], float], shares: list[float]):
-        self.score, self.shares = score, shares
+    def __init__(self, score: Callable[[Float], float], stops: list[float]):
+        self.score, self.stops = score, stops
         self.begin()
 
     def begin(self) -> None:
-        """Another flow."""
-        self.place, self.best, self.at, self.over = 0, -np.inf, 1.0, False
+        """Start with the next flow."""
+        self.index, self.best, self.best_stop, self.over = 0, -np.inf, 1.0, False
 
     def __call__(self, predictor: Float) -> bool:
-        """Is this stop too late?"""
-        share, score = self.shares[self.place], self.score(predictor)
-        self.place += 1
+        """Record the predictor at the next stop; True if the flow is to be abandoned."""
+        stop, score = self.stops[self.index], self.score(predictor)
+        self.index += 1
         if score > self.best:
-            self.best, self.at = score, share
-        self.over = share < self.at / _LATE
+            self.best, self.best_stop = score, stop
+        self.over = stop < self.best_stop / _PATIENCE
         return self.over
 
 
 def predictors(
     training: Training, grid: Grid, start: Start, rtol: float, score: Callable[[Float], float] | None = None
 ) -> Iterator[Float]:
-    """For every flow of a grid the predictors at its stops, (stops, d), for the features as they came.
+    """Yield, for every flow of a grid, the predictors at its stops, (stops, d), for the original features.
 
-    start: shape and weights of features. rtol: of the predictors of flows that are stopped. score: of a
-    predictor on samples that were held out; a flow ends where it was best at a loss thirty times as large,
-    and later stops get the predictor there. In the data's own units, so that steps are the same in any.
+    start: shape and weights of the features. rtol: relative accuracy of the predictors of stopped flows.
+    score: the score of a predictor on held-out samples. With a score, a flow is abandoned when its loss is
+    thirty times smaller than at its best score, and later stops get its last predictor. The flows are
+    computed with normalized data, so that their steps do not depend on the units.
     """
     d = training.X.shape[1]
     size = float(np.sqrt(2 * training.loss))
@@ -55,19 +57,22 @@ def predictors(
     if not size > 0 or not training.rows.any():
         yield from (np.zeros((len(grid.stops), d)) for _ in models)
         return
-    rows, targets = training.evened, training.evened_targets
+    rows, targets = training.normalized, training.normalized_targets
     unit = size / training.spread / training.units.scale
-    shares = [stop for stop in grid.stops if stop is not None and stop > training.floor * REACHED]
-    beyond = len(grid.stops) - len(shares)  # those are at the end of the flow
-    patience = None if score is None else Patience(lambda w: score(w * unit), shares)
-    runs = stopped_paths(models, rows, targets, shares, rtol=rtol, enough=patience) if shares else None
+    stops = [stop for stop in grid.stops if stop is not None and stop > training.floor * REACHED]
+    at_limit = len(grid.stops) - len(
+        stops
+    )  # the remaining stops are never reached: the limit takes their place
+    patience = None if score is None else Patience(lambda w: score(w * unit), stops)
+    runs = stopped_paths(models, rows, targets, stops, rtol=rtol, enough=patience) if stops else None
     for model in models:
         if patience is not None:
             patience.begin()
-        found = np.zeros((0, d)) if runs is None else next(runs).predictors
-        if beyond and patience is not None and patience.over:
-            found = np.vstack([found, np.broadcast_to(found[-1], (beyond, d))])
-        elif beyond:
-            end = limit(model, rows, targets, tol=_ENDED, least_squares=True).predictor
-            found = np.vstack([found, np.broadcast_to(end, (beyond, d))])
-        yield found * unit
+        w = np.zeros((0, d)) if runs is None else next(runs).predictors
+        if at_limit:
+            if patience is not None and patience.over:
+                last = w[-1]
+            else:
+                last = limit(model, rows, targets, tol=_LIMIT_TOL, least_squares=True).predictor
+            w = np.vstack([w, np.broadcast_to(last, (at_limit, d))])
+        yield w * unit

@@ -1,4 +1,4 @@
-"""Regression by a flow from a chosen initialization."""
+"""Linear regression by gradient flow from a chosen initialization."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tacit.estimators.training import Training
 
 
 class LinearRegressor(RegressorMixin, LinearFlow):
-    """What regressors that were fitted by a flow have in common."""
+    """Base class of the regressors."""
 
     coef_: Float
     intercept_: float
 
     def predict(self, X: ArrayLike) -> Float:
-        """X w + b.
+        """Predict X w + b.
 
         Parameters
         ----------
@@ -40,66 +40,66 @@ class LinearRegressor(RegressorMixin, LinearFlow):
 
 
 class FlowRegressor(LinearRegressor):
-    """Linear regression by the flow of a diagonal network, from ridgeless (large scale) to sparse (small).
+    """Linear regression by gradient flow on a diagonal network, from ridgeless (large scales) to sparse.
 
         argmin Q(w) subject to X w + b = y:    tacit.limit(model_, X, y, intercept=True, least_squares=True)
 
-    Q is the potential of the network's initialization (Woodworth et al. 2020, Theorems 1 and 3): ℓ2 at large
-    scales, ℓ1 at small ones. Where the data cannot be fitted, the flow ends at least squares, of several
-    solutions at the one of least Q; then `interpolates_` is False. A flow that is stopped before its end is
-    the predictor of least Q, too, among all with the same outputs on the training data: that is what
-    certificate_, dual_ and regime_ say of it. Sparse X is accepted and made dense.
+    Q is the potential of the network's initialization (Woodworth et al. 2020, Theorems 1 and 3): ℓ2 for large
+    scales, ℓ1 for small ones. If no predictor fits the data exactly, the flow ends at the least-squares
+    solution with the least Q, and `interpolates_` is False. If the flow is stopped early, its predictor has
+    the least Q among all predictors with the same outputs on the training data; certificate_, dual_ and
+    regime_ then refer to that problem. Sparse X is converted to dense.
 
     Parameters
     ----------
     scale : float, optional
-        Of the weights at initialization, in the data's own units, so that one number means the same for any
-        units of X and y: the weights start at scale·u^{1/depth} and the predictor's scale is scale^depth·u,
-        with u = rms(y)/rms(X) over all entries of centred X and y (as they are without an intercept, and
-        standardized where that is asked for).
+        Scale of the initial weights, independent of the units of X and y: the weights start at
+        scale·u^{1/depth}, so that the predictor's scale is scale^depth·u, with u = rms(y)/rms(X). These root
+        mean squares are taken over all entries, after centring if there is an intercept and after
+        standardization if `standardize` is set.
     depth : float, optional
-        2 or more; the deeper, the sooner sparse.
+        2 or more. The transition to sparse solutions is faster for deeper networks.
     shape : float, optional
-        How two untied layers compare (`tacit.UntiedDiagonal`; depth 2); scale² is that of their product.
+        Relative size of two untied layers, as in `tacit.UntiedDiagonal` (depth 2 only); scale² is the scale
+        of their product.
     stop : float, optional
-        A share between 0 and 1: the flow is stopped where the training loss has fallen to that share of its
-        start, which is that of the best constant (of 0 without an intercept). If left out, it goes to its
-        end.
+        A number between 0 and 1: the flow is stopped when the training loss has fallen to this fraction of
+        its initial value (that of the best constant, or of 0 without an intercept). If left out, the limit of
+        the flow is computed.
     fit_intercept : bool, optional
-        Beside a free intercept, which is in no potential.
+        Fit an unpenalized intercept.
     tol : float, optional
-        Of the limit; flows are followed to 100 times that.
+        Tolerance of the limit; the tolerance of stopped flows is 100 times larger.
     weights : (d,) array-like, optional
-        One positive number for each feature, prior importance: its weights start at that multiple of the
-        scale.
+        Prior importance of the features, one positive number each: the factor of their initial scale.
     standardize : bool, optional
-        The model of features divided by their standard deviation. Coefficients are for the features as they
-        came.
+        Divide the features by their standard deviations before fitting. The coefficients refer to the
+        original features.
 
     Attributes
     ----------
     coef_ : (d,) array
-        w.
+        The coefficients w.
     intercept_ : float
-        b.
+        The intercept b.
     model_ : Model
-        The start, as a model of Tacit in the units of the data.
+        The initialization, as a Tacit model in the units of the data.
     n_iter_ : int
-        Steps that were needed.
+        Number of Newton iterations, or of steps of the flow.
     interpolates_ : bool
-        Are the training data fitted exactly?
+        Whether the training data are fitted exactly.
     stopped_ : bool
-        Was the flow stopped before its end?
+        Whether the flow was stopped early.
 
     See Also
     --------
-    FlowRegressorCV : Scale, depth and stop by cross-validation.
+    FlowRegressorCV : Choose scale, depth and stop by cross-validation.
 
     Examples
     --------
     >>> from tacit.estimators import FlowRegressor
-    >>> found = FlowRegressor(scale=1e-6, fit_intercept=False).fit([[1, 2]], [2])
-    >>> found.coef_.round(3).tolist()
+    >>> regressor = FlowRegressor(scale=1e-6, fit_intercept=False).fit([[1, 2]], [2])
+    >>> regressor.coef_.round(3).tolist()
     [0.0, 1.0]
     """
 
@@ -133,24 +133,24 @@ class FlowRegressor(LinearRegressor):
         y : (N,) array-like
             Targets.
         sample_weight : (N,) array-like, optional
-            Weighs the squares in the loss: it decides where the flow passes on its way, and where it ends if
-            the data cannot be fitted.
+            Weights of the squares in the loss. They change the path of the flow, and its limit if the data
+            cannot be fitted exactly.
 
         Returns
         -------
         FlowRegressor
-            Itself.
+            The fitted estimator.
         """
         stop = check_stop(self.stop)
         X, y, weights = regression_data(self, X, y, sample_weight)
         training = Training.of(X, y, weights, self.fit_intercept, self.standardize)
         start = Start(self.depth, self.scale, self.shape, self.weights)
-        take(self, fitted(training, start, stop, self.tol))
+        set_fit(self, fitted(training, start, stop, self.tol))
         return self
 
 
 def regression_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Float, Float, Float | None]:
-    """X and y as scikit-learn checks them, dense, and weights of samples where there are some."""
+    """Validate X, y and sample weights with scikit-learn, and make X dense."""
     X, y = validate_data(estimator, X, y, accept_sparse="csr", y_numeric=True, dtype=np.float64)
     X = X.toarray() if hasattr(X, "toarray") else X
     weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -159,9 +159,9 @@ def regression_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple
     return X, y, weights
 
 
-def take(estimator: Any, fit: Fit) -> None:
-    """What an estimator tells of its fit."""
-    estimator._fit = fit
+def set_fit(estimator: Any, fit: Fit) -> None:
+    """Set the attributes of a fitted regressor."""
+    estimator._fits = [fit]
     estimator.coef_ = fit.predictor
     estimator.intercept_ = fit.intercept
     estimator.model_ = fit.model
@@ -171,10 +171,10 @@ def take(estimator: Any, fit: Fit) -> None:
 
 
 def check_stop(stop: Any) -> float | None:
-    """A share of the loss, or None."""
+    """Validate stop: a fraction of the loss, or None."""
     if stop is None:
         return None
-    share = float(as_floats(stop, "stop", ndim=(0,)))
-    if not 0 < share < 1:
-        raise InputError(f"stop must be a share of the loss between 0 and 1, or None, got {stop!r}")
-    return share
+    fraction = float(as_floats(stop, "stop", ndim=(0,)))
+    if not 0 < fraction < 1:
+        raise InputError(f"stop must be a fraction of the loss between 0 and 1, or None, got {stop!r}")
+    return fraction

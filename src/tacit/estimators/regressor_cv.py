@@ -1,4 +1,4 @@
-"""Regression by a flow whose initialization and stop are chosen by cross-validation."""
+"""Linear regression by gradient flow, with initialization and stop chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -8,88 +8,97 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
-from sklearn.utils.parallel import Parallel, delayed
 
-from tacit.data.arrays import Float, Index
+from tacit.data.arrays import Float
+from tacit.estimators.cross_validation import Subset, scores_of_folds
 from tacit.estimators.fit import fitted
 from tacit.estimators.grid import STOPS, Grid, grid_of, kernel_end
 from tacit.estimators.held_out import HeldOut, held_out_outputs
 from tacit.estimators.predictors import predictors
-from tacit.estimators.regressor import LinearRegressor, regression_data, take
+from tacit.estimators.regressor import LinearRegressor, regression_data, set_fit
 from tacit.estimators.selection import check_rule, select
 from tacit.estimators.start import Start
 from tacit.estimators.training import Training
 
 
-class Predictor(RegressorMixin, BaseEstimator):
-    """A predictor that was found, for scorers to ask."""
+class FixedRegressor(RegressorMixin, BaseEstimator):
+    """A regressor with given coefficients, for scorers."""
 
-    def __init__(self, coef: Any = None, intercept: float = 0.0):
+    def __init__(self, coef: Any = None, intercept: Any = 0.0):
         self.coef = coef
         self.intercept = intercept
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Predictor:
-        """Nothing: it is found already."""
+    def fit(self, X: ArrayLike, y: ArrayLike) -> FixedRegressor:
+        """Do nothing, since the coefficients are given."""
         return self
 
     def predict(self, X: ArrayLike) -> Float:
-        """X w + b."""
+        """Predict X w + b."""
         return np.asarray(X @ self.coef + self.intercept)
 
 
 class FlowRegressorCV(LinearRegressor):
     """`FlowRegressor` with scale, depth and stop chosen by cross-validation.
 
-    One flow gives the predictors at all its stops, so that a search over scales and stops costs a flow for
-    each scale and fold. At the largest scale it is the flow of the tangent kernel, whose stops are those of
-    gradient descent on plain least squares, a close relative of ridge regression; at the smallest, sparse.
+    A single flow gives the predictors at all of its stops, so that a search over scales and stops costs one
+    flow for each scale and fold. The largest scale gives the flow of the tangent kernel, whose stops are
+    those of gradient descent on least squares, which resembles ridge regression; the smallest scale gives
+    sparse solutions.
 
-    Each fold has units of its own, measured from its training samples. Folds compare predictors to a modest
-    accuracy, and where scales are close (30 of them) some by interpolation between others, unless scoring is
-    given; the final fit is that of `FlowRegressor(scale_, depth_, stop=stop_)`, to all digits.
+    The units of the scale are measured from the training samples of each fold. Predictors in folds have a
+    limited accuracy, sufficient for comparing them; if there are many scales (30, say) and no scoring is
+    given, some are interpolated. The final fit is that of `FlowRegressor(scale_, depth_, stop=stop_)`, at
+    full accuracy.
 
     Parameters
     ----------
     scales : int or sequence of float, optional
-        How many to try for each depth, chosen from the data (from the kernel end of stopped flows down, see
-        `scale_range`), or the scales themselves, in the data's own units as of `FlowRegressor`.
+        The number of scales for each depth, chosen from the data (from the kernel end of stopped flows down,
+        see `scale_range`), or the scales themselves, as in `FlowRegressor`.
     depth : float or sequence of float, optional
-        One or several.
+        One depth or several.
     shape : float, optional
-        As of `FlowRegressor`.
+        As in `FlowRegressor`.
     stops : int or sequence, optional
-        How many shares of the loss to try before the end of the flow, or the shares; None among them stands
-        for its end, and alone for no stopping at all.
+        The number of stops before the limit of the flow, or the stops themselves: fractions of the loss, with
+        None for the limit. None alone means no early stopping.
     fit_intercept, tol, weights, standardize : optional
-        As of `FlowRegressor`.
+        As in `FlowRegressor`.
     cv : int or splitter, optional
-        As everywhere in scikit-learn.
+        As in scikit-learn.
     scoring : str or callable, optional
-        Larger is better; minus the mean square error if left out.
+        As in scikit-learn; the negative mean square error if left out.
     rule : "cautious" | "smoothed" | "best" | "one-standard-error", optional
-        "smoothed": the best mean score after each was averaged with its neighbours among scales and stops,
-        which takes out some luck. "cautious": the same, but a scale below the largest, the kernel end, must
-        be better than it at 90% confidence (a paired t test over folds). "one-standard-error": the earliest
-        stop, then the smallest scale, whose mean score is within one standard error of the best.
+        "best": the best mean score. "smoothed": the best after averaging mean scores over neighbouring scales
+        and stops, which reduces noise. "cautious": the same, but a scale below the largest (the kernel end)
+        must be better than it at 90% confidence, by a paired t test over folds. "one-standard-error": the
+        earliest stop, then the smallest scale, whose mean score is within one standard error of the best.
     n_jobs : int, optional
-        As everywhere in scikit-learn.
+        As in scikit-learn.
 
     Attributes
     ----------
     scale_, depth_, stop_ : float
-        What was chosen; stop_ is None where the flow is not stopped.
+        The chosen values; stop_ is None if the flow is not stopped.
     cv_results_ : dict
-        A table as of GridSearchCV.
+        A table as in GridSearchCV.
     best_index_, best_score_, scorer_, n_splits_
-        As of GridSearchCV.
+        As in GridSearchCV.
     coef_, intercept_, model_, n_iter_, interpolates_, stopped_
-        As of `FlowRegressor`.
+        As in `FlowRegressor`.
 
     See Also
     --------
-    scale_range : Between which scales the solution changes.
+    scale_range : The range of scales in which the solution changes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tacit.estimators import FlowRegressorCV
+    >>> X = np.random.default_rng(0).standard_normal((20, 30))
+    >>> regressor = FlowRegressorCV(scales=[1.0, 1e-3], stops=None, cv=2, rule="best").fit(X, X[:, 0])
+    >>> regressor.scale_
+    0.001
     """
 
     scale_: float
@@ -141,60 +150,39 @@ class FlowRegressorCV(LinearRegressor):
         y : (N,) array-like
             Targets.
         sample_weight : (N,) array-like, optional
-            Weighs the squares in the loss, as of `FlowRegressor`.
+            Weights of the squares in the loss, as in `FlowRegressor`.
         groups : (N,) array-like, optional
-            Of samples, for splitters that ask.
+            Groups of the samples, for splitters that use them.
 
         Returns
         -------
         FlowRegressorCV
-            Itself.
+            The fitted estimator.
         """
         rule = check_rule(self.rule)
         X, y, weights = regression_data(self, X, y, sample_weight)
         training = Training.of(X, y, weights, self.fit_intercept, self.standardize)
         grid = grid_of(self.depth, self.scales, self.stops, partial(kernel_end, training))
-        select(self, grid, self._scores(X, y, weights, groups, grid), rule)
+        data = Subset(X, y, weights)
+        scores = scores_of_folds(self, data, y, groups, FixedRegressor(), partial(self._fold, grid))
+        select(self, grid, scores, rule)
         start = Start(self.depth_, self.scale_, self.shape, self.weights)
-        take(self, fitted(training, start, self.stop_, self.tol))
+        set_fit(self, fitted(training, start, self.stop_, self.tol))
         return self
 
-    def _scores(self, X: Float, y: Float, weights: Float | None, groups: Any, grid: Grid) -> Float:
-        """(folds, points)."""
-        self.scorer_ = None if self.scoring is None else check_scoring(Predictor(), self.scoring)
-        options = (self.fit_intercept, self.standardize, Start(2.0, 1.0, self.shape, self.weights))
-        folds = check_cv(self.cv).split(X, y, groups)
-        work = (
-            delayed(_fold_scores)(X, y, weights, train, test, grid, options, self.scorer_)
-            for train, test in folds
-        )
-        return np.array(Parallel(n_jobs=self.n_jobs)(work))
+    def _fold(self, grid: Grid, train: Subset, test: Subset, scorer: Any) -> Float:
+        """The scores of all points of the grid on the test samples of a fold."""
+        start = Start(2.0, 1.0, self.shape, self.weights)
+        training = Training.of(train.X, train.y, train.weights, self.fit_intercept, self.standardize)
+        held_out = HeldOut(test.X, test.y, test.weights, training.units)
+        rtol = held_out.tolerance(training, grid, start)
+        if scorer is None:
+            outputs = held_out_outputs(training, grid, start, rtol, held_out)
+            return np.concatenate([held_out.scores(each) for each in outputs])
 
+        def score(w: Float) -> float:
+            b = training.units.target - w @ training.units.center
+            return test.score(scorer, FixedRegressor(w, b), test.y)
 
-def _fold_scores(
-    X: Float,
-    y: Float,
-    weights: Float | None,
-    train: Index,
-    test: Index,
-    grid: Grid,
-    options: Any,
-    scorer: Any,
-) -> Float:
-    """The score of every point of the grid on the samples of a fold."""
-    intercept, standardize, start = options
-    of_train, of_test = (None if weights is None else weights[fold] for fold in (train, test))
-    training = Training.of(X[train], y[train], of_train, intercept, standardize)
-    held_out = HeldOut(X[test], y[test], of_test, training.units)
-    rtol = held_out.tolerance(training, grid, start)
-    if scorer is None:
-        outputs = held_out_outputs(training, grid, start, rtol, held_out)
-        return np.concatenate([held_out.scores(each) for each in outputs])
-
-    def scores(w: Float) -> Float:
-        weighted = {} if of_test is None else {"sample_weight": of_test}
-        each = zip(w, training.units.target - w @ training.units.center, strict=True)
-        return np.array([scorer(Predictor(*wb), X[test], y[test], **weighted) for wb in each], dtype=float)
-
-    found = predictors(training, grid, start, rtol, lambda w: float(scores(w[None])[0]))
-    return np.concatenate([scores(w) for w in found])
+        found = predictors(training, grid, start, rtol, score)
+        return np.array([score(w) for stops in found for w in stops])

@@ -1,4 +1,4 @@
-"""Between which scales the solution changes."""
+"""The range of scales in which the solution changes."""
 
 from __future__ import annotations
 
@@ -18,21 +18,28 @@ from tacit.estimators.training import Training
 from tacit.verbs.limit import limit
 from tacit.verbs.regime import both_ends
 
-_FINE = 0.01  # to which logarithms of scales are located
-_STRIDE = math.log(10.0)  # of the predictor's scale
-_FARTHEST = 200 * _STRIDE
-_SAME = 1e-6  # relative difference of norms that is none
+_RESOLUTION = 0.01  # accuracy of the logarithms of the scales
+_STRIDE = math.log(10.0)  # step of the search, in the logarithm of the predictor's scale
+_FARTHEST = 200 * _STRIDE  # the search ends this far below the kernel end
+_SAME = 1e-6  # relative difference of ℓ1 norms below which the solution does not depend on the scale
+_TOL = 1e-8  # tolerance of the limits
 
 
 class ScaleRange(NamedTuple):
-    """Scales in the data's own units, as of the estimators.
+    """The two ends of the range, as values of the estimators' parameter `scale`.
 
     Attributes
     ----------
     rich : float
-        At the rich end: below, the fit is that of basis pursuit.
+        The rich end: at smaller scales the fit is that of basis pursuit.
     kernel : float
-        At the kernel end: above, the fit is that of minimum-norm least squares.
+        The kernel end: at larger scales the fit is that of minimum-norm least squares.
+
+    Examples
+    --------
+    >>> from tacit.estimators import ScaleRange
+    >>> ScaleRange(rich=0.001, kernel=2.0).kernel
+    2.0
     """
 
     rich: float
@@ -48,12 +55,13 @@ def scale_range(
     fit_intercept: bool = True,
     standardize: bool = False,
 ) -> ScaleRange:
-    """Below which scale the ℓ1 norm of the limit is within a share of the least, above which its ℓ2 norm.
+    """Find the scales between which the solution changes from basis pursuit to the minimum ℓ2 norm.
 
-    Below `rich` the fit is that of basis pursuit, above `kernel` that of minimum-norm least squares, as far
-    as these norms tell; what is worth trying lies between. Where data leave no choice (as many independent
-    samples as features), limits are one at all scales: then these are the scales between which flows that are
-    stopped change their way.
+    Below `rich` the ℓ1 norm of the limit exceeds the least possible one by at most `share`, and the fit is
+    that of basis pursuit; above `kernel` the same holds for the ℓ2 norm and minimum-norm least squares. The
+    scales worth trying lie between. If the data determine the solution (as many independent samples as
+    features), the limit does not depend on the scale: the result is then the default range of scales for
+    stopped flows.
 
     Parameters
     ----------
@@ -64,9 +72,9 @@ def scale_range(
     depth : float, optional
         2 or more.
     share : float, optional
-        How much larger than the least the norms may be, relative to it.
+        The largest relative excess of the norms, between 0 and 1.
     fit_intercept, standardize : bool, optional
-        As of `FlowRegressor`.
+        As in `FlowRegressor`.
 
     Returns
     -------
@@ -76,40 +84,49 @@ def scale_range(
     Raises
     ------
     InputError
-        Where share is not between 0 and 1.
+        If share is not between 0 and 1.
+
+    Examples
+    --------
+    >>> from tacit.estimators import scale_range
+    >>> found = scale_range([[1.0, 2.0, 0.5]], [1.0], fit_intercept=False)
+    >>> 0 < found.rich < found.kernel
+    True
     """
     if not 0 < share < 1:
         raise InputError(f"share must lie between 0 and 1, got {share!r}")
     samples, targets = check_X_y(X, y, dtype=np.float64, y_numeric=True, accept_sparse="csr")
     samples = samples.toarray() if hasattr(samples, "toarray") else samples
     training = Training.of(samples, targets, None, fit_intercept, standardize)
-    plain = grid_of(depth, 2, None, lambda each: kernel_end(training, each)).scales[0]
     top = kernel_end(training, depth, None)
-    at = _Norms(training, depth, top)
-    if at.same:
-        return ScaleRange(float(plain[-1]), float(plain[0]))
-    rich = _last_below(lambda shift: at(shift)[0], share, depth)
-    kernel = _last_below(lambda shift: -at(shift)[1], -share, depth)
+    excess = _Excess(training, depth, top)
+    if excess.constant:
+        grid = grid_of(depth, 2, None, lambda each: kernel_end(training, each))
+        return ScaleRange(float(grid.scales[0][-1]), float(grid.scales[0][0]))
+    rich = _last_below(lambda shift: excess(shift)[0], share, depth)
+    kernel = _last_below(lambda shift: -excess(shift)[1], -share, depth)
     return ScaleRange(top * math.exp(rich), top * math.exp(kernel))
 
 
-class _Norms:
-    """ℓ1 and ℓ2 norms of the limit, relative to the least less 1, at scales e^shift times the first."""
+class _Excess:
+    """Relative excess of the limit's ℓ1 and ℓ2 norms over the least possible ones, at scales top·e^shift.
+
+    constant: whether the limit does not depend on the scale.
+    """
 
     def __init__(self, training: Training, depth: float, top: float):
-        self.rows, self.y = training.evened, training.evened_targets
+        self.rows, self.y = training.normalized, training.normalized_targets
         self.depth, self.top, self.known = depth, top, dict[float, tuple[float, float]]()
-        if not self.y.any() or not self.rows.X.any():
-            self.same = True
-            return
-        ends = both_ends(self._limit(0.0))
-        assert ends is not None
-        self.least = float(np.abs(ends[1]).sum()), float(np.linalg.norm(ends[0]))
-        self.same = float(np.abs(ends[0]).sum()) <= (1 + _SAME) * self.least[0]
+        self.constant = not (self.y.any() and self.rows.X.any())
+        if not self.constant:
+            ends = both_ends(self._limit(0.0))
+            assert ends is not None
+            self.least = float(np.abs(ends[1]).sum()), float(np.linalg.norm(ends[0]))
+            self.constant = float(np.abs(ends[0]).sum()) <= (1 + _SAME) * self.least[0]
 
     def _limit(self, shift: float) -> Any:
         model = Start(self.depth, self.top * math.exp(shift)).model(1.0, self.rows.shape[1])
-        return limit(model, self.rows, self.y, tol=1e-8, least_squares=True)
+        return limit(model, self.rows, self.y, tol=_TOL, least_squares=True)
 
     def __call__(self, shift: float) -> tuple[float, float]:
         if shift not in self.known:
@@ -120,7 +137,7 @@ class _Norms:
 
 
 def _last_below(excess: Callable[[float], float], share: float, depth: float) -> float:
-    """The largest shift below 0 at which an excess, which rises with it, is at most the share."""
+    """The largest shift of at most 0 at which an increasing excess is at most the share."""
     low, stride = 0.0, _STRIDE / depth
     if excess(low) <= share:
         return low
@@ -129,7 +146,7 @@ def _last_below(excess: Callable[[float], float], share: float, depth: float) ->
         if -low > _FARTHEST / depth:
             return low
     low, high = low - stride, low
-    while high - low > _FINE:
+    while high - low > _RESOLUTION:
         middle = (low + high) / 2
         low, high = (middle, high) if excess(middle) <= share else (low, middle)
     return low

@@ -1,12 +1,12 @@
-r"""Flows of the exponential and the logistic loss beside an intercept, also of data that cannot be separated.
+r"""Flows of the exponential and the logistic loss with an optimal intercept, for any labelled data.
 
     L(w) = min_b Σ_n s_n ℓ(y_n(x_n·w + b)),    Σ s_n = 1
 
-With the intercept at its best at every moment, gradient flow on L is again a mirror flow: ∇Q(w) = Xᵀθ with
-θ' = p, the pull of the samples, p_n = −∂L/∂f_n/L in the clock of the loss. Their pulls add up to 0: b is in
-no potential and the origin of the features does not count. The Jacobian is −(P − ppᵀ)·X (∂w/∂z) Xᵀ with
-P = S − S11ᵀS/(1ᵀS1), S_n = s_n ℓ''_n/L. As many unknowns as samples or, with X = U R, as features: Uᵀθ. LSODA
-(Petzold 1983) integrates them.
+The intercept is optimal at every time. Gradient flow on L is then again a mirror flow: ∇Q(w) = Xᵀν, where
+ν' = p with p_n = −∂L/∂f_n/L, in time rescaled by the loss. Since Σ p_n = 0, the intercept does not enter Q,
+and the flow does not depend on the origin of the features. The Jacobian is −(P − ppᵀ)·X (∂w/∂z) Xᵀ with
+P = S − S11ᵀS/(1ᵀS1), S_n = s_n ℓ''_n/L. The unknowns are ν or, if there are more samples than features, Uᵀν
+with X = U R. They are integrated by LSODA (Petzold 1983).
 """
 
 from __future__ import annotations
@@ -29,63 +29,74 @@ from tacit.numerics.roots import crossing
 from tacit.numerics.ties import Ties, product
 from tacit.potentials.arrays import quiet
 
-_FLOOR = 1e-14  # how close to the end of its domain a trial step may bring a slope
-_STEPS = 100_000
-_BALANCED, _NEAR = 1e-14, 1e-8  # changes of an intercept that are none, and that are the last
-_NEWTON = 60  # iterations for the best intercept
+_CLOSEST = 1e-14  # how close to the ends ±1 of its domain a trial step may bring a slope
+_MOST_STEPS = 100_000  # steps of LSODA
+_NEWTON_INTERCEPT = 60  # Newton steps for the best intercept
+_ROUND_OFF = 1e-14  # relative change of the intercept that is round-off
+_LAST_CHANGE = 1e-8  # relative change of the intercept after which the error, its square, is round-off
+_NEWTON_LOSS = 100  # Newton steps for the least loss
+_RANK = 1e-12  # singular values relative to the largest that count as 0
+_RIDGE = 1e-10  # relative ridge, which keeps the Hessian invertible where the loss is approached at infinity
+_SHORTEST = 1e-10  # shortest step of the line search
+_LEAST_GAIN = 1e-12  # decrease of the log loss below which the search for the least loss ends
+# LSODA's tolerance in units of that of the predictors. Above depth 2 predictors depend on the distances of
+# slopes from ±1, which have larger relative errors than the slopes.
+_LSODA_RTOL, _LSODA_RTOL_DEEP = 1e-2, 1e-4
+_LEAST_RTOL = 1e-13  # the smallest tolerance that LSODA is given
+_TINY = 1e-300  # prevents division by 0
 
 
 @dataclass(frozen=True, eq=False)
-class Balance:
-    """A loss at outputs without an intercept. intercept: the best. log_loss, pull p and curvature S there."""
+class LossState:
+    """The loss at given outputs: the best intercept, the log loss, p and S (`curvature`)."""
 
     intercept: float
     log_loss: float
-    pull: Float
+    p: Float
     curvature: Float
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
-    """Labelled samples as a flow sees them. shares: s, which add up to 1."""
+class LabelledSamples:
+    """Labelled samples and their loss. weights: s, with sum 1."""
 
     X: Float
     y: Float
-    shares: Float
+    weights: Float
     loss: SeparatingLoss
     intercept: bool
 
     @cached_property
     def _logs(self) -> Float:
-        return np.log(self.shares)
+        return np.log(self.weights)
 
     @quiet
-    def balance(self, outputs: Float, near: float = 0.0) -> Balance:
-        """The loss where the outputs without intercept are these; near: where to look for the intercept."""
-        b = self._best(outputs, near) if self.intercept else 0.0
+    def at(self, outputs: Float, near: float = 0.0) -> LossState:
+        """The loss at these outputs without intercept. near: initial value for the intercept."""
+        b = self._best_intercept(outputs, near) if self.intercept else 0.0
         margins = self.y * (outputs + b)
         terms = self.loss.log_terms(margins) + self._logs
         log_loss = _log_sum(terms)
         slopes = np.exp(self.loss.log_slope(margins) + (self._logs - log_loss))
-        return Balance(b, log_loss, self.y * slopes, slopes * self.loss.slope_rate(margins))
+        return LossState(b, log_loss, self.y * slopes, slopes * self.loss.slope_rate(margins))
 
-    def _best(self, outputs: Float, near: float) -> float:
-        """argmin_b L: in closed form for the exponential loss; of the logistic one by Newton's method."""
+    def _best_intercept(self, outputs: Float, near: float) -> float:
+        """argmin_b L: in closed form for the exponential loss, by a safeguarded Newton method otherwise."""
         if isinstance(self.loss, Exponential):
             logs = self._logs - self.y * outputs
             return (_log_sum(logs[self.y > 0]) - _log_sum(logs[self.y < 0])) / 2
-        odds = abs(float(np.log(self.shares[self.y > 0].sum() / self.shares[self.y < 0].sum())))
+        odds = abs(float(np.log(self.weights[self.y > 0].sum() / self.weights[self.y < 0].sum())))
         low, high, b = -float(outputs.max()) - 1 - odds, 1 + odds - float(outputs.min()), near
-        for _ in range(_NEWTON):
+        for _ in range(_NEWTON_INTERCEPT):
             wrong = expit(-self.y * (outputs + b))
-            slopes = self.shares * wrong
-            pull = float(self.y @ slopes)
-            low, high = (b, high) if pull > 0 else (low, b)
-            change = pull / max(float(slopes @ (1 - wrong)), 1e-300)
-            if abs(change) <= _BALANCED * (1 + abs(b)):
+            slopes = self.weights * wrong
+            gradient = -float(self.y @ slopes)
+            low, high = (b, high) if gradient < 0 else (low, b)
+            change = -gradient / max(float(slopes @ (1 - wrong)), _TINY)
+            if abs(change) <= _ROUND_OFF * (1 + abs(b)):
                 break
             b = b + change if low < b + change < high else (low + high) / 2
-            if abs(change) <= _NEAR * (1 + abs(b)):  # Newton's method squares it
+            if abs(change) <= _LAST_CHANGE * (1 + abs(b)):
                 break
         return b
 
@@ -96,140 +107,131 @@ def _log_sum(logs: Float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Stops:
-    """A flow at several accuracies, a row for each; steps: of the integrator."""
+class StoppedFlow:
+    """Predictors (stops, d) and intercepts (stops,) of a flow; steps: of the integrator."""
 
-    accuracies: Float
     predictors: Float
     intercepts: Float
     steps: int
 
 
-def _turned(X: Float) -> tuple[Float, Float]:
-    """U and R with X = U R and orthonormal columns of U; columns of R are equal where those of X are."""
+def _qr(X: Float) -> tuple[Float, Float]:
+    """The factorization X = U R with orthonormal columns of U, where equal columns of X stay equal in R."""
     ties = Ties.of(X)
     U, R = np.linalg.qr(X if ties is None else X[:, ties.first])
     return U, R if ties is None else ties.spread(R)
 
 
 class SeparatingFlow:
-    """The flow of a diagonal network on labelled samples."""
+    """The flow of a diagonal network on labelled samples, with the unknowns ν or Uᵀν."""
 
-    def __init__(self, model: Model, samples: Samples, rtol: float = 1e-8):
+    def __init__(self, model: Model, samples: LabelledSamples, rtol: float = 1e-8):
         form = model.mirror_form(samples.X.shape[1])
         assert form is not None
         self.samples, self.U, R = samples, None, samples.X
         if len(R) > R.shape[1]:
-            self.U, R = _turned(R)
-        self.rows, self.reach = R, R / form.weight
-        self.ties = Ties.of(self.reach)
-        fine = 1e-2 if form.power == np.inf else 1e-4  # slopes with ends are told by their distance from them
-        self.rtol = max(fine * rtol, 1e-13)
+            self.U, R = _qr(R)
+        self.rows, self.weighted_rows = R, R / form.weight
+        self.ties = Ties.of(self.weighted_rows)
+        self.rtol = max((_LSODA_RTOL if form.power == np.inf else _LSODA_RTOL_DEEP) * rtol, _LEAST_RTOL)
         self.start = MirrorMap.at(form.power, form.log_scale, form.start)
-        self._near = 0.0
-        self._last: tuple[Float, MirrorMap, Balance] | None = None
+        self._intercept = 0.0  # the last one, near which the next one lies
+        self._last: tuple[Float, MirrorMap, LossState] | None = None
 
     @cached_property
-    def first(self) -> Balance:
+    def first(self) -> LossState:
         """The loss at the start."""
         return self._at(np.zeros(len(self.rows)))[1]
 
-    def _at(self, theta: Float) -> tuple[MirrorMap, Balance]:
-        """The state at θ; that of the last one asked about is known."""
-        if self._last is None or not np.array_equal(self._last[0], theta):
-            self._last = (theta.copy(), *self._state(theta))
+    def _at(self, nu: Float) -> tuple[MirrorMap, LossState]:
+        """The mirror map and the loss at ν; the last result is remembered."""
+        if self._last is None or not np.array_equal(self._last[0], nu):
+            there = self.start.moved(product(nu, self.weighted_rows, self.ties), _CLOSEST)
+            state = self.samples.at(self.samples.X @ there.predictor, self._intercept)
+            self._intercept = state.intercept
+            self._last = nu.copy(), there, state
         return self._last[1:]
 
-    def _state(self, theta: Float) -> tuple[MirrorMap, Balance]:
-        there = self.start.moved(product(theta, self.reach, self.ties), _FLOOR)
-        balance = self.samples.balance(self.samples.X @ there.predictor, self._near)
-        self._near = balance.intercept
-        return there, balance
+    @quiet
+    def _rate(self, _: float, nu: Float) -> Float:
+        p = self._at(nu)[1].p
+        return p if self.U is None else p @ self.U
 
     @quiet
-    def _rate(self, _: float, theta: Float) -> Float:
-        pull = self._at(theta)[1].pull
-        return pull if self.U is None else pull @ self.U
-
-    @quiet
-    def _jacobian(self, _: float, theta: Float) -> Float:
-        there, balance = self._at(theta)
-        S, p = balance.curvature, balance.pull
-        kernel = (self.rows * there.stiffness) @ self.reach.T
+    def _jacobian(self, _: float, nu: Float) -> Float:
+        there, state = self._at(nu)
+        S, p = state.curvature, state.p
+        kernel = (self.rows * there.stiffness) @ self.weighted_rows.T
         kernel = kernel if self.U is None else self.U @ kernel
         inner = S[:, None] * kernel - np.outer(p, p @ kernel)
         if self.samples.intercept:
-            inner -= np.outer(S, S @ kernel) / max(S.sum(), 1e-300)
+            inner -= np.outer(S, S @ kernel) / max(S.sum(), _TINY)
         return -inner if self.U is None else -self.U.T @ inner
 
     def _natural_size(self) -> float:
-        """Of θ: slopes change by 1 or, in the kernel regime, by what makes outputs of size 1."""
-        pull = self._rate(0.0, np.zeros(len(self.rows)))
-        slopes = self.reach.T @ pull
+        """The size of ν that changes slopes by 1 or, in the kernel regime, outputs by 1."""
+        slopes = self.weighted_rows.T @ self._rate(0.0, np.zeros(len(self.rows)))
         outputs = np.abs(self.samples.X @ (self.start.stiffness * slopes)).max()
-        far = np.abs(slopes).max() / outputs if outputs > 0 else 1.0
-        return float(min(far, 1.0) / (np.abs(self.reach).sum(axis=0).max() or 1.0))
+        change = np.abs(slopes).max() / outputs if outputs > 0 else 1.0
+        return float(min(change, 1.0) / (np.abs(self.weighted_rows).sum(axis=0).max() or 1.0))
 
-    def _accuracy(self, theta: Float) -> float:
-        return -self._at(theta)[1].log_loss
+    def _accuracy(self, nu: Float) -> float:
+        return -self._at(nu)[1].log_loss
 
     @quiet
-    def stops(self, accuracies: Sequence[float]) -> Stops:
-        """The flow at increasing accuracies, all of which it must be able to reach."""
+    def stops(self, accuracies: Sequence[float]) -> StoppedFlow:
+        """Stop at these increasing accuracies, all of which the flow must be able to reach."""
         unknowns = np.zeros(len(self.rows))
         options: dict[str, Any] = {"rtol": self.rtol, "atol": self.rtol * self._natural_size()}
-        jac = lambda clock, theta: self._jacobian(clock, theta)  # noqa: E731 (SciPy before 1.17 takes no method)
+        jac = lambda time, nu: self._jacobian(time, nu)  # noqa: E731 (SciPy before 1.17 takes no method)
         solver = LSODA(self._rate, 0.0, unknowns, 1e300, jac=jac, **options)
-        wanted, found, steps = list(accuracies), [], 0
-        while wanted:
-            if solver.status == "failed" or steps >= _STEPS:
-                raise NotConvergedError(f"the flow stalled before it reached accuracy {wanted[0]:.6g}")
+        remaining, found, steps = list(accuracies), [], 0
+        while remaining:
+            if solver.status == "failed" or steps >= _MOST_STEPS:
+                raise NotConvergedError(f"the flow stalled before it reached accuracy {remaining[0]:.6g}")
             solver.step()
             steps += 1
             reached = self._accuracy(solver.y)
             if not np.isfinite(reached):
-                raise NotConvergedError(f"the flow was lost before it reached accuracy {wanted[0]:.6g}")
-            while wanted and reached >= wanted[0]:
-                found.append(self._locate(solver, wanted.pop(0)))
-        return self._told(np.asarray(accuracies, dtype=float), found, steps)
+                raise NotConvergedError(f"the flow diverged before it reached accuracy {remaining[0]:.6g}")
+            while remaining and reached >= remaining[0]:
+                found.append(self._locate(solver, remaining.pop(0)))
+        states = [self._at(nu) for nu in found]
+        predictors = np.array([there.predictor for there, _ in states])
+        return StoppedFlow(predictors, np.array([state.intercept for _, state in states]), steps)
 
     def _locate(self, solver: Any, accuracy: float) -> Float:
-        """θ at an accuracy within the last step."""
+        """The unknowns at an accuracy within the last step."""
         dense = solver.dense_output()
         if self._accuracy(dense(solver.t_old)) >= accuracy:
             return np.asarray(dense(solver.t_old))
-        places = {"xtol": 1e-15 * solver.t, "rtol": 1e-14}
-        clock = crossing(lambda t: self._accuracy(dense(t)) - accuracy, solver.t_old, solver.t, **places)
-        return np.asarray(dense(clock))
-
-    def _told(self, accuracies: Float, thetas: list[Float], steps: int) -> Stops:
-        seen = [self._at(theta) for theta in thetas]
-        predictors = np.array([there.predictor for there, _ in seen])
-        return Stops(accuracies, predictors, np.array([each.intercept for _, each in seen]), steps)
+        tolerances = {"xtol": 1e-15 * solver.t, "rtol": 1e-14}
+        time = crossing(lambda t: self._accuracy(dense(t)) - accuracy, solver.t_old, solver.t, **tolerances)
+        return np.asarray(dense(time))
 
 
 @quiet
-def least_loss(samples: Samples) -> float:
-    """log of the least loss that any predictor has, by Newton's method in the span of the samples.
+def least_loss(samples: LabelledSamples) -> float:
+    """The logarithm of the infimum of the loss over all predictors, by Newton's method with a line search.
 
-    Where it is approached at infinity only, as it is if some samples can be separated, nearly that.
+    If the infimum is approached only at infinity, because some samples can be separated, the result is
+    slightly larger.
     """
-    basis = np.linalg.svd(samples.X, full_matrices=False)
-    rank = int((basis[1] > 1e-12 * max(basis[1].max(), 1e-300)).sum())
-    U = basis[0][:, :rank]
-    v, here = np.zeros(rank), samples.balance(np.zeros(len(U)))
-    for _ in range(100):
+    basis, sizes, _ = np.linalg.svd(samples.X, full_matrices=False)
+    rank = int((sizes > _RANK * max(sizes.max(), _TINY)).sum())
+    U = basis[:, :rank]
+    v, here = np.zeros(rank), samples.at(np.zeros(len(U)))
+    for _ in range(_NEWTON_LOSS):
         S = here.curvature
-        centred = U - (S @ U) / max(S.sum(), 1e-300) if samples.intercept else U
-        hessian = (centred.T * S) @ centred + 1e-10 * S.max() * np.eye(rank)
-        gradient = U.T @ here.pull
-        change = np.linalg.solve(hessian, gradient)
+        centred = U - (S @ U) / max(S.sum(), _TINY) if samples.intercept else U
+        hessian = (centred.T * S) @ centred + _RIDGE * S.max() * np.eye(rank)
+        change = np.linalg.solve(hessian, U.T @ here.p)
         length = 1.0
-        while (there := samples.balance(U @ (v + length * change), here.intercept)).log_loss > here.log_loss:
+        while (there := samples.at(U @ (v + length * change), here.intercept)).log_loss > here.log_loss:
             length /= 2
-            if length < 1e-10:
+            if length < _SHORTEST:
                 return here.log_loss
         gain, v, here = here.log_loss - there.log_loss, v + length * change, there
-        if gain < 1e-12:
+        if gain < _LEAST_GAIN:
             break
     return here.log_loss

@@ -1,4 +1,4 @@
-"""The initialization that an estimator means: its scale in the data's own units."""
+"""The initialization of an estimator, with a scale that does not depend on the units of the data."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tacit.models.model import Model
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """An initialization in the data's own units.
+    """An initialization whose scale is relative to the natural size of a coefficient.
 
-    shape: None for layers that are equal; otherwise the network has two of them, that need not be
-    (`UntiedDiagonal`). weights: of the features, by which the weights' scale is multiplied.
+    shape: that of `UntiedDiagonal`, for two untied layers; None for tied layers (`Diagonal`). weights: one
+    factor of the initial scale for each feature.
     """
 
     depth: Any
@@ -27,14 +27,14 @@ class Start:
     weights: Any = None
 
     def checked_scale(self) -> float:
-        """The scale, if it is one."""
+        """The scale; `InputError` if it is not a positive number."""
         scale = float(as_floats(self.scale, "scale", ndim=(0,)))
         if not scale > 0:
-            raise InputError(f"scale must be positive, got {scale}; weights that start at 0 stay there")
+            raise InputError(f"scale must be positive, got {scale}: weights that start at 0 stay at 0")
         return scale
 
     def model(self, unit: float, features: int) -> Model:
-        """The model whose weights start at scale·unit^{1/depth}: its predictor's scale is scale^depth·unit.
+        """The model with initial weights scale·unit^{1/depth}, whose predictor scale is scale^depth·unit.
 
         unit: the natural size of a coefficient.
         """
@@ -44,9 +44,7 @@ class Start:
         if self.shape is None:
             return Diagonal(depth, scale * unit ** (1 / depth), profile)
         if depth != 2:
-            raise InputError(
-                f"shape compares the layers of a network of depth 2, got depth {depth:g}; leave one out"
-            )
+            raise InputError(f"shape is defined for depth 2 only, got depth {depth:g}: omit one of them")
         return UntiedDiagonal(scale**2 * unit * (1.0 if profile is None else profile**2), self.shape)
 
 

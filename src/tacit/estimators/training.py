@@ -1,4 +1,4 @@
-"""Training data: samples of positive weight with their targets, and the flow on the square loss of them."""
+"""Training data: samples of positive weight with their targets, and the limit and flow of the square loss."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from tacit.verbs.limit import limit
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Samples of positive weight, and how they are taken (`data.prepared`).
+    """The samples of positive weight, with their design (`data.prepared`).
 
-    prepared: X, for the verbs. places: which of the `count` samples these are.
+    prepared: X, for calls of `tacit.limit` and `tacit.flow`. indices: the positions of these samples among
+    all `count` samples.
     """
 
     prepared: Prepared
     design: Design
     y: Float
-    places: Index
+    indices: Index
     count: int
 
     @classmethod
@@ -41,91 +42,91 @@ class Training:
             prepared = prepare(X)
             return cls(prepared, prepared.design(intercept, standardize), y, np.arange(count), count)
         if not (weights >= 0).all() or not weights.any():
-            raise InputError("sample_weight must not be negative, and not zero everywhere")
-        places = np.flatnonzero(weights > 0)
-        prepared, y, weights = prepare(X[places]), y[places], weights[places]
+            raise InputError("sample_weight must not be negative, and at least one weight must be positive")
+        indices = np.flatnonzero(weights > 0)
+        prepared, y, weights = prepare(X[indices]), y[indices], weights[indices]
         if (weights == weights[0]).all():
-            return cls(prepared, prepared.design(intercept, standardize), y, places, count)
+            return cls(prepared, prepared.design(intercept, standardize), y, indices, count)
         roots = np.sqrt(len(y) * (weights / weights.sum()))
-        return cls(prepared, Design(prepared.X, intercept, standardize, roots), y, places, count)
+        return cls(prepared, Design(prepared.X, intercept, standardize, roots), y, indices, count)
 
     @property
     def X(self) -> Float:
-        """The features as they came."""
+        """The original features."""
         return self.design.X
 
     @cached_property
     def units(self) -> Units:
-        """The way back."""
+        """The transformation between predictors of the rows and predictors of the original features."""
         return self.design.units(self.y)
 
     @property
     def roots(self) -> Float | None:
-        """√s of the weight s of each sample, of mean square 1; None where all weigh the same."""
+        """√s for the weights s of the samples, with mean square 1; None if all weights are equal."""
         return self.design.roots
 
     @property
     def rows(self) -> Float:
-        """X as the flow sees it, without the intercept: samples that have the loss of these."""
+        """The data matrix of an equivalent problem without intercept and sample weights."""
         return self.design.rows
 
     @cached_property
     def targets(self) -> Float:
-        """y as the flow sees it."""
+        """The targets of this equivalent problem."""
         return self.design.reflected(self.design.targets(self.y))
 
     def multipliers(self, nu: Float) -> Float:
-        """Those of all samples, from those of `rows`."""
-        return self.everywhere(self.design.multipliers(nu))
+        """The multipliers of all samples, from the multipliers of `rows`."""
+        return self.all_samples(self.design.multipliers(nu))
 
-    def everywhere(self, values: Float) -> Float:
-        """Values of these samples, and 0 for those without weight."""
+    def all_samples(self, values: Float) -> Float:
+        """Extend values of these samples by 0 for samples of weight 0."""
         full = np.zeros(self.count)
-        full[self.places] = values
+        full[self.indices] = values
         return full
 
     @cached_property
     def loss(self) -> float:
-        """The loss at the start, Σ s_n y_n²/(2 Σ s_n) of deviations from the mean beside an intercept."""
+        """The initial loss Σ s_n y_n²/(2 Σ s_n), with y centred if there is an intercept."""
         return float(self.targets @ self.targets) / (2 * len(self.y))
 
     @cached_property
     def spread(self) -> float:
-        """The root mean square of all features that vary; 1 if none does."""
+        """The root mean square of all features that are not 0 in the rows, or 1 if all are."""
         squares = np.einsum("nd,nd->d", self.rows, self.rows) / len(self.y)
         varying = squares[squares > 0]
         return math.sqrt(varying.mean()) if varying.size else 1.0
 
     @cached_property
     def unit(self) -> float:
-        """The natural size of a coefficient: the root mean square of y over that of the features."""
+        """The natural size of a coefficient: the root mean square of y divided by that of the features."""
         return math.sqrt(2 * self.loss) / self.spread or 1.0
 
     @cached_property
-    def evened(self) -> Prepared:
-        """The rows in units of their spread, without the one that is 0 beside an intercept."""
+    def normalized(self) -> Prepared:
+        """The rows divided by `spread`, without the first row if there is an intercept, which is 0."""
         return prepare(self.rows[int(self.design.intercept) :] / self.spread)
 
     @cached_property
-    def evened_targets(self) -> Float:
-        """The targets of these, in units of their root mean square."""
+    def normalized_targets(self) -> Float:
+        """The targets of the normalized rows, divided by their root mean square."""
         return self.targets[int(self.design.intercept) :] / (math.sqrt(2 * self.loss) or 1.0)
 
     @cached_property
-    def visible(self) -> tuple[Float, Float, Float]:
-        """Singular vectors and values of these rows, without those that are round-off."""
-        return visible(self.evened.X)
+    def singular(self) -> tuple[Float, Float, Float]:
+        """Singular vectors and values of the normalized rows, without those that are round-off."""
+        return visible(self.normalized.X)
 
     @cached_property
     def floor(self) -> float:
-        """The share of the loss that no predictor can fit."""
+        """The fraction of the initial loss that no predictor can remove."""
         if not self.targets.any():
             return 0.0
-        rest = self.evened.design().range.split(self.evened_targets)[1]
-        return float(rest @ rest) / float(self.evened_targets @ self.evened_targets)
+        rest = self.normalized.design().range.split(self.normalized_targets)[1]
+        return float(rest @ rest) / float(self.normalized_targets @ self.normalized_targets)
 
     def limit(self, model: Any, tol: float) -> tuple[Float, Limit]:
-        """Where the flow ends, as a predictor of the features as they came: `tacit.limit`."""
+        """The limit of the flow by `tacit.limit`, with its predictor for the original features."""
         if self.roots is None:
             found = limit(model, self.prepared, self.y, tol=tol, least_squares=True, **self._options)
             return found.predictor, found
@@ -133,7 +134,7 @@ class Training:
         return self.units.predictor(found.predictor), found
 
     def flow(self, model: Any, stop: float, rtol: float) -> tuple[Float, Trajectory]:
-        """Where the flow is when its loss has fallen to that share of its start: `tacit.flow`."""
+        """The flow by `tacit.flow` until this fraction of the initial loss is left, with its predictor."""
         at = [-math.log(stop) - math.log(self.loss)]
         if self.roots is None:
             found = flow(model, self.prepared, self.y, at=at, rtol=rtol, **self._options)
@@ -143,5 +144,5 @@ class Training:
 
     @property
     def _options(self) -> dict[str, Any]:
-        """What the verbs are asked for, where all samples weigh the same."""
+        """Options of `tacit.limit` and `tacit.flow`, if all weights are equal."""
         return {"intercept": self.design.intercept, "standardize": self.design.standardize}

@@ -1,6 +1,6 @@
-"""Networks of your own: a function of weights and inputs, in JAX or PyTorch, and what can be measured of it.
+"""User-defined networks: functions of weights and inputs in JAX or PyTorch, and measurements on them.
 
-`backend` is the one protocol between the frameworks; all measures are written once above it.
+`backend` is the protocol that the frameworks implement; all measurements are written once on top of it.
 """
 
 from tacit.networks.backend import Layer

@@ -1,7 +1,7 @@
-"""Plain networks in JAX: how their weights start, and what they compute. All without biases, but one.
+"""Simple network architectures in JAX, with their initializations; only `univariate` has biases.
 
-Weights are a tuple of arrays, a layer each, so that a network times α is every array times α. With no biases
-the output is homogeneous in the weights, of a degree that is the number of layers.
+Weights are a tuple with one array for each layer. Without biases, the output is homogeneous in the weights;
+the degree is the number of layers.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ VGG11 = (64, "M", 128, "M", 256, 256, "M", 512, 512, "M", 512, "M")  # Woodworth
 
 
 def he_normal(shapes: Sequence[tuple[int, ...]], rng: np.random.Generator) -> Weights:
-    """N(0, 2/n) with n inputs of a unit, which are all axes of an array but the last (He et al. 2015)."""
+    """Weights from N(0, 2/n), where n is the product of all axes but the last (He et al. 2015)."""
     return tuple(rng.normal(0, np.sqrt(2 / np.prod(shape[:-1])), shape) for shape in shapes)
 
 
 def he_uniform(shapes: Sequence[tuple[int, ...]], rng: np.random.Generator) -> Weights:
-    """U(−b, b) with b = √(6/n), which has the variance of `he_normal`."""
+    """Weights from U(−b, b) with b = √(6/n), which has the variance of `he_normal`."""
     bounds = [np.sqrt(6 / np.prod(shape[:-1])) for shape in shapes]
     return tuple(rng.uniform(-b, b, shape) for b, shape in zip(bounds, shapes, strict=True))
 
 
 def dense_shapes(*widths: int) -> list[tuple[int, ...]]:
-    """Of a fully connected network: inputs, hidden units of every layer, outputs."""
+    """Shapes for a fully connected network, from the numbers of inputs, hidden units and outputs."""
     return list(pairwise(widths))
 
 
 def dense_features(weights: Weights, X: Any) -> Any:
-    """What the last layer sees, σ(… σ(X W₁) …) with σ the ReLU."""
+    """The inputs of the last layer, σ(… σ(X W₁) …) with the ReLU σ."""
     from tacit.autodiff import jax
 
     for layer in weights[:-1]:
@@ -42,13 +42,13 @@ def dense_features(weights: Weights, X: Any) -> Any:
 
 
 def dense(weights: Weights, X: Any) -> Any:
-    """σ(… σ(X W₁) W₂ …) W_D; (N,) where there is one output."""
+    """The network σ(… σ(X W₁) W₂ …) W_D; the result is (N,) if there is one output."""
     outputs = dense_features(weights, X) @ weights[-1]
     return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
 
 def univariate(weights: Weights, X: Any) -> Any:
-    """w₂ σ(w₁ x + b₁) + b₂ of numbers x as X (N, 1), with weights w₁, b₁, w₂ (k,) and b₂ ()."""
+    """The network w₂ σ(w₁ x + b₁) + b₂ for X of shape (N, 1), with weights w₁, b₁, w₂ (k,) and b₂ ()."""
     from tacit.autodiff import jax
 
     inner, bias, outer, offset = weights
@@ -56,7 +56,7 @@ def univariate(weights: Weights, X: Any) -> Any:
 
 
 def convolutional_shapes(plan: Sequence[int | str], channels: int, outputs: int) -> list[tuple[int, ...]]:
-    """Of 3 × 3 filters with so many channels each, "M" for pooling, and a last dense layer."""
+    """Shapes of 3 × 3 filters and a final dense layer; plan: numbers of channels, and "M" for pooling."""
     shapes: list[tuple[int, ...]] = []
     for entry in plan:
         if isinstance(entry, int):
@@ -66,9 +66,9 @@ def convolutional_shapes(plan: Sequence[int | str], channels: int, outputs: int)
 
 
 def convolutional_features(weights: Weights, X: Any, plan: Sequence[int | str] = VGG11) -> Any:
-    """What the last layer sees, (N, channels): filters, ReLU, and maxima of 2 × 2 pixels as planned.
+    """The inputs of the last layer, (N, channels): filters with ReLU, and maxima over 2 × 2 pixels.
 
-    X: (N, height, width, channels), halved by every "M" until one pixel is left.
+    X: (N, height, width, channels); each "M" of the plan halves height and width, down to one pixel.
     """
     from tacit.autodiff import jax
 
@@ -83,9 +83,9 @@ def convolutional_features(weights: Weights, X: Any, plan: Sequence[int | str] =
 
 
 def _filtered(X: Any, filters: Any) -> Any:
-    """Sums over 3 × 3 pixels, with zeros around the image, as one product of matrices.
+    """A 3 × 3 convolution with zero padding, as one matrix product.
 
-    In a loop on a CPU it is ten times faster than XLA's convolution, and on a GPU it is what tensor cores do.
+    On a CPU this is ten times faster than XLA's convolution inside a loop; on a GPU it uses tensor cores.
     """
     from tacit.autodiff import jnp
 
@@ -96,5 +96,5 @@ def _filtered(X: Any, filters: Any) -> Any:
 
 
 def convolutional(weights: Weights, X: Any, plan: Sequence[int | str] = VGG11) -> Any:
-    """`convolutional_features` and a dense layer: the VGG11-like network of Appendix B.2."""
+    """The VGG11-like network of Appendix B.2: `convolutional_features` and a dense layer."""
     return convolutional_features(weights[:-1], X, plan) @ weights[-1]

@@ -1,9 +1,9 @@
-r"""What a network is to Tacit, whatever framework it was written in.
+r"""The protocol that connects Tacit to the framework of a network (JAX or PyTorch).
 
-    f: (θ, X) ↦ (N, m),    θ one flat array of P weights, in named layers
+    f: (θ, X) ↦ (N, m),    θ one flat array of P weights, divided into named layers
 
-and the products of its Jacobian J = ∂f/∂θ. A framework differentiates inside itself and hands over NumPy
-arrays only; everything that is measured is written once above this protocol.
+together with products of its Jacobian J = ∂f/∂θ. The framework differentiates internally and returns NumPy
+arrays; every measurement is written once, in terms of this protocol.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import InputError
 
-Array = NDArray[Any]  # float32 or float64, as the weights are
-SHOWN = 6  # names in a message
+Array = NDArray[Any]  # float32 or float64, like the weights
+SHOWN = 6  # names listed in a message before it is cut short
 
 
 @dataclass(frozen=True)
 class Layer:
-    """An array of weights: its name in the network, its shape, and where it lies in the flat weights."""
+    """An array of weights: its name in the network, its shape, and its slice of the flat weights."""
 
     name: str
     shape: tuple[int, ...]
@@ -33,26 +32,25 @@ class Layer:
 
     @property
     def size(self) -> int:
-        """How many weights it has."""
-        found: int = self.slice.stop - self.slice.start
-        return found
+        """The number of weights."""
+        return math.prod(self.shape)
 
     @property
-    def in_order(self) -> list[tuple[int, int, str]]:
-        """A key by which W2 comes before W10."""
+    def sort_key(self) -> list[tuple[int, int, str]]:
+        """A key that sorts W2 before W10."""
         parts = re.split(r"(\d+)", self.name)
         return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts]
 
     def of(self, flat: Array) -> Array:
-        """Its weights, of all; leading axes stay."""
+        """The layer's part of flat weights (…, P), with its shape; leading axes are kept."""
         return flat[..., self.slice].reshape((*flat.shape[:-1], *self.shape))
 
 
 class Backend(Protocol):
-    """A network in its framework. weights: (P,), whose floats are those that everything is computed in.
+    """A network in its framework, as a function of flat weights (P,) whose dtype sets the precision.
 
-    outputs are (N, m), also where the network gives (N,); `as_vector` says which. fixed: names of what the
-    network has and training does not change. channels: where layers have their outputs and inputs, as axes.
+    Jacobian products have outputs (N, m), also if the network returns (N,). fixed: names of the parameters
+    that training does not change. channels: the axes of the output and input channels in a layer's array.
     """
 
     framework: str
@@ -60,91 +58,70 @@ class Backend(Protocol):
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        """Every array of weights."""
-        ...
+        """The arrays of weights."""
 
     @property
     def fixed(self) -> tuple[str, ...]:
-        """What stays as it is."""
-        ...
+        """Names of the parameters that are not trained."""
 
     def name(self) -> str:
-        """What the network is called."""
-        ...
+        """The name of the network in messages."""
 
     def chain(self) -> tuple[Layer, ...]:
-        """The layers in the order in which they act, as far as that is known."""
-        ...
+        """The layers in the order in which they act, as far as it is known."""
 
     def start(self) -> Array:
-        """The weights that it was given with."""
-        ...
+        """The initial weights."""
 
     def outputs(self, weights: Array, X: Array) -> Array:
-        """f(θ, X), as the network gives it: any shape."""
-        ...
+        """f(θ, X) in the shape that the network returns."""
 
     def jvp(self, weights: Array, X: Array, direction: Array) -> Array:
         """J·direction, (N, m)."""
-        ...
 
     def vjp(self, weights: Array, X: Array, cotangent: Array) -> Array:
         """Jᵀ·cotangent, (P,)."""
-        ...
 
     def rows(self, weights: Array, X: Array, basis: Array) -> Any:
-        """The rows of J for each sample and each combination of outputs in the basis (q, m), (N·q, P').
+        """Rows of J for every sample and every combination of outputs in the basis (q, m): (N·q, P').
 
-        For all weights but those of `contracted`. An array of the framework, for `inner`.
+        The P' weights are those outside `factored_layers`. Returns an array of the framework, for `inner`.
         """
-        ...
 
-    def contracted(self, weights: Array, X: Array) -> tuple[Layer, ...]:
-        """Layers whose part of a kernel at such inputs `contract` finds without their gradients."""
-        ...
+    def factored_layers(self, weights: Array, X: Array) -> tuple[Layer, ...]:
+        """Layers whose contribution to the kernel `factored_kernel` computes without their gradients."""
 
-    def contract(self, weights: Array, X: Array, Y: Array | None, outputs: int) -> Array:
-        """Their part of the kernel."""
-        ...
+    def factored_kernel(self, weights: Array, X: Array, Y: Array | None, outputs: int) -> Array:
+        """The contribution of the `factored_layers` to the kernel."""
 
     def columns(self, weights: Array, X: Array) -> Any:
-        """All of J by its columns, (N·m, P): cheaper where weights are fewer than outputs of a sample."""
-        ...
+        """All of J, (N·m, P), by columns: cheaper if a sample has more outputs than there are weights."""
 
     def inner(self, first: Any, second: Any) -> Array:
-        """A·Bᵀ of two blocks of rows."""
-        ...
+        """The product A·Bᵀ of two blocks of rows."""
 
     def params(self, weights: Array) -> Any:
-        """The weights in the shape that the framework knows them by."""
-        ...
+        """The weights in the framework's own form."""
 
     def current(self) -> tuple[Backend, Array]:
-        """The network as it is now, where others may change it: with its weights."""
-        ...
+        """The network in its present state, with its weights, if the user's object has changed since."""
 
     def doubled(self, weights: Array) -> tuple[Backend, Array]:
-        """(f(θ₁, x) − f(θ₂, x))/√2 with θ₁ = θ₂ = θ."""
-        ...
+        """The network (f(θ₁, x) − f(θ₂, x))/√2 and its weights θ₁ = θ₂ = θ."""
 
 
 def layers_of(names: Iterable[str], shapes: Iterable[Sequence[int]]) -> tuple[Layer, ...]:
-    """Layers that lie one after the other."""
+    """Layers with these names and shapes, stored consecutively in the flat weights."""
     layers, begin = [], 0
     for name, shape in zip(names, shapes, strict=True):
         end = begin + math.prod(shape)
         layers.append(Layer(name, tuple(shape), slice(begin, end)))
         begin = end
     if not begin:
-        raise InputError("the network has no weights to train: there is nothing to measure")
+        raise InputError("the network has no trainable floating-point weights")
     return tuple(layers)
 
 
-def as_floating(dtypes: Iterable[Any]) -> np.dtype[Any]:
-    """float64 where one of the arrays has it, else float32."""
-    return np.dtype(np.float64 if any(np.dtype(each) == np.float64 for each in dtypes) else np.float32)
-
-
 def listed(names: Sequence[str]) -> str:
-    """A few of the names."""
+    """The first names, separated by commas, and their number if there are more."""
     return ", ".join(names[:SHOWN]) + (f", … ({len(names)} in all)" if len(names) > SHOWN else "")

@@ -1,11 +1,10 @@
 r"""The layers of a network as a chain W₁, …, W_L, and their balance.
 
-Gradient flow keeps ‖W_{l+1}‖² − ‖W_l‖² (with the bias of layer l counted to W_l) where the activation between
-the two is positively homogeneous, and W_{l+1}ᵀW_{l+1} − W_l W_lᵀ where there is none (Du et al. 2018). What
-of this holds of a network is not read from its source but measured (`symmetries`).
+Gradient flow conserves ‖W_{l+1}‖² − ‖W_l‖² (with the bias of layer l included in W_l) if the activation
+between the two layers is positively homogeneous, and W_{l+1}ᵀW_{l+1} − W_l W_lᵀ if there is none (Du et al.
+2018). Which of these holds for a network is found by measurement (`symmetries`), not from its source.
 
-Which layers follow each other: those of a module in the order in which it has them; those of a pytree in its
-order, with numbers in names read as numbers.
+The order of the layers is that of the module, or that of the pytree with numbers in names sorted as numbers.
 """
 
 from __future__ import annotations
@@ -23,10 +22,11 @@ from tacit.networks.backend import Array, Backend, Layer
 
 @dataclass(frozen=True)
 class Link:
-    """Two layers with hidden units between them, `axes[0]` of the first and `axes[1]` of the second.
+    """Two consecutive layers whose hidden units are `axes[0]` of the first and `axes[1]` of the second.
 
-    bias: that of the units. copies: how often each unit is met by the second, after a convolution whose
-    places are all seen by a dense layer; by_unit: the places of a unit side by side, as PyTorch has them.
+    bias: the bias of the units. copies: the number of inputs of the second layer for each unit, which is the
+    number of pixels if a dense layer follows a convolution. by_unit: True if pixels of a unit are adjacent
+    (PyTorch), False if units of a pixel are (JAX).
     """
 
     first: Layer
@@ -38,16 +38,16 @@ class Link:
 
     @property
     def name(self) -> str:
-        """Both names."""
+        """The names of both layers."""
         return f"{self.first.name} → {self.second.name}"
 
     @property
     def units(self) -> int:
-        """How many hidden units there are."""
+        """The number of hidden units."""
         return self.first.shape[self.axes[0]]
 
     def rows(self, weights: Array) -> tuple[Array, Array, Array | None]:
-        """What goes into each unit, (units, …), what comes out of it, and its bias."""
+        """Incoming weights of each unit, (units, …), outgoing weights, (units, …), and the biases."""
         into = np.moveaxis(self.first.of(weights), self.axes[0], 0)
         out = np.moveaxis(self.second.of(weights), self.axes[1], 0)
         if self.copies > 1:
@@ -57,7 +57,7 @@ class Link:
         return into.reshape(self.units, -1), out.reshape(self.units, -1), bias
 
     def grams(self, weights: Array) -> tuple[Array, Array]:
-        """Σ over what goes in, with the bias, and over what comes out: (units, units) each."""
+        """Gram matrices of incoming weights with biases and of outgoing weights, (units, units) each."""
         into, out, bias = (None if each is None else each.astype(np.float64) for each in self.rows(weights))
         assert into is not None and out is not None
         inner = into @ into.T + (0.0 if bias is None else np.outer(bias, bias))
@@ -65,53 +65,53 @@ class Link:
 
 
 def weight_layers(backend: Backend) -> list[Layer]:
-    """Matrices and convolutions in the order of the chain; of networks that have none, all vectors."""
+    """Matrices and convolutions in the order of the chain, or all vectors if there are none."""
     layers = backend.chain()
     matrices = [layer for layer in layers if len(layer.shape) >= 2]
     return matrices or [layer for layer in layers if len(layer.shape) == 1]
 
 
 def links(backend: Backend) -> list[Link]:
-    """Every two layers that follow each other; `InputError` names those whose shapes do not."""
-    layers, found = weight_layers(backend), []
-    for first, second in pairwise(layers):
-        ways = list(joints(backend, first, second))
-        if not ways:
+    """All pairs of consecutive layers; `InputError` if the shapes of a pair do not match."""
+    found = []
+    for first, second in pairwise(weight_layers(backend)):
+        link = next(joints(backend, first, second), None)
+        if link is None:
             raise InputError(
-                f"{first.name} {first.shape} and {second.name} {second.shape} follow each other in the "
-                "network but share no hidden units: the order of layers is that of the parameters, for dicts "
-                "that of their keys; give them in a list, in the order in which they act"
+                f"{first.name} {first.shape} and {second.name} {second.shape} are consecutive layers of the "
+                "network but share no hidden units. The order of layers is that of the parameters, and dicts "
+                "are sorted by their keys: use a list, in the order in which the layers act"
             )
-        found.append(ways[0])
+        found.append(link)
     return found
 
 
 def joints(backend: Backend, first: Layer, second: Layer) -> Iterator[Link]:
-    """The ways in which hidden units can lie between two layers, the likeliest first."""
+    """All choices of axes for the hidden units between two layers, the most likely one first."""
     out, into = backend.channels
     dense = len(first.shape) == len(second.shape) == 2
     if len(first.shape) == len(second.shape) == 1:
-        ways = [(0, 0)]
+        axes = [(0, 0)]
     elif dense:
-        ways = [(out % 2, into % 2), (into % 2, out % 2), (1, 1), (0, 0)]
+        axes = [(out % 2, into % 2), (into % 2, out % 2), (1, 1), (0, 0)]
     else:
-        ways = [(out % len(first.shape), into % len(second.shape))]
-    for a, b in ways:
-        units, met = first.shape[a], second.shape[b]
-        flattened = len(first.shape) > 2 and len(second.shape) == 2 and met % units == 0
-        if met == units or flattened:
+        axes = [(out % len(first.shape), into % len(second.shape))]
+    for a, b in axes:
+        units, inputs = first.shape[a], second.shape[b]
+        flattened = len(first.shape) > 2 and len(second.shape) == 2 and inputs % units == 0
+        if inputs == units or flattened:
             bias = bias_of(backend, first, units)
-            yield Link(first, second, (a, b), bias, met // units, backend.channels[0] == 0)
+            yield Link(first, second, (a, b), bias, inputs // units, backend.channels[0] == 0)
 
 
 def bias_of(backend: Backend, layer: Layer, units: int) -> Layer | None:
-    """The vector that stands beside the layer, or has the same number in its name."""
-    vectors = [each for each in backend.layers if each.shape == (units,) and each is not layer]
+    """The bias of a layer: the vector in the same module, or with the same number in its name."""
     parent = _parent(layer)
-    alone = sum(_parent(each) == parent and len(each.shape) >= 2 for each in backend.layers) == 1
-    beside = [each for each in vectors if _parent(each) == parent] if alone else []
-    numbered = [each for each in vectors if _parent(each) == parent and _digits(each) == _digits(layer) != ""]
-    return next(iter(beside or numbered), None)
+    vectors = [each for each in backend.layers if each.shape == (units,) and each is not layer]
+    vectors = [each for each in vectors if _parent(each) == parent]
+    if sum(_parent(each) == parent and len(each.shape) >= 2 for each in backend.layers) != 1:
+        vectors = [each for each in vectors if _digits(each) == _digits(layer) != ""]
+    return next(iter(vectors), None)
 
 
 def _parent(layer: Layer) -> str:
@@ -123,7 +123,7 @@ def _digits(layer: Layer) -> str:
 
 
 def balance(backend: Backend, weights: Array) -> dict[str, float]:
-    """‖W_{l+1}‖² − ‖W_l‖² of layers that follow each other."""
+    """The balance ‖W_{l+1}‖² − ‖W_l‖² of consecutive layers."""
     return {
         link.name: float(_square(link.second.of(weights)) - _square(link.first.of(weights)))
         for link in links(backend)

@@ -1,11 +1,11 @@
-r"""Dense layers of PyTorch in a tangent kernel, without their gradients.
+r"""Dense PyTorch layers in a tangent kernel, without gradients with respect to their weights.
 
-The gradient of output k at sample n in the weights of z = W h + b is δ_nk h_nᵀ, with δ_nk = ∂f_k(x_n)/∂z, so
-that the layer's part of the kernel is
+The gradient of output k at sample n with respect to the weights of z = W h + b is δ_nk h_nᵀ, with
+δ_nk = ∂f_k(x_n)/∂z. The layer therefore contributes
 
     ⟨δ_nk, δ_n'k'⟩·(⟨h_n, h_n'⟩ + 1)
 
-(the 1 for a bias), from N·m numbers for each of its units instead of each of its weights.
+to the kernel (the 1 is that of the bias), and N·m numbers for each unit replace N·m numbers for each weight.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from typing import Any
 
 import torch
 
-_CLOSE = {"torch.float32": 1e-3, "torch.float64": 1e-8}  # of a gradient
-_TINY = 1e-30
+# A gradient equals δ hᵀ if the difference is below this fraction of it: far more than round-off, far less
+# than the contribution of a second use of the weights.
+_TOLERANCE = {"torch.float32": 1e-3, "torch.float64": 1e-8}
+_TINY = 1e-30  # added to the tolerance for gradients that are 0
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A layer's part: h, (N, inputs), δ, (N·m, units), and whether weight and bias are trained."""
+    """The inputs h, (N, inputs), and δ, (N·m, units), of a layer. weight, bias: whether they are trained."""
 
     h: Any
     delta: Any
@@ -31,7 +33,7 @@ class Factor:
 
 
 def dense_layers(module: Any, trained: set[str]) -> dict[str, Any]:
-    """Linear layers with a weight or a bias to train that no other module shares, by name."""
+    """Linear layers, by name, with a trained weight or bias, none of which is shared with another module."""
     owners: dict[int, int] = {}
     for each in module.modules():
         for parameter in each.parameters(recurse=False):
@@ -40,16 +42,16 @@ def dense_layers(module: Any, trained: set[str]) -> dict[str, Any]:
         name: each
         for name, each in module.named_modules(remove_duplicate=True)
         if type(each) is torch.nn.Linear
-        and any(f"{name}.{part}".lstrip(".") in trained for part in ("weight", "bias"))
+        and any(parameter_name(name, part) in trained for part in ("weight", "bias"))
         and all(owners[id(parameter)] == 1 for parameter in each.parameters(recurse=False))
     }
 
 
 def called_once(run: Callable[[], Any], layers: dict[str, Any]) -> list[str]:
-    """Those that a run meets once, with a vector for each sample."""
+    """Names of the layers that a forward pass calls exactly once, with one vector for each sample."""
     calls: dict[str, list[int]] = {name: [] for name in layers}
     handles = [
-        layer.register_forward_hook(lambda _, given, __, name=name: calls[name].append(given[0].ndim))
+        layer.register_forward_hook(lambda _, inputs, __, name=name: calls[name].append(inputs[0].ndim))
         for name, layer in layers.items()
     ]
     try:
@@ -58,60 +60,69 @@ def called_once(run: Callable[[], Any], layers: dict[str, Any]) -> list[str]:
     finally:
         for handle in handles:
             handle.remove()
-    return [name for name, seen in calls.items() if seen == [2]]
+    return [name for name, ndims in calls.items() if ndims == [2]]
 
 
 def factors(run: Callable[[], Any], layers: dict[str, Any], trained: set[str]) -> list[Factor]:
-    """h and δ of each layer in a run that gives (N, m): a backward pass for each output, over all samples."""
+    """h and δ of each layer in a forward pass with outputs (N, m), by one backward pass for each output."""
     inputs: dict[str, Any] = {}
-    asides: dict[str, Any] = {}
+    shifts: dict[str, Any] = {}  # zeros added to z, whose gradients are δ
 
     def hook(name: str) -> Callable[[Any, Any, Any], Any]:
-        def aside(_: Any, given: Any, found: Any) -> Any:
-            inputs[name] = given[0].detach()
-            asides[name] = torch.zeros_like(found, requires_grad=True)
-            return found + asides[name]
+        def shifted(_: Any, arguments: Any, z: Any) -> Any:
+            inputs[name] = arguments[0].detach()
+            shifts[name] = torch.zeros_like(z, requires_grad=True)
+            return z + shifts[name]
 
-        return aside
+        return shifted
 
     handles = [layer.register_forward_hook(hook(name)) for name, layer in layers.items()]
     try:
-        found = run()
+        outputs = run()
     finally:
         for handle in handles:
             handle.remove()
-    each = [
-        torch.autograd.grad(column.sum(), list(asides.values()), retain_graph=True, allow_unused=True)
-        for column in found.T
+    gradients = [
+        torch.autograd.grad(column.sum(), list(shifts.values()), retain_graph=True, allow_unused=True)
+        for column in outputs.T
     ]
-    made = []
-    for place, (name, aside) in enumerate(asides.items()):
-        slopes = [torch.zeros_like(aside) if row[place] is None else row[place] for row in each]
-        delta = torch.stack(slopes, dim=1).reshape(-1, aside.shape[1]).detach()
-        parts = [f"{name}.{part}".lstrip(".") in trained for part in ("weight", "bias")]
-        made.append(Factor(inputs[name], delta, *parts))
-    return made
+    found = []
+    for k, (name, shift) in enumerate(shifts.items()):
+        slopes = [torch.zeros_like(shift) if row[k] is None else row[k] for row in gradients]
+        delta = torch.stack(slopes, dim=1).reshape(-1, shift.shape[1]).detach()
+        used = (parameter_name(name, part) in trained for part in ("weight", "bias"))
+        found.append(Factor(inputs[name], delta, *used))
+    return found
 
 
-def agreeing(names: list[str], made: list[Factor], cotangent: Any, gradients: dict[str, Any]) -> list[str]:
-    """Those whose gradient, of one sample, is δ hᵀ: weights may be used elsewhere in the network too."""
-    kept = []
-    for name, factor in zip(names, made, strict=True):
+def valid_factors(
+    names: list[str], found: list[Factor], cotangent: Any, gradients: dict[str, Any]
+) -> list[str]:
+    """Names of the layers whose gradient at one sample is δ hᵀ: others are also used outside their module."""
+    valid = []
+    for name, factor in zip(names, found, strict=True):
         delta = cotangent @ factor.delta
-        expected = {"weight": torch.outer(delta, factor.h[0]), "bias": delta}
-        trained = {part: each for part, each in expected.items() if getattr(factor, part)}
-        found = {part: gradients[f"{name}.{part}".lstrip(".")] for part in trained}
-        close = _CLOSE[str(delta.dtype)]
-        if all(torch.dist(found[p], each) <= close * torch.norm(each) + _TINY for p, each in trained.items()):
-            kept.append(name)
-    return kept
+        products = {"weight": torch.outer(delta, factor.h[0]), "bias": delta}
+        differences = [
+            (torch.dist(gradients[parameter_name(name, part)], each), torch.norm(each))
+            for part, each in products.items()
+            if getattr(factor, part)
+        ]
+        tolerance = _TOLERANCE[str(delta.dtype)]
+        if all(difference <= tolerance * size + _TINY for difference, size in differences):
+            valid.append(name)
+    return valid
 
 
-def contracted(here: list[Factor], there: list[Factor], outputs: int) -> Any:
-    """The sum of the layers' parts of the kernel."""
+def kernel_from_factors(first: list[Factor], second: list[Factor], outputs: int) -> Any:
+    """The sum of the layers' contributions to the kernel."""
     total = 0.0
-    for one, two in zip(here, there, strict=True):
+    for one, two in zip(first, second, strict=True):
         inner = (one.h @ two.h.T if one.weight else torch.zeros(len(one.h), len(two.h)).to(one.h)) + one.bias
         inner = inner.repeat_interleave(outputs, 0).repeat_interleave(outputs, 1)
         total = total + inner * (one.delta @ two.delta.T)
     return total
+
+
+def parameter_name(module: str, part: str) -> str:
+    return f"{module}.{part}".lstrip(".")

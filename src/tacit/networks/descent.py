@@ -1,11 +1,12 @@
-r"""Gradient descent with steps that stay on the flow: training, whatever is trained.
+r"""Gradient descent with steps short enough to follow gradient flow.
 
-    θ ← θ + η·Jᵀp,    p = −∂L/∂f (of relative losses −(1/L)·∂L/∂f, whose clock runs in units of the loss)
+    θ ← θ + η·Jᵀp,    p = −∂L/∂f    (for relative losses p = −(1/L)·∂L/∂f: a step η takes the time η/L)
 
-η ≤ 1/(2λ), λ the largest eigenvalue of K H, the tangent kernel times the second derivative of the loss, and
-small enough that a step gains what the flow would: between half and one and a half times η‖Jᵀp‖². No layer
-moves by more than a tenth of its size in a step: on the plateau of small starts weights grow exponentially,
-each at its own rate, and long steps would make these rates equal.
+The step size satisfies η ≤ 1/(2λ), where λ is the largest eigenvalue of K H, the tangent kernel times the
+second derivative of the loss. It is also small enough that the loss falls by between half and one and a half
+times η‖Jᵀp‖², its decrease along the flow to first order. No layer changes by more than a tenth of its norm
+in one step: on the plateau after a small initialization each weight grows exponentially at its own rate, and
+longer steps would equalize these rates.
 """
 
 from __future__ import annotations
@@ -22,80 +23,80 @@ from tacit.networks.network import Network
 from tacit.numerics.roots import crossing
 from tacit.numerics.step_control import StepControl
 
-_GAIN = (0.5, 1.5)  # of what the flow gains
-# A gain out of bounds does not tell by how much a step is too long: it is halved. At kinks no step is good,
-# and after 12 attempts the longest that lowers the loss is taken.
+_DECREASE = (0.5, 1.5)  # allowed decrease of the loss in a step, relative to the first-order decrease
+# A decrease out of bounds does not say by how much the step is too long, so the step is halved. At kinks of
+# the network no step may qualify; after 12 attempts the longest that lowers the loss is taken.
 _CONTROL = StepControl(-1.0, unsolved=0.5, growth=(1.5, 1.5), attempts=12)
-_SHARE = 0.1  # of a layer, in a step
-_ASIDE = 1e-4  # of the outputs, for a difference
-_FIRST = 8  # steps of the power method at the start; later ones go on from there
-_LOOK = 20  # steps after which the largest eigenvalue is looked at again
+_LAYER_CHANGE = 0.1  # largest relative change of a layer in a step
+_DIFFERENCE = 1e-4  # change of the outputs in finite differences of the loss gradient
+_FIRST_POWERS = 8  # iterations of the power method at the start; later calls continue from its result
+_UPDATE_EVERY = 20  # steps between updates of the largest eigenvalue, by one iteration each
 
 
 class Trainable(Protocol):
-    """What can be trained: states are arrays, and outputs (N, m) functions of them.
+    """A system that can be trained: a state (an array) with outputs (N, m).
 
-    top: the first eigenvector of K H, of length 1, as far as it is known.
+    top: the current estimate of the first eigenvector of K H, of length 1.
     """
 
     top: Float
 
     def outputs(self, state: Float) -> Float:
-        """f of a state."""
-        ...
+        """The outputs f of a state."""
 
-    def direction(self, state: Float, pull: Float) -> tuple[Float, float]:
-        """Where the pull moves the state, and the squared length of that move."""
-        ...
+    def direction(self, state: Float, p: Float) -> tuple[Float, float]:
+        """The velocity of the state for the negative loss gradient p, and pᵀK p."""
 
-    def image(self, state: Float, u: Float) -> Float:
-        """K u, of the kernel there."""
-        ...
+    def times_kernel(self, state: Float, u: Float) -> Float:
+        """The product K u with the tangent kernel at this state."""
 
     def longest(self, state: Float, direction: Float) -> float:
-        """The longest step that leaves the state in sight."""
-        ...
+        """The longest step allowed from this state."""
 
 
 @dataclass(eq=False)
-class OfWeights:
-    """The weights of a network at inputs X. top: the first eigenvector of its kernel at the start."""
+class WeightTraining:
+    """The weights of a network at inputs X. top: initially the first eigenvector of its kernel."""
 
     network: Network
     X: Any
     top: Float
 
     def outputs(self, state: Float) -> Float:
-        """f(θ, X), whatever it is."""
-        found = np.asarray(self.network._backend.outputs(state, self.X), dtype=np.float64)
-        return found.reshape(len(self.X), -1)
+        """The outputs f(θ, X), which may be infinite."""
+        f = np.asarray(self.network._backend.outputs(state, self.X), dtype=np.float64)
+        return f.reshape(len(self.X), -1)
 
-    def direction(self, state: Float, pull: Float) -> tuple[Float, float]:
-        """Jᵀp."""
-        moved = np.asarray(self.network._backend.vjp(state, self.X, pull), dtype=np.float64)
-        return moved, float(moved @ moved)
+    def direction(self, state: Float, p: Float) -> tuple[Float, float]:
+        """Jᵀp and its squared norm."""
+        velocity = np.asarray(self.network._backend.vjp(state, self.X, p), dtype=np.float64)
+        return velocity, float(velocity @ velocity)
 
-    def image(self, state: Float, u: Float) -> Float:
+    def times_kernel(self, state: Float, u: Float) -> Float:
         """J Jᵀ u."""
         backend = self.network._backend
-        found = backend.jvp(state, self.X, backend.vjp(state, self.X, u.reshape(len(self.X), -1)))
-        return np.asarray(found, dtype=np.float64).ravel()
+        product = backend.jvp(state, self.X, backend.vjp(state, self.X, u.reshape(len(self.X), -1)))
+        return np.asarray(product, dtype=np.float64).ravel()
 
     def longest(self, state: Float, direction: Float) -> float:
-        """A tenth of each layer; one that is small, as biases of 0 are, counts as weights of typical size."""
+        """The step that changes a layer by a tenth of its norm.
+
+        The root mean square of all weights is a lower bound on that of a layer: otherwise biases that start
+        at 0 would allow no step.
+        """
         typical = float(np.linalg.norm(state)) / np.sqrt(state.size)
         steps = [np.inf]
         for layer in self.network.layers:
-            far = float(np.linalg.norm(direction[layer.slice]))
-            if far > 0:
+            speed = float(np.linalg.norm(direction[layer.slice]))
+            if speed > 0:
                 size = max(float(np.linalg.norm(state[layer.slice])), typical * np.sqrt(layer.size))
-                steps.append(_SHARE * size / far)
+                steps.append(_LAYER_CHANGE * size / speed)
         return min(steps)
 
 
 @dataclass(eq=False)
-class OfCoefficients:
-    """Coefficients c of the linearized model, f = f(0) + K c."""
+class CoefficientTraining:
+    """The coefficients c of the linearized model, f = f(0) + K c."""
 
     kernel: Float
     start: Float  # (N, m)
@@ -105,22 +106,22 @@ class OfCoefficients:
         """f(0) + K c."""
         return self.start + (self.kernel @ state.ravel()).reshape(self.start.shape)
 
-    def direction(self, state: Float, pull: Float) -> tuple[Float, float]:
-        """c moves as it is pulled."""
-        return pull.ravel(), float(pull.ravel() @ (self.kernel @ pull.ravel()))
+    def direction(self, state: Float, p: Float) -> tuple[Float, float]:
+        """The velocity of c is p itself."""
+        return p.ravel(), float(p.ravel() @ (self.kernel @ p.ravel()))
 
-    def image(self, state: Float, u: Float) -> Float:
+    def times_kernel(self, state: Float, u: Float) -> Float:
         """K u."""
         return self.kernel @ u
 
     def longest(self, state: Float, direction: Float) -> float:
-        """Any: the model is linear."""
+        """Unlimited, since the model is linear."""
         return np.inf
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """Where training ended. reached: the accuracy that it was to reach; reason: why it ended."""
+    """The end of a training. reached: whether it reached its accuracy; reason: why it stopped otherwise."""
 
     state: Float
     outputs: Float
@@ -135,9 +136,9 @@ class Trained:
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """A loss on targets y, and the accuracy at which training ends.
+    """Training with a loss on targets y until the accuracy `goal`.
 
-    watch: told of each step's accuracy. stride: of 1/λ, how long steps are.
+    watch: called with the accuracy after each step. stride: the largest step size, in units of 1/λ.
     """
 
     loss: Loss
@@ -148,46 +149,45 @@ class Descent:
     stride: float = 0.5
 
     def run(self, subject: Trainable, state: Float) -> Trained:
-        """From this state to the goal, or as near as the steps allowed lead."""
+        """Train from this state until the goal or the largest number of steps is reached."""
         f = subject.outputs(state)
         accuracies, times = [self.accuracy(f)], [0.0]
-        size, step, steps, reason = 0.0, np.inf, 0, ""
-        looks = _FIRST
+        stiffness, step, steps, reason = 0.0, np.inf, 0, ""
+        powers = _FIRST_POWERS
         while accuracies[-1] < self.goal and not reason:
-            pull = self.pull(f)
-            direction, speed = subject.direction(state, pull)
+            direction, speed = subject.direction(state, self.negative_gradient(f))
             if not speed > 0:
                 reason = "the gradient is 0"
                 break
-            if len(times) % _LOOK == 1:
-                size, looks = self._stiffness(subject, state, f, looks), 1
-            step = min(step, self.stride / max(size, 1e-300), subject.longest(state, direction))
-            found, step, steps, reason = self._step(subject, state, f, direction, speed, step, steps)
-            if found is None:
+            if len(times) % _UPDATE_EVERY == 1:
+                stiffness, powers = self._stiffness(subject, state, f, powers), 1
+            step = min(step, self.stride / max(stiffness, 1e-300), subject.longest(state, direction))
+            after, step, steps, reason = self._step(subject, state, f, direction, speed, step, steps)
+            if after is None:
                 break
-            level = self.accuracy(found)
+            level = self.accuracy(after)
             if level > self.goal:
-                step, found = self._cut(subject, state, direction, step)
+                step, after = self._shortened(subject, state, direction, step)
                 level = self.goal
-            state, f = state + step * direction, found
-            times.append(times[-1] + step * self._pace(accuracies[-1], level))
+            state, f = state + step * direction, after
+            times.append(times[-1] + step * self._time_unit(accuracies[-1], level))
             accuracies.append(level)
             step *= _CONTROL.growth[0]
             self.watch(level)
         reached = accuracies[-1] >= self.goal
         path = np.array(accuracies), np.array(times)
-        why = "" if reached else reason or f"{steps:,} steps are over"
+        why = "" if reached else reason or f"the limit of {steps:,} steps is reached"
         return Trained(state, f, accuracies[-1], times[-1], steps, reached, why, *path)
 
     def _stiffness(self, subject: Trainable, state: Float, f: Float, powers: int) -> float:
-        """The largest eigenvalue of K H, by the power method from where it ended before."""
+        """The largest eigenvalue of K H, by the power method from its previous result."""
         size = 0.0
         for _ in range(powers):
-            image = subject.image(state, self.curved(f, subject.top))
-            size = float(np.linalg.norm(image))
+            product = subject.times_kernel(state, self.times_hessian(f, subject.top))
+            size = float(np.linalg.norm(product))
             if not (size > 0 and np.isfinite(size)):
                 return 0.0
-            subject.top = image / size
+            subject.top = product / size
         return size
 
     def _step(
@@ -200,62 +200,68 @@ class Descent:
         step: float,
         steps: int,
     ) -> tuple[Float | None, float, int, str]:
-        """The outputs after a step that gains what it should, and its size; None where there is none left."""
-        pull, lower = self.pull(f), list[tuple[Float, float]]()
+        """Outputs after an acceptable step, its size, the count of steps, and the reason if there is none."""
+        p, lower = self.negative_gradient(f), list[tuple[Float, float]]()
 
         def attempt(h: float) -> tuple[Float | None, float]:
             nonlocal steps
             if steps >= self.most_steps:
                 return None, np.inf
             steps += 1
-            found = subject.outputs(state + h * direction)
-            if not np.isfinite(found).all():
+            after = subject.outputs(state + h * direction)
+            if not np.isfinite(after).all():
                 return None, np.inf
-            gain = float(np.sum((pull + self.pull(found)) * (found - f))) / 2
-            if gain > 0:
-                lower.append((found, h))
-            return (found, 0.0) if _GAIN[0] <= gain / (h * speed) <= _GAIN[1] else (None, np.inf)
+            # The trapezoidal rule avoids the cancellation in a difference of losses.
+            decrease = float(np.sum((p + self.negative_gradient(after)) * (after - f))) / 2
+            if decrease > 0:
+                lower.append((after, h))
+            acceptable = _DECREASE[0] <= decrease / (h * speed) <= _DECREASE[1]
+            return (after, 0.0) if acceptable else (None, np.inf)
 
         taken = _CONTROL.search(attempt, step)
         if taken is not None:
             return taken.step, taken.h, steps, ""
         if lower:
             return *lower[0], steps, ""
-        over = steps >= self.most_steps
-        return None, step, steps, f"{steps:,} steps are over" if over else "no step lowers the loss"
+        if steps >= self.most_steps:
+            return None, step, steps, f"the limit of {steps:,} steps is reached"
+        return None, step, steps, "no step lowers the loss"
 
-    def _cut(self, subject: Trainable, state: Float, direction: Float, step: float) -> tuple[float, Float]:
-        """The part of a step that leads to the goal and not beyond."""
+    def _shortened(
+        self, subject: Trainable, state: Float, direction: Float, step: float
+    ) -> tuple[float, Float]:
+        """The step size at which the accuracy equals the goal, and the outputs there."""
 
-        def beyond(size: float) -> float:
-            return self.accuracy(subject.outputs(state + size * direction)) - self.goal
+        def excess(h: float) -> float:
+            return self.accuracy(subject.outputs(state + h * direction)) - self.goal
 
-        size = crossing(beyond, 0.0, step, rtol=1e-10) if beyond(0.0) < 0 else 0.0
-        return size, subject.outputs(state + size * direction)
+        h = crossing(excess, 0.0, step, rtol=1e-10) if excess(0.0) < 0 else 0.0
+        return h, subject.outputs(state + h * direction)
 
-    def _pace(self, first: float, last: float) -> float:
-        """Time for each unit of the clock: 1/L of relative losses."""
+    def _time_unit(self, first: float, last: float) -> float:
+        """Time for each unit of η: 1/L for relative losses, 1 otherwise."""
+        # e^700 is near the largest float.
         return float(np.exp(min((first + last) / 2, 700.0))) if self.loss.relative else 1.0
 
     def accuracy(self, f: Float) -> float:
-        """−log L."""
+        """The accuracy −log L."""
         return float(self.loss.accuracy(f.reshape(self.y.shape), self.y))
 
-    def pull(self, f: Float) -> Float:
-        """How the loss pulls on the outputs, (N, m)."""
+    def negative_gradient(self, f: Float) -> Float:
+        """The negative gradient p of the loss with respect to the outputs, (N, m)."""
         with np.errstate(over="ignore", under="ignore"):
             return np.asarray(self.loss.pull(f.reshape(self.y.shape), self.y)).reshape(f.shape)
 
-    def curved(self, f: Float, u: Float) -> Float:
-        """H u: how the pull falls when the outputs move along u.
+    def times_hessian(self, f: Float, u: Float) -> Float:
+        """The product H u with the second derivative H of L, divided by L for relative losses.
 
-        H is the second derivative of L, over L where the clock is: 2c of quadratic losses, else a difference.
+        H = 2c for quadratic losses c·Σ(f − y)²; otherwise a central difference of the gradient.
         """
         if self.loss.quadratic:
             return 2 * self.loss.factor(len(self.y)) * u
-        aside = _ASIDE * u.reshape(f.shape) / (float(np.abs(u).max()) or 1.0)
-        here, pulls = self.accuracy(f), []
-        for g in (f - aside, f + aside):
+        shift = _DIFFERENCE * u.reshape(f.shape) / (float(np.abs(u).max()) or 1.0)
+        here, gradients = self.accuracy(f), []
+        for g in (f - shift, f + shift):
             weight = np.exp(here - self.accuracy(g)) if self.loss.relative else 1.0
-            pulls.append(weight * self.pull(g))
-        return (pulls[0] - pulls[1]).ravel() * (float(np.abs(u).max()) / (2 * _ASIDE))
+            gradients.append(weight * self.negative_gradient(g))
+        return (gradients[0] - gradients[1]).ravel() * (float(np.abs(u).max()) / (2 * _DIFFERENCE))

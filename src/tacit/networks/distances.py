@@ -1,8 +1,9 @@
-"""How far a network is from other weights of itself: by its tangent kernel, and layer by layer."""
+"""Distances between a network and the same network with other weights: of tangent kernels, and by layer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,17 +11,17 @@ from tacit.networks.backend import Array, Layer
 
 
 def direction(K: Array) -> Array:
-    """The kernel with Frobenius norm 1, in double precision; one of 0 stays."""
+    """The kernel divided by its Frobenius norm, in double precision; a kernel of zeros stays 0."""
     K = np.asarray(K, dtype=np.float64)
-    K = K / (float(np.abs(K).max(initial=0.0)) or 1.0)  # no square overflows
+    K = K / (float(np.abs(K).max(initial=0.0)) or 1.0)  # without this, squares of large entries overflow
     return K / (float(np.linalg.norm(K)) or 1.0)
 
 
 def distance_between(first: Array, second: Array) -> float:
-    """1 − cos of the angle between two kernels: ½‖K/‖K‖ − K'/‖K'‖‖², which keeps the digits of small ones.
+    """The distance 1 − cos φ between two kernels with the angle φ, computed as ½‖K/‖K‖ − K'/‖K'‖‖².
 
-    Moroshko et al. 2020, Appendix H.4; Woodworth et al. 2020, Appendix B. 0 where both kernels are 0, 1 where
-    one of them is.
+    This formula is accurate for small angles. The distance is 0 if both kernels are 0, and 1 if one of them
+    is. Moroshko et al. 2020, Appendix H.4; Woodworth et al. 2020, Appendix B.
     """
     first, second = direction(first), direction(second)
     if not (first.any() and second.any()):
@@ -29,15 +30,17 @@ def distance_between(first: Array, second: Array) -> float:
 
 
 def angle_of(distance: float) -> float:
-    """The angle whose 1 − cos it is."""
+    """The angle φ with 1 − cos φ equal to this distance."""
     return float(2 * np.arcsin(np.sqrt(min(distance, 2.0) / 2)))
 
 
-def movement(layers: Sequence[Layer], first: Array, second: Array) -> dict[str, float]:
-    """‖W' − W‖/‖W‖ of each layer; from a layer of zeros that moved, infinity."""
+def movement(
+    layers: Sequence[Layer], first: Array, second: Array, dtype: Any = np.float64
+) -> dict[str, float]:
+    """The relative distance ‖W' − W‖/‖W‖ for each layer, computed in dtype; infinite if only W is 0."""
     found = {}
     for layer in layers:
-        W, moved = (layer.of(weights).astype(np.float64) for weights in (first, second))
-        size, far = float(np.linalg.norm(W)), float(np.linalg.norm(moved - W))
-        found[layer.name] = far / size if size > 0 else (np.inf if far > 0 else 0.0)
+        W, moved = (layer.of(weights).astype(dtype, copy=False) for weights in (first, second))
+        size, change = float(np.linalg.norm(W)), float(np.linalg.norm(moved - W))
+        found[layer.name] = change / size if size > 0 else (np.inf if change > 0 else 0.0)
     return found

@@ -1,17 +1,17 @@
-r"""Gradient flow on few samples, to its end, in steps that are exact while the kernel is constant.
+r"""Gradient flow on few samples to its limit, by an exponential integrator exact for constant kernels.
 
 With residuals r = f(θ) − y and J = ∂f/∂θ the flow on ½‖r‖² is
 
     θ' = −Jᵀr,    r' = −K r,    K = JJᵀ,
 
-and while J and K stay what they are, θ(h) = θ − Jᵀ∫₀ʰ e^{−tK}r dt whatever h: neither a large eigenvalue of K
-bounds the step, nor is a small one waited for. What bounds it is how J changes. A first step with J and K as
-they are gives J₁ and K₁ where it ends, and then
+and for constant J and K, θ(h) = θ − Jᵀ∫₀ʰ e^{−tK}r dt for any step h. The step is limited only by the change
+of J: large eigenvalues of K cause no instability, and small ones need no long waiting. A first step with
+constant J and K gives J₁ and K₁ at its end, and then
 
     θ ← θ − Jᵀ ∫₀ʰ (1 − t/h) e^{−tK̄}r dt − J₁ᵀ ∫₀ʰ (t/h) e^{−tK̄}r dt,    K̄ = (K + K₁)/2,
 
-which is of second order; the difference of the two is the estimate of the error. In wide networks, or near
-the end, a few steps do what takes gradient descent millions.
+is of second order. The difference between the two steps is the error estimate. For wide networks, or near
+the end, a few steps replace millions of steps of gradient descent.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from tacit.networks.network import Network
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """Where a flow ended: the network, its mean square residual, and at which time after how many steps.
+    """The end of a flow: the network, its mean square residual, the time and the number of steps.
 
-    converged: with residuals as small as was asked for. Where not, it rests elsewhere, or ran out of steps.
+    converged: whether the loss is as small as requested; if not, the flow came to rest at a larger loss or
+    reached the largest number of steps.
     """
 
     network: Network
@@ -44,8 +45,8 @@ def settle(
 ) -> Settled:
     """Follow gradient flow on ½Σ(f(x_n) − y_n)² until the mean square residual is below `loss`.
 
-    For networks in JAX with one output. tol: error of a step, relative to the size of all weights. most:
-    steps after which it gives up. In double precision; J is held, which is N times the weights.
+    For networks in JAX with one output, in double precision. tol: error of a step, relative to the norm of
+    all weights. most: largest number of steps. The memory is that of J, N times that of the weights.
     """
     from tacit.autodiff import jax, jnp
     from tacit.networks.exponential_steps import steps
@@ -53,10 +54,10 @@ def settle(
 
     backend = network._backend
     if not isinstance(backend, InJax):
-        raise InputError("networks of few samples are followed to their ends in JAX; this one is in PyTorch")
+        raise InputError("this integrator needs a network in JAX, tacit.Network(apply, params); got PyTorch")
     with jax.enable_x64(True):
-        problem = (jnp.asarray(X, float), jnp.asarray(y, float))
-        end = steps(backend, jnp.asarray(network.weights, float), *problem, loss, tol, most)
+        start, X, y = (jnp.asarray(each, float) for each in (network.weights, X, y))
+        end = steps(backend, start, X, y, loss, tol, most)
         mean = float(jnp.mean(end.residual**2))
-        found = network.with_weights(np.asarray(end.weights))
-    return Settled(found, mean, float(end.time), int(end.count), mean <= loss)
+        last = network.with_weights(np.asarray(end.weights))
+    return Settled(last, mean, float(end.time), int(end.count), mean <= loss)

@@ -1,7 +1,7 @@
 """Networks in JAX: apply(params, X) with any pytree of parameters, differentiated by `jax.vjp` and `jax.jvp`.
 
-Leaves that are arrays of floats are weights; all others (whole numbers, functions, plain numbers, keys, as in
-modules of equinox) stay as they are.
+Leaves that are floating-point arrays are weights. All other leaves (integers, functions, Python numbers and
+random keys, as in equinox modules) stay constant.
 """
 
 from __future__ import annotations
@@ -17,35 +17,33 @@ import numpy as np
 
 from tacit.autodiff import jax, jnp
 from tacit.errors import InputError, TacitError
-from tacit.networks.backend import Array, Backend, Layer, as_floating, layers_of
+from tacit.networks.backend import Array, Backend, Layer, layers_of
 from tacit.pickling import Carried, carried, name_of_function
-
-_HALVES = ("float16", "bfloat16")
 
 
 def _is_weight(leaf: Any) -> bool:
-    """Is it an array of floats? A plain number is a setting, such as the rate of a dropout."""
+    """Whether a leaf is a floating-point array. A Python number is a setting, such as a dropout rate."""
     if not hasattr(leaf, "dtype") or not hasattr(leaf, "shape"):
         return False
     return bool(jnp.issubdtype(leaf.dtype, jnp.inexact))
 
 
 @contextmanager
-def _words(what: str) -> Any:
-    """Errors of JAX and of the function, in words that say whose they are."""
+def _as_input_errors(what: str) -> Any:
+    """Turn errors raised by JAX or by the user's function into an `InputError` that names the function."""
     try:
         yield
     except TacitError:
         raise
     except jax.errors.JAXTypeError as error:
         raise InputError(
-            f"{what} cannot be traced by JAX: write it with jax.numpy, without branches on values, and "
-            f"without np.asarray or float() of what depends on the parameters or X ({_first_line(error)})"
+            f"{what} cannot be traced by JAX: use jax.numpy, and avoid branches on values as well as "
+            f"np.asarray or float() of anything computed from the parameters or X ({_first_line(error)})"
         ) from error
     except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
         raise InputError(
-            f"{what} failed: {type(error).__name__}: {_first_line(error)}; it takes the parameters and X "
-            "with samples first, and gives (N,) or (N, outputs)"
+            f"{what} failed: {type(error).__name__}: {_first_line(error)}; it must take the parameters and X "
+            "with samples first, and return an array of shape (N,) or (N, outputs)"
         ) from error
 
 
@@ -55,23 +53,23 @@ def _first_line(error: Exception) -> str:
 
 @dataclass(frozen=True, eq=False)
 class InJax:
-    """apply(params, X). The parameters are kept as they came, with their weights."""
+    """The network apply(params, X), with the parameters `given` by the user."""
 
     apply: Callable[[Any, Any], Any]
     given: Any
     framework = "JAX"
-    channels = (-1, -2)  # of X @ W, and of convolutions HWIO
+    channels = (-1, -2)  # as in X @ W, and in HWIO convolutions
 
     def __post_init__(self) -> None:
         if not callable(self.apply):
             raise InputError(
                 f"apply must be a function of parameters and X, got {type(self.apply).__name__}: "
-                "Network(apply, params)"
+                "write Network(apply, params)"
             )
-        for name, leaf in zip(self._names, self._leaves, strict=True):
+        for name, leaf in self._leaves:
             if _is_weight(leaf) and jnp.issubdtype(leaf.dtype, jnp.complexfloating):
-                raise InputError(f"weights must be real, and {name} is complex: give its two parts")
-        _ = self.layers
+                raise InputError(f"weights must be real, but {name} is complex: use two real arrays instead")
+        _ = self.layers  # raises InputError if there are no weights
 
     def __getstate__(self) -> dict[str, Any]:
         return {"apply": Carried(self.apply), "given": self.given}
@@ -83,129 +81,125 @@ class InJax:
     def _flattened(self) -> Any:
         return jax.tree_util.tree_flatten_with_path(self.given)
 
-    @property
-    def _leaves(self) -> list[Any]:
-        return [leaf for _, leaf in self._flattened[0]]
-
-    @property
-    def _names(self) -> list[str]:
-        names = [jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in self._flattened[0]]
-        return [name or "θ" for name in names]
+    @cached_property
+    def _leaves(self) -> list[tuple[str, Any]]:
+        """Names and values of the leaves, in the order of the tree."""
+        name_of = partial(jax.tree_util.keystr, simple=True, separator=".")
+        return [(name_of(path) or "θ", leaf) for path, leaf in self._flattened[0]]
 
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
-        """Every leaf that is an array of floats, in the order of the tree."""
-        named = zip(self._names, self._leaves, strict=True)
-        weights = [(name, leaf.shape) for name, leaf in named if _is_weight(leaf)]
-        return layers_of(*zip(*weights, strict=True)) if weights else layers_of((), ())
+        """The leaves that are floating-point arrays, in the order of the tree."""
+        weights = [(name, leaf.shape) for name, leaf in self._leaves if _is_weight(leaf)]
+        return layers_of([name for name, _ in weights], [shape for _, shape in weights])
 
     @cached_property
     def fixed(self) -> tuple[str, ...]:
-        """Numbers and arrays that are no weights."""
-        named = zip(self._names, self._leaves, strict=True)
-        return tuple(n for n, leaf in named if not _is_weight(leaf) and not callable(leaf))
+        """Names of the numbers and arrays that are not weights."""
+        return tuple(name for name, leaf in self._leaves if not _is_weight(leaf) and not callable(leaf))
 
     def chain(self) -> tuple[Layer, ...]:
-        """In the order of the tree, where numbers in names are numbers."""
-        return tuple(sorted(self.layers, key=lambda layer: layer.in_order))
+        """The layers in the order of the tree, with numbers in names sorted as numbers."""
+        return tuple(sorted(self.layers, key=lambda layer: layer.sort_key))
 
     def name(self) -> str:
-        """That of the function."""
+        """The name of the function."""
         return name_of_function(self.apply)
 
     def start(self) -> Array:
-        """The leaves, one after the other."""
-        leaves = [np.asarray(leaf) for leaf in self._leaves if _is_weight(leaf)]
-        dtype = as_floating(leaf.dtype for leaf in leaves if str(leaf.dtype) not in _HALVES)
+        """The initial weights in one flat array."""
+        leaves = [np.asarray(leaf) for _, leaf in self._leaves if _is_weight(leaf)]
+        dtype = np.float64 if any(leaf.dtype == np.float64 for leaf in leaves) else np.float32
         return np.concatenate([leaf.ravel().astype(dtype) for leaf in leaves])
 
     def tree(self, parts: list[Any]) -> Any:
-        """The parameters with these arrays as weights."""
-        ready = iter(parts)
-        leaves = [next(ready) if _is_weight(leaf) else leaf for leaf in self._leaves]
+        """The pytree of parameters with these arrays as weights."""
+        weights = iter(parts)
+        leaves = [next(weights) if _is_weight(leaf) else leaf for _, leaf in self._leaves]
         return jax.tree_util.tree_unflatten(self._flattened[1], leaves)
 
     def parts(self, flat: Any) -> list[Any]:
         """The weights of each layer."""
-        return [flat[layer.slice].reshape(layer.shape) for layer in self.layers]
+        return [layer.of(flat) for layer in self.layers]
 
     def params(self, weights: Array) -> Any:
-        """The pytree, its weights as NumPy arrays."""
+        """The pytree of parameters, with NumPy arrays as weights."""
         return self.tree([part.copy() for part in self.parts(weights)])
 
     def traced(self, parts: list[Any], X: Any) -> Any:
-        """f as a function that JAX can differentiate, (N, m)."""
-        found = self.apply(self.tree(parts), X)
-        return found[:, None] if jnp.ndim(found) == 1 else found
+        """The outputs (N, m), as a function that JAX can differentiate."""
+        outputs = self.apply(self.tree(parts), X)
+        return outputs[:, None] if jnp.ndim(outputs) == 1 else outputs
 
     def outputs(self, weights: Array, X: Array) -> Array:
-        """f(θ, X), as the function gives it."""
+        """f(θ, X) in the shape that the function returns."""
         return self._call(_outputs, weights, X)
 
     def untraced(self, weights: Array, X: Array) -> Array:
-        """The same as Python runs it, operation by operation."""
-        with self._precision(weights), _words(f"apply ({self.name()})"):
+        """f(θ, X) without compilation, operation by operation."""
+        with self._precision(weights), _as_input_errors(f"apply ({self.name()})"):
             params = self.tree(self.parts(jnp.asarray(weights)))
             return np.asarray(self.apply(params, jnp.asarray(self._inputs(weights, X))))
 
     def jvp(self, weights: Array, X: Array, direction: Array) -> Array:
-        """By `jax.jvp`."""
+        """J·direction by `jax.jvp`."""
         return self._call(_jvp, weights, X, direction)
 
     def vjp(self, weights: Array, X: Array, cotangent: Array) -> Array:
-        """By `jax.vjp`."""
+        """Jᵀ·cotangent by `jax.vjp`."""
         return self._call(_vjp, weights, X, cotangent)
 
     def rows(self, weights: Array, X: Array, basis: Array) -> Any:
-        """By `jax.vjp` of each sample for itself, all at once."""
+        """Rows of J by `jax.vjp` for single samples, vectorized over samples."""
         return self._call(_rows, weights, X, basis, raw=True)
 
     def columns(self, weights: Array, X: Array) -> Any:
-        """By `jax.jvp` along each weight."""
+        """Columns of J by `jax.jvp` along each weight."""
         return self._call(_columns, weights, X, raw=True)
 
-    def contracted(self, weights: Array, X: Array) -> tuple[Layer, ...]:
-        """None: a function does not say where its layers are."""
+    def factored_layers(self, weights: Array, X: Array) -> tuple[Layer, ...]:
+        """No layers: the structure of a function is not known."""
         return ()
 
-    def contract(self, weights: Array, X: Array, Y: Array | None, outputs: int) -> Array:
-        """Nothing."""
+    def factored_kernel(self, weights: Array, X: Array, Y: Array | None, outputs: int) -> Array:
+        """Zeros, since there are no factored layers."""
         return np.zeros((len(X) * outputs, len(X if Y is None else Y) * outputs), dtype=weights.dtype)
 
     def inner(self, first: Any, second: Any) -> Array:
-        """A·Bᵀ, with all the digits that floats have."""
-        with jax.enable_x64(first.dtype == np.float64), jax.default_matmul_precision("highest"):
+        """A·Bᵀ in full precision."""
+        with self._precision(first):
             return np.asarray(first @ second.T)
 
     def current(self) -> tuple[Backend, Array]:
-        """Nobody changes parameters in JAX: the same."""
+        """The same network: parameters in JAX do not change."""
         return self, self.start()
 
     def doubled(self, weights: Array) -> tuple[Backend, Array]:
-        """With a pair of parameters."""
+        """The network (f(θ₁, x) − f(θ₂, x))/√2 of a pair of parameters."""
         params = self.params(weights)
         return InJax(Doubled(self.apply), (params, params)), np.concatenate([weights, weights])
 
     @contextmanager
-    def _precision(self, weights: Array) -> Any:
-        with jax.enable_x64(weights.dtype == np.float64), jax.default_matmul_precision("highest"):
+    def _precision(self, array: Array) -> Any:
+        """Compute in the precision of an array, and without TF32 on GPUs."""
+        with jax.enable_x64(array.dtype == np.float64), jax.default_matmul_precision("highest"):
             yield
 
     def _inputs(self, weights: Array, X: Array) -> Array:
-        """X in the floats of the weights; whole numbers stay what they are, for tables of embeddings."""
-        with np.errstate(over="ignore"):  # what they cannot hold is infinite, and found in the outputs
+        """X in the precision of the weights; integers stay integers, for embeddings."""
+        with np.errstate(over="ignore"):  # overflow gives infinite outputs, which are reported
             return X if X.dtype.kind in "iu" else X.astype(weights.dtype, copy=False)
 
     def _call(self, function: Any, weights: Array, X: Array, *others: Array, raw: bool = False) -> Any:
-        with self._precision(weights), _words(f"apply ({self.name()})"):
-            given = [each.astype(weights.dtype, copy=False) for each in others]
-            found = function(self, weights, self._inputs(weights, X), *given)
-            return found if raw else np.asarray(found)
+        with self._precision(weights), _as_input_errors(f"apply ({self.name()})"):
+            others = tuple(each.astype(weights.dtype, copy=False) for each in others)
+            result = function(self, weights, self._inputs(weights, X), *others)
+            return result if raw else np.asarray(result)
 
 
 @dataclass(frozen=True)
 class Doubled:
-    """(f(θ₁, x) − f(θ₂, x))/√2."""
+    """The network (f(θ₁, x) − f(θ₂, x))/√2."""
 
     apply: Callable[[Any, Any], Any]
 
@@ -224,16 +218,16 @@ def _outputs(network: InJax, flat: Any, X: Any) -> Any:
 
 @partial(jax.jit, static_argnums=0)
 def _jvp(network: InJax, flat: Any, X: Any, direction: Any) -> Any:
-    def run(parts: Any) -> Any:
+    def outputs(parts: Any) -> Any:
         return network.traced(parts, X)
 
-    return jax.jvp(run, (network.parts(flat),), (network.parts(direction),))[1]
+    return jax.jvp(outputs, (network.parts(flat),), (network.parts(direction),))[1]
 
 
 @partial(jax.jit, static_argnums=0)
 def _vjp(network: InJax, flat: Any, X: Any, cotangent: Any) -> Any:
-    found = jax.vjp(lambda parts: network.traced(parts, X), network.parts(flat))[1](cotangent)[0]
-    return jnp.concatenate([each.ravel() for each in found])
+    gradient = jax.vjp(lambda parts: network.traced(parts, X), network.parts(flat))[1](cotangent)[0]
+    return jnp.concatenate([each.ravel() for each in gradient])
 
 
 @partial(jax.jit, static_argnums=0)
@@ -241,19 +235,14 @@ def _rows(network: InJax, flat: Any, X: Any, basis: Any) -> Any:
     parts = network.parts(flat)
 
     def of_sample(x: Any) -> Any:
-        pull = jax.vjp(lambda theta: network.traced(theta, x[None])[0], parts)[1]
-        found = jax.vmap(lambda direction: pull(direction)[0])(basis)
-        return jnp.concatenate([each.reshape(len(basis), -1) for each in found], axis=1)
+        vjp = jax.vjp(lambda theta: network.traced(theta, x[None])[0], parts)[1]
+        gradients = jax.vmap(lambda direction: vjp(direction)[0])(basis)
+        return jnp.concatenate([each.reshape(len(basis), -1) for each in gradients], axis=1)
 
     return jax.vmap(of_sample)(X).reshape(-1, flat.size)
 
 
 @partial(jax.jit, static_argnums=0)
 def _columns(network: InJax, flat: Any, X: Any) -> Any:
-    def along(direction: Any) -> Any:
-        def run(parts: Any) -> Any:
-            return network.traced(parts, X)
-
-        return jax.jvp(run, (network.parts(flat),), (network.parts(direction),))[1]
-
-    return jax.vmap(along)(jnp.eye(flat.size, dtype=flat.dtype)).reshape(flat.size, -1).T
+    directions = jnp.eye(flat.size, dtype=flat.dtype)
+    return jax.vmap(lambda each: _jvp(network, flat, X, each))(directions).reshape(flat.size, -1).T

@@ -1,4 +1,4 @@
-"""What goes into a network and comes out of it, checked."""
+"""Validation of the inputs and outputs of a network."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import numpy as np
 from tacit.errors import InputError
 from tacit.networks.backend import Array, Backend
 
-_ROUGH = {"float32": 1e-3, "float64": 1e-7}  # of the outputs: what rounding in another order leaves by far
-_ASIDE = 0.05  # of a weight
+# The output for a sample alone and in a batch may differ by this fraction of the outputs: far more than the
+# round-off of summing in another order, far less than batch statistics make.
+_BATCH_TOLERANCE = {"float32": 1e-3, "float64": 1e-7}
+_PERTURBATION = 0.05  # of each weight: outputs that cancel at initialization do not cancel there
 
 
 def as_samples(X: Any, name: str = "X") -> Array:
-    """X as an array with samples first, of any shape: floats, or whole numbers as they are."""
-    if hasattr(X, "detach"):  # a tensor of PyTorch
+    """X as an array of any shape with samples first, of floats or integers."""
+    if hasattr(X, "detach"):  # a PyTorch tensor
         X = X.detach().cpu()
     if hasattr(X, "toarray"):
         X = X.toarray()
@@ -23,17 +25,17 @@ def as_samples(X: Any, name: str = "X") -> Array:
         array = np.asarray(X)
     except (ValueError, TypeError):
         raise InputError(
-            f"{name} must hold samples first, all of one shape; got rows of different lengths"
+            f"{name} must be an array with samples first; got rows of different lengths"
         ) from None
     if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)
         except (ValueError, TypeError):
-            raise InputError(f"{name} must hold numbers") from None
+            raise InputError(f"{name} must contain only numbers") from None
     if array.dtype.kind not in "biuf":
-        raise InputError(f"{name} must hold numbers, got values of type {array.dtype}")
+        raise InputError(f"{name} must contain only numbers, got values of type {array.dtype}")
     if array.ndim == 0 or array.size == 0:
-        raise InputError(f"{name} must hold at least one sample, samples first, got shape {array.shape}")
+        raise InputError(f"{name} must contain at least one sample, samples first, got shape {array.shape}")
     if array.dtype.kind in "bf":
         array = array.astype(np.float64 if array.dtype == np.float64 else np.float32, copy=False)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -43,46 +45,46 @@ def as_samples(X: Any, name: str = "X") -> Array:
 
 
 def as_outputs(found: Array, samples: int, name: str) -> Array:
-    """What the network gave as (N, m), finite; `InputError` otherwise."""
+    """Outputs with the shape (N, m); `InputError` if the shape is wrong or an output is not finite."""
     if found.ndim not in (1, 2) or len(found) != samples or found.size == 0:
         raise InputError(
-            f"{name} must give one number or a row of numbers for each of the {samples} samples, (N,) or "
-            f"(N, outputs); the shape of its outputs is {found.shape}"
+            f"{name} must return an array of shape (N,) or (N, outputs) for the N = {samples} samples, got "
+            f"shape {found.shape}"
         )
-    if not np.isfinite(found).all():
-        bad = int(np.argwhere(~np.isfinite(found))[0][0])
+    finite = np.isfinite(found)
+    if not finite.all():
         raise InputError(
-            f"{name} gives {found[bad].ravel()[~np.isfinite(found[bad].ravel())][0]} at sample {bad}: "
-            "weights or inputs are too large, or it divides by 0 or takes a logarithm of it"
+            f"{name} returns {found[~finite][0]} at sample {np.argwhere(~finite)[0][0]}: weights or inputs "
+            "are too large, or the network divides by 0 or takes the logarithm of 0"
         )
     return found[:, None] if found.ndim == 1 else found
 
 
 def check_function(backend: Backend, weights: Array, X: Array) -> Array:
-    """The outputs of a network that has been seen to be a function, of each sample for itself.
+    """The outputs of a network, after checking that they are deterministic and computed sample by sample.
 
-    `InputError` where it gives something else when it is asked again, or where what it gives for a sample
-    depends on which others come with it.
+    Raises `InputError` if two calls return different outputs, or if the output for a sample depends on the
+    other samples of the batch.
     """
     name = backend.name()
-    found = as_outputs(backend.outputs(weights, X), len(X), name)
-    again = getattr(backend, "untraced", backend.outputs)
+    outputs = as_outputs(backend.outputs(weights, X), len(X), name)
+    # JAX would compile random numbers of NumPy in as constants: compare calls that are not traced.
+    untraced = getattr(backend, "untraced", backend.outputs)
     noise = np.random.default_rng(0).standard_normal(weights.size)
-    near = weights * (1 + _ASIDE * noise).astype(
-        weights.dtype
-    )  # where outputs that cancel at the start do not
-    among = as_outputs(backend.outputs(near, X), len(X), name)[:1]
-    alone = [as_outputs(again(near, X[:1]), 1, name) for _ in range(2)]
-    allowed = _ROUGH[str(weights.dtype)] * max(float(np.abs(among).max()), float(np.abs(found).max()), 1e-30)
-    if not np.array_equal(alone[0], alone[1]):
+    near = weights * (1 + _PERTURBATION * noise).astype(weights.dtype)
+    batch = as_outputs(backend.outputs(near, X), len(X), name)[:1]
+    alone, again = (as_outputs(untraced(near, X[:1]), 1, name) for _ in range(2))
+    size = max(float(np.abs(batch).max()), float(np.abs(outputs).max()), 1e-30)
+    if not np.array_equal(alone, again):
         raise InputError(
-            f"{name} is no function of its weights and inputs: asked twice, it gives {alone[0].ravel()[0]:g} "
-            f"and {alone[1].ravel()[0]:g}; take random numbers, dropout and running averages out of it"
+            f"{name} is not a deterministic function of its weights and inputs: two calls return "
+            f"{alone.ravel()[0]:g} and {again.ravel()[0]:g}; remove random numbers, dropout and running "
+            "averages"
         )
-    if not np.abs(alone[0] - among).max() <= allowed:
+    if not np.abs(alone - batch).max() <= _BATCH_TOLERANCE[str(weights.dtype)] * size:
         raise InputError(
-            f"what {name} gives for a sample depends on which others come with it ({among[0, 0]:g} among "
-            f"{len(X)}, {alone[0][0, 0]:g} alone), as with batch normalization in training: use the averages "
-            "of evaluation, or normalize each sample for itself"
+            f"the output of {name} for a sample depends on the other samples ({batch[0, 0]:g} in a batch of "
+            f"{len(X)}, {alone[0, 0]:g} alone), as with batch normalization in training mode: use evaluation "
+            "mode, or normalize each sample separately"
         )
-    return found
+    return outputs

@@ -1,9 +1,9 @@
 r"""The tangent kernel K(x, x') = ∂f(x)/∂θ · ∂f(x')/∂θᵀ of a network, by Jacobian products in blocks.
 
-Rows of the Jacobian, (N·m) × P, come from one backward pass for each output of each sample, or from its
-columns where there are fewer weights than outputs of a sample; dense layers of PyTorch need none (`dense`).
-As many are held as fit into the memory
-allowed; where they do not all fit, each pair of blocks is multiplied for itself and rows are made anew.
+A row of the Jacobian, (N·m) × P, takes one backward pass for one output of one sample. If a sample has more
+outputs than there are weights, the Jacobian is computed by columns. Dense layers of PyTorch need no Jacobian
+(`dense`). If not all rows fit into the allowed memory, blocks of rows are multiplied pair by pair, and rows
+are computed repeatedly.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import numpy as np
 from tacit.errors import InputError
 from tacit.networks.backend import Array, Backend
 
-MEMORY = 1 << 30  # bytes of rows of the Jacobian that are held, unless another limit is given
-_MOST = 1 << 32  # bytes of a kernel
-_PASS = 6  # multiplications for each weight of a backward pass over a sample, roughly
+MEMORY = 1 << 30  # bytes of Jacobian rows kept in memory by default
+_LARGEST_KERNEL = 1 << 32  # bytes; larger kernels raise InputError
+_OPERATIONS = 6  # multiplications for each weight in a forward and backward pass over a sample, roughly
 
 
 @dataclass(frozen=True)
 class KernelCost:
-    """What a tangent kernel takes, before it is computed.
+    """Estimated cost of a tangent kernel.
 
-    rows, columns: of the kernel, N·m and N'·m. weights: P, of layers that need rows of the Jacobian.
-    kernel_bytes: of the kernel, which must fit; jacobian_bytes: of all these rows at once, of which no more
-    than `memory` are held. block: rows that are held at a time; passes: how many rows are made, each by a
-    backward pass over one sample; operations: multiplications in all, roughly.
+    rows, columns: size of the kernel, N·m and N'·m. weights: number P of weights in layers that need Jacobian
+    rows. kernel_bytes: size of the kernel, which must fit into memory. jacobian_bytes: size of all Jacobian
+    rows, of which at most `memory` bytes are kept at a time. block: number of rows kept at a time. passes:
+    number of backward passes over one sample. operations: approximate number of multiplications.
     """
 
     rows: int
@@ -44,19 +44,18 @@ class KernelCost:
 
     @property
     def fits(self) -> bool:
-        """Can it be computed at all?"""
-        return self.kernel_bytes <= _MOST
+        """Whether the kernel is small enough to be computed."""
+        return self.kernel_bytes <= _LARGEST_KERNEL
 
     def summary(self) -> str:
-        """In a line."""
+        """The cost in one line."""
+        kernel = f"kernel {self.rows:,} × {self.columns:,} ({_size(self.kernel_bytes)})"
         if not self.weights:
-            size = f"kernel {self.rows:,} × {self.columns:,} ({_size(self.kernel_bytes)})"
-            return f"{size}, no Jacobian: {self.operations:.1e} multiplications"
-        held = "all at once" if self.jacobian_bytes <= self.memory else f"{self.block:,} rows at a time"
+            return f"{kernel}, no Jacobian: {self.operations:.1e} multiplications"
+        rows = "all at once" if self.jacobian_bytes <= self.memory else f"{self.block:,} rows at a time"
         return (
-            f"kernel {self.rows:,} × {self.columns:,} ({_size(self.kernel_bytes)}), Jacobian of "
-            f"{self.weights:,} weights ({_size(self.jacobian_bytes)}) {held}: {self.passes:,} backward "
-            f"passes of a sample, {self.operations:.1e} multiplications"
+            f"{kernel}, Jacobian of {self.weights:,} weights ({_size(self.jacobian_bytes)}) {rows}: "
+            f"{self.passes:,} backward passes over a sample, {self.operations:.1e} multiplications"
         )
 
 
@@ -71,32 +70,30 @@ def _size(count: float) -> str:
 def cost_of(
     backend: Backend, weights: Array, X: Array, others: int | None, outputs: int, memory: int
 ) -> KernelCost:
-    """The cost for the samples X, and a number of others or none."""
-    contracted = backend.contracted(weights, X)
-    units = sum(sum(layer.shape) for layer in contracted)
-    each, P = weights.itemsize, weights.size - sum(layer.size for layer in contracted)
-    samples = len(X), others
-    rows = samples[0] * outputs
-    columns = rows if samples[1] is None else samples[1] * outputs
-    distinct = rows if samples[1] is None else rows + columns
-    whole = distinct * P * each <= memory
-    block = distinct if whole else _whole_samples(max(int(memory // (2 * P * each)), 1), outputs)
-    passes = distinct
-    if not whole and samples[1] is None:
-        passes = sum(rows - a for a, _ in _blocks(rows, outputs, block))
-    elif not whole:
-        passes = rows + columns * sum(1 for _ in _blocks(rows, outputs, block))
-    products = rows * columns * (0.5 if samples[1] is None else 1.0)
-    operations = float(passes) * _PASS * P + products * (P + units)
-    operations += _PASS * distinct * float(weights.size - P)
+    """The cost of the kernel between the samples X and this number of other samples, or X itself if None."""
+    factored = backend.factored_layers(weights, X)
+    units = sum(sum(layer.shape) for layer in factored)
+    itemsize, P = weights.itemsize, weights.size - sum(layer.size for layer in factored)
+    rows = len(X) * outputs
+    columns = rows if others is None else others * outputs
+    distinct = rows if others is None else rows + columns
+    jacobian_bytes = distinct * P * itemsize
+    block, passes = distinct, distinct
+    if jacobian_bytes > memory:
+        block = _whole_samples(max(int(memory // (2 * P * itemsize)), 1), outputs)
+        starts = [begin for begin, _ in _blocks(rows, outputs, block)]
+        passes = sum(rows - begin for begin in starts) if others is None else rows + columns * len(starts)
+    products = rows * columns * (0.5 if others is None else 1.0)
+    operations = float(passes) * _OPERATIONS * P + products * (P + units)
+    operations += _OPERATIONS * distinct * float(weights.size - P)
     return KernelCost(
-        rows, columns, P, rows * columns * each, distinct * P * each, int(memory), block, passes, operations
+        rows, columns, P, rows * columns * itemsize, jacobian_bytes, int(memory), block, passes, operations
     )
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of the Jacobian of some inputs, in blocks."""
+    """The Jacobian rows of some inputs, computed in blocks."""
 
     backend: Backend
     weights: Array
@@ -108,7 +105,7 @@ class _Rows:
         return len(self.X) * self.outputs
 
     def block(self, begin: int, end: int) -> Any:
-        """Rows begin to end: whole samples, or some of the outputs of one."""
+        """The rows from begin to end, which are whole samples or some outputs of one sample."""
         m = self.outputs
         basis = np.eye(m, dtype=self.weights.dtype)
         first, last = begin // m, -(-end // m)
@@ -118,12 +115,12 @@ class _Rows:
 
 
 def _whole_samples(most: int, outputs: int) -> int:
-    """At most so many rows: those of whole samples, or some of one."""
+    """The largest number of rows, at most `most`, that are whole samples or outputs of one sample."""
     return most if most < outputs else most // outputs * outputs
 
 
 def _blocks(count: int, outputs: int, size: int, begin: int = 0) -> Iterator[tuple[int, int]]:
-    """Blocks of so many rows, none of which has parts of two samples where it has parts."""
+    """Split rows into blocks of this size, none of which contains incomplete parts of two samples."""
     while begin < count:
         end = min(begin + size, count)
         if size < outputs:
@@ -135,48 +132,46 @@ def _blocks(count: int, outputs: int, size: int, begin: int = 0) -> Iterator[tup
 def tangent_kernel(
     backend: Backend, weights: Array, X: Array, Y: Array | None, outputs: int, memory: int
 ) -> Array:
-    """K(X, Y), (N·m, N'·m); K(X, X) where there is no Y. `InputError` with its cost where it does not fit."""
+    """K(X, Y), (N·m, N'·m), or K(X, X) if Y is None. Raises `InputError` if the kernel is too large."""
     cost = cost_of(backend, weights, X, None if Y is None else len(Y), outputs, memory)
     if not cost.fits:
         raise InputError(
-            f"the tangent kernel does not fit: {cost.summary()}, and at most {_size(_MOST)} are allowed for "
-            "the kernel; give fewer samples"
+            f"the tangent kernel is too large: {cost.summary()}; the limit for the kernel is "
+            f"{_size(_LARGEST_KERNEL)}: use fewer samples"
         )
     if cost.weights == weights.size:
         K = _by_rows(backend, weights, X, Y, cost)
     else:
-        K = backend.contract(weights, X, Y, outputs)
+        K = backend.factored_kernel(weights, X, Y, outputs)
         K = K + _by_rows(backend, weights, X, Y, cost) if cost.weights else K
-    return K if Y is not None else (K + K.T) / 2  # products need not be symmetric to the last bit
+    return K if Y is not None else (K + K.T) / 2  # round-off in the products breaks exact symmetry
 
 
 def _by_rows(backend: Backend, weights: Array, X: Array, Y: Array | None, cost: KernelCost) -> Array:
     outputs = cost.rows // len(X)
-    here = _Rows(backend, weights, X, outputs)
-    there = here if Y is None else _Rows(backend, weights, Y, outputs)
-    if cost.jacobian_bytes <= cost.memory:
-        return _at_once(here, there, cost)
-    return _by_blocks(here, there, cost)
+    X_rows = _Rows(backend, weights, X, outputs)
+    Y_rows = X_rows if Y is None else _Rows(backend, weights, Y, outputs)
+    return (_at_once if cost.jacobian_bytes <= cost.memory else _by_blocks)(X_rows, Y_rows, cost)
 
 
-def _at_once(here: _Rows, there: _Rows, cost: KernelCost) -> Array:
-    backend, weights = here.backend, here.weights
-    few = weights.size == cost.weights < here.outputs
+def _at_once(X_rows: _Rows, Y_rows: _Rows, cost: KernelCost) -> Array:
+    backend, weights = X_rows.backend, X_rows.weights
+    by_columns = weights.size == cost.weights < X_rows.outputs
 
     def all_rows(rows: _Rows) -> Any:
-        return backend.columns(weights, rows.X) if few else rows.block(0, rows.count)
+        return backend.columns(weights, rows.X) if by_columns else rows.block(0, rows.count)
 
-    first = all_rows(here)
-    return backend.inner(first, first if there is here else all_rows(there))
+    first = all_rows(X_rows)
+    return backend.inner(first, first if Y_rows is X_rows else all_rows(Y_rows))
 
 
-def _by_blocks(here: _Rows, there: _Rows, cost: KernelCost) -> Array:
-    K = np.empty((here.count, there.count), dtype=here.weights.dtype)
-    for a, b in _blocks(here.count, here.outputs, cost.block):
-        first = here.block(a, b)
-        for c, d in _blocks(there.count, there.outputs, cost.block, a if there is here else 0):
-            second = first if there is here and (a, b) == (c, d) else there.block(c, d)
-            K[a:b, c:d] = here.backend.inner(first, second)
-            if there is here:
+def _by_blocks(X_rows: _Rows, Y_rows: _Rows, cost: KernelCost) -> Array:
+    K = np.empty((X_rows.count, Y_rows.count), dtype=X_rows.weights.dtype)
+    for a, b in _blocks(X_rows.count, X_rows.outputs, cost.block):
+        first = X_rows.block(a, b)
+        for c, d in _blocks(Y_rows.count, Y_rows.outputs, cost.block, a if Y_rows is X_rows else 0):
+            second = first if Y_rows is X_rows and (a, b) == (c, d) else Y_rows.block(c, d)
+            K[a:b, c:d] = X_rows.backend.inner(first, second)
+            if Y_rows is X_rows:
                 K[c:d, a:b] = K[a:b, c:d].T
     return K

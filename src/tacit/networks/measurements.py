@@ -1,4 +1,4 @@
-"""What a probe measures of a network on data: before training, and after a short one."""
+"""Measurements of `tacit.probe` on a network: before training, and after a short training."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.losses import Loss
 from tacit.networks.criteria import moved_kernel, scale_criterion
-from tacit.networks.descent import Descent, OfWeights, Trained
+from tacit.networks.descent import Descent, Trained, WeightTraining
 from tacit.networks.distances import distance_between
 from tacit.networks.linearization import Linearization, Linearized
 from tacit.networks.network import Network
 
-NEAR = 0.1  # an end within 10% gives the regime its name, as in `tacit.regime`
-ONE = 2e-2  # ends nearer to each other than twice what training leaves of the targets are one
-SMALL = 0.1  # of the weights: a start from which the rich end is nearer, and which training still leaves
-RESIDUAL = 1e-2  # of the targets, or of the outputs at the start: where training on the square loss ends
-LOSS = 5e-2  # of the loss at outputs of 0: where training on other losses does
-_SPREAD = 8  # samples that have one
-HALVED = math.log(2)  # a loss that has not come down by this much tells nothing
+NEAR = 0.1  # relative distance within which an end gives the regime its name, as in `tacit.regime`
+SAME = 2e-2  # relative distance below which two ends are the same: twice the residual of training
+SMALL = 0.1  # factor of the weights for the rich end: closer to it, but training still leaves the plateau
+RESIDUAL = 1e-2  # square loss: residuals at the end, relative to the start or to outputs of 0 if that is less
+LOSS = 5e-2  # other losses: the loss at the end, relative to the same
+_FOR_SPREAD = 8  # samples needed to measure the spread of the outputs
+HALVED = math.log(2)  # the least gain in accuracy of a training from which a regime is concluded
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """Training inputs and targets, held-out inputs, and the training."""
+class ProbeProblem:
+    """The data and the training of a probe: training inputs and targets, held-out inputs, loss and steps."""
 
     X: Any
     y: Float
@@ -37,25 +37,26 @@ class Problem:
     most_steps: int
 
     def goal(self, start: Float) -> float:
-        """The accuracy at which training ends, from these outputs at the start."""
+        """The accuracy at which training ends, given the outputs at the start."""
         levels = [self.loss.accuracy(f.reshape(self.y.shape), self.y) for f in (start, np.zeros_like(start))]
         most = max(float(level) for level in levels)
         return most - (2 * math.log(RESIDUAL) if self.loss.quadratic else math.log(LOSS))
 
-    def apart(self, first: Float, second: Float) -> float:
-        """‖f − g‖/max(‖f‖, ‖g‖) of outputs; of a square loss, ‖f‖ is their spread around their mean.
+    def distance(self, first: Float, second: Float) -> float:
+        """The relative distance ‖f − g‖/max(‖f‖, ‖g‖) of outputs f and g.
 
-        What all targets have in common, such as an octane number around 87, would hide every difference.
+        For the square loss, means are subtracted before taking the norms in the denominator: a large mean of
+        the targets, such as an octane number of 87, would hide every difference.
         """
-        spread = self.loss.quadratic and len(first) >= _SPREAD
-        size = max(float(np.linalg.norm(f - spread * f.mean(axis=0))) for f in (first, second))
-        far = float(np.linalg.norm(first - second))
-        return far / size if size > 0 else 0.0
+        centred = self.loss.quadratic and len(first) >= _FOR_SPREAD
+        size = max(float(np.linalg.norm(f - centred * f.mean(axis=0))) for f in (first, second))
+        difference = float(np.linalg.norm(first - second))
+        return difference / size if size > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A network on data: see `Probe`, which has the same under the same names."""
+    """Measurements of a network on data, with the names of `Probe`."""
 
     start: Float  # outputs on the training inputs
     linear: Linearization
@@ -63,7 +64,7 @@ class Measured:
     kernel_movement: float
     trained: Trained
     linearized: Linearized
-    outputs: Float  # of the trained network, held out
+    outputs: Float  # outputs of the trained network on the held-out inputs
     linearized_outputs: Float
     linearization_gap: float
     distance_to_rich: float
@@ -72,7 +73,7 @@ class Measured:
 
     @property
     def regime(self) -> str:
-        """The name."""
+        """The name of the regime, or "unknown" if training did not get far enough."""
         gained = self.trained.accuracy - self.trained.accuracies[0]
         if not (self.trained.reached or gained >= HALVED) or math.isnan(self.linearization_gap):
             return "unknown"
@@ -80,15 +81,17 @@ class Measured:
 
 
 def regime_name(gap: float, to_rich: float, moved: float) -> str:
-    """As `tacit.regime` names limits, by the distances from both ends; where both are one, by the kernel.
+    """The regime by the distances to both ends, with the names and thresholds of `tacit.regime`.
 
-    Where nothing is known of the rich end, the kernel has to tell too.
+    gap: distance to the linearized model. to_rich: distance to the rich end, NaN if unknown. moved: distance
+    between the tangent kernels before and after training, which decides if both ends are the same or the rich
+    end is unknown.
     """
     if math.isnan(to_rich):
         if gap <= NEAR:
             return "kernel"
         return "rich" if moved >= NEAR else "intermediate"
-    if max(gap, to_rich) < ONE:
+    if max(gap, to_rich) < SAME:
         return "kernel" if moved < NEAR else "rich"
     if min(gap, to_rich) > NEAR:
         return "intermediate"
@@ -96,58 +99,58 @@ def regime_name(gap: float, to_rich: float, moved: float) -> str:
 
 
 def measure(
-    network: Network, problem: Problem, watch: Callable[[str], Any], linear: Linearization | None = None
+    network: Network, problem: ProbeProblem, watch: Callable[[str], Any], linear: Linearization | None = None
 ) -> Measured:
-    """Everything, of a network in double precision. watch: makes a meter for training, by its name."""
+    """Measure a network in double precision. watch: returns the progress meter of a training by its name."""
     linear = linear or Linearization.of(network, problem.X, problem.y, problem.loss)
     goal = problem.goal(linear.start)
     first = linear.until(goal, problem.most_steps)
-    moves = _pushes(linear, linear.change(first.coefficients))
+    criteria = _before_training(linear, linear.change(first.coefficients))
     trained = _train(network, problem, goal, linear.top, watch("training"))
     last = network.with_weights(trained.state)
     at = first if trained.accuracy == goal else linear.until(trained.accuracy, problem.most_steps)
     ends = last.outputs(problem.X_test), linear.outputs(problem.X_test, linear.change(at.coefficients))
-    gap = problem.apart(*ends)
+    gap = problem.distance(*ends)
     moved = distance_between(linear.kernel, last.tangent_kernel(problem.X))
-    clear = gap < ONE and moved < NEAR  # whatever the rich end is
+    is_kernel = gap < SAME and moved < NEAR  # then the name does not depend on the rich end
     return Measured(
         linear.start,
         linear,
-        *moves,
+        *criteria,
         trained,
         at,
         *ends,
         gap,
-        math.nan if clear else _rich_distance(network, problem, trained, ends[0], watch),
+        math.nan if is_kernel else _rich_distance(network, problem, trained, ends[0], watch),
         moved,
         network.movement(last),
     )
 
 
-def _pushes(linear: Linearization, change: Float) -> tuple[float, float]:
-    """The scale criterion, and how far first-order training moves the kernel."""
+def _before_training(linear: Linearization, change: Float) -> tuple[float, float]:
+    """The scale criterion, and the relative change of the kernel in first-order training."""
     network, X = linear.network, linear.X
-    misfit = float(np.linalg.norm(network.jvp(X, change)))  # ‖h(θ₀) − y‖ where y is reached
+    misfit = float(np.linalg.norm(network.jvp(X, change)))  # ‖h(θ₀) − y‖ if y is reached
     criterion = scale_criterion(network, X, misfit, float(linear.eigenvalues[0]), change)
     return criterion, moved_kernel(network, X, linear.kernel, change)
 
 
-def _train(network: Network, problem: Problem, goal: float, top: Float, meter: Any) -> Trained:
-    subject = OfWeights(network, problem.X, top)
+def _train(network: Network, problem: ProbeProblem, goal: float, top: Float, meter: Any) -> Trained:
+    subject = WeightTraining(network, problem.X, top)
     with meter:
         descent = Descent(problem.loss, problem.y, goal, problem.most_steps, meter.update)
         return descent.run(subject, np.array(network.weights, dtype=np.float64))
 
 
 def _rich_distance(
-    network: Network, problem: Problem, trained: Trained, end: Float, watch: Callable[[str], Any]
+    network: Network, problem: ProbeProblem, trained: Trained, end: Float, watch: Callable[[str], Any]
 ) -> float:
-    """How far the end is from that of weights a tenth as large at the same loss; NaN if not reached."""
+    """The distance to the end of training from weights a tenth as large, at equal loss, or NaN."""
     small = network.rescaled(SMALL)
     if not small.vjp(problem.X, np.ones((len(problem.X), end.shape[1]))).any():
         return math.nan
     linear = Linearization.of(small, problem.X, problem.y, problem.loss)
-    found = _train(small, problem, trained.accuracy, linear.top, watch("training from a small start"))
-    if not found.reached:
+    rich = _train(small, problem, trained.accuracy, linear.top, watch("training from a small start"))
+    if not rich.reached:
         return math.nan
-    return problem.apart(end, small.with_weights(found.state).outputs(problem.X_test))
+    return problem.distance(end, small.with_weights(rich.state).outputs(problem.X_test))

@@ -1,4 +1,4 @@
-r"""A network of your own: a function of weights and inputs, with the weights at its start."""
+r"""A user-defined network: a function of weights and inputs, together with its initial weights."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tacit.networks.distances import angle_of, distance_between, movement
 from tacit.networks.homogeneity import Homogeneity, homogeneity
 from tacit.networks.inputs import as_outputs, as_samples, check_function
 from tacit.networks.kernels import MEMORY, KernelCost, cost_of, tangent_kernel
-from tacit.networks.parametrization import OfNetwork
-from tacit.networks.rebalancing import balanced, check_same, guessed_inputs
+from tacit.networks.parametrization import NetworkParametrization
+from tacit.networks.rebalancing import balanced, check_same, random_inputs
 from tacit.networks.symmetries import Conserved, conserved
 
 if TYPE_CHECKING:
@@ -27,28 +27,41 @@ if TYPE_CHECKING:
 
 
 class Network(Model):
-    """f(θ, x), known as a function and in no other way: in JAX, or in PyTorch by `Network.from_torch`.
+    """A network f(θ, x) given as a function, in JAX or, with `Network.from_torch`, in PyTorch.
 
-    Everything is computed in the floats of the weights, float32 or float64 (`with_weights` changes them);
-    what comes in and goes out are NumPy arrays.
+    Computations use the precision of the weights, float32 or float64 (`with_weights` changes it). Inputs and
+    results are NumPy arrays.
 
     Parameters
     ----------
     apply : callable
-        apply(params, X) gives (N,) or (N, m) for X with samples first, of any shape, each sample for itself.
+        apply(params, X) returns (N,) or (N, m) for an X of any shape whose first axis is the samples. The
+        outputs of a sample must not depend on the other samples.
     params : pytree
-        Its arrays of floats are the weights θ; whatever else is in it stays as it is. They are taken in the
-        order of the tree, which for dicts is that of their keys.
+        Its floating-point arrays are the weights θ; all other leaves stay constant. The order of the weights
+        is the order of the tree, which sorts dicts by their keys.
 
     Raises
     ------
     InputError
-        Where params have no floats, or apply is no function.
+        If params contains no floating-point arrays, or apply is not callable.
 
     See Also
     --------
-    probe : Does it learn features on your data?
-    Monitor : What happens to it along your own training.
+    probe : Find out whether the network learns features on your data.
+    Monitor : Record how the network changes during your own training.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tacit
+    >>> def linear(params, X):
+    ...     return X @ params["w"]
+    >>> network = tacit.Network(linear, {"w": np.array([1.0, 2.0])})
+    >>> network
+    Network(linear, 2 weights in 1 layer, JAX float64)
+    >>> network.tangent_kernel([[1.0, 0.0], [0.0, 3.0]]).tolist()
+    [[1.0, 0.0], [0.0, 9.0]]
     """
 
     has_predictor = False
@@ -61,23 +74,23 @@ class Network(Model):
 
     @classmethod
     def from_torch(cls, module: Any) -> Network:
-        """A module of PyTorch, as it is now: what happens to it later is seen by `current()` alone.
+        """Wrap a copy of a PyTorch module. Only `current()` sees later changes of the module.
 
         Parameters
         ----------
         module : torch.nn.Module
-            Its parameters are the weights, those that are shared once and those with requires_grad=False not
-            at all. Batch normalization and dropout must be in evaluation mode (`module.eval()`).
+            Its parameters are the weights: shared ones count once, those with requires_grad=False are kept
+            constant. Batch normalization and dropout must be in evaluation mode (`module.eval()`).
 
         Returns
         -------
         Network
-            With these weights.
+            The network with the module's weights.
 
         Raises
         ------
         InputError
-            Where the module is no function of its inputs.
+            If the output for a sample is random or depends on other samples.
         """
         from tacit.networks.in_torch import InTorch
 
@@ -93,103 +106,105 @@ class Network(Model):
     def _set(self, backend: Backend, weights: Array) -> None:
         if not np.isfinite(weights).all():
             layer = next(each for each in backend.layers if not np.isfinite(each.of(weights)).all())
-            raise InputError(f"the weights must be finite, and those of {layer.name} are not")
+            raise InputError(
+                f"the weights must be finite, but layer {layer.name} has NaN or infinite weights"
+            )
         self._backend, self._weights = backend, weights.copy()
         self._weights.flags.writeable = False
-        self._seen: dict[Any, int] = {}  # numbers of outputs, by shapes of samples that were checked
-        self._on: Array | None = None
+        # The number of outputs m, by (shape of a sample, kind of X, precision), for inputs already checked.
+        self._checked: dict[Any, int] = {}
+        self._samples: Array | None = None
 
     def __repr__(self) -> str:
-        fixed = self._backend.fixed
-        held = f", fixed: {listed(fixed)}" if fixed else ""
-        floats = f"{self._backend.framework} {self._weights.dtype}"
+        fixed = f", fixed: {listed(self._backend.fixed)}" if self._backend.fixed else ""
         return (
             f"Network({self._backend.name()}, {self._weights.size:,} weights in {len(self.layers)} "
-            f"layer{'s' if len(self.layers) != 1 else ''}, {floats}{held})"
+            f"layer{'s' if len(self.layers) != 1 else ''}, {self._backend.framework} "
+            f"{self._weights.dtype}{fixed})"
         )
 
     def describe(self) -> str:
-        """What the numbers mean, in a line."""
-        return f"{self!r}: a function of its weights, of which nothing else is known"
+        """Describe the model in one line."""
+        return f"{self!r}: a general function of its weights"
 
     # Weights
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        """Every array of weights, with its name, shape, and place in the flat weights."""
+        """The arrays of weights, each with its name, shape and position in the flat array `weights`."""
         return self._backend.layers
 
     @property
     def weights(self) -> Array:
-        """All weights in one array, (P,)."""
+        """All weights in one flat array, (P,)."""
         return self._weights
 
     @property
     def params(self) -> Any:
-        """The weights as the framework knows them: the pytree, or tensors by name."""
+        """The weights in the framework's own form: the pytree (JAX) or tensors by name (PyTorch)."""
         return self._backend.params(self._weights)
 
     @property
     def module(self) -> Any:
-        """A module of PyTorch of its own with these weights, to train; `Network.from_torch` follows it."""
+        """A new PyTorch module with these weights; train it, then wrap it with `Network.from_torch`."""
         if not hasattr(self._backend, "module"):
-            raise InputError("the network is one of JAX, and has params and no module")
+            raise InputError("a network in JAX has no module: use network.params")
         return self._backend.module(self._weights)
 
     def with_weights(self, weights: Any) -> Network:
-        """The same network with other weights; it computes in their floats.
+        """The same network with other weights, in the precision of the new weights.
 
         Parameters
         ----------
         weights : (P,) array-like
-            All of them, one after the other.
+            All weights in one flat array. Anything but float64 is converted to float32.
 
         Returns
         -------
         Network
-            With these weights.
+            The network with these weights.
         """
         given = np.asarray(weights)
         dtype = np.float64 if given.dtype == np.float64 else np.float32
         if given.shape != self._weights.shape or given.dtype.kind not in "fiu":
             raise InputError(
-                f"the network has {self._weights.size:,} weights, in one array; got {given.dtype} of shape "
+                f"weights must be one array of {self._weights.size:,} numbers; got {given.dtype} of shape "
                 f"{given.shape}"
             )
         network = Network._of(self._backend, given.astype(dtype))
-        network._seen = self._seen
+        network._checked = self._checked
         return network
 
     def current(self) -> Network:
-        """The network with the weights that the module of PyTorch has now."""
+        """The network with the present weights of the PyTorch module."""
         return Network._of(*self._backend.current())
 
     def rescaled(self, alpha: Any, d: int | None = None) -> Network:
-        """All weights times α.
+        """Multiply all weights by α.
 
         Parameters
         ----------
         alpha : float
-            α.
+            The factor α.
         d : int, optional
-            Not needed: the weights say it.
+            Ignored; other models need the number of features here.
 
         Returns
         -------
         Network
-            With these weights.
+            The network with the weights αθ.
         """
         return self.with_weights(self._weights * self._weights.dtype.type(alpha))
 
-    # The function and the products of its Jacobian
+    # The function and products with its Jacobian
 
     def as_inputs(self, X: Inputs) -> Any:
-        """X as flows take it: samples first, in double precision; whole numbers stay what they are."""
+        """X as an array for flows: samples first, in double precision; integers stay integers."""
         X = as_samples(X)
         return X if X.dtype.kind in "iu" else X.astype(np.float64)
 
     def outputs(self, X: Inputs) -> Array:
-        """f(θ, x) of every sample.
+        """The outputs f(θ, x) for every sample.
 
         Parameters
         ----------
@@ -203,63 +218,63 @@ class Network(Model):
         """
         X = as_samples(X)
         key = X.shape[1:], X.dtype.kind, self._weights.dtype
-        if key not in self._seen:
-            found = check_function(self._backend, self._weights, X)
-            self._seen[key] = found.shape[1]
-            return found
+        if key not in self._checked:
+            outputs = check_function(self._backend, self._weights, X)
+            self._checked[key] = outputs.shape[1]
+            return outputs
         return as_outputs(self._backend.outputs(self._weights, X), len(X), self._backend.name())
 
     def n_outputs(self, X: Inputs | None = None) -> int:
-        """m, how many numbers it gives for a sample."""
+        """The number of outputs m for one sample."""
         X = self._inputs(X)
         key = X.shape[1:], X.dtype.kind, self._weights.dtype
-        return self._seen[key] if key in self._seen else self.outputs(X).shape[1]
+        return self._checked[key] if key in self._checked else self.outputs(X).shape[1]
 
     def jvp(self, X: Inputs, direction: ArrayLike) -> Array:
-        """J·direction: how the outputs move when the weights do.
+        """The product J·direction: first-order change of the outputs along a direction of the weights.
 
         Parameters
         ----------
         X : (N, …) array-like
             Inputs, samples first.
         direction : (P,) array-like
-            By what the weights move.
+            The change of the weights.
 
         Returns
         -------
         (N, m) array
-            By what the outputs move, to first order.
+            The change of the outputs, to first order.
         """
-        X, m = self._ready(X)
-        direction = self._matching(direction, (self._weights.size,), "direction")
-        moved = self._backend.jvp(self._weights, X, direction)
-        return as_outputs(moved, len(X), f"the derivative of {self._backend.name()}").reshape(-1, m)
+        X, m = self._samples_and_outputs(X)
+        direction = self._checked_shape(direction, (self._weights.size,), "direction")
+        tangent = self._backend.jvp(self._weights, X, direction)
+        return as_outputs(tangent, len(X), f"the derivative of {self._backend.name()}").reshape(-1, m)
 
     def vjp(self, X: Inputs, cotangent: ArrayLike) -> Array:
-        """Jᵀ·cotangent: the gradient in the weights of Σ cotangent·f.
+        """The product Jᵀ·cotangent: gradient of Σ cotangent·f with respect to the weights.
 
         Parameters
         ----------
         X : (N, …) array-like
             Inputs, samples first.
         cotangent : (N, m) array-like
-            A number for every output.
+            One number for each output.
 
         Returns
         -------
         (P,) array
             The gradient.
         """
-        X, m = self._ready(X)
+        X, m = self._samples_and_outputs(X)
         cotangent = np.asarray(cotangent)
         cotangent = cotangent[:, None] if cotangent.ndim == 1 and m == 1 else cotangent
-        return self._backend.vjp(self._weights, X, self._matching(cotangent, (len(X), m), "cotangent"))
+        return self._backend.vjp(self._weights, X, self._checked_shape(cotangent, (len(X), m), "cotangent"))
 
-    def _ready(self, X: Any) -> tuple[Array, int]:
+    def _samples_and_outputs(self, X: Any) -> tuple[Array, int]:
         X = as_samples(X)
         return X, self.n_outputs(X)
 
-    def _matching(self, values: Any, shape: tuple[int, ...], name: str) -> Array:
+    def _checked_shape(self, values: Any, shape: tuple[int, ...], name: str) -> Array:
         array = np.asarray(values)
         if array.shape != shape:
             raise InputError(f"{name} must have shape {shape}, got {array.shape}")
@@ -268,7 +283,7 @@ class Network(Model):
     # The tangent kernel
 
     def tangent_kernel(self, X: Inputs, Y: ArrayLike | None = None, *, memory: int = MEMORY) -> Array:
-        """K = J(X)·J(Y)ᵀ, by Jacobian products in blocks; `kernel_cost` says before what it will cost.
+        """The tangent kernel K = J(X)·J(Y)ᵀ, computed in blocks. `kernel_cost` estimates the cost.
 
         Parameters
         ----------
@@ -277,18 +292,18 @@ class Network(Model):
         Y : (N', …) array-like, optional
             Other inputs; X if left out.
         memory : int, optional
-            No more than so many bytes of J are held.
+            The largest part of J, in bytes, that is kept in memory at a time.
 
         Returns
         -------
         (N·m, N'·m) array
-            K, with the outputs of a sample side by side.
+            K; the outputs of a sample are adjacent rows (columns).
         """
-        (X, m), Y = self._ready(X), None if Y is None else as_samples(Y, "Y")
+        (X, m), Y = self._samples_and_outputs(X), None if Y is None else as_samples(Y, "Y")
         return tangent_kernel(self._backend, self._weights, X, Y, m, memory)
 
     def kernel_cost(self, X: Inputs, Y: ArrayLike | None = None, *, memory: int = MEMORY) -> KernelCost:
-        """What `tangent_kernel` will take of memory and work.
+        """Estimate the memory and the work that `tangent_kernel` needs.
 
         Parameters
         ----------
@@ -304,12 +319,12 @@ class Network(Model):
         KernelCost
             Bytes, blocks and multiplications.
         """
-        X, m = self._ready(X)
+        X, m = self._samples_and_outputs(X)
         others = None if Y is None else len(as_samples(Y, "Y"))
         return cost_of(self._backend, self._weights, X, others, m, memory)
 
     def kernel_distance(self, other: Network, X: Inputs) -> float:
-        """1 − cos of the angle between the tangent kernels of this network and of other weights of it.
+        """The distance 1 − cos φ to the tangent kernel at other weights, where φ is `kernel_angle`.
 
         Parameters
         ----------
@@ -327,7 +342,7 @@ class Network(Model):
         return distance_between(self.tangent_kernel(X), other.tangent_kernel(X))
 
     def kernel_angle(self, other: Network, X: Inputs) -> float:
-        """The angle between the tangent kernels of this network and of other weights of it.
+        """The angle between the tangent kernels of this network and of the same network at other weights.
 
         Parameters
         ----------
@@ -344,7 +359,7 @@ class Network(Model):
         return angle_of(self.kernel_distance(other, X))
 
     def movement(self, other: Network) -> dict[str, float]:
-        """How far other weights are from these, of each layer: ‖W' − W‖/‖W‖.
+        """The relative distance ‖W' − W‖/‖W‖ to other weights W', for each layer.
 
         Parameters
         ----------
@@ -354,7 +369,7 @@ class Network(Model):
         Returns
         -------
         dict of float
-            By the name of the layer.
+            The distances by the names of the layers.
         """
         self._check_same(other)
         return movement(self.layers, self.weights, other.weights)
@@ -367,16 +382,16 @@ class Network(Model):
     # Layers and symmetries
 
     def balance(self) -> dict[str, float]:
-        """‖W_{l+1}‖² − ‖W_l‖² of matrices and convolutions that follow each other, in their order."""
+        """The balance ‖W_{l+1}‖² − ‖W_l‖² of each pair of consecutive matrices or convolutions."""
         from tacit.networks.chain import balance
 
         return balance(self._backend, self._weights)
 
     def imbalances(self) -> dict[str, Array]:
-        """W_{l+1}ᵀW_{l+1} − W_lW_lᵀ − b_l b_lᵀ of layers that follow each other, (units, units) each.
+        """The imbalances W_{l+1}ᵀW_{l+1} − W_lW_lᵀ − b_l b_lᵀ of consecutive layers, (units, units) each.
 
-        Gradient flow keeps them where nothing stands between the layers, as in a linear network, and their
-        diagonals where a positively homogeneous activation does (`conserved` says which).
+        Gradient flow conserves them if there is no activation between the layers, as in a linear network, and
+        conserves their diagonals if the activation is positively homogeneous (see `conserved`).
         """
         from tacit.networks.chain import links
 
@@ -384,24 +399,24 @@ class Network(Model):
         return {name: out - into for name, (into, out) in grams.items()}
 
     def conserved(self, X: Inputs | None = None) -> dict[str, Array]:
-        """What gradient flow keeps constant, as far as it follows from symmetries of the layers.
+        """Quantities that gradient flow conserves because of symmetries of consecutive layers.
 
         Parameters
         ----------
         X : (N, …) array-like, optional
-            Inputs at which symmetries are looked for (see `tacit.networks.symmetries`); random ones for the
-            first layer if left out.
+            Inputs at which the symmetries are tested (see `tacit.networks.symmetries`); random inputs if left
+            out.
 
         Returns
         -------
         dict of arrays
-            What is conserved, by name.
+            The conserved quantities by name.
         """
-        found = self.on(self._inputs(X)).parametrization.quantities
-        return {each.name: each.value(self._weights)[0] for each in found}
+        quantities = self.on(self._inputs(X)).parametrization.quantities
+        return {each.name: each.value(self._weights)[0] for each in quantities}
 
     def homogeneity(self, X: Inputs) -> Homogeneity:
-        """The degree L of f(cθ) = c^L f(θ), measured, and how well it fits.
+        """Measure the degree L of homogeneity, f(cθ) = c^L f(θ).
 
         Parameters
         ----------
@@ -411,81 +426,80 @@ class Network(Model):
         Returns
         -------
         Homogeneity
-            The degree, the misfit, and whether it holds.
+            The degree, the misfit, and whether the network is homogeneous.
         """
         return homogeneity(lambda c: self.rescaled(c).outputs(X), str(self.weights.dtype))
 
     def rebalanced(self, X: Inputs | None = None) -> Network:
-        """The same function with ‖W_1‖ = … = ‖W_L‖, biases rescaled with them.
+        """Rescale the layers such that ‖W_1‖ = … = ‖W_L‖ without changing the function.
 
         Parameters
         ----------
         X : (N, …) array-like, optional
-            Inputs at which it is seen that the function is the same; random ones for the first layer if left
-            out.
+            Inputs at which the outputs before and after are compared; random inputs if left out.
 
         Returns
         -------
         Network
-            With these weights.
+            The network with the rescaled weights and biases.
 
         Raises
         ------
         InputError
-            Where the layers have no such symmetry.
+            If the rescaling changes the outputs or the layers are not a chain.
         """
-        found = self.with_weights(balanced(self._backend, self.weights))
-        X = self._guessed_inputs() if X is None else X
-        check_same(self.outputs(X), found.outputs(X), str(self.weights.dtype))
-        return found
+        network = self.with_weights(balanced(self._backend, self.weights))
+        X = self._random_inputs() if X is None else X
+        check_same(self.outputs(X), network.outputs(X), str(self.weights.dtype))
+        return network
 
     def doubled(self) -> Network:
-        """(f(θ₁, x) − f(θ₂, x))/√2 with θ₁ = θ₂ = θ: outputs of exactly 0, and the same tangent kernel.
+        """The network (f(θ₁, x) − f(θ₂, x))/√2 with θ₁ = θ₂ = θ: zero outputs, the same tangent kernel.
 
         Chizat et al. 2019, Section 1.1 and Appendix A.
         """
         return Network._of(*self._backend.doubled(self._weights))
 
-    # What a model is asked for
+    # The interface of a model
 
     def on(self, X: Inputs) -> Network:
-        """The network as a model of these samples: its predictor are its outputs there."""
-        bound = self.with_weights(self._weights)
-        bound._on = kept(as_samples(X))
-        return bound
+        """The network as a model of these samples: its predictor is the vector of its outputs there."""
+        network = self.with_weights(self._weights)
+        network._samples = kept(as_samples(X))
+        return network
 
     def _inputs(self, X: Any) -> Array:
         if X is not None:
             return as_samples(X)
-        return self._guessed_inputs() if self._on is None else self._on
+        return self._random_inputs() if self._samples is None else self._samples
 
-    def _guessed_inputs(self) -> Array:
-        """Random inputs that the network takes; `InputError` where no guess fits."""
-        for X in guessed_inputs(self._backend, self.weights.dtype):
+    def _random_inputs(self) -> Array:
+        """Random inputs of a shape that the network accepts; `InputError` if none is found."""
+        for X in random_inputs(self._backend, self.weights.dtype):
             try:
                 self.outputs(X)
             except InputError:
                 continue
             return X
-        raise InputError("what the network takes as inputs is not known: give some, X with samples first")
+        raise InputError("the shape of the network's inputs is unknown: pass X, with samples first")
 
     @property
-    def parametrization(self) -> OfNetwork:
-        """Weights by layer ↦ outputs."""
-        return OfNetwork(self._backend, self._on, self._quantities)
+    def parametrization(self) -> NetworkParametrization:
+        """The map from the weights of the layers to the outputs."""
+        return NetworkParametrization(self._backend, self._samples, self._quantities)
 
     @cached_property
     def _quantities(self) -> tuple[Conserved, ...]:
-        return (
-            () if self._on is None else conserved(self._backend, self._weights.astype(np.float64), self._on)
-        )
+        if self._samples is None:
+            return ()
+        return conserved(self._backend, self._weights.astype(np.float64), self._samples)
 
     def kernel_work(self, X: Inputs) -> float:
-        """Multiplications for a tangent kernel."""
+        """The number of multiplications for a tangent kernel."""
         return self.kernel_cost(X).operations
 
     def predictor(self) -> Array:
-        """The outputs at the samples that it is a model of."""
+        """The outputs at the samples given to `on`."""
         return np.asarray(self.parametrization.predictor(self.start()))
 
     def start(self, d: int | None = None) -> Weights:
@@ -493,16 +507,15 @@ class Network(Model):
         return {layer.name: layer.of(self._weights).astype(np.float64) for layer in self.layers}
 
     def potential(self, d: int | None = None) -> Any:
-        """Nobody knows."""
+        """No potential is known for a general network: raises `NoPotentialError`."""
         raise NoPotentialError(
-            "a network that is given as a function has no potential that is known: where its training ends "
-            "no convex program tells; tacit.probe(network, X, y) says whether it learns features, and "
-            "tacit.flow runs it"
+            "no potential is known for a general network, so no convex program gives the limit of its "
+            "training; use tacit.probe(network, X, y) to find its regime, or tacit.flow to simulate it"
         )
 
 
 def check_network(network: Any) -> None:
-    """Refuse what is not a Network, saying how it becomes one."""
+    """Raise `InputError` if the argument is not a Network, and say how to make one."""
     if isinstance(network, Network):
         return
     if hasattr(network, "named_parameters"):
@@ -511,5 +524,5 @@ def check_network(network: Any) -> None:
         raise InputError("wrap the pair: tacit.probe(tacit.Network(apply, params), X, y)")
     raise InputError(
         f"probe takes a tacit.Network, got {type(network).__name__}: Network(apply, params) for JAX, "
-        "Network.from_torch(module) for PyTorch; of a model of the theory, tacit.regime(model, X, y) tells"
+        "Network.from_torch(module) for PyTorch; for one of Tacit's models, use tacit.regime(model, X, y)"
     )

@@ -1,8 +1,8 @@
-r"""The same function with balanced layers.
+r"""Rescaling of the layers of a network to equal norms, without changing the function.
 
-Where the activations are positively homogeneous, W_l → c_l W_l with Π c_l = 1 changes nothing, if the bias of
-each layer is multiplied by c_1 ⋯ c_l; c_l = (Π_k ‖W_k‖)^{1/L} / ‖W_l‖ makes all norms the same. That
-the function is the same is not assumed but measured.
+If the activations are positively homogeneous, W_l → c_l W_l with Π c_l = 1 leaves the function unchanged,
+provided that the bias of each layer is multiplied by c_1 ⋯ c_l. All norms are equal for
+c_l = (Π_k ‖W_k‖)^{1/L} / ‖W_l‖. The outputs before and after are compared.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from tacit.errors import InputError
 from tacit.networks.backend import Array, Backend
 from tacit.networks.chain import bias_of, links, weight_layers
 
-_SAME = {"float32": 1e-4, "float64": 1e-10}  # of the largest output
-_GUESSED = 16  # inputs, where none are given
+_ROUND_OFF = {"float32": 1e-4, "float64": 1e-10}  # allowed change, relative to the largest output
+_RANDOM_SAMPLES = 16  # number of random inputs
 
 
 def balanced(backend: Backend, given: Array) -> Array:
-    """Weights with ‖W_1‖ = … = ‖W_L‖."""
+    """The weights rescaled such that ‖W_1‖ = … = ‖W_L‖."""
     weights = given.astype(np.float64)
     layers = weight_layers(backend)
-    _ = links(backend)  # which says what does not follow
+    links(backend)  # raises InputError if the layers are not a chain
     norms = np.array([np.linalg.norm(layer.of(weights)) for layer in layers])
     if not norms.all():
         name = layers[int(np.argmin(norms))].name
-        raise InputError(f"the weights of {name} are all 0, and no factor balances them")
+        raise InputError(f"the weights of {name} are all 0, so that the layers cannot be balanced")
     logs = np.log(norms)
     factors = np.exp(logs.mean() - logs)
     factors[-1] = 1 / np.prod(factors[:-1])
@@ -40,21 +40,21 @@ def balanced(backend: Backend, given: Array) -> Array:
     return weights.astype(given.dtype)
 
 
-def check_same(before: Array, after: Array, floats: str) -> None:
-    """Refuse, by `InputError`, what changes the outputs."""
+def check_same(before: Array, after: Array, dtype: str) -> None:
+    """Raise `InputError` if the outputs differ by more than round-off."""
     change = float(np.abs(after - before).max()) / (float(np.abs(before).max()) or 1.0)
-    if not change <= _SAME[floats]:
+    if not change <= _ROUND_OFF[dtype]:
         raise InputError(
-            f"layers cannot be balanced without changing the function (by {change:.1e} of its outputs): that "
-            "takes layers one after the other, activations with σ(ct) = c·σ(t), such as ReLU and not tanh, "
-            "and nothing between them that has a size of its own, such as batch normalization or skips"
+            "the layers cannot be balanced without changing the function (relative change of the outputs: "
+            f"{change:.1e}): balancing needs a chain of layers and activations with σ(ct) = c·σ(t), such as "
+            "ReLU but not tanh, without batch normalization or skip connections"
         )
 
 
-def guessed_inputs(backend: Backend, floats: Any) -> Iterator[Array]:
-    """Random inputs of the sizes that the first layer may take, if it is a matrix."""
+def random_inputs(backend: Backend, dtype: Any) -> Iterator[Array]:
+    """Random inputs of every size that the first layer suggests, the most likely one first."""
     first, rng = weight_layers(backend)[0], np.random.default_rng(0)
-    into = backend.channels[1]
-    sizes = [first.shape[into], *first.shape] if len(first.shape) == 2 else list(first.shape[:1])
+    inputs = backend.channels[1]
+    sizes = [first.shape[inputs], *first.shape] if len(first.shape) == 2 else list(first.shape[:1])
     for size in dict.fromkeys(sizes):
-        yield rng.standard_normal((_GUESSED, size)).astype(floats)
+        yield rng.standard_normal((_RANDOM_SAMPLES, size)).astype(dtype)

@@ -1,12 +1,12 @@
-r"""What gradient flow on a network conserves, found by products of its Jacobian.
+r"""Quantities conserved by gradient flow on a network, found by testing symmetries with Jacobian products.
 
-Where θ ↦ θ + εAθ with a symmetric A does not change the outputs to first order, J·Aθ = 0, gradient flow on
-any loss of the outputs keeps ⟨θ, Aθ⟩, since d⟨θ, Aθ⟩/dt = 2⟨Aθ, Jᵀr⟩ = 2⟨JAθ, r⟩. For two layers with hidden
-units between them, A multiplies what goes into the units by B and divides what comes out of them:
+If θ ↦ θ + εAθ with a symmetric A leaves the outputs unchanged to first order, J·Aθ = 0, then gradient flow on
+any loss of the outputs conserves ⟨θ, Aθ⟩, since d⟨θ, Aθ⟩/dt = 2⟨Aθ, Jᵀr⟩ = 2⟨JAθ, r⟩. For two layers with
+hidden units between them, A multiplies the incoming weights of the units by B and divides the outgoing ones:
 
-    linear units                  any symmetric B      W_{l+1}ᵀW_{l+1} − W_lW_lᵀ       one matrix
-    positively homogeneous ones   any diagonal B       the diagonal of it              a number for each unit
-    only all of them together     B = 1                its trace                       a number
+    linear units                    any symmetric B     W_{l+1}ᵀW_{l+1} − W_lW_lᵀ      a matrix
+    positively homogeneous units    any diagonal B      the diagonal of this matrix    a number for each unit
+    all units together only         B = 1               the trace of this matrix       a number
 """
 
 from __future__ import annotations
@@ -20,28 +20,29 @@ import numpy as np
 from tacit.networks.backend import Array, Backend
 from tacit.networks.chain import Link, joints, weight_layers
 
-_NOTHING = 1e-9  # of what one of the two layers alone would change
-_SAMPLES = 8  # on which symmetries are looked for
-_MOST_LAYERS = 12  # of vectors, all pairs of which are tried
-_MOST_UNITS = 500  # whose matrix is kept, and not only its diagonal
-KINDS = ("matrix", "unit", "layer")
+# A symmetry holds if both layers together change the outputs by less than this fraction of what the first
+# changes alone: far above the round-off of Jacobian products in float64.
+_ROUND_OFF = 1e-9
+_SAMPLES = 8  # inputs at which symmetries are tested
+_MOST_VECTORS = 12  # vectors of a network without matrices, all pairs of which are tested (66 pairs)
+_MOST_UNITS = 500  # beyond this width, imbalance matrices are not stored, only their diagonals
+_KIND_NAMES = {"matrix": "imbalance matrix", "unit": "imbalance by unit", "layer": "imbalance"}
 
 
 @dataclass(frozen=True)
 class Conserved:
-    """A link with what gradient flow keeps of it: a matrix, a number for each unit, or one for the layer."""
+    """A conserved quantity of a link: kind is "matrix", "unit" (a number for each unit) or "layer" (one)."""
 
     link: Link
     kind: str
 
     @property
     def name(self) -> str:
-        """In words."""
-        what = {"matrix": "imbalance matrix", "unit": "imbalance by unit", "layer": "imbalance"}
-        return f"{what[self.kind]}, {self.link.name}"
+        """The name shown to users."""
+        return f"{_KIND_NAMES[self.kind]}, {self.link.name}"
 
     def value(self, weights: Array) -> tuple[Array, Array]:
-        """The quantity, and the size of the terms that make it."""
+        """The quantity, and the size of the terms whose difference it is."""
         if self.kind == "matrix":
             into, out = self.link.grams(weights)
             return out - into, np.asarray(np.linalg.norm(into) + np.linalg.norm(out))
@@ -55,34 +56,34 @@ class Conserved:
 
 
 def conserved(backend: Backend, weights: Array, X: Array) -> tuple[Conserved, ...]:
-    """What the flow keeps, of layers that follow each other; of vectors, of any two. weights: of float64."""
+    """Conserved quantities of consecutive layers, or of any two if all are vectors (float64 weights)."""
     X, rng = X[:_SAMPLES], np.random.default_rng(0)
     layers = weight_layers(backend)
     pairs: Any = pairwise(layers)
     if all(len(layer.shape) == 1 for layer in layers):
-        pairs = combinations(layers[:_MOST_LAYERS], 2)
-    trial = _trial(backend, weights, X, rng)
-    found = (_of_pair(backend, trial, X, list(joints(backend, *pair)), rng) for pair in pairs)
+        pairs = combinations(layers[:_MOST_VECTORS], 2)
+    random = _random_weights(backend, weights, X, rng)
+    found = (_of_pair(backend, random, X, list(joints(backend, *pair)), rng) for pair in pairs)
     return tuple(each for each in found if each is not None)
 
 
-def _trial(backend: Backend, weights: Array, X: Array, rng: np.random.Generator) -> Array:
-    """Weights of another size, at which an activation that is nearly linear near 0 shows that it is not."""
-    trial = weights.copy()
+def _random_weights(backend: Backend, weights: Array, X: Array, rng: np.random.Generator) -> Array:
+    """Random weights of at least natural size: near 0, a smooth activation such as tanh would seem linear."""
+    random = weights.copy()
     for layer in backend.layers:
         W = layer.of(weights)
         size = float(np.sqrt(np.mean(np.square(W, dtype=np.float64))))
         unit = 1 / np.sqrt(max(np.prod(W.shape) ** 0.5, 1.0)) if W.ndim >= 2 else 1.0
-        trial[layer.slice] = rng.standard_normal(W.size) * max(size, unit)
-    return trial if np.isfinite(backend.outputs(trial, X)).all() else weights
+        random[layer.slice] = rng.standard_normal(W.size) * max(size, unit)
+    return random if np.isfinite(backend.outputs(random, X)).all() else weights
 
 
 def _of_pair(
-    backend: Backend, weights: Array, X: Array, ways: list[Link], rng: np.random.Generator
+    backend: Backend, weights: Array, X: Array, candidates: list[Link], rng: np.random.Generator
 ) -> Conserved | None:
-    """The most that is kept of two layers, whichever way their units lie."""
-    for kind in KINDS:
-        for link in ways:
+    """The conserved quantity with most numbers, over all candidates for the hidden units of two layers."""
+    for kind in _KIND_NAMES:
+        for link in candidates:
             if kind == "matrix" and link.units > _MOST_UNITS:
                 continue
             if kind != "layer" and link.units == 1:
@@ -98,21 +99,21 @@ def _is_symmetric(
     into, out = _directions(weights, link, kind, rng)
     one, both = (backend.jvp(weights, X, each) for each in (into, into - out))
     size = float(np.abs(one).max())
-    return bool(size > 0 and np.abs(both).max() <= _NOTHING * size)
+    return bool(size > 0 and np.abs(both).max() <= _ROUND_OFF * size)
 
 
 def _directions(weights: Array, link: Link, kind: str, rng: np.random.Generator) -> tuple[Array, Array]:
-    """B·W_l with B·b_l, and W_{l+1}·B, each as a direction of all weights."""
-    first, second, bias = link.rows(np.arange(weights.size))  # where each of them lies
+    """The directions B·W_l (with B·b_l) and W_{l+1}·B in the space of all weights, for a random B."""
+    first, second, bias = link.rows(np.arange(weights.size))  # positions in the flat weights
     B = np.ones(link.units) if kind == "layer" else rng.standard_normal(link.units)
     matrix = rng.standard_normal((link.units, link.units)) if kind == "matrix" else None
 
-    def moved(places: Array) -> Array:
-        W = weights[places]
+    def multiplied(positions: Array) -> Array:
+        W = weights[positions]
         return (B * W.T).T if matrix is None else (matrix + matrix.T) @ W
 
     into, out = np.zeros_like(weights), np.zeros_like(weights)
-    into[first], out[second] = moved(first), moved(second)
+    into[first], out[second] = multiplied(first), multiplied(second)
     if bias is not None:
-        into[bias] = moved(bias)
+        into[bias] = multiplied(bias)
     return into, out

@@ -1,4 +1,4 @@
-"""Training a classifier as practice does: minibatches, cross-entropy, constant steps, until all is right."""
+"""Training of classifiers to zero error, by minibatch SGD with a constant step on the cross-entropy."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 
 Apply = Callable[[Any, Any], Any]
-_BLOCK = 1000  # samples that are looked at together
-_NEARLY = 0.998  # of a batch right on average over an epoch: time to look at all training samples
+_BLOCK = 1000  # samples evaluated at a time
+_NEARLY_FITTED = 0.998  # mean accuracy of the batches of an epoch above which all samples are evaluated
+_CHANCE = 0.2  # accuracy after `patience` epochs below which a run has failed
 
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """How training went, for so many runs (R) over so many epochs (E).
+    """Record of a training with R runs over E epochs.
 
-    loss, accuracy: of batches before their step, on average over an epoch, (E, R). test_error: after it.
-    fitted: after which epoch all training samples were right, 0 for never (R,). end_error: the test error
-    then, NaN for never. end_loss: the loss of all training samples then. moved: how far weights were then
-    from where they started, relative to it. lost: nothing more was to be expected. weights: the last ones.
+    loss, accuracy: mean over the batches of an epoch, each before its step, (E, R). test_error: after each
+    epoch, (E, R). fitted: first epoch after which all training samples are classified correctly, or 0 if
+    there is none, (R,). end_error, end_loss, moved: test error, training loss and relative change of the
+    weights after that epoch, NaN if there is none. lost: whether the run failed. weights: the final weights.
     """
 
     loss: np.ndarray
@@ -38,10 +39,10 @@ class Course:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Batches of so many samples, so many epochs at the most, in an order that the seed decides.
+    """The batch size, the largest number of epochs, and the seed for the order of the samples.
 
-    Training ends earlier when all runs are fitted or lost: their loss is no number, or does not change at
-    all (no unit is active any more), or after `patience` epochs less than a fifth is right.
+    Training ends early when every run is fitted or lost. A run is lost if its loss is not finite, if its loss
+    no longer changes (no unit is active), or if its accuracy is below a fifth after `patience` epochs.
     """
 
     batch: int
@@ -55,59 +56,58 @@ def train(
 ) -> Course:
     """Stochastic gradient descent on the mean cross-entropy, w ← w − η ∇L.
 
-    data: training samples, their classes, test samples, theirs. weights: with a leading axis of runs, and
-    as many steps η. together: all runs in one product (vmap); otherwise there must be one run, and arrays
-    have their own axes only.
+    data: training samples and classes, test samples and classes. weights: arrays with a leading axis of runs,
+    and as many steps η. together: train all runs at once (vmap); otherwise there is a single run, and the
+    arrays have no such axis.
     """
     from tacit.autodiff import jax, jnp
 
     X, y, X_test, y_test = (jnp.asarray(each) for each in data)
-    epoch, look = _compiled(apply, together)
+    epoch, evaluate = _compiled(apply, together)
     first = jax.tree.map(jnp.asarray, weights)
     now = jax.tree.map(jnp.copy, first)
     steps = jnp.asarray(steps, jnp.float32)
     rng = np.random.default_rng(schedule.seed)
     course: list[Any] = []
-    ends = np.full((4, *np.shape(steps)), np.nan)
+    ends = np.full((4, *np.shape(steps)), np.nan)  # epoch, test error, loss and change of weights when fitted
     for number in range(1, schedule.epochs + 1):
-        now, *seen = epoch(now, X, y, _batches(rng, len(X), schedule.batch), steps)
-        course.append(np.array([*seen, np.asarray(look(now, X_test, y_test)[0]) / len(X_test)]))
-        loss, right, _ = course[-1]
-        fresh = (right >= _NEARLY) & ~np.isfinite(ends[0])
-        if fresh.any():
-            wrong, mean = map(np.asarray, look(now, X, y))
-            fresh &= wrong == 0
-            reached = [np.full_like(loss, number), course[-1][2], mean, _moved(first, now, together)]
-            ends = np.where(fresh, np.array(reached), ends)
+        now, *means = epoch(now, X, y, _batches(rng, len(X), schedule.batch), steps)
+        course.append(np.array([*means, np.asarray(evaluate(now, X_test, y_test)[0]) / len(X_test)]))
+        loss, accuracy, test_error = course[-1]
+        fitted_now = (accuracy >= _NEARLY_FITTED) & ~np.isfinite(ends[0])
+        if fitted_now.any():
+            wrong, mean = map(np.asarray, evaluate(now, X, y))
+            fitted_now &= wrong == 0
+            values = [np.full_like(loss, number), test_error, mean, _moved(first, now, together)]
+            ends = np.where(fitted_now, np.array(values), ends)
         lost = ~np.isfinite(loss)
         if schedule.patience is not None and number >= schedule.patience:
-            lost |= right < 0.2
+            lost |= accuracy < _CHANCE
         if number > 1:
             lost |= loss == course[-2][0]
         if np.all(lost | np.isfinite(ends[0])):
             break
-    loss, right, test = np.stack(course, 1)
     fitted = np.nan_to_num(ends[0]).astype(int)
-    return Course(loss, right, test, fitted, ends[1], ends[2], ends[3], lost & (fitted == 0), now)
+    means = np.stack(course, 1)
+    return Course(means[0], means[1], means[2], fitted, ends[1], ends[2], ends[3], lost & (fitted == 0), now)
 
 
 def train_last(
     features: Apply, weights: Any, data: Sequence[Any], steps: Sequence[float], schedule: Schedule
 ) -> Course:
-    """The last layer learns, on the features of a network as it is, with every step at once.
+    """Train only the last layer, on fixed features of a network, with all steps at once.
 
-    features(weights, X) is what the last of the weights multiply. They are divided by their mean square
-    length, and the layer multiplied by it, so that steps do not depend on what makes them.
+    features(weights, X): the inputs of the last layer. They are divided by their root mean square norm, and
+    the layer is multiplied by it, so that step sizes are comparable between networks.
     """
     from tacit.autodiff import jax, jnp
 
-    make = jax.jit(features)
-    parts = [[each[k : k + _BLOCK] for k in range(0, len(each), _BLOCK)] for each in (data[0], data[2])]
-    seen = [jnp.concatenate([make(weights, part) for part in each]) for each in parts]
-    length = jnp.sqrt(jnp.mean(jnp.sum(seen[0] ** 2, 1)))
+    compute = jax.jit(features)
+    blocks = [[each[k : k + _BLOCK] for k in range(0, len(each), _BLOCK)] for each in (data[0], data[2])]
+    train_X, test_X = (jnp.concatenate([compute(weights, block) for block in each]) for each in blocks)
+    length = jnp.sqrt(jnp.mean(jnp.sum(train_X**2, 1)))
     start = jnp.repeat((jnp.asarray(weights[-1]) * length)[None], len(steps), 0)
-    held = (seen[0] / length, data[1], seen[1] / length, data[3])
-    return train(_linear, start, held, steps, schedule)
+    return train(_linear, start, (train_X / length, data[1], test_X / length, data[3]), steps, schedule)
 
 
 def _linear(weights: Any, X: Any) -> Any:
@@ -116,43 +116,43 @@ def _linear(weights: Any, X: Any) -> Any:
 
 @lru_cache(maxsize=8)
 def _compiled(apply: Apply, together: bool) -> tuple[Any, Any]:
-    """An epoch of training, and a look at a set of samples: how many are wrong, and the mean loss."""
+    """Compiled functions for an epoch of training and for the errors and mean loss of a set of samples."""
     from tacit.autodiff import jax, jnp
 
-    def judged(weights: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    def loss_and_correct(weights: Any, X: Any, y: Any) -> tuple[Any, Any]:
         outputs = apply(weights, X).astype(jnp.float32)
         picked = jnp.take_along_axis(outputs, y[:, None].astype(jnp.int32), 1)[:, 0]
         loss = jnp.mean(jax.nn.logsumexp(outputs, 1) - picked)
         return loss, jnp.sum(jnp.argmax(outputs, 1) == y)
 
     def epoch(weights: Any, X: Any, y: Any, order: Any, step: Any) -> tuple[Any, Any, Any]:
-        def move(weights: Any, rows: Any) -> tuple[Any, Any]:
-            seen, slope = jax.value_and_grad(judged, has_aux=True)(weights, X[rows], y[rows])
-            return jax.tree.map(lambda w, g: w - step * g, weights, slope), seen
+        def update(weights: Any, rows: Any) -> tuple[Any, Any]:
+            values, gradient = jax.value_and_grad(loss_and_correct, has_aux=True)(weights, X[rows], y[rows])
+            return jax.tree.map(lambda w, g: w - step * g, weights, gradient), values
 
-        weights, (loss, right) = jax.lax.scan(move, weights, order)
-        return weights, loss.mean(), right.sum() / order.size
+        weights, (loss, correct) = jax.lax.scan(update, weights, order)
+        return weights, loss.mean(), correct.sum() / order.size
 
-    def look(weights: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    def evaluate(weights: Any, X: Any, y: Any) -> tuple[Any, Any]:
         block = math.gcd(len(X), _BLOCK)
         parts = X.reshape(-1, block, *X.shape[1:]), y.reshape(-1, block)
-        loss, right = jax.lax.map(lambda part: judged(weights, *part), parts)
-        return len(X) - right.sum(), loss.mean()
+        loss, correct = jax.lax.map(lambda part: loss_and_correct(weights, *part), parts)
+        return len(X) - correct.sum(), loss.mean()
 
     if together:
-        epoch, look = jax.vmap(epoch, (0, None, None, None, 0)), jax.vmap(look, (0, None, None))
-    return jax.jit(epoch, donate_argnums=0), jax.jit(look)
+        epoch, evaluate = jax.vmap(epoch, (0, None, None, None, 0)), jax.vmap(evaluate, (0, None, None))
+    return jax.jit(epoch, donate_argnums=0), jax.jit(evaluate)
 
 
 def _batches(rng: np.random.Generator, samples: int, batch: int) -> np.ndarray:
-    """All samples in random order, but for a rest that fills no batch; all in one if they are fewer."""
+    """Random batches (count, batch) without the remainder; one batch if there are too few samples."""
     batch = min(batch, samples)
     count = samples // batch
     return rng.permutation(samples)[: count * batch].reshape(count, batch).astype(np.int32)
 
 
 def _moved(first: Any, now: Any, together: bool) -> np.ndarray:
-    """‖w − w(0)‖/‖w(0)‖ of all weights of a run."""
+    """The relative change ‖w − w(0)‖/‖w(0)‖ of all weights, for each run."""
     from tacit.autodiff import jax, jnp
 
     def size(*trees: Any) -> Any:

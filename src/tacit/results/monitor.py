@@ -12,7 +12,7 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.data.json_values import as_json
 from tacit.errors import InputError
-from tacit.networks.monitored_kernel import Watched
+from tacit.networks.monitored_kernel import MonitoredKernel
 from tacit.networks.network import Network
 from tacit.results.delegation import delegate
 from tacit.results.result import Drawn, Labelled, Result
@@ -77,7 +77,7 @@ class Monitor(Result):
         if share is not None and not 0 < share <= 1:
             raise InputError(f"share must be None, or above 0 and at most 1, got {share!r}")
         self._begun = time.perf_counter()
-        self.watched = Watched.of(network, X, seed)
+        self.watched = MonitoredKernel.of(network, X, seed)
         self._share, self._set_up = share, time.perf_counter() - self._begun
         self._spent = self._set_up
         self.steps: list[float] = []
@@ -221,7 +221,7 @@ class Monitor(Result):
             "movement": self.movement,
             "balance": self.balance,
             "network": repr(self.network),
-            "watched": self.watched.words,
+            "watched": self.watched.reduction,
         }
         found: dict[str, Any] = as_json(content)
         return found

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from tacit.data.arrays import Float
 from tacit.data.json_values import as_json
 from tacit.losses import Loss
-from tacit.networks.measurements import Measured, Problem
+from tacit.networks.measurements import Measured, ProbeProblem
 from tacit.networks.network import Network
 from tacit.results.delegation import delegate
 from tacit.results.result import Drawn, Labelled, Result
@@ -58,7 +58,7 @@ class Probe(Result):
     """
 
     network: Network
-    problem: Problem
+    problem: ProbeProblem
     measured: Measured
     names: tuple[str, ...]
     seconds: float

@@ -18,8 +18,8 @@ _NEAR = 0.1  # the threshold of regimes
 
 def monitor_report(result: Monitor) -> str:
     """A table of some records, the first and the last among them."""
-    words = f", on {result.watched.words}" if result.watched.words else ""
-    head = f"  {result.network!r}{words}"
+    reduction = f", on {result.watched.reduction}" if result.watched.reduction else ""
+    head = f"  {result.network!r}{reduction}"
     if not result.steps:
         return f"{head}\n  nothing recorded yet"
     shown = np.unique(np.linspace(0, len(result) - 1, _ROWS).round().astype(int))

@@ -14,7 +14,7 @@ from tacit.data.inputs import Inputs
 from tacit.errors import InputError
 from tacit.losses import Loss, as_loss
 from tacit.networks.inputs import as_samples
-from tacit.networks.measurements import Problem, measure
+from tacit.networks.measurements import ProbeProblem, measure
 from tacit.networks.network import Network, check_network
 from tacit.results.probe import Probe
 from tacit.results.probe_sweep import ProbeSweep
@@ -98,14 +98,14 @@ def doubled(result: Probe) -> Probe:
     return _probe(result.network.doubled(), result.problem, result.names)
 
 
-def _probe(network: Network, problem: Problem, notes: tuple[str, ...]) -> Probe:
+def _probe(network: Network, problem: ProbeProblem, notes: tuple[str, ...]) -> Probe:
     begun = time.perf_counter()
     network = network.with_weights(np.asarray(network.weights, dtype=np.float64))
     measured = measure(network, problem, meter_of(problem))
     return Probe(network, problem, measured, notes, time.perf_counter() - begun)
 
 
-def meter_of(problem: Problem) -> Callable[[str], Meter]:
+def meter_of(problem: ProbeProblem) -> Callable[[str], Meter]:
     """A function that makes a progress bar for training, given its label."""
     zero = np.zeros((len(problem.y), 1)) * problem.y.reshape(len(problem.y), -1)
     first = float(problem.loss.accuracy(zero.reshape(problem.y.shape), problem.y))
@@ -114,7 +114,7 @@ def meter_of(problem: Problem) -> Callable[[str], Meter]:
 
 def _split(
     X: Any, y: Float, test: Any, loss: Loss, outputs: int, seed: int, most_steps: int
-) -> tuple[Problem, tuple[str, ...]]:
+) -> tuple[ProbeProblem, tuple[str, ...]]:
     """Split the data into training and held-out samples; notes say which samples were left out."""
     order = np.random.default_rng(seed).permutation(len(X))
     held = 0 if test is not None else max(int(HELD_OUT * len(X)), 1)
@@ -126,7 +126,7 @@ def _split(
         notes.append(f"{most:,} of {len(train):,} training samples, to limit the size of the kernel")
     chosen = np.sort(train[:most])
     test = X[np.sort(order[:held][:_TEST])] if test is None else test
-    return Problem(kept(X[chosen]), kept(y[chosen]), kept(test), loss, most_steps), tuple(notes)
+    return ProbeProblem(kept(X[chosen]), kept(y[chosen]), kept(test), loss, most_steps), tuple(notes)
 
 
 def sweep_of(probe: Probe, scales: Any, layers: Sequence[str] | str | None) -> ProbeSweep:
