@@ -184,17 +184,17 @@ BAD_FILES = {
     "unknown ending": (
         "d.doc",
         b"a",
-        r"cannot tell what d.doc is; name it .csv, .tsv, .txt, .parquet, .xlsx",
+        r"unknown file type of d.doc; the suffix must be .csv, .tsv, .txt, .parquet, .xlsx",
     ),
-    "unknown ending, packed": ("d.doc.gz", b"a", r"cannot tell what d.doc.gz is"),
+    "unknown ending, packed": ("d.doc.gz", b"a", r"unknown file type of d.doc.gz"),
     "packed by name only": ("d.csv.gz", b"a,response\n1,2\n", "d.csv.gz is not a readable CSV file"),
     "comments only": ("d.csv", b"# a,response\n# 1,2\n", "d.csv is not a readable CSV file: it is empty"),
     "two ways to write numbers": (
         "d.csv",
         b"a;b;response\n1,5;1.234;2\n2;1;3\n",
-        "column 'b', row 1 is '1.234', with a point, where other numbers have decimal commas",
+        "column 'b', row 1 is '1.234', with a decimal point, but other numbers have decimal commas",
     ),
-    "no ending": ("data", b"a,response\n1,2\n", "cannot tell what data is"),
+    "no ending": ("data", b"a,response\n1,2\n", "unknown file type of data"),
     "header only": ("d.csv", b"a,response\n", "d.csv has no rows"),
     "too many fields in a row": ("d.csv", b"a,b,response\n1,2,3\n4,5,6,7\n", "d.csv .*line 3"),
     "too many fields in every row": (
@@ -263,7 +263,7 @@ def test_a_folder_is_refused_whatever_its_name(tmp_path, kind):
 def test_the_target_must_be_given_and_be_a_column(tmp_path, kind):
     path = write(FRAME, tmp_path / f"d.{kind}")
     refused(
-        rf"say which column of d.{kind} is the target, with --target: .*height.*weight", path, target=None
+        rf"choose the target column of d.{kind} with --target; columns: .*height.*weight", path, target=None
     )
     refused(rf"--target 'nope' is not a column of d.{kind}, which has .*height.*weight", path, target="nope")
 
@@ -298,9 +298,9 @@ def test_parquet_columns_that_are_no_numbers_are_refused(tmp_path, column, match
 @pytest.mark.parametrize(
     ("arrays", "match"),
     [
-        ({"X": np.ones((2, 3))}, "d.npz must hold arrays X and y; y missing"),
-        ({"y": np.ones(2)}, "d.npz must hold arrays X and y; X missing"),
-        ({"a": np.ones(2)}, "d.npz must hold arrays X and y; X and y missing"),
+        ({"X": np.ones((2, 3))}, "d.npz must contain arrays X and y, but has no y"),
+        ({"y": np.ones(2)}, "d.npz must contain arrays X and y, but has no X"),
+        ({"a": np.ones(2)}, "d.npz must contain arrays X and y, but has no X and no y"),
         ({"X": np.ones((2, 3)), "y": np.ones(3)}, "X has 2 rows, y has 3"),
         ({"X": np.ones(3), "y": np.ones(3)}, "X must have 2 dimensions"),
         ({"X": np.full((2, 3), np.nan), "y": np.ones(2)}, r"X must be finite, got nan at X\[0, 0\]"),

@@ -34,17 +34,17 @@ def test_arrays_are_taken_in_order(tmp_path):
     np.savez(tmp_path / "new.npz", X=FRAME.to_numpy())
     found = read_new_samples(tmp_path / "new.npz", ["a", "b", "c"], "y")
     np.testing.assert_array_equal(found.X, FRAME.to_numpy())
-    with pytest.raises(InputError, match=r"3 columns, and the model has 2 features"):
+    with pytest.raises(InputError, match=r"3 columns, but the model has 2 features"):
         read_new_samples(tmp_path / "new.npz", ["a", "b"], "y")
     np.savez(tmp_path / "other.npz", Z=FRAME.to_numpy())
-    with pytest.raises(InputError, match="must hold an array X"):
+    with pytest.raises(InputError, match="must contain an array X"):
         read_new_samples(tmp_path / "other.npz", ["a", "b"], "y")
 
 
 def test_what_is_missing_is_named(tmp_path):
     FRAME.to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(
-        InputError, match=r"lacks 2 of the 3 features of the model: 'cc', 'zebra'; is 'c' meant"
+        InputError, match=r"lacks 2 of the 3 features of the model: 'cc', 'zebra'; did you mean 'c'"
     ):
         read_new_samples(tmp_path / "new.csv", ["a", "cc", "zebra"], "y")
     FRAME.assign(b=[1.0, np.nan]).to_csv(tmp_path / "new.csv", index=False)
