@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import LSODA
 
 from tacit.flows.driver import drive
-from tacit.flows.form import Moving
+from tacit.flows.form import Flow
 from tacit.flows.segments import Reader, Segment
 from tacit.flows.steps.dormand_prince import DormandPrince
 from tacit.flows.steps.stepper import ByScipy, Relay
@@ -29,7 +29,7 @@ def own(rate, clock=0.0, y=1.0):
     return DormandPrince(*made, **TOLERATED, floor=1e-12, unit=1.0)
 
 
-class Bouncing(Moving):
+class Bouncing(Flow):
     """x' = −1 from 1 to the event x = 0, x' = x + 1 from there to x = 3, where it is said to rest."""
 
     def __init__(self, make):
@@ -72,7 +72,7 @@ def test_equations_change_at_an_event(make):
 def test_the_follower_ends_it(make):
     seen = []
 
-    class Growing(Moving):
+    class Growing(Flow):
         def stepper(self):
             return make(lambda y: y)
 
@@ -84,7 +84,7 @@ def test_steps_that_the_clock_cannot_tell_are_followed():
     """Or a flow that stands still would never end."""
     seen = []
 
-    class Still(Moving):
+    class Still(Flow):
         def stepper(self):
             return Standing(1.0, np.zeros(1))
 

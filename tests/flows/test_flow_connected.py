@@ -436,7 +436,7 @@ def test_a_residual_of_rounding_is_called_that():
     X, y = rng.standard_normal((3, 6)), rng.standard_normal(3)
     for model in (tacit.Neuron(1.0, rng.standard_normal(6)), tacit.LinearNetwork.gaussian(6, 20)):
         run = tacit.flow(model, X, y, until=90)
-        assert not run.converged and "rounding of the data" in run.reason
+        assert not run.converged and "round-off of the data" in run.reason
         assert np.linalg.norm(run.outputs[-1] - y) < 1e-14 * np.linalg.norm(y)
 
 

@@ -465,7 +465,7 @@ def test_features_in_very_different_units_are_followed_or_refused():
             found, right = run.predictor[-1] * [unit, 1], w * [unit, 1]
             np.testing.assert_allclose(found, right, rtol=0, atol=1e-7 * np.abs(right).max())
         else:
-            assert "rescale them" in run.reason
+            assert "rescale each feature" in run.reason
 
 
 def test_accuracies_are_met_exactly_wherever_they_lie_in_a_long_step():

@@ -173,7 +173,7 @@ def test_every_form_says_what_it_knows():
     names = {node.id for node in ast.walk(flow) if isinstance(node, ast.Name)}
     made = {kind for kind in FORMS if kind.__name__ in names}
     assert len(made) == 13
-    assert all(kind.premise.words for kind in made)
+    assert all(kind.premise.description for kind in made)
     assert {kind.__name__ for kind in made if kind.premise.uses_potential} == {"DualSquare", "DualSeparating"}
 
 

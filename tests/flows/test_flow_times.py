@@ -194,8 +194,8 @@ def test_descent_records_the_first_iterate_at_or_beyond_each_time(method):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"times": [1.0, 1.0]}, "times must hold increasing"),
-        ({"times": []}, "times must hold increasing"),
+        ({"times": [1.0, 1.0]}, "times must be increasing"),
+        ({"times": []}, "times must be increasing"),
         ({"times": [-1.0, 2.0]}, "negative"),
         ({"times": [1.0, np.inf]}, "times must be finite"),
         ({"times": [1.0], "at": [3.0]}, "not both"),

@@ -141,7 +141,7 @@ def test_the_summary_says_where_it_ended(name):
 
 def test_the_summary_says_where_rounding_stopped_it():
     stuck = tacit.flow(tacit.Diagonal(), X, Y, until=1e3)
-    assert not stuck.converged and "NOT CONVERGED" in stuck.summary() and "rounding" in stuck.reason
+    assert not stuck.converged and "NOT CONVERGED" in stuck.summary() and "round-off" in stuck.reason
 
 
 def test_ctrl_c_raises_with_what_was_computed():

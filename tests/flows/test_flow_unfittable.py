@@ -11,7 +11,7 @@ from properties import some
 
 import tacit
 from tacit.flows.driver import record
-from tacit.flows.form import Moving
+from tacit.flows.form import Flow
 from tacit.flows.segments import Segment
 
 CASES = int(os.environ.get("TACIT_OVERDETERMINED", "60"))
@@ -215,7 +215,7 @@ def test_descent_ends_at_least_squares_too():
     np.testing.assert_allclose(run.predictor[-1], np.linalg.lstsq(X, y, rcond=None)[0], atol=1e-8)
 
 
-class Rising(Moving):
+class Rising(Flow):
     """A form whose loss falls, and then rises: what no flow does."""
 
     name, restore, discrete = "wrong", staticmethod(lambda weights: weights), False

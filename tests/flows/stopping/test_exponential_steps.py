@@ -62,7 +62,7 @@ def test_linear_rates_are_exact_along_the_step():
     exact = first * np.exp(-values * 7 * shares[:, None])
     assert np.abs(taken.rate(shares) - exact).max() < 1e-11 * np.abs(first).max()
     assert np.abs(taken.rate(shares)[-1] - taken.last).max() < 1e-11
-    assert np.abs(taken.at(shares)[-1] - taken.end).max() < 1e-12 and np.abs(taken.doubt).max() < 1e-11
+    assert np.abs(taken.at(shares)[-1] - taken.end).max() < 1e-12 and np.abs(taken.error).max() < 1e-11
 
 
 def test_a_refined_step_meets_the_rate_at_its_end():

@@ -164,7 +164,7 @@ def test_the_whole_of_a_path_and_parts_of_it():
         assert distance(path.predictors, alone.predictors) < 1e-8
     seen = []
     short = stopped_path(models[1], X, y, SHARES, enough=lambda w: len(seen) == 2 or seen.append(w))
-    assert short.reached.tolist() == [True, True, True, False, False] and short.reason == "enough was seen"
+    assert short.reached.tolist() == [True, True, True, False, False] and short.reason == "stopped by the callback"
     assert distance(short.predictors[:3], path.predictors[:3]) == 0
 
 
@@ -187,5 +187,5 @@ def test_what_it_is_not_made_for():
     X, y = problem()
     with pytest.raises(InputError, match="rtol must be between"):
         stopped_path(tacit.Diagonal(), X, y, SHARES, rtol=1e-12)
-    with pytest.raises(InputError, match=r"tacit.flow runs it"):
+    with pytest.raises(InputError, match=r"use tacit.flow"):
         stopped_path(tacit.LinearNetwork.gaussian(40, 3, seed=0), X, y, SHARES)
