@@ -29,7 +29,9 @@ def test_sharp_spectra_keep_the_smallest_eigenvalues():
     np.testing.assert_allclose(np.sort(sharp.values), np.sort(values), rtol=1e-5)
     assert abs(np.sort(fast.values)[0] / values.min() - 1) > 0.5
     for spectrum in (sharp, fast):
-        np.testing.assert_allclose((spectrum.turn * spectrum.values) @ spectrum.turn.T, R @ R.T, atol=1e-14)
+        np.testing.assert_allclose(
+            (spectrum.vectors * spectrum.values) @ spectrum.vectors.T, R @ R.T, atol=1e-14
+        )
 
 
 def test_a_spectrum_serves_what_is_much_the_same():
@@ -50,10 +52,12 @@ def test_the_next_spectrum_is_right_where_a_step_can_tell(h):
     for _ in range(5):  # an error would add up
         R = R * rng.uniform(0.3, 3.0, R.shape[1])
         last = last.next(R, h)
-        np.testing.assert_allclose(last.turn.T @ last.turn, np.eye(len(R)), atol=1e-13)
+        np.testing.assert_allclose(last.vectors.T @ last.vectors, np.eye(len(R)), atol=1e-13)
         scale = 1 / np.sqrt(1 + h * last.values)
         wrong = (
-            scale[:, None] * (h * (last.turn.T @ R) @ (last.turn.T @ R).T - np.diag(h * last.values)) * scale
+            scale[:, None]
+            * (h * (last.vectors.T @ R) @ (last.vectors.T @ R).T - np.diag(h * last.values))
+            * scale
         )
         assert np.abs(np.linalg.eigvalsh(wrong)).max() < 0.2
 

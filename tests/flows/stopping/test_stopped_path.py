@@ -164,7 +164,10 @@ def test_the_whole_of_a_path_and_parts_of_it():
         assert distance(path.predictors, alone.predictors) < 1e-8
     seen = []
     short = stopped_path(models[1], X, y, SHARES, enough=lambda w: len(seen) == 2 or seen.append(w))
-    assert short.reached.tolist() == [True, True, True, False, False] and short.reason == "stopped by the callback"
+    assert (
+        short.reached.tolist() == [True, True, True, False, False]
+        and short.reason == "stopped by the callback"
+    )
     assert distance(short.predictors[:3], path.predictors[:3]) == 0
 
 
