@@ -152,6 +152,6 @@ def test_a_step_of_the_least_length_is_taken_only_where_the_loss_falls(rises):
         segment = stepper.step()
         assert segment.end == stepper.clock == pytest.approx(1e-2) and segment.last[0] > 0
     else:
-        with pytest.raises(GaveUp, match="the loss does not fall"):
+        with pytest.raises(GaveUp, match="the loss does not decrease"):
             stepper.step()
         assert stepper.clock == 0

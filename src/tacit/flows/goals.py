@@ -56,7 +56,7 @@ def goal_of(until: Any, at: Any, times: Any, level: float, fit: Fitting) -> Goal
             raise InputError("give either times, or accuracies (at, until), not both")
         return _timed(times)
     start = fit.accuracy(level)
-    accuracies = None if at is None else _increasing(at, "at", "accuracies")
+    accuracies = None if at is None else increasing(at, "at", "accuracies")
     if accuracies is not None:
         _check_reachable(float(accuracies[0]), "at", start, fit)
     if until is not None:
@@ -75,7 +75,7 @@ def goal_of(until: Any, at: Any, times: Any, level: float, fit: Fitting) -> Goal
 
 
 def _timed(times: Any) -> Goal:
-    times = _increasing(times, "times", "times")
+    times = increasing(times, "times", "times")
     if times[0] < 0:
         raise InputError(f"times must not be negative, got {times[0]:g}; the flow starts at time 0")
     logs = [math.log(time) - _SLACK if time > 0 else -math.inf for time in times.tolist()]
@@ -104,7 +104,8 @@ def _rest(level: float, fit: Fitting) -> float:
     return gain + (zero if math.isfinite(zero) else level)
 
 
-def _increasing(values: Any, name: str, what: str) -> Float:
+def increasing(values: Any, name: str, what: str) -> Float:
+    """Convert to an array; raise unless there is at least one value and all increase."""
     found = np.atleast_1d(as_floats(values, name, ndim=(0, 1)))
     if found.size == 0 or (np.diff(found) <= 0).any():
         raise InputError(f"{name} must be increasing {what}, at least one")

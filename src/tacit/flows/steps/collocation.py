@@ -136,8 +136,8 @@ class PathEquations(Equations):
     def _solved(self, log_q: Float, h: float, iterations: int = _ITERATIONS) -> Float | None:
         """log q at the stages of a step of length h, by Newton's method; None if it fails.
 
-        Margins are linear in q, but the equations also contain log q, which dominates for small q. The unknown
-        is therefore a·q + log q with the diagonal a of the Jacobian, in which the equations are nearly linear
+        Margins depend on q, but the equations also contain log q, which dominates for small q. The unknown is
+        therefore a·q + log q with the diagonal a of the Jacobian, in which the equations are nearly linear
         for small and for large q; Wright's omega function inverts it.
         """
         path, loss, c, before, last = self.path, self.loss, None, np.inf, np.inf

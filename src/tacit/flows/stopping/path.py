@@ -14,6 +14,7 @@ from tacit.data.prepared import Design, design_of
 from tacit.errors import InputError
 from tacit.flows.driver import drive
 from tacit.flows.form import Flow
+from tacit.flows.goals import increasing
 from tacit.flows.segments import Segment
 from tacit.flows.stopping.losses import StoppedExponential, StoppedLogistic, StoppedLoss, StoppedSquare
 from tacit.flows.stopping.mirror_flow import MirrorFlow, State, Stride
@@ -93,21 +94,17 @@ def stopped_paths(
         stopped: StoppedLoss = StoppedSquare(samples.y, len(y))
     elif loss in _MARGINS:
         y = as_labels(y, f"loss {loss!r}")
-        levels = _levels_of_accuracies(_increasing(stops))
+        levels = _levels_of_accuracies(increasing(stops, "accuracies", "numbers"))
         samples = _once(Samples.labelled, design, y)
         stopped = _MARGINS[loss](y)
     else:
         raise InputError(f"loss must be 'square', 'exp' or 'logistic', got {loss!r}")
     for model in models:
-        yield _stopped(model, samples, stopped, levels, rtol, enough or _never)
+        yield _stopped(model, samples, stopped, levels, rtol, enough or (lambda _: False))
 
 
 def _once(make: Callable[[Design, Float], Samples], design: Design, y: Float) -> Samples:
     return design.samples.memory.once((make.__name__, y.tobytes()), lambda: make(design, y))
-
-
-def _never(_: Float) -> bool:
-    return False
 
 
 @quiet
@@ -133,13 +130,6 @@ def _decreasing(shares: Any) -> Float:
     found = np.atleast_1d(as_floats(shares, "shares", ndim=(0, 1)))
     if found.size == 0 or (np.diff(found) >= 0).any() or found[0] > 1 or found[-1] <= 0:
         raise InputError("shares must be decreasing numbers in (0, 1], at least one")
-    return found
-
-
-def _increasing(accuracies: Any) -> Float:
-    found = np.atleast_1d(as_floats(accuracies, "accuracies", ndim=(0, 1)))
-    if found.size == 0 or (np.diff(found) <= 0).any():
-        raise InputError("accuracies must be increasing numbers, at least one")
     return found
 
 
