@@ -1,4 +1,4 @@
-"""Data files: the same numbers back, and one readable line for whatever is wrong with one."""
+"""Data files: numbers are read exactly, and errors are a single readable line."""
 
 import gc
 import json
@@ -68,7 +68,7 @@ def test_a_table_comes_back_with_its_numbers_and_names(tmp_path, name):
 
 
 def telling_floats():
-    """Floats whose text must be read with care: any bits, 17 digits, the ends of the range, half-ways."""
+    """Floats that are hard to parse: random bits, 17 digits, extremes of the range, half-way cases."""
     bits = np.random.default_rng(11).integers(0, 2**64, 4000, dtype=np.uint64).view(np.float64)
     long = np.random.default_rng(12).uniform(1, 10, 2000) * 10.0 ** np.repeat(np.arange(-10, 10), 100)
     ends = [5e-324, 2.2250738585072011e-308, 2.2250738585072014e-308, 1.7976931348623157e308]
@@ -78,7 +78,7 @@ def telling_floats():
 
 @pytest.mark.parametrize("name", ["d.csv", "d.tsv", "d.txt", "quoted.csv", "texts.parquet", "d.parquet"])
 def test_every_float_comes_back_to_its_last_bit(tmp_path, name):
-    """The text is Python's shortest that stands for the float, which Python itself reads back exactly."""
+    """The text is Python's shortest representation, which Python parses exactly."""
     values, path = telling_floats(), tmp_path / name
     texts = [repr(float(v)) for v in values]
     if path.suffix == ".parquet":
@@ -107,7 +107,7 @@ def test_json_and_netcdf_hold_every_float_to_its_last_bit(tmp_path, monkeypatch)
 
 
 def test_numbers_with_more_digits_than_a_float_has_are_rounded_once(tmp_path):
-    """Decimals a hair to either side of half-way between two floats, which only exact sums tell apart."""
+    """Decimals close to the midpoint between two floats, which only exact arithmetic rounds correctly."""
     path, rng = tmp_path / "d.csv", np.random.default_rng(13)
     with localcontext(prec=60):
         halves = [Decimal(float(low)) + Decimal(float(np.spacing(low))) / 2 for low in rng.uniform(1, 2, 200)]

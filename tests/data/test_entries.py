@@ -1,4 +1,4 @@
-"""Partly observed matrices as measurements: what is taken and refused, and the linear algebra of both."""
+"""Partly observed matrices as measurements: valid and invalid inputs, and linear algebra."""
 
 import tracemalloc
 
@@ -86,7 +86,7 @@ def test_entries_that_make_no_sense_are_refused(arguments, message):
 
 @pytest.fixture(params=["whole matrices", "entry by entry"])
 def entries(request, monkeypatch):
-    """Nine entries of twenty: many enough to multiply whole matrices, unless the share is set above all."""
+    """Nine of twenty entries: enough to multiply whole matrices, unless the threshold prevents it."""
     if request.param == "entry by entry":
         monkeypatch.setattr("tacit.data.entries._SHARE", 1.0)
     rng = np.random.default_rng(1)

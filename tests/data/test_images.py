@@ -1,4 +1,4 @@
-"""MNIST and CIFAR-10: every layout gives the same arrays, and what is missing or broken is said by name."""
+"""MNIST and CIFAR-10: all layouts give the same arrays, and errors name missing or damaged files."""
 
 import gzip
 import json
@@ -191,7 +191,7 @@ def test_a_batch_that_lacks_something_is_refused_by_name(folder):
 
 
 def openml(monkeypatch, fetch):
-    """A scikit-learn that fetches as it is told to."""
+    """A fake scikit-learn with a given `fetch_openml`."""
     from types import ModuleType
 
     package, datasets = ModuleType("sklearn"), ModuleType("sklearn.datasets")

@@ -1,4 +1,4 @@
-"""Two classes of any name are labels −1 and +1, wherever these are needed."""
+"""Two classes with any names are converted to labels −1 and +1 by every function that needs labels."""
 
 import numpy as np
 import pandas as pd

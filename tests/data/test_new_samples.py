@@ -1,4 +1,4 @@
-"""New samples: a model's features by name, among whatever else a file holds."""
+"""New samples: the features of a model are selected by name from a file with other columns."""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ WRITERS = {
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_columns_are_found_by_name_in_any_order(tmp_path, name):
-    """Beside words, which no model uses, and with the target or without."""
+    """With text columns, which no model uses, and with or without the target."""
     shuffled = FRAME[["c", "a", "b"]].assign(id=["one", "two"], y=[5.0, 6.0])
     WRITERS[name](shuffled, tmp_path / name)
     found = read_new_samples(tmp_path / name, ["a", "b", "c"], "y")

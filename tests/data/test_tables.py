@@ -1,4 +1,4 @@
-"""Files as people have them: what they do not say themselves is found out, and told."""
+"""Common file formats: properties that a file does not declare are detected and reported."""
 
 import bz2
 import gzip
@@ -82,7 +82,7 @@ def test_names_may_stand_in_the_comment_above_the_data(tmp_path):
 
 
 def test_names_that_are_numbers_stay_names_below_a_comment(tmp_path):
-    """Wavelengths, below a comment with as many commas."""
+    """Wavelengths below a comment with the same number of commas."""
     table = read(
         tmp_path, "d.csv", "# spectra, dry, 1999\n1100,1102,octane\n0.1,0.2,88\n0.3,0.4,90\n", "octane"
     )

@@ -1,4 +1,4 @@
-"""Small files that unpack to a lot are refused before they are held in memory."""
+"""Small files that decompress to a large size are refused before they fill the memory."""
 
 import bz2
 import gzip
@@ -23,7 +23,7 @@ PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 @pytest.fixture
 def small(monkeypatch):
-    """Limits that a test reaches: 100 kB, or a hundred times the file."""
+    """Small limits for tests: 100 kB, or a hundred times the file."""
     monkeypatch.setattr(unpacking, "MOST", 100_000)
     monkeypatch.setattr(unpacking, "_SHEET", 100_000)
     monkeypatch.setattr(unpacking, "_BLOCK", 1_000)
@@ -46,7 +46,7 @@ def test_text_is_unpacked_up_to_a_limit(tmp_path, ending, capsys):
 
 
 def test_no_more_than_the_limit_is_unpacked(tmp_path, monkeypatch):
-    """A file that goes on for ever is looked at up to the limit, block by block, and nothing is kept."""
+    """An endless file is read block by block up to the limit, without being held in memory."""
     seen = []
 
     class Endless:
@@ -78,7 +78,7 @@ def test_ordinary_tables_are_read_as_before(tmp_path, ending):
 
 @pytest.mark.usefixtures("small")
 def test_a_file_may_unpack_to_a_hundred_times_its_size(tmp_path):
-    """So that a large table that packs well needs no option."""
+    """A large table that compresses well needs no option."""
     rows = np.random.default_rng(0).integers(0, 10, (30_000, 3))
     content = b"a,b,y\n" + b"\n".join(b"%d,%d,%d" % tuple(row) for row in rows.tolist())
     path = tmp_path / "table.csv.gz"

@@ -1,4 +1,4 @@
-"""Flows at training times asked for, and their weights there: against raw weights, and closed forms."""
+"""Flows at given training times, and their weights there, compared with raw weights and closed forms."""
 
 import json
 import pickle
@@ -45,7 +45,7 @@ TIMES = np.array([0.0, 0.03, 0.5, 4.0, 20.0])
 
 
 def data(name, loss):
-    """Inputs and targets that fit the case."""
+    """Inputs and targets for the case."""
     if name == "outputs":
         return X, np.column_stack([Y, -Y[::-1]])
     inputs = X if name != "factors" else np.random.default_rng(4).standard_normal((5, 3, 4))
