@@ -30,12 +30,8 @@ from tacit.errors import InputError, MissingDataError, TacitError
 T = TypeVar("T")
 FOLDER = "TACIT_DATA"
 _BATCHES = (*(f"data_batch_{k}" for k in range(1, 6)), "test_batch")
-_INSIDE = (
-    "",
-    "cifar-10-batches-py",
-    "cifar-10-batches-bin",
-    "package",
-)  # subfolders into which archives unpack
+# Subfolders into which archives unpack.
+_INSIDE = ("", "cifar-10-batches-py", "cifar-10-batches-bin", "package")
 
 
 @dataclass(frozen=True, eq=False)

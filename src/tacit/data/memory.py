@@ -12,9 +12,7 @@ from tacit.data.arrays import Float
 T = TypeVar("T")
 _SIZE = 64  # entries kept of each kind
 _CLOSE = 3.0  # largest distance in log scale at which a solution is a useful start for Newton's method
-_DISTINCT = (
-    0.01  # least distance in log scale of two starts: extrapolating from closer ones amplifies round-off
-)
+_DISTINCT = 0.01  # least distance of two starts: extrapolation from closer ones would amplify round-off
 
 
 class Memory:

@@ -6,7 +6,15 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """Why a computation ended; the `reason` of a result explains it in a sentence."""
+    """Why a computation ended; the `reason` of a result explains it in a sentence.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> trajectory = tacit.flow(tacit.Diagonal(scale=0.1), [[1, 2]], [2], until=5)
+    >>> trajectory.status == tacit.Status.REACHED
+    True
+    """
 
     REACHED = "reached"  # the requested goal
     STALLED = "stalled"  # no further progress, for example because of step size underflow

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, as_labels, check_problem, class_names, is_number
+from tacit.data.arrays import Float, as_labels, as_text, check_problem, class_names, is_number
 from tacit.data.delimited_text import NAMED, parsed, text_table
 from tacit.data.printable import short_name, shortened
 from tacit.data.unpacking import PACKED, check_archive, check_decoded, check_sheets
@@ -75,9 +75,8 @@ def read_table(
     if not found.names:
         raise InputError(f"{name} has no features: its only column is the target {target!r}")
     X = as_matrix(found, name)
-    y, assumed = _as_target(found.target, target, name, classes, many)
+    y, assumed, names = _as_target(found.target, target, name, classes, many)
     X, y = check_problem(X, y)
-    names = _class_names(found.target) if many else ()
     return Table(X, y, tuple(found.names), target, (*found.assumed, *assumed), names)
 
 
@@ -193,8 +192,7 @@ def _read_npz(path: Path, target: str | None, classes: bool, many: bool) -> Tabl
         )
     names: tuple[str, ...] = ()
     if many and arrays["y"].dtype.kind in "US":
-        names = _class_names(arrays["y"])
-        arrays["y"] = _numbered(arrays["y"].tolist(), "y")[0]
+        arrays["y"], _, names = _numbered(arrays["y"].tolist(), "y")
     named = classes and arrays["y"].dtype.kind in "US"
     y = as_labels(arrays["y"], "y") if named else arrays["y"]
     X, y = check_problem(arrays["X"], y)
@@ -276,18 +274,18 @@ def as_matrix(found: Columns, where: str) -> Float:
 
 def _as_target(
     column: Any, name: str, where: str, classes: bool, many: bool
-) -> tuple[Float, tuple[str, ...]]:
-    """Convert the target to floats; also return what was assumed about its classes."""
+) -> tuple[Float, tuple[str, ...], tuple[str, ...]]:
+    """Convert the target to floats; also return notes on its classes and, if numbered, their names."""
     numbers = column if isinstance(column, np.ndarray) else _as_numbers(column)
     if np.isfinite(numbers).all():
-        return np.asarray(numbers, dtype=np.float64), _label_note(numbers, name) if classes else ()
+        return np.asarray(numbers, dtype=np.float64), _label_note(numbers, name) if classes else (), ()
     entries = np.asarray(column).tolist()
     missing = np.array([entry is None or entry != entry for entry in entries])
     named = not missing.any() and all(isinstance(each, str) and not is_number(each) for each in entries)
     if named and many:
         return _numbered(entries, name)
     if named and classes:
-        return as_labels(entries, f"--target {name!r}"), _label_note(entries, name)
+        return as_labels(entries, f"--target {name!r}"), _label_note(entries, name), ()
     hint = "drop the row, or encode it"
     if named:
         hint = (
@@ -297,19 +295,13 @@ def _as_target(
     raise _entry_error(column, numbers, name, where, hint)
 
 
-def _class_names(column: Any) -> tuple[str, ...]:
-    """The classes of a column of text, in the order of `_numbered`; empty if it has numbers."""
-    entries = np.asarray(column).tolist()
-    named = all(isinstance(each, str) and not is_number(each) for each in entries)
-    return tuple(np.unique(np.array(entries)).tolist()) if named else ()
-
-
-def _numbered(entries: list[str], name: str) -> tuple[Float, tuple[str, ...]]:
-    """Map class names to 0, 1, … in alphabetical order."""
+def _numbered(entries: list[str], name: str) -> tuple[Float, tuple[str, ...], tuple[str, ...]]:
+    """Map class names to 0, 1, … in alphabetical order; also return a note on them, and the names."""
     names, places = np.unique(np.array(entries), return_inverse=True)
     listing = ", ".join(f"{short_name(each, 40)} is {i}" for i, each in enumerate(names[:_SHOWN].tolist()))
     more = ", …" if len(names) > _SHOWN else ""
-    return places.astype(np.float64), (f"classes of {name!r}: {listing}{more}",)
+    note = f"classes of {name!r}: {listing}{more}"
+    return places.astype(np.float64), (note,), tuple(map(as_text, names.tolist()))
 
 
 def _label_note(y: Any, name: str) -> tuple[str, ...]:

@@ -13,13 +13,10 @@ from tacit.flows.goals import Goal
 from tacit.flows.segments import Reader, Reading, gain
 
 _POINTS = 200  # states of an overview, at most
-_FILLED, _FEW = (
-    160,
-    40,
-)  # states added within the first segments (few for large X), and segments held for that
-_LARGE = (
-    300_000  # entries of X above which only few states are added, since each may need a system to be solved
-)
+# States added within the first segments, and segments held for that; fewer for large X, because each state
+# may need a system to be solved.
+_FILLED, _FEW = 160, 40
+_LARGE = 300_000  # entries of a large X
 _HELD = 1 << 23  # floats: memory for the weights of all recorded states
 _INSIDE = 8  # memory for the dense output of a segment, in units of its weights
 

@@ -7,7 +7,7 @@ import numpy as np
 from tacit.numerics.rounding import Float
 
 
-def turned(first: Float, last: Float) -> float:
+def cosine_distance(first: Float, last: Float) -> float:
     """1 − cos of the angle between two kernels (Frobenius inner product); 0 if one of them is 0."""
     first, last = (K / (np.abs(K).max(initial=0.0) or 1.0) for K in (first, last))  # avoids overflow
     size = np.linalg.norm(first) * np.linalg.norm(last)

@@ -18,10 +18,7 @@ from tacit.numerics.rounding import EPS, Float, Index
 
 _LEVEL = 64 * EPS  # slopes up to this size, relative to the terms of their sums, are round-off
 _STEPS = 30  # iterations per unknown, at most
-_BALANCED = (
-    1e-5,
-    1 - 1e-5,
-)  # range of 1 − b·c in which neither term of `nearest_combination` is lost in round-off
+_BALANCED = 1e-5, 1 - 1e-5  # range of 1 − b·c for which neither term of `nearest_combination` is round-off
 _SUPPORT = 1e-12  # multipliers up to this share of the largest are round-off
 _TYPICAL = 30.0  # first guess of ‖w‖, in units of one over the largest entry of Z
 _LARGEST_CHANGE, _PASSES = 1e6, 6  # of the unit s: factor per pass, and number of passes

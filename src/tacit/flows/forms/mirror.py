@@ -29,13 +29,9 @@ from tacit.potentials import rapidity
 MIRROR = Premise("mirror form of the same potential Q", uses_potential=True)
 
 _WHOLE = (2.0, 3.0)  # powers p of depths 4 and 3, for which h is a rational function
-_TAME = (
-    200.0  # |log m| up to which fourth powers of m, and of the distances that belong to it, do not overflow
-)
+_TAME = 200.0  # |log m| up to which fourth powers of m, and of the distances that occur, do not overflow
 _LOG_LARGEST = 709.0  # logarithm of the largest double
-_LINEAR = (
-    150.0  # log m above which the flow is linear: predictors are negligible compared with m (`within_floats`)
-)
+_LINEAR = 150.0  # log m above which the flow is linear, since predictors are negligible (`within_floats`)
 _MANY = 2000  # coordinates from which on sinh by one exponential is faster than NumPy's sinh
 _CENTRAL = 0.5  # |s| below which s is more accurate than its distances to the ends
 _SQUARED = 300.0  # |log m| up to which m and its products do not overflow

@@ -34,10 +34,7 @@ from tacit.numerics.subspaces import row_space, visible
 
 _GRID = np.linspace(0, 1, 9)  # fractions of a step at which events are searched for
 _SWITCHES = 10_000  # events at most, to guarantee termination
-_STEPS, _CREEPING = (
-    1500,
-    1.1,
-)  # a solver is replaced if its clock grows by less than this factor in so many steps
+_STEPS, _CREEPING = 1500, 1.1  # a solver whose clock grows by less than 1.1 in this many steps is replaced
 _TOUCH = 1e-12  # relative distance beyond the kink that can be round-off
 
 

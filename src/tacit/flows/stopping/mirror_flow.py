@@ -27,7 +27,7 @@ from tacit.numerics.step_control import StepControl, Taken
 from tacit.numerics.ties import product
 
 CONTROL = StepControl(-1 / ORDER, 0.8, (0.2, 0.5), unsolved=0.2, growth=(0.2, 20.0), attempts=10_000)
-# Units: rtol of the predictor where "tolerances" is said.
+# "Tolerances" means in units of rtol.
 _LOOSE = 10.0  # tolerances: error of a rapidity, which may belong to a coordinate that does not matter
 _MAX_LOSS_ERROR = 0.1  # absolute error of log L at a stop, for any tolerance
 _REACH = 0.5  # largest change of a slope over the first step

@@ -28,10 +28,8 @@ _MAX_STEPS = 5000
 _SLOW = 1e-3  # decrease of log L per step below which the flow may have come to rest
 _FIT = 1e-24  # share of the initial loss at which the residual is round-off
 _GRID = np.concatenate([[0.0], np.geomspace(1e-6, 0.1, 11), np.linspace(0.2, 1, 9)])  # fractions of a step
-_SEARCH, _CLOSE = (
-    15,
-    0.1,
-)  # iterations of the search for a stop within a step; tolerance of log L in units of rtol
+_SEARCH = 15  # iterations of the search for a stop within a step
+_CLOSE = 0.1  # tolerance of log L in that search, in units of rtol
 
 Levels = Callable[[float], tuple[Float, NDArray[np.bool_]]]
 

@@ -12,7 +12,7 @@ from tacit.data.arrays import Float, as_floats, as_labels, check_problem
 from tacit.data.equations import ANY, Equations, Samples
 from tacit.errors import InconsistentDataError, InputError
 from tacit.numerics.double_double import Pair
-from tacit.numerics.kernel_comparison import turned
+from tacit.numerics.kernel_comparison import cosine_distance
 from tacit.numerics.nonnegative import nonnegative_least_squares
 from tacit.numerics.normal_equations import weighted_gram
 from tacit.numerics.rounding import EPS
@@ -135,7 +135,7 @@ def has_ends(result: Any) -> bool:
 def turning(result: Limit, ends: Ends, follow: Follow) -> float:
     """1 − cos of the angle between the tangent kernels at the start and at the limit."""
     unit = np.abs(result.X).max() or 1.0  # kernels of large numbers would overflow
-    return turned(*(weighted_gram(result.X / unit, metric) for metric in ends.metrics))
+    return cosine_distance(*(weighted_gram(result.X / unit, metric) for metric in ends.metrics))
 
 
 def doubt(result: Limit) -> str:
