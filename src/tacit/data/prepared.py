@@ -138,7 +138,7 @@ class Design:
         if self.range.full:
             return inputs, targets
         projected, rest = self.range.split(targets)
-        return (inputs, targets) if rest.any() else (self.range.turned, projected)
+        return (inputs, targets) if rest.any() else (self.range.projected, projected)
 
     def check_separable(self, y: Float) -> None:
         """Raise unless a hyperplane (through 0 without an intercept) separates the classes y = ±1."""

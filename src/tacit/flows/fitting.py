@@ -77,7 +77,7 @@ def fitting(problem: Problem, within: Range | None) -> Fitting:
     if within is None or not isinstance(loss, Square) or not linear or within.full:
         return Fitting(problem)
     y, rest = within.split(problem.y)
-    X = within.turned.reshape(len(y), *problem.X.shape[1:])
+    X = within.projected.reshape(len(y), *problem.X.shape[1:])
     projected = replace(problem, X=X, y=y, loss=_ProjectedSquare(loss.normalization, len(problem.X)))
     residual = float(np.linalg.norm(rest))
     if residual == 0:

@@ -11,7 +11,7 @@ from scipy.linalg import cho_solve, lapack, qr, solve_triangular
 from tacit.numerics.rounding import Float
 
 _BLOCK = 1 << 22  # entries of X that a weighted product copies at once, to bound memory
-_TRUSTED = 1e-13  # reciprocal condition number up to which QR is used, since Cholesky loses all digits
+_TRUSTED = 1e-13  # reciprocal condition number up to which QR is used: Cholesky would lose 13 digits
 _HEAVY = 1e-6  # √W relative to the largest above which slopes come from Q, since Xᵀdν cancels there
 _MIN_WEIGHT = 1e-290  # of the largest weight: keeps √W and its reciprocal finite
 

@@ -77,7 +77,7 @@ class Range:
         return found if found.shape[1] else np.zeros((len(self.X), 1))
 
     @cached_property
-    def turned(self) -> Float:
+    def projected(self) -> Float:
         """BᵀX; columns of X that are equal up to sign stay exactly so."""
         return product(self.basis.T, self.X, Ties.of(self.X))
 
