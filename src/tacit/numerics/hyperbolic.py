@@ -16,7 +16,7 @@ _SMALL = 0.5  # |s| below which eˢ − e⁻ˢ cancels; the series to s¹³ is a
 _SERIES = [1 / math.factorial(k) for k in range(13, 0, -2)]
 
 
-def sinh(s: Float, grown: Float) -> Float:
+def sinh(s: Float, exp_s: Float) -> Float:
     """sinh s, given eˢ, with full relative accuracy also for small s."""
     squares = np.minimum(s * s, _SMALL**2)
     near = squares * _SERIES[0]
@@ -25,9 +25,9 @@ def sinh(s: Float, grown: Float) -> Float:
         near *= squares
     near += 1.0
     near *= s
-    return np.where(np.abs(s) < _SMALL, near, 0.5 * (grown - 1 / grown))
+    return np.where(np.abs(s) < _SMALL, near, 0.5 * (exp_s - 1 / exp_s))
 
 
-def cosh(grown: Float) -> Float:
+def cosh(exp_s: Float) -> Float:
     """cosh s, given eˢ."""
-    return 0.5 * (grown + 1 / grown)
+    return 0.5 * (exp_s + 1 / exp_s)

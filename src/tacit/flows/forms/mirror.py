@@ -120,7 +120,7 @@ class MirrorMap:
         return 2 * np.exp(self.log_scale)
 
     @cached_property
-    def _grown(self) -> Float:
+    def _exp(self) -> Float:
         """eˢ at depth 2."""
         return np.exp(self.slope)
 
@@ -139,7 +139,7 @@ class MirrorMap:
         return np.minimum(self.below, self.above)
 
     @cached_property
-    def _grown_by(self) -> Float:
+    def _leading_term(self) -> Float:
         """m·a^{−p}, computed from s where s is small and from the distance a elsewhere.
 
         At small s, a^{−p} amplifies the round-off of a by p (2·10⁷ at depth 2 + 10⁻⁷). Elsewhere, logarithms
@@ -160,7 +160,7 @@ class MirrorMap:
         return np.maximum(-2 * np.abs(self.slope) / np.maximum(self.below, self.above), _LEAST - 1)
 
     @cached_property
-    def _shrunk(self) -> Float:
+    def _ratio_power(self) -> Float:
         """(a/b)^p − 1."""
         return np.expm1(self.power * np.log1p(self._ratio))
 
@@ -178,28 +178,28 @@ class MirrorMap:
         """w: m·((1−s)^{−p} − (1+s)^{−p}) as m·a^{−p}·(1 − (a/b)^p); 2m·sinh(s) at depth 2."""
         if self._plain:
             many = self.slope.size > _MANY
-            return self._twice * (hyperbolic.sinh(self.slope, self._grown) if many else np.sinh(self.slope))
+            return self._twice * (hyperbolic.sinh(self.slope, self._exp) if many else np.sinh(self.slope))
         if self.power == math.inf:
             size = rapidity.log_predictor(np, np.abs(self.slope), self.power) + self.log_scale
             return np.copysign(np.exp(size), self.slope)
         if self._whole:
             return self._twice * self._sum(self._product) * self.slope / self._product**self._whole
-        return np.copysign(self._grown_by * -self._shrunk, self.slope)
+        return np.copysign(self._leading_term * -self._ratio_power, self.slope)
 
     @cached_property
     def stiffness(self) -> Float:
         """dw/ds: m·p·a^{−p−1}·(1 + (a/b)^{p+1}); √(4m² + w²) at depth 2."""
         if self._plain:
             if self.slope.size > _MANY:
-                return self._twice * hyperbolic.cosh(self._grown)
+                return self._twice * hyperbolic.cosh(self._exp)
             return np.hypot(self._twice, self.predictor)
         if self.power == math.inf:
             return np.exp(rapidity.log_stiffness(np, self.slope, self.power) + self.log_scale)
         if self._whole:
             p, (a, b) = self._whole, (self.below, self.above)
             return p * np.exp(self.log_scale) * (a ** (p + 1) + b ** (p + 1)) / self._product ** (p + 1)
-        size = self.power * self._grown_by / self.distance
-        return np.asarray(size * (1 + (1 + self._shrunk) * (1 + self._ratio)))
+        size = self.power * self._leading_term / self.distance
+        return np.asarray(size * (1 + (1 + self._ratio_power) * (1 + self._ratio)))
 
     @cached_property
     def _product(self) -> Float:
