@@ -58,8 +58,8 @@ def read_matrix(path: str | Path) -> MatrixTable:
     """
     path = Path(path)
     where = "standard input" if str(path) == "-" else path.name
-    text = _text(path, where)
     try:
+        text = _text(path, where)
         frame = words_of(text, where)
     except InputError:
         raise
@@ -92,12 +92,7 @@ def _text(path: Path, where: str) -> TextTable:
     kind = Path(path.stem).suffix.lower() if kind in PACKED else kind
     if kind not in NAMED:
         raise InputError(f"a matrix with missing entries must be a text file; save {where} as {MATRIX_FILES}")
-    try:
-        return text_table(path, kind)
-    except InputError:
-        raise
-    except (OSError, EOFError, ValueError) as error:
-        raise InputError(f"{where} is not a readable table: {str(error).splitlines()[0]}") from error
+    return text_table(path, kind)
 
 
 def _corner(name: str, column: NDArray[np.object_], text: TextTable) -> str | None:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import wrightomega
 
 from tacit.data.arrays import Float, Index
-from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, A, C
+from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, A, C, interpolate
 from tacit.flows.steps.stepper import Equations
 from tacit.numerics.step_control import StepControl
 
@@ -60,7 +60,7 @@ class Step:
 
     def part(self, fraction: float) -> Step:
         """The step to a fraction of its length, by interpolation."""
-        log_q = np.minimum(np.vander(C * fraction, STAGES, increasing=True) @ LAGRANGE @ self.log_q, 0.0)
+        log_q = np.minimum(interpolate(self.log_q, C * fraction), 0.0)
         return Step(fraction * self.h, log_q, np.exp(log_q), self.at(C * fraction))
 
 
@@ -131,7 +131,7 @@ class PathEquations(Equations):
         last = self.last
         if last is None or h > 4 * last.h:
             return np.tile(np.log(np.maximum(self.rates, _SMALLEST)), (STAGES, 1))
-        return np.minimum(np.vander(1 + C * h / last.h, STAGES, increasing=True) @ LAGRANGE @ last.log_q, 0.0)
+        return np.minimum(interpolate(last.log_q, 1 + C * h / last.h), 0.0)
 
     def _solved(self, log_q: Float, h: float, iterations: int = _ITERATIONS) -> Float | None:
         """log q at the stages of a step of length h, by Newton's method; None if it fails.

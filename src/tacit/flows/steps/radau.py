@@ -8,13 +8,19 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import roots_jacobi
 
-from tacit.numerics.rounding import EPS
+from tacit.numerics.rounding import EPS, Float
 
 STAGES = 5
 POWERS = np.arange(STAGES)
 C = np.append((roots_jacobi(STAGES - 1, 1, 0)[0] + 1) / 2, 1.0)
 LAGRANGE = np.linalg.inv(np.vander(C, STAGES, increasing=True))  # coefficients of the nodes' polynomials
 A = (C[:, None] ** (POWERS + 1) / (POWERS + 1)) @ LAGRANGE
+
+
+def interpolate(values: Float, fractions: Float) -> Float:
+    """The polynomial through values at the nodes, at fractions of the step (above 1: of the next step)."""
+    return np.asarray(np.vander(fractions, STAGES, increasing=True) @ LAGRANGE @ values, dtype=float)
+
 
 # A = TΛT⁻¹ has one real eigenvalue and two complex conjugate pairs, of which one half suffices:
 # φ(A) r = Re(OUT·φ(MODES)·IN·r) for real functions φ and real r.

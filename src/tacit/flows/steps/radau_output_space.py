@@ -18,7 +18,7 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.flows.segments import Segment
-from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, TOP, A, C
+from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, TOP, A, C, interpolate
 from tacit.flows.steps.stepper import Controlled, Equations
 from tacit.flows.termination import GAVE_UP, TOO_LONG
 from tacit.numerics.step_control import StepControl, Taken
@@ -155,7 +155,7 @@ class System(Equations, Generic[_Flow, _Found]):
         if last is None or h > 3 * last.h:
             decay = 1 / (1 + h * C[:, None] * self.values)
             return self._from_eigenbasis(self._to_eigenbasis(self.start_residual) * decay)
-        return np.asarray(np.vander(1 + C * h / last.h, STAGES, increasing=True) @ LAGRANGE @ last.residuals)
+        return interpolate(last.residuals, 1 + C * h / last.h)
 
     def error(self, stages: _Found) -> float:
         """The highest divided difference of the residuals, damped by the flow, as a change of the weights."""

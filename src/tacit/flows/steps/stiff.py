@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.steps.radau import IN, LAGRANGE, MODES, ORDER, OUT, POWERS, STAGES, TOP, A, C
+from tacit.flows.steps.radau import IN, LAGRANGE, MODES, ORDER, OUT, POWERS, TOP, A, C, interpolate
 from tacit.flows.steps.stepper import Equations
 from tacit.numerics.rounding import EPS
 from tacit.numerics.step_control import StepControl, Taken
@@ -33,11 +33,6 @@ _NOTHING = 1e-3  # eigenvalues of h·S up to which a direction need not be known
 _MOST = 0.7  # share of directions above which a full eigendecomposition is as fast as a partial one
 _TOP = float(np.abs(TOP).sum())
 _SMALLEST, _HUGE = 1e-300, 1e100  # avoid division by 0, and overflow of squared errors
-
-
-def _polynomial(rates: Float, fractions: Float) -> Float:
-    """The rates at fractions of a step, from those at its nodes."""
-    return np.asarray(np.vander(fractions, STAGES, increasing=True) @ LAGRANGE @ rates, dtype=float)
 
 
 class Spectrum(NamedTuple):
@@ -163,9 +158,9 @@ class Field(Equations):
     def _guess(self, h: float) -> Float:
         """Rates interpolated from a rejected or the last step, or those of the linearized flow."""
         if self.tried is not None:
-            return _polynomial(self.tried[0], self.tried[1] * C)
+            return interpolate(self.tried[0], self.tried[1] * C)
         if self.last is not None and h <= 3 * self.last.h:
-            return _polynomial(self.last.rates, 1 + C * h / self.last.h)
+            return interpolate(self.last.rates, 1 + C * h / self.last.h)
         decay = 1 / (1 + h * C[:, None] * self.spectrum.values)
         return np.asarray((self.first @ self.spectrum.vectors * decay) @ self.spectrum.vectors.T)
 
