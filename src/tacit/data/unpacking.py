@@ -22,15 +22,15 @@ def unpacked(path: Path, kind: str | None = None) -> bytes:
     kind: ".gz", ".bz2" or ".xz"; default: the suffix of the file.
     """
     packed = path.stat().st_size
-    most = _most(packed, MOST)
+    limit = _limit(packed, MOST)
     with import_module(PACKED[kind or path.suffix.lower()]).open(path) as file:
         size = 0
         while block := file.read(_BLOCK):
             size += len(block)
-            if size > most:
+            if size > limit:
                 raise InputError(
                     f"{path.name}, a file of {_as_size(packed)}, decompresses to more than the limit of "
-                    f"{_as_size(most)}; if the file is genuine, decompress it yourself and pass the result"
+                    f"{_as_size(limit)}; if the file is genuine, decompress it yourself and pass the result"
                 )
         file.seek(0)
         return bytes(file.read())
@@ -57,15 +57,15 @@ def check_decoded(path: Path, size: int) -> None:
 
 
 def _check(path: Path, size: int, packed: int, minimum: int, instead: str) -> None:
-    most = _most(packed, minimum)
-    if size > most:
+    limit = _limit(packed, minimum)
+    if size > limit:
         raise InputError(
             f"{path.name}, a file of {_as_size(path.stat().st_size)}, decompresses to {_as_size(size)}, "
-            f"more than the limit of {_as_size(most)}; if the file is genuine, {instead}"
+            f"more than the limit of {_as_size(limit)}; if the file is genuine, {instead}"
         )
 
 
-def _most(packed: int, minimum: int) -> int:
+def _limit(packed: int, minimum: int) -> int:
     return max(minimum, RATIO * packed)
 
 
