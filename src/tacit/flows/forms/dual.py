@@ -28,7 +28,7 @@ _FLOOR = 1e-8  # share of the distance to the end of its domain that a slope kee
 _NEAR, _FAR = 0.5, 1.0  # the same share, and the largest change of slopes, for the point of a Jacobian
 _STEEP = 3.0  # powers above which a slope typically changes only up to a rapidity of about 3
 _HUGE = 1e150  # bound on predictors and stiffnesses, so that their squares do not overflow
-_HIGH = 100.0  # rapidities above which the tolerance is tightened in proportion (see `_height`)
+_HIGH = 100.0  # rapidities above which the tolerance is tightened in proportion (see `_amplification`)
 _LIFETIMES = 1e6  # step length, in lifetimes of the slowest component, after which only round-off remains
 _FEW = 3  # Newton iterations up to which the matrix S is reused for the next step
 _CHECK_EVERY = 16  # steps between two checks for rest
@@ -37,7 +37,7 @@ _CHECK_EVERY = 16  # steps between two checks for rest
 @dataclass(frozen=True)
 class _State:
     here: MirrorMap
-    base: float  # clock at the start of the step; apart from `clock`, which may be smaller than its round-off
+    base: float  # clock at the start of the step; separate, since `clock` may be below its round-off
     clock: float  # since the start of the step
     nu: Float  # increment since the start of the step
 
@@ -55,7 +55,7 @@ class DualSquare(Form):
         self.form = within_floats(form)
         self.parametrization = problem.model.parametrization
         self.X, self.loss = problem.X, problem.loss
-        self.rtol = max(2e-2 * problem.rtol / max(1.0, self._height() / _HIGH), 1e-13)
+        self.rtol = max(2e-2 * problem.rtol / max(1.0, self._amplification() / _HIGH), 1e-13)
         self.map = MirrorMap.of(self.form)
         self.samples = len(problem.y)
         self.axes = self._axes()
@@ -64,7 +64,7 @@ class DualSquare(Form):
         self.ties = Ties.of(self.reach)
         self.sizes = np.abs(self.rows)
 
-    def _height(self) -> float:
+    def _amplification(self) -> float:
         """Largest rapidity at small slopes: log(w/m) at depth 2, at most p at other depths.
 
         It is the factor by which a relative error of a slope is amplified to a relative error of w.
