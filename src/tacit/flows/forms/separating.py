@@ -24,7 +24,7 @@ from tacit.flows.form import Form, Observation, Problem
 from tacit.flows.forms.mirror import MIRROR, MirrorMap, at_an_end, within_floats
 from tacit.flows.forms.stagnation import Pace
 from tacit.flows.segments import Segment
-from tacit.flows.steps.collocation import CONTROL, PathEquations, Step
+from tacit.flows.steps.collocation import CONTROL, CollocationStep, PathEquations
 from tacit.flows.steps.stepper import Controlled
 from tacit.flows.termination import UNDERFLOW, UNEVEN, Stall
 from tacit.losses import log_mean_exp
@@ -245,7 +245,7 @@ class _Piece:
     """Dense output of a step, with a clock that starts at 0."""
 
     begin: PathEquations
-    step: Step
+    step: CollocationStep
     begin_log_time: float
 
     def state(self, clock: float) -> MirrorState:
@@ -261,7 +261,7 @@ class _Piece:
         """The approximate state given by the collocation polynomial."""
         return self._reached(self.step.part(min(clock / self.step.h, 1.0)))
 
-    def _reached(self, step: Step) -> MirrorState:
+    def _reached(self, step: CollocationStep) -> MirrorState:
         point = self.begin.path.margins(step.theta[-1])[1]
         return MirrorState(point, step.q[-1], partial(self._log_time, step))
 
@@ -274,10 +274,10 @@ class _Piece:
         return segment.last
 
     @quiet
-    def _log_time(self, step: Step) -> float:
+    def _log_time(self, step: CollocationStep) -> float:
         return float(np.logaddexp(self.begin_log_time, self._log_duration(step)))
 
-    def _log_duration(self, step: Step) -> float:
+    def _log_duration(self, step: CollocationStep) -> float:
         """log of the duration of a step, from dt/ds = 1/mean(−ℓ').
 
         dt/ds may grow by any factor within the step. Gauss quadrature is applied on panels that are refined
@@ -299,7 +299,7 @@ class _Piece:
         weights = step.h * (halves[:, None] * _WEIGHTS).ravel()
         return last + float(np.log(weights @ np.exp(self._log_pace(step, places.ravel()) - last)))
 
-    def _log_pace(self, step: Step, fractions: Float) -> Float:
+    def _log_pace(self, step: CollocationStep, fractions: Float) -> Float:
         """log dt/ds at fractions of the step."""
         return -log_mean_exp(self.begin.loss.log_slope(self.begin.path.margins(step.at(fractions))[0]))
 

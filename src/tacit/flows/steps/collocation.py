@@ -14,7 +14,7 @@ from scipy.special import wrightomega
 
 from tacit.data.arrays import Float, Index
 from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, A, C, interpolate
-from tacit.flows.steps.stepper import Equations
+from tacit.flows.steps.stepper import StepEquations
 from tacit.numerics.step_control import StepControl
 
 
@@ -39,7 +39,7 @@ _UNDERFLOW = -500.0  # level below which the omega function underflows and equal
 
 
 @dataclass(frozen=True)
-class Step:
+class CollocationStep:
     """A step of length h, with rates q and increments θ at its stages."""
 
     h: float
@@ -48,7 +48,7 @@ class Step:
     theta: Float
 
     @classmethod
-    def of(cls, h: float, log_q: Float) -> Step:
+    def of(cls, h: float, log_q: Float) -> CollocationStep:
         """The step with these logarithms of the rates."""
         q = np.exp(log_q)
         return cls(h, log_q, q, h * (A @ q))
@@ -58,21 +58,21 @@ class Step:
         powers = fraction[..., None] ** (POWERS + 1) / (POWERS + 1)
         return self.h * (powers @ LAGRANGE) @ self.q
 
-    def part(self, fraction: float) -> Step:
+    def part(self, fraction: float) -> CollocationStep:
         """The step to a fraction of its length, by interpolation."""
         log_q = np.minimum(interpolate(self.log_q, C * fraction), 0.0)
-        return Step(fraction * self.h, log_q, np.exp(log_q), self.at(C * fraction))
+        return CollocationStep(fraction * self.h, log_q, np.exp(log_q), self.at(C * fraction))
 
 
 @dataclass(frozen=True, eq=False)
-class PathEquations(Equations):
+class PathEquations(StepEquations):
     """The equations of a step. rates: q at its beginning. last: the previous step."""
 
     path: Any
     loss: Any
     rates: Float
     rtol: float
-    last: Step | None = None
+    last: CollocationStep | None = None
 
     def first_length(self) -> float:
         """A length over which the margins change little."""
@@ -80,17 +80,17 @@ class PathEquations(Equations):
         gain = float(np.abs(self.path.velocity(point, self.rates)).max())
         return min(1.0, 0.1 / max(gain, _SMALLEST))
 
-    def attempt(self, h: float) -> tuple[Step | None, float]:
+    def attempt(self, h: float) -> tuple[CollocationStep | None, float]:
         """The step, or None if its error is too large or may be hidden by a kink, and the error."""
         log_q = self._solved(self._guess(h), h)
         if log_q is None:
             return None, np.inf
-        step = Step.of(h, log_q)
+        step = CollocationStep.of(h, log_q)
         error = self._error(step) / self.rtol
         taken = error <= 1 and (not self._across_a_kink(step) or self._confirmed(step))
         return step if taken else None, error
 
-    def _across_a_kink(self, step: Step) -> bool:
+    def _across_a_kink(self, step: CollocationStep) -> bool:
         """Does a sample with a significant effect enter or leave the support within the step?
 
         Then the rates are not close to a polynomial, and the error estimate may be small by chance.
@@ -101,7 +101,7 @@ class PathEquations(Equations):
         effect = np.where(changed, step.h * np.maximum(self.rates, step.q[-1]), 0.0)
         return bool(self.path.size(effect, self.path.margins(step.theta[-1])[1]) > self.rtol)
 
-    def _confirmed(self, whole: Step) -> bool:
+    def _confirmed(self, whole: CollocationStep) -> bool:
         """Do two steps of half the length end at the same point?"""
         first = self.shorter(whole, 0.5)
         if first is None:
@@ -113,7 +113,7 @@ class PathEquations(Equations):
         difference = first.theta[-1] + second.theta[-1] - whole.theta[-1]
         return bool(self.path.size(difference, self.path.margins(whole.theta[-1])[1]) <= self.rtol)
 
-    def shorter(self, step: Step, fraction: float) -> Step | None:
+    def shorter(self, step: CollocationStep, fraction: float) -> CollocationStep | None:
         """The step from the same beginning to a fraction of its length; None if Newton's method fails.
 
         Unlike the interpolation of the whole step, its end satisfies the equations, also across a kink.
@@ -123,7 +123,7 @@ class PathEquations(Equations):
         for guess in (smooth, first, np.tile(step.log_q[-1], (STAGES, 1)), (first + step.log_q) / 2):
             log_q = self._solved(guess, h, iterations=30)
             if log_q is not None:
-                return Step.of(h, log_q)
+                return CollocationStep.of(h, log_q)
         return None
 
     def _guess(self, h: float) -> Float:
@@ -171,7 +171,7 @@ class PathEquations(Equations):
             before, last = moved, before
         return None
 
-    def _error(self, step: Step) -> float:
+    def _error(self, step: CollocationStep) -> float:
         """The estimated error of the step, filtered for stiff components (Hairer and Wanner, IV.8).
 
         Uses the filters of both ends, because that of the end alone hides samples that enter the support.

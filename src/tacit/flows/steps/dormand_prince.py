@@ -19,14 +19,14 @@ from scipy.integrate import RK45
 
 from tacit.data.arrays import Float
 from tacit.flows.segments import Segment
-from tacit.flows.steps.stepper import Controlled, Equations
+from tacit.flows.steps.stepper import Controlled, StepEquations
 from tacit.flows.termination import GAVE_UP, NOT_FALLING
 from tacit.numerics.step_control import StepControl, Taken
 
 _SHORTER = 1e-6  # in units of the floor: step size at which to give up if the loss does not decrease
 
 
-class DormandPrince(Controlled, Equations):
+class DormandPrince(Controlled, StepEquations):
     """Steps from clock t and unknowns y.
 
     rate: y' as a function of clock and unknowns. level: a function that increases along the flow. state:

@@ -19,7 +19,7 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.flows.segments import Segment
 from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, TOP, A, C, interpolate
-from tacit.flows.steps.stepper import Controlled, Equations
+from tacit.flows.steps.stepper import Controlled, StepEquations
 from tacit.flows.termination import GAVE_UP, TOO_LONG
 from tacit.numerics.step_control import StepControl, Taken
 
@@ -89,7 +89,7 @@ _Flow = TypeVar("_Flow", bound=OutputSpaceFlow[Any])
 
 
 @dataclass(frozen=True, eq=False)
-class System(Equations, Generic[_Flow, _Found]):
+class System(StepEquations, Generic[_Flow, _Found]):
     """The equations of a step for any length: pᵢ = −∂L/∂f at node i.
 
     start_residual: p at the beginning. root: H^½ if f is a predictor with p = b − Hf, which symmetrizes HK to

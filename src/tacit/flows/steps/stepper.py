@@ -24,7 +24,7 @@ class Stepper(Protocol):
         ...
 
 
-class Equations(ABC):
+class StepEquations(ABC):
     """The equations of a step from the current state, tried with several step sizes."""
 
     @abstractmethod
@@ -52,7 +52,7 @@ class Controlled(ABC):
     clock = 0.0
 
     @abstractmethod
-    def equations(self) -> Equations:
+    def equations(self) -> StepEquations:
         """The equations of a step from the current state."""
 
     @abstractmethod

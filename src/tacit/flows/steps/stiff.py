@@ -17,7 +17,7 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.flows.steps.radau import IN, LAGRANGE, MODES, ORDER, OUT, POWERS, TOP, A, C, interpolate
-from tacit.flows.steps.stepper import Equations
+from tacit.flows.steps.stepper import StepEquations
 from tacit.numerics.rounding import EPS
 from tacit.numerics.step_control import StepControl, Taken
 
@@ -84,7 +84,7 @@ class Spectrum(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class StiffStep:
     """A step of length h from x = 0: the rates at its nodes, and how they were found."""
 
     h: float
@@ -103,7 +103,7 @@ class Step:
         return np.asarray(weights @ self.rates)
 
 
-class Field(Equations):
+class Field(StepEquations):
     """x' = F(x) from x = 0.
 
     rate: F, with leading axes. spectra: of S, in the order in which they are tried until Newton's method
@@ -122,7 +122,7 @@ class Field(Equations):
         inside: Callable[[Float], bool] = lambda _: True,
     ):
         self.rate, self.size, self.rounding, self.inside = rate, size, rounding, inside
-        self.last: Step | None = None if last is None else last.step
+        self.last: StiffStep | None = None if last is None else last.step
         self.first = rate(np.zeros_like(size))
         self.tried: tuple[Float, float] | None = (
             None  # rates of a rejected step, and the fraction to try next
@@ -139,7 +139,7 @@ class Field(Equations):
         moves = float(np.abs(self.first / self.size).max())
         return 1e-3 / max(float(self.spectrum.values.max(initial=0.0)), 1e-9 * moves, _SMALLEST)
 
-    def attempt(self, h: float) -> tuple[Step | None, float]:
+    def attempt(self, h: float) -> tuple[StiffStep | None, float]:
         """The step of this length by Newton's method, with a more accurate S if that does not converge."""
         rates, iterations = self._solved(h, self._guess(h))
         while rates is None:
@@ -148,7 +148,7 @@ class Field(Equations):
                 return None, np.inf
             self._use(self.better)
             rates, iterations = self._solved(h, self._guess(h))
-        error, step = self._error(h, rates), Step(h, rates, iterations, self.spectrum)
+        error, step = self._error(h, rates), StiffStep(h, rates, iterations, self.spectrum)
         if not error <= 1 or self._rises(rates[-1]):
             self.tried = rates, CONTROL.shorter(error)
             return None, error

@@ -48,7 +48,7 @@ def _decay(z: Float) -> Float:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class ExponentialStep:
     """A step of length h from x = 0 at the rate `first`, with Jacobian −Λ and remainder θ²·A + θ³·B.
 
     error: contribution of B to the end, the difference to the embedded step of order three.
@@ -81,7 +81,7 @@ class Step:
         return np.asarray(self.first - self.values * self.at(fractions) + remainder)
 
 
-def step(rate: Callable[[Float], Float], first: Float, values: Float, h: float) -> Step | None:
+def step(rate: Callable[[Float], Float], first: Float, values: Float, h: float) -> ExponentialStep | None:
     """The step of length h, with two more evaluations of the rate; None if it is much too long."""
     half = h / 2 * _decay(h / 2 * values) * first
     middle = rate(half) - first + values * half
@@ -93,7 +93,7 @@ def step(rate: Callable[[Float], Float], first: Float, values: Float, h: float) 
     return _fitted(h, values, first, middle, last, factors)
 
 
-def refined(step: Step, rate: Float) -> Step:
+def refined(step: ExponentialStep, rate: Float) -> ExponentialStep:
     """The step with the given rate at its end in place of the approximate one."""
     last = rate - step.first + step.values * step.end
     middle = step.quadratic / 4 + step.cubic / 8
@@ -102,9 +102,11 @@ def refined(step: Step, rate: Float) -> Step:
 
 def _fitted(
     h: float, values: Float, first: Float, middle: Float, last: Float, factors: tuple[Float, ...]
-) -> Step:
+) -> ExponentialStep:
     """The step whose remainder has these values at θ = ½ and 1."""
     one, three, four = factors
     quadratic, cubic = 8 * middle - last, 2 * last - 8 * middle
     error = 6 * h * four * cubic
-    return Step(h, values, first, quadratic, cubic, h * (one * first + 2 * three * quadratic) + error, error)
+    return ExponentialStep(
+        h, values, first, quadratic, cubic, h * (one * first + 2 * three * quadratic) + error, error
+    )

@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit.data.arrays import Float, Index
 from tacit.flows.forms.mirror import MirrorMap
-from tacit.flows.stopping.samples import Samples
+from tacit.flows.stopping.samples import FittedSamples
 
 _MANY = 3  # if more than one in this many coordinates matters, using all of them is as fast
 _SMALL = 50_000  # entries of X below which using all coordinates is as fast
@@ -44,7 +44,7 @@ class Nearby:
 class Kernel:
     """X S Xᵀ with a stiffness S that is updated only where it changes."""
 
-    def __init__(self, samples: Samples, weight: Float | float):
+    def __init__(self, samples: FittedSamples, weight: Float | float):
         self.samples, self.X, self.weight = samples, samples.X, weight
         self.matrix, self.stiffness = samples.gram, np.zeros(0)
         self.multiple: float | None = None  # factor if the kernel is a multiple of XXᵀ

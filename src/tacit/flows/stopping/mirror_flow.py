@@ -15,11 +15,11 @@ import numpy as np
 from tacit.data.arrays import Float, Index
 from tacit.flows.forms.mirror import MirrorMap, fast_map
 from tacit.flows.segments import Segment
-from tacit.flows.steps.stepper import Controlled, Equations
-from tacit.flows.stopping.exponential import ORDER, Step, refined, step
+from tacit.flows.steps.stepper import Controlled, StepEquations
+from tacit.flows.stopping.exponential import ORDER, ExponentialStep, refined, step
 from tacit.flows.stopping.kernel import Kernel, Nearby
 from tacit.flows.stopping.losses import StoppedLoss
-from tacit.flows.stopping.samples import Samples
+from tacit.flows.stopping.samples import FittedSamples
 from tacit.flows.termination import TOO_LONG
 from tacit.models.model import MirrorForm
 from tacit.numerics.rounding import EPS
@@ -69,7 +69,7 @@ class Stride:
 
     start: State
     axes: Axes
-    step: Step
+    step: ExponentialStep
     end: State
 
     def nu(self, fractions: Float) -> Float:
@@ -89,7 +89,7 @@ class MirrorFlow(Controlled):
 
     control = CONTROL
 
-    def __init__(self, form: MirrorForm, samples: Samples, loss: StoppedLoss, rtol: float):
+    def __init__(self, form: MirrorForm, samples: FittedSamples, loss: StoppedLoss, rtol: float):
         self.form, self.X, self.loss, self.rtol = form, samples.X, loss, rtol
         even = bool((form.weight == form.weight[0]).all())
         self.weight = float(form.weight[0]) if even else form.weight
@@ -164,7 +164,7 @@ class MirrorFlow(Controlled):
         return TOO_LONG
 
 
-class _Equations(Equations):
+class _Equations(StepEquations):
     """The flow from a state, in axes where its Jacobian is diagonal."""
 
     def __init__(self, flow: MirrorFlow, state: State, axes: Axes, nearby: Nearby):
@@ -227,7 +227,7 @@ class _Equations(Equations):
             tried = refined(tried, axes.inverse @ end.pull)
         return None, _UNMET
 
-    def _met(self, tried: Step, end: State) -> bool:
+    def _met(self, tried: ExponentialStep, end: State) -> bool:
         """Do rate and loss at the end agree with those of the step, within the tolerance?"""
         flow, axes = self.flow, self.axes
         defect = axes.inverse @ end.pull - tried.last

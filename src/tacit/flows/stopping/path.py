@@ -18,7 +18,7 @@ from tacit.flows.goals import increasing
 from tacit.flows.segments import Segment
 from tacit.flows.stopping.losses import StoppedExponential, StoppedLogistic, StoppedLoss, StoppedSquare
 from tacit.flows.stopping.mirror_flow import MirrorFlow, State, Stride
-from tacit.flows.stopping.samples import Samples
+from tacit.flows.stopping.samples import FittedSamples
 from tacit.flows.termination import ENOUGH, UNFITTABLE, Rest, Stall
 from tacit.potentials.arrays import quiet
 
@@ -87,13 +87,13 @@ def stopped_paths(
     if not _FINEST <= rtol <= _COARSEST:
         raise InputError(f"rtol must be between {_FINEST:g} and {_COARSEST:g}, got {rtol:g}")
     if loss == "square":
-        shares, samples = _decreasing(stops), _once(Samples.of, design, y)
+        shares, samples = _decreasing(stops), _once(FittedSamples.of, design, y)
         levels = _levels_of_shares(shares, samples.unfitted / (2 * len(y)))
         stopped: StoppedLoss = StoppedSquare(samples.y, len(y))
     elif loss in _MARGINS:
         y = as_labels(y, f"loss {loss!r}")
         levels = _levels_of_accuracies(increasing(stops, "accuracies", "numbers"))
-        samples = _once(Samples.labelled, design, y)
+        samples = _once(FittedSamples.labelled, design, y)
         stopped = _MARGINS[loss](y)
     else:
         raise InputError(f"loss must be 'square', 'exp' or 'logistic', got {loss!r}")
@@ -101,14 +101,14 @@ def stopped_paths(
         yield _stopped(model, samples, stopped, levels, rtol, enough or (lambda _: False))
 
 
-def _once(make: Callable[[Design, Float], Samples], design: Design, y: Float) -> Samples:
+def _once(make: Callable[[Design, Float], FittedSamples], design: Design, y: Float) -> FittedSamples:
     return design.samples.memory.once((make.__name__, y.tobytes()), lambda: make(design, y))
 
 
 @quiet
 def _stopped(
     model: Any,
-    samples: Samples,
+    samples: FittedSamples,
     stopped: StoppedLoss,
     levels: Levels,
     rtol: float,

@@ -22,7 +22,7 @@ _SURE = 1e-6  # eigenvalues of XXᵀ above this share of the largest are certain
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class FittedSamples:
     """Rows and targets that can be fitted. basis: B if rows are projected. unfitted: ‖y − BBᵀy‖²."""
 
     X: Float
@@ -48,18 +48,18 @@ class Samples:
         return float(self.spectrum[0][-1])
 
     @classmethod
-    def labelled(cls, design: Design, y: Float) -> Samples:
+    def labelled(cls, design: Design, y: Float) -> FittedSamples:
         """The original samples, for losses of margins."""
         return cls(design.X, y, *design.spectrum)
 
     @classmethod
     @quiet
-    def of(cls, design: Design, y: Float) -> Samples:
+    def of(cls, design: Design, y: Float) -> FittedSamples:
         """The samples for the square loss."""
         return (cls._wide if len(y) <= design.X.shape[1] else cls._tall)(design, y)
 
     @classmethod
-    def _wide(cls, design: Design, y: Float) -> Samples:
+    def _wide(cls, design: Design, y: Float) -> FittedSamples:
         """The original X, with y projected onto its range."""
         X, (gram, (values, vectors)) = design.X, design.spectrum
         doubtful = vectors[:, values <= _SURE * values[-1]]
@@ -71,7 +71,7 @@ class Samples:
         return cls(X, fitted, gram, (values, vectors), None, _size(y - fitted, y))
 
     @classmethod
-    def _tall(cls, design: Design, y: Float) -> Samples:
+    def _tall(cls, design: Design, y: Float) -> FittedSamples:
         """The samples projected onto the range of X, which has at most as many dimensions as features."""
         X = design.X
         basis, sizes, rows = np.linalg.svd(X, full_matrices=False)
