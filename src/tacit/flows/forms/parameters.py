@@ -107,4 +107,4 @@ class Gradients(Kinked):
 def check_start(problem: Problem) -> None:
     """Raise if all initial weights are 0."""
     if not any(each.any() for each in problem.model.start().values()):
-        raise InputError("all initial weights are 0, where the gradient is 0; use other weights")
+        raise InputError("the initial weights are all 0, where the gradient is 0; use other weights")
