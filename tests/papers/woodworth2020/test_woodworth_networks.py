@@ -241,7 +241,7 @@ def no_data(monkeypatch, tmp_path):
 
 def test_without_data_a_figure_says_what_to_do(no_data, capsys):
     assert main(["reproduce", "woodworth2020/fig6c"]) == 2
-    assert "MNIST is not here: set TACIT_DATA" in capsys.readouterr().err
+    assert "MNIST was not found: set TACIT_DATA" in capsys.readouterr().err
 
 
 def test_without_data_all_others_are_made(no_data, monkeypatch, capsys):
