@@ -1,4 +1,4 @@
-"""Cross-entropy, against many digits and differences."""
+"""Cross-entropy, compared with multiple precision and finite differences."""
 
 import mpmath
 import numpy as np

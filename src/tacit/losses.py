@@ -1,8 +1,8 @@
-r"""Losses, as gradient flow needs them: their accuracy γ̃ = −log L, and how they pull on the outputs.
+r"""Losses L for gradient flow: accuracy γ̃ = −log L and negative gradient with respect to the outputs.
 
-No loss value is ever formed: a loss of exp(−10¹¹) is the accuracy 10¹¹. The pull is −∂L/∂f for the square
-loss, and −(1/L)·∂L/∂f for the others, whose clock runs in units of the loss.
-All work on NumPy and JAX arrays alike, and over leading axes of the outputs.
+The value of a loss is never computed, only its logarithm: a loss of exp(−10¹¹) has accuracy 10¹¹. The method
+`pull` gives −∂L/∂f for the square loss and −(1/L)·∂L/∂f for the others, for which flows use a rescaled time.
+All methods accept NumPy and JAX arrays, and outputs with leading axes.
 """
 
 from __future__ import annotations
@@ -19,24 +19,45 @@ __all__ = ["CrossEntropy", "Exponential", "Logistic", "Loss", "SeparatingLoss", 
 
 Array = Any
 
-_NORMALIZATIONS = {  # name → (factor, divided by the number of samples?)
+_NORMALIZATIONS = {  # name → (factor, whether to divide by the number of samples)
     "half-mean": (0.5, True),
     "mean": (1.0, True),
     "half-sum": (0.5, False),
     "sum": (1.0, False),
 }
-
-
-_STEP = np.finfo(np.float64).eps ** (1 / 3)  # of central differences: rounding and curvature err alike
+_STEP = np.finfo(np.float64).eps ** (1 / 3)  # of central differences: balances round-off and truncation error
+_FAR = 40.0  # margins from which log(1 + e⁻ᵐ) = e⁻ᵐ in double precision
 
 
 class Loss:
-    """The contract of a loss, for those of your own: two methods, over leading axes of the outputs.
+    """Base class of losses; subclass it to define your own.
 
-    `accuracy` and `pull` must be given; `pull_jacobian` is found by differences if it is not. `name` is the
-    loss in words. `separating`: is it a mean of a decreasing function of the margins y·f (`SeparatingLoss`)?
-    `quadratic`: is it c·Σ(f − y)² with the c of `factor`? Such losses have faster integrators. `relative`:
-    does its clock run in units of the loss? `classes`: has it an output for each class?
+    Implement `accuracy` and `pull`, and set `name`. The default `pull_jacobian` uses finite differences.
+
+    Attributes
+    ----------
+    name : str
+        Name of the loss in messages and plots.
+    separating : bool
+        Whether L is the mean of a decreasing function of the margins y·f; see `SeparatingLoss`.
+    quadratic : bool
+        Whether L = c·Σ(f − y)² with c given by `factor`; faster integrators are then available.
+    relative : bool
+        Whether `pull` is divided by L, so that flows use a rescaled time.
+    classes : bool
+        Whether the model has one output per class.
+
+    Examples
+    --------
+    >>> import numpy as np, tacit
+    >>> class Quartic(tacit.losses.Loss):
+    ...     name = "quartic loss"
+    ...     def accuracy(self, outputs, y):
+    ...         return -np.log(np.mean((outputs - y) ** 4, axis=-1))
+    ...     def pull(self, outputs, y):
+    ...         return -4 * (outputs - y) ** 3 / len(y)
+    >>> Quartic().pull(np.array([1.0, 3.0]), np.array([0.0, 4.0])).tolist()
+    [-2.0, 2.0]
     """
 
     name: str
@@ -46,12 +67,12 @@ class Loss:
     classes: bool = False
 
     def accuracy(self, outputs: Array, y: Array) -> Array:
-        """γ̃ = −log L.
+        """Compute the accuracy γ̃ = −log L.
 
         Parameters
         ----------
         outputs : (…, N) or (…, N, m) array
-            f(x_n), over leading axes.
+            Outputs f(x_n), with optional leading axes.
         y : (N,) or (N, m) array
             Targets, or labels −1 and +1.
 
@@ -63,86 +84,94 @@ class Loss:
         raise TypeError(f"{type(self).__name__} must implement accuracy(outputs, y)")
 
     def pull(self, outputs: Array, y: Array) -> Array:
-        """−∂L/∂f; of relative losses −(1/L)·∂L/∂f.
+        """Compute the negative gradient −∂L/∂f; for relative losses −(1/L)·∂L/∂f.
 
         Parameters
         ----------
         outputs : (…, N) or (…, N, m) array
-            f(x_n), over leading axes.
+            Outputs f(x_n), with optional leading axes.
         y : (N,) or (N, m) array
             Targets, or labels −1 and +1.
 
         Returns
         -------
         array
-            Of the shape of the outputs.
+            The same shape as `outputs`.
         """
         raise TypeError(f"{type(self).__name__} must implement pull(outputs, y)")
 
     def pull_jacobian(self, outputs: Array, y: Array) -> Array:
-        """The derivative of the pull, of which implicit integrators make their steps.
+        """Compute the Jacobian of `pull`, used by implicit integrators.
 
         Parameters
         ----------
         outputs : (N,) or (N, m) array
-            f(x_n).
+            Outputs f(x_n).
         y : (N,) or (N, m) array
             Targets, or labels −1 and +1.
 
         Returns
         -------
         (N·m, N·m) array
-            ∂(pull)/∂(outputs), the outputs of a sample side by side. The default takes central differences.
+            ∂(pull)/∂(outputs), with the outputs of a sample adjacent. Default: central differences.
         """
         step = _STEP * max(float(np.abs(outputs).max()), 1.0)
-        moves = (step * np.eye(outputs.size)).reshape(-1, *outputs.shape)
-        rates = (self.pull(outputs + moves, y) - self.pull(outputs - moves, y)) / (2 * step)
-        return rates.reshape(outputs.size, outputs.size).T
+        shifts = (step * np.eye(outputs.size)).reshape(-1, *outputs.shape)
+        slopes = (self.pull(outputs + shifts, y) - self.pull(outputs - shifts, y)) / (2 * step)
+        return slopes.reshape(outputs.size, outputs.size).T
 
     def factor(self, samples: int) -> float:
-        """c of a quadratic loss c·Σ(f − y)².
+        """The factor c of a quadratic loss c·Σ(f − y)².
 
         Parameters
         ----------
         samples : int
-            N.
+            Number of samples N.
 
         Returns
         -------
         float
             c.
         """
-        raise TypeError(f"{type(self).__name__} must implement factor(samples): it says that it is quadratic")
+        raise TypeError(
+            f"{type(self).__name__} must implement factor(samples), because it has quadratic = True"
+        )
 
     def margins(self, outputs: Array, y: Array) -> Array:
-        """By how much each sample is on the right side: y·f.
+        """Compute the margins y·f.
 
         Parameters
         ----------
         outputs : (…, N) or (…, N, m) array
-            f(x_n), over leading axes.
+            Outputs f(x_n), with optional leading axes.
         y : (N,) or (N, m) array
-            Labels −1 and +1, or rows of 0 and a 1.
+            Labels −1 and +1, or one-hot rows.
 
         Returns
         -------
         (…, N) array
-            The margins.
+            Positive for samples that are classified correctly.
         """
         return y * outputs
 
 
 @dataclass(frozen=True)
 class Square(Loss):
-    """L = c·Σ (f(x_n) − y_n)², summed over samples and outputs.
+    """Square loss L = c·Σ (f(x_n) − y_n)², summed over samples and outputs.
 
-    Only time depends on the normalization.
+    The normalization c changes only the time scale of the flow.
 
     Parameters
     ----------
     normalization : "half-mean" | "mean" | "half-sum" | "sum", optional
         c = 1/(2N) (Azulay et al. 2021, Section 3), 1/N (Min et al. 2021, Section 4), ½ (Min et al. 2021,
         Section 2) or 1 (Woodworth et al. 2020, Section 2).
+
+    Examples
+    --------
+    >>> import numpy as np, tacit
+    >>> tacit.losses.Square("sum").pull(np.array([1.0, 2.0]), np.array([3.0, 2.0])).tolist()
+    [4.0, 0.0]
     """
 
     normalization: str = "half-mean"
@@ -155,7 +184,7 @@ class Square(Loss):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """The loss in words."""
+        """Name of the loss."""
         return f"square loss ({self.normalization})"
 
     def factor(self, samples: int) -> float:
@@ -164,12 +193,12 @@ class Square(Loss):
         return factor / samples if mean else factor
 
     def accuracy(self, outputs: Array, y: Array) -> Array:
-        """−log L; infinite where every sample is fitted exactly."""
+        """−log L; ∞ if every sample is fitted exactly."""
         xp = array_namespace(outputs)
         residual = y - outputs
         axes = tuple(range(residual.ndim - y.ndim, residual.ndim))
         size = xp.max(xp.abs(residual), axis=axes, keepdims=True)
-        size = xp.where(size > 0, size, 1.0)  # squares of tiny residuals would underflow
+        size = xp.where(size > 0, size, 1.0)  # avoids underflow of squares
         total = xp.sum((residual / size) ** 2, axis=axes)
         size = xp.reshape(size, total.shape)
         positive = xp.where(total > 0, total, 1.0)
@@ -186,78 +215,103 @@ class Square(Loss):
 
 
 class SeparatingLoss(Loss):
-    """Means of a decreasing function ℓ of the margins y·f, for those of your own: its logarithms.
+    """Base class of losses L = mean ℓ(y·f) with a decreasing function ℓ of the margins.
 
-    `log_terms`, `log_slope` and `slope_rate` must be given.
+    Implement `log_terms`, `log_slope` and `slope_rate`, and set `name`.
+
+    Examples
+    --------
+    >>> import numpy as np, tacit
+    >>> class Tempered(tacit.losses.SeparatingLoss):
+    ...     name = "exp(-m/2)"
+    ...     def log_terms(self, margins):
+    ...         return -margins / 2
+    ...     def log_slope(self, margins):
+    ...         return -margins / 2 - np.log(2)
+    ...     def slope_rate(self, margins):
+    ...         return np.full_like(margins, 0.5)
+    >>> float(Tempered().accuracy(np.array([4.0, -4.0]), np.array([1.0, -1.0])))
+    2.0
     """
 
     separating = relative = True
 
     def log_terms(self, margins: Array) -> Array:
-        """log ℓ at every margin.
+        """Compute log ℓ(m).
 
         Parameters
         ----------
         margins : (…, N) array
-            m = y·f.
+            Margins m = y·f.
 
         Returns
         -------
         (…, N) array
-            The logarithms.
+            log ℓ(m).
         """
         raise TypeError(f"{type(self).__name__} must implement log_terms(margins)")
 
     def log_slope(self, margins: Array) -> Array:
-        """log(−ℓ') at every margin.
+        """Compute log(−ℓ'(m)).
 
         Parameters
         ----------
         margins : (…, N) array
-            m = y·f.
+            Margins m = y·f.
 
         Returns
         -------
         (…, N) array
-            The logarithms.
+            log(−ℓ'(m)).
         """
         raise TypeError(f"{type(self).__name__} must implement log_slope(margins)")
 
     def slope_rate(self, margins: Array) -> Array:
-        """−d(log(−ℓ'))/dm at every margin.
+        """Compute −d log(−ℓ'(m))/dm.
 
         Parameters
         ----------
         margins : (…, N) array
-            m = y·f.
+            Margins m = y·f.
 
         Returns
         -------
         (…, N) array
-            The rates.
+            The derivatives.
         """
         raise TypeError(f"{type(self).__name__} must implement slope_rate(margins)")
 
     def accuracy(self, outputs: Array, y: Array) -> Array:
         """−log L = −log mean ℓ(y f)."""
-        return 0.0 - log_mean_exp(self.log_terms(y * outputs))  # never −0
+        return 0.0 - log_mean_exp(self.log_terms(y * outputs))  # 0 instead of −0
 
     def pull(self, outputs: Array, y: Array) -> Array:
         """−(1/L)·∂L/∂f, from differences of logarithms (Moroshko et al. 2020, equation 87)."""
-        xp = array_namespace(outputs)
-        margins = y * outputs
-        level = log_mean_exp(self.log_terms(margins))
-        return y * xp.exp(self.log_slope(margins) - level) / y.shape[0]
+        return y * self._relative_slopes(y * outputs)
+
+    def _relative_slopes(self, margins: Array) -> Array:
+        """−ℓ'(m)/(N·L), from differences of logarithms, since ℓ' and L may underflow."""
+        xp = array_namespace(margins)
+        log_loss = log_mean_exp(self.log_terms(margins))[..., None]
+        return xp.exp(self.log_slope(margins) - log_loss) / margins.shape[-1]
 
     def pull_jacobian(self, outputs: Array, y: Array) -> Array:
-        """p pᵀ − diag(rate·y·p), p the pull: of 1/L, and of each slope."""
+        """p pᵀ − diag(y·p·slope_rate) with p the pull: derivatives of 1/L and of ℓ'."""
         pull = self.pull(outputs, y)
         return np.outer(pull, pull) - np.diag(self.slope_rate(y * outputs) * y * pull)
 
 
 @dataclass(frozen=True)
 class Exponential(SeparatingLoss):
-    """L = mean of exp(−y f(x)) (Moroshko et al. 2020, Section 2)."""
+    """Exponential loss L = mean of exp(−y f(x)) (Moroshko et al. 2020, Section 2).
+
+    Examples
+    --------
+    >>> import numpy as np, tacit
+    >>> loss, f, y = tacit.losses.Exponential(), np.array([1000.0, -1000.0]), np.array([1.0, -1.0])
+    >>> float(loss.accuracy(f, y)), loss.pull(f, y).tolist()
+    (1000.0, [0.5, -0.5])
+    """
 
     name = "exponential loss"
 
@@ -277,13 +331,20 @@ class Exponential(SeparatingLoss):
         return y * shares / xp.sum(shares, axis=-1, keepdims=True)
 
     def slope_rate(self, margins: Array) -> Array:
-        """−d(log slope)/dm = 1."""
+        """1."""
         return margins * 0.0 + 1.0
 
 
 @dataclass(frozen=True)
 class Logistic(SeparatingLoss):
-    """L = mean of log(1 + exp(−y f(x)))."""
+    """Logistic loss L = mean of log(1 + exp(−y f(x))).
+
+    Examples
+    --------
+    >>> import numpy as np, tacit
+    >>> float(tacit.losses.Logistic().accuracy(np.array([1000.0]), np.array([1.0])))
+    1000.0
+    """
 
     name = "logistic loss"
 
@@ -295,22 +356,28 @@ class Logistic(SeparatingLoss):
     def log_terms(self, margins: Array) -> Array:
         """log log(1 + e⁻ᵐ)."""
         xp = array_namespace(margins)
-        far = margins > 40  # where log(1 + x) is x
+        far = margins > _FAR
         near = xp.where(far, 0.0, margins)
         return xp.where(far, -margins, xp.log(xp.logaddexp(-near, xp.zeros_like(near))))
 
     def slope_rate(self, margins: Array) -> Array:
-        """−d(log slope)/dm = 1/(1 + e⁻ᵐ)."""
+        """1/(1 + e⁻ᵐ)."""
         xp = array_namespace(margins)
         return xp.exp(-xp.logaddexp(-margins, xp.zeros_like(margins)))
 
 
 @dataclass(frozen=True)
 class CrossEntropy(Loss):
-    r"""L = mean of −log p_y(x), p = softmax of the outputs, one for each class; y as rows of 0 and a 1.
+    r"""Cross-entropy L = mean of −log p_y(x), with p = softmax of the outputs and one-hot rows y.
 
-    It is the logistic loss of the margins m = −log Σ_{k≠y} exp(f_k − f_y), which keeps the digits of losses
-    below the smallest float.
+    Computed as the logistic loss of the margins m = −log Σ_{k≠y} exp(f_k − f_y), which is accurate for losses
+    that underflow.
+
+    Examples
+    --------
+    >>> import numpy as np, tacit
+    >>> float(tacit.losses.CrossEntropy().accuracy(np.array([[1000.0, 0.0]]), np.array([[1.0, 0.0]])))
+    1000.0
     """
 
     name = "cross-entropy"
@@ -318,27 +385,24 @@ class CrossEntropy(Loss):
 
     def accuracy(self, outputs: Array, y: Array) -> Array:
         """−log L."""
-        return 0.0 - log_mean_exp(_LOGISTIC.log_terms(_against(outputs, y)[0]))
+        return 0.0 - log_mean_exp(_LOGISTIC.log_terms(_class_margins(outputs, y)[0]))
 
     def pull(self, outputs: Array, y: Array) -> Array:
-        """−(1/L)·∂L/∂f: towards the class, and from the others by their shares."""
-        xp = array_namespace(outputs)
-        margins, shares = _against(outputs, y)
-        level = log_mean_exp(_LOGISTIC.log_terms(margins))[..., None]
-        return xp.exp(_LOGISTIC.log_slope(margins) - level)[..., None] * (y - shares) / y.shape[0]
+        """−(1/L)·∂L/∂f, proportional to y − s with s the softmax over the other classes."""
+        margins, shares = _class_margins(outputs, y)
+        return _LOGISTIC._relative_slopes(margins)[..., None] * (y - shares)
 
     def pull_jacobian(self, outputs: Array, y: Array) -> Array:
-        """p pᵀ − e·(rate·g gᵀ + diag(s) − s sᵀ) of each sample: g = y − s, s the shares, p = e·g the pull."""
-        margins, shares = _against(outputs, y)
-        level = log_mean_exp(_LOGISTIC.log_terms(margins))
-        sizes, toward = np.exp(_LOGISTIC.log_slope(margins) - level) / y.shape[0], y - shares
-        pull = np.ravel(sizes[:, None] * toward)
-        found, classes = np.outer(pull, pull), y.shape[1]
-        for n, rate in enumerate(_LOGISTIC.slope_rate(margins)):
-            own = slice(n * classes, (n + 1) * classes)
-            bent = np.diag(shares[n]) - np.outer(shares[n], shares[n])
-            found[own, own] -= sizes[n] * (rate * np.outer(toward[n], toward[n]) + bent)
-        return found
+        """p pᵀ − e·(slope_rate·g gᵀ + diag(s) − s sᵀ) per sample: g = y − s, with p = e·g the pull."""
+        margins, shares = _class_margins(outputs, y)
+        sizes, directions = _LOGISTIC._relative_slopes(margins), y - shares
+        pull = np.ravel(sizes[:, None] * directions)
+        jacobian, classes = np.outer(pull, pull), y.shape[1]
+        rates = _LOGISTIC.slope_rate(margins)
+        for n, (size, rate, g, s) in enumerate(zip(sizes, rates, directions, shares, strict=True)):
+            block = slice(n * classes, (n + 1) * classes)
+            jacobian[block, block] -= size * (rate * np.outer(g, g) + np.diag(s) - np.outer(s, s))
+        return jacobian
 
     def margins(self, outputs: Array, y: Array) -> Array:
         """f_y − max_{k≠y} f_k."""
@@ -347,15 +411,15 @@ class CrossEntropy(Loss):
         return own - xp.max(xp.where(y > 0, -xp.inf, outputs), axis=-1)
 
 
-def _against(outputs: Array, y: Array) -> tuple[Array, Array]:
-    """m = −log Σ_{k≠y} exp(f_k − f_y), and each other class's share of the sum."""
+def _class_margins(outputs: Array, y: Array) -> tuple[Array, Array]:
+    """m = −log Σ_{k≠y} exp(f_k − f_y), and the share of each other class in the sum."""
     xp = array_namespace(outputs)
     own = xp.sum(y * outputs, axis=-1, keepdims=True)
     gaps = xp.where(y > 0, -xp.inf, outputs - own)
-    most = xp.max(gaps, axis=-1, keepdims=True)
-    terms = xp.exp(gaps - most)
+    largest = xp.max(gaps, axis=-1, keepdims=True)
+    terms = xp.exp(gaps - largest)
     total = xp.sum(terms, axis=-1, keepdims=True)
-    return -(most + xp.log(total))[..., 0], terms / total
+    return -(largest + xp.log(total))[..., 0], terms / total
 
 
 _LOGISTIC = Logistic()
@@ -369,21 +433,21 @@ _NAMES: dict[str, Loss] = {
 
 
 def as_loss(loss: Any) -> Loss:
-    """The loss object of that name, or the object itself."""
+    """Return the loss with this name, or the object itself if it is a loss."""
     if isinstance(loss, str) and loss in _NAMES:
         return _NAMES[loss]
     if isinstance(loss, Loss):
         return loss
     raise InputError(
         "loss must be 'square', 'exp', 'logistic', 'cross-entropy' or an object such as "
-        "tacit.losses.Square('sum') (those of your own are a tacit.losses.Loss or SeparatingLoss), "
+        "tacit.losses.Square('sum') (subclass tacit.losses.Loss or SeparatingLoss to define your own), "
         f"got {loss!r}"
     )
 
 
 def log_mean_exp(logs: Array) -> Array:
-    """log of the mean of exp over the last axis; accurate also where all logs are nearly 0."""
+    """log of the mean of exp over the last axis; accurate also if all logs are close to 0."""
     xp = array_namespace(logs)
-    most = xp.max(logs, axis=-1)
-    most = xp.where(xp.isfinite(most), most, 0.0)
-    return most + xp.log1p(xp.sum(xp.expm1(logs - most[..., None]), axis=-1) / logs.shape[-1])
+    largest = xp.max(logs, axis=-1)
+    largest = xp.where(xp.isfinite(largest), largest, 0.0)
+    return largest + xp.log1p(xp.sum(xp.expm1(logs - largest[..., None]), axis=-1) / logs.shape[-1])

@@ -36,7 +36,7 @@ def test_empty_cells_are_filled_by_the_flow(flow):
     status, out, err = flow(
         "films.csv --model completion --width 8 --scale 0.01 --seed 3 --save filled.csv --plot way.png"
     )
-    assert (status, err) == (0, "tacit: assumed of films.csv: the first column names the rows\n")
+    assert (status, err) == (0, "tacit: assumed of films.csv: the first column has the row names\n")
     model = tacit.Factorization.gaussian((6, 5), 8, 0.01, seed=3)
     end = tacit.flow(model, *tacit.observed(GAPS)).predictor[-1]
     filled = pd.read_csv("filled.csv", index_col=0, dtype=str).astype(float)  # each to its last bit
@@ -104,13 +104,13 @@ def test_nothing_of_the_user_is_overwritten(flow):
     [
         ("a,b\n1,\n2,\n", "", "column 'b' has no observed entry"),
         ("n,a,b\nu,1,2\nv,,\n", "", "row 'v' has no observed entry"),
-        ("a,b\n,\n,\n", "", "no entry of the matrix is observed"),
-        ("a,b\nnan,NaN\n", "", "no entry of the matrix is observed"),
-        ("a,b\n1,x\n2,3\n", "", "row '0', column 'b' is 'x', which is no finite number"),
-        ("a,b\n1,inf\n2,3\n", "", "is 'inf', which is no finite number"),
-        ("a,b\n", "", "no rows below the names"),
+        ("a,b\n,\n,\n", "", "the matrix has no observed entries"),
+        ("a,b\nnan,NaN\n", "", "the matrix has no observed entries"),
+        ("a,b\n1,x\n2,3\n", "", "row '0', column 'b' is 'x', not a finite number"),
+        ("a,b\n1,inf\n2,3\n", "", "is 'inf', not a finite number"),
+        ("a,b\n", "", "no rows below the column names"),
         ("", "", "empty"),
-        ("0.5,1.5\n1,2\n", "", "must name the columns"),
+        ("0.5,1.5\n1,2\n", "", "must have the column names"),
         ("a,b\n1,2\n", "--target b", "--target does not go with --model completion"),
         ("a,b\n1,2\n", "--loss exp", "--loss exp does not go with --model completion"),
         ("a,b\n1,2\n", "--intercept", "--intercept does not go with --model completion"),

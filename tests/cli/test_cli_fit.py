@@ -163,7 +163,7 @@ def test_numbers_whose_squares_floats_cannot_hold_are_refused_without_warnings(r
     numbers.assign(y=of_y * table["a"]).to_csv("odd.csv", index=False)
     status, out, err = run(f"fit odd.csv --target y {flags}")
     assert (status, out) == (2, "") and err.count("\n") == 1
-    assert f"the largest entry of {'y' if of_X == 1 else 'X'}" in err and "give it in another unit" in err
+    assert f"the largest entry of {'y' if of_X == 1 else 'X'}" in err and "use another unit" in err
     if of_X != 1:
         numbers.assign(c=table["c"]).to_csv("odd.csv", index=False)
         status, out, err = run(f"fit odd.csv --target c --classify {flags}")

@@ -91,7 +91,7 @@ def test_classes_by_name_have_an_output_each(folder, capsys, tmp_path):
         ("greedy", (), "3 are asked for"),
         ("one", ("--layers", "last"), "--layers says what --scales rescales"),
         ("one", ("--scales", "1", "--layers", "x"), "no layer 'x'"),
-        ("one", ("--loss", "cross-entropy"), "takes an output for each class"),
+        ("one", ("--loss", "cross-entropy"), "needs one output per class"),
     ],
 )
 def test_what_is_wrong_is_one_line(folder, name, more, message, capsys):

@@ -78,7 +78,7 @@ def test_words_are_no_target_of_a_regression(run):
     for line in ("limit named.csv", "flow named.csv"):
         status, out, err = run(f"{line} --target label")
         assert (status, out) == (2, "")
-        assert "row 1 is 'well', not a number; classes go with 'tacit fit --classify'" in err
+        assert "row 1 is 'well', not a number; for a target with classes, use 'tacit fit --classify'" in err
 
 
 def test_standard_input_is_data_too(run, monkeypatch):

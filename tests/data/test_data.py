@@ -1,4 +1,4 @@
-"""Data files: the same numbers back, and one readable line for whatever is wrong with one."""
+"""Data files: numbers are read exactly, and errors are a single readable line."""
 
 import gc
 import json
@@ -68,7 +68,7 @@ def test_a_table_comes_back_with_its_numbers_and_names(tmp_path, name):
 
 
 def telling_floats():
-    """Floats whose text must be read with care: any bits, 17 digits, the ends of the range, half-ways."""
+    """Floats that are hard to parse: random bits, 17 digits, extremes of the range, half-way cases."""
     bits = np.random.default_rng(11).integers(0, 2**64, 4000, dtype=np.uint64).view(np.float64)
     long = np.random.default_rng(12).uniform(1, 10, 2000) * 10.0 ** np.repeat(np.arange(-10, 10), 100)
     ends = [5e-324, 2.2250738585072011e-308, 2.2250738585072014e-308, 1.7976931348623157e308]
@@ -78,7 +78,7 @@ def telling_floats():
 
 @pytest.mark.parametrize("name", ["d.csv", "d.tsv", "d.txt", "quoted.csv", "texts.parquet", "d.parquet"])
 def test_every_float_comes_back_to_its_last_bit(tmp_path, name):
-    """The text is Python's shortest that stands for the float, which Python itself reads back exactly."""
+    """The text is Python's shortest representation, which Python parses exactly."""
     values, path = telling_floats(), tmp_path / name
     texts = [repr(float(v)) for v in values]
     if path.suffix == ".parquet":
@@ -107,7 +107,7 @@ def test_json_and_netcdf_hold_every_float_to_its_last_bit(tmp_path, monkeypatch)
 
 
 def test_numbers_with_more_digits_than_a_float_has_are_rounded_once(tmp_path):
-    """Decimals a hair to either side of half-way between two floats, which only exact sums tell apart."""
+    """Decimals close to the midpoint between two floats, which only exact arithmetic rounds correctly."""
     path, rng = tmp_path / "d.csv", np.random.default_rng(13)
     with localcontext(prec=60):
         halves = [Decimal(float(low)) + Decimal(float(np.spacing(low))) / 2 for low in rng.uniform(1, 2, 200)]
@@ -184,17 +184,17 @@ BAD_FILES = {
     "unknown ending": (
         "d.doc",
         b"a",
-        r"cannot tell what d.doc is; name it .csv, .tsv, .txt, .parquet, .xlsx",
+        r"unknown file type of d.doc; the suffix must be .csv, .tsv, .txt, .parquet, .xlsx",
     ),
-    "unknown ending, packed": ("d.doc.gz", b"a", r"cannot tell what d.doc.gz is"),
+    "unknown ending, packed": ("d.doc.gz", b"a", r"unknown file type of d.doc.gz"),
     "packed by name only": ("d.csv.gz", b"a,response\n1,2\n", "d.csv.gz is not a readable CSV file"),
     "comments only": ("d.csv", b"# a,response\n# 1,2\n", "d.csv is not a readable CSV file: it is empty"),
     "two ways to write numbers": (
         "d.csv",
         b"a;b;response\n1,5;1.234;2\n2;1;3\n",
-        "column 'b', row 1 is '1.234', with a point, where other numbers have decimal commas",
+        "column 'b', row 1 is '1.234', with a decimal point, but other numbers have decimal commas",
     ),
-    "no ending": ("data", b"a,response\n1,2\n", "cannot tell what data is"),
+    "no ending": ("data", b"a,response\n1,2\n", "unknown file type of data"),
     "header only": ("d.csv", b"a,response\n", "d.csv has no rows"),
     "too many fields in a row": ("d.csv", b"a,b,response\n1,2,3\n4,5,6,7\n", "d.csv .*line 3"),
     "too many fields in every row": (
@@ -263,7 +263,7 @@ def test_a_folder_is_refused_whatever_its_name(tmp_path, kind):
 def test_the_target_must_be_given_and_be_a_column(tmp_path, kind):
     path = write(FRAME, tmp_path / f"d.{kind}")
     refused(
-        rf"say which column of d.{kind} is the target, with --target: .*height.*weight", path, target=None
+        rf"choose the target column of d.{kind} with --target; columns: .*height.*weight", path, target=None
     )
     refused(rf"--target 'nope' is not a column of d.{kind}, which has .*height.*weight", path, target="nope")
 
@@ -298,9 +298,9 @@ def test_parquet_columns_that_are_no_numbers_are_refused(tmp_path, column, match
 @pytest.mark.parametrize(
     ("arrays", "match"),
     [
-        ({"X": np.ones((2, 3))}, "d.npz must hold arrays X and y; y missing"),
-        ({"y": np.ones(2)}, "d.npz must hold arrays X and y; X missing"),
-        ({"a": np.ones(2)}, "d.npz must hold arrays X and y; X and y missing"),
+        ({"X": np.ones((2, 3))}, "d.npz must contain arrays X and y, but has no y"),
+        ({"y": np.ones(2)}, "d.npz must contain arrays X and y, but has no X"),
+        ({"a": np.ones(2)}, "d.npz must contain arrays X and y, but has no X and no y"),
         ({"X": np.ones((2, 3)), "y": np.ones(3)}, "X has 2 rows, y has 3"),
         ({"X": np.ones(3), "y": np.ones(3)}, "X must have 2 dimensions"),
         ({"X": np.full((2, 3), np.nan), "y": np.ones(2)}, r"X must be finite, got nan at X\[0, 0\]"),

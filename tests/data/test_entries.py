@@ -1,4 +1,4 @@
-"""Partly observed matrices as measurements: what is taken and refused, and the linear algebra of both."""
+"""Partly observed matrices as measurements: valid and invalid inputs, and linear algebra."""
 
 import tracemalloc
 
@@ -41,8 +41,8 @@ def test_known_entries_are_measured_zeros_among_them(matrix):
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        (np.full((2, 2), np.nan), "no entry of the matrix is observed"),
-        (sparse.csr_array((2, 2)), "no entry of the matrix is observed"),
+        (np.full((2, 2), np.nan), "the matrix has no observed entries"),
+        (sparse.csr_array((2, 2)), "the matrix has no observed entries"),
         ([[1, 2], [np.nan, np.nan]], "row 1 has no observed entry"),
         ([[1, np.nan, np.nan], [2, np.nan, np.nan]], r"column 1 \(and 1 more\) has no observed entry"),
         (FRAME.assign(y=np.nan), "column 'y' has no observed entry"),
@@ -63,7 +63,7 @@ def test_what_is_refused_is_named(matrix, message):
 
 def test_an_entry_that_is_stored_with_two_values_is_inconsistent():
     twice = sparse.coo_array(([1.0, 2.0, 3.0], ([0, 0, 0], [0, 0, 1])), shape=(1, 2))
-    with pytest.raises(tacit.InconsistentDataError, match=r"entry \(0, 0\) is stored as 1 and as 2"):
+    with pytest.raises(tacit.InconsistentDataError, match=r"entry \(0, 0\) is stored as both 1 and 2"):
         tacit.observed(twice)
 
 
@@ -72,7 +72,7 @@ def test_an_entry_that_is_stored_with_two_values_is_inconsistent():
     [
         (([0, 0], [1, 1], (1, 2)), r"entry \(0, 1\) is measured twice"),
         (([0, 1], [0], (2, 2)), "2 rows and 1 columns"),
-        (([0], [2], (2, 2)), r"columns\[0\] is 2, outside of a 2×2 matrix"),
+        (([0], [2], (2, 2)), r"columns\[0\] is 2, outside the 2×2 matrix"),
         (([-1], [0], (2, 2)), r"rows\[0\] is -1, outside"),
         (([0.5], [0], (2, 2)), "rows must be a list of whole numbers"),
         (([0], [0], 3), "shape must be two whole numbers"),
@@ -86,7 +86,7 @@ def test_entries_that_make_no_sense_are_refused(arguments, message):
 
 @pytest.fixture(params=["whole matrices", "entry by entry"])
 def entries(request, monkeypatch):
-    """Nine entries of twenty: many enough to multiply whole matrices, unless the share is set above all."""
+    """Nine of twenty entries: enough to multiply whole matrices, unless the threshold prevents it."""
     if request.param == "entry by entry":
         monkeypatch.setattr("tacit.data.entries._SHARE", 1.0)
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""MNIST and CIFAR-10: every layout gives the same arrays, and what is missing or broken is said by name."""
+"""MNIST and CIFAR-10: all layouts give the same arrays, and errors name missing or damaged files."""
 
 import gzip
 import json
@@ -110,24 +110,24 @@ class _Bomb:
 def test_a_pickle_that_would_run_something_is_refused(folder, capsys):
     for name in images._BATCHES:
         (folder / "cifar10" / name).write_bytes(pickle.dumps(_Bomb()))
-    with pytest.raises(tacit.InputError, match=r"arrays, not builtins\.print"):
+    with pytest.raises(tacit.InputError, match=r"arrays only, found builtins\.print"):
         images.cifar10()
     assert capsys.readouterr().out == ""
 
 
 def test_what_is_missing_is_named_with_what_to_do(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)  # as if scikit-learn were not installed
-    with pytest.raises(tacit.MissingDataError, match=r"MNIST is not here: set TACIT_DATA .*scikit-learn"):
+    with pytest.raises(tacit.MissingDataError, match=r"MNIST was not found: set TACIT_DATA .*scikit-learn"):
         images.mnist()
     write_mnist(folder)
     (folder / "mnist" / "t10k-labels-idx1-ubyte.gz").unlink()
     with pytest.raises(tacit.MissingDataError, match=r"has no t10k-labels-idx1-ubyte\.gz"):
         images.mnist()
     monkeypatch.delenv("TACIT_DATA")
-    with pytest.raises(tacit.MissingDataError, match="CIFAR-10 is not here"):
+    with pytest.raises(tacit.MissingDataError, match="CIFAR-10 was not found"):
         images.cifar10()
     monkeypatch.setenv("TACIT_DATA", str(folder / "nowhere"))
-    with pytest.raises(tacit.InputError, match="nowhere, which is no folder"):
+    with pytest.raises(tacit.InputError, match="nowhere, which is not a folder"):
         images.mnist()
 
 
@@ -150,14 +150,16 @@ DAMAGED = {
 def test_damaged_digits_are_refused_by_name(folder, damage):
     write_mnist(folder)
     (folder / "mnist" / "t10k-images-idx3-ubyte.gz").write_bytes(DAMAGED[damage])
-    with pytest.raises(tacit.InputError, match=r"mnist/t10k-\S+-ubyte\.gz (is|has).*fetch (it|both) again"):
+    with pytest.raises(
+        tacit.InputError, match=r"mnist/t10k-\S+-ubyte\.gz (is|has).*download (it|both) again"
+    ):
         images.mnist()
 
 
 def test_labels_are_ten_classes(folder):
     write_mnist(folder)
     (folder / "mnist" / "t10k-labels-idx1-ubyte.gz").write_bytes(idx(np.array([1, 10, 2], np.uint8)))
-    with pytest.raises(tacit.InputError, match=r"t10k-labels-\S+ has a class 10, and there are ten"):
+    with pytest.raises(tacit.InputError, match=r"t10k-labels-\S+ has a label 10, but classes are 0 to 9"):
         images.mnist()
 
 
@@ -170,7 +172,7 @@ def test_damaged_photographs_are_refused_by_name(folder, write, cut):
     (file,) = place.glob("data_batch_3*")
     file.write_bytes(file.read_bytes()[:cut])
     with pytest.raises(
-        tacit.InputError, match=r"cifar10/data_batch_3\S* (is damaged|has no).*fetch it again"
+        tacit.InputError, match=r"cifar10/data_batch_3\S* (is damaged|has no).*download it again"
     ):
         images.cifar10()
 
@@ -189,7 +191,7 @@ def test_a_batch_that_lacks_something_is_refused_by_name(folder):
 
 
 def openml(monkeypatch, fetch):
-    """A scikit-learn that fetches as it is told to."""
+    """A fake scikit-learn with a given `fetch_openml`."""
     from types import ModuleType
 
     package, datasets = ModuleType("sklearn"), ModuleType("sklearn.datasets")
@@ -217,7 +219,7 @@ def test_without_a_network_it_says_so(folder, monkeypatch):
         raise OSError("Name or service not known")
 
     openml(monkeypatch, fetch)
-    with pytest.raises(tacit.MissingDataError, match=r"OpenML does not give it \(Name or service"):
+    with pytest.raises(tacit.MissingDataError, match=r"fetching it from OpenML failed \(Name or service"):
         images.cifar10()
 
 
@@ -236,5 +238,7 @@ def test_what_a_network_answers_is_told_in_words_and_without_warnings(folder, mo
         raise error
 
     openml(monkeypatch, fetch)
-    with pytest.raises(tacit.MissingDataError, match=rf"OpenML does not give it \({words}\); without"):
+    with pytest.raises(
+        tacit.MissingDataError, match=rf"fetching it from OpenML failed \({words}\); set TACIT_DATA"
+    ):
         images.mnist()

@@ -1,4 +1,4 @@
-"""Combinations of nearly equal samples: against rational arithmetic and against what makes them."""
+"""Combinations of nearly equal samples, compared with rational arithmetic and with their construction."""
 
 from fractions import Fraction
 
@@ -49,7 +49,7 @@ def test_samples_that_are_equal_up_to_rounding_count_once(gap):
 @given(st.integers(0, 10**6))
 @examples(20)
 def test_no_more_than_features_among_collinear_samples_that_agree_but_for_some_last_bits(seed):
-    """Some remainders are hardly more than rounding, of rows that span nearly everything already."""
+    """Some remainders are barely above round-off, of rows that nearly span the whole space."""
     rng = np.random.default_rng(seed)
     X = (
         rng.standard_normal((30, 12))
@@ -78,7 +78,7 @@ def test_products_of_low_rank_have_it(seed, rank):
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 1.0, 1e2, 1e4]))
 @examples(20)
 def test_centred_features_have_one_dimension_less(seed, mean):
-    """What centring leaves of a mean is rounding of the numbers before, however large these were."""
+    """The mean of centred numbers is round-off of the original ones, however large these were."""
     rng = np.random.default_rng(seed)
     X = mean * (1 + rng.random(30)) + rng.standard_normal((12, 30))
     X = (X - X.mean(axis=0)) / X.std(axis=0)

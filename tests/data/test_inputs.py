@@ -1,4 +1,4 @@
-"""Bad input is refused by name, in one line that says which argument, where, and what is wanted."""
+"""Invalid input raises a one-line error that names the argument, the entry and the requirement."""
 
 from functools import partial
 

@@ -45,7 +45,7 @@ ends = pytest.mark.parametrize("name", EVERY)
 
 
 def network(X, outputs=1):
-    """A network that ends at the solution of least norm on these features, centred."""
+    """A network whose limit is the minimum-norm solution on the centred features."""
     return tacit.LinearNetwork.orthogonal(X - X.mean(axis=0), 2 * D, outputs=outputs)
 
 
@@ -54,7 +54,7 @@ def near(found, expected, tol=1e-9):
 
 
 def new_inputs(X, seed=0):
-    """Samples that were not seen, from where the others are."""
+    """New samples from the same distribution."""
     return X.mean(axis=0) + X.std(axis=0) * np.random.default_rng(seed).standard_normal((5, X.shape[1]))
 
 
@@ -115,7 +115,7 @@ def test_no_other_intercept_has_a_smaller_value(name):
     ("depth", "log_scale"), [(2, 1.0), (2, -4.0), (2, -300.0), (3, -3.0), (3, -12.0), (8, -6.0)]
 )
 def test_sixty_digits(depth, log_scale, shift):
-    """Features far from 0 keep fewer digits, and the error says how many; differences of them are exact."""
+    """Features far from 0 have fewer digits, which `error` reflects; their differences are exact."""
     X, y = shifted_problem(3)
     X = X + shift
     exact = exact_limit(np.diff(X, axis=0), np.diff(y), depth=depth, log_scale=log_scale)
@@ -254,7 +254,7 @@ def test_least_squares_of_a_network_with_several_outputs():
 
 @pytest.mark.parametrize("name", ["diagonal", "wide scale", "rich", "deep", "untied"])
 def test_regimes_are_those_of_the_same_solutions(name):
-    """The ends of zero and infinite scale have a free intercept too."""
+    """The limits of zero and infinite scale have a free intercept, too."""
     X, y = shifted_problem(17)
     expected = by_differences(MODELS[name], X, y).limit.regime
     found = tacit.limit(MODELS[name], X, y, intercept=True).regime

@@ -1,4 +1,4 @@
-"""Free intercepts where data are degenerate: constant features and targets, samples among others, too few."""
+"""Free intercepts with degenerate data: constant features and targets, dependent samples, too few samples."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def on_a_grid(seed, **sizes):
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("samples", [3, 5, 6])
 def test_a_constant_feature_changes_nothing(samples, standardize, constant):
-    """A mean of equal numbers may be rounded: what is left of them then is no feature to learn from."""
+    """The mean of equal numbers may be rounded: the remaining deviations must not count as a feature."""
     X, y = shifted_problem(9, samples=samples)
     wider = np.insert(X, 2, constant, axis=1)
     for model in (tacit.Diagonal(2, 0.3), tacit.Diagonal(3, 0.1), tacit.UntiedDiagonal(0.3, 0.5), L1()):
@@ -63,7 +63,7 @@ def test_targets_that_are_all_the_same_need_no_weights(name):
 
 @ends
 def test_one_sample_moves_the_intercept_alone(name):
-    """No weight need leave the start: x·w + b = y holds already, for some b."""
+    """The weights need not move: x·w + b = y already holds for some b."""
     X, y = shifted_problem(13, samples=1)
     start = MODELS[name].predictor() if name in ("biased", "neuron") else np.zeros(D)
     found = tacit.limit(EVERY[name], X, y, intercept=True)
@@ -82,7 +82,7 @@ def test_an_intercept_fits_one_sample_more_than_there_are_features():
 
 
 def test_least_squares_of_several_solutions():
-    """Samples asked twice, with different answers: those of the means."""
+    """Repeated samples with different targets give the same result as their means."""
     X, y = shifted_problem(15, samples=6)
     X = np.repeat(X[:3], 2, axis=0)
     for model in (MODELS["diagonal"], MODELS["deep"], MODELS["biased"], L1()):
@@ -95,7 +95,7 @@ def test_least_squares_of_several_solutions():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["rich", "deep", "biased", "neuron", "l1", "metric", "power"])
 def test_samples_between_others_say_nothing_new(name, kind):
-    """What centring leaves of a sample at the mean is rounding: no equation to be solved for its own sake."""
+    """A centred sample at the mean is round-off, and must not count as an equation."""
     X, y = on_a_grid(19)
     plain = tacit.limit(EVERY[name], X, y, intercept=True)
     found = tacit.limit(EVERY[name], KINDS[kind] @ X, KINDS[kind] @ y, intercept=True)
@@ -109,7 +109,7 @@ def test_samples_between_others_say_nothing_new(name, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(2))
 def test_samples_between_others_however_they_are_rounded(seed, kind, shift, standardize):
-    """Rounding is that of the numbers as they came, with their means."""
+    """Round-off is relative to the original numbers, including their means."""
     X, y = shifted_problem(seed)
     A = KINDS[kind] @ (X + shift)
     unit = units(A) if standardize else np.ones(D)
@@ -122,7 +122,7 @@ def test_samples_between_others_however_they_are_rounded(seed, kind, shift, stan
 @pytest.mark.every(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_flows_count_samples_between_others(kind):
-    """They pull as much as any, and the flow ends where it would without them."""
+    """They contribute to the gradient, but the flow has the same limit without them."""
     X, y = on_a_grid(20)
     A, targets, times = KINDS[kind] @ X, KINDS[kind] @ y, [0.1, 1.0, 5.0]
     w, b = raw_flow(raw("diagonal", np.full(D, 0.3), np.full(D, 0.3)), A, targets, times)
@@ -143,7 +143,7 @@ def test_flows_count_samples_between_others(kind):
 )
 @pytest.mark.parametrize("least_squares", [False, True])
 def test_a_straight_line_through_points_at_equal_distances(grid, least_squares):
-    """The one in the middle is at the mean, but for its last digit; y is on the line, but for its last."""
+    """The middle sample is at the mean, and y on the line, up to their last digits."""
     X = np.array(grid)[:, None]
     for model in (tacit.Diagonal(), tacit.Diagonal(3), tacit.Neuron(1.5, [0.1]), L1()):
         found = tacit.limit(model, X, 3 * X[:, 0] + 1, intercept=True, least_squares=least_squares)

@@ -1,4 +1,4 @@
-"""Gradient flow of the square loss with the intercept at its best at each moment, features divided or not."""
+"""Gradient flow of the square loss with the optimal intercept at each time, standardized or not."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def problem(name, seed, samples=4):
 
 
 def raw_targets(name, y):
-    """Targets as the raw network has them: a column, for networks of one output."""
+    """Targets of the raw network: a column for one output."""
     return y[:, None] if name == "network" else y
 
 

@@ -43,7 +43,7 @@ clouds = pytest.mark.parametrize("name", ["clouds 0", "clouds 1", "clouds 4", "f
 
 
 def check(found, X, y, norm, unit=1.0, tol=1e-9):
-    """All that a result with an intercept says about itself, computed anew: a proof for p ≥ 1."""
+    """Recompute all quantities of a result with an intercept: a certificate of optimality for p ≥ 1."""
     w, b, nu = found.predictor * unit, found.intercept, found.dual
     margins = y * (X @ found.predictor + b)
     assert isinstance(b, float) and found.converged and 0 <= found.kkt <= tol
@@ -208,7 +208,7 @@ def test_divided_features_without_an_intercept(name):
 
 
 def solved(verb, X, y, **options):
-    """Predictor and intercept of a maximum margin, or of a path: "path depth"."""
+    """Predictor and intercept of a maximum margin, or of a path ("path depth")."""
     if isinstance(verb, str) and verb.startswith("path"):
         found = tacit.margin_path(X, y, [1.0, 0.03, 1e-4], depth=int(verb[5:]), **options)
         assert found.converged.all() and found.kkt.max() <= 1e-9
@@ -317,7 +317,7 @@ def test_paths_are_those_of_all_pairs(kind, standardize):
 
 
 def supports(X, y, mu):
-    """Which samples carry the path at these μ: the pairs say."""
+    """The support of the path at these μ is known from the pairs of samples."""
     Z = pairs(X, y)
     dual = shared(tacit.margin_path(Z, np.ones(len(Z)), mu).duals, y)
     return dual > 1e-9 * dual.max(axis=1, keepdims=True)

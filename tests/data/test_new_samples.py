@@ -1,4 +1,4 @@
-"""New samples: a model's features by name, among whatever else a file holds."""
+"""New samples: the features of a model are selected by name from a file with other columns."""
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ WRITERS = {
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_columns_are_found_by_name_in_any_order(tmp_path, name):
-    """Beside words, which no model uses, and with the target or without."""
+    """With text columns, which no model uses, and with or without the target."""
     shuffled = FRAME[["c", "a", "b"]].assign(id=["one", "two"], y=[5.0, 6.0])
     WRITERS[name](shuffled, tmp_path / name)
     found = read_new_samples(tmp_path / name, ["a", "b", "c"], "y")
@@ -34,17 +34,17 @@ def test_arrays_are_taken_in_order(tmp_path):
     np.savez(tmp_path / "new.npz", X=FRAME.to_numpy())
     found = read_new_samples(tmp_path / "new.npz", ["a", "b", "c"], "y")
     np.testing.assert_array_equal(found.X, FRAME.to_numpy())
-    with pytest.raises(InputError, match=r"3 columns, and the model has 2 features"):
+    with pytest.raises(InputError, match=r"3 columns, but the model has 2 features"):
         read_new_samples(tmp_path / "new.npz", ["a", "b"], "y")
     np.savez(tmp_path / "other.npz", Z=FRAME.to_numpy())
-    with pytest.raises(InputError, match="must hold an array X"):
+    with pytest.raises(InputError, match="must contain an array X"):
         read_new_samples(tmp_path / "other.npz", ["a", "b"], "y")
 
 
 def test_what_is_missing_is_named(tmp_path):
     FRAME.to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(
-        InputError, match=r"lacks 2 of the 3 features of the model: 'cc', 'zebra'; is 'c' meant"
+        InputError, match=r"lacks 2 of the 3 features of the model: 'cc', 'zebra'; did you mean 'c'"
     ):
         read_new_samples(tmp_path / "new.csv", ["a", "cc", "zebra"], "y")
     FRAME.assign(b=[1.0, np.nan]).to_csv(tmp_path / "new.csv", index=False)

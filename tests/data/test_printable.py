@@ -1,4 +1,4 @@
-"""Names of columns in what people read: nothing in them acts on a terminal or a picture."""
+"""Column names in output: no character can control a terminal or a figure."""
 
 import unicodedata
 

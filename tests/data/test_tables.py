@@ -1,4 +1,4 @@
-"""Files as people have them: what they do not say themselves is found out, and told."""
+"""Common file formats: properties that a file does not declare are detected and reported."""
 
 import bz2
 import gzip
@@ -77,12 +77,12 @@ def test_names_may_stand_in_the_comment_above_the_data(tmp_path):
     np.savetxt(content, ROWS, delimiter=",", header="by hand\na,b,response", fmt="%.17g")
     table = read(tmp_path, "d.csv", content.getvalue())
     assert table.features == ("a", "b") and same(table)
-    told = ("names of the columns from the comment above them", "1 comment line skipped")
+    told = ("column names taken from the comment above the data", "1 comment line skipped")
     assert table.assumed == told
 
 
 def test_names_that_are_numbers_stay_names_below_a_comment(tmp_path):
-    """Wavelengths, below a comment with as many commas."""
+    """Wavelengths below a comment with the same number of commas."""
     table = read(
         tmp_path, "d.csv", "# spectra, dry, 1999\n1100,1102,octane\n0.1,0.2,88\n0.3,0.4,90\n", "octane"
     )
@@ -190,7 +190,7 @@ def test_what_classes_become_is_told(tmp_path, case):
     [
         ("xyz", "--target 'label' needs labels .* 3 classes: 'x', 'y', 'z'; keep the samples of two"),
         (["x", "", "y"], "column 'label', row 2 is missing"),
-        ("xxx", "one class only, 'x'"),
+        ("xxx", "only one class, 'x'"),
     ],
 )
 def test_other_targets_than_two_classes_are_refused_by_name(tmp_path, entries, match):
@@ -199,15 +199,17 @@ def test_other_targets_than_two_classes_are_refused_by_name(tmp_path, entries, m
 
 
 def test_words_as_the_target_of_a_regression_are_refused_with_a_hint(tmp_path):
-    with pytest.raises(tacit.InputError, match="row 1 is 'x', not a number; classes go with 'tacit fit"):
+    with pytest.raises(
+        tacit.InputError, match="row 1 is 'x', not a number; for a target with classes, use 'tacit fit"
+    ):
         read(tmp_path, "d.csv", "a,label\n1,x\n2,y\n", "label")
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,b,y\n1,2,3\n4,5,6,7\n", "line 3 has 4 fields, and the lines above it 3"),
-        ('a,b,y\n1,"2,3\n4,5,6\n', "row 1 opens a quotation mark that nothing closes"),
+        ("a,b,y\n1,2,3\n4,5,6,7\n", "line 3 has 4 fields, but the lines above have 3"),
+        ('a,b,y\n1,"2,3\n4,5,6\n', "row 1 has an opening quotation mark that is never closed"),
     ],
 )
 def test_text_that_is_no_table_is_told_in_words(tmp_path, text, words):

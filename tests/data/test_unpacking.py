@@ -1,4 +1,4 @@
-"""Small files that unpack to a lot are refused before they are held in memory."""
+"""Small files that decompress to a large size are refused before they fill the memory."""
 
 import bz2
 import gzip
@@ -23,7 +23,7 @@ PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 @pytest.fixture
 def small(monkeypatch):
-    """Limits that a test reaches: 100 kB, or a hundred times the file."""
+    """Small limits for tests: 100 kB, or a hundred times the file."""
     monkeypatch.setattr(unpacking, "MOST", 100_000)
     monkeypatch.setattr(unpacking, "_SHEET", 100_000)
     monkeypatch.setattr(unpacking, "_BLOCK", 1_000)
@@ -35,15 +35,18 @@ def test_text_is_unpacked_up_to_a_limit(tmp_path, ending, capsys):
     path = tmp_path / f"table.csv{ending}"
     path.write_bytes(PACKERS[ending](TABLE))
     for read in (lambda: read_table(path, "y"), lambda: read_matrix(path)):
-        with pytest.raises(tacit.InputError, match=rf"table.csv{ending}, a file of .*unpacks to more than 1"):
+        with pytest.raises(
+            tacit.InputError,
+            match=rf"table.csv{ending}, a file of .*decompresses to more than the limit of 1",
+        ):
             read()
     assert main(["limit", str(path), "--target", "y"]) == 2
     told = capsys.readouterr().err
-    assert "unpack it yourself and give the unpacked file" in told and told.count("\n") == 1
+    assert "decompress it yourself and pass the result" in told and told.count("\n") == 1
 
 
 def test_no_more_than_the_limit_is_unpacked(tmp_path, monkeypatch):
-    """A file that goes on for ever is looked at up to the limit, block by block, and nothing is kept."""
+    """An endless file is read block by block up to the limit, without being held in memory."""
     seen = []
 
     class Endless:
@@ -61,7 +64,7 @@ def test_no_more_than_the_limit_is_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(gzip, "open", lambda path: Endless())
     path = tmp_path / "endless.csv.gz"
     path.write_bytes(b"")
-    with pytest.raises(tacit.InputError, match=r"more than 1\.07 GB"):
+    with pytest.raises(tacit.InputError, match=r"more than the limit of 1\.07 GB"):
         read_table(path, "y")
     assert sum(seen) <= 2**30 + 2**20
 
@@ -75,7 +78,7 @@ def test_ordinary_tables_are_read_as_before(tmp_path, ending):
 
 @pytest.mark.usefixtures("small")
 def test_a_file_may_unpack_to_a_hundred_times_its_size(tmp_path):
-    """So that a large table that packs well needs no option."""
+    """A large table that compresses well needs no option."""
     rows = np.random.default_rng(0).integers(0, 10, (30_000, 3))
     content = b"a,b,y\n" + b"\n".join(b"%d,%d,%d" % tuple(row) for row in rows.tolist())
     path = tmp_path / "table.csv.gz"
@@ -87,7 +90,7 @@ def test_a_file_may_unpack_to_a_hundred_times_its_size(tmp_path):
 def test_members_of_archives(tmp_path):
     path = tmp_path / "data.npz"
     np.savez_compressed(path, X=np.zeros((100_000, 2)), y=np.zeros(100_000))
-    with pytest.raises(tacit.InputError, match=r"unpacks to 2.4 MB.*save it without compression"):
+    with pytest.raises(tacit.InputError, match=r"decompresses to 2.4 MB.*save it without compression"):
         read_table(path)
     np.savez(path, X=np.ones((10_000, 2)), y=np.ones(10_000), other=np.zeros(10))
     assert read_table(path).X.shape == (10_000, 2)  # 240 kB, as long as the file itself
@@ -111,7 +114,7 @@ def test_sheets(tmp_path):
 def test_parquet_of_one_value(tmp_path):
     path = tmp_path / "table.parquet"
     pd.DataFrame({"a": np.zeros(10**6), "y": np.zeros(10**6)}).to_parquet(path, index=False)
-    with pytest.raises(tacit.InputError, match=r"unpacks to 16 MB.*save the table as CSV"):
+    with pytest.raises(tacit.InputError, match=r"decompresses to 16 MB.*save the table as CSV"):
         read_table(path, "y")
 
 

@@ -1,4 +1,4 @@
-"""The loop of all flows: events, changes of the stepper, and how it ends."""
+"""The integration loop: events, changes of the stepper, and termination."""
 
 import math
 from itertools import pairwise
@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import LSODA
 
 from tacit.flows.driver import drive
-from tacit.flows.form import Moving
+from tacit.flows.form import Flow
 from tacit.flows.segments import Reader, Segment
 from tacit.flows.steps.dormand_prince import DormandPrince
 from tacit.flows.steps.stepper import ByScipy, Relay
@@ -18,18 +18,18 @@ TOLERATED = {"rtol": 1e-10, "atol": np.full(1, 1e-12)}
 
 
 def by_scipy(rate, clock=0.0, y=1.0):
-    """LSODA from an instant on."""
+    """LSODA from a given time."""
     solver = LSODA(lambda _, y: rate(y), clock, np.array([y]), 1e300, rtol=1e-10, atol=1e-12)
     return ByScipy(solver, lambda _, y: float(y[0]))
 
 
 def own(rate, clock=0.0, y=1.0):
-    """Dormand and Prince's pair, with a floor that is never reached."""
+    """Dormand and Prince's pair with a least step size that is never reached."""
     made = (lambda _, y: rate(y)), clock, np.array([y]), lambda y: 0.0, lambda _, y: float(y[0])
     return DormandPrince(*made, **TOLERATED, floor=1e-12, unit=1.0)
 
 
-class Bouncing(Moving):
+class Bouncing(Flow):
     """x' = −1 from 1 to the event x = 0, x' = x + 1 from there to x = 3, where it is said to rest."""
 
     def __init__(self, make):
@@ -72,7 +72,7 @@ def test_equations_change_at_an_event(make):
 def test_the_follower_ends_it(make):
     seen = []
 
-    class Growing(Moving):
+    class Growing(Flow):
         def stepper(self):
             return make(lambda y: y)
 
@@ -81,10 +81,10 @@ def test_the_follower_ends_it(make):
 
 
 def test_steps_that_the_clock_cannot_tell_are_followed():
-    """Or a flow that stands still would never end."""
+    """Otherwise a flow without progress would never end."""
     seen = []
 
-    class Still(Moving):
+    class Still(Flow):
         def stepper(self):
             return Standing(1.0, np.zeros(1))
 
@@ -93,7 +93,7 @@ def test_steps_that_the_clock_cannot_tell_are_followed():
 
 
 def test_steps_within_are_read_while_the_step_is_the_last_or_kept():
-    """Of SciPy's solvers, whose interpolant costs evaluations."""
+    """SciPy's solvers, whose interpolant costs evaluations."""
     stepper = by_scipy(lambda y: -y)
     for _ in range(5):
         segment = stepper.step()
@@ -105,7 +105,7 @@ def test_steps_within_are_read_while_the_step_is_the_last_or_kept():
 
 
 class Failing:
-    """A solver of SciPy that moves by `lengths`, and then fails."""
+    """A SciPy solver that takes steps of these lengths and then fails."""
 
     def __init__(self, lengths):
         self.t, self.y, self.status, self.lengths = 0.0, np.zeros(1), "running", list(lengths)
@@ -120,7 +120,7 @@ class Failing:
 
 
 class Standing:
-    """Steps that lead nowhere, from where they begin."""
+    """Steps without progress."""
 
     def __init__(self, clock, y):
         self.clock, self.y = clock, y

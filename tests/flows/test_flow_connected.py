@@ -1,4 +1,4 @@
-"""Flows of networks whose weights meet: neurons, linear networks, factorizations; kinks, saddles, widths."""
+"""Flows of connected networks: neurons, linear networks, factorizations; kinks, saddles, widths."""
 
 from types import MethodType
 
@@ -33,7 +33,7 @@ def distance(found, exact):
 
 
 def beyond(network, weights, X, y, loss, *steps):
-    """Accuracies that many steps beyond the one at the start."""
+    """Accuracies at these distances from the initial one."""
     return LOSSES[loss](network.outputs(weights, X), y)[0] + np.array(steps)
 
 
@@ -85,7 +85,7 @@ def test_linear_networks_under_other_losses_agree_with_the_raw_weights(method, l
 @pytest.mark.every(2)
 @pytest.mark.parametrize(("loss", "outputs"), [("square", 1), ("square", 2), ("exp", 1), ("logistic", 1)])
 def test_width_does_not_matter(loss, outputs):
-    """The Gram matrix of [U; V] decides: a rotation into 300 hidden units changes nothing."""
+    """The flow depends on the Gram matrix of [U; V]: a rotation into 300 hidden units changes nothing."""
     rng = np.random.default_rng(4)
     X, y = separable(4, 5, seed=5)
     y = rng.standard_normal((4, outputs)) if outputs > 1 else y
@@ -191,7 +191,7 @@ def test_linear_neurons_under_other_losses_agree_with_the_raw_weights(method, lo
 
 
 def leaky_problem(seed):
-    """Both signs of a, two slopes; along most of these the flow slides along a kink."""
+    """Both signs of a and two slopes; in most cases the flow slides along a kink."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((4, 7)), rng.standard_normal(4)
     a, w = rng.choice([-1, 1]) * rng.uniform(0.3, 1.0), 0.4 * rng.standard_normal(7)
@@ -251,7 +251,7 @@ def test_leaky_neurons_end_where_the_theorem_says(seed):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("loss", ["square", "exp", "logistic"])
 def test_leaky_neurons_without_a_kink_are_linear_ones(loss):
-    """All samples on their right sides from the start: the negative ones are shorter by the slope."""
+    """If all samples are on their correct sides from the start, negative ones are scaled by the slope."""
     X, y = separable(4, 5, seed=14)
     w = np.linalg.lstsq(X, 0.2 * y, rcond=None)[0]
     gates = np.where(y > 0, 1.0, 0.4)
@@ -353,7 +353,7 @@ def test_completion_of_observed_entries_reaches_them():
 @pytest.mark.parametrize("loss", ["square", "exp"])
 @pytest.mark.parametrize("inner", [[1.0, -1.0, 0.0], [0.0, 0.0, 1.0]])
 def test_a_saddle_is_never_left(method, loss, inner):
-    """Outer weights 0 and inner weights orthogonal to Xᵀy: the gradient vanishes, and the loss does not."""
+    """With outer weights 0 and inner weights orthogonal to Xᵀy the gradient vanishes, but not the loss."""
     X, y = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), np.ones(2)
     for model in (tacit.LinearNetwork(np.transpose([inner]), [[0.0]]), tacit.Neuron(0.0, inner)):
         found = tacit.flow(model, X, y, loss=loss, until=10.0, method=method)
@@ -422,7 +422,7 @@ def test_shapes_that_do_not_fit_are_refused(model, X, y, loss):
 @pytest.mark.parametrize("scale", [1e2, 1e4])
 @pytest.mark.parametrize("seed", range(4))
 def test_large_starts_reach_the_default_accuracy(scale, slope, seed):
-    """They move by far more than is left to fit in the end, and have not come to rest before that."""
+    """Weights move by far more than the final residual, and must not count as resting before."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((3, 6)), rng.standard_normal(3)
     model = tacit.Neuron.from_scale(scale, 0.6, rng.standard_normal(6), slope=slope)
@@ -436,7 +436,7 @@ def test_a_residual_of_rounding_is_called_that():
     X, y = rng.standard_normal((3, 6)), rng.standard_normal(3)
     for model in (tacit.Neuron(1.0, rng.standard_normal(6)), tacit.LinearNetwork.gaussian(6, 20)):
         run = tacit.flow(model, X, y, until=90)
-        assert not run.converged and "rounding of the data" in run.reason
+        assert not run.converged and "round-off of the data" in run.reason
         assert np.linalg.norm(run.outputs[-1] - y) < 1e-14 * np.linalg.norm(y)
 
 
@@ -444,7 +444,7 @@ def test_a_residual_of_rounding_is_called_that():
 @pytest.mark.parametrize("slope", [0.5, 0.1, 0.01])
 @pytest.mark.parametrize("seed", range(5))
 def test_targets_of_zero_are_reached_from_either_side_of_the_kink(seed, slope):
-    """Nothing pulls such a sample at the kink: it may pass it, and ends there. Solved: Xw̃ = σ⁻¹(y)."""
+    """Such a sample has zero gradient at the kink and may cross it. Solution: Xw̃ = σ⁻¹(y)."""
     rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((3, 4)), np.append(0.0, rng.standard_normal(2))
     run = tacit.flow(tacit.Neuron.from_scale(1.0, 0.5, rng.standard_normal(4), slope=slope), X, y)
@@ -492,7 +492,7 @@ def test_lsoda_never_gets_a_bound_method(monkeypatch, slope):
 
 
 def spread(decades, samples, features, seed):
-    """Inputs whose singular values span so many decades, and targets of which each needs its share."""
+    """Inputs whose singular values span this many decades, and targets that need all of them."""
     rng = np.random.default_rng(seed)
     left = np.linalg.qr(rng.standard_normal((samples, samples)))[0]
     right = np.linalg.qr(rng.standard_normal((features, samples)))[0]
@@ -512,7 +512,7 @@ def test_networks_on_ill_conditioned_data_follow_the_raw_weights(decades):
 
 @pytest.mark.thorough
 def test_a_wide_network_on_spectra_of_sixteen_decades_ends_at_the_solution_of_least_norm():
-    """The tangent kernel has eigenvalues from 1 to 1e-16; explicit methods would need as many steps."""
+    """The tangent kernel has eigenvalues from 1 to 1e-16; explicit methods would need 1e16 steps."""
     X, y = spread(8, 40, 80, seed=32)
     run = tacit.flow(tacit.LinearNetwork.orthogonal(X, 130), X, y)
     assert run.converged and run.steps < 5000
@@ -526,7 +526,7 @@ def test_a_wide_network_on_spectra_of_sixteen_decades_ends_at_the_solution_of_le
 @pytest.mark.every(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_leaky_neurons_on_ill_conditioned_data_end_at_the_limit(seed):
-    """Ten decades of the tangent kernel, and samples that cross the kink on the way."""
+    """A tangent kernel that spans ten decades, and samples that cross the kink."""
     X, y = spread(5, 12, 30, seed)
     y = y + 0.1 * np.abs(y).max() * np.random.default_rng(seed).standard_normal(12)
     model = tacit.Neuron.from_scale(0.3, 0.5, np.random.default_rng(seed + 50).standard_normal(30), slope=0.2)

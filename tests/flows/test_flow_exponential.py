@@ -1,4 +1,4 @@
-"""Flows of the exponential and logistic losses: many digits, raw weights, and what is known at the ends."""
+"""Flows of the exponential and logistic losses, compared with exact results and raw weights."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def diagonal(depth, scale):
 
 
 def separable(samples, features, seed):
-    """Gaussian samples labelled by a hidden predictor, and pushed off its boundary."""
+    """Gaussian samples labelled by a hidden predictor, and moved away from its boundary."""
     rng = np.random.default_rng(seed)
     X, hidden = rng.standard_normal((samples, features)), rng.standard_normal(features)
     y = np.sign(X @ hidden)
@@ -50,7 +50,7 @@ def direction(w):
 
 
 def assert_same(trajectory, exact, *, tol=1e-6):
-    """Directions and lengths to `tol`; log t to 10 digits, and t itself, where floats tell it, to 5%."""
+    """Directions and lengths to `tol`; log t to 10 digits, and t itself, where it is representable, to 5%."""
     assert np.linalg.norm(direction(trajectory.predictor) - direction(exact.predictor), axis=-1).max() < tol
     lengths = np.linalg.norm(trajectory.predictor, axis=-1) / np.linalg.norm(exact.predictor, axis=-1)
     assert np.abs(lengths - 1).max() < tol
@@ -235,7 +235,7 @@ def test_the_first_predictor_at_a_huge_scale_is_the_l2_margin():
 
 
 def test_the_last_predictor_at_a_tiny_scale_is_the_l1_margin():
-    """At depth 2 the distance goes as 1/log(1/λ); scales far below the float range are legal."""
+    """At depth 2 the distance decreases as 1/log(1/λ); scales that underflow are valid."""
     solution = linprog(np.ones(6), A_ub=-np.hstack([KINK, -KINK]), b_ub=-np.ones(3)).x
     margin = direction(solution[:3] - solution[3:])
     gaps = []
@@ -314,7 +314,7 @@ def test_a_feature_that_is_never_seen_stays_at_zero_and_equal_features_stay_equa
 
 
 def test_equal_samples_count_twice():
-    """A repeated sample and one of three kinds are other means; a dataset repeated whole is the same."""
+    """Repeating a single sample changes the mean loss; repeating the whole data set does not."""
     at = [1.0, 10.0, 1000.0]
     once = tacit.flow(tacit.Diagonal(scale=0.7), KINK, np.ones(3), loss="exp", at=at)
     twice = tacit.flow(tacit.Diagonal(scale=0.7), np.vstack([KINK, KINK]), np.ones(6), loss="exp", at=at)
@@ -451,7 +451,7 @@ def test_descent_takes_the_steps_it_says(loss):
 
 
 def test_features_in_very_different_units_are_followed_or_refused():
-    """Rounding of θ is that of the largest feature, and what a small one does may be lost in it."""
+    """Round-off of θ is relative to the largest feature, and can hide the effect of a small one."""
     rng = np.random.default_rng(0)
     y = np.where(np.arange(12) % 2, 1.0, -1.0)
     A, B = rng.standard_normal(12), y + 0.1 * rng.standard_normal(12)
@@ -465,7 +465,7 @@ def test_features_in_very_different_units_are_followed_or_refused():
             found, right = run.predictor[-1] * [unit, 1], w * [unit, 1]
             np.testing.assert_allclose(found, right, rtol=0, atol=1e-7 * np.abs(right).max())
         else:
-            assert "rescale them" in run.reason
+            assert "rescale each feature" in run.reason
 
 
 def test_accuracies_are_met_exactly_wherever_they_lie_in_a_long_step():

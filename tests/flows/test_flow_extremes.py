@@ -25,12 +25,12 @@ _UNDERFLOW = "step size underflow: at this depth and scale the transition is too
 
 
 def rounded(X, w, y):
-    """What rounding may make of ‖Xw − y‖: that of the terms, and of w by as many units as a power may add."""
+    """Bound on the round-off of ‖Xw − y‖: of the terms, and of w, amplified by the power."""
     return 16 * EPS * float(np.linalg.norm(np.abs(X) @ np.abs(w) + np.abs(y)))
 
 
 def follows(found):
-    """Finite rows, accuracies that rise, time that does not run back."""
+    """Check that rows are finite, accuracies increase and time does not decrease."""
     assert np.isfinite(found.predictor).all() and np.isfinite(found.accuracy).all()
     assert (np.diff(found.accuracy) >= 0).all() and (np.diff(found.log_time) >= 0).all()
     assert not np.isnan(found.log_time).any() and found.steps <= _STEPS and found.reason
@@ -60,7 +60,7 @@ def test_no_flow_is_lost_without_a_word(seed):
 @pytest.mark.parametrize("seed", some(range(100), 50))
 @pytest.mark.parametrize("loss", ["exp", "logistic"])
 def test_no_flow_of_margins_is_lost_without_a_word(seed, loss):
-    """Labels are those of a linear predictor; the accuracy is that of the margins y_n x_n·w at the end."""
+    """Labels of a linear predictor; the accuracy must agree with the final margins y_n x_n·w."""
     case = extreme_case(seed)
     labels = np.where(case.X @ np.where(np.arange(case.X.shape[1]) % 2, 1.0, -1.0) >= 0, 1.0, -1.0)
     found = tacit.flow(tacit.Diagonal(case.depth, case.scale), case.X, labels, loss=loss, until=case.until)
@@ -77,7 +77,7 @@ def test_no_flow_of_margins_is_lost_without_a_word(seed, loss):
 @pytest.mark.parametrize("until", [20.0, 100.0, 1000.0])
 @pytest.mark.parametrize("scale", [10.0, 1e9])
 def test_a_residual_of_exactly_zero_is_no_accuracy(scale, until):
-    """Some floats fit rows of ones exactly; beyond accuracy 75 there is nothing between these and others."""
+    """Some doubles fit rows of ones exactly; no accuracy between 75 and infinity is possible."""
     found = tacit.flow(tacit.Diagonal(2, scale), np.ones((2, 25)), np.ones(2), until=until)
     follows(found)
     assert found.converged == (until == 20)
@@ -88,7 +88,7 @@ def test_a_residual_of_exactly_zero_is_no_accuracy(scale, until):
 @pytest.mark.every(4)
 @pytest.mark.parametrize(("depth", "scale"), [(20, 1e-10), (50, 1e-4), (10, 1e-24), (6, 1e-50)])
 def test_a_transition_that_floats_cannot_resolve_is_named(depth, scale):
-    """After the first jump the slope of what jumped is within 1e-40 of its end, and must stay there."""
+    """After the first jump its slope is within 1e-40 of the end of its domain, and must stay there."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6, 15))
     found = tacit.flow(tacit.Diagonal(depth, scale), X, X[:, :3] @ rng.standard_normal(3), until=3)
@@ -109,7 +109,7 @@ def test_a_transition_of_margins_is_not_blamed_on_features_of_one_size(loss, dep
 
 @pytest.mark.parametrize(("depth", "scale"), [(2, 1.0), (2, 1e-3), (3, 0.1)])
 def test_features_that_differ_in_size_are_named(depth, scale):
-    """The first feature must cancel to one part in 1e8 before the others are seen."""
+    """The first feature must cancel to one part in 1e8 before the others matter."""
     X = np.array([[1e8, 1, 0.3], [1e8, -1, 0.2], [1e8, 0.3, 1]])
     found = tacit.flow(tacit.Diagonal(depth, scale), X, [1, -1, 1], loss="exp", until=30)
     follows(found)
@@ -118,7 +118,7 @@ def test_features_that_differ_in_size_are_named(depth, scale):
 
 @pytest.mark.parametrize("seed", [2, 5])
 def test_steps_that_lead_nowhere_are_named(seed):
-    """A slope is within 4e-18 of its end: round-off keeps steps short, and the clock creeps on."""
+    """A slope is within 4e-18 of its end: round-off keeps steps short, and the flow stagnates."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((6, 19))
     found = tacit.flow(tacit.Diagonal(10, 6.65e-3), X, X[:, :3] @ rng.standard_normal(3), until=20)
@@ -127,7 +127,7 @@ def test_steps_that_lead_nowhere_are_named(seed):
 
 
 def test_margins_that_stand_still_beside_an_end_are_named():
-    """A slope is within 1e-180 of its end, the others change by less than their rounding for ever."""
+    """A slope is within 1e-180 of its end, and the others change by less than their round-off."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((3, 11)) * 10 ** rng.uniform(-4, 4, 11)
     labels = np.where(X @ rng.standard_normal(11) >= 0, 1.0, -1.0)
@@ -291,7 +291,7 @@ def test_weights_at_a_predictor_keep_their_digits(depth):
 @pytest.mark.parametrize("loss", ["square", "exp"])
 @pytest.mark.parametrize(("depth", "scale"), [(3, 1e-42), (4, 1e-27), (2.5, 1e-60)])
 def test_equal_features_share_the_predictor_at_any_scale(features, loss, depth, scale):
-    """By symmetry. BLAS rounds the last columns of a product otherwise than the first ones."""
+    """By symmetry. BLAS rounds the last columns of a product differently from the first ones."""
     rng = np.random.default_rng(features)
     sign = rng.choice([-1.0, 1.0], features)
     X = np.outer(rng.uniform(1, 2, 8), sign)
@@ -305,7 +305,7 @@ def test_equal_features_share_the_predictor_at_any_scale(features, loss, depth, 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("layers", [3, 4])
 def test_a_step_out_of_range_is_taken_again_without_a_warning(layers):
-    """Of layers that differ, a slope may pass its end within a trial step."""
+    """With unequal layers, a slope may pass the end of its domain within a trial step."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((5, 12)), rng.standard_normal(5)
     plus, minus = (np.random.default_rng(seed).uniform(0.5, 1.5, (layers, 12)) for seed in (1, 2))
@@ -319,7 +319,7 @@ def test_a_step_out_of_range_is_taken_again_without_a_warning(layers):
 
 @pytest.mark.parametrize(("depth", "scale"), [(4, 1e-3), (10, 0.1), (6, 1e-16), (4, 1e-30)])
 def test_a_transition_of_raw_weights_is_told_or_named(depth, scale):
-    """At tiny scales it is over within some units of the rounding of time: no instant has this accuracy."""
+    """At tiny scales a jump takes a few units of round-off of time: no instant has this accuracy."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((5, 9)), rng.standard_normal(5)
     y *= math.sqrt(10) / np.linalg.norm(y)  # accuracy 0 at the start

@@ -1,4 +1,4 @@
-"""What each form of the flow knows of the potential Q: raw weights do not notice a wrong one."""
+"""Which forms of the flow use the potential Q: flows of raw weights are independent of it."""
 
 import ast
 import importlib
@@ -41,7 +41,7 @@ REQUESTS = {
 
 @contextmanager
 def planted(monkeypatch, wrong):
-    """Diagonal networks that tell the potential of another one, and so a wrong mirror form."""
+    """Diagonal networks with the potential of another network, and hence a wrong mirror form."""
     right = Diagonal.potential
     with monkeypatch.context() as patch:
         patch.setattr(Diagonal, "potential", lambda model, d=None: right(WRONG[wrong](model), d))
@@ -49,7 +49,7 @@ def planted(monkeypatch, wrong):
 
 
 def recorded(run):
-    """Everything that a trajectory holds, but for how long it took."""
+    """All fields of a trajectory except its wall time."""
     arrays = [run.accuracy, run.time, run.predictor, run.outputs, run.intercept, run.kernel_distance]
     arrays += [*run.weights.values(), *run.drifts.values()]
     words = run.steps, run.reason, run.status, run.converged, run.method, run.uses_potential, run.unfitted
@@ -75,7 +75,7 @@ def test_a_wrong_potential_changes_mirror_forms_and_not_raw_weights(wrong, asked
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_only_raw_weights_refute_a_limit(wrong, monkeypatch):
-    """Limit and mirror form are wrong together, and agree."""
+    """Limit and mirror form are both wrong, and agree."""
     model = tacit.Diagonal(depth=3 if wrong == "another depth" else 2, scale=0.2)
     with planted(monkeypatch, wrong):
         limit = tacit.limit(model, X, Y)
@@ -112,11 +112,11 @@ WAYS = {
 
 
 class AskedError(Exception):
-    """A potential was asked for."""
+    """Raised when a potential is requested."""
 
 
 def forbidden(monkeypatch):
-    """No model may be asked for its potential, its mirror form, or anything that is made of them."""
+    """Make models raise if their potential, mirror form, or anything derived from them is requested."""
 
     def refuse(self, d=None):
         raise AskedError
@@ -131,7 +131,7 @@ def forbidden(monkeypatch):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", MODELS)
 def test_what_is_said_of_a_form_is_so(name, way, monkeypatch):
-    """Forms that are said not to use Q give the same numbers where no model tells its Q."""
+    """Forms that do not use Q give the same numbers if models have no Q."""
     model, inputs, y = MODELS[name]
     options = WAYS[way] | {"times": [0, 0.2, 1]}
     run = tacit.flow(model, inputs, y, **options)
@@ -168,17 +168,17 @@ FORMS = [
 
 
 def test_every_form_says_what_it_knows():
-    """Those that are made: others are what these have in common."""
+    """Concrete forms, without abstract base classes."""
     flow = ast.parse(inspect.getsource(importlib.import_module("tacit.verbs.flow")))
     names = {node.id for node in ast.walk(flow) if isinstance(node, ast.Name)}
     made = {kind for kind in FORMS if kind.__name__ in names}
     assert len(made) == 13
-    assert all(kind.premise.words for kind in made)
+    assert all(kind.premise.description for kind in made)
     assert {kind.__name__ for kind in made if kind.premise.uses_potential} == {"DualSquare", "DualSeparating"}
 
 
 def test_forms_that_use_no_potential_import_none():
-    """Of `tacit.potentials` the module of arrays only, which is no theory; nor what follows a mirror map."""
+    """Imports nothing from `tacit.potentials` except its array module, and no mirror map."""
     said = {kind.__module__ for kind in FORMS if hasattr(kind, "premise") and not kind.premise.uses_potential}
     own = said | {"tacit.flows.forms.weights"}
     own -= {"tacit.flows.forms.tangent"}  # shares the clock of separating losses with mirror forms

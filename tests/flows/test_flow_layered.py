@@ -1,4 +1,4 @@
-"""Flows of untied networks of several layers in mirror space, against those of the raw weights."""
+"""Flows of untied networks of several layers in mirror space, compared with flows of raw weights."""
 
 import numpy as np
 import pytest

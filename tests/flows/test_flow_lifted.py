@@ -1,4 +1,4 @@
-"""Flows of matrix factorizations: against raw weights, closed forms and limits, from any scale and width."""
+"""Flows of matrix factorizations, compared with raw weights, closed forms and limits."""
 
 import math
 
@@ -80,7 +80,7 @@ def test_symmetric_flows_are_those_of_the_raw_weights(width):
 
 
 def time_of(entry, y, s):
-    """When δ' = 2√(δ² + s⁴)(y − δ) from δ = 0 has come to an entry: ∫dδ/((y − δ)√(δ² + s⁴)) by hand."""
+    """The time at which δ' = 2√(δ² + s⁴)(y − δ) from δ = 0 reaches a value, from ∫dδ/((y − δ)√(δ² + s⁴))."""
 
     def integral(x):
         return np.arcsinh((s**4 + y * x) / (s**2 * np.abs(y - x))) / np.hypot(y, s**2)
@@ -104,7 +104,7 @@ def test_a_single_entry_follows_the_closed_form(y, s):
 
 
 def test_diagonal_measurements_decouple():
-    """Entries on the diagonal, each measured alone, of a rectangular matrix: every one by its closed form."""
+    """Diagonal entries of a rectangular matrix, measured separately: each has a closed form."""
     X, y = np.zeros((3, 3, 5)), np.array([1.0, -0.5, 0.2])
     X[range(3), range(3), range(3)] = 1
     run = tacit.flow(tacit.Factorization.gaussian((3, 5), math.inf, 1e-3), X, y, rtol=1e-9)
@@ -163,7 +163,7 @@ def test_width_costs_nothing():
 
 
 def test_plateaus_of_a_million_units_of_time_are_crossed():
-    """Completion of a matrix of rank 1 from tiny weights: its small modes move after 1e6 units of time."""
+    """Completion of a rank-1 matrix from tiny weights: small modes grow only after 1e6 units of time."""
     rng = np.random.default_rng(0)
     target = np.outer(rng.standard_normal(5), rng.standard_normal(5))
     X, y = tacit.observed(np.where(rng.random((5, 5)) < 0.7, target, np.nan))
@@ -173,7 +173,7 @@ def test_plateaus_of_a_million_units_of_time_are_crossed():
 
 
 def test_a_stall_is_said():
-    """A single column fits no matrix of rank 2: the flow rests, and says so."""
+    """Width 1 cannot fit a matrix of rank 2: the flow comes to rest and reports it."""
     run = tacit.flow(
         tacit.Factorization([[1.0], [0.1]], [[1.0], [0.1]]),
         np.eye(4).reshape(4, 2, 2),
@@ -187,7 +187,7 @@ def test_a_stall_is_said():
 
 @pytest.mark.parametrize("loss", ["square", "exp", "logistic"])
 def test_large_and_small_ways_agree(loss, monkeypatch):
-    """What large problems get, explicit steps of the weights, on a small one."""
+    """Explicit steps of the weights, which large problems use, on a small problem."""
     rng = np.random.default_rng(4)
     X, y = rng.standard_normal((4, 3, 2)), np.array([1.0, -1.0, 1.0, -1.0])
     model = tacit.Factorization.gaussian((3, 2), 5, 0.3)
@@ -200,7 +200,7 @@ def test_large_and_small_ways_agree(loss, monkeypatch):
 
 
 def test_singular_values_of_graded_columns_have_all_their_digits():
-    """Of a 2×2 matrix B·diag(1, ε): √det and the larger one, from the closed form."""
+    """Singular values of a 2×2 matrix B·diag(1, ε), from the closed form."""
     B, small = np.array([[3.0, 1.0], [1.0, 2.0]]), 1e-20
     Z, sizes, turn = graded_svd(B * [1.0, small])
     large = np.hypot(3, 1)

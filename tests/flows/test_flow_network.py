@@ -1,4 +1,4 @@
-"""Flows and descent of networks given as functions, against built-in models and simulations."""
+"""Flows and descent of networks given as functions, compared with built-in models and simulations."""
 
 import numpy as np
 import pytest
@@ -108,7 +108,7 @@ def test_one_layer_under_cross_entropy_is_that_of_a_simulation():
 
 
 def test_a_small_loss_of_classes_is_a_large_accuracy():
-    """Far beyond where exp(−accuracy) is a float, as a flow along a straight line has it."""
+    """Far beyond the accuracy at which exp(−accuracy) underflows, compared with a scalar flow."""
     run = tacit.flow(
         tacit.Network(lambda p, X: X @ p, np.eye(2) / 10),
         np.eye(2),
@@ -189,7 +189,7 @@ def test_what_flows_of_networks_are_not_asked_for():
 
 
 def test_two_classes_need_not_be_separable_by_a_plane():
-    """Networks bend: what no linear predictor can do is no reason to refuse."""
+    """Networks are nonlinear: data that no linear predictor can classify must be accepted."""
     corners = np.array([[0.0, 0], [1, 1], [0, 1], [1, 0]]) - 0.5
     network = tacit.Network(Perceptron("tanh"), params(2, 8, 1, seed=1))
     run = tacit.flow(network, corners, [-1, -1, 1, 1], loss="logistic", until=3.0, rtol=1e-6)

@@ -1,4 +1,4 @@
-"""Flows of the square loss: where they end, how they get there, and when."""
+"""Flows of the square loss: limits, paths and times."""
 
 from dataclasses import replace
 
@@ -49,7 +49,7 @@ def test_flow_ends_at_the_limit(depth, scale):
 )
 @pytest.mark.parametrize("seed", range(2))
 def test_small_scales_and_large_depths_take_few_steps(model, seed):
-    """They stand still and jump, again and again; between the jumps the rates are those of a stiff system."""
+    """Deep networks alternate between plateaus and jumps; between jumps the system is stiff."""
     X, y = gaussian_problem(20, 60, nonzero=3, seed=seed)
     found, limit = tacit.flow(model, X, y), tacit.limit(model, X, y).predictor
     assert found.converged and found.steps < 5000  # 500 or so; multistep methods take 50,000
@@ -351,7 +351,7 @@ def test_an_unknown_normalization_is_refused():
 
 
 def test_slopes_that_would_leave_their_domain_shorten_the_step(monkeypatch):
-    """Ten layers, a predictor scale of 1e-30: a coordinate jumps, and the flow says that it is lost there."""
+    """Ten layers and a predictor scale of 1e-30: a coordinate jumps, and step size underflow is reported."""
     monkeypatch.setattr(driver, "LIMITS", driver.Limits(patience=300))
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6, 15)) * 10 ** rng.uniform(-0.5, 0.5, 15)
@@ -383,7 +383,7 @@ def test_huge_starts_follow_their_tangent_kernel_all_the_way(depth, scale):
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_flows_rest_where_the_residual_may_be_its_own_rounding(side):
-    """Of X w and y together, of whatever sign; a residual that is a little larger is none."""
+    """The round-off is that of |X||w| and |y|; a slightly larger residual is not round-off."""
     problem = Problem(tacit.Diagonal(), np.eye(1), np.array([side]), tacit.losses.Square("sum"), 1e-8)
     flow = DualSquare(problem, problem.model.mirror_form(1))
     begun = flow.begin()

@@ -1,4 +1,4 @@
-"""Who pulls, far out: at accuracies whose rounding is larger than the gaps between margins."""
+"""Shares of the gradient at accuracies whose round-off exceeds the gaps between margins."""
 
 import numpy as np
 import pytest

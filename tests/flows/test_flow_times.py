@@ -1,4 +1,4 @@
-"""Flows at training times asked for, and their weights there: against raw weights, and closed forms."""
+"""Flows at given training times, and their weights there, compared with raw weights and closed forms."""
 
 import json
 import pickle
@@ -45,7 +45,7 @@ TIMES = np.array([0.0, 0.03, 0.5, 4.0, 20.0])
 
 
 def data(name, loss):
-    """Inputs and targets that fit the case."""
+    """Inputs and targets for the case."""
     if name == "outputs":
         return X, np.column_stack([Y, -Y[::-1]])
     inputs = X if name != "factors" else np.random.default_rng(4).standard_normal((5, 3, 4))
@@ -194,8 +194,8 @@ def test_descent_records_the_first_iterate_at_or_beyond_each_time(method):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"times": [1.0, 1.0]}, "times must hold increasing"),
-        ({"times": []}, "times must hold increasing"),
+        ({"times": [1.0, 1.0]}, "times must be increasing"),
+        ({"times": []}, "times must be increasing"),
         ({"times": [-1.0, 2.0]}, "negative"),
         ({"times": [1.0, np.inf]}, "times must be finite"),
         ({"times": [1.0], "at": [3.0]}, "not both"),

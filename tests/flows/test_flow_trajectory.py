@@ -1,4 +1,4 @@
-"""Trajectories: what they hold, how they are written down, and that a long run may be stopped."""
+"""Trajectories: contents, serialization, and interruption of long runs."""
 
 import copy
 import json
@@ -100,7 +100,7 @@ def test_matrix_predictors_survive_too(tmp_path):
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize(("loss", "clock"), [("square", "time"), ("exp", "accuracy")])
 def test_every_trajectory_has_a_picture(name, loss, clock, tmp_path):
-    """With the clock that is the default for the loss, which others may have too."""
+    """With the default clock of the loss, which other losses may also use."""
     run = tacit.flow(MODELS[name], X, Y if loss == "square" else LABELS, loss=loss, until=12)
     path = run.plot(tmp_path / "flow.png")
     assert path.read_bytes().startswith(b"\x89PNG")
@@ -141,11 +141,11 @@ def test_the_summary_says_where_it_ended(name):
 
 def test_the_summary_says_where_rounding_stopped_it():
     stuck = tacit.flow(tacit.Diagonal(), X, Y, until=1e3)
-    assert not stuck.converged and "NOT CONVERGED" in stuck.summary() and "rounding" in stuck.reason
+    assert not stuck.converged and "NOT CONVERGED" in stuck.summary() and "round-off" in stuck.reason
 
 
 def test_ctrl_c_raises_with_what_was_computed():
-    """The signal comes while the flow runs, as from a keyboard (programs in the background ignore it)."""
+    """The signal arrives while the flow runs, as from a keyboard (background processes ignore it)."""
     model = tacit.Diagonal(depth=4, scale=1e-3)
     big, target = gaussian_problem(40, 400, seed=0)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -162,7 +162,7 @@ def test_ctrl_c_raises_with_what_was_computed():
 
 
 def test_memory_does_not_grow_with_the_number_of_steps():
-    """Ten times the steps, the same record; with every step in it, it would be five times as large."""
+    """Ten times as many steps give a record of the same size."""
     data, sizes = gaussian_problem(2, 800, nonzero=1, seed=1), []
     for rtol in (1e-4, 1e-11):
         tracemalloc.start()
@@ -212,7 +212,7 @@ def test_trajectories_survive_pickling_and_copying(name, linearized):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("matrices", [False, True])
 def test_a_flow_is_drawn_with_its_limit_of_many_numbers(matrices, tmp_path):
-    """Predictors of several outputs and matrices: marked entry by entry."""
+    """Predictors with several outputs and matrices have one mark per entry."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((4, 6)), rng.standard_normal((4, 2))
     model = tacit.LinearNetwork.orthogonal(X, 10, outputs=2)

@@ -1,4 +1,4 @@
-"""Flows of the square loss on data that no predictor fits: they end at least squares, and say so."""
+"""Flows of the square loss on data that cannot be fitted end at least squares and report it."""
 
 import os
 
@@ -11,7 +11,7 @@ from properties import some
 
 import tacit
 from tacit.flows.driver import record
-from tacit.flows.form import Moving
+from tacit.flows.form import Flow
 from tacit.flows.segments import Segment
 
 CASES = int(os.environ.get("TACIT_OVERDETERMINED", "60"))
@@ -20,7 +20,7 @@ CASES = int(os.environ.get("TACIT_OVERDETERMINED", "60"))
 @pytest.mark.every(6)
 @pytest.mark.parametrize("seeds", [range(i, CASES, 10) for i in range(10)], ids=overdetermined.KINDS)
 def test_random_overdetermined_problems(seeds):
-    """By kind; with TACIT_OVERDETERMINED=2000, that many, large ones of slow references among them."""
+    """Cases by kind; TACIT_OVERDETERMINED=2000 sets their number and includes large ones."""
     judged = 0
     for seed in some(seeds, 2):
         problem = overdetermined.case(seed)
@@ -61,7 +61,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("method", ["auto", "parameters"])
 def test_the_way_there_is_that_of_the_raw_weights(name, method):
-    """With the true targets, of which a part cannot be fitted: predictor, time and accuracy all along."""
+    """With targets of which a part cannot be fitted: predictor, time and accuracy along the flow."""
     network, weights, model = MODELS[name]
     X, y = problem()
     best = np.linalg.lstsq(X, y, rcond=None)[0]
@@ -115,7 +115,7 @@ def test_of_several_best_predictors_the_potential_chooses(depth):
 
 @pytest.mark.parametrize("unit", [1.0, 1e-12, 1e12])
 def test_units_of_features_do_not_decide_what_can_be_fitted(unit):
-    """Nor how fast they are learned, 1e12 times faster or slower than each other."""
+    """Nor does the rate at which they are learned, which varies by a factor of 1e12."""
     X, y = problem(3, 9, 2)
     X[:, 1] *= unit
     model = tacit.Diagonal(profile=[1.0, unit**-0.5])
@@ -127,7 +127,7 @@ def test_units_of_features_do_not_decide_what_can_be_fitted(unit):
 
 
 def test_rounding_is_not_called_unfittable():
-    """Consistent data with many more samples than features, their targets rounded as sums are."""
+    """Consistent data with many more samples than features, and targets with the round-off of sums."""
     rng = np.random.default_rng(5)
     for size in (1.0, 1e6):
         X, truth = rng.standard_normal((60, 4)), rng.standard_normal(4)
@@ -188,7 +188,7 @@ def test_the_kernel_turns_as_on_all_samples():
 
 
 def test_a_linearized_model_that_cannot_fit_rests_at_its_best():
-    """One unit with the output weight 0: its tangent moves the output weight only, along one direction."""
+    """One unit with output weight 0: only the output weight changes in its linearization."""
     X, y = problem(4, 3, 5)
     w = np.array([1.0, -0.5, 0.2, 0.0, 0.3])
     run = tacit.flow(tacit.Neuron(0.0, w), X, y, linearized=True)
@@ -215,8 +215,8 @@ def test_descent_ends_at_least_squares_too():
     np.testing.assert_allclose(run.predictor[-1], np.linalg.lstsq(X, y, rcond=None)[0], atol=1e-8)
 
 
-class Rising(Moving):
-    """A form whose loss falls, and then rises: what no flow does."""
+class Rising(Flow):
+    """A form whose loss first falls and then rises, which is impossible for a flow."""
 
     name, restore, discrete = "wrong", staticmethod(lambda weights: weights), False
 
@@ -238,7 +238,7 @@ class Rising(Moving):
 @pytest.mark.parametrize("timed", [False, True])
 @pytest.mark.parametrize("loss", ["square", "exp"])
 def test_a_loss_that_rises_ends_the_run(timed, loss):
-    """Levels 0, 1, 2 and then 1.9; steps of descent may do that, and so may the last digits of a flow."""
+    """Levels 0, 1, 2 and then 1.9: allowed for gradient descent, and for a flow within round-off."""
     fit, goal = _asked(loss, 1e-8, timed)
     with np.errstate(divide="ignore"):
         found = record(Rising(), lambda now: now if now < 3 else 1.9, goal, fit)

@@ -1,4 +1,4 @@
-"""Jacobians that solvers are given: a wrong one changes no answer, but shortens every step."""
+"""Jacobians passed to solvers: a wrong one does not change results, but shortens every step."""
 
 import numpy as np
 import pytest

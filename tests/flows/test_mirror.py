@@ -1,4 +1,4 @@
-"""The mirror map of diagonal networks against its definition in many digits."""
+"""The mirror map of diagonal networks, compared with its definition in multiple precision."""
 
 import math
 
@@ -27,7 +27,7 @@ def exact(here, change, i):
 @pytest.mark.parametrize("power", [np.inf, 3.0, 2.0, 1.25])
 @pytest.mark.parametrize("log_scale", [0.0, -40.0, -400.0, 350.0])
 def test_the_map_is_that_of_the_definition(power, log_scale):
-    """From slopes of every size, up to 1e-12 from their ends, with changes of every size to either side."""
+    """From slopes of every size, up to 1e-12 from their ends, with changes in both directions."""
     rng = np.random.default_rng(0)
     u = rng.choice([-1, 1], 60) * 10 ** rng.uniform(-9, 1.2, 60)
     here = MirrorMap.at(power, np.full(60, log_scale), u)

@@ -1,4 +1,4 @@
-"""Instants within a segment of a flow, against roots that are known."""
+"""Location of instants within a segment of a flow, compared with known roots."""
 
 import math
 
@@ -12,7 +12,7 @@ from tacit.flows.termination import Rounded
 @pytest.mark.parametrize("root", [1e-200, 1e-30, 0.3])
 @pytest.mark.parametrize("rough", [False, True])
 def test_a_gauge_that_hardly_rises_but_at_one_instant(root, rough):
-    """Interpolation is of no use there, and bisection from 1 to 1e-200 takes 700 steps."""
+    """Interpolation fails there, and ordinary bisection from 1 to 1e-200 would take 700 steps."""
 
     def gauge(clock):
         return math.tanh(1e3 * math.log(clock / root)) if clock > 0 else -1.0
@@ -24,7 +24,7 @@ def test_a_gauge_that_hardly_rises_but_at_one_instant(root, rough):
 
 
 def test_a_gauge_that_jumps_across_the_target_does_not_reach_it():
-    """Residuals of one unit of rounding and of 0: the state before the jump is the last that is told."""
+    """With residuals of one unit of round-off and of 0, the state before the jump is the last one given."""
     segment = Segment(0.0, 1.0, lambda clock: clock)
     reader = Reader(segment, lambda clock: 70 + clock if clock < 0.3 else math.inf)
     with pytest.raises(Rounded) as caught:
@@ -41,7 +41,7 @@ def test_instants_are_inside_where_a_level_is_infinite():
 
 @pytest.mark.parametrize("power", [1, 3])
 def test_many_instants_are_spread_by_the_clock_and_by_the_gain(power):
-    """Evenly in c + log₂(1 + cᵏ): half of the way is the clock's, half the gain's of a gauge cᵏ."""
+    """Evenly spaced in c + log₂(1 + cᵏ), the sum of the clock and the gain of a gauge cᵏ."""
     segment = Segment(0.0, 1.0, lambda clock: clock)
     clocks = Reader(segment, lambda clock: clock**power).inside(99, 0.0)
     assert len(clocks) == 99

@@ -1,4 +1,4 @@
-"""Steps of the stiff integrator, against closed forms of linear flows that span the digits of floats."""
+"""Steps of the stiff integrator, compared with closed forms of linear flows with a large spread of rates."""
 
 from functools import partial
 from itertools import count
@@ -23,13 +23,15 @@ def graded_root(spread, size=8, seed=0):
 
 
 def test_sharp_spectra_keep_the_smallest_eigenvalues():
-    """Their ratio to the largest is 1e-18: singular values have it at 1e-9, with 7 digits; S has lost it."""
+    """Ratios of eigenvalues of 1e-18: singular values (1e-9) keep 7 digits, eigenvalues of S none."""
     R, _, values = graded_root(9)
     sharp, fast = Spectrum.sharp(R), Spectrum.fast(R)
     np.testing.assert_allclose(np.sort(sharp.values), np.sort(values), rtol=1e-5)
     assert abs(np.sort(fast.values)[0] / values.min() - 1) > 0.5
     for spectrum in (sharp, fast):
-        np.testing.assert_allclose((spectrum.turn * spectrum.values) @ spectrum.turn.T, R @ R.T, atol=1e-14)
+        np.testing.assert_allclose(
+            (spectrum.vectors * spectrum.values) @ spectrum.vectors.T, R @ R.T, atol=1e-14
+        )
 
 
 def test_a_spectrum_serves_what_is_much_the_same():
@@ -43,17 +45,19 @@ def test_a_spectrum_serves_what_is_much_the_same():
 
 @pytest.mark.parametrize("h", [1e-4, 1.0, 1e4, 1e12])
 def test_the_next_spectrum_is_right_where_a_step_can_tell(h):
-    """I + hS, of which Newton's method takes the inverse, relative to itself: √0.001 may be left out."""
+    """The relative error of I + hS, which Newton's method inverts, is at most √0.001."""
     rng = np.random.default_rng(int(np.log10(h)) + 20)
     R, _, _ = graded_root(5)
     last = Spectrum.sharp(R)
     for _ in range(5):  # an error would add up
         R = R * rng.uniform(0.3, 3.0, R.shape[1])
         last = last.next(R, h)
-        np.testing.assert_allclose(last.turn.T @ last.turn, np.eye(len(R)), atol=1e-13)
+        np.testing.assert_allclose(last.vectors.T @ last.vectors, np.eye(len(R)), atol=1e-13)
         scale = 1 / np.sqrt(1 + h * last.values)
         wrong = (
-            scale[:, None] * (h * (last.turn.T @ R) @ (last.turn.T @ R).T - np.diag(h * last.values)) * scale
+            scale[:, None]
+            * (h * (last.vectors.T @ R) @ (last.vectors.T @ R).T - np.diag(h * last.values))
+            * scale
         )
         assert np.abs(np.linalg.eigvalsh(wrong)).max() < 0.2
 
@@ -85,7 +89,7 @@ def test_linear_flows_are_followed_in_few_steps(spread):
 
 
 def test_a_wrong_jacobian_is_exchanged_for_a_better_one():
-    """Ten times too small, Newton's method does not settle with it over steps longer than a lifetime."""
+    """With an S ten times too small, Newton's method does not converge for steps longer than a lifetime."""
     R, turn, values = graded_root(1, seed=5)
     force = np.random.default_rng(1).standard_normal(len(R))
     x, clock, steps = followed(R, force, Spectrum.fast(R / np.sqrt(10)), values)
@@ -105,7 +109,7 @@ def test_newton_starts_from_the_rates_of_the_linear_flow(h):
 
 
 def spectra(samples, features, noise):
-    """Smooth curves, nearly all alike, as near-infrared spectra are."""
+    """Similar smooth curves, like near-infrared spectra."""
     rng = np.random.default_rng(0)
     grid = np.linspace(0, 1, features)
     bumps = np.exp(-(((grid - rng.uniform(0, 1, (6, 1))) / 0.3) ** 2))
@@ -116,7 +120,7 @@ def spectra(samples, features, noise):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("noise", [1e-5, 1e-6])
 def test_a_leaky_neuron_on_collinear_data_knows_when_it_rests(noise):
-    """Its gradient falls to the rounding of terms that cancel, where no tolerance is met by waiting."""
+    """The gradient falls to the round-off of cancelling terms, so that no tolerance can be reached."""
     X, y = spectra(60, 30, noise)
     found = tacit.flow(tacit.Neuron.from_scale(0.1, 0.5, np.ones(30), slope=0.2), X, y + 20)
     assert found.converged and "at rest at a minimum" in found.reason
@@ -134,7 +138,7 @@ def test_deep_networks_on_collinear_data_end_at_least_squares():
 
 @pytest.mark.parametrize("rises", [True, False])
 def test_a_step_of_the_least_length_is_taken_only_where_the_loss_falls(rises):
-    """A rate that jumps to and fro, along which no step is accurate."""
+    """A discontinuous rate, for which no step is accurate."""
 
     calls = count()
 
@@ -148,6 +152,6 @@ def test_a_step_of_the_least_length_is_taken_only_where_the_loss_falls(rises):
         segment = stepper.step()
         assert segment.end == stepper.clock == pytest.approx(1e-2) and segment.last[0] > 0
     else:
-        with pytest.raises(GaveUp, match="the loss does not fall"):
+        with pytest.raises(GaveUp, match="the loss does not decrease"):
             stepper.step()
         assert stepper.clock == 0

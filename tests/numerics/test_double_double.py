@@ -1,4 +1,4 @@
-"""Products in twice the digits of floats, against rational arithmetic."""
+"""Double-double products, compared with rational arithmetic."""
 
 from fractions import Fraction
 
@@ -13,7 +13,7 @@ from tacit.numerics.double_double import Pair, moments, product, two_product, tw
 
 
 def fractions(values):
-    """Floats, or pairs of them, as the numbers they are."""
+    """Doubles or double-doubles as exact fractions."""
     if isinstance(values, Pair):
         return fractions(values.high) + fractions(values.low)
     return np.vectorize(Fraction, otypes=[object])(values)
@@ -40,7 +40,7 @@ def worst(found, exact, A, B):
 @pytest.mark.parametrize("inner", [1, 2, 3, 10, 100, 1000])
 @pytest.mark.parametrize("decades", [0, 6])
 def test_products_of_pairs(inner, decades):
-    """The promise is 2⁻¹⁰⁶ for each term; measured are up to 2e-32 in all, 2⁻¹⁰⁵."""
+    """The bound is 2⁻¹⁰⁶ per term; measured errors are at most 2e-32 = 2⁻¹⁰⁵ in total."""
     rng = np.random.default_rng(inner)
     A, B = pairs(rng, (4, inner), decades), pairs(rng, (inner, 3), decades)
     assert worst(product(A, B), fractions(A) @ fractions(B), A, B) <= inner * 2.0**-104
@@ -128,7 +128,7 @@ def test_moments_of_pairs(block, monkeypatch):
     ("samples", "mean", "size"), [(1, 0, 1), (2, 3, 1e-8), (5, 1e8, 1), (100, 5, 1e100), (7, 0, 1e-120)]
 )
 def test_standard_deviations_in_pairs(samples, mean, size):
-    """Against rational arithmetic, one feature being constant; the root by its square."""
+    """Compared with rational arithmetic, with one constant feature; the root is checked by its square."""
     X = size * (mean + np.random.default_rng(samples).standard_normal((samples, 6)))
     X[:, 0] = 7.7
     spread = Design(X, standardize=True).spread

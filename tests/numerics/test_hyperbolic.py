@@ -1,4 +1,4 @@
-"""Hyperbolic functions against mpmath, from the smallest floats to where they overflow."""
+"""Hyperbolic functions, compared with mpmath, from the smallest doubles to overflow."""
 
 import mpmath
 import numpy as np

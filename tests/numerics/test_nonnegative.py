@@ -1,4 +1,4 @@
-"""Nonnegative least squares against every support tried in turn, whatever SciPy's routine answers."""
+"""Nonnegative least squares, compared with enumeration of all supports, for any result of SciPy's routine."""
 
 from itertools import combinations
 
@@ -26,7 +26,7 @@ def least_residual(A, b):
 
 
 def assert_optimal(A, b, x, residual):
-    """Slopes of 0 where x > 0 and of at most 0 elsewhere, for columns of length 1; and the residual of x."""
+    """Check that slopes are 0 where x > 0 and at most 0 elsewhere (columns of length 1), and the residual."""
     sizes = np.where(A.any(axis=0), np.linalg.norm(A, axis=0), 1.0)
     slopes, scale = A.T @ (b - A @ x) / sizes, np.linalg.norm(b) + x @ sizes
     assert (x >= 0).all() and slopes.max() <= 1e-13 * scale
@@ -62,7 +62,7 @@ def gives_up(A, b, maxiter):
 
 @pytest.mark.parametrize("routine", [*BROKEN.values(), gives_up], ids=[*BROKEN, "too many iterations"])
 def test_the_answer_does_not_depend_on_the_routine(monkeypatch, routine):
-    """Data with ties, on which SciPy's own has been wrong (scipy/scipy#25389), and Gaussian ones."""
+    """Data with ties, on which SciPy's nnls has been wrong (scipy/scipy#25389), and Gaussian data."""
     if routine is not None:
         monkeypatch.setattr(nonnegative, "nnls", routine)
     rng = np.random.default_rng(0)
@@ -129,7 +129,7 @@ def test_columns_of_zeros_and_no_columns():
 @pytest.mark.parametrize("unit", [1.0, 1e-100, 1e100])
 @pytest.mark.parametrize("gap", [0.5, 1e-3, 1e-6, 1e-9, 1e-12])
 def test_the_nearest_combination_has_the_multipliers_of_the_least_norm(gap, unit):
-    """Of samples that nearly cancel, too, and in any unit; against rational arithmetic."""
+    """Also for samples that nearly cancel, and in any unit; compared with rational arithmetic."""
     Z = np.array([[1, gap], [-3, gap], [0.5, 1]])
     c, nu = nearest_combination(unit * Z), exact_l2(Z)[1]
     np.testing.assert_allclose(c / c.sum(), nu / nu.sum(), rtol=1e-9, atol=1e-12)

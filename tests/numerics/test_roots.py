@@ -1,4 +1,4 @@
-"""Where functions change their sign, in a bounded number of evaluations."""
+"""Sign changes of functions are found in a bounded number of evaluations."""
 
 import math
 
@@ -22,7 +22,7 @@ class Counted:
 
 
 def noisy(x):
-    """The sign is told beyond 1e-9 of the root only, as near the end of a flow; there it looks random."""
+    """Within 1e-9 of the root the sign looks random, as near the end of a flow."""
     return x - 0.3 + 1e-9 * math.sin(1e15 * x)
 
 

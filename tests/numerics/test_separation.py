@@ -1,4 +1,4 @@
-"""Separable or not: against rational arithmetic, in any units, and never without a proof."""
+"""Separability: compared with rational arithmetic, in any units, and always with a verified certificate."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from tacit.numerics.separation import check_separable
 
 
 def separates(Z):
-    """Is it said that some w has Z w > 0? A refusal must prove it, feature by feature."""
+    """Is Z reported as separable? If not, verify the certificate feature by feature."""
     y = np.where(np.arange(len(Z)) % 2, 1.0, -1.0)
     try:
         check_separable(y[:, None] * Z, y)
@@ -50,7 +50,7 @@ def test_samples_of_plus_and_minus_one_with_many_ties(norm):
 
 
 def signs(seed):
-    """Samples of ±1 labelled by a teacher; None where it has a sample near its plane."""
+    """Samples of ±1 labelled by a teacher; None if a sample is close to its hyperplane."""
     rng = np.random.default_rng(seed)
     X = rng.choice([-1.0, 1.0], (int(rng.integers(20, 80)), int(rng.integers(3, 8))))
     w = rng.standard_normal(X.shape[1])
@@ -83,7 +83,7 @@ whole_numbers = st.integers(1, 4).flatmap(
 @examples(150)
 @given(whole_numbers, st.integers(0, 10**6), st.sampled_from([0, 10, 60]))
 def test_units_of_samples_and_features_do_not_matter(rows, seed, reach):
-    """Powers of 2 round nothing: what rational arithmetic says of whole numbers holds in all these units."""
+    """Scaling by powers of 2 is exact, so the exact result for integers holds in all these units."""
     Z, rng = np.array(rows, float), np.random.default_rng(seed)
     units = [2.0 ** rng.integers(-reach, reach + 1, n) for n in Z.shape]
     assert separates(units[0][:, None] * Z * units[1]) == bool(exact_vertices(Z))
@@ -98,7 +98,7 @@ def test_entries_of_all_sizes(seed, samples, features):
 
 
 def measured_in(unit):
-    """A feature that says nothing, in this unit, and one that tells the classes apart with margin 0.8."""
+    """An uninformative feature in this unit, and one that separates the classes with margin 0.8."""
     rng = np.random.default_rng(0)
     y = np.where(np.arange(40) % 2, 1.0, -1.0)
     return np.column_stack([unit * rng.standard_normal(40), y + 0.1 * rng.standard_normal(40)]), y
@@ -115,7 +115,7 @@ def test_a_feature_in_large_or_small_units(unit):
 
 
 def test_a_flow_on_a_feature_in_large_units():
-    """The margins, which do not know the unit, are those of the same feature in another unit."""
+    """Margins do not depend on the unit of the feature."""
     flows = [tacit.flow(tacit.Diagonal(), *measured_in(unit), loss="exp", until=20.0) for unit in (3e3, 1e4)]
     outputs = [flow.X @ flow.predictor[-1] for flow in flows]
     assert all(flow.converged for flow in flows)
@@ -147,7 +147,7 @@ def test_classes_that_nearly_touch_in_any_direction(gap, seed):
 
 
 def test_ties_that_are_finer_than_the_rounding_of_the_predictor():
-    """All samples at the same distance from a plane, up to rounding: any of many supports will do."""
+    """All samples at the same distance from a plane up to round-off: many supports are possible."""
     for seed in range(60):
         rng = np.random.default_rng(seed)
         normal = rng.standard_normal(3)
@@ -160,7 +160,7 @@ def test_ties_that_are_finer_than_the_rounding_of_the_predictor():
 
 
 def test_a_large_sample_that_pulls_little_counts():
-    """Its multiplier is 1e-13 of the other's, its pull 1e-6 of it."""
+    """Its multiplier is 1e-13 times the other's, but its effect is 1e-6 times the other's."""
     Z = np.array([[1e-3, 0.0], [-1e-2, 1e4]])
     found = solve(Z, "l2")
     check(found, Z, 2)
@@ -185,7 +185,7 @@ def test_samples_of_opposite_labels_that_differ_by_rounding_contradict_each_othe
 
 
 def test_a_kernel_of_low_rank_separates_what_its_features_do():
-    """The rounding of a singular kernel adds dimensions that must not count."""
+    """Round-off of a singular kernel must not count as additional dimensions."""
     rng = np.random.default_rng(0)
     for features, verdict in ((12, True), (2, False)):
         J = rng.standard_normal((12, features))
@@ -196,5 +196,5 @@ def test_a_kernel_of_low_rank_separates_what_its_features_do():
 def test_without_a_proof_nothing_is_claimed(monkeypatch):
     monkeypatch.setattr(separation, "nearest_combination", lambda Z: np.eye(len(Z))[0])
     for Z in (TIES, np.array([[1.0, 0], [-1, 1], [-1, -1], [0, 1]])):
-        with pytest.raises(tacit.NotConvergedError, match="lost in rounding"):
+        with pytest.raises(tacit.NotConvergedError, match="cannot be decided"):
             check_separable(Z, np.ones(len(Z)))

@@ -1,4 +1,4 @@
-"""Frames and divided differences against many digits and plain definitions."""
+"""Frames and divided differences, compared with multiple precision and definitions."""
 
 import mpmath as mp
 import numpy as np

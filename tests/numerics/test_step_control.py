@@ -1,4 +1,4 @@
-"""The lengths of steps, on errors c·hᵏ whose best length is known: h = c^(−1/k)."""
+"""Step sizes for errors c·hᵏ, whose optimal step size is h = c^(−1/k)."""
 
 import math
 
@@ -12,7 +12,7 @@ PLAIN = StepControl(-1 / ORDER)
 
 
 def attempts_of(size):
-    """Attempts whose error is (size·h)⁴, and the lengths that were tried."""
+    """Attempts with error (size·h)⁴, and a list of the step sizes tried."""
     tried = []
 
     def attempt(h):
@@ -53,7 +53,7 @@ def test_without_an_error_above_1_a_length_is_divided_by_4(error):
 
 
 def test_the_search_ends():
-    """After the attempts allowed, at the least length, and where a length is nothing."""
+    """The search ends after the allowed attempts, at the least step size, and at step size 0."""
     tried = []
     refuse = lambda h: tried.append(h) or (None, math.inf)  # noqa: E731
     assert StepControl(-1.0, attempts=3).search(refuse, 1.0) is None and len(tried) == 3
@@ -72,7 +72,7 @@ def test_a_floor_is_tried_before_any_shorter_length():
 
 @pytest.mark.parametrize(("predictive", "rejected"), [(False, 1), (True, 0)])
 def test_errors_that_grow_steadily_are_foreseen(predictive, rejected):
-    """By a factor 1.2⁴ from step to step at the same length, which 0.9 of it does not make up for."""
+    """Errors grow by 1.2⁴ per step at the same step size, which the safety factor 0.9 does not cover."""
     control, last, h, counts = StepControl(-1 / ORDER, predictive=predictive), None, 0.9, []
     for size in 1.2 ** np.arange(12):
         attempt, tried = attempts_of(size)

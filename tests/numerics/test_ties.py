@@ -1,4 +1,4 @@
-"""Columns that are equal up to sign are found wherever they stand, and treated alike in products."""
+"""Columns that are equal up to sign are found at any position and treated identically in products."""
 
 import numpy as np
 import pytest

@@ -178,7 +178,7 @@ def test_bad_input_is_refused(verb):
         ((X, y, []), "mu must be one or more positive numbers"),
         ((X, y, [np.nan]), "mu must be finite"),
         ((X, y + 0.5, [1.0]), "labels −1 and \\+1"),
-        ((X, [0, 1, 2, 1, 0], [1.0]), "3 classes: 0, 1, 2; keep the samples of two of them"),
+        ((X, [0, 1, 2, 1, 0], [1.0]), "3 classes: 0, 1, 2; keep the samples of two classes"),
         ((X, y[:3], [1.0]), "one row per sample"),
     ]:
         with pytest.raises(tacit.InputError, match=message):

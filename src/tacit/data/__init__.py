@@ -1,1 +1,1 @@
-"""What comes in: arrays, tables, units."""
+"""Input data: arrays, tables, units, prepared problems."""

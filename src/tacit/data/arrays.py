@@ -1,4 +1,4 @@
-"""What comes in: X and y, checked once at the door."""
+"""Validation of X and y: conversion to float64, shapes, finite entries, labels and classes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tacit.errors import InputError
 from tacit.numerics.rounding import Float as Float
 from tacit.numerics.rounding import Index as Index
 
-_COPIED = 1 << 26  # bytes
-_DENSE = 2e9  # bytes
-_SQUARED = (1e-140, 1e140)  # numbers whose squares, and sums of many of them, are floats
+_COPIED = 1 << 26  # bytes; larger arrays are used in place, because a copy would cost too much memory
+_DENSE = 2e9  # bytes; the largest dense array that is made from a sparse matrix
+_SQUARED = (1e-140, 1e140)  # range in which squares, and sums of many squares, neither underflow nor overflow
 
 
 def as_floats(values: Any, name: str, *, ndim: tuple[int, ...]) -> Float:
-    """`values` as a float64 array of one of the given dimensions, all finite; `InputError` otherwise.
+    """Convert to a float64 array; raise `InputError` if it is not finite or has another number of dimensions.
 
-    Anything that NumPy takes, SciPy's sparse matrices too: these are made dense. float32 (JAX's default) and
-    integers become float64, in which everything is computed; digits that they do not have stay unknown.
-    The array is the one given where that is possible: copy before changing it.
+    Accepts everything that `numpy.asarray` accepts, and SciPy sparse matrices, which are made dense. float32
+    (JAX's default) and integers become float64. The result may share memory with `values`: copy it before
+    changing it.
     """
     array = _as_numeric(values, name)
     if array.ndim not in ndim:
@@ -41,7 +41,7 @@ def as_floats(values: Any, name: str, *, ndim: tuple[int, ...]) -> Float:
 
 
 def _as_numeric(values: Any, name: str) -> NDArray[Any]:
-    """An array of numbers: text, dates, complex numbers, masks and rows of different lengths are refused."""
+    """Convert to a numeric array; raise for text, dates, complex numbers, masked entries and ragged rows."""
     values = _dense(values, name)
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise InputError(f"{name} must be numbers, got masked entries; fill or drop them first")
@@ -57,15 +57,15 @@ def _as_numeric(values: Any, name: str) -> NDArray[Any]:
 
 
 def _dense(values: Any, name: str) -> Any:
-    """A SciPy sparse matrix as an array, where that takes no more than 2 GB."""
+    """Make a SciPy sparse matrix dense; raise if that takes more than `_DENSE` bytes."""
     if not (hasattr(values, "nnz") and hasattr(values, "toarray")):
         return values
     size = 8 * float(np.prod(values.shape, dtype=np.float64))
     if size > _DENSE:
         shape = " × ".join(f"{each:,}" for each in values.shape)
         raise InputError(
-            f"{name} is sparse, {shape}, and would take {size / 1e9:,.1f} GB as the dense array "
-            f"that is needed (at most {_DENSE / 1e9:g} GB); keep fewer features"
+            f"{name} is sparse, {shape}, and must be made dense, which would take {size / 1e9:,.1f} GB "
+            f"(at most {_DENSE / 1e9:g} GB); keep fewer features"
         )
     return values.toarray()
 
@@ -85,7 +85,7 @@ def _what_is_not_a_number(values: Any) -> str:
 
 
 def is_number(entry: Any) -> bool:
-    """Is it a number, or the text of one?"""
+    """Tell whether `entry` is a number or text that represents one."""
     try:
         float(entry)
     except (TypeError, ValueError, OverflowError):
@@ -94,7 +94,7 @@ def is_number(entry: Any) -> bool:
 
 
 def check_problem(X: Any, y: Any) -> tuple[Float, Float]:
-    """X as (N, d) and y as (N,), finite, matching and not empty; `InputError` names what is wrong."""
+    """Return X as (N, d) and y as (N,); raise `InputError` if they are empty, not finite or do not match."""
     X = as_floats(X, "X", ndim=(2,))
     y = as_floats(y, "y", ndim=(1, 2))
     if y.ndim == 2:
@@ -110,55 +110,56 @@ def check_problem(X: Any, y: Any) -> tuple[Float, Float]:
 
 
 def as_targets(y: Any, samples: int, outputs: int = 1) -> Float:
-    """y as (samples, outputs), finite; `InputError` names what is wrong."""
+    """Return y as (samples, outputs); raise `InputError` if its shape differs or an entry is not finite."""
     given = as_floats(y, "y", ndim=(1, 2))
     targets = given[:, None] if given.ndim == 1 else given
     if targets.shape != (samples, outputs):
         wanted = "one number" if outputs == 1 else f"{outputs} numbers"
         raise InputError(
-            f"y must hold {wanted} for each of the {samples} samples of X, got shape {given.shape}"
+            f"y must have {wanted} for each of the {samples} samples of X, got shape {given.shape}"
         )
     return targets
 
 
 def check_labelled(X: Any, y: Any) -> tuple[Float, Float]:
-    """X and y as `check_problem` does, with two classes as labels −1 and +1 (see `as_labels`)."""
+    """Check X and y as `check_problem` does, and convert two classes to labels −1 and +1."""
     X, y = check_problem(X, as_labels(y, "a maximum margin"))
     check_squares(X, y)
     for n in np.flatnonzero(np.abs(X).max(axis=1) < _SQUARED[0]):
         if X[n].any():
             raise InputError(
-                f"the largest entry of sample {n} has the size {np.abs(X[n]).max():.0e}, and a margin of 1 "
-                "needs a predictor whose square floats cannot hold; drop it, or give it in another unit"
+                f"the largest entry of sample {n} is {np.abs(X[n]).max():.0e}: a predictor with margin 1 "
+                "would be so large that its square overflows; drop the sample or rescale it"
             )
     return X, y
 
 
 def beyond_squares(X: Float, y: Float) -> str:
-    """What is wrong with the unit of X or y where floats cannot hold squares of their entries, or ""."""
+    """Describe why squares of the entries of X or y underflow or overflow; "" if they do not."""
     for name, array in (("X", X), ("y", y)):
         largest = float(np.abs(array).max(initial=0.0))
         if largest != 0 and not _SQUARED[0] <= largest <= _SQUARED[1]:
             column = int(np.abs(X).max(axis=0).argmax()) if X.ndim == 2 else 0
-            where = f"X, its column {column}," if name == "X" and X.ndim == 2 and largest > 1 else name
+            where = f"X (column {column})" if name == "X" and X.ndim == 2 and largest > 1 else name
             return (
-                f"the largest entry of {where} has the size {largest:.0e}, and floats cannot hold its "
-                "square; give it in another unit"
+                f"the largest entry of {where} is {largest:.0e}, whose square is outside the range of "
+                "double precision; use another unit"
             )
     return ""
 
 
 def check_squares(X: Float, y: Float) -> None:
-    """Refuse data in a unit in which floats cannot hold squares: their loss and kernel are not known."""
+    """Raise if squares of the entries underflow or overflow: loss and kernel could not be computed."""
     if wrong := beyond_squares(X, y):
         raise InputError(wrong)
 
 
 def as_labels(y: Any, who: str) -> Float:
-    """y as labels −1 and +1, (N,): of any two classes, the first in sorted order is −1 and the other +1.
+    """Return y as labels −1 and +1, shape (N,): of two classes, the first in sorted order becomes −1.
 
-    Classes are words, truths or whole numbers (0 → −1, 1 → +1); −1 and +1 stay what they are. `InputError`
-    where y holds more of them, or fewer, or other numbers; who: what needs labels.
+    Classes are strings, booleans or whole numbers (0 → −1, 1 → +1); −1 and +1 are kept. Raises `InputError`
+    if y does not have exactly two classes, or has other numbers. `who` names what needs labels, for the
+    message.
     """
     values = _as_classes(y)
     if values.dtype.kind == "f" and np.isin(values, (-1.0, 1.0)).all():
@@ -166,41 +167,47 @@ def as_labels(y: Any, who: str) -> Float:
     names = np.unique(values)
     if values.dtype.kind == "f" and (values % 1).any():
         wrong = values[values % 1 != 0][0]
-        raise InputError(f"{who} needs labels −1 and +1, or two classes by name, got {wrong:g} in y")
+        raise InputError(f"{who} needs labels −1 and +1, or two classes; y contains {wrong:g}")
     if len(names) != 2:
-        raise InputError(f"{who} needs labels −1 and +1, or two classes, and y has {_counted(names)}")
+        raise InputError(
+            f"{who} needs labels −1 and +1, or two classes, but y has {_describe_classes(names)}"
+        )
     return np.where(values == names[1], 1.0, -1.0)
 
 
 def as_classes(y: Any, samples: int, classes: int) -> Float:
-    """y as rows of 0 with a 1 in the place of the class, (samples, classes).
+    """Return y in one-hot encoding, shape (samples, classes).
 
-    Whole numbers from 0 to classes − 1 are the places; other numbers and names have them in their order.
-    Rows of that kind are taken as they are.
+    Whole numbers from 0 to classes − 1 are class indices; other numbers and names are numbered in sorted
+    order. One-hot rows are accepted unchanged.
     """
     if classes < 2:
-        raise InputError("the cross-entropy takes an output for each class, and there is one: use 'logistic'")
+        raise InputError(
+            "cross-entropy needs one output per class, but the model has only one; use 'logistic'"
+        )
     given = np.asarray(y)
     if given.shape == (samples, classes) and given.dtype.kind in "biuf":
         rows = given.astype(np.float64)
         if not (np.isin(rows, (0.0, 1.0)).all() and (rows.sum(axis=1) == 1).all()):
-            raise InputError("y must hold one class for each sample, or rows of 0 with a single 1")
+            raise InputError("y must have one class per sample, or one-hot rows (a single 1, otherwise 0)")
         return rows
     values = _as_classes(y)
     if len(values) != samples:
-        raise InputError(f"y must hold one class for each of the {samples} samples of X, got {len(values)}")
+        raise InputError(f"y must have one class for each of the {samples} samples of X, got {len(values)}")
     if values.dtype.kind == "f" and (values % 1).any():
-        raise InputError(f"y must hold classes, whole numbers or names, got {values[values % 1 != 0][0]:g}")
+        raise InputError(f"classes in y must be whole numbers or names, got {values[values % 1 != 0][0]:g}")
     names, places = np.unique(values, return_inverse=True)
     if values.dtype.kind == "f" and names[0] >= 0 and names[-1] < classes:
         places = values.astype(int)
     elif len(names) > classes:
-        raise InputError(f"y has {len(names)} classes and the model {classes} outputs; it needs one for each")
+        raise InputError(
+            f"y has {len(names)} classes, but the model has {classes} outputs; it needs one per class"
+        )
     return np.eye(classes)[places]
 
 
 def class_names(y: Any) -> tuple[str, str] | None:
-    """The classes that `as_labels` makes −1 and +1; None where y holds these already, or other targets."""
+    """The classes that `as_labels` maps to −1 and +1; None if y already is −1 and +1, or is not binary."""
     try:
         as_labels(y, "y")
     except InputError:
@@ -212,43 +219,43 @@ def class_names(y: Any) -> tuple[str, str] | None:
 
 
 def _as_classes(y: Any) -> NDArray[Any]:
-    """y as floats where it holds numbers or their texts, as words otherwise; none may be missing."""
+    """Return y as floats if all entries are numbers (or text that represents numbers), else as strings."""
     try:
         given = np.asarray(y)
     except ValueError:
-        given = as_floats(y, "y", ndim=(1, 2))  # which says what is wrong
-    words = given.dtype.kind in "UST" or (
+        given = as_floats(y, "y", ndim=(1, 2))  # raises an InputError that says what is wrong
+    is_text = given.dtype.kind in "UST" or (
         given.dtype.kind == "O" and any(isinstance(entry, str | bytes) for entry in given.flat)
     )
     entries = given.ravel().tolist()
-    if words and not all(isinstance(entry, str | bytes) and is_number(entry) for entry in entries):
+    if is_text and not all(isinstance(entry, str | bytes) and is_number(entry) for entry in entries):
         for n, entry in enumerate(entries):
             if entry is None or entry != entry or entry == "":
                 raise InputError(f"y[{n}] is missing; drop such samples")
         values: NDArray[Any] = np.array([as_text(entry) for entry in entries])
     else:
-        values = as_floats(given.astype(np.float64) if words else y, "y", ndim=(1, 2)).ravel()
+        values = as_floats(given.astype(np.float64) if is_text else y, "y", ndim=(1, 2)).ravel()
     if given.ndim > 1 and given.shape[1:] != (1,):
         raise InputError(f"y must be one label per sample, shape (N,), got shape {given.shape}")
     return values
 
 
 def as_text(entry: Any) -> str:
-    """A class by its name."""
+    """Return a class name as str; bytes are decoded."""
     return entry.decode(errors="replace") if isinstance(entry, bytes) else str(entry)
 
 
-def _counted(names: NDArray[Any]) -> str:
-    """The classes, and what to do about it."""
-    words = [f"{name:g}" if isinstance(name, float) else shortened(repr(name), 24) for name in names.tolist()]
-    shown = ", ".join(words[:6]) + (", …" if len(words) > 6 else "")
-    if len(words) == 1:
-        return f"one class only, {shown}"
-    return f"{len(words)} classes: {shown}; keep the samples of two of them, or set one against all others"
+def _describe_classes(names: NDArray[Any]) -> str:
+    """List the classes for an error message that wants two of them."""
+    texts = [f"{name:g}" if isinstance(name, float) else shortened(repr(name), 24) for name in names.tolist()]
+    shown = ", ".join(texts[:6]) + (", …" if len(texts) > 6 else "")
+    if len(texts) == 1:
+        return f"only one class, {shown}"
+    return f"{len(texts)} classes: {shown}; keep the samples of two classes, or merge all but one"
 
 
 def kept(array: Float) -> Float:
-    """A copy that nobody can change, since the result refers to it later; not of arrays over 64 MB."""
+    """Return a read-only copy, since results refer to it later; arrays over 64 MB are not copied."""
     frozen = not array.flags.writeable and array.base is None
     if frozen or array.nbytes > _COPIED:
         return array
@@ -258,12 +265,12 @@ def kept(array: Float) -> Float:
 
 
 def check_tolerance(tol: Any) -> None:
-    """Refuse a tolerance that is not a number between 0 and 1."""
+    """Raise if the tolerance is not a number between 0 and 1."""
     if not 0 < float(as_floats(tol, "tol", ndim=(0,))) < 1:
         raise InputError(f"tol must lie between 0 and 1, got {tol!r}")
 
 
 def feature_names(X: Any) -> tuple[str, ...] | None:
-    """The names of the features, where X is a table that has some; those of `Entries` are places."""
+    """Column names if X is a data frame, else None (`Entries.columns` are indices, not names)."""
     columns = getattr(X, "columns", None)
     return None if columns is None or isinstance(columns, np.ndarray) else tuple(map(str, columns))

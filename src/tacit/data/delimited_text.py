@@ -1,4 +1,4 @@
-"""Tables in text: what separates their fields, how numbers are written, and the numbers, to the last bit."""
+"""Delimited text: detection of separator, decimal comma and comments, and exact parsing of numbers."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from tacit.data.arrays import is_number
 from tacit.data.unpacking import PACKED, unpacked
 from tacit.errors import InputError
 
-NAMED = {".csv": ",", ".tsv": "\t", ".txt": ""}  # what a name says of the separator
+NAMED = {".csv": ",", ".tsv": "\t", ".txt": ""}  # suffix → expected separator, "" if any
 _MARKS = "\t;,|"
-_SPACES = " "  # any number of them
-_WIDE = 20_000  # columns from which on pandas takes longer to make them than to read them
+_SPACES = " "  # stands for runs of white space
+_WIDE = 20_000  # number of columns above which pandas spends more time making columns than parsing
 _COMMENT = re.compile(rb"(?m)^#.*(?:\n|\Z)")
-_COMMENTS = re.compile(rb"(?:#.*\n)*#(.*)\n")  # those above the table, the last of them as a group
+_COMMENTS = re.compile(rb"(?:#.*\n)*#(.*)\n")  # comments above the table; the group is the last one
 
 
 @dataclass(frozen=True, eq=False)
 class TextTable:
-    """A table in text, not yet parsed: its rows stand below the first `header` lines of the content."""
+    """Text of a table, not yet parsed; rows follow the first `header` lines of `content`."""
 
     content: bytes
     header: int
     names: list[str]
     separator: str
     decimal_comma: bool
-    spaced: bool  # blanks behind a separator mean nothing
+    spaced: bool  # ignore blanks after a separator
     assumed: tuple[str, ...]
 
 
 def text_table(source: Path | bytes, kind: str) -> TextTable:
-    """What a text says itself of its separator, decimals, comments and names."""
+    """Detect separator, decimal comma, comments and column names."""
     content = (source if isinstance(source, bytes) else _unpacked(source)).removeprefix(b"\xef\xbb\xbf")
     content, title, comments = _without_comments(content)
     first, second = _first_lines(content)
@@ -56,7 +56,7 @@ def text_table(source: Path | bytes, kind: str) -> TextTable:
         assumed.append("commas in numbers are decimal points")
     if title and _is_header(title, first, second, separator):
         names, header = _fields(title, separator), 0
-        assumed.append("names of the columns from the comment above them")
+        assumed.append("column names taken from the comment above the data")
     if skipped := comments - (header == 0):
         assumed.append(f"{skipped} comment line{'s' * (skipped > 1)} skipped")
     return TextTable(content, header, names, separator, comma, spaced, tuple(assumed))
@@ -67,7 +67,7 @@ def _unpacked(path: Path) -> bytes:
 
 
 def _without_comments(content: bytes) -> tuple[bytes, str, int]:
-    """The content without the lines that begin with #, the last of them above it, and their number."""
+    """Remove lines that begin with #; also return the last one above the table and how many there are."""
     if b"#" not in content:
         return content, "", 0
     above = _COMMENTS.match(content)
@@ -87,9 +87,9 @@ def _first_lines(content: bytes) -> tuple[str, str]:
 
 
 def _separator(first: str, second: str, named: str) -> str:
-    """The mark that is in the first line; of several, the one that leaves most numbers in the second.
+    """Choose the separator in the first line; of several, the one with most numbers in the second line.
 
-    Spaces, where there is no mark and both lines have as many words.
+    White space if no separator occurs and both lines have the same number of words.
     """
     marks = [mark for mark in dict.fromkeys((*named, *_MARKS)) if mark in first.strip()]
     if not marks:
@@ -111,12 +111,12 @@ def _fields(line: str, separator: str) -> list[str]:
 
 
 def _kinds(entries: list[str], separator: str) -> list[bool]:
-    """Which entries are numbers."""
+    """Tell for each entry whether it is a number."""
     return [is_number(each if separator == "," else each.replace(",", ".", 1)) for each in entries]
 
 
 def _header(content: bytes, separator: str, spaced: bool) -> tuple[list[str], int]:
-    """The names in the first record, and the number of lines down to its end."""
+    """The column names in the first record, and the number of lines up to its end."""
     with _lines(content) as lines:
         text = (line.strip() + "\n" for line in lines) if separator == _SPACES else lines
         reader = csv.reader(text, delimiter=separator, skipinitialspace=spaced)
@@ -125,7 +125,7 @@ def _header(content: bytes, separator: str, spaced: bool) -> tuple[list[str], in
 
 
 def _is_header(title: str, first: str, second: str, separator: str) -> bool:
-    """Are the names in the comment above the data? Then the first two rows hold the same kinds of entries."""
+    """Does the comment hold the column names? If so, the first two rows have the same kinds of entries."""
     names, rows = _fields(title, separator), [_fields(line, separator) for line in (first, second)]
     if not len(names) == len(rows[0]) == len(rows[1]) > 1:
         return False
@@ -134,7 +134,7 @@ def _is_header(title: str, first: str, second: str, separator: str) -> bool:
 
 
 def _has_decimal_comma(content: bytes, separator: str, begin: int) -> bool:
-    """Is some entry below the first line a number with a comma, such as 1,5 or -0,25e3?"""
+    """Is any entry below the first line a number with a decimal comma, such as 1,5 or -0,25e3?"""
     if content.find(b",", begin) < 0:
         return False
     edge = rb"\s" if separator == _SPACES else re.escape(separator.encode())
@@ -146,11 +146,11 @@ def _has_decimal_comma(content: bytes, separator: str, begin: int) -> bool:
 
 
 def parsed(text: TextTable, target: int, where: str) -> tuple[Any, Any]:
-    """The features, as an array where all are numbers and as columns otherwise, and the target's column."""
+    """Return the features (an array if all are numeric, else a list of columns) and the target column."""
     if len(text.names) >= _WIDE and not text.decimal_comma and text.separator != _SPACES:
         try:
             return _wide(text, target)
-        except ValueError:  # something is not a number, or rows differ in length: pandas tells what
+        except ValueError:  # a non-numeric entry or ragged rows: pandas gives a better error message
             pass
     frame = _frame(text, where)
     if text.decimal_comma:
@@ -165,22 +165,22 @@ def parsed(text: TextTable, target: int, where: str) -> tuple[Any, Any]:
 
 
 def _wide(text: TextTable, target: int) -> tuple[Any, Any]:
-    """All numbers at once; the target may be words. NumPy reads every number as Python does, exactly."""
+    """Parse many columns at once, exactly, with NumPy; only the target may be text."""
     import pandas as pd
 
     mark, last = text.separator.encode(), len(text.names) - 1
     rows = [row for row in text.content.split(b"\n")[text.header :] if row.strip()]
     if not rows or b'"' in text.content or any(row.count(mark) != last for row in rows):
-        raise ValueError("not as simple as that")
-    words = [row.split(mark, target + 1)[target].decode().strip() for row in rows]
+        raise ValueError("quotes or ragged rows")
+    labels = [row.split(mark, target + 1)[target].decode().strip() for row in rows]
     features = [i for i in range(last + 1) if i != target]
     lines = (row.decode() for row in rows)
     X = np.loadtxt(lines, delimiter=text.separator, comments=None, usecols=features, ndmin=2)
-    return X, pd.Series(words, dtype=object)
+    return X, pd.Series(labels, dtype=object)
 
 
 def _frame(text: TextTable, where: str, more: dict[str, Any] | None = None) -> Any:
-    """By pandas; rows must not have more fields than there are names."""
+    """Parse with pandas; raise if a row has more fields than there are names."""
     import pandas as pd
 
     options: dict[str, Any] = {"sep": r"\s+" if text.separator == _SPACES else text.separator}
@@ -195,30 +195,30 @@ def _frame(text: TextTable, where: str, more: dict[str, Any] | None = None) -> A
             )
         except pd.errors.ParserWarning as warning:
             raise InputError(
-                f"{where}: rows have more fields than the header has names; give every column a name "
-                "(a row index too), or drop it"
+                f"{where}: rows have more fields than the header has names; name every column "
+                "(including a row index), or drop it"
             ) from warning
     frame.columns = pd.RangeIndex(len(text.names))
     return frame
 
 
 def words_of(text: TextTable, where: str) -> Any:
-    """Every cell as it is written, a frame of words."""
+    """All cells as strings, exactly as written, in a data frame."""
     return _frame(text, where, {"dtype": str, "keep_default_na": False})
 
 
 def _exact_floats(version: str) -> dict[str, Any]:
-    """What makes this pandas read back the float that was written: nothing from 3.1 on, where all ways do."""
+    """Options with which this version of pandas parses floats exactly; the default does so from 3.1 on."""
     major, minor = version.split(".")[:2]
     return {} if (int(major), int(minor)) >= (3, 1) else {"float_precision": "round_trip"}
 
 
 def _check_points(frame: Any, names: list[str], where: str) -> None:
-    """A point among decimal commas may stand for thousands or for decimals: refused."""
+    """Raise for a point in a number if other numbers have decimal commas: it is ambiguous."""
     for i in frame.columns[[kind.kind not in "biuf" for kind in frame.dtypes]]:
         for row, entry in enumerate(frame[i]):
             if isinstance(entry, str) and "." in entry and is_number(entry.replace(",", "")):
                 raise InputError(
-                    f"{where}: column {names[i]!r}, row {row + 1} is {entry!r}, with a point, where other "
-                    "numbers have decimal commas; write all numbers one way"
+                    f"{where}: column {names[i]!r}, row {row + 1} is {entry!r}, with a decimal point, but "
+                    "other numbers have decimal commas; write all numbers the same way"
                 )

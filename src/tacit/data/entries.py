@@ -1,4 +1,4 @@
-"""Measurements of single entries of a matrix, as in completion, without a matrix for each of them."""
+"""Measurements of single matrix entries, as in matrix completion, stored by row and column index."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tacit.errors import InputError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_DENSE = 1 << 27  # numbers, 1 GiB of them
-_BLOCK = 1 << 22  # numbers that are multiplied at once
-_SHARE = 1 / 16  # of all entries, from which on it is faster to multiply whole matrices
+_DENSE = 1 << 27  # floats (1 GiB): the largest dense stack of measurements
+_BLOCK = 1 << 22  # floats multiplied at once, to bound memory
+_SHARE = 1 / 16  # observed share of the entries above which multiplying whole matrices is faster
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Entries:
-    """X₁, …, X_N with ⟨Xₙ, M⟩ = M[rowsₙ, columnsₙ]: single entries of a matrix of the given shape, each once.
+    """Measurements X₁, …, X_N with ⟨Xₙ, M⟩ = M[rowsₙ, columnsₙ], of distinct entries of a matrix.
 
-    It stands where a stack of N matrices would, and takes the memory of its N places. `tacit.observed` makes
-    it of a matrix of which some entries are missing.
+    Can be used in place of an (N, d₁, d₂) array of measurement matrices, but stores only the indices.
+    `tacit.observed` makes it from a matrix with missing entries.
     """
 
     rows: Index
@@ -33,23 +33,23 @@ class Entries:
 
     def __post_init__(self) -> None:
         d1, d2 = _as_shape(self.shape)
-        rows, columns = (_as_places(each, n) for each, n in ((self.rows, "rows"), (self.columns, "columns")))
+        rows, columns = (_as_indices(each, n) for each, n in ((self.rows, "rows"), (self.columns, "columns")))
         if len(rows) != len(columns):
             raise InputError(
-                f"rows and columns must name one place each: got {len(rows)} rows and {len(columns)} columns"
+                f"rows and columns must have the same length, got {len(rows)} rows and {len(columns)} columns"
             )
         for name, places, most in (("rows", rows, d1), ("columns", columns, d2)):
             outside = (places < 0) | (places >= most)
             if outside.any():
                 raise InputError(
-                    f"{name}[{int(outside.argmax())}] is {places[outside][0]}, outside of a {d1}×{d2} matrix"
+                    f"{name}[{int(outside.argmax())}] is {places[outside][0]}, outside the {d1}×{d2} matrix"
                 )
         flat = rows * d2 + columns
         if len(np.unique(flat)) < len(flat):
             order = np.argsort(flat, kind="stable")
             again = order[1:][np.diff(flat[order]) == 0][0]
             raise InputError(
-                f"the entry ({rows[again]}, {columns[again]}) is measured twice; name each entry once"
+                f"entry ({rows[again]}, {columns[again]}) is measured twice; list each entry once"
             )
         for name, value in (("rows", rows), ("columns", columns), ("shape", (d1, d2))):
             object.__setattr__(self, name, value)
@@ -61,20 +61,20 @@ class Entries:
         return f"Entries(<{len(self):,} of {self.shape[0]}×{self.shape[1]}>)"
 
     def __abs__(self) -> Entries:
-        """Measurements with the absolute values of these: the same."""
+        """The measurements with |Xₙ|, which are the same, since all entries are 0 or 1."""
         return self
 
     @property
     def size(self) -> int:
-        """How many numbers the measurements hold that are not 0."""
+        """Number of nonzero entries of all measurements."""
         return len(self)
 
     def forward(self, matrix: Any) -> Float:
-        """⟨Xₙ, M⟩, (N,); over leading axes."""
+        """⟨Xₙ, M⟩, shape (…, N) for a matrix of shape (…, d₁, d₂)."""
         return np.asarray(matrix)[..., self.rows, self.columns]
 
     def products(self, U: Float, V: Float) -> Float:
-        """⟨Xₙ, U Vᵀ⟩, (N,): in blocks without U Vᵀ, or from it where most of it is asked for."""
+        """⟨Xₙ, U Vᵀ⟩, shape (N,); U Vᵀ is formed only if that is faster."""
         if self._dense_pays:
             return self.forward(U @ V.T)
         block = max(_BLOCK // max(U.shape[1], 1), 1)
@@ -84,12 +84,12 @@ class Entries:
 
     @property
     def _dense_pays(self) -> bool:
-        """Is the matrix small, and most of it asked for?"""
+        """Is the matrix small enough, and enough of it observed, for dense products to be faster?"""
         entries = self.shape[0] * self.shape[1]
         return _SHARE * entries <= len(self) and entries <= _BLOCK
 
     def adjoint(self, nu: Any) -> csr_array | Float:
-        """Σ νₙ Xₙ, to be multiplied with: a sparse matrix, or an array where that is faster."""
+        """Σ νₙ Xₙ for use in products: a sparse matrix, or an array if that is faster."""
         if self._dense_pays:
             return self.matrix(np.asarray(nu, dtype=float))
         from scipy.sparse import csr_array
@@ -98,23 +98,23 @@ class Entries:
         return csr_array((np.asarray(nu, dtype=float)[order], columns, begins), shape=self.shape)
 
     def matrix(self, nu: Float) -> Float:
-        """Σ νₙ Xₙ as an array; over leading axes."""
+        """Σ νₙ Xₙ as an array, shape (…, d₁, d₂) for ν of shape (…, N)."""
         found = np.zeros((*nu.shape[:-1], *self.shape))
         found[..., self.rows, self.columns] = nu
         return found
 
     def dense(self) -> Float:
-        """The N matrices, (N, d₁, d₂); `InputError` where they are more than a gigabyte."""
+        """The measurement matrices as an array (N, d₁, d₂); raises `InputError` above one gigabyte."""
         if len(self) * self.shape[0] * self.shape[1] > _DENSE:
             raise InputError(
-                f"{self!r} as a stack of matrices would take "
+                f"{self!r} as a dense stack of matrices would take "
                 f"{8e-9 * len(self) * self.shape[0] * self.shape[1]:,.1f} GB"
             )
         return self.matrix(np.eye(len(self)))
 
     @cached_property
     def _compressed(self) -> tuple[Index, Index, Index]:
-        """The order of the places by rows, their columns in that order, and where each row begins."""
+        """Compressed row format: the sorting order, the sorted column indices, and the start of each row."""
         order = np.lexsort((self.columns, self.rows))
         begins = np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=self.shape[0]))])
         return order, self.columns[order], begins
@@ -130,8 +130,8 @@ def _as_shape(shape: Any) -> tuple[int, int]:
     return d1, d2
 
 
-def _as_places(values: Any, name: str) -> Index:
-    """A copy of whole numbers that nobody can change."""
+def _as_indices(values: Any, name: str) -> Index:
+    """Return a read-only copy as an integer array; raise if an entry is not a whole number."""
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise InputError(f"{name} must be a list of whole numbers, got {values!r}"[:200])

@@ -1,4 +1,4 @@
-"""The constraints X w = y, made fit for a Newton method: independent rows, sane sizes."""
+"""The constraints X w = y, preconditioned for a Newton method: independent rows of moderate size."""
 
 from __future__ import annotations
 
@@ -17,45 +17,47 @@ from tacit.numerics.normal_equations import condition
 from tacit.numerics.rounding import EPS, quiet
 
 _ROUNDOFF = EPS / 2
-ANY = 1e300  # a tolerance that refuses no targets
-_WELL_CONDITIONED = 1e-5  # condition estimate of X Xᵀ from which on samples are taken as they are
-_SANE_ROWS = (1e-3, 1e3)  # sizes of rows that need no scaling
+ANY = 1e300  # tolerance with which no targets count as inconsistent
+# Reciprocal condition number of X Xᵀ (scaled to unit diagonal) above which a solve in double precision loses
+# at most five digits; below it, rows are combined in double-double arithmetic.
+_WELL_CONDITIONED = 1e-5
+_UNSCALED = (1e-3, 1e3)  # range of the largest entries of rows within which rows are not rescaled
 
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """Numbers as they came, but for powers of 2, and what their columns are divided by."""
+    """The data without rounding, up to powers of 2, and the standard deviations that divide its columns."""
 
     numbers: Float
     spread: Spread | None = None
 
     @classmethod
     def of(cls, X: Float, spread: Spread | None) -> Exact:
-        """X in units of the spread of its features."""
+        """X with columns divided by the standard deviations in `spread`."""
         return cls(X if spread is None else X / spread.unit, spread)
 
     @property
     def value(self) -> Float:
-        """In floats."""
+        """The matrix in double precision."""
         return self.divided(self.numbers)
 
     def divided(self, rows: Float) -> Float:
-        """Combinations of the rows of the numbers, as combinations of samples."""
+        """Divide combinations of the rows of `numbers` by the standard deviations."""
         return rows if self.spread is None else rows / self.spread.rounded
 
     def slopes(self, nu: Pair, columns: Any) -> Pair:
-        """Xᵀν in twice the digits of floats, some columns of it."""
+        """Xᵀν in double-double arithmetic, for some columns."""
         found = product(self.numbers[:, columns].T, nu)
         return found if self.spread is None else found.over(self.spread.share(columns))
 
     def taken(self, rows: Index, scale: Float) -> Exact:
-        """Some rows, divided by powers of 2."""
+        """Select rows and divide them by powers of 2."""
         if len(rows) == len(self.numbers) and (scale == 1).all():
             return self
         return replace(self, numbers=self.numbers[rows] / scale[:, None])
 
     def with_columns(self, factor: Float) -> Exact:
-        """With columns times powers of 2."""
+        """Multiply the columns by powers of 2."""
         return replace(self, numbers=self.numbers * factor)
 
     def terms(self, w: Float) -> Float:
@@ -69,13 +71,13 @@ class Exact:
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """Equations X w = y with rows that are independent and of ordinary size, and the way back to the samples.
+    """Equations X w = y with independent rows of moderate size, and the map back to the original samples.
 
-    samples: the rows that they were made from, exactly, but for powers of 2; T: X = T·samples where they are
-    combinations of them. targets: y of the samples. rows: which of the original samples these are, row_scale:
-    the powers of 2 they were divided by, count: how many original ones there are. near: do samples nearly
-    depend on each other, so that products with X in floats lose digits? units: of the unknowns, powers of 2
-    by which w is to be multiplied to be that of the original equations.
+    samples: the rows from which X was made, exact up to powers of 2. T: if not None, X = T·samples. targets:
+    y of the samples. rows: indices of these samples among the original ones. row_scale: powers of 2 by which
+    they were divided. count: number of original samples. near: whether samples are nearly dependent, so that
+    products with X in double precision lose digits. units: powers of 2 by which the unknowns must be
+    multiplied to solve the original equations.
     """
 
     X: Float
@@ -92,115 +94,110 @@ class Equations:
 
     @classmethod
     def of(cls, X: Float, y: Float) -> Equations:
-        """Of samples that are fit for a Newton method as they are."""
+        """Wrap well-conditioned samples unchanged."""
         return cls(X, y, _norms(X), Exact(X), y, np.arange(len(y)), np.ones(len(y)), len(y))
 
     def multipliers(self, nu: Pair) -> Pair:
-        """Those of the samples."""
+        """Map multipliers of the equations to multipliers of the samples."""
         return nu if self.T is None else product(self.T.T, nu)
 
     def slopes(self, nu: Pair, columns: Any = slice(None)) -> Pair:
-        """Xᵀν in twice the digits of floats, or some columns of it."""
+        """Xᵀν in double-double arithmetic, for all or some columns."""
         return self.samples.slopes(self.multipliers(nu), columns)
 
     def rounded_slopes(self, nu: Pair) -> Float:
-        """Xᵀν, right to the rounding of floats."""
+        """Xᵀν, accurate to double precision."""
         return self.slopes(nu).value if self.near else self.X.T @ nu.value
 
     @quiet
     def dual(self, nu: Pair) -> Float:
-        """Multipliers of all original samples, rounded to floats: those left out get 0."""
+        """Multipliers of all original samples in double precision; 0 for samples that are not used."""
         full = np.zeros(self.count)
         full[self.rows] = self.multipliers(nu).value / self.row_scale
         return full
 
     @quiet
     def doubt(self, w: Float) -> Float:
-        """By how much y − Xw changes at the most if X and y change in their last bits."""
+        """Bound on the change of y − Xw when X and y change by half a unit in the last place."""
         rounding = _ROUNDOFF * (self.samples.terms(w) + np.abs(self.targets))
         return rounding if self.T is None else np.asarray(np.abs(self.T.high) @ rounding)
 
     @quiet
     def slope_doubt(self, nu: Pair) -> Float:
-        """By how much Xᵀν changes at the most if X changes in its last bits."""
+        """Bound on the change of Xᵀν when X changes by half a unit in the last place."""
         return np.asarray(_ROUNDOFF * (self.samples.slope_terms(self.multipliers(nu).high)))
 
     @property
     def metrics(self) -> list[Float | float]:
-        """What w is to be multiplied by to be that of the samples, and that of features before they were
-        divided by their spread."""
+        """Factors that map w to the predictor of the samples and, if standardized, of original features."""
         spread = self.samples.spread
         return [self.units] if spread is None else [self.units, self.units / spread.value]
 
     def with_columns(self, factor: Float) -> Equations:
-        """For the unknowns w/factor, powers of 2."""
+        """The equations for the unknowns w/factor; factor: powers of 2."""
         X, samples = self.X * factor, self.samples.with_columns(factor)
         return replace(self, X=X, row_norms=_norms(X), samples=samples, units=self.units * factor)
 
     def turned(self, B: Float) -> Equations:
-        """For the unknowns B⁻¹w, B a matrix."""
+        """The equations for the unknowns B⁻¹w, with a matrix B."""
         X = self.X @ B
         return replace(self, X=X, row_norms=_norms(X), samples=Exact(self.samples.value @ B))
 
     def met_by(self, vector: Float) -> Equations:
-        """With the targets that a vector meets."""
+        """The equations with y = X·vector."""
         return replace(self, y=self.X @ vector, targets=self.samples.value @ vector)
 
     def in_units_of(self, unit: float) -> Equations:
-        """For the unknowns w/unit, a power of 2."""
+        """The equations for the unknowns w/unit; unit: a power of 2."""
         return replace(self, y=self.y / unit, targets=self.targets / unit, units=self.units * unit)
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """The left side of X w = y, or of X w + b = y with b free; spread: what the features are divided by."""
+    """The left-hand side of X w = y, or of X w + b = y with free b; spread divides the features."""
 
     X: Float
     intercept: bool = False
     spread: Spread | None = None
-    memory: Memory = field(
-        default_factory=Memory, init=False, repr=False
-    )  # of this X: replace() gives a new one
+    memory: Memory = field(default_factory=Memory, init=False, repr=False)  # replace() makes a new one
 
     def equations(self, y: Float, tol: float) -> Equations:
-        """Made fit for a Newton method; `InconsistentDataError` where they have no solution."""
-        return self.memory.once(("equations", y.tobytes(), tol), lambda: self._made(y, tol))
-
-    def _made(self, y: Float, tol: float) -> Equations:
+        """Precondition for a Newton method; raise `InconsistentDataError` if there is no solution."""
         make = _differences if self.intercept else _scaled
-        return make(Exact.of(self.X, self.spread), y, tol)
+        key = ("equations", y.tobytes(), tol)
+        return self.memory.once(key, lambda: make(Exact.of(self.X, self.spread), y, tol))
 
     @quiet
     def fittable(self, Y: Float) -> Float:
-        """What least squares fits of Y, (N,) or (N, m): Y without the combinations of samples that X annuls.
+        """Project Y, (N,) or (N, m), onto the range of X: the values fitted by least squares.
 
-        Those are the ones that `equations` finds, so that there is a solution for what is left.
+        The left null space is the one that `equations` finds, so `equations` accepts the result.
         """
         count, X = len(self.X), Exact.of(self.X, self.spread).numbers
         rows, scale = (np.arange(count), np.ones(count)) if self.intercept else _scales(X)
         if not len(rows):
             return np.zeros_like(Y)
-        among = _apart(count) if self.intercept else None
+        among = _difference_matrix(count) if self.intercept else None
         found = combine(X[rows] / scale[:, None], scale, among).vanishing.value / scale
-        dead = np.eye(count)[np.delete(np.arange(count), rows)]
-        annulled = np.vstack([dead, np.zeros((len(found), count))])
-        annulled[len(dead) :, rows] = found / np.linalg.norm(found, axis=1)[:, None]
+        zero_rows = np.eye(count)[np.delete(np.arange(count), rows)]
+        annulled = np.vstack([zero_rows, np.zeros((len(found), count))])
+        annulled[len(zero_rows) :, rows] = found / np.linalg.norm(found, axis=1)[:, None]
         basis = np.linalg.qr(annulled.T)[0]
         fitted = Y
-        for _ in range(2):  # the second takes away what rounding leaves of large parts
+        for _ in range(2):  # the second pass removes round-off left by large components
             fitted = fitted - basis @ (basis.T @ fitted)
         rounding = count * EPS * np.abs(Y).max(axis=0)
         return np.where(np.abs(fitted) <= rounding, 0.0, fitted)
 
 
 def prepare(X: Float, y: Float, tol: float) -> Equations:
-    """Those of samples as they are."""
+    """Precondition X w = y without intercept or standardization."""
     return _scaled(Exact(X), y, tol)
 
 
 @quiet
 def _scaled(exact: Exact, y: Float, tol: float) -> Equations:
-    """Scale the rows, combine those that are nearly dependent, and refuse equations without a solution."""
+    """Scale the rows, combine nearly dependent ones, and raise if the equations have no solution."""
     X = exact.value
     rows, scale = _scales(X)
     if np.delete(y, rows).any():
@@ -217,28 +214,28 @@ def _scaled(exact: Exact, y: Float, tol: float) -> Equations:
 
 @quiet
 def _differences(exact: Exact, y: Float, tol: float) -> Equations:
-    """The equations of X w + b = y for w alone, b being free: those of all combinations in which b cancels.
+    """Eliminate the free intercept b from X w + b = y by taking differences of samples.
 
-    Differences of samples leave it out, and have all the digits that they need where they are well
-    conditioned. Samples that are affine combinations of others, which is a matter of the last bits of the
-    samples and not of their differences, are found by `combine`.
+    Differences computed in double precision are accurate enough if they are well conditioned. Whether a
+    sample is an affine combination of others is decided by the last bits of the samples, which differences
+    have lost; `combine` therefore works on the samples themselves, in double-double arithmetic.
     """
     count, X = len(y), exact.numbers
     differences, targets = exact.divided(X[1:] - X[:1]), y[1:] - y[:1]
     plain = Equations(
         differences, targets, _norms(differences), exact, y, np.arange(count), np.ones(count), count,
-        T=Pair.of(_apart(count)),
+        T=Pair.of(_difference_matrix(count)),
     )  # fmt: skip
     if _well_conditioned(differences):
         return plain
-    found = combine(X, np.ones(count), _apart(count))
+    found = combine(X, np.ones(count), _difference_matrix(count))
     if not _implied(found.vanishing, y, tol):
         _refuse(X - X.mean(axis=0), y - y.mean())
     return _combined(found, plain)
 
 
 def _combined(found: Combinations, equations: Equations) -> Equations:
-    """These combinations of the samples, instead of the samples or their differences."""
+    """Replace the samples, or their differences, by these combinations."""
     rows, targets = equations.samples.divided(found.rows), product(found.T, equations.targets).value
     return replace(equations, X=rows, y=targets, row_norms=_norms(rows), T=found.T, near=True)
 
@@ -247,32 +244,29 @@ def _norms(X: Float) -> Float:
     return np.asarray(np.sqrt(np.einsum("nd,nd->n", X, X)))
 
 
-def _apart(count: int) -> Float:
-    """The differences of all others from the first."""
+def _difference_matrix(count: int) -> Float:
+    """The matrix that subtracts the first sample from each of the others."""
     return np.column_stack([-np.ones(count - 1), np.eye(count - 1)])
 
 
 def _scales(X: Float) -> tuple[Index, Float]:
-    """The rows that are not zero, and the powers of 2 to divide them by: ones where their sizes are sane."""
+    """Indices of nonzero rows, and powers of 2 to divide them by (1 for sizes within `_UNSCALED`)."""
     sizes = np.maximum(X.max(axis=1), -X.min(axis=1))
     rows = np.flatnonzero(sizes > 0)
     sizes = sizes[rows]
-    if not sizes.size or (sizes.min() >= _SANE_ROWS[0] and sizes.max() <= _SANE_ROWS[1]):
+    if not sizes.size or (sizes.min() >= _UNSCALED[0] and sizes.max() <= _UNSCALED[1]):
         return rows, np.ones(len(rows))
     return rows, np.exp2(np.clip(np.round(np.log2(sizes)), -1000, 1000))
 
 
 def _well_conditioned(X: Float) -> bool:
-    """Is the Gram matrix, after scaling, safely positive definite?"""
-    if X.shape[0] > X.shape[1]:
-        return False
-    if X.shape[0] == 0:
-        return True
-    return condition(X) > _WELL_CONDITIONED
+    """Is the Gram matrix, scaled to unit diagonal, safely positive definite?"""
+    samples, features = X.shape
+    return samples <= features and (samples == 0 or condition(X) > _WELL_CONDITIONED)
 
 
 def _implied(vanishing: Pair, y: Float, tol: float) -> bool:
-    """Do combinations that X annuls annul y too?"""
+    """Do the combinations that vanish on X vanish on y too?"""
     misfit = np.abs(product(vanishing, y).value)
     size = np.abs(vanishing.high).max(axis=1, initial=0.0) * np.linalg.norm(y)
     return bool((misfit <= max(tol, 1e-12) * size).all())
@@ -282,8 +276,8 @@ def _refuse(X: Float, y: Float) -> NoReturn:
     w, _, rank, _ = np.linalg.lstsq(X, y, rcond=None)
     residual = float(np.linalg.norm(X @ w - y) / np.linalg.norm(y))
     raise InconsistentDataError(
-        f"X w = y has no solution: the best w leaves {residual:.2g} of ‖y‖ unexplained (X has rank {rank} "
-        f"for {len(y)} samples). Gradient flow ends at least squares then, of several such w at that of "
-        "least Q: least_squares=True (--least-squares) gives it; or use fewer samples or more features",
+        f"X w = y has no solution: least squares leaves a relative residual of {residual:.2g} (X has rank "
+        f"{rank} for {len(y)} samples). Use least_squares=True (--least-squares) for the least-squares "
+        "solution of least Q, where gradient flow then ends; or use fewer samples or more features",
         residual,
     )

@@ -1,8 +1,9 @@
-r"""Nearly equal samples, told apart: combinations T X of the rows that are well conditioned.
+r"""Well-conditioned combinations T X of nearly dependent rows.
 
-X w = y and (T X) w = T y have the same solutions for every invertible T, so T need not be accurate; but its
-products must be, or the small difference of two rows would be rounding. They are computed in pairs of floats
-(`numerics.pairs`), which gives the rows of T X all their digits even where samples agree in fifteen.
+X w = y and (T X) w = T y have the same solutions for every invertible T, so T itself may be inaccurate. The
+products T X and T y must be accurate, however: otherwise the small difference of two rows would be round-off.
+They are computed in double-double arithmetic (`numerics.double_double`), which gives T X full precision even
+if samples agree in fifteen digits.
 """
 
 from __future__ import annotations
@@ -18,18 +19,21 @@ from tacit.numerics.double_double import ROUNDING, Pair, product
 from tacit.numerics.rounding import EPS
 
 _ROUNDOFF = EPS / 2
-_MOST, _AT_ALL = 0.8, 1e3  # share of entries within one unit of roundoff, and units that no entry may exceed
-_APART = 1e-6  # size of a remainder, relative to the largest, from which on it is accurate
-_CENTRED = 1e-11  # relative size of the mean of a feature that has been centred
-_TURNS, _SETTLED = 5, 1e-3  # at most; and what a turn leaves of a remainder that is one
-_PASSES = 40  # at most; each tells samples apart by more of their digits
+# A combination counts as 0 if at least this share of its entries are within one unit of round-off, and none
+# exceeds this many units (single entries may be differences of larger numbers).
+_ZERO_SHARE, _ZERO_UNITS = 0.8, 1e3
+_ACCURATE = 1e-6  # smallest pivot, relative to the largest, whose row keeps ten digits in double precision
+_CENTRED = 1e-11  # relative size below which the mean of a feature counts as 0
+_REORTHOGONALIZATIONS = 5  # at most; each removes some nine digits of the component along the basis
+_ORTHOGONAL = 1e-3  # share of a remainder that must be left by a reorthogonalization for it to be the last
+_PASSES = 40  # at most; each resolves samples that agree in six more digits (see `_ACCURATE`)
 
 
 @dataclass(frozen=True, eq=False)
 class Combinations:
     """T and T X in floats, and the T that X annuls.
 
-    T X is an orthonormal basis of the rows, but for rounding, in units of the size of each feature.
+    The rows of T X, in units of the size of each feature, are an orthonormal basis up to round-off.
     """
 
     T: Pair
@@ -38,14 +42,14 @@ class Combinations:
 
 
 def combine(X: Float, scale: Float, rest: Float | None = None) -> Combinations:
-    """Orthonormal combinations of the rows of X, as many as there are independent ones.
+    """Find a maximal set of orthonormal combinations of the rows of X.
 
-    rest: combinations to make them of, rather than of all rows.
+    rest: combinations to start from, instead of all rows.
 
-    A combination vanishes if X, changed in its last bits, would be dependent: if it leaves no more than a
-    unit of roundoff in most entries, and not much more in those that may be differences of larger numbers.
-    So does the sum of all samples, scale·X, if features have been centred: what that leaves is rounding of
-    numbers that were larger and are not known any more.
+    A combination counts as vanishing if a change of X in its last bits makes it 0: most of its entries are
+    at most one unit of round-off, and the others not much larger (they may be differences of larger numbers).
+    If features have been centred, the sum of all samples, scale·X, vanishes too: what remains is round-off
+    of the larger numbers before centring.
     """
     count, sizes = len(X), np.abs(X).max(axis=0)
     units = np.exp2(np.frexp(np.where(sizes > 0, sizes, 1.0))[1])
@@ -60,25 +64,25 @@ def combine(X: Float, scale: Float, rest: Float | None = None) -> Combinations:
         gone = _vanish(X, left, Z)
         vanishing = _stacked(vanishing, left[gone])
         left, Z = left[~gone], Z[~gone]
-        if not len(Z) or len(rows) == X.shape[1]:  # there are no more independent ones than features
+        if not len(Z) or len(rows) == X.shape[1]:  # the rank is at most the number of features
             break
-        factor, order, apart = _largest(Z, X.shape[1] - len(rows))
-        new = product(factor, left[order[:apart]])
+        factor, order, found = _largest(Z, X.shape[1] - len(rows))
+        new = product(factor, left[order[:found]])
         basis, rows = _stacked(basis, new), np.vstack([rows, product(new, X).value])
-        left, Z = left[order[apart:]], Z[order[apart:]]
+        left, Z = left[order[found:]], Z[order[found:]]
     return Combinations(basis, rows * units, _stacked(vanishing, left))
 
 
 def _remainders(X: Float, basis: Pair, rows: Float, rest: Pair, Z: Float) -> tuple[Pair, Float]:
-    """What the basis leaves of the rest, scaled to size 1 by powers of 2, and its product Z with X."""
-    for turn in range(_TURNS):  # each takes away nine digits or so, as far as rows are orthonormal
+    """Orthogonalize the rest and Z = rest·X against the basis; scale to size 1 by powers of 2."""
+    for turn in range(_REORTHOGONALIZATIONS):
         rest, Z = _scaled(rest, Z)
         if not len(rows) or not len(Z):
             break
         rest = rest - product(Z @ rows.T, basis)
         Z = product(rest, X).value
         sizes = np.abs(Z).max(axis=1)
-        if turn and (sizes[sizes > 0] > _SETTLED).all():
+        if turn and (sizes[sizes > 0] > _ORTHOGONAL).all():
             break
     return _scaled(rest, Z)
 
@@ -90,22 +94,22 @@ def _scaled(T: Pair, Z: Float) -> tuple[Pair, Float]:
 
 
 def _vanish(X: Float, T: Pair, Z: Float) -> NDArray[np.bool_]:
-    """Which rows of Z = T X are rounding of X, or of the product."""
+    """Which rows of Z = T X are round-off of X, or of the product."""
     size, largest = np.abs(T.high), np.abs(X).max(initial=0.0)
     lost = ROUNDING * largest * size.sum(axis=1, keepdims=True)
     bits = _ROUNDOFF * (size @ np.abs(X))
-    most = (np.abs(Z) <= bits + lost).mean(axis=1) >= _MOST
-    return np.asarray(most & (np.abs(Z) <= _AT_ALL * bits + lost).all(axis=1))
+    mostly = (np.abs(Z) <= bits + lost).mean(axis=1) >= _ZERO_SHARE
+    return np.asarray(mostly & (np.abs(Z) <= _ZERO_UNITS * bits + lost).all(axis=1))
 
 
 def _largest(Z: Float, most: int) -> tuple[Float, NDArray[np.intp], int]:
-    """The F that makes F·Z[order[:apart]] orthonormal, the order of the rows, and how many are apart."""
-    (R,) = qr(Z.T, mode="r", check_finite=False)  # pivoting is slow on long rows, and R is short
+    """F with F·Z[order[:count]] orthonormal, the pivot order of the rows, and their count."""
+    (R,) = qr(Z.T, mode="r", check_finite=False)  # pivoted QR is slow on long rows; R is small
     R, order = qr(R[: len(Z)], mode="r", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diag(R))
-    apart = min(int((diagonal > _APART * diagonal[0]).sum()), most)
-    factor: Float = solve_triangular(R[:apart, :apart], np.eye(apart), trans="T")
-    return factor, np.asarray(order, dtype=np.intp), apart
+    count = min(int((diagonal > _ACCURATE * diagonal[0]).sum()), most)
+    factor: Float = solve_triangular(R[:count, :count], np.eye(count), trans="T")
+    return factor, np.asarray(order, dtype=np.intp), count
 
 
 def _stacked(first: Pair, second: Pair) -> Pair:

@@ -1,4 +1,4 @@
-"""What users may give: types of the arguments of verbs."""
+"""Types of the data arguments of public functions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tacit.data.entries import Entries
 
 
 class Sparse(Protocol):
-    """A sparse matrix of SciPy, or what can be made dense in the same way."""
+    """A SciPy sparse matrix, or another object with a `toarray` method."""
 
     def toarray(self) -> NDArray[Any]:
-        """All its entries."""
+        """The matrix as a dense array."""
         ...
 
 
-Inputs: TypeAlias = ArrayLike | Sparse | Entries  # X: also frames, and what `prepare` gives
+Inputs: TypeAlias = ArrayLike | Sparse | Entries  # X; also data frames and `Prepared`

@@ -1,4 +1,4 @@
-"""Plain numbers, lists and text, as JSON knows them."""
+"""Conversion to values that JSON can represent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MADE_BY = "made by Tacit"
 
 
 def as_json(value: Any) -> Any:
-    """Dicts, lists, text and numbers; NaN and infinities, for which JSON has no words, become null."""
+    """Convert to dicts, lists, strings and numbers; NaN and infinities, which JSON lacks, become null."""
     if isinstance(value, dict):
         return {key: as_json(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

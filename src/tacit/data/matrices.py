@@ -1,4 +1,4 @@
-"""A matrix in a text file, with empty cells for what is missing, and the same file with these filled in."""
+"""Reading a matrix with missing entries from a text file, and writing it with these filled in."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ MATRIX_FILES = ".csv, .tsv or .txt"
 
 @dataclass(frozen=True, eq=False)
 class MatrixTable:
-    """A matrix with NaN for missing entries, what its rows and columns are called, and its cells as written.
+    """A matrix with NaN for missing entries, the names of its rows and columns, and its cells as written.
 
-    corner: the name above the names of rows; None where rows have none.
+    corner: header of the column of row names; None if rows have no names.
     """
 
     values: Float
@@ -37,7 +37,7 @@ class MatrixTable:
     assumed: tuple[str, ...]
 
     def filled(self, predictor: Float) -> bytes:
-        """The file with the missing cells taken from a predictor; all others are kept as they were."""
+        """The content of the file with missing cells taken from `predictor` and all others unchanged."""
         mark = "," if self.text.decimal_comma else "."
         cells = self.cells.copy()
         for i, j in np.argwhere(np.isnan(self.values)):
@@ -51,14 +51,15 @@ class MatrixTable:
 
 
 def read_matrix(path: str | Path) -> MatrixTable:
-    """A matrix from text (CSV, TSV, .txt, also packed; "-": stdin): a line of names, then one for each row.
+    """Read a matrix with a line of column names from text (CSV, TSV, .txt, also compressed; "-": stdin).
 
-    Rows have names where the first column has none itself or holds words. Empty cells and NA are missing.
+    The first column holds row names if its header is blank or it contains text. Empty cells and NA are
+    missing.
     """
     path = Path(path)
     where = "standard input" if str(path) == "-" else path.name
-    text = _text(path, where)
     try:
+        text = _text(path, where)
         frame = words_of(text, where)
     except InputError:
         raise
@@ -66,14 +67,14 @@ def read_matrix(path: str | Path) -> MatrixTable:
         raise InputError(f"{where} is not a readable table: {str(error).splitlines()[0]}") from error
     cells = frame.to_numpy(dtype=object)
     if cells.shape[0] == 0:
-        raise InputError(f"{where} has no rows below the names of its columns")
+        raise InputError(f"{where} has no rows below the column names")
     names, assumed = list(text.names), list(text.assumed)
     corner = _corner(names[0], cells[:, 0], text)
     rows = tuple(f"{i}" for i in range(len(cells)))
     if corner is not None:
         rows, cells, names = tuple(map(str, cells[:, 0])), cells[:, 1:], names[1:]
         assumed.append(
-            f"the first column{f' ({short_name(corner, 40)})' * bool(corner.strip())} names the rows"
+            f"the first column{f' ({short_name(corner, 40)})' * bool(corner.strip())} has the row names"
         )
     if not names:
         raise InputError(f"{where} has no column of numbers")
@@ -90,30 +91,30 @@ def _text(path: Path, where: str) -> TextTable:
     kind = path.suffix.lower()
     kind = Path(path.stem).suffix.lower() if kind in PACKED else kind
     if kind not in NAMED:
-        raise InputError(f"a matrix with gaps is read from text; save {where} as {MATRIX_FILES}")
-    try:
-        return text_table(path, kind)
-    except InputError:
-        raise
-    except (OSError, EOFError, ValueError) as error:
-        raise InputError(f"{where} is not a readable table: {str(error).splitlines()[0]}") from error
+        raise InputError(f"a matrix with missing entries must be a text file; save {where} as {MATRIX_FILES}")
+    return text_table(path, kind)
 
 
 def _corner(name: str, column: NDArray[np.object_], text: TextTable) -> str | None:
-    """The name of the column that names rows; None where the first one is of the matrix."""
+    """The header of the column of row names; None if the first column belongs to the matrix."""
     blank = not name.strip() or name.startswith("Unnamed: ")
-    words = any(_as_number(each, text) is None for each in column)
-    return name if blank or (words and len(text.names) > 1) else None
+    has_text = any(_as_number(each, text) is None for each in column)
+    return name if blank or (has_text and len(text.names) > 1) else None
 
 
 def _check_names(names: list[str], where: str) -> list[str]:
-    """A first line of numbers is no line of names, unless it counts the columns; what was assumed of it."""
+    """Raise if the first line has blanks or entries instead of names; return what was assumed about it.
+
+    Whole numbers are accepted as column names.
+    """
     blank = [i for i, name in enumerate(names) if not name.strip()]
     numbers = [float(name) for name in names if is_number(name)]
     if blank or (len(numbers) == len(names) and any(number % 1 != 0 for number in numbers)):
-        raise InputError(f"the first line of {where} must name the columns, and holds entries: add names")
+        raise InputError(
+            f"the first line of {where} must have the column names, but has entries; add a line of names"
+        )
     if len(numbers) == len(names):
-        return ["the first line names the columns"]
+        return ["the first line has the column names"]
     return []
 
 
@@ -127,14 +128,14 @@ def _numbers(
             if number is None or np.isinf(number):
                 raise InputError(
                     f"{where}: row {shortened(rows[i], 40)!r}, column {shortened(names[j], 40)!r} is "
-                    f"{shortened(str(cell), 40)!r}, which is no finite number; leave missing cells empty"
+                    f"{shortened(str(cell), 40)!r}, not a finite number; leave missing cells empty"
                 )
             values[i, j] = number
     return values
 
 
 def _as_number(cell: object, text: TextTable) -> float | None:
-    """The number in a cell, NaN where it is missing, None where it holds something else."""
+    """The number in a cell, NaN if it is missing, None if it is not a number."""
     word = str(cell).strip()
     if word.lower() in _MISSING:
         return np.nan

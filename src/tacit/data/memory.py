@@ -1,4 +1,4 @@
-"""What is known of a data set from earlier problems on it: equations, ends, and solutions at other scales."""
+"""Cache of results for one data set: equations, limiting solutions, and solutions at other scales."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from tacit.data.arrays import Float
 
 T = TypeVar("T")
-_MOST = 64  # things of a kind that are kept
-_CLOSE = 3.0  # in the logarithm of the scale, from where Newton's method starts
-_APART = 0.01  # solutions nearer to each other say the same, and their rounding would be extrapolated
+_SIZE = 64  # entries kept of each kind
+_CLOSE = 3.0  # largest distance in log scale at which a solution is a useful start for Newton's method
+_DISTINCT = 0.01  # least distance of two starts: extrapolation from closer ones would amplify round-off
 
 
 class Memory:
-    """Keeps what was computed; forgets the oldest, and everything when it is copied or pickled."""
+    """A cache that drops its oldest entries; copies and pickles of it are empty."""
 
     def __init__(self) -> None:
         self.known: dict[Any, Any] = {}
@@ -26,35 +26,32 @@ class Memory:
         return Memory, ()
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
-        """What is made under this key, now or at an earlier time."""
+        """Return the value for this key, calling `make` if it is not cached."""
         if key not in self.known:
             self.known[key] = make()
-            if len(self.known) > _MOST:
+            if len(self.known) > _SIZE:
                 del self.known[next(iter(self.known))]
         found: T = self.known[key]
         return found
 
     def near(self, key: Any, level: float) -> list[tuple[float, Float]]:
-        """The same problem's solutions at the nearest scales, nearest first.
-
-        Up to four, which are not far from the level, and apart from each other.
-        """
+        """Up to four solutions of the same problem at distinct scales close to `level`, nearest first."""
         solved, chosen = self.solved.get(key, {}), list[float]()
         for other in sorted(solved, key=lambda each: abs(each - level)):
             if abs(other - level) > _CLOSE or len(chosen) == 4:
                 break
-            if all(abs(other - each) >= _APART for each in chosen):
+            if all(abs(other - each) >= _DISTINCT for each in chosen):
                 chosen.append(other)
         return [(each, solved[each]) for each in chosen]
 
     def keep(self, key: Any, level: float, solution: Float) -> None:
-        """Remember a solution."""
+        """Store the solution at this level."""
         levels = self.solved.setdefault(key, {})
         levels[level] = solution
-        if len(levels) > _MOST:
+        if len(levels) > _SIZE:
             del levels[next(iter(levels))]
 
 
 def name_of(*arrays: Any) -> tuple[Any, ...]:
-    """Arrays and numbers as a key."""
+    """A hashable key for arrays and numbers."""
     return tuple(np.asarray(each).tobytes() if np.ndim(each) else each for each in arrays)

@@ -1,4 +1,4 @@
-"""Samples that a model has not seen, in a file: its features, found by name, among whatever else there is."""
+"""Reading new samples for a fitted model: its features are selected from a file by name."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from tacit.data.arrays import Float, as_floats
 from tacit.data.tables import (
+    SEARCHED,
     Columns,
     as_matrix,
     check_names,
@@ -23,12 +24,10 @@ from tacit.data.tables import (
 )
 from tacit.errors import InputError
 
-_LOOKED_AT = 10_000  # names among which the one that was meant is looked for
-
 
 @dataclass(frozen=True, eq=False)
 class NewSamples:
-    """Features in a model's order, the target as the file has it (None: not there), and columns not used."""
+    """Features in the order of the model, the target column or None, and names of unused columns."""
 
     X: Float
     target: Any
@@ -37,9 +36,9 @@ class NewSamples:
 
 
 def read_new_samples(path: str | Path, features: Sequence[str], target: str) -> NewSamples:
-    """The columns that a model needs, of any file that `read_table` reads; "-": standard input.
+    """Read the columns that a model needs from any file that `read_table` reads; "-": standard input.
 
-    Columns are found by name, in any order. All of the features must be there; the target may be.
+    Columns are found by name, in any order. All features must be present; the target is optional.
     """
     path = Path(path)
     kind = kind_of(path)
@@ -62,7 +61,7 @@ def read_new_samples(path: str | Path, features: Sequence[str], target: str) -> 
 
 
 def _chosen(found: Columns, places: list[int]) -> Columns:
-    """Some of the features of a file, in another order."""
+    """Select features of a file, in the given order."""
     table = found.features
     features = table[:, places] if isinstance(table, np.ndarray) else [table[i] for i in places]
     return replace(found, names=[found.names[i] for i in places], features=features)
@@ -76,12 +75,12 @@ def _column(found: Columns, place: int | None) -> Any:
 
 
 def _check_present(features: Sequence[str], names: Sequence[str], where: str) -> None:
-    there = set(names)
-    missing = [name for name in features if name not in there]
+    present = set(names)
+    missing = [name for name in features if name not in present]
     if not missing:
         return
-    near = difflib.get_close_matches(missing[0], list(names)[:_LOOKED_AT], n=1)
-    hint = f"; is {near[0]!r} meant by {missing[0]!r}?" if near else ""
+    near = difflib.get_close_matches(missing[0], list(names)[:SEARCHED], n=1)
+    hint = f"; did you mean {near[0]!r} instead of {missing[0]!r}?" if near else ""
     raise InputError(
         f"{where} lacks {len(missing):,} of the {len(features):,} features of the model: "
         f"{listed(missing)}{hint}"
@@ -91,8 +90,8 @@ def _check_present(features: Sequence[str], names: Sequence[str], where: str) ->
 def _from_npz(path: Path, count: int) -> NewSamples:
     arrays = npz_arrays(path)
     if "X" not in arrays:
-        raise InputError(f"{path.name} must hold an array X")
+        raise InputError(f"{path.name} must contain an array X")
     X = as_floats(arrays["X"], "X", ndim=(2,))
     if X.shape[1] != count:
-        raise InputError(f"X of {path.name} has {X.shape[1]:,} columns, and the model has {count:,} features")
+        raise InputError(f"X of {path.name} has {X.shape[1]:,} columns, but the model has {count:,} features")
     return NewSamples(X, arrays.get("y"), ())

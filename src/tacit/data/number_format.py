@@ -1,15 +1,16 @@
-"""Numbers as people read them."""
+"""Short decimal representations of numbers."""
 
 from __future__ import annotations
 
-_TELLING = (-1.0, 1.0, 2.0)  # at ±1 a shape ends and a slope is none, depth 2 has a potential of its own
+# Special values: shapes lie strictly between ±1, slope 1 is linear, and depth 2 has a potential of its own.
+_SPECIAL = (-1.0, 1.0, 2.0)
 
 
 def shown(number: float, digits: int = 6) -> str:
-    """The number in a few digits; as 1 - 1e-12 where these would make it look like 1 (or -1, or 2)."""
+    """Format with a few digits; as "1 - 1e-12" if rounding would give a special value (1, -1 or 2)."""
     text = f"{number:.{digits}g}"
     near = float(text)
-    if near == number or near not in _TELLING:
+    if near == number or near not in _SPECIAL:
         return text
-    gap = number - near  # exact
+    gap = number - near  # exact: the two are close
     return f"{text} {'+' if gap > 0 else '-'} {abs(gap):.2g}"

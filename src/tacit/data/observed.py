@@ -1,4 +1,4 @@
-"""A partly observed matrix as measurements of its entries."""
+"""Conversion of a partly observed matrix to measurements of its entries."""
 
 from __future__ import annotations
 
@@ -15,29 +15,28 @@ from tacit.errors import InconsistentDataError, InputError
 
 
 def observed(matrix: ArrayLike | Sparse) -> tuple[Entries, Float]:
-    """X, y of matrix completion: X measures the entries of the matrix that are known, and y is what they are.
+    """Return X, y for matrix completion: X measures the known entries of the matrix, and y has their values.
 
     Parameters
     ----------
     matrix : (d₁, d₂) array-like
-        An array or a pandas DataFrame with NaN (or a mask) for what is missing, or a SciPy sparse matrix,
-        whose stored entries are the known ones, zeros among them.
+        An array or pandas DataFrame in which missing entries are NaN or masked, or a SciPy sparse matrix,
+        whose stored entries (including stored zeros) are the known ones.
 
     Returns
     -------
     X : Entries
-        Stands wherever a stack of measurements for a `Factorization` does, and takes the memory of its places
-        alone.
+        Can be used in place of the (N, d₁, d₂) measurements of a `Factorization`, but stores only indices.
     y : (N,) array
         The known entries.
 
     Raises
     ------
     InputError
-        Where nothing is observed, or a row or column has no observed entry: a factorization has nothing to
-        learn it from, and leaves it as it starts.
+        If a row or column has no observed entry: gradient flow could not learn it and would leave it at its
+        initial value.
     InconsistentDataError
-        Where a sparse matrix stores an entry twice, with different values.
+        If a sparse matrix stores an entry twice with different values.
 
     Examples
     --------
@@ -54,19 +53,19 @@ def observed(matrix: ArrayLike | Sparse) -> tuple[Entries, Float]:
         y, shape = values[rows, columns], values.shape
     if not np.isfinite(y).all():
         n = int(np.argmin(np.isfinite(y)))
-        what = "is infinite" if np.isinf(y[n]) else "is stored as NaN; leave it out"
-        raise InputError(f"the entry ({rows[n]}, {columns[n]}) of the matrix {what}")
-    _check_seen(rows, columns, (int(shape[0]), int(shape[1])), matrix)
+        what = "is infinite" if np.isinf(y[n]) else "is stored as NaN; remove it"
+        raise InputError(f"entry ({rows[n]}, {columns[n]}) of the matrix {what}")
+    _check_observed(rows, columns, (int(shape[0]), int(shape[1])), matrix)
     return Entries(rows, columns, (int(shape[0]), int(shape[1]))), y
 
 
 def _with_gaps(matrix: Any) -> Float:
-    """The matrix as floats, NaN where an entry is missing."""
+    """Convert to floats, with NaN for missing entries."""
     masked = isinstance(matrix, np.ma.MaskedArray)
     try:
         values = np.ma.filled(matrix.astype(float), np.nan) if masked else _floats(matrix)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"the matrix must hold numbers, got {_first_word(matrix)}") from None
+        raise InputError(f"the matrix must hold numbers, got {_first_non_number(matrix)}") from None
     if values.ndim != 2 or values.size == 0:
         raise InputError(f"the matrix must have two dimensions, rows and columns, got shape {values.shape}")
     return values
@@ -84,14 +83,14 @@ def _floats(matrix: Any) -> Float:
     return np.asarray(array, dtype=float)
 
 
-def _first_word(matrix: Any) -> str:
+def _first_non_number(matrix: Any) -> str:
     entries = np.asarray(matrix, dtype=object).ravel().tolist()
     wrong = next((entry for entry in entries if isinstance(entry, str) or not is_number(entry)), None)
     return shortened(repr(wrong), 60) if wrong is not None else f"a {type(matrix).__name__}"
 
 
 def _stored(matrix: Any) -> tuple[Index, Index, Float, tuple[int, ...]]:
-    """The stored entries of a sparse matrix; one that is stored twice with the same value counts once."""
+    """The stored entries of a sparse matrix, without repetitions; raise if repeated values differ."""
     found = matrix.tocoo()
     if len(found.shape) != 2 or 0 in found.shape:
         raise InputError(f"the matrix must have two dimensions, rows and columns, got shape {found.shape}")
@@ -104,17 +103,17 @@ def _stored(matrix: Any) -> tuple[Index, Index, Float, tuple[int, ...]]:
     if (again & (np.diff(y) != 0)).any():
         n = int((again & (np.diff(y) != 0)).argmax())
         raise InconsistentDataError(
-            f"the entry ({rows[n]}, {columns[n]}) is stored as {y[n]:g} and as {y[n + 1]:g}; keep one "
-            "(matrix.sum_duplicates() adds them up)"
+            f"entry ({rows[n]}, {columns[n]}) is stored as both {y[n]:g} and {y[n + 1]:g}; keep one of them "
+            "(matrix.sum_duplicates() adds them)"
         )
     first = np.append(True, ~again)[: len(y)]
     return rows[first], columns[first], y[first], found.shape
 
 
-def _check_seen(rows: Index, columns: Index, shape: tuple[int, int], matrix: Any) -> None:
-    """Something must be known of every row and column."""
+def _check_observed(rows: Index, columns: Index, shape: tuple[int, int], matrix: Any) -> None:
+    """Raise if a row or column has no observed entry."""
     if len(rows) == 0:
-        raise InputError("no entry of the matrix is observed: every one is missing")
+        raise InputError("the matrix has no observed entries: all are missing")
     names = (getattr(matrix, "index", None), getattr(matrix, "columns", None))
     for what, seen, size, labels in zip(("row", "column"), (rows, columns), shape, names, strict=True):
         missing = np.flatnonzero(np.bincount(seen, minlength=size) == 0)
@@ -122,6 +121,5 @@ def _check_seen(rows: Index, columns: Index, shape: tuple[int, int], matrix: Any
             name = str(missing[0]) if labels is None or callable(labels) else repr(labels[missing[0]])
             more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
             raise InputError(
-                f"{what} {short_name(name, 60)}{more} has no observed entry and nothing to learn it "
-                "from; drop it"
+                f"{what} {short_name(name, 60)}{more} has no observed entry, so it cannot be learned; drop it"
             )

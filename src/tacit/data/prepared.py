@@ -1,9 +1,9 @@
-"""The prepared problem: what depends on X, weights, intercept and units, found out when first needed, once.
+"""The prepared problem: everything that depends on X, computed lazily and once.
 
-    Prepared    X, checked, for any number of questions
-    Design      X as one kind of question takes it: centred beside an intercept, standardized, weighted
+    Prepared    validated X, shared by any number of problems
+    Design      X for one kind of problem: centred if there is an intercept, standardized, weighted
 
-What depends on y too is remembered under y's bytes, in the memory of the design.
+Results that also depend on y are cached in the memory of the design, with the bytes of y as key.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from tacit.numerics.subspaces import Range
 
 
 class Design:
-    """Features as a problem takes them, and everything that is computed from them alone.
+    """The features of a problem, and everything that is computed from them alone.
 
-    X: as they came. intercept, standardize: what was asked for. roots: √s of the weights s of samples, of
-    mean square 1; None where all weigh the same.
+    X: the original features. roots: square roots √s of sample weights s with mean 1; None for equal weights.
     """
 
     def __init__(
@@ -40,120 +39,120 @@ class Design:
 
     @property
     def plain(self) -> bool:
-        """Are the data taken as they are?"""
+        """Are the data used unchanged?"""
         return not (self.intercept or self.standardize)
 
-    # Units, and the features in them
+    # Units
 
     @cached_property
     def scale(self) -> Float:
-        """What each feature is divided by."""
+        """Standard deviations by which features are divided; 1 unless standardized."""
         return standard_deviation(self.X, self.roots) if self.standardize else np.ones(self.X.shape[1:])
 
     @cached_property
     def center(self) -> Float:
-        """The means of the features, 0 without an intercept."""
+        """Means of the features; 0 without an intercept."""
         return mean(self.X, self.roots) if self.intercept else np.zeros(self.X.shape[1:])
 
     @cached_property
     def spread(self) -> Spread | None:
-        """The scale to twice the digits of floats; None where nothing is divided."""
+        """The scale in double-double arithmetic; None unless standardized."""
         return Spread(self.X, self.scale, self.roots is not None) if self.standardize else None
 
     def units(self, y: Float) -> Units:
-        """The way back, for these targets."""
+        """The map between predictors of `features` and of X, for these targets."""
         target = mean(y, self.roots) if self.intercept else np.zeros(y.shape[1:])
         return Units(self.scale, self.center, target, self.intercept, self.standardize)
 
     @cached_property
     def features(self) -> Float:
-        """X centred and divided, in floats: for limits and margins, which have all digits from `samples`."""
-        apart = deviations(self.X, self.roots) if self.intercept else self.X
-        return kept(apart / self.scale if self.standardize else apart)
+        """X centred and divided, in double precision; limits and margins refine with the exact `samples`."""
+        centred = deviations(self.X, self.roots) if self.intercept else self.X
+        return kept(centred / self.scale if self.standardize else centred)
 
     @cached_property
     def rounded(self) -> Float:
-        """The same, correctly rounded: for flows, which have floats only to tell tied features by."""
+        """Features, correctly rounded: proportional ones become equal, which is how flows detect ties."""
         return self.features if self.spread is None else kept(self.spread.divided(self.intercept))
 
     def targets(self, y: Float) -> Float:
-        """y as it belongs to the features."""
+        """The targets that belong to `features`: y, centred if there is an intercept."""
         return deviations(y, self.roots) if self.intercept else y
 
-    # Samples of equal weight that have the same loss, and are independent again
+    # Unweighted samples with the same loss, linearly independent even after centring
 
     @cached_property
     def rows(self) -> Float:
-        """The features times √s, reflected beside an intercept."""
+        """The features times √s, reflected if there is an intercept."""
         return self.reflected(self.features)
 
     def reflected(self, values: Float) -> Float:
-        """Values of samples times √s, turned so that beside an intercept the first is 0.
+        """Multiply values of samples by √s; with an intercept, also reflect them so that the first becomes 0.
 
-        Centred samples depend on each other: the reflection that takes √s to the first axis leaves the loss
-        as it is, makes one of them exactly 0 and the others independent.
+        Centred samples are linearly dependent. The Householder reflection that maps √s to the first axis
+        keeps the loss, makes the first sample exactly 0 and leaves the others independent.
         """
         weighted = values if self.roots is None else (self.roots * values.T).T
         if not self.intercept:
             return weighted
-        turned = self._turn(weighted)
-        turned[0] = 0.0  # but for rounding
+        turned = self._reflect(weighted)
+        turned[0] = 0.0  # it is round-off
         return turned
 
     def multipliers(self, nu: Float) -> Float:
-        """Those of the samples, from those of `rows`."""
-        nu = self._turn(nu) if self.intercept else nu
+        """Map multipliers of `rows` to multipliers of the samples."""
+        nu = self._reflect(nu) if self.intercept else nu
         return nu if self.roots is None else nu * self.roots
 
-    def _turn(self, values: Float) -> Float:
-        """The reflection, its own inverse."""
+    def _reflect(self, values: Float) -> Float:
+        """Apply the Householder reflection, which is its own inverse."""
         normal = np.ones(len(self.X)) if self.roots is None else self.roots.copy()
         normal[0] += np.linalg.norm(normal)
         return np.asarray(values - np.multiply.outer(2 * normal / (normal @ normal), normal @ values))
 
-    # Rank, equations, classes
+    # Rank, equations, separability
 
     @cached_property
     def range(self) -> Range:
-        """What targets flows can fit, of the features as they take them."""
+        """The range of the features: the targets that a flow can fit exactly."""
         return Range(self.rounded.reshape(len(self.X), -1))
 
     @cached_property
     def samples(self) -> Samples:
-        """The left side of X w = y, or of X w + b = y, with all digits of X."""
+        """The left-hand side of X w = y, or of X w + b = y, without rounding X."""
         return Samples(self.X.reshape(len(self.X), -1), self.intercept, self.spread)
 
     @cached_property
     def spectrum(self) -> tuple[Float, tuple[Float, Float]]:
-        """XXᵀ of the features, and its eigenvalues, the largest last, with their vectors."""
+        """XXᵀ of the features, and its eigenvalues in increasing order with eigenvectors."""
         gram = self.rounded @ self.rounded.T
-        values, turn = np.linalg.eigh(gram)
-        return gram, (values, turn)
+        values, vectors = np.linalg.eigh(gram)
+        return gram, (values, vectors)
 
     def fittable(self, y: Float) -> tuple[Float, Float]:
-        """BᵀX and Bᵀy, B an orthonormal basis of the range: a flow on the square loss is the same there.
+        """BᵀX and Bᵀy with an orthonormal basis B of the range: the flow of the square loss is the same.
 
-        Features and targets themselves where every y can be fitted, or this one cannot.
+        Returns features and targets unchanged if every y can be fitted, or if this y cannot.
         """
         inputs, targets = self.rounded, self.targets(y)
         if self.range.full:
             return inputs, targets
-        seen, rest = self.range.split(targets)
-        return (inputs, targets) if rest.any() else (self.range.turned, seen)
+        projected, rest = self.range.split(targets)
+        return (inputs, targets) if rest.any() else (self.range.projected, projected)
 
     def check_separable(self, y: Float) -> None:
-        """Return if a hyperplane, through 0 or beside an intercept any, separates the classes y = ±1."""
+        """Raise unless a hyperplane (through 0 without an intercept) separates the classes y = ±1."""
         self.samples.memory.once(("separable", y.tobytes()), lambda: self._separable(y))
 
     def _separable(self, y: Float) -> bool:
         features = self.features.reshape(len(y), -1)
-        unit = float(np.abs(features).max()) or 1.0  # the column of the intercept is as large as the others
+        unit = float(np.abs(features).max()) or 1.0  # size of the intercept column
         check_separable(np.column_stack([features, np.full(len(y), unit)]) if self.intercept else features, y)
         return True
 
 
 class Prepared:
-    """X, with what was found out about it: taken wherever X is. `tacit.prepare` makes one.
+    """X together with cached results about it; accepted wherever X is. `tacit.prepare` makes one.
 
     Attributes
     ----------
@@ -161,6 +160,12 @@ class Prepared:
         The features.
     columns : tuple of str, or None
         Their names, if they have any.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> tacit.prepare([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    Prepared(3 samples × 2 features)
     """
 
     def __init__(self, X: Float, columns: tuple[str, ...] | None = None):
@@ -181,11 +186,11 @@ class Prepared:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Samples and features."""
+        """Shape of X: samples, features."""
         return self.X.shape
 
     def design(self, intercept: bool = False, standardize: bool = False) -> Design:
-        """X as solvers and flows take it.
+        """Return the cached `Design` for these options.
 
         Parameters
         ----------
@@ -195,7 +200,7 @@ class Prepared:
         Returns
         -------
         Design
-            The same one each time.
+            The same object each time.
         """
         key = (bool(intercept), bool(standardize))
         if key not in self._designs:
@@ -203,18 +208,19 @@ class Prepared:
         return self._designs[key]
 
 
-# Theorems and figures hand on arrays. One that belongs to a `Prepared` is known by its identity: no one can
-# write to it, and as long as it is listed here its `Prepared` holds it, so that no other takes its place.
+# Theorems and figures pass arrays on, so that an array that belongs to a `Prepared` is recognized by its id.
+# This is safe: the array is read-only, and while it is listed its `Prepared` keeps it alive, so the id is not
+# reused.
 _KNOWN: WeakValueDictionary[int, Prepared] = WeakValueDictionary()
 
 
 def prepare(X: ArrayLike | Sparse) -> Prepared:
-    """X for many questions: what depends on it alone, or on it and y, is computed once.
+    """Prepare X for several problems: computations that depend only on X, or on X and y, are done once.
 
-    `tacit.limit(model, prepared, y)` finds the equations that samples make once for each y, and starts from
-    the limit at the nearest scale that was asked about before, if it is near: the answer is the same to
-    rounding, in a fraction of the time. It keeps its own copy of X, unless that is larger than 64 MB: then do
-    not change it while it is in use. `prepared.X` is recognized wherever it is given in place of `prepared`.
+    `tacit.limit(model, prepared, y)` sets up its equations once for each y and starts from the limit at the
+    nearest scale that was computed before. The result is the same up to round-off, in a fraction of the time.
+    X is copied unless it is larger than 64 MB; do not change a larger one while it is in use. `prepared.X`
+    can be passed in place of `prepared`.
 
     Parameters
     ----------
@@ -224,12 +230,19 @@ def prepare(X: ArrayLike | Sparse) -> Prepared:
     Returns
     -------
     Prepared
-        Taken by every verb in place of X.
+        Accepted by every function in place of X.
 
     Raises
     ------
     InputError
-        If X is no table of finite numbers.
+        If X is not a two-dimensional array of finite numbers.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> prepared = tacit.prepare([[1.0, 2.0]])
+    >>> tacit.limit(tacit.Diagonal(scale=100.0), prepared, [5.0]).predictor.round(3).tolist()
+    [1.0, 2.0]
     """
     known = known_as(X)
     if known is None:
@@ -240,11 +253,11 @@ def prepare(X: ArrayLike | Sparse) -> Prepared:
 
 
 def known_as(X: Any) -> Prepared | None:
-    """The `Prepared` that X is, or belongs to."""
+    """Return X if it is a `Prepared`, the `Prepared` to which the array X belongs, or None."""
     return X if isinstance(X, Prepared) else _KNOWN.get(id(X))
 
 
 def design_of(given: Any, X: Float, intercept: bool = False, standardize: bool = False) -> Design:
-    """That of what a verb was given, checked as X; one of its own where it was not prepared."""
+    """Return the design of an argument `given`; X is its validated array, used if it was not prepared."""
     prepared = known_as(given) or Prepared(X if X.ndim > 2 else kept(X))
     return prepared.design(intercept, standardize)

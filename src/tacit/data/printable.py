@@ -1,4 +1,4 @@
-"""Names that files bring, as terminals and pictures can show them."""
+"""Safe display of text from files in terminals and figures."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import unicodedata
 
 
 def shortened(text: str, most: int) -> str:
-    """The text, with an ellipsis for its middle if it is longer than that."""
+    """Replace the middle of a text longer than `most` characters by an ellipsis."""
     if len(text) <= most:
         return text
     return f"{text[: most // 2]}…{text[len(text) - (most - 1) // 2 :]}"
 
 
 def printable(text: object, keep: str = "") -> str:
-    r"""The text with \x1b, \n or \u202e for every character that is not seen but acted upon.
+    r"""Escape characters that are not printable, as \x1b, \n or \u202e.
 
-    Control characters would move the cursor or set the title of a window, line breaks forge a line of a
-    summary, marks of direction reverse what follows, and lone surrogates cannot be encoded.
+    Control characters could move the cursor or set the window title, line breaks could forge a line of a
+    summary, direction marks reverse the following text, and lone surrogates cannot be encoded.
 
     Parameters
     ----------
     text : object
-        What is shown, as str gives it.
+        Converted with str.
     keep : str, optional
-        Characters that stay, such as the line breaks of a text of several lines.
+        Characters that are not escaped, such as line breaks in a text of several lines.
 
     Returns
     -------
     str
-        In one line, unless line breaks are kept.
+        A single line, unless line breaks are kept.
     """
     text = str(text)
     if text.isprintable():
@@ -37,18 +37,18 @@ def printable(text: object, keep: str = "") -> str:
 
 
 def short_name(name: object, most: int) -> str:
-    """A name in text: printable, with an ellipsis for its middle if it is longer than that."""
+    """Make a name printable and at most `most` characters long."""
     return shortened(printable(name), most)
 
 
 def label(name: object, most: int) -> str:
-    """A name in a picture, no part of which Matplotlib takes for mathematics, or hides."""
+    """Make a name safe for Matplotlib: no math text, and not hidden from legends."""
     text = shortened(printable(" ".join(str(name).split())), most).replace("$", r"\$")
-    return f" {text}" if text.startswith("_") else text  # legends leave out labels that begin with _
+    return f" {text}" if text.startswith("_") else text  # legends omit labels that begin with _
 
 
 def is_seen(letter: str) -> bool:
-    """Is the character a letter, a mark, or a space between words? Others act on terminals."""
+    """Is the character printable or a space? Others can control the terminal."""
     return letter.isprintable() or unicodedata.category(letter) == "Zs"
 
 

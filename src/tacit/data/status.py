@@ -1,4 +1,4 @@
-"""How a computation ended, in one word."""
+"""Termination status of a computation."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """The word; the `reason` of a result has the sentence."""
+    """Why a computation ended; the `reason` of a result explains it in a sentence.
 
-    REACHED = "reached"  # what was asked for
-    STALLED = "stalled"  # the method got no further
-    STATIONARY = "stationary"  # nothing moves any more
-    ROUNDING = "rounding"  # the last bits of the data decide
+    Examples
+    --------
+    >>> import tacit
+    >>> trajectory = tacit.flow(tacit.Diagonal(scale=0.1), [[1, 2]], [2], until=5)
+    >>> trajectory.status == tacit.Status.REACHED
+    True
+    """
+
+    REACHED = "reached"  # the requested goal
+    STALLED = "stalled"  # no further progress, for example because of step size underflow
+    STATIONARY = "stationary"  # the flow is at rest
+    ROUNDING = "rounding"  # the result depends on the last bits of the data
     INTERRUPTED = "interrupted"  # by the user
-    REFUSED = "refused"  # it is not what it was said to be
+    REFUSED = "refused"  # a premise does not hold

@@ -1,4 +1,4 @@
-"""A data set in a file: features, target and their names, out of text, Parquet, Excel or NPZ."""
+"""Reading a data set from a file: features, target and their names, from text, Parquet, Excel or NPZ."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, as_labels, check_problem, class_names, is_number
+from tacit.data.arrays import Float, as_labels, as_text, check_problem, class_names, is_number
 from tacit.data.delimited_text import NAMED, parsed, text_table
 from tacit.data.printable import short_name, shortened
 from tacit.data.unpacking import PACKED, check_archive, check_decoded, check_sheets
@@ -24,15 +24,15 @@ from tacit.errors import InputError
 from tacit.packages import needed
 
 _FILES = "a CSV, TSV, text, Parquet, Excel or NPZ file"
-_LOOKED_AT = 10_000  # names among which the one that was meant is looked for
-_SHOWN = 8  # classes that are told
+SEARCHED = 10_000  # column names searched for one similar to a misspelt name; more would be slow
+_SHOWN = 8  # columns or classes listed in a message
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A data set: features, target, what they are called, and what was assumed to read them.
+    """A data set: features, target, their names, and the assumptions made when reading them.
 
-    classes: the words for which the numbers 0, 1, … of the target stand, where many were asked for.
+    classes: names of the classes 0, 1, … of the target, if it was read with many=True.
     """
 
     X: Float
@@ -45,7 +45,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What a file holds: the features, as an array of numbers or a list of columns, and the target."""
+    """The content of a file: the features, as a numeric array or a list of columns, and the target."""
 
     names: list[str]
     features: Any
@@ -53,17 +53,17 @@ class Columns:
     assumed: tuple[str, ...] = ()
 
 
-Place = Callable[[Sequence[str], str], int]  # of names of columns and where they stand: which is apart
+Place = Callable[[Sequence[str], str], int]  # (column names, file name) → index of the target
 
 
 def read_table(
     path: str | Path, target: str | None = None, *, classes: bool = False, many: bool = False
 ) -> Table:
-    """Read text (CSV, TSV, .txt, also packed), Parquet, Excel, or NPZ with arrays X and y; "-": stdin.
+    """Read text (CSV, TSV, .txt, also compressed), Parquet, Excel, or NPZ with arrays X and y; "-": stdin.
 
-    target names the column to predict. classes: where it holds two words, the first in the alphabet becomes
-    −1 and the other +1; many: words, of any number, become 0, 1, … in that order. Numbers are read to the
-    last bit; `assumed` tells what the file does not say itself.
+    target: name of the column to predict. classes: map a target with two class names to −1 and +1, in
+    alphabetical order. many: map any number of class names to 0, 1, … in that order. Numbers are parsed
+    exactly; `assumed` lists the assumptions made about the format.
     """
     path = Path(path)
     kind = kind_of(path)
@@ -73,16 +73,15 @@ def read_table(
     found = read_columns(path, kind, partial(_place_of, target))
     assert target is not None
     if not found.names:
-        raise InputError(f"{name} has no feature: its only column is the target {target!r}")
+        raise InputError(f"{name} has no features: its only column is the target {target!r}")
     X = as_matrix(found, name)
-    y, assumed = _as_target(found.target, target, name, classes, many)
+    y, assumed, names = _as_target(found.target, target, name, classes, many)
     X, y = check_problem(X, y)
-    words = _words(found.target) if many else ()
-    return Table(X, y, tuple(found.names), target, (*found.assumed, *assumed), words)
+    return Table(X, y, tuple(found.names), target, (*found.assumed, *assumed), names)
 
 
 def read_columns(path: Path, kind: str, place: Place) -> Columns:
-    """The columns of a file that is not NPZ, one of them apart from the others; at least one row of them."""
+    """Read the columns of a file other than NPZ, with the target separate; raise if it has no rows."""
     try:
         found = _READERS.get(kind, _read_text)(path, kind, place)
     except InputError:
@@ -96,12 +95,12 @@ def read_columns(path: Path, kind: str, place: Place) -> Columns:
 
 
 def name_of(path: Path) -> str:
-    """What a file is called in messages."""
+    """The name of a file in messages."""
     return "standard input" if str(path) == "-" else path.name
 
 
 def kind_of(path: Path) -> str:
-    """The kind of a file by its name; what cannot be read is refused."""
+    """The file type by its suffix; raise if the file does not exist or cannot be read."""
     if str(path) == "-":
         return ".txt"
     if not os.path.isfile(path):
@@ -114,37 +113,37 @@ def kind_of(path: Path) -> str:
         kind = kind if kind in NAMED else ""
     if kind not in (".npz", *_READERS, *NAMED):
         raise InputError(
-            f"cannot tell what {path.name} is; name it .csv, .tsv, .txt, .parquet, .xlsx or .npz"
+            f"unknown file type of {path.name}; the suffix must be .csv, .tsv, .txt, .parquet, .xlsx or .npz"
         )
     return kind
 
 
 def _read_text(path: Path, kind: str, place: Place) -> Columns:
     text = text_table(sys.stdin.buffer.read() if str(path) == "-" else path, kind)
-    apart = place(text.names, name_of(path))
-    features, column = parsed(text, apart, name_of(path))
-    return Columns(_without(text.names, apart), features, column, text.assumed)
+    target = place(text.names, name_of(path))
+    features, column = parsed(text, target, name_of(path))
+    return Columns(_without(text.names, target), features, column, text.assumed)
 
 
 def _read_parquet(path: Path, kind: str, place: Place) -> Columns:
-    """Straight from Arrow: a frame of many columns takes pandas longer than reading them."""
+    """Convert Arrow columns directly: a data frame with many columns takes longer to make than to read."""
     with needed("pyarrow", f"reading {path.name}", "save the table as CSV"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    most = 2**31 - 1  # bytes, and entries, of the list of columns: a million are more than the default
+    most = 2**31 - 1  # limits on the list of columns; the defaults are too small for a million columns
     with pq.ParquetFile(path, thrift_string_size_limit=most, thrift_container_size_limit=most) as file:
         check_decoded(path, 8 * file.metadata.num_rows * file.metadata.num_columns)
         table = file.read()
     indices = (table.schema.pandas_metadata or {}).get("index_columns", [])
     table = table.drop_columns([each for each in indices if isinstance(each, str)])
-    apart = place(table.column_names, path.name)
+    target = place(table.column_names, path.name)
 
     def column(each: Any) -> Any:
         plain = pa.types.is_integer(each.type) or pa.types.is_floating(each.type)
         return each.to_numpy() if plain else each.to_pandas()
 
     columns = [column(each) for each in table.itercolumns()]
-    return Columns(_without(table.column_names, apart), columns, columns.pop(apart))
+    return Columns(_without(table.column_names, target), columns, columns.pop(target))
 
 
 def _read_excel(path: Path, kind: str, place: Place) -> Columns:
@@ -152,22 +151,22 @@ def _read_excel(path: Path, kind: str, place: Place) -> Columns:
     import pandas as pd
 
     with needed("openpyxl", f"reading {path.name}", "save the sheet as CSV"):
-        import_module("openpyxl")  # which is asked for before the file is looked at
+        import_module("openpyxl")  # report a missing package before reading the file
     check_sheets(path)
     frame = pd.read_excel(path, engine="openpyxl", header=None)
     if frame.empty:
         raise InputError(f"{path.name} is empty; the first row must name the columns")
     names = ["" if pd.isna(name) else str(name) for name in frame.iloc[0]]
-    apart = place(names, path.name)
+    target = place(names, path.name)
     columns = [frame[i].iloc[1:].infer_objects().reset_index(drop=True) for i in frame.columns]
-    return Columns(_without(names, apart), columns, columns.pop(apart))
+    return Columns(_without(names, target), columns, columns.pop(target))
 
 
 _READERS = {".parquet": _read_parquet, ".pq": _read_parquet, ".xlsx": _read_excel}
 
 
 def npz_arrays(path: Path) -> dict[str, Any]:
-    """X and y of an NPZ file, those that are there."""
+    """Arrays X and y of an NPZ file; either may be missing."""
     with path.open("rb") as file:
         try:
             check_archive(path, ("X.npy", "y.npy"))
@@ -177,28 +176,31 @@ def npz_arrays(path: Path) -> dict[str, Any]:
             raise
         except Exception as error:
             raise InputError(
-                f"{path} is not a readable NPZ file; numpy.savez(path, X=X, y=y) makes one, from numbers"
+                f"{path} is not a readable NPZ file; write numeric arrays with numpy.savez(path, X=X, y=y)"
             ) from error
 
 
 def _read_npz(path: Path, target: str | None, classes: bool, many: bool) -> Table:
     arrays = npz_arrays(path)
     if missing := {"X", "y"} - arrays.keys():
-        raise InputError(f"{path.name} must hold arrays X and y; {' and '.join(sorted(missing))} missing")
+        raise InputError(
+            f"{path.name} must contain arrays X and y, but has no {' and no '.join(sorted(missing))}"
+        )
     if target not in (None, "y"):
-        raise InputError(f"--target {target!r}: {path.name} holds X and y, and y is the target; leave it out")
+        raise InputError(
+            f"--target {target!r}: the target of an NPZ file ({path.name}) is its array y; omit --target"
+        )
     names: tuple[str, ...] = ()
     if many and arrays["y"].dtype.kind in "US":
-        names = _words(arrays["y"])
-        arrays["y"] = _numbered(arrays["y"].tolist(), "y")[0]
-    words = classes and arrays["y"].dtype.kind in "US"
-    y = as_labels(arrays["y"], "y") if words else arrays["y"]
+        arrays["y"], _, names = _numbered(arrays["y"].tolist(), "y")
+    named = classes and arrays["y"].dtype.kind in "US"
+    y = as_labels(arrays["y"], "y") if named else arrays["y"]
     X, y = check_problem(arrays["X"], y)
-    assumed = _in_words(arrays["y"], "y") if classes else ()
+    assumed = _label_note(arrays["y"], "y") if classes else ()
     return Table(X, y, tuple(f"x{i}" for i in range(X.shape[1])), "y", assumed, names)
 
 
-_UNEVEN = r"Expected (\d+) fields in line (\d+), saw (\d+)"  # what pandas says of text
+_UNEVEN = r"Expected (\d+) fields in line (\d+), saw (\d+)"  # error messages of pandas
 _UNQUOTED = r"EOF inside string starting at row (\d+)"
 
 
@@ -208,25 +210,26 @@ def _reason(error: Exception) -> str:
     if type(error).__name__ == "EmptyDataError":
         return "it is empty; the first line must name the columns"
     if found := re.search(_UNEVEN, str(error)):
-        return f"line {found[2]} has {found[3]} fields, and the lines above it {found[1]}"
+        return f"line {found[2]} has {found[3]} fields, but the lines above have {found[1]}"
     if found := re.search(_UNQUOTED, str(error)):
-        return f"row {found[1]} opens a quotation mark that nothing closes"
+        return f"row {found[1]} has an opening quotation mark that is never closed"
     reason = getattr(error, "strerror", None) or str(error).strip() or type(error).__name__
     return shortened(reason.splitlines()[0], 120)
 
 
 def _place_of(target: str | None, names: Sequence[str], where: str) -> int:
-    """Which column the target is, once every column has a name of its own."""
+    """Index of the target column; raise if it does not exist or column names are not unique."""
     check_names(names, where)
     if target is None:
-        raise InputError(f"say which column of {where} is the target, with --target: {listed(names)}")
+        raise InputError(f"choose the target column of {where} with --target; columns: {listed(names)}")
     if target not in names:
-        near = difflib.get_close_matches(target, names[:_LOOKED_AT], n=3)
+        near = difflib.get_close_matches(target, names[:SEARCHED], n=3)
         raise InputError(f"--target {target!r} is not a column of {where}, which has {listed(near or names)}")
     return names.index(target)
 
 
 def check_names(names: Sequence[str], where: str) -> None:
+    """Raise if a column has no name, looks like a row index, or shares its name with another."""
     for name, count in Counter(names).items():
         if not name.strip() or (name.startswith("Unnamed: ") and name[9:].isdecimal()):
             place = names.index(name)
@@ -236,7 +239,9 @@ def check_names(names: Sequence[str], where: str) -> None:
                 "drop it (pandas: to_csv(…, index=False)) or give it a name"
             )
         if count > 1:
-            raise InputError(f"{where} has {count} columns named {name!r}; rename or drop all but one")
+            raise InputError(
+                f"{where} has {count} columns named {name!r}; rename or drop all but one of them"
+            )
 
 
 def _without(names: Sequence[str], place: int) -> list[str]:
@@ -244,12 +249,13 @@ def _without(names: Sequence[str], place: int) -> list[str]:
 
 
 def listed(names: Sequence[str]) -> str:
-    shown = ", ".join(shortened(repr(name), 24) for name in names[:8])
-    return shown if len(names) <= 8 else f"{shown}, … ({len(names)} columns)"
+    """The first column names, for a message."""
+    shown = ", ".join(shortened(repr(name), 24) for name in names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown}, … ({len(names)} columns)"
 
 
 def as_matrix(found: Columns, where: str) -> Float:
-    """The features as floats; `InputError` names the first entry that is not a finite number."""
+    """Convert the features to floats; raise for the first entry that is not a finite number."""
     hint = "drop the column or the row, or encode it"
     if isinstance(found.features, np.ndarray):
         X = found.features
@@ -258,58 +264,54 @@ def as_matrix(found: Columns, where: str) -> Float:
         for i, column in enumerate(found.features):
             X[:, i] = column if isinstance(column, np.ndarray) else _as_numbers(column)
             if not isinstance(column, np.ndarray) and not np.isfinite(X[:, i]).all():
-                raise _refusal(column, X[:, i], found.names[i], where, hint)
+                raise _entry_error(column, X[:, i], found.names[i], where, hint)
     bad = ~np.isfinite(X).all(axis=0)
     if bad.any():
         i = int(bad.argmax())
-        raise _refusal(X[:, i], X[:, i], found.names[i], where, hint)
+        raise _entry_error(X[:, i], X[:, i], found.names[i], where, hint)
     return X
 
 
 def _as_target(
     column: Any, name: str, where: str, classes: bool, many: bool
-) -> tuple[Float, tuple[str, ...]]:
-    """The target as floats, and what its classes were taken for."""
+) -> tuple[Float, tuple[str, ...], tuple[str, ...]]:
+    """Convert the target to floats; also return notes on its classes and, if numbered, their names."""
     numbers = column if isinstance(column, np.ndarray) else _as_numbers(column)
     if np.isfinite(numbers).all():
-        return np.asarray(numbers, dtype=np.float64), _in_words(numbers, name) if classes else ()
+        return np.asarray(numbers, dtype=np.float64), _label_note(numbers, name) if classes else (), ()
     entries = np.asarray(column).tolist()
     missing = np.array([entry is None or entry != entry for entry in entries])
-    words = not missing.any() and all(isinstance(each, str) and not is_number(each) for each in entries)
-    if words and many:
+    named = not missing.any() and all(isinstance(each, str) and not is_number(each) for each in entries)
+    if named and many:
         return _numbered(entries, name)
-    if words and classes:
-        return as_labels(entries, f"--target {name!r}"), _in_words(entries, name)
+    if named and classes:
+        return as_labels(entries, f"--target {name!r}"), _label_note(entries, name), ()
     hint = "drop the row, or encode it"
-    if words:
-        hint = "classes go with 'tacit fit --classify', 'tacit path', or 'tacit flow --loss exp'"
+    if named:
+        hint = (
+            "for a target with classes, use 'tacit fit --classify', 'tacit path', or 'tacit flow --loss exp'"
+        )
     numbers = np.where(missing, np.nan, 0.0) if missing.any() else numbers
-    raise _refusal(column, numbers, name, where, hint)
+    raise _entry_error(column, numbers, name, where, hint)
 
 
-def _words(column: Any) -> tuple[str, ...]:
-    """The classes of a column of words, in the order in which `_numbered` counts them."""
-    entries = np.asarray(column).tolist()
-    words = all(isinstance(each, str) and not is_number(each) for each in entries)
-    return tuple(np.unique(np.array(entries)).tolist()) if words else ()
-
-
-def _numbered(entries: list[str], name: str) -> tuple[Float, tuple[str, ...]]:
-    """Words as 0, 1, … in their order."""
+def _numbered(entries: list[str], name: str) -> tuple[Float, tuple[str, ...], tuple[str, ...]]:
+    """Map class names to 0, 1, … in alphabetical order; also return a note on them, and the names."""
     names, places = np.unique(np.array(entries), return_inverse=True)
-    told = ", ".join(f"{short_name(each, 40)} is {i}" for i, each in enumerate(names[:_SHOWN].tolist()))
+    listing = ", ".join(f"{short_name(each, 40)} is {i}" for i, each in enumerate(names[:_SHOWN].tolist()))
     more = ", …" if len(names) > _SHOWN else ""
-    return places.astype(np.float64), (f"classes of {name!r}: {told}{more}",)
+    note = f"classes of {name!r}: {listing}{more}"
+    return places.astype(np.float64), (note,), tuple(map(as_text, names.tolist()))
 
 
-def _in_words(y: Any, name: str) -> tuple[str, ...]:
-    """Which class is −1 and which +1, where that has to be said."""
+def _label_note(y: Any, name: str) -> tuple[str, ...]:
+    """State which class is −1 and which +1; empty if y already has these labels."""
     found = class_names(y)
     return () if found is None else (f"classes of {name!r}: {found[0]} is −1 and {found[1]} is +1",)
 
 
-def _refusal(column: Any, numbers: Float, name: str, where: str, hint: str) -> InputError:
-    """What is wrong with the first entry that is not a finite number."""
+def _entry_error(column: Any, numbers: Float, name: str, where: str, hint: str) -> InputError:
+    """An error about the first entry that is not a finite number."""
     row = int((~np.isfinite(numbers)).argmax())
     entry = column[row] if isinstance(column, np.ndarray) else column.iloc[row]
     return InputError(
@@ -318,14 +320,14 @@ def _refusal(column: Any, numbers: Float, name: str, where: str, hint: str) -> I
 
 
 def _as_numbers(column: Any) -> Float:
-    """The column as floats, NaN where an entry is missing or is neither a number nor the text of one."""
+    """Convert to floats, with NaN for entries that are missing or do not represent a number."""
     import pandas as pd
 
     if not pd.api.types.is_numeric_dtype(column):
-        if column.dtype.kind != "O":  # dates and durations, which pandas would count in nanoseconds
+        if column.dtype.kind != "O":  # dates and durations, which pandas would convert to nanoseconds
             return np.full(len(column), np.nan)
         entries = column.astype(object)
-        numeric = pd.to_numeric(entries, errors="coerce").notna()  # its own numbers may be a digit off
+        numeric = pd.to_numeric(entries, errors="coerce").notna()  # its floats may be off in the last digit
         return np.array([float(v) if good else np.nan for v, good in zip(entries, numeric, strict=True)])
     return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
 
@@ -335,7 +337,7 @@ def _what_is_wrong(entry: Any) -> str:
 
     if pd.api.types.is_scalar(entry) and pd.isna(entry):
         return "is missing"
-    # a number that floats cannot hold is left as text by pandas
+    # pandas leaves a number that overflows as text
     if isinstance(entry, str) and is_number(entry) and not np.isfinite(float(entry)):
         entry = float(entry)
     if isinstance(entry, float | np.floating):

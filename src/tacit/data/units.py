@@ -1,10 +1,11 @@
-r"""An intercept, and features in units of their own: how data are taken, and the way back.
+r"""Intercept and standardization: transformed features, and the map back to the original ones.
 
-f(x) = w·x + b, with b in no potential. Under the square loss the best b for any w is the mean of y − Xw, and
-with it in place the loss sees X and y only by their deviations from the mean: what a model picks for these
-is what it picks beside a free intercept. Standardized features are divided by their standard deviation s, so
-that the potential acts on s·w; w itself is given back for the features as they came. Samples of weights s_n
-have means and deviations of their own; here √s_n stands for them, of mean square 1 (`roots`).
+f(x) = w·x + b with an unpenalized intercept b. For the square loss the best b for given w is the mean of y −
+Xw; with this b the loss depends on X and y only through their deviations from the mean, so a model with a
+free intercept is the same model fitted to centred data. Standardized features are divided by their standard
+deviation s, so that the potential acts on s·w; results are converted back to the original features. With
+sample weights, means and deviations are weighted; `roots` are the square roots of the weights, with mean
+square 1.
 """
 
 from __future__ import annotations
@@ -19,16 +20,15 @@ from numpy.typing import NDArray
 from tacit.numerics.double_double import Pair, moments, two_product, two_sum
 from tacit.numerics.rounding import EPS, Float
 
-_CONSTANT = 8 * EPS  # deviation from the mean, relative to the largest value, that is round-off
-_FAR = 4.0  # means this many deviations from 0 are subtracted first: their squares would cancel
+_CONSTANT = 8 * EPS  # deviations from the mean up to this share of the largest value are round-off
+_FAR = 4.0  # means beyond this many (rounded) deviations are subtracted first, since squares would cancel
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """How features and targets are taken.
+    """The affine map between the original and the transformed data.
 
-    scale: what each feature is divided by. center, target: the means of features and of y, 0 without an
-    intercept. intercept, standardized: what was asked for.
+    scale: divisor of each feature. center, target: means of the features and of y; 0 without an intercept.
     """
 
     scale: Float
@@ -39,15 +39,15 @@ class Units:
 
     @property
     def plain(self) -> bool:
-        """Are the data taken as they are?"""
+        """Are the data used unchanged?"""
         return not (self.intercept or self.standardized)
 
     def predictor(self, w: Float) -> Float:
-        """What the solver found, for the features as they came; of any number of outputs."""
+        """Convert a solution for the transformed features to the original ones; any number of outputs."""
         return np.asarray(w / self._scale_of(w))
 
     def inside(self, w: Float) -> Float:
-        """A predictor for the features as they came, as the solver has it."""
+        """Convert a predictor for the original features to the transformed ones."""
         return np.asarray(w * self._scale_of(w))
 
     def _scale_of(self, w: Float) -> Float:
@@ -55,36 +55,36 @@ class Units:
         return self.scale.reshape(*self.scale.shape, *outputs)
 
     def shift(self, w: Float) -> Float:
-        """The intercept that belongs to a predictor for the features as they came."""
-        through = np.tensordot(self.center, w, axes=self.center.ndim)
-        return np.asarray(self.target - np.reshape(through, self.target.shape))
+        """The intercept that belongs to a predictor for the original features."""
+        output = np.tensordot(self.center, w, axes=self.center.ndim)  # at the mean of the features
+        return np.asarray(self.target - np.reshape(output, self.target.shape))
 
     def describe(self) -> str:
-        """What was done to the features, in a few words."""
+        """Describe the transformation of the features in a few words."""
         done = ["centred"] * self.intercept + ["divided by their standard deviation"] * self.standardized
         return f"features {' and '.join(done)}" if done else ""
 
 
 def mean(values: Float, roots: Float | None = None) -> Float:
-    """Over the samples; in two passes, since the first leaves round-off of the size of a large mean."""
+    """Mean over the samples, in two passes: the first has a round-off error proportional to a large mean."""
     first = values.mean(axis=0)
     return np.asarray(first + _average(values - first, roots))
 
 
 def deviations(values: Float, roots: Float | None = None) -> Float:
-    """From the mean over the samples; exactly 0 where all are equal up to rounding."""
-    apart = values - values.mean(axis=0)
-    apart -= apart.mean(axis=0)  # what rounding has left of a mean that is large beside the deviations
-    apart = np.where(np.abs(apart).max(axis=0) <= _CONSTANT * np.abs(values).max(axis=0), 0.0, apart)
-    return apart if roots is None else apart - _average(apart, roots)
+    """Deviations from the mean over the samples; exactly 0 for features that are constant up to round-off."""
+    found = values - values.mean(axis=0)
+    found -= found.mean(axis=0)  # round-off of a mean that is large compared with the deviations
+    found = np.where(np.abs(found).max(axis=0) <= _CONSTANT * np.abs(values).max(axis=0), 0.0, found)
+    return found if roots is None else found - _average(found, roots)
 
 
 def standard_deviation(X: Float, roots: Float | None = None) -> Float:
-    """Of each feature; 1 for those that do not vary."""
-    apart = deviations(X, roots)
-    largest = np.abs(apart).max(axis=0)
-    unit = np.where(largest > 0, largest, 1.0)  # no square overflows in it
-    return np.where(largest > 0, unit * np.sqrt(_average((apart / unit) ** 2, roots)), 1.0)
+    """Standard deviation of each feature; 1 for constant features."""
+    centred = deviations(X, roots)
+    largest = np.abs(centred).max(axis=0)
+    unit = np.where(largest > 0, largest, 1.0)  # so that squares do not overflow
+    return np.where(largest > 0, unit * np.sqrt(_average((centred / unit) ** 2, roots)), 1.0)
 
 
 def _average(values: Float, roots: Float | None) -> Float:
@@ -93,46 +93,47 @@ def _average(values: Float, roots: Float | None) -> Float:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """The standard deviation of each feature of X in twice the digits of floats; `value` is its rounding.
+    """The standard deviation of each feature in double-double arithmetic; `value` is rounded to double.
 
-    A feature divided by a rounded standard deviation is another feature: two that were proportional are so to
-    1e-16 only, and a potential whose slopes come that close to their ends tells them apart. Exactly divided
-    features are X/(unit·share), unit a power of 2 and share a pair of floats; 1 for constant features.
+    Dividing by a rounded standard deviation changes the features: two proportional ones then differ by 1e-16
+    relatively, and a potential at a tiny scale, whose gradient is nearly saturated, distinguishes them. The
+    exact quotient is X/(unit·share) with a power of 2 `unit` and a double-double `share`; 1 for constant
+    features.
     """
 
     X: Float
     value: Float
-    weighted: bool = False  # of weighted samples, of which the rounding is taken for the deviation itself
+    weighted: bool = False  # with sample weights, the rounded value is used as the exact deviation
 
     @cached_property
     def unit(self) -> Float:
-        """The powers of 2 next to it."""
+        """The nearest powers of 2."""
         return np.asarray(np.exp2(np.round(np.log2(self.value))))
 
     @cached_property
     def rounded(self) -> Float:
-        """It in this unit, in floats."""
+        """The standard deviation divided by `unit`, in double precision."""
         return self.value / self.unit
 
     @cached_property
     def _known(self) -> tuple[Pair, NDArray[np.bool_]]:
-        """The shares that have been asked for, and which these are."""
+        """Shares computed so far, and a mask of the columns where they are known."""
         return Pair.of(np.ones_like(self.value)), np.zeros(len(self.value), dtype=bool)
 
     def share(self, columns: Any = slice(None)) -> Pair:
-        """It in this unit, in pairs of floats, of some columns: most are never asked for."""
+        """The standard deviation divided by `unit`, in double-double; computed on demand for some columns."""
         if self.weighted:
             return Pair.of(self.rounded[columns])
         shares, known = self._known
-        asked = np.arange(len(known))[columns]
-        new = asked[~known[asked]]
+        wanted = np.arange(len(known))[columns]
+        new = wanted[~known[wanted]]
         if len(new):
             found = _deviations_in_pairs(self.X[:, new] / self.unit[new])
             shares.high[new], shares.low[new], known[new] = found.high, found.low, True
-        return shares[asked]
+        return shares[wanted]
 
     def divided(self, centred: bool) -> Float:
-        """X divided by it, and centred before: correctly rounded, so that proportional features are equal."""
+        """X, optionally centred, divided by it and correctly rounded: proportional features become equal."""
         X = self.X / self.unit
         exact = Pair.of(X)
         if centred:
@@ -143,7 +144,7 @@ class Spread:
 
 
 def _deviations_in_pairs(X: Float) -> Pair:
-    """The roots of (Σd² − (Σd)²/N)/N, with d the deviations from 0 or from a rounded mean; 1 of constants."""
+    """√((Σd² − (Σd)²/N)/N) with deviations d from 0 or from a rounded mean; 1 for constant features."""
     varies = (deviations(X) != 0).any(axis=0)
     X = np.ascontiguousarray(X[:, varies].T)
     mean, count = X.mean(axis=1, keepdims=True), Pair.of(np.full(len(X), float(X.shape[1])))

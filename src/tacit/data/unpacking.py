@@ -1,4 +1,4 @@
-"""Packed files: how much they may unpack to."""
+"""Reading compressed files, with limits on the decompressed size."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from pathlib import Path
 from tacit.errors import InputError
 
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}
-MOST = 2**30  # bytes that every packed file may unpack to
-RATIO = 100  # times its own size that a larger one may: tables of numbers pack to a tenth, rarely to a 50th
-_SHEET = 2**28  # bytes of XML, of which openpyxl makes objects fifty times as large
-_BLOCK = 2**20
+MOST = 2**30  # bytes; every compressed file may decompress to this size
+RATIO = 100  # a larger one, to this multiple of its size: tables of numbers compress by 10, rarely by 50
+_SHEET = 2**28  # bytes of XML, whose openpyxl objects take fifty times as much memory
+_BLOCK = 2**20  # bytes decompressed at once
 
 
 def unpacked(path: Path, kind: str | None = None) -> bytes:
-    """The content of a packed file; `InputError` before it is held in memory, if it is too much.
+    """Decompress a file; raise `InputError` before it fills the memory if it is too large.
 
-    kind: ".gz", ".bz2" or ".xz", the ending of the name if left out.
+    kind: ".gz", ".bz2" or ".xz"; default: the suffix of the file.
     """
     packed = path.stat().st_size
-    most = _most(packed, MOST)
+    limit = _limit(packed, MOST)
     with import_module(PACKED[kind or path.suffix.lower()]).open(path) as file:
         size = 0
         while block := file.read(_BLOCK):
             size += len(block)
-            if size > most:
+            if size > limit:
                 raise InputError(
-                    f"{path.name}, a file of {_in_words(packed)}, unpacks to more than {_in_words(most)}, "
-                    "the most that is read; if that is right, unpack it yourself and give the unpacked file"
+                    f"{path.name}, a file of {_as_size(packed)}, decompresses to more than the limit of "
+                    f"{_as_size(limit)}; if the file is genuine, decompress it yourself and pass the result"
                 )
         file.seek(0)
         return bytes(file.read())
 
 
 def check_archive(path: Path, members: Collection[str] | None = None) -> None:
-    """Refuse an archive (NPZ) whose members unpack to too much, before they are read."""
+    """Raise if the members of an archive (NPZ) decompress to too much, before reading them."""
     with zipfile.ZipFile(path) as archive:
         found = [each for each in archive.infolist() if members is None or each.filename in members]
     size, packed = sum(each.file_size for each in found), sum(each.compress_size for each in found)
@@ -45,32 +45,32 @@ def check_archive(path: Path, members: Collection[str] | None = None) -> None:
 
 
 def check_sheets(path: Path) -> None:
-    """The same of an Excel file."""
+    """Raise if the sheets of an Excel file decompress to too much."""
     with zipfile.ZipFile(path) as archive:
         size = sum(each.file_size for each in archive.infolist())
     _check(path, size, path.stat().st_size, _SHEET, "save the sheet as CSV")
 
 
 def check_decoded(path: Path, size: int) -> None:
-    """Refuse a Parquet file that is decoded to this many bytes, if they are too many."""
+    """Raise if the decoded size of a Parquet file, in bytes, is too large."""
     _check(path, size, path.stat().st_size, MOST, "save the table as CSV")
 
 
-def _check(path: Path, size: int, packed: int, least: int, instead: str) -> None:
-    most = _most(packed, least)
-    if size > most:
+def _check(path: Path, size: int, packed: int, minimum: int, instead: str) -> None:
+    limit = _limit(packed, minimum)
+    if size > limit:
         raise InputError(
-            f"{path.name}, a file of {_in_words(path.stat().st_size)}, unpacks to {_in_words(size)}, more "
-            f"than the {_in_words(most)} that are read; if that is right, {instead}"
+            f"{path.name}, a file of {_as_size(path.stat().st_size)}, decompresses to {_as_size(size)}, "
+            f"more than the limit of {_as_size(limit)}; if the file is genuine, {instead}"
         )
 
 
-def _most(packed: int, least: int) -> int:
-    return max(least, RATIO * packed)
+def _limit(packed: int, minimum: int) -> int:
+    return max(minimum, RATIO * packed)
 
 
-def _in_words(size: int) -> str:
-    """Bytes in the unit that suits them."""
+def _as_size(size: int) -> str:
+    """Format a number of bytes with a suitable unit."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= factor:
             return f"{size / factor:.3g} {unit}"

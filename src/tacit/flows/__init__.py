@@ -1,1 +1,1 @@
-"""Gradient flow itself, integrated to any accuracy."""
+"""Numerical integration of gradient flow."""

@@ -1,13 +1,13 @@
-r"""One step of a sweeping process, from g to a larger one (Moreau's catching-up algorithm, 1977).
+r"""One step of a sweeping process, to a larger margin g (Moreau's catching-up algorithm, 1977).
 
 The process is θ' ≥ 0, m_n ≥ g, θ'_n (m_n − g) = 0 with margins m = Z h_D(Zᵀθ). Over a step in which no sample
-that has pushed leaves, its increments Δ solve
+leaves the support, the increments Δ of θ solve
 
     Δ ≥ 0,    m_n(θ + Δ) ≥ g,    Δ_n (m_n(θ + Δ) − g) = 0
 
-the optimality conditions of min Φ(θ + Δ) − g ΣΔ over Δ ≥ 0, ∇Φ = m, a convex program. On a known support this
-is the equation m_A(θ + Δ) = g. Who pushes is asked of finite steps and not of rates alone: where samples tie,
-only a higher order in g tells them apart.
+the optimality conditions of min Φ(θ + Δ) − g ΣΔ over Δ ≥ 0, ∇Φ = m, a convex program. On a known support A
+this is the equation m_A(θ + Δ) = g. The support is determined by finite steps, not by rates alone: the rates
+of tied samples can agree to first order in g.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.normal_equations import newton_direction
 from tacit.numerics.rounding import EPS
 
-_NEWTON = 60  # iterations, at most
-_SETTLED = 1e-12  # relative change of the rapidities in the last Newton step
-_EVALUATION = 16  # roundings in an entry of the predictor
-_TIE = 1e-12  # relative difference of margins that are equal
-_LEVEL = 1e-9  # relative difference of rates that are equal
-_SHORTEST = 1e-13  # relative growth of g that is none
-_INSIDE = np.linspace(0, 1, 9)[1:-1, None]  # of a step
+_NEWTON = 60  # Newton iterations, at most
+_SETTLED = 1e-12  # relative change of the rapidities below which Newton's method has converged
+_EVALUATION = 16  # round-off error of an entry of the predictor, in units of ε
+_TIE = 1e-12  # relative difference up to which margins count as equal
+_LEVEL = 1e-9  # relative difference up to which rates count as equal
+_SHORTEST = 1e-13  # relative growth of g at which the search for a step gives up
+_INSIDE = np.linspace(0, 1, 9)[1:-1, None]  # interior points of a step at which conditions are checked
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Increments of θ on a support that bring its margins to g, and what they make of all margins."""
+    """Increments of θ that bring the margins of a support to g, and the resulting margins of all samples."""
 
     g: float
     support: Index
     change: Float
-    wobble: float  # of the change, from rounding
+    wobble: float  # round-off error of the change
     margins: Float
-    tie: Float  # differences of margins that count as none
+    tie: Float  # margins count as equal up to these differences
     rates: Float  # dθ/dg of the support
     velocities: Float  # dm/dg
 
@@ -52,22 +52,22 @@ class Step:
 
     @property
     def falling(self) -> Index:
-        """Samples of the support whose θ is past its maximum."""
+        """Samples of the support whose θ decreases."""
         return self.support[self.rates < -_LEVEL * np.abs(self.rates).max()]
 
     @property
     def contact(self) -> Index:
-        """Samples whose margin is g."""
+        """Samples whose margin is g, up to `tie`."""
         return np.union1d(self.support, np.flatnonzero(self.margins <= self.g + 10 * self.tie))
 
     def clear(self) -> bool:
-        """Is no condition violated at its end?"""
+        """Are all conditions satisfied at the end of the step?"""
         return not (len(self.short) or len(self.falling))
 
     def dips(self, begin: Step) -> bool:
-        """Does a margin fall below g, or a rate below 0, between the begin of this step and its end?
+        """Does a margin fall below g, or a rate below 0, within the step that starts at `begin`?
 
-        By the cubic of each margin and the parabola of each rate that fit both ends.
+        Interpolates each margin by a cubic and each rate by a parabola that fit both ends.
         """
         length, t = self.g - begin.g, _INSIDE
         first, last = begin.margins - begin.g, self.margins - self.g
@@ -81,7 +81,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where a sweeping process is: its θ, and the least of its margins, g."""
+    """State of a sweeping process: θ and the least margin g."""
 
     path: DiagonalPath
     weight: Float
@@ -89,7 +89,7 @@ class Place:
     theta: Float
 
     def moved(self, step: Step) -> Place:
-        """The place to which a step leads."""
+        """The state at the end of a step."""
         return replace(self, path=self.path.moved(step.change), g=step.g, theta=self.theta + step.change)
 
     def predictor(self) -> Float:
@@ -97,7 +97,7 @@ class Place:
         return self.path.here.predictor
 
     def step(self, support: Index, g: float) -> Step | None:
-        """The step to g on this support, by Newton's method down to rounding; None if it gets nowhere."""
+        """The step to g on this support, by Newton's method to round-off; None if it fails."""
         rows, still = self.path.Z[support], np.zeros(self.path.Z.shape[1])
         change, last, size, wobble = np.zeros_like(self.theta), np.inf, np.inf, 0.0
         for _ in range(_NEWTON if len(support) <= len(still) else 0):
@@ -119,44 +119,44 @@ class Place:
         return None
 
     def _rounding(self, change: Float, there: MirrorMap, metric: Float) -> Float:
-        """What rounding may make of the margins: in their own sums, and in those of the slopes Zᵀθ."""
+        """Bound on the round-off of the margins: of their own sums, and of the sums in the slopes Zᵀθ."""
         sizes = np.abs(self.path.Z)
         slopes = metric * (np.abs(change) @ sizes)
         return EPS * (sizes @ (_EVALUATION * np.abs(there.predictor) + 4 * slopes))
 
     def turned(self, ahead: float, contact: Index, guess: Index) -> Step | None:
-        """The longest step, at most to g = ahead, in which one support pushes; None if there is none.
+        """The longest step, at most to g = ahead, with a single support; None if there is none.
 
-        contact: the samples whose margin is g here; guess: those who may be that support.
+        contact: samples whose margin is now g. guess: first guess of the support.
         """
         g = ahead
         while g > self.g + _SHORTEST * ahead:
-            step = self._caught_up(g, contact, guess)
+            step = self._catch_up(g, contact, guess)
             if step is not None and step.clear():
                 begin = self.step(step.support, self.g)
-                if begin is not None and _pushes(begin, contact) and not step.dips(begin):
+                if begin is not None and _starts(begin, contact) and not step.dips(begin):
                     return step
             g = self.g + (g - self.g) / 8
         return None
 
-    def _caught_up(self, g: float, contact: Index, guess: Index) -> Step | None:
-        """The step to g in which only samples of contact push, by Newton's method for the convex program."""
+    def _catch_up(self, g: float, contact: Index, guess: Index) -> Step | None:
+        """The step to g with a support within `contact`, by Newton's method for the convex program."""
         support, change, seen = guess, np.zeros_like(self.theta), set[bytes]()
         while len(support) and support.tobytes() not in seen:
             seen.add(support.tobytes())
             step = self.step(support, g)
             if step is not None:
                 change = step.change
-                pushes = change.min() >= -max(_TIE * change.max(), step.wobble)
-                if pushes and not len(np.intersect1d(step.short, contact)):
+                feasible = change.min() >= -max(_TIE * change.max(), step.wobble)
+                if feasible and not len(np.intersect1d(step.short, contact)):
                     return step
-            support = self._pushing(g, contact, change)
+            support = self._support(g, contact, change)
         return None
 
-    def _pushing(self, g: float, contact: Index, change: Float) -> Index:
-        """Who of contact pushes on the way to g, if margins are linear around this change of θ.
+    def _support(self, g: float, contact: Index, change: Float) -> Index:
+        """The support within `contact` on the way to g, with margins linearized at this change of θ.
 
-        Increments Δ ≥ 0 with K Δ ≥ b, Δ_n((K Δ)_n − b_n) = 0, K = B Bᵀ: the conditions of an ℓ2 margin.
+        Increments Δ ≥ 0 with K Δ ≥ b, Δ_n((K Δ)_n − b_n) = 0, K = B Bᵀ: the KKT conditions of an ℓ2 margin.
         """
         margins, there = self.path.margins(change)
         B = self.path.Z * np.sqrt(there.stiffness / self.weight)
@@ -167,6 +167,6 @@ class Place:
         return contact[least_norm_support(B[contact] / sizes[:, None], targets / targets.max())]
 
 
-def _pushes(begin: Step, contact: Index) -> bool:
-    """Does this support push from here on: no θ of it falls, and no margin of contact falls behind?"""
+def _starts(begin: Step, contact: Index) -> bool:
+    """Is this the support from here on: no θ of it decreases, and no margin of `contact` falls behind?"""
     return not len(begin.falling) and bool(begin.velocities[contact].min() >= 1 - _LEVEL)

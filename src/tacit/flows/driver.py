@@ -1,21 +1,21 @@
-"""The one loop of all flows.
+"""The integration loop of all flows.
 
-Four parts, each small, as solver, controller and loop are in diffrax:
+It has four parts, similar to solver, controller and loop in diffrax:
 
-- A `Form` (form.py) says what the unknowns are: it begins, makes a stepper, reads outputs, weights and time
-  off a state, cuts a segment at an event that changes its equations, and knows when nothing moves any more.
-- A `Stepper` (steps/stepper.py) takes the next step and hands over a `Segment`: its ends and the state at
-  every instant between them. Steppers of Tacit's own are `Controlled`: they give the equations of a step from
-  one place, and attempt it at a length. Those of SciPy control the lengths themselves (`ByScipy`); a `Relay`
-  goes on with another stepper where one creeps.
-- A `StepControl` (numerics/step_control.py) accepts or rejects attempts and chooses the next length, by
-  thresholds that each stepper states in one place.
-- `drive`, here, loops: step, cut, hand the segment to the follower, look for rest, change the stepper. It
-  ends when the follower has enough, or with a `Stall` or `Rest` that says why (endings.py has the sentences).
+- A `Form` (form.py) defines the unknowns: it gives the initial state and a stepper, computes outputs, weights
+and
+  time from a state, ends a segment at an event that changes its equations, and detects rest.
+- A `Stepper` (steps/stepper.py) takes the next step and returns a `Segment`, with a dense output. Tacit's own
+  steppers are `Controlled`: they try steps of several sizes. SciPy's solvers control the step size themselves
+  (`ByScipy`); a `Relay` switches to another stepper when the first one makes too little progress.
+- A `StepControl` (numerics/step_control.py) accepts or rejects steps and chooses the next step size. -
+`drive` loops: take a step, end it at an event, call the callback, check for rest, change the stepper. It ends
+  when the callback returns true, or with a `Stall` or `Rest` that gives the reason (termination.py).
 
-`record` is the follower of `tacit.flow`. It locates accuracies and times within segments (`Reader`), checks
-that the loss falls and that steps gain something (`Watch`), keeps states (`Keeper`), tells how far the flow
-is, and turns an ending, Ctrl-C included, into a reason and a status. The other follower is `stopping.path`.
+`record` provides the callback of `tacit.flow`. It locates accuracies and times within segments (`Reader`),
+checks that the loss falls and that steps make progress (`Watch`), records states (`Recorder`), reports
+progress, and turns the end of a flow, Ctrl-C included, into a reason and a status. The other callback is in
+`stopping.path`.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from typing import Any
 
 from tacit.data.status import Status
 from tacit.flows.fitting import Fitting
-from tacit.flows.form import Form, Moving
+from tacit.flows.form import Flow, Form
 from tacit.flows.goals import Goal
-from tacit.flows.recording import keeper_of
-from tacit.flows.segments import Reader, Seen, Segment
+from tacit.flows.recording import recorder_of
+from tacit.flows.segments import Reader, Reading, Segment
 from tacit.flows.termination import NO_GAIN, RISES, Rest, Stall
 from tacit.potentials.arrays import quiet
 
 
-def drive(flow: Moving, follow: Callable[[Segment], bool]) -> None:
-    """Take step after step until `follow` has enough. Raises `Stall` or `Rest` if the flow ends before."""
+def drive(flow: Flow, follow: Callable[[Segment], bool]) -> None:
+    """Take steps until `follow` returns true. Raises `Stall` or `Rest` if the flow ends before."""
     stepper = flow.stepper()
     while True:
         step = stepper.step()
         segment = flow.cut(step)
-        # An event at the start of a step leaves nothing of it. Any other step is followed, even one that its
-        # clock cannot tell, so that the follower notices a flow that stands still.
+        # An event at the start of a step leaves an empty segment, which is skipped. Other steps are followed
+        # even if their length rounds to 0, so that the callback notices a flow that makes no progress.
         if (segment is step or segment.end > segment.start) and follow(segment):
             return
         stepper = flow.after(segment) or stepper
@@ -52,9 +52,9 @@ def drive(flow: Moving, follow: Callable[[Segment], bool]) -> None:
 class Limits:
     """Thresholds of `Watch`.
 
-    patience: steps without gain, of which flows that linger at saddles take thousands. gain: of accuracy,
-    that counts as one; less is round-off. rise: of a residual, relative, that its round-off and that of the
-    clock may explain.
+    patience: number of steps without a gain in accuracy before giving up (flows near saddles take thousands).
+    gain: increase of the accuracy that exceeds round-off. rise: relative increase of a residual that
+    round-off of the residual and of the clock can explain.
     """
 
     patience: int = 5000
@@ -66,14 +66,14 @@ LIMITS = Limits()
 
 
 class Watch:
-    """Checks that the loss falls: it never rises along a flow, and steps without any gain must end."""
+    """Checks that the loss does not rise, and stops the flow after too many steps without progress."""
 
     def __init__(self, first: float, fit: Fitting):
         self.first = self.best = first
         self.idle, self.rtol, self.relative = 0, fit.problem.rtol, fit.problem.loss.relative
 
     def check(self, level: float, discrete: bool) -> None:
-        """A state after a step; steps of descent may be too long, and raise the loss."""
+        """Check the accuracy after a step; discrete steps (gradient descent) may raise the loss."""
         if not discrete and not self._falls(level):
             raise Stall(RISES)
         gained = level > self.best + LIMITS.gain
@@ -82,19 +82,20 @@ class Watch:
             raise Stall(NO_GAIN.format(LIMITS.patience))
 
     def _falls(self, level: float) -> bool:
-        """Up to the accuracy promised: rtol of the margins, or of the residual at the start."""
+        """Is the loss not larger than before, up to rtol of the margins, or of the initial residual?"""
         if level >= self.best:
             return True
         if self.relative:
             return level >= self.best - self.rtol * max(1.0, abs(self.best))
-        # Residuals relative to the first; floats would lose levels themselves in the round-off of long flows.
+        # Residuals relative to the initial one, because round-off of long flows is absolute in the residual,
+        # not in the level; 700 avoids overflow of exp.
         best, now = (math.exp(min((self.first - each) / 2, 700.0)) for each in (self.best, level))
         return now <= (1 + LIMITS.rise) * best + self.rtol
 
 
 @dataclass(frozen=True)
 class Recording:
-    """States and what the gauge says of them, whether the goal was reached and why not, and the steps."""
+    """Recorded states and gauge values, termination status and reason, and the number of steps."""
 
     states: list[Any]
     marks: list[float]
@@ -110,15 +111,15 @@ def record(
     level: Callable[[Any], float],
     goal: Goal,
     fit: Fitting,
-    told: Callable[[float], None] = lambda _: None,
+    progress: Callable[[float], None] = lambda _: None,
 ) -> Recording:
-    """Follow the flow to the end of the goal, and keep the states at its marks.
+    """Follow the flow to the end of the goal, and record the states at its marks.
 
-    Without marks, some 200 states between its start and its end. A flow that stalls, or is interrupted
-    with Ctrl-C, keeps what it has; one that comes to rest stays there at all later times. told: hears of the
-    gauge after each step.
+    Without marks, record about 200 states between start and end. If the flow stalls or is interrupted with
+    Ctrl-C, the states so far are returned; if it comes to rest, it stays there at all later times. progress:
+    called with the value of the gauge after each step.
     """
-    run = _Run(form, level, goal, fit, told)
+    run = _Run(form, level, goal, fit, progress)
     try:
         if run.last[1] < goal.end:
             drive(form, run.follow)
@@ -129,17 +130,17 @@ def record(
         converged = goal.timed or (goal.free and rest.minimum)
         reason, status = _at_rest(rest, goal, run.last, fit), Status.REACHED if converged else rest.status
         if goal.timed:
-            run.keeper.stay(run.last)
+            run.recorder.stay(run.last)
     except Stall as stall:
         converged, reason, status = False, str(stall), stall.status
     except KeyboardInterrupt:
         converged, reason, status = False, "interrupted", Status.INTERRUPTED
-    states, marks = zip(*run.keeper.finish(run.last, converged), strict=True)
+    states, marks = zip(*run.recorder.finish(run.last, converged), strict=True)
     return Recording(list(states), list(marks), converged, reason, status, run.steps)
 
 
 class _Run:
-    """A flow on its way to a goal: the last state that was seen, the steps, and what is kept."""
+    """A flow on its way to a goal: the last state, the number of steps, and the recorded states."""
 
     def __init__(
         self,
@@ -147,35 +148,31 @@ class _Run:
         level: Callable[[Any], float],
         goal: Goal,
         fit: Fitting,
-        told: Callable[[float], None],
+        progress: Callable[[float], None],
     ):
-        self.gauge, self.level, self.goal, self.told = (
-            form.log_time if goal.timed else level,
-            level,
-            goal,
-            told,
-        )
+        self.gauge = form.log_time if goal.timed else level
+        self.level, self.goal, self.progress = level, goal, progress
         state = form.begin()
-        self.last: Seen = (state, self.gauge(state))
-        self.keeper = keeper_of(goal, fit.problem, self.last)
+        self.last: Reading = (state, self.gauge(state))
+        self.recorder = recorder_of(goal, fit.problem, self.last)
         self.watch, self.steps = Watch(level(state), fit), 0
 
     def follow(self, segment: Segment) -> bool:
-        """Keep what is wanted of a segment; is it the last?"""
+        """Record the states of a segment; return whether the goal is reached."""
         reader = Reader(segment, self.gauge)
-        seen = reader(segment.end)
-        if seen[1] >= self.goal.end:
-            seen, reader = reader.locate(self.goal.end)
-        self.watch.check(self.level(seen[0]) if self.goal.timed else seen[1], segment.discrete)
-        self.last = seen
+        last = reader(segment.end)
+        if last[1] >= self.goal.end:
+            last, reader = reader.locate(self.goal.end)
+        self.watch.check(self.level(last[0]) if self.goal.timed else last[1], segment.discrete)
+        self.last = last
         self.steps += reader.segment.steps
-        self.keeper.follow(reader, seen)
-        self.told(seen[1])
-        return seen[1] >= self.goal.end
+        self.recorder.follow(reader, last)
+        self.progress(last[1])
+        return last[1] >= self.goal.end
 
 
-def _at_rest(rest: Rest, goal: Goal, last: Seen, fit: Fitting) -> str:
-    """Why a flow went no further than to where it rests."""
+def _at_rest(rest: Rest, goal: Goal, last: Reading, fit: Fitting) -> str:
+    """The reason for a flow that came to rest."""
     if goal.timed:
         return f"at rest from time {math.exp(last[1]):.6g} on"
     if goal.free and rest.minimum and fit.unfitted > 0:

@@ -1,8 +1,8 @@
-r"""What of the data a linear predictor can fit, with the samples turned so that nothing else is left.
+r"""Projection of the samples onto the range of X, the part that a linear predictor can fit.
 
-With an orthonormal basis B of the range of X (`numerics.subspaces`), gradient flow on the turned samples BᵀX,
-Bᵀy is the same flow, of the same weights in the same time, and ends at a residual of zero. On the samples as
-they are, it would push for ever along a residual that nothing can fit: in mirror space ν grows without bound.
+With an orthonormal basis B of the range of X (`numerics.subspaces`), gradient flow on the projected samples
+BᵀX, Bᵀy has the same weights at the same times, and ends at a residual of zero. On the original samples the
+residual that cannot be fitted never vanishes, and in mirror space ν would grow without bound.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ from tacit.numerics.subspaces import Range
 
 
 @dataclass(frozen=True)
-class _Turned(Square):
-    """The square loss of a number of samples that are given as fewer, turned ones."""
+class _ProjectedSquare(Square):
+    """Square loss of projected samples, normalized by the original number of samples."""
 
     samples: int = 1
 
     def factor(self, samples: int) -> float:
-        """c for the number of samples that there were."""
+        """c for the original number of samples."""
         return super().factor(self.samples)
 
 
 @dataclass(frozen=True, eq=False)
 class Fitting:
-    """A flow on what can be fitted, and the way back to all samples.
+    """A flow on the part of the data that can be fitted, and the map back to all samples.
 
-    problem: with turned samples, where they cannot all be fitted. basis: B, or None where every y can be.
-    unfitted: ‖y − BBᵀy‖ relative to ‖y‖, 0 where that is rounding. log_floor: log of the loss there.
+    problem: with projected samples if not every y can be fitted. basis: B, or None if every y can be fitted.
+    unfitted: ‖y − BBᵀy‖ relative to ‖y‖, 0 if that is round-off. log_floor: log of the least-squares loss.
 
-    The *level* of a state is the accuracy on `problem`, which rises without end; the accuracy does not.
+    The *level* of a state is its accuracy on `problem`, which is unbounded; the accuracy on all samples is
+    not.
     """
 
     problem: Problem
@@ -45,20 +46,20 @@ class Fitting:
     log_floor: float = -math.inf
 
     @property
-    def most(self) -> float:
-        """The accuracy that no predictor exceeds."""
+    def max_accuracy(self) -> float:
+        """The supremum of the accuracy over all predictors."""
         return -self.log_floor
 
-    def outputs(self, turned: Float) -> Float:
-        """f(x₁), …, f(x_N) from the outputs of turned samples."""
-        return turned if self.basis is None else self.basis @ turned
+    def outputs(self, projected: Float) -> Float:
+        """f(x₁), …, f(x_N) from the outputs of projected samples."""
+        return projected if self.basis is None else self.basis @ projected
 
     def accuracy(self, level: float) -> float:
-        """−log of (loss on what can be fitted + loss of least squares)."""
+        """−log of the total loss: the loss on `problem` plus the least-squares loss."""
         return level if self.log_floor == -math.inf else 0.0 - float(np.logaddexp(-level, self.log_floor))
 
     def level(self, accuracy: float) -> float:
-        """The level at which the accuracy is that; infinite where it never is."""
+        """The level at which the accuracy has this value; ∞ if it is never reached."""
         if self.log_floor == -math.inf:
             return accuracy
         gap = accuracy + self.log_floor
@@ -66,28 +67,20 @@ class Fitting:
 
 
 def fitting(problem: Problem, within: Range | None) -> Fitting:
-    """The same flow on samples that can be fitted; the problem itself where that is not known beforehand.
+    """Project the problem onto the range of X, if the model is linear in X and not every y can be fitted.
 
-    within: the range of X, where there is one; each single entry of a matrix can be fitted, and of the
-    outputs of networks nothing is known.
+    within: the range of X; None for single entries of a matrix, which can always be fitted, and for networks,
+    whose range of outputs is unknown.
     """
     loss = problem.loss
-    if (
-        within is None
-        or not isinstance(loss, Square)
-        or not problem.model.parametrization.linear
-        or within.full
-    ):
+    linear = problem.model.parametrization.linear
+    if within is None or not isinstance(loss, Square) or not linear or within.full:
         return Fitting(problem)
-    seen, rest = within.split(problem.y)
-    turned = replace(
-        problem,
-        X=within.turned.reshape(len(seen), *problem.X.shape[1:]),
-        y=seen,
-        loss=_Turned(loss.normalization, len(problem.X)),
-    )
-    left = float(np.linalg.norm(rest))
-    if left == 0:
-        return Fitting(turned, within.basis)
-    log_floor = math.log(loss.factor(len(problem.X))) + 2 * math.log(left)
-    return Fitting(turned, within.basis, left / float(np.linalg.norm(problem.y)), log_floor)
+    y, rest = within.split(problem.y)
+    X = within.projected.reshape(len(y), *problem.X.shape[1:])
+    projected = replace(problem, X=X, y=y, loss=_ProjectedSquare(loss.normalization, len(problem.X)))
+    residual = float(np.linalg.norm(rest))
+    if residual == 0:
+        return Fitting(projected, within.basis)
+    log_floor = math.log(loss.factor(len(problem.X))) + 2 * math.log(residual)
+    return Fitting(projected, within.basis, residual / float(np.linalg.norm(problem.y)), log_floor)

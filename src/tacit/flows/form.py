@@ -1,4 +1,4 @@
-"""Forms of a flow: what its unknowns are, and what is seen of them."""
+"""Forms of a flow: its unknowns, and the observations made of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a flow is the flow of, and how accurately it is wanted."""
+    """The problem of a flow: model, data, loss and relative tolerance."""
 
     model: Model
     X: Any
@@ -30,60 +30,63 @@ class Problem:
 
     @property
     def features(self) -> int | None:
-        """How many there are, for models that leave it open; those of entries of a matrix do not."""
+        """Number of features, for models that do not fix it; None for matrix entries."""
         return None if isinstance(self.X, Entries) else int(self.X.shape[1])
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What is seen of a state: predictor, outputs, weights, and the samples' shares of the pull if known."""
+    """Observed quantities of a state.
 
-    predictor: Float | Callable[[], Float]  # a function of those that are too large to keep
+    shares: each sample's share of the gradient of a separating loss, if the form computes it.
+    """
+
+    predictor: Float | Callable[[], Float]  # a function if the predictor is too large to store
     outputs: Float
     weights: Weights
     shares: Float | None = None
 
 
 class Restore(Protocol):
-    """Makes the weights of the model from those that a form observes."""
+    """Converts the weights that a form observes to the weights of the model."""
 
     def __call__(self, weights: Weights) -> Weights: ...
 
 
 @dataclass(frozen=True)
 class Premise:
-    """What the equations of a form are made of, in words; and is the potential Q of the model part of them?
+    """What the equations of a form are based on, and whether they use the potential Q of the model.
 
-    A form that uses Q follows the flow that belongs to Q: if Q is wrong, so is the flow, and it still ends at
-    the limit that Q predicts. Only the other forms can confirm or refute a limit.
+    A form that uses Q is consistent with Q even if Q is wrong: it still ends at the limit that Q predicts.
+    Only the other forms can confirm or refute a limit.
     """
 
-    words: str
+    description: str
     uses_potential: bool = False
 
 
-class Moving(ABC):
-    """What `drive` asks of a flow."""
+class Flow(ABC):
+    """Interface of a flow for `drive`."""
 
     @abstractmethod
     def stepper(self) -> Stepper:
-        """What takes the steps from the start. Raises `Rest` if nothing moves there."""
+        """The stepper at the start. Raises `Rest` if the start is stationary."""
 
     def cut(self, segment: Segment) -> Segment:
-        """The part of a segment before the first event, at which the equations change; usually all of it."""
+        """The part of a segment before the first event that changes the equations; by default all of it."""
         return segment
 
     def after(self, segment: Segment) -> Stepper | None:
-        """Look for rest after a segment, and raise `Rest`; or return another stepper to go on with."""
+        """Raise `Rest` if the flow rests after a segment, or return another stepper to continue with."""
         return None
 
 
-class Form(Moving):
-    """A way to write the flow down, with the stepper that suits it.
+class Form(Flow):
+    """A formulation of the flow, with a suitable stepper.
 
-    name: the unknowns and the stepper. parametrization: of the weights that it observes. X: the inputs which
-    these weights take. restore: makes the weights of the model from those. Its methods are called where NumPy
-    is told to be quiet about under- and overflow.
+    name: unknowns and stepper. parametrization: of the observed weights. X: inputs of that parametrization.
+    restore: converts these weights to the weights of the model. Methods are called with floating-point
+    warnings silenced.
     """
 
     name: str
@@ -102,7 +105,7 @@ class Form(Moving):
 
     @abstractmethod
     def observe(self, state: Any) -> Observation:
-        """Everything that is recorded of a state."""
+        """The observed quantities of a state."""
 
     @abstractmethod
     def log_time(self, state: Any) -> float:

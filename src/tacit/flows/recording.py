@@ -1,4 +1,4 @@
-"""What is kept of a flow: states at accuracies or times asked for, or at some 200 instants."""
+"""Recording of states: at given accuracies or times, or an overview of about 200 states."""
 
 from __future__ import annotations
 
@@ -10,65 +10,67 @@ from tacit.data.arrays import Float
 from tacit.data.entries import Entries
 from tacit.flows.form import Problem
 from tacit.flows.goals import Goal
-from tacit.flows.segments import Reader, Seen, gain
+from tacit.flows.segments import Reader, Reading, gain
 
-_POINTS = 200  # at most
-_FILLED, _FEW = 160, 40  # states added within the first segments, of which no more are held
-_LARGE = 300_000  # entries of X from which on they are few
-_HELD = 1 << 23  # numbers, of the weights at all states that are kept
-_INSIDE = 8  # times as many are held to read what is within a segment
+_POINTS = 200  # states of an overview, at most
+# States added within the first segments, and segments held for that; fewer for large X, because each state
+# may need a system to be solved.
+_FILLED, _FEW = 160, 40
+_LARGE = 300_000  # entries of a large X
+_HELD = 1 << 23  # floats: memory for the weights of all recorded states
+_INSIDE = 8  # memory for the dense output of a segment, in units of its weights
 
 
-class Keeper(Protocol):
-    """Keeps states of a flow."""
+class Recorder(Protocol):
+    """Records states of a flow."""
 
-    def follow(self, reader: Reader, last: Seen) -> None:
-        """Keep what is wanted of a segment, of which `last` is the end."""
+    def follow(self, reader: Reader, last: Reading) -> None:
+        """Record states of a segment that ends at `last`."""
         ...
 
-    def stay(self, last: Seen) -> None:
-        """Keep what is wanted of a flow that rests at `last` from now on."""
+    def stay(self, last: Reading) -> None:
+        """Record the remaining states of a flow that rests at `last` from now on."""
         ...
 
-    def finish(self, last: Seen, converged: bool) -> list[Seen]:
-        """Everything that was kept."""
+    def finish(self, last: Reading, converged: bool) -> list[Reading]:
+        """Return all recorded states."""
         ...
 
 
-def keeper_of(goal: Goal, problem: Problem, first: Seen) -> Keeper:
-    """The one for the marks of a goal or, without marks, for an overview."""
-    return _Targets(first, list(goal.marks)) if goal.marks is not None else _Overview(first, *_room(problem))
+def recorder_of(goal: Goal, problem: Problem, first: Reading) -> Recorder:
+    """A recorder for the marks of a goal or, without marks, for an overview."""
+    return _Targets(first, list(goal.marks)) if goal.marks is not None else _Overview(first, *_sizes(problem))
 
 
 class _Targets:
-    """Keeps the states at given marks."""
+    """Records the states at given marks."""
 
-    def __init__(self, first: Seen, targets: list[float]):
-        self.kept, self.targets = [], targets  # type: list[Seen], list[float]
+    def __init__(self, first: Reading, targets: list[float]):
+        self.kept, self.targets = [], targets  # type: list[Reading], list[float]
         while self.targets and self.targets[0] <= first[1]:
             self.targets.pop(0)
             self.kept = [first]
 
-    def follow(self, reader: Reader, last: Seen) -> None:
-        """Those that fall into this segment."""
+    def follow(self, reader: Reader, last: Reading) -> None:
+        """Record the targets within this segment."""
         while self.targets and self.targets[0] <= last[1]:
             target = self.targets.pop(0)
             self.kept.append(last if target == last[1] else reader.locate(target)[0])
 
-    def stay(self, last: Seen) -> None:
-        """The last state for all that is still asked for."""
+    def stay(self, last: Reading) -> None:
+        """Use the last state for all remaining targets."""
         self.kept += [(last[0], target) for target in self.targets]
         self.targets = []
 
-    def finish(self, last: Seen, converged: bool) -> list[Seen]:
-        """What was asked for and, where the flow stopped short of it, its last state."""
+    def finish(self, last: Reading, converged: bool) -> list[Reading]:
+        """Return the states at the targets and, if the flow did not reach all of them, its last state."""
         if not self.kept or (not converged and last[1] > self.kept[-1][1]):
             self.kept.append(last)
         return self.kept
 
 
-def _room(problem: Problem) -> tuple[int, int]:
-    """How many states are kept, and added within segments, each of which may take a system to solve."""
+def _sizes(problem: Problem) -> tuple[int, int]:
+    """Number of states to record, and number of states to add within segments."""
     if not isinstance(problem.X, Entries) and problem.model.has_predictor:
         return _POINTS, _FILLED if problem.X.size <= _LARGE else _FEW
     weights = sum(np.size(each) for each in problem.model.start().values())
@@ -78,18 +80,18 @@ def _room(problem: Problem) -> tuple[int, int]:
 
 
 class _Overview:
-    """Keeps about 200 states, where something happens: many where the loss first falls, few in long tails.
+    """Records about 200 states: many where the loss starts to fall, few in long tails.
 
-    Steps of an integrator alone do not tell: on ill-conditioned data most of them creep along at the end.
+    The steps of the integrator alone are not suitable: on ill-conditioned data most of them lie near the end.
     """
 
-    def __init__(self, first: Seen, points: int, filled: int):
+    def __init__(self, first: Reading, points: int, filled: int):
         self.points, self.filled, self.discrete = points, filled, False
-        self.kept = [(first, 0.0)]  # with the number of steps after which each was seen, or a part of them
+        self.kept = [(first, 0.0)]  # readings, with the (fractional) number of steps taken
         self.readers, self.count = [], 0  # type: list[Reader] | None, int
 
-    def follow(self, reader: Reader, last: Seen) -> None:
-        """Keep the end of a segment; fill in the first segments once, before their readers are too many."""
+    def follow(self, reader: Reader, last: Reading) -> None:
+        """Record the end of a segment; add states within the first segments before too many are held."""
         self.count += 1
         self.discrete = reader.segment.discrete
         self.kept.append((last, float(self.count)))
@@ -101,35 +103,35 @@ class _Overview:
         if len(self.kept) > 2 * self.points:
             self._thin()
 
-    def stay(self, last: Seen) -> None:
-        """Nothing more."""
+    def stay(self, last: Reading) -> None:
+        """An overview needs no more states."""
 
-    def finish(self, last: Seen, converged: bool) -> list[Seen]:
-        """The states kept, the first and the last among them, also where Ctrl-C came in between."""
+    def finish(self, last: Reading, converged: bool) -> list[Reading]:
+        """Return the recorded states, including the first and the last, also after Ctrl-C."""
         if self.readers:
             self._fill()
         if self.kept[-1][0][0] is not last[0]:
             self.kept.append((last, float(self.count)))
         if not self.discrete:
-            self._straighten()
+            self._drop_falling()
         self._thin()
-        return [seen for seen, _ in self.kept]
+        return [reading for reading, _ in self.kept]
 
-    def _straighten(self) -> None:
-        """Drop states of a higher accuracy than later ones: along a flow it rises, up to round-off."""
+    def _drop_falling(self) -> None:
+        """Drop states with a higher accuracy than later ones: along a flow that is round-off."""
         levels = np.array([level for (_, level), _ in self.kept])
         rising = levels <= np.minimum.accumulate(levels[::-1])[::-1]
         self.kept = [each for each, rises in zip(self.kept, rising, strict=True) if rises]
 
     def _progress(self) -> Float:
-        """How far each state is, from 0 to 1: half by the steps taken, half by what the accuracy gained."""
+        """Progress of each state from 0 to 1: the mean of the shares of steps and of gains in accuracy."""
         levels, steps = (np.array(part) for part in zip(*((m, at) for (_, m), at in self.kept), strict=True))
         gains = np.abs(np.diff(gain(levels, levels[0]), prepend=0.0))
         gained = gains.cumsum()
-        return np.asarray(sum(way / max(way[-1], 1e-300) for way in (steps, gained)) / 2)
+        return np.asarray(sum(each / max(each[-1], 1e-300) for each in (steps, gained)) / 2)
 
     def _fill(self) -> None:
-        """More states within the segments, the more the further the flow goes in one."""
+        """Add states within segments, in proportion to their progress."""
         readers, self.readers = self.readers or [], None
         counts = np.diff(np.floor(self._progress() * self.filled + 1e-9)).astype(int)
         filled = self.kept[:1]
@@ -140,13 +142,11 @@ class _Overview:
         self.kept = filled
 
     def _thin(self) -> None:
-        """Down to 200: one after the other goes the state whose neighbours are nearest to each other."""
+        """Remove states until `points` are left, each time the one whose neighbours are closest together."""
         if len(self.kept) <= self.points:
             return
-        left, place = np.arange(len(self.kept)), self._progress()
+        left, progress = np.arange(len(self.kept)), self._progress()
         while len(left) > self.points:
-            spare = 1 + int(np.argmin(place[2:] - place[:-2]))
-            for each in (left, place):
-                each[spare:-1] = each[spare + 1 :]
-            left, place = left[:-1], place[:-1]
+            spare = 1 + int(np.argmin(progress[2:] - progress[:-2]))
+            left, progress = np.delete(left, spare), np.delete(progress, spare)
         self.kept = [self.kept[i] for i in left]

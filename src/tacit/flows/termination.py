@@ -1,4 +1,4 @@
-"""How a flow ends short of its goal, and every sentence that says why."""
+"""Exceptions that end a flow before its goal, and all reasons reported to users."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 from tacit.data.status import Status
 
 
-class Stall(Exception):  # noqa: N818 (not an error: the flow says how it ends)
-    """The flow cannot go on; the message says why."""
+class Stall(Exception):  # noqa: N818 (not an error, but a way for a flow to end)
+    """The flow cannot continue; the message gives the reason."""
 
     status = Status.STALLED
 
 
 class GaveUp(Stall):
-    """The stepper finds no step that is accurate enough."""
+    """The stepper cannot find a sufficiently accurate step."""
 
 
 class Rest(Stall):
-    """Nothing moves any more. minimum: where the loss, as far as it can be told, is a (local) minimum."""
+    """The flow has come to rest. minimum: whether the loss is, numerically, at a (local) minimum."""
 
     status = Status.STATIONARY
     last: tuple[Any, float] | None = None
@@ -29,7 +29,7 @@ class Rest(Stall):
 
 
 class Rounded(Rest):
-    """Only round-off is left to do. last: a state and its level, if they are not those of the last step."""
+    """The residual is round-off. last: a state and its level, if not those of the last step."""
 
     status = Status.ROUNDING
 
@@ -38,19 +38,19 @@ class Rounded(Rest):
         self.last = last
 
 
-ROUNDED = "the residual has reached the rounding of the data; ask for a smaller accuracy"
+ROUNDED = "the residual has reached the round-off of the data; request a smaller accuracy"
 
-# The driver: what no flow can do, and what it might do for ever.
+# Raised by the driver.
 RISES = (
-    "the loss rises, which it cannot do along a flow: the integrator has lost its way, and what it found "
-    "after this instant is not kept"
+    "the loss rises, which is impossible along gradient flow: the integrator has failed, and its results "
+    "after this time are discarded"
 )
 NO_GAIN = (
     "no gain in accuracy over the last {:,} steps: a saddle or a stationary point, or the tolerance is too "
-    "coarse for the accuracy asked for (lower rtol)"
+    "large for the requested accuracy (lower rtol)"
 )
 
-# Steppers: no step is accurate enough.
+# No step is accurate enough.
 UNDERFLOW = (
     "step size underflow: at this depth and scale the transition is too fast to resolve in double precision"
 )
@@ -58,19 +58,19 @@ PREDICTED = "; tacit.limit predicts where the flow ends"
 NO_STEP = "step size underflow at clock {:.6g}: no step is accurate enough"
 GAVE_UP = "the integrator gave up at clock {:.6g} ({})"
 UNEVEN = (
-    "the features differ so much in size that rounding decides the margins; rescale them, each to a largest "
-    "entry of about 1"
+    "the features differ so much in size that the margins are dominated by round-off; rescale each feature "
+    "to a largest entry of about 1"
 )
-NOT_FALLING = "the loss does not fall along any step, however short"
-SWITCHES = "the flow met the kink more than {:,} times"
+NOT_FALLING = "the loss does not decrease along any step, however short"
+SWITCHES = "the flow crossed the kink more than {:,} times"
 
-# Starts that no flow leaves.
-NO_GRADIENT = "the gradient is zero at the start: {}, which no flow leaves"
-NO_TANGENT = "the tangent kernel does not move the outputs: the linearized model stands still"
+# Stationary starts.
+NO_GRADIENT = "the gradient is zero at the start, which is {}: the flow stays there"
+NO_TANGENT = "the tangent kernel annihilates the gradient of the loss: the linearized model does not change"
 
-# Rest: the gradient is 0 as far as floats can tell, and the loss is not.
-OVERFLOWN = "the weights left the range of floats"
-ROUNDING_LEFT = "at rest: what is left of the residual is rounding"
+# At rest: the gradient is 0 up to round-off, but the loss is not.
+OVERFLOWN = "the weights overflowed"
+ROUNDING_LEFT = "at rest: the remaining residual is round-off"
 AT_MINIMUM = (
     "at rest at a minimum with nonzero loss: every weight has come to rest, and the model cannot fit these "
     "data from here"
@@ -84,9 +84,9 @@ TANGENT_SINGULAR = (
 # Gradient descent.
 OUT_OF_STEPS = "stopped after {:,} steps of size {:g}; most_steps allows more"
 DIVERGED = "the weights diverged: the step {:g} is too large"
-UNCHANGED = "the steps no longer change any weight: the gradient is below the rounding of the weights"
+UNCHANGED = "the steps no longer change any weight: the gradient is below the round-off of the weights"
 
 # Stopped flows.
-UNFITTABLE = "no predictor fits the samples so well"
-TOO_LONG = "no step is short enough"
-ENOUGH = "enough was seen"
+UNFITTABLE = "no predictor fits the samples to this accuracy"
+TOO_LONG = "no step size is small enough"
+ENOUGH = "stopped by the callback"

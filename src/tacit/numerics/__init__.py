@@ -1,1 +1,1 @@
-"""Pieces of numerical linear algebra that know nothing of the theory."""
+"""Numerical linear algebra and root finding, independent of the theory."""

@@ -1,10 +1,9 @@
-r"""Matrix products in twice the digits of floats, on any machine.
+r"""Matrix products in double-double arithmetic.
 
-A number is a pair (high, low) of floats that stand for their sum. The factors of a product are cut into
-slices of so few bits that a product of two slices has no rounding at all (Ozaki, Ogita, Oishi and Rump
-2012), in whatever order, and with whatever fused operations, a BLAS adds it up. The slices are aligned to
-the largest entry of each row (column) of the factor, so that errors are about 2⁻¹⁰⁶·max_k|A_ik|·max_k|B_kj|
-for each term.
+A number is represented as the sum of a pair (high, low) of doubles. The factors of a product are split into
+slices of so few bits that products of two slices are exact (Ozaki, Ogita, Oishi and Rump 2012), regardless of
+the summation order and fused operations of the BLAS. Slices are aligned to the largest entry of each row
+(column) of the factor, so the error is about 2⁻¹⁰⁶·max_k|A_ik|·max_k|B_kj| per term.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ import numpy as np
 
 from tacit.numerics.rounding import Float
 
-ROUNDING = 2.0**-100  # of a product of pairs, with room
-_BITS = 53
-_WANTED = 108  # bits below the largest entry that a slice may begin with
-_SPLIT = 2.0**27 + 1  # cuts a float in halves
-_BLOCK = 1 << 16  # entries of a factor that are cut at once, so that they stay in the cache
+ROUNDING = 2.0**-100  # relative round-off error of a product, with a safety margin over 2⁻¹⁰⁶
+_BITS = 53  # significant bits of a double
+_PRECISION = 108  # slices that begin this many bits below the largest entry, or lower, are dropped
+_SPLIT = 2.0**27 + 1  # Veltkamp's constant, which splits a double into halves of 26 bits
+_BLOCK = 1 << 16  # entries of a factor that are sliced at once, so that they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +33,11 @@ class Pair:
 
     @classmethod
     def of(cls, values: Float) -> Pair:
-        """Floats as pairs."""
+        """Convert doubles."""
         return cls(values, np.zeros_like(values))
 
     def __add__(self, other: Pair | Float) -> Pair:
-        """The sum, to the accuracy of pairs."""
+        """Double-double sum."""
         high, rest = two_sum(self.high, other.high if isinstance(other, Pair) else other)
         rest = rest + self.low + (other.low if isinstance(other, Pair) else 0.0)
         return Pair(*_normal(high, rest))
@@ -47,21 +46,21 @@ class Pair:
         return self + (Pair(-other.high, -other.low) if isinstance(other, Pair) else -other)
 
     def scaled(self, factor: Float | float) -> Pair:
-        """Times powers of 2, which is exact."""
+        """Multiply by powers of 2, exactly."""
         return Pair(self.high * factor, self.low * factor)
 
     def over(self, divisor: Pair) -> Pair:
-        """Divided by pairs, entry by entry."""
-        share = self.high / divisor.high
-        part, rest = two_product(share, divisor.high)
-        left = self - Pair(part, rest + share * divisor.low)
-        return Pair(*_normal(share, left.value / divisor.high))
+        """Divide entry by entry."""
+        quotient = self.high / divisor.high
+        part, rest = two_product(quotient, divisor.high)
+        remainder = self - Pair(part, rest + quotient * divisor.low)
+        return Pair(*_normal(quotient, remainder.value / divisor.high))
 
     def sqrt(self) -> Pair:
         """The square root of positive entries."""
         root = np.sqrt(self.high)
-        left = self - Pair(*two_product(root, root))
-        return Pair(*_normal(root, left.value / (2 * root)))
+        remainder = self - Pair(*two_product(root, root))
+        return Pair(*_normal(root, remainder.value / (2 * root)))
 
     def __getitem__(self, which: Any) -> Pair:
         return Pair(self.high[which], self.low[which])
@@ -73,7 +72,7 @@ class Pair:
 
     @property
     def value(self) -> Float:
-        """The nearest floats."""
+        """Round to double precision."""
         return np.asarray(self.high + self.low)
 
 
@@ -85,28 +84,29 @@ def two_sum(a: Float, b: Float) -> tuple[Float, Float]:
 
 
 def two_product(a: Float, b: Float) -> tuple[Float, Float]:
-    """a·b and its rounding error, exactly (Dekker); no factor may be near the ends of the range of floats."""
+    """a·b and its rounding error, exactly (Dekker), for factors away from underflow and overflow."""
     total = a * b
     (a, a_low), (b, b_low) = _halves(a), _halves(b)
     return total, ((a * b - total) + a * b_low + a_low * b) + a_low * b_low
 
 
 def _halves(a: Float) -> tuple[Float, Float]:
-    """a as a sum of floats of half as many bits (Veltkamp)."""
-    carried = _SPLIT * a
-    high = carried - (carried - a)
+    """Split a into a sum of two doubles with half as many bits (Veltkamp)."""
+    scaled = _SPLIT * a
+    high = scaled - (scaled - a)
     return high, a - high
 
 
 def _normal(high: Float, low: Float) -> tuple[Float, Float]:
+    """Renormalize, so that |low| is at most half a unit in the last place of high."""
     total = high + low
     return total, low - (total - high)
 
 
 def product(A: Pair | Float, B: Pair | Float) -> Pair:
-    """A B, matrices or a matrix and a vector, to twice the digits of floats.
+    """Product A B in double-double arithmetic, of two matrices or of a matrix and a vector.
 
-    B is taken some columns at a time, so that its slices need little memory.
+    Computed for some columns of B at a time, to bound the memory for slices.
     """
     A, B = as_pair(A), as_pair(B)
     if B.high.ndim == 1:
@@ -122,7 +122,7 @@ def product(A: Pair | Float, B: Pair | Float) -> Pair:
 
 
 def moments(A: Pair) -> tuple[Pair, Pair]:
-    """Σ_k A_ik and Σ_k A_ik² of each row i, to twice the digits of floats."""
+    """Σ_k A_ik and Σ_k A_ik² of each row i, in double-double arithmetic."""
     terms = max(A.high.shape[1], 1)
     sums, squares = Pair.of(np.zeros(len(A.high))), Pair.of(np.zeros(len(A.high)))
     step = max(1, _BLOCK // terms)
@@ -139,12 +139,12 @@ def moments(A: Pair) -> tuple[Pair, Pair]:
 
 
 def as_pair(values: Pair | Float) -> Pair:
-    """Pairs as they are, floats as pairs."""
+    """Convert doubles to pairs; pairs are returned unchanged."""
     return values if isinstance(values, Pair) else Pair.of(values)
 
 
 def _by_rows(A: Pair, B: Pair) -> Pair:
-    """A B for a B of few columns: A is taken some rows at a time."""
+    """A B for a B with few columns, for some rows of A at a time."""
     count, inner = len(A.high), max(len(B.high), 1)
     step = max(1, _BLOCK // inner)
     blocks = [
@@ -156,7 +156,7 @@ def _by_rows(A: Pair, B: Pair) -> Pair:
 
 
 def _multiplied(left: list[Float], B: Pair, rows: int) -> Pair:
-    """The sum of all products of slices that count, the largest first."""
+    """Sum the significant products of slices, largest first."""
     right = [piece.T for piece in _slices(B.T, max(len(B.high), 1))]
     total = Pair.of(np.zeros((rows, B.high.shape[1])))
     for m, n in _levels(left, right, max(len(B.high), 1)):
@@ -165,20 +165,20 @@ def _multiplied(left: list[Float], B: Pair, rows: int) -> Pair:
 
 
 def _levels(left: list[Float], right: list[Float], terms: int) -> Iterator[tuple[int, int]]:
-    """Which slices to multiply, in the order of the size of their products, up to those that do not count."""
-    most = -(-_WANTED // _slice_bits(terms))
+    """Index pairs of slices with significant products, in order of decreasing size."""
+    most = -(-_PRECISION // _slice_bits(terms))
     for level in range(min(len(left) + len(right) - 1, most + 1)):
         for m in range(max(0, level - len(right) + 1), min(level + 1, len(left))):
             yield m, level - m
 
 
 def _slice_bits(terms: int) -> int:
-    """Bits of a slice, so that sums of this many products of slices fit into a float."""
+    """Bits per slice such that sums of this many products of slices are exact in double precision."""
     return (_BITS - math.ceil(math.log2(terms)) if terms > 1 else _BITS) // 2 - 1
 
 
 def _slices(A: Pair, terms: int) -> list[Float]:
-    """A as a sum of matrices of few bits each, aligned by rows; without those at the end that are 0."""
+    """Split A into a sum of matrices with few bits each, aligned by rows; drop zero matrices at the end."""
     pieces = list(_cut(A, _slice_bits(terms)))
     while len(pieces) > 1 and not pieces[-1].any():
         pieces.pop()
@@ -186,11 +186,12 @@ def _slices(A: Pair, terms: int) -> list[Float]:
 
 
 def _cut(A: Pair, bits: int) -> Iterator[Float]:
+    """Extract slices by adding and subtracting a large power of 2, which rounds off the lower bits."""
     largest = np.abs(A.high).max(axis=1, initial=0.0)
     exponent = np.frexp(largest)[1].astype(float)[:, None]
     high, low = A.high, A.low
     plain = not low.any()
-    for level in range(-(-_WANTED // bits) + 1):
+    for level in range(-(-_PRECISION // bits) + 1):
         anchor = np.exp2(exponent - level * bits + (_BITS - bits))
         piece = high + anchor
         piece -= anchor

@@ -1,4 +1,4 @@
-r"""The normal equations of a Newton step, (X W Xᵀ) dν = ρ − X W r, for weights W of any spread."""
+r"""The normal equations of a Newton step, (X W Xᵀ) dν = ρ − X W r, for weights W of widely different size."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from scipy.linalg import cho_solve, lapack, qr, solve_triangular
 
 from tacit.numerics.rounding import Float
 
-_BLOCK = 1 << 22  # entries of X that a weighted product may copy at once
-_TRUSTED = 1e-13  # a Cholesky factor of the scaled normal matrix worse than this is not used for steps
-_HEAVY = 1e-6  # relative √W from which slopes are taken from the factor Q
+_BLOCK = 1 << 22  # entries of X that a weighted product copies at once, to bound memory
+_TRUSTED = 1e-13  # reciprocal condition number up to which QR is used: Cholesky would lose 13 digits
+_HEAVY = 1e-6  # √W relative to the largest above which slopes come from Q, since Xᵀdν cancels there
+_MIN_WEIGHT = 1e-290  # of the largest weight: keeps √W and its reciprocal finite
 
 
 class Factor(Protocol):
-    """X W Xᵀ, factorized."""
+    """A factorization of X W Xᵀ."""
 
     def direction(self, rho: Float, r: Float) -> tuple[Float, Float]:
         """dν with (X W Xᵀ) dν = ρ − X W r, and the change Xᵀdν + r of the slopes."""
@@ -24,16 +25,17 @@ class Factor(Protocol):
 
 
 def factorize(X: Float, W: Float, careful: bool = False) -> Factor:
-    """By Cholesky; or, where that is asked for or with weights spread over more than sixteen decades, where
-    the small ones vanish from the normal matrix, by QR of √W Xᵀ with rows sorted by size and pivoted
-    columns, which is stable row by row (Cox and Higham 1998).
+    """Factorize X W Xᵀ by Cholesky, or by QR if `careful` or if the matrix is too ill-conditioned.
+
+    When the weights span more than sixteen decades, the small ones are lost in the normal matrix. QR of √W Xᵀ
+    with rows sorted by size and column pivoting is row-wise stable (Cox and Higham 1998).
     """
     if not len(X):
-        return _OfNothing()
+        return _NoEquations()
     if careful:
-        return _ByRows(X, W)
+        return _RowwiseQR(X, W)
     factor, scale, rcond = _scaled_cholesky(weighted_gram(X, W))
-    return _ByRows(X, W) if factor is None or rcond <= _TRUSTED else _ByCholesky(X, W, factor, scale)
+    return _RowwiseQR(X, W) if factor is None or rcond <= _TRUSTED else _Cholesky(X, W, factor, scale)
 
 
 def newton_direction(X: Float, W: Float, rho: Float, r: Float) -> tuple[Float, Float]:
@@ -41,14 +43,14 @@ def newton_direction(X: Float, W: Float, rho: Float, r: Float) -> tuple[Float, F
     return factorize(X, W).direction(rho, r)
 
 
-class _OfNothing:
-    """Without equations no slope changes."""
+class _NoEquations:
+    """Without equations, slopes change by r alone."""
 
     def direction(self, rho: Float, r: Float) -> tuple[Float, Float]:
         return rho, r
 
 
-class _ByCholesky:
+class _Cholesky:
     def __init__(self, X: Float, W: Float, factor: Float, scale: Float):
         self.X, self.W, self.factor, self.scale = X, W, factor, scale
 
@@ -58,9 +60,9 @@ class _ByCholesky:
         return found, self.X.T @ found + r
 
 
-class _ByRows:
+class _RowwiseQR:
     def __init__(self, X: Float, W: Float):
-        self.X, self.root = X, np.sqrt(np.maximum(W, W.max() * 1e-290))
+        self.X, self.root = X, np.sqrt(np.maximum(W, W.max() * _MIN_WEIGHT))
         sizes = np.maximum(X.max(axis=0), -X.min(axis=0)) * self.root
         self.usable = bool(np.isfinite(sizes).all())
         if not self.usable:
@@ -83,7 +85,7 @@ class _ByRows:
         coefficients = along - self.Q.T @ gap[order]
         found = np.empty_like(rho)
         found[self.pivots] = solve_triangular(self.R, coefficients, check_finite=False)
-        # Xᵀdν would cancel where W is large: there the factor Q gives √W(Xᵀdν + r) itself.
+        # Xᵀdν + r cancels where W is large; there √W(Xᵀdν + r) is computed from the factor Q instead.
         change = self.X.T @ found + r
         scaled = np.empty_like(r)
         scaled[order] = self.Q @ coefficients + gap[order]
@@ -93,9 +95,9 @@ class _ByRows:
 
 
 def weighted_gram(X: Float, W: Float) -> Float:
-    """X diag(W) Xᵀ for W ≥ 0, without copying all of a large X."""
+    """X diag(W) Xᵀ for W ≥ 0, in blocks, so that a large X is not copied."""
     samples, features = X.shape
-    root = np.sqrt(W)  # a product B Bᵀ costs half of a general one
+    root = np.sqrt(W)  # the symmetric product B Bᵀ costs half of a general one
     total = np.zeros((samples, samples))
     step = max(1, _BLOCK // max(samples, 1))
     for start in range(0, features, step):
@@ -127,7 +129,7 @@ def condition(X: Float) -> float:
 
 
 def factorize_roughly(X: Float, W: Float) -> Callable[[Float, Float], Float]:
-    """Solver (ρ, r) ↦ dν of (X W Xᵀ) dν = ρ − X W r, giving up directions that are lost in rounding."""
+    """Solver (ρ, r) ↦ dν of (X W Xᵀ) dν = ρ − X W r, regularized until Cholesky succeeds."""
     B, scale = _unit_diagonal(weighted_gram(X, W))
     shift = 0.0
     for _ in range(12):

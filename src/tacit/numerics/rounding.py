@@ -1,4 +1,4 @@
-"""The floats that everything is computed in: their rounding, and arrays of them."""
+"""Machine epsilon, array types, and a context that silences floating-point warnings."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ Float = NDArray[np.float64]
 Index = NDArray[np.intp]
 EPS = float(np.finfo(np.float64).eps)
 
-# Under- and overflow are answers where this stands (0 and ∞), not accidents.
+# For code in which underflow to 0 and overflow to ∞ are correct results.
 quiet = np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore")

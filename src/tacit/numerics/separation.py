@@ -1,4 +1,4 @@
-"""Can a linear predictor classify every sample? If not, a combination of samples shows why."""
+"""Test of linear separability, with a certificate in either case."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from tacit.errors import NotConvergedError, NotSeparableError
 from tacit.numerics.nonnegative import nearest_combination
 from tacit.numerics.rounding import EPS, Float
 
-_VANISHING = 16 * EPS  # of a feature in a combination of samples, relative to the terms that are summed
-_LOST = 1e-8  # what is left of a weight that was rounding alone
-_ROUNDS, _PASSES = 6, 3  # of units for the features, and of refinement in each
+_VANISHING = 16 * EPS  # a feature of a combination up to this share of the summed terms is round-off
+_LOST = 1e-8  # a weight that refinement reduces to this share was round-off
+_ROUNDS, _PASSES = 6, 3  # rescalings of the features, and refinements after each
 
 
 def check_separable(X: Float, y: Float) -> None:
-    """Return if some w has y_n x_n·w > 0 for all n; otherwise `NotSeparableError` with its certificate.
+    """Return if some w has y_n x_n·w > 0 for all n; otherwise raise `NotSeparableError` with a certificate.
 
-    By Farkas' lemma either such a w exists, or a combination c ≥ 0, Σc = 1, with Σ c_n y_n x_n = 0. The units
-    of samples and features do not matter, so that they are chosen here. Whichever of the two is found is
-    verified: margins beyond the rounding of their sums, or a combination that vanishes, feature by feature,
-    to rounding. `NotConvergedError` if the data are too near the boundary for either.
+    By Farkas' lemma there is either such a w, or a combination c ≥ 0, Σc = 1, with Σ c_n y_n x_n = 0. The
+    result does not depend on the units of samples and features, which are rescaled. Either one is verified:
+    all margins exceed the round-off of their sums, or every feature of the combination vanishes up to
+    round-off. Raises `NotConvergedError` if the data are too close to the boundary to verify either.
     """
     Z = y[:, None] * X
     empty = ~Z.any(axis=1)
     if empty.any():
         n, combination = int(np.argmax(empty)), empty / np.count_nonzero(empty)
         raise NotSeparableError(
-            f"sample {n} has no feature that is not 0: nothing can classify it", combination
+            f"all features of sample {n} are 0, so no linear predictor can classify it", combination
         )
     units = np.zeros(len(Z), dtype=int)
     shares = np.abs(Z).max(axis=0)
@@ -45,16 +45,16 @@ def check_separable(X: Float, y: Float) -> None:
         if _vanishes(Z, combination):
             _refuse(combination, units)
     raise NotConvergedError(
-        "whether a linear predictor classifies every sample correctly is lost in rounding: the two classes "
-        "touch to some 15 digits. Drop or relabel samples that differ only by rounding from one of the other "
-        "class, drop features that hold only rounding, or use the square loss"
+        "linear separability cannot be decided in double precision: the classes touch to about 15 digits. "
+        "Drop or relabel samples that agree with one of the other class up to round-off, drop features that "
+        "contain only round-off, or use the square loss"
     )
 
 
 def _balance(Z: Float, shares: Float) -> NDArray[np.int_]:
-    """Scale the features by their shares, then the samples to a largest entry near 1, in place.
+    """Divide the features by `shares`, then the samples by their largest entries, in place.
 
-    By powers of 2, which round nothing; returned are those of the samples.
+    Both by powers of 2, which is exact. Returns the exponents for the samples.
     """
     Z *= np.exp2(-_exponents(np.where(shares > 0, shares, 1.0)))
     exponents = _exponents(np.abs(Z).max(axis=1))
@@ -67,7 +67,7 @@ def _exponents(sizes: Float) -> NDArray[np.int_]:
 
 
 def _separated_by_least_norm(Z: Float) -> bool:
-    """Does the w of least norm with Z w = 1, where there is one, classify every sample?"""
+    """Does the minimum-norm solution of Z w = 1, if there is one, classify every sample?"""
     if len(Z) > Z.shape[1]:
         return False
     _, multipliers, failed = lapack.dposv(Z @ Z.T, np.ones(len(Z)))
@@ -75,33 +75,33 @@ def _separated_by_least_norm(Z: Float) -> bool:
 
 
 def _separated_by_support(Z: Float, combination: Float) -> bool:
-    """Does the predictor of this combination, Zᵀc, classify every sample?
+    """Does the predictor Zᵀc of this combination classify every sample?
 
-    Where the classes nearly touch Zᵀc is a small difference of large numbers: then it is found anew, as the
-    w of least norm with equal margins where c > 0.
+    If the classes nearly touch, Zᵀc suffers from cancellation; then try the minimum-norm w with equal margins
+    on the samples with c > 0.
     """
     if _separates(Z, combination @ Z):
         return True
-    held = Z[combination > 0]
-    w = np.linalg.lstsq(held, np.ones(len(held)), rcond=None)[0]
+    support = Z[combination > 0]
+    w = np.linalg.lstsq(support, np.ones(len(support)), rcond=None)[0]
     return _separates(Z, np.asarray(w, dtype=float))
 
 
 def _separates(Z: Float, w: Float) -> bool:
-    """Are all margins larger than the rounding of their sums can be?"""
+    """Do all margins exceed the bound on the round-off of their sums?"""
     return bool((Z @ w > (Z.shape[1] + 2) * EPS * (np.abs(Z) @ np.abs(w))).all())
 
 
 def _vanishes(Z: Float, combination: Float) -> bool:
-    """Is every feature of the combination 0, up to the rounding of its terms?"""
+    """Is every feature of the combination 0, up to the round-off of its terms?"""
     return bool((np.abs(combination @ Z) <= _VANISHING * (combination @ np.abs(Z))).all())
 
 
 def _refined(Z: Float, combination: Float) -> tuple[Float, Float]:
-    """The combination with its small weights as exact as its large ones, and Σ c_n|z_nj| of each feature.
+    """Refine the small weights of a combination; also return the shares Σ c_n|z_nj| of each feature j.
 
-    By the least relative changes of the weights that keep their sum and for which the features vanish, each
-    in units of its share. A weight that is rounding, which no other balances, goes to 0.
+    Applies the smallest relative changes of the weights that keep their sum and make the features vanish, in
+    units of their shares. A weight that is only round-off goes to 0.
     """
     shares = combination @ np.abs(Z)
     for _ in range(_PASSES):
@@ -118,14 +118,14 @@ def _refined(Z: Float, combination: Float) -> tuple[Float, Float]:
 
 
 def _refuse(combination: Float, units: NDArray[np.int_]) -> NoReturn:
-    """For samples measured in these powers of 2."""
+    """Raise with the combination, converted back from samples scaled by powers of 2."""
     involved = np.flatnonzero(combination)
     weights = np.zeros_like(combination)
     weights[involved] = np.ldexp(combination[involved], units[involved].min() - units[involved])
     shown = ", ".join(map(str, involved[:8])) + (", …" if len(involved) > 8 else "")
     raise NotSeparableError(
         f"no linear predictor classifies every sample correctly: samples {shown} contradict each other "
-        "(a positive combination of their y·x is 0, to rounding; it is the error's `combination`). Drop or "
+        "(a positive combination of their y·x is 0 up to round-off; see `combination` of the error). Drop or "
         "relabel one of them, add features, or use the square loss",
         weights / weights.sum(),
     )

@@ -1,9 +1,9 @@
-r"""Functions of the spectrum of a matrix, and how they change with it.
+r"""Spectral functions of a matrix, and their derivatives.
 
-A matrix Z = P diag(s) Rᵀ and a function f of its singular values (odd) or eigenvalues (any) make the matrix
-f(Z) = P diag(f(s)) Rᵀ. In the frame (P, R) its derivative is diagonal: the part of a change along a unit
-coordinate c is multiplied by a divided difference f[a, b] = (f(a) − f(b))/(a − b) of two values a, b of the
-spectrum (Daleckii and Krein; for singular values through the lifted matrix [[0, Z], [Zᵀ, 0]]):
+For Z = P diag(s) Rᵀ with eigenvalues s, or singular values s and an odd function f, define f(Z) = P
+diag(f(s)) Rᵀ. In the frame (P, R) its derivative is diagonal: each coordinate of a change of Z is multiplied
+by a divided difference f[a, b] = (f(a) − f(b))/(a − b) of two values a, b of the spectrum (Daleckii and
+Krein; for singular values through the augmented matrix [[0, Z], [Zᵀ, 0]]):
 
     symmetric part of the entries i, j       f[sᵢ, sⱼ]
     antisymmetric part of the entries i, j   f[sᵢ, −sⱼ]
@@ -21,15 +21,15 @@ import numpy as np
 from tacit.numerics.rounding import Float
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
-_ALIKE = (
-    1.1  # slopes that differ by less, over an interval, belong to a function that is nearly straight on it
-)
+# Ratio of slopes over an interval up to which f is nearly linear there: f(a) − f(b) would cancel, and the
+# mean slope by Gauss quadrature is accurate.
+_ALIKE = 1.1
 _HALF = 1 / np.sqrt(2.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """P, s, R of a matrix: full orthogonal P (d₁, d₁) and R (d₂, d₂), and the spectrum s."""
+    """Orthogonal matrices P (d₁, d₁) and R (d₂, d₂) and the spectrum s of a matrix P diag(s) Rᵀ."""
 
     left: Float
     values: Float
@@ -38,7 +38,7 @@ class Frame:
 
     @classmethod
     def of(cls, matrix: Float, symmetric: bool = False) -> Frame:
-        """By eigenvalues where the matrix is taken for symmetric, else by singular values."""
+        """Compute the eigendecomposition if `symmetric`, else the singular value decomposition."""
         if symmetric:
             values, vectors = np.linalg.eigh(matrix / 2 + matrix.T / 2)
             return cls(vectors, values, vectors, True)
@@ -51,7 +51,7 @@ class Frame:
 
     @cached_property
     def couples(self) -> tuple[Float, Float]:
-        """The two values a, b of the spectrum that belong to every coordinate."""
+        """The two values a, b of the spectrum for every coordinate, as in the table above."""
         s, (i, j) = self.values, self._pairs
         if self.symmetric:
             return np.concatenate([s, s[i]]), np.concatenate([s, s[j]])
@@ -60,35 +60,37 @@ class Frame:
         return np.concatenate([s, s[i], s[i], more]), np.concatenate([s, s[j], -s[j], 0.0 * more])
 
     def coordinates(self, stack: Float) -> Float:
-        """A stack of matrices (…, d₁, d₂) in orthonormal coordinates of the frame; symmetric ones (…, D)."""
-        turned = self.left.T @ stack @ self.right
+        """Orthonormal coordinates (…, D) in this frame of matrices (…, d₁, d₂)."""
+        rotated = self.left.T @ stack @ self.right
         size, (i, j) = len(self.values), self._pairs
-        square = turned[..., :size, :size]
+        square = rotated[..., :size, :size]
         diagonal = np.einsum("...ii->...i", square)
         upper, lower = square[..., i, j], square[..., j, i]
         parts = [diagonal, (upper + lower) * _HALF]
         if not self.symmetric:
-            rest = turned[..., size:, :] if len(self.left) > size else turned[..., :, size:].swapaxes(-1, -2)
+            rest = (
+                rotated[..., size:, :] if len(self.left) > size else rotated[..., :, size:].swapaxes(-1, -2)
+            )
             more = rest.swapaxes(-1, -2)
             parts += [(upper - lower) * _HALF, more.reshape(*more.shape[:-2], -1)]
         return np.concatenate(parts, axis=-1)
 
     def matrix(self, coordinates: Float) -> Float:
-        """The matrix that has these coordinates."""
+        """The matrix with these coordinates."""
         size, (i, j) = len(self.values), self._pairs
         rows, columns, pairs = len(self.left), len(self.right), len(i)
-        turned = np.zeros((rows, columns))
+        rotated = np.zeros((rows, columns))
         diagonal, even = coordinates[:size], coordinates[size : size + pairs] * _HALF
         odd = np.zeros(pairs) if self.symmetric else coordinates[size + pairs : size + 2 * pairs] * _HALF
-        turned[np.arange(size), np.arange(size)] = diagonal
-        turned[i, j], turned[j, i] = even + odd, even - odd
+        rotated[np.arange(size), np.arange(size)] = diagonal
+        rotated[i, j], rotated[j, i] = even + odd, even - odd
         if not self.symmetric and rows != columns:
             more = coordinates[size + 2 * pairs :].reshape(size, -1)
             if rows > columns:
-                turned[size:, :] = more.T
+                rotated[size:, :] = more.T
             else:
-                turned[:, size:] = more
-        return np.asarray(self.left @ turned @ self.right.T)
+                rotated[:, size:] = more
+        return np.asarray(self.left @ rotated @ self.right.T)
 
     def with_spectrum(self, values: Float) -> Float:
         """P diag(values) Rᵀ."""
@@ -97,16 +99,16 @@ class Frame:
 
 
 def divided(f: Callable[[Float], Float], slope: Callable[[Float], Float], a: Float, b: Float) -> Float:
-    """(f(a) − f(b))/(a − b) to full accuracy, also where a is close to b; slope: the derivative of f.
+    """(f(a) − f(b))/(a − b) to full accuracy, also if a is close to b; slope: the derivative of f.
 
-    Where the slope hardly changes between a and b it is averaged (Gauss, 12 nodes), which nothing cancels in;
-    elsewhere f(a) and f(b) differ by as much as they are.
+    If the slope hardly changes between a and b, average it with Gauss quadrature (12 nodes), which has no
+    cancellation; otherwise f(a) and f(b) differ enough for the quotient.
     """
     middle, half = (a + b) / 2, (a - b) / 2
     slopes = np.stack([slope(a), slope(b), slope(middle)])
     alike = slopes.max(axis=0) <= _ALIKE * slopes.min(axis=0)
-    apart = np.where(half == 0, 1.0, 2 * half)
-    found = np.where(half == 0, slopes[2], (f(a) - f(b)) / apart)
+    gap = np.where(half == 0, 1.0, 2 * half)
+    found = np.where(half == 0, slopes[2], (f(a) - f(b)) / gap)
     if alike.any():
         m, h = middle[alike], half[alike]
         found[alike] = sum(w / 2 * slope(m + x * h) for x, w in zip(_NODES, _WEIGHTS, strict=True))

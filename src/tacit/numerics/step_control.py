@@ -1,8 +1,8 @@
-"""How long the steps of an integrator are: one rule for all of them.
+"""Step size control, shared by all integrators.
 
-An attempt at a step of length h has an error e, relative to what is tolerated. The step is taken where e ≤ 1,
-and the next one is longer or shorter by care·e^power, with power = −1/(order of the error estimate).
-Otherwise the length is shortened by the same factor, and tried again.
+A trial step of size h has an error e, relative to the tolerance. If e ≤ 1 the step is accepted, and the size
+of the next one is multiplied by care·e^power, with power = −1/(order of the error estimate). Otherwise the
+size is reduced by the same factor, and the step is tried again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 @dataclass(frozen=True, eq=False)
 class Taken:
-    """A step that was taken: its length and error, and the length to try for the next one."""
+    """An accepted step: its size and error, and the size to try next."""
 
     step: Any
     h: float
@@ -25,16 +25,15 @@ class Taken:
 
 @dataclass(frozen=True)
 class StepControl:
-    """The thresholds of an integrator. All are factors, but for the number of attempts and two lengths.
+    """Parameters of step size control; dimensionless, except for `smallest`, which is a step size.
 
-    power: of the error in the factor of a length. care: of the length that the error allows, so that most
-    steps are taken at the first attempt. shortened: least and largest factor after an error above 1.
-    unsolved: the factor where an attempt has no error, or an error below 1 and other defects. growth: least
-    and largest factor after a step that was taken. predictive: does the error before count, too? That saves
-    attempts where errors change steadily (Gustafsson's controller; Hairer and Wanner, Solving Ordinary
-    Differential Equations II, IV.8, equation 8.25). least: errors in place of smaller ones, of this step and
-    of the step before: where the estimate happens to vanish, it says nothing about the next step, and must
-    not shorten it. smallest: a length of nothing.
+    power: exponent of the error in the factor of the step size. care: safety factor, so that most steps are
+    accepted at the first attempt. shortened: least and largest factor after an error above 1. unsolved:
+    factor after a failed attempt without a usable error estimate. growth: least and largest factor after an
+    accepted step. predictive: also use the error of the previous step, which saves attempts when errors
+    change steadily (Gustafsson's controller; Hairer and Wanner, Solving Ordinary Differential Equations II,
+    IV.8, equation 8.25). least: lower bounds for the errors of this and of the previous step: an estimate
+    that happens to vanish says nothing about the next step. smallest: step sizes up to this count as 0.
     """
 
     power: float
@@ -56,10 +55,10 @@ class StepControl:
         least: float = 0.0,
         floor: float = 0.0,
     ) -> Taken | None:
-        """Try lengths from h on until a step is taken; None if there is none.
+        """Try step sizes from h on until a step is accepted; return None if none is.
 
-        attempt: from a length to a step, None if it is not to be taken, and its error. least: the search
-        ends at this length. floor: a length that is tried before any shorter one.
+        attempt: maps a step size to the step, or None if it is rejected, and its error. least: give up at
+        this step size. floor: a step size that must be tried before any smaller one.
         """
         for _ in range(self.attempts):
             if not h > max(least, self.smallest):
@@ -71,7 +70,7 @@ class StepControl:
         return None
 
     def shorter(self, error: float) -> float:
-        """The factor of the length after an attempt with this error."""
+        """The factor of the step size after a rejected step with this error."""
         if not 1 < error < math.inf:
             return self.unsolved
         return min(max(self.shortened[0], self.care * error**self.power), self.shortened[1])

@@ -1,10 +1,10 @@
-r"""Subspaces that matrices span, and what of a target they reach.
+r"""Range and row space of a matrix, and projection of targets onto the range.
 
 With an orthonormal basis B of the range of X, of rank r below the number of rows,
 
     c‖X w − y‖² = c‖BᵀX w − Bᵀy‖² + c‖y − BBᵀy‖²
 
-and the last term, the loss of least squares, is a constant.
+where the last term, the loss of least squares, is constant.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from tacit.errors import InputError
 from tacit.numerics.rounding import EPS, Float
 from tacit.numerics.ties import Ties, product
 
-_ROUNDING = 8.0  # times the round-off of a sum of as many terms as there are features
+_ROUNDING = 8.0  # safety factor on √d·ε, the round-off of a sum over d features
 
 
 def rank(sizes: Float, shape: tuple[int, ...]) -> int:
-    """How many singular values of a matrix of this shape are more than round-off."""
+    """Number of singular values of a matrix of this shape that exceed round-off."""
     return int((sizes > max(shape) * EPS * sizes.max(initial=0.0)).sum())
 
 
 def row_space(X: Float) -> Float:
-    """An orthonormal basis of the rows of X, as columns; none where X is 0."""
+    """An orthonormal basis of the row space of X, as columns; no columns if X is 0."""
     _, sizes, rows = np.linalg.svd(X, full_matrices=False)
     return rows[: rank(sizes, X.shape)].T
 
@@ -39,27 +39,27 @@ def visible(X: Float) -> tuple[Float, Float, Float]:
     left, sizes, right = np.linalg.svd(X, full_matrices=False)
     kept = rank(sizes, X.shape)
     if not kept:
-        raise InputError("X must not be zero; from such data nothing is learned")
+        raise InputError("X must not be zero: nothing can be learned from it")
     return left[:, :kept], sizes[:kept], right[:kept].T
 
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """The range of X, judged in units in which every column has the same length.
+    """The range of X, determined after scaling every column to the same length.
 
-    In floats. Rows that agree in more digits than a basis has are told apart by `data.independence`, for
-    equations; an integrator could not follow what they decide.
+    Computed in double precision, unlike `data.independence`, which also resolves rows that agree in more
+    digits: an integrator could not resolve the effect of such differences.
     """
 
     X: Float
 
     @cached_property
     def full(self) -> bool:
-        """Is every y in it? In any unit of features and of samples."""
+        """Does the range contain every y? Independent of units of features and samples."""
         if len(self.X) > self.X.shape[1]:
             return False
-        even = _unit_columns(_unit_columns(self.X).T)
-        triangle = scipy.linalg.qr(even, mode="r", check_finite=False)[0][: len(self.X)]
+        scaled = _unit_columns(_unit_columns(self.X).T)
+        triangle = scipy.linalg.qr(scaled, mode="r", check_finite=False)[0][: len(self.X)]
         sizes = np.asarray(np.linalg.svd(triangle, compute_uv=False), dtype=float)
         return rank(sizes, self.X.shape) == len(self.X)
 
@@ -72,28 +72,28 @@ class Range:
 
     @property
     def basis(self) -> Float:
-        """B, (N, r); a column of zeros where X is 0, since a problem must have a sample."""
+        """B, (N, r); a column of zeros if X is 0, because a problem must have a sample."""
         found = self._factors[0]
         return found if found.shape[1] else np.zeros((len(self.X), 1))
 
     @cached_property
-    def turned(self) -> Float:
-        """BᵀX, equal to the last bit in columns that are equal up to sign."""
+    def projected(self) -> Float:
+        """BᵀX; columns of X that are equal up to sign stay exactly so."""
         return product(self.basis.T, self.X, Ties.of(self.X))
 
     def split(self, y: Float) -> tuple[Float, Float]:
-        """Bᵀy and y − BBᵀy, the latter exactly 0 where it is round-off; y: (N,) or (N, m)."""
+        """Bᵀy and y − BBᵀy, the latter set to 0 if it is round-off; y: (N,) or (N, m)."""
         _, sizes, rows, terms = self._factors
-        seen = self.basis.T @ y
-        rest = y - self.basis @ seen
-        solution = rows.T @ (seen[: len(sizes)].T / sizes).T
+        projected = self.basis.T @ y
+        rest = y - self.basis @ projected
+        solution = rows.T @ (projected[: len(sizes)].T / sizes).T
         size = float(np.linalg.norm(terms @ np.abs(solution) + np.abs(y)))
-        doubt = _ROUNDING * math.sqrt(self.X.shape[1]) * EPS * size
-        return seen, rest if np.linalg.norm(rest) > doubt else np.zeros_like(rest)
+        roundoff = _ROUNDING * math.sqrt(self.X.shape[1]) * EPS * size
+        return projected, rest if np.linalg.norm(rest) > roundoff else np.zeros_like(rest)
 
 
 def _unit_columns(X: Float) -> Float:
-    """The columns at length 1, which changes nothing of what they span; two steps, or squares overflow."""
+    """Scale columns to length 1, in two steps, because squares could overflow."""
     largest = np.abs(X).max(axis=0)
     X = X / np.where(largest > 0, largest, 1.0)
     return np.asarray(X / np.maximum(np.linalg.norm(X, axis=0), 1.0))

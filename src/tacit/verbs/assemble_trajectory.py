@@ -44,7 +44,7 @@ def assemble(
         status=recording.status,
         intercept=np.zeros((len(seen), *problem.y.shape[1:])),
         unfitted=fit.unfitted,
-        method=f"{form.name}: {form.premise.words}",
+        method=f"{form.name}: {form.premise.description}",
         uses_potential=form.premise.uses_potential,
         steps=recording.steps,
         seconds=time.perf_counter() - begun,

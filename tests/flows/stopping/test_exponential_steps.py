@@ -1,4 +1,4 @@
-"""Exponential steps: φ-functions against their integrals, the order, and what is exact."""
+"""Exponential steps: φ-functions compared with integrals, order of convergence, and exact cases."""
 
 import math
 
@@ -20,12 +20,12 @@ def test_phi_are_their_integrals():
 
 
 def pendulum(x):
-    """A rate that is not linear, with Jacobian −diag(1, 4) at 0."""
+    """A nonlinear rate with Jacobian −diag(1, 4) at 0."""
     return np.array([1.0 - np.sin(x[0]) + 0.3 * x[1] ** 2, 0.5 - 4 * x[1] + x[0] * x[1]])
 
 
 def endpoint(steps, length=0.4):
-    """Where steps of one length get to, each in the axes of its own Jacobian, which is symmetric here."""
+    """The end of steps of constant length, each in the axes of its own (symmetric) Jacobian."""
     x = np.zeros(2)
     for _ in range(steps):
         jacobian = np.array([[-np.cos(x[0]), 0.0], [0.0, -4.0]])
@@ -36,7 +36,7 @@ def endpoint(steps, length=0.4):
 
 
 def test_an_inexact_jacobian_costs_order_and_no_more():
-    """The coupling is left out of it: errors fall by four with steps of half the length."""
+    """The Jacobian omits the coupling: halving the step size divides errors by four."""
     fine = endpoint(256)
     errors = [np.linalg.norm(endpoint(n) - fine) for n in (4, 8, 16)]
     assert errors[0] < 1e-4 and min(errors[0] / errors[1], errors[1] / errors[2]) > 3
@@ -62,7 +62,7 @@ def test_linear_rates_are_exact_along_the_step():
     exact = first * np.exp(-values * 7 * shares[:, None])
     assert np.abs(taken.rate(shares) - exact).max() < 1e-11 * np.abs(first).max()
     assert np.abs(taken.rate(shares)[-1] - taken.last).max() < 1e-11
-    assert np.abs(taken.at(shares)[-1] - taken.end).max() < 1e-12 and np.abs(taken.doubt).max() < 1e-11
+    assert np.abs(taken.at(shares)[-1] - taken.end).max() < 1e-12 and np.abs(taken.error).max() < 1e-11
 
 
 def test_a_refined_step_meets_the_rate_at_its_end():

@@ -1,4 +1,4 @@
-"""Predictors at stops of a flow, against the integrator of tacit.flow and the closed form of kernels."""
+"""Predictors at stops of a flow, compared with tacit.flow and the closed form in the kernel regime."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def problem(samples=12, features=40, seed=0):
 
 
 def with_doubles():
-    """A feature twice, a sample twice, a feature that is constant and one that is nothing."""
+    """A repeated feature, a repeated sample, a constant feature and a zero feature."""
     X, y = problem()
     X[:, 1], X[:, 4], X[:, 5] = X[:, 0], 1.0, 0.0
     X[1], y[1] = X[0], y[0]
@@ -34,7 +34,7 @@ def collinear():
 
 
 def by_integrator(model, X, y, shares=SHARES):
-    """Predictors and times of tacit.flow, which shares only the mirror map with what is tested."""
+    """Predictors and times of tacit.flow, which shares only the mirror map with the tested code."""
     start = np.mean(y**2) / 2
     flow = tacit.flow(model, X, y, at=-np.log(shares * start), rtol=1e-9)
     assert flow.converged
@@ -63,7 +63,7 @@ def distance(paths, others):
 )
 @pytest.mark.parametrize("rtol", [1e-2, 1e-4])
 def test_predictors_at_stops_are_those_of_the_flow(depth, scale, rtol):
-    """Worst seen in 300 flows on data such as these: below three tolerances."""
+    """The worst error in 300 flows on such data was below three tolerances."""
     X, y = problem()
     model = tacit.Diagonal(depth=depth, scale=scale)
     path = stopped_path(model, X, y, SHARES, rtol=rtol)
@@ -123,7 +123,7 @@ def test_duals_are_those_of_the_predictors():
 
 @pytest.mark.parametrize(("depth", "scale"), [(2, 0.1), (2, 10.0), (3, 0.5)])
 def test_what_nothing_fits_is_not_reached(depth, scale):
-    """With more samples than features the flow ends at least squares, and the stops beyond say so."""
+    """With more samples than features the flow ends at least squares, and later stops are not reached."""
     X, y = problem(30, 12)
     best = np.linalg.lstsq(X, y, rcond=None)[0]
     floor = np.mean((X @ best - y) ** 2) / np.mean(y**2)
@@ -137,7 +137,7 @@ def test_what_nothing_fits_is_not_reached(depth, scale):
 
 
 def test_what_is_equivariant_is():
-    """Units of y and of X, with the scale in them; the order of features, and of samples."""
+    """Invariance under units of y and X, and the order of features and samples."""
     X, y = problem()
     path = stopped_path(tacit.Diagonal(scale=0.1), X, y, SHARES, rtol=1e-3)
     units = stopped_path(tacit.Diagonal(scale=0.1 * np.sqrt(7 / 3)), 3 * X, 7 * y, SHARES, rtol=1e-3)
@@ -148,7 +148,7 @@ def test_what_is_equivariant_is():
 
 
 def test_many_features_take_the_same_way():
-    """With coordinates that do not count left out of steps, which small problems do not try."""
+    """With negligible coordinates left out of steps, which small problems do not do by default."""
     X, y = problem(25, 2500, seed=5)
     for scale in (1e-3, 3e-2):
         model = tacit.Diagonal(scale=scale)
@@ -164,7 +164,10 @@ def test_the_whole_of_a_path_and_parts_of_it():
         assert distance(path.predictors, alone.predictors) < 1e-8
     seen = []
     short = stopped_path(models[1], X, y, SHARES, enough=lambda w: len(seen) == 2 or seen.append(w))
-    assert short.reached.tolist() == [True, True, True, False, False] and short.reason == "enough was seen"
+    assert (
+        short.reached.tolist() == [True, True, True, False, False]
+        and short.reason == "stopped by the callback"
+    )
     assert distance(short.predictors[:3], path.predictors[:3]) == 0
 
 
@@ -187,5 +190,5 @@ def test_what_it_is_not_made_for():
     X, y = problem()
     with pytest.raises(InputError, match="rtol must be between"):
         stopped_path(tacit.Diagonal(), X, y, SHARES, rtol=1e-12)
-    with pytest.raises(InputError, match=r"tacit.flow runs it"):
+    with pytest.raises(InputError, match=r"use tacit.flow"):
         stopped_path(tacit.LinearNetwork.gaussian(40, 3, seed=0), X, y, SHARES)

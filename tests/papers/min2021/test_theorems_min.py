@@ -227,7 +227,7 @@ class TestTheorem1:
         for down_to in (0, 1, "little"):
             with pytest.raises(tacit.InputError, match="down_to"):
                 check("min2021/theorem1", saddle, X, y, down_to=down_to)
-        with pytest.raises(tacit.InputError, match="y must hold one number for each of the 2 samples"):
+        with pytest.raises(tacit.InputError, match="y must have one number for each of the 2 samples"):
             check("min2021/theorem1", saddle, X, np.ones((2, 2)))
 
 

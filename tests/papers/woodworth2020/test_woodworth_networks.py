@@ -241,7 +241,7 @@ def no_data(monkeypatch, tmp_path):
 
 def test_without_data_a_figure_says_what_to_do(no_data, capsys):
     assert main(["reproduce", "woodworth2020/fig6c"]) == 2
-    assert "MNIST is not here: set TACIT_DATA" in capsys.readouterr().err
+    assert "MNIST was not found: set TACIT_DATA" in capsys.readouterr().err
 
 
 def test_without_data_all_others_are_made(no_data, monkeypatch, capsys):
@@ -249,7 +249,7 @@ def test_without_data_all_others_are_made(no_data, monkeypatch, capsys):
     monkeypatch.setattr(tacit.papers, "figures", lambda selection: [missing, fast])
     assert main(["reproduce", "woodworth2020", "--json", "all.json"]) == 0
     told = capsys.readouterr()
-    assert "woodworth2020/fig6d is left out: CIFAR-10 is not here" in told.err and "fig3a.png" in told.out
+    assert "woodworth2020/fig6d is left out: CIFAR-10 was not found" in told.err and "fig3a.png" in told.out
     with open("all.json") as file:
         made = json.load(file)["figures"]
     assert [entry["figure"] for entry in made] == ["woodworth2020/fig6d", "woodworth2020/fig3a"]

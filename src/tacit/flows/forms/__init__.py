@@ -1,1 +1,1 @@
-"""Unknowns in which a flow is followed: multipliers, weights, a smaller network, the tangent."""
+"""Formulations of a flow: in mirror space, raw weights, a smaller network, or linearized."""

@@ -1,4 +1,4 @@
-"""Gradient descent with a step size, plain and normalized: what practice does instead of the flow."""
+"""Plain and normalized gradient descent with a step size, for comparison with gradient flow."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tacit.flows.forms.weights import Layout
 from tacit.flows.segments import Segment
 from tacit.flows.termination import DIVERGED, OUT_OF_STEPS, UNCHANGED, Rest, Stall
 
-_STEP = 1e-3  # of gradient descent, unless one is asked for
-_GROWTH = 1.3  # of the number of steps between two looks
+_STEP = 1e-3  # default step size
+_GROWTH = 1.3  # factor of the number of steps per segment
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Descent(Form):
         self, problem: Problem, normalized: bool, step: float | None, most_steps: int, linearized: bool
     ):
         if linearized:
-            raise InputError("descent runs the model itself; for the linearized flow leave method out")
+            raise InputError("gradient descent trains the model itself; for the linearized flow omit method")
         if normalized and not problem.loss.relative:
             raise InputError(
-                "normalized descent divides by the loss: it goes with 'exp', 'logistic' and 'cross-entropy'"
+                "normalized descent divides by the loss; use it with 'exp', 'logistic' or 'cross-entropy'"
             )
         self.problem, self.parametrization = problem, problem.model.parametrization
         self.X = problem.X.dense() if isinstance(problem.X, Entries) else problem.X
@@ -56,12 +56,12 @@ class Descent(Form):
         return Iterate(self.start, -np.inf)
 
     def stepper(self) -> Descent:
-        """Itself: there is nothing to control."""
+        """The form itself: there is no step size control."""
         self.here, self.done, self.length = self.begin(), 0, 1.0
         return self
 
     def step(self) -> Segment:
-        """A run of steps, longer than the one before."""
+        """A segment of several steps, more than in the one before."""
         here, done = self.here, self.done
         if done >= self.most_steps:
             raise Stall(OUT_OF_STEPS.format(done, self.step_size))
@@ -76,25 +76,23 @@ class Descent(Form):
         if count == 0:
             return here
         found = self._steps(here, count)
-        return (
-            found
-            if self.normalized
-            else replace(found, log_time=float(np.log(self.step_size * round(clock))))
-        )
+        if self.normalized:
+            return found
+        return replace(found, log_time=float(np.log(self.step_size * round(clock))))
 
     def _steps(self, here: Iterate, count: int) -> Iterate:
-        """So many steps on."""
+        """Take `count` steps."""
         flat, log_time, loss, y = here.flat, here.log_time, self.problem.loss, self.problem.y
         for _ in range(count):
             weights = self.layout.unpack(flat)
             outputs = np.asarray(self.parametrization.outputs(weights, self.X))
-            pulled = self.parametrization.pull(weights, self.X, loss.pull(outputs, y))
+            descent = self.parametrization.pull(weights, self.X, loss.pull(outputs, y))
             step = self.step_size
-            if loss.relative:  # the pull is −(1/L)·∂L/∂f
+            if loss.relative:  # then loss.pull is −(1/L)·∂L/∂f
                 accuracy = float(loss.accuracy(outputs, y))
                 log_time = float(np.logaddexp(log_time, np.log(step) + accuracy))
                 step = step if self.normalized else step * np.exp(-accuracy)
-            flat = flat + step * self.layout.flat(pulled)
+            flat = flat + step * self.layout.flat(descent)
         return Iterate(flat, log_time)
 
     def _check(self, before: Iterate, after: Iterate) -> None:
@@ -108,11 +106,11 @@ class Descent(Form):
         return np.asarray(self.parametrization.outputs(self.layout.unpack(state.flat), self.X))
 
     def observe(self, state: Iterate) -> Observation:
-        """Everything that is recorded of a state."""
+        """The observed quantities of a state."""
         weights = self.layout.unpack(state.flat)
         predictor = np.asarray(self.parametrization.predictor(weights))
         return Observation(predictor, self.outputs(state), weights)
 
     def log_time(self, state: Iterate) -> float:
-        """The logarithm of time: of the sum of the steps or, normalized, of steps divided by the loss."""
+        """log of time: the sum of the steps or, if normalized, of the steps divided by the loss."""
         return state.log_time

@@ -1,4 +1,4 @@
-"""Diagonal networks and the square loss: gradient flow in mirror space, N unknowns for all the weights."""
+"""Diagonal networks with the square loss: gradient flow in mirror space, with N unknowns."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from tacit.numerics.rounding import EPS
 from tacit.numerics.step_control import Taken
 from tacit.numerics.ties import Ties, product
 
-_NOISE = 8 * EPS  # of the terms of a rate, what their sum is rounded by
-_FLOOR = 1e-8  # how close to the end of its domain a trial step may bring a slope, as a fraction
-_NEAR, _FAR = 0.5, 1.0  # the same for where a Jacobian is taken, and the most that slopes without ends change
-_STEEP = 3.0  # powers above which slopes go no further than rapidities of 3 or so, at least
-_HUGE = 1e150  # in place of predictors and stiffnesses beyond it, whose squares must be floats
-_HIGH = 100.0  # slopes up to which a fiftieth of the tolerance is accurate enough for them
-_LIFETIMES = 1e6  # in one step, of what decays most slowly: e^{-1e6} of it is left
-_FEW = 3  # iterations of Newton's method after which its S serves the next step too
-_LOOK = 16  # steps between two looks at whether the flow has come to rest
+_NOISE = 8 * EPS  # round-off of a rate, relative to the terms of its sum
+_FLOOR = 1e-8  # share of the distance to the end of its domain that a slope keeps in a trial step
+_NEAR, _FAR = 0.5, 1.0  # the same share, and the largest change of slopes, for the point of a Jacobian
+_STEEP = 3.0  # powers above which a slope typically changes only up to a rapidity of about 3
+_HUGE = 1e150  # bound on predictors and stiffnesses, so that their squares do not overflow
+_HIGH = 100.0  # rapidities above which the tolerance is tightened in proportion (see `_amplification`)
+_LIFETIMES = 1e6  # step length, in lifetimes of the slowest component, after which only round-off remains
+_FEW = 3  # Newton iterations up to which the matrix S is reused for the next step
+_CHECK_EVERY = 16  # steps between two checks for rest
 
 
 @dataclass(frozen=True)
 class _State:
     here: MirrorMap
-    base: float  # the clock when the map was set up; it may move on by less than its own rounding
-    clock: float  # since then, and ν since then
-    nu: Float
+    base: float  # clock at the start of the step; separate, since `clock` may be below its round-off
+    clock: float  # since the start of the step
+    nu: Float  # increment since the start of the step
 
 
 class DualSquare(Form):
-    """ν' = −∂L/∂f(X·w), ∇Q(w) = ∇Q(w(0)) + Xᵀν: its Jacobian is −2c·X (∂w/∂z) Xᵀ.
+    """ν' = −∂L/∂f(X·w), ∇Q(w) = ∇Q(w(0)) + Xᵀν, with Jacobian −2c·X (∂w/∂z) Xᵀ.
 
     The clock is time in units of the model's speed.
     """
@@ -55,7 +55,7 @@ class DualSquare(Form):
         self.form = within_floats(form)
         self.parametrization = problem.model.parametrization
         self.X, self.loss = problem.X, problem.loss
-        self.rtol = max(2e-2 * problem.rtol / max(1.0, self._height() / _HIGH), 1e-13)
+        self.rtol = max(2e-2 * problem.rtol / max(1.0, self._amplification() / _HIGH), 1e-13)
         self.map = MirrorMap.of(self.form)
         self.samples = len(problem.y)
         self.axes = self._axes()
@@ -64,18 +64,18 @@ class DualSquare(Form):
         self.ties = Ties.of(self.reach)
         self.sizes = np.abs(self.rows)
 
-    def _height(self) -> float:
-        """How large rapidities are where slopes are small: log(w/m) at depth 2, or up to p.
+    def _amplification(self) -> float:
+        """Largest rapidity at small slopes: log(w/m) at depth 2, at most p at other depths.
 
-        A relative error of such a slope is one of the rapidity, which is a relative one of w that many times.
+        It is the factor by which a relative error of a slope is amplified to a relative error of w.
         """
         return min(float(np.abs(self.form.log_scale).max()), self.form.power)
 
     def _axes(self) -> Float:
-        """Orthonormal axes of the samples in which the tangent kernel of the start is diagonal.
+        """Orthonormal axes of the samples in which the initial tangent kernel is diagonal.
 
-        What is learned slowly makes ν large. A small part of that is a tolerable error along its own axis; as
-        an error of what is learned fast it would be a large one.
+        Components that are learned slowly make ν large. A small relative error of such a component is
+        tolerable along its own axis, but would be a large error of components that are learned fast.
         """
         logs = self.form.log_stiffness(self.form.start) - np.log(self.form.weight)
         return np.linalg.svd(self.X * np.exp((logs - logs.max()) / 2), full_matrices=False)[0]
@@ -88,42 +88,42 @@ class DualSquare(Form):
         return state.here.moved(self._slopes(state.nu), _FLOOR)
 
     def _slopes(self, nu: Float) -> Float:
-        """What ν adds to the slopes; the same for features that are equal."""
+        """Change of the slopes due to ν; identical for equal features."""
         return product(nu, self.reach, self.ties)
 
     def stepper(self) -> _Steps:
-        """Radau IIA for flows whose Jacobian is symmetric."""
+        """Radau IIA for flows with a symmetric Jacobian."""
         self.steps, self.pace, self.count = _Steps(self), Pace(), 0
         return self.steps
 
     def after(self, segment: Segment) -> None:
-        """Look now and then whether the flow rests, or stands still."""
+        """Check for rest and for stagnation."""
         steps = self.steps
-        if self.count % _LOOK == 0 and steps.last is not None:
+        if self.count % _CHECK_EVERY == 0 and steps.last is not None:
             self._check_stall(segment.last, steps.last.step.lifetimes)
         self.count += 1
-        if self.pace.stands(steps.clock, self._left):
+        if self.pace.stagnates(steps.clock, self._progress):
             raise Stall(steps.why())
 
-    def _left(self) -> tuple[float, float]:
-        """The logarithm of the residual, and how near the end of its domain a slope is."""
+    def _progress(self) -> tuple[float, float]:
+        """log of the residual, and the least distance of a slope from the end of its domain."""
         here = self.steps.here
         residual = float(np.linalg.norm(self.y - self.rows @ here.predictor))
         return math.log(residual or 1e-300), 1.0 if here.power == np.inf else float(here.distance.min())
 
     def _natural_size(self, here: MirrorMap) -> Float:
-        """How far ν goes: to the ends of the slopes' domain, or as far as the tangent kernel takes it."""
+        """Typical size of ν: that at the ends of the slopes' domain, or that of the linearized flow."""
         gap = 1.0 if here.power == np.inf else float(here.distance.min()) * min(1.0, _STEEP / here.power)
         tangent = np.einsum("nd,nd->n", self.rows * here.stiffness, self.reach)
-        ways = gap / np.linalg.norm(self.reach, axis=0).max(), np.abs(self.y).max() / tangent
-        near, far = (np.where((way > 0) & (way < np.inf), way, np.inf) for way in ways)
-        sizes = np.minimum(near, far)
+        both = gap / np.linalg.norm(self.reach, axis=0).max(), np.abs(self.y).max() / tangent
+        ends, linear = (np.where((size > 0) & (size < np.inf), size, np.inf) for size in both)
+        sizes = np.minimum(ends, linear)
         return np.maximum(np.where(sizes < np.inf, sizes, 1.0), 1e-290)
 
     def _check_stall(self, state: _State, lifetimes: float) -> None:
-        """Stop at the rounding of the residual; that there is a solution has been seen to (`fitting`).
+        """Stop when the residual is round-off; it can get there, since the problem was projected (`fitting`).
 
-        So does a step of very many lifetimes of what decays most slowly: only rounding is left after it.
+        Also stop after a step of very many lifetimes of the slowest component, which leaves only round-off.
         """
         w = self._there(state).predictor
         residual = self.y - self.rows @ w
@@ -139,7 +139,7 @@ class DualSquare(Form):
         return self.X @ self._there(state).predictor
 
     def observe(self, state: _State) -> Observation:
-        """Everything that is recorded of a state."""
+        """The observed quantities of a state."""
         there = self._there(state)
         return Observation(there.predictor, self.X @ there.predictor, self.form.lift(there.rapidity))
 
@@ -149,22 +149,19 @@ class DualSquare(Form):
 
 
 class _Steps(Controlled):
-    """Steps of ν, each told by its changes: so slopes keep the digits of their distances to their ends."""
+    """Steps of ν, as increments, so that slopes keep accurate distances to the ends of their domain."""
 
     control = stiff.CONTROL
 
     def __init__(self, form: DualSquare):
         self.form, self.here = form, form.map
-        self.way, self.natural = (
-            np.zeros_like(form.y),
-            form._natural_size(form.map),
-        )  # how far ν has come, and goes
+        self.path_length, self.natural = np.zeros_like(form.y), form._natural_size(form.map)  # of ν
 
     def equations(self) -> Field:
-        """The flow of ν from here, with the Jacobian of midway, which serves all of the step."""
+        """The flow of ν from here, with the Jacobian at the predicted middle of the step."""
         form, here, last = self.form, self.here, self.last
         factor, weight = 2 * form.loss.factor(form.samples), form.form.weight
-        stiffness = np.minimum(self._midway().stiffness, _HUGE)
+        stiffness = np.minimum(self._middle().stiffness, _HUGE)
         root = form.rows * np.sqrt(factor * stiffness / weight)
         spectra: list[Callable[[], Spectrum]] = [partial(Spectrum.fast, root), partial(Spectrum.sharp, root)]
         if self.h is not None and last is not None:
@@ -175,11 +172,11 @@ class _Steps(Controlled):
         terms = form.sizes @ np.abs(here.predictor) + np.abs(form.y)
         slopes = np.sqrt(factor * weight * np.minimum(here.stiffness, _HUGE)) * here.rounding()
         noise = _NOISE * factor * float(np.linalg.norm(terms)), _NOISE * float(np.linalg.norm(slopes))
-        size = form.rtol * np.maximum(self.way, 0.1 * self.natural)
+        size = form.rtol * np.maximum(self.path_length, 0.1 * self.natural)
         return Field(self._velocity, spectra, size, noise, last, self._inside)
 
-    def _midway(self) -> MirrorMap:
-        """Where the next step will have got to at half its length, at the rate of now."""
+    def _middle(self) -> MirrorMap:
+        """The predicted middle of the next step, at the current rate."""
         if self.h is None or self.last is None:
             return self.here
         floor = max(_NEAR, math.exp(-2 * _FAR / self.here.power))
@@ -193,17 +190,17 @@ class _Steps(Controlled):
         return 2 * form.loss.factor(form.samples) * (form.y - fitted)
 
     def _inside(self, nu: Float) -> bool:
-        """Is every slope inside its domain?"""
+        """Is every slope inside its domain after this increment?"""
         return self.here.moved(self.form._slopes(nu)).inside()
 
     def accept(self, equations: Field, taken: Taken) -> Segment:
-        """To the end; not longer next time, if lengths had to be tried at which Newton's method failed."""
+        """Go to the end of the step; do not increase the step size if Newton's method failed on the way."""
         here, clock, h, step = self.here, self.clock, taken.h, taken.step
         moved = step.at(h)
-        self.here, self.way = here.moved(self.form._slopes(moved)), self.way + np.abs(moved)
+        self.here, self.path_length = here.moved(self.form._slopes(moved)), self.path_length + np.abs(moved)
         self.h = min(taken.next_h, h) if equations.failures else taken.next_h
         return Segment(0.0, h, lambda part: _State(here, clock, part, step.at(part)))
 
     def why(self) -> str:
-        """Why there is no step from here."""
+        """The reason if no step is accurate enough."""
         return UNDERFLOW + PREDICTED if at_an_end(self.here) else NO_STEP.format(self.clock)

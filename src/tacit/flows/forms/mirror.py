@@ -1,12 +1,12 @@
-r"""The mirror map of a diagonal network, followed without losing digits.
+r"""The mirror map of a diagonal network, updated along a flow without cancellation.
 
-In mirror space the flow is ∇Q(w(t)) = ∇Q(w(0)) + Xᵀν(t): N unknowns ν instead of all the weights. The slope
-s = ∂q of every coordinate is carried along the flow together with its distances 1 − s and 1 + s from the
-ends of its domain (depth above 2), each updated by increments. Recomputed from ν, those distances would be
-noise at small scales, where they fall far below the rounding of s itself. Hence the formulas of h in these
-distances; those in the rapidity are in `tacit.potentials.geometry`.
+In mirror space the flow is ∇Q(w(t)) = ∇Q(w(0)) + Xᵀν(t), with N unknowns ν instead of all weights. Besides
+the slope s = ∂q of every coordinate, its distances 1 − s and 1 + s from the ends of its domain (depth above
+2) are stored, and each is updated by increments. At small scales these distances fall far below the round-off
+of s, so recomputing them from ν would give only noise. The functions here are therefore written in terms of
+the distances; formulas in terms of the rapidity are in `tacit.potentials.geometry`.
 
-Under- and overflow are answers here: call these functions where NumPy is told to be quiet about them.
+Underflow and overflow are valid results: call these functions with floating-point warnings silenced.
 """
 
 from __future__ import annotations
@@ -27,22 +27,23 @@ from tacit.numerics.rounding import EPS
 from tacit.potentials import rapidity
 
 MIRROR = Premise("mirror form of the same potential Q", uses_potential=True)
-_WHOLE = (2.0, 3.0)  # powers of depths 4 and 3
-_TAME = 200.0  # logarithms of scales whose fourth powers are floats, and those of slopes that belong to them
-_LOG_LARGEST = 709.0  # whose exponential is a float
-_LINEAR = 150.0  # log m, twice which is beyond what may be squared, and beside which no predictor is anything
-_MANY = 2000  # slopes, from which on one exponential takes less time than NumPy's own sinh
-_CENTRAL = 0.5  # slopes below which they have more digits than their distances to the ends
-_SQUARED = 300.0  # logarithms of scales that are floats, with their products
-_SMALL_SLOPE = 1e-6  # slopes below which e^s − e^{−s} would lose more digits than eight
-_LEAST = EPS  # of a/b, below which it is nothing beside 1
+
+_WHOLE = (2.0, 3.0)  # powers p of depths 4 and 3, for which h is a rational function
+_TAME = 200.0  # |log m| up to which fourth powers of m, and of the distances that occur, do not overflow
+_LOG_LARGEST = 709.0  # logarithm of the largest double
+_LINEAR = 150.0  # log m above which the flow is linear, since predictors are negligible (`within_floats`)
+_MANY = 2000  # coordinates from which on sinh by one exponential is faster than NumPy's sinh
+_CENTRAL = 0.5  # |s| below which s is more accurate than its distances to the ends
+_SQUARED = 300.0  # |log m| up to which m and its products do not overflow
+_SMALL_SLOPE = 1e-6  # |s| below which e^s − e^{−s} would lose more than eight digits
+_LEAST = EPS  # a/b below which 1 + a/b = 1
 
 
 def within_floats(form: MirrorForm) -> MirrorForm:
-    """The same flow from a smaller start, where predictor scales m themselves leave the range of floats.
+    """Replace a predictor scale m near overflow by a smaller one with the same flow.
 
     Beyond m = 10¹³⁰ the tangent kernel is constant to 100 digits and predictors are 2pm·s, so that only the
-    product of m and ν counts: m may be divided by any number by which ν and time are multiplied.
+    product m·ν matters: dividing m and multiplying ν and time by the same number leaves the flow unchanged.
     """
     shift = float(form.log_scale.min()) - _LINEAR
     if shift <= _LINEAR or form.start.any():
@@ -75,26 +76,26 @@ class MirrorMap:
 
     @classmethod
     def of(cls, form: MirrorForm) -> Any:
-        """The map at the start of a flow: this one, or one of its own that has the same methods."""
+        """The map at the start of a flow: this class, or the form's own class with the same methods."""
         own = form.own_map()
         return cls.at(form.power, form.log_scale, form.start) if own is None else own
 
     @cached_property
     def _plain(self) -> bool:
-        """Does nothing leave the range of floats before the predictor itself does?"""
+        """Depth 2 with a scale such that intermediate results overflow only if the predictor does."""
         return self.power == math.inf and bool((np.abs(self.log_scale) < 300).all())
 
     @cached_property
     def _whole(self) -> int:
-        """p, where it is a whole number and m of a size that products do not lose; else 0."""
+        """p if it is 2 or 3 and products with m neither overflow nor underflow; else 0."""
         tame = self.power in _WHOLE and bool((np.abs(self.log_scale) < _TAME).all())
         return int(self.power) if tame else 0
 
     def moved(self, change: Float, floor: float = 0.0) -> MirrorMap:
-        """The map after the slopes changed by this much, which may have more axes in front.
+        """The map after this change of the slopes, which may have leading axes.
 
-        Beyond the domain the predictor is NaN; with a floor, the distance to the ends never falls below that
-        fraction of what it is now.
+        Outside the domain the predictor is NaN; with a floor, the distances to the ends are kept above that
+        fraction of their current values.
         """
         if self.power == math.inf:
             slope = self.slope + change
@@ -106,7 +107,7 @@ class MirrorMap:
         return replace(self, slope=slope, below=self.below - change, above=self.above + change)
 
     def reached(self, change: Float, floor: float) -> Float:
-        """The predictor of `moved`, in one pass where there is one."""
+        """The predictor of `moved`, with fewer operations at depths 3 and 4."""
         if not self._whole:
             return self.moved(change, floor).predictor
         below = np.maximum(self.below - change, floor * self.below)
@@ -119,7 +120,7 @@ class MirrorMap:
         return 2 * np.exp(self.log_scale)
 
     @cached_property
-    def _grown(self) -> Float:
+    def _exp(self) -> Float:
         """eˢ at depth 2."""
         return np.exp(self.slope)
 
@@ -138,11 +139,11 @@ class MirrorMap:
         return np.minimum(self.below, self.above)
 
     @cached_property
-    def _grown_by(self) -> Float:
-        """m·a^{−p}, to the digits of a slope where it is small, and to those of its distance elsewhere.
+    def _leading_term(self) -> Float:
+        """m·a^{−p}, computed from s where s is small and from the distance a elsewhere.
 
-        At small slopes a itself would not do: at depth 2 + 10⁻⁷ a^{−p} has p = 2·10⁷ times its round-off. Nor
-        would logarithms elsewhere: that of m = 10⁻¹⁵⁰ has a round-off of 4·10⁻¹⁴.
+        At small s, a^{−p} amplifies the round-off of a by p (2·10⁷ at depth 2 + 10⁻⁷). Elsewhere, logarithms
+        are less accurate: log m for m = 10⁻¹⁵⁰ has a round-off of 4·10⁻¹⁴.
         """
         size = np.abs(self.slope)
         central = size < _CENTRAL
@@ -155,11 +156,11 @@ class MirrorMap:
 
     @cached_property
     def _ratio(self) -> Float:
-        """a/b − 1 = −2|s|/b with b = 1 + |s|, where a/b counts beside 1."""
+        """a/b − 1 = −2|s|/b with b = 1 + |s|, bounded below so that a/b ≥ ε."""
         return np.maximum(-2 * np.abs(self.slope) / np.maximum(self.below, self.above), _LEAST - 1)
 
     @cached_property
-    def _shrunk(self) -> Float:
+    def _ratio_power(self) -> Float:
         """(a/b)^p − 1."""
         return np.expm1(self.power * np.log1p(self._ratio))
 
@@ -177,29 +178,28 @@ class MirrorMap:
         """w: m·((1−s)^{−p} − (1+s)^{−p}) as m·a^{−p}·(1 − (a/b)^p); 2m·sinh(s) at depth 2."""
         if self._plain:
             many = self.slope.size > _MANY
-            return self._twice * (hyperbolic.sinh(self.slope, self._grown) if many else np.sinh(self.slope))
+            return self._twice * (hyperbolic.sinh(self.slope, self._exp) if many else np.sinh(self.slope))
         if self.power == math.inf:
             size = rapidity.log_predictor(np, np.abs(self.slope), self.power) + self.log_scale
             return np.copysign(np.exp(size), self.slope)
         if self._whole:
             return self._twice * self._sum(self._product) * self.slope / self._product**self._whole
-        return np.copysign(self._grown_by * -self._shrunk, self.slope)
+        return np.copysign(self._leading_term * -self._ratio_power, self.slope)
 
     @cached_property
     def stiffness(self) -> Float:
         """dw/ds: m·p·a^{−p−1}·(1 + (a/b)^{p+1}); √(4m² + w²) at depth 2."""
         if self._plain:
-            many = self.slope.size > _MANY
-            return (
-                self._twice * hyperbolic.cosh(self._grown) if many else np.hypot(self._twice, self.predictor)
-            )
+            if self.slope.size > _MANY:
+                return self._twice * hyperbolic.cosh(self._exp)
+            return np.hypot(self._twice, self.predictor)
         if self.power == math.inf:
             return np.exp(rapidity.log_stiffness(np, self.slope, self.power) + self.log_scale)
         if self._whole:
             p, (a, b) = self._whole, (self.below, self.above)
             return p * np.exp(self.log_scale) * (a ** (p + 1) + b ** (p + 1)) / self._product ** (p + 1)
-        size = self.power * self._grown_by / self.distance
-        return np.asarray(size * (1 + (1 + self._shrunk) * (1 + self._ratio)))
+        size = self.power * self._leading_term / self.distance
+        return np.asarray(size * (1 + (1 + self._ratio_power) * (1 + self._ratio)))
 
     @cached_property
     def _product(self) -> Float:
@@ -223,19 +223,19 @@ class MirrorMap:
         return self.power * (math.atanh(largest) if largest < _CENTRAL else 0.5 * math.log(2 / least - 1))
 
     def rounding(self) -> Float:
-        """What slopes, or their distances to the ends, are rounded by, in units of the roundoff."""
+        """Round-off of the slopes, or of their distances to the ends, in units of ε."""
         sizes = np.abs(self.slope)
         return sizes if self.power == math.inf else np.minimum(sizes, self.distance)
 
 
 def at_an_end(here: MirrorMap) -> bool:
-    """Is a slope nearer to an end of its domain than its round-off, so that steps are as short as that?"""
+    """Is a slope closer to an end of its domain than its round-off, so that steps become that short?"""
     return here.power < math.inf and bool(here.distance.min() < EPS)
 
 
 @dataclass(frozen=True, eq=False)
 class FastMirrorMap(MirrorMap):
-    """Depth 2 by one exponential, to eight digits and more in a third of the time.
+    """Depth 2 with one exponential: at least eight digits in a third of the time.
 
     w = m·(e^s − e^{−s}),    dw/ds = m·(e^s + e^{−s})
     """
@@ -259,7 +259,7 @@ class FastMirrorMap(MirrorMap):
 
 
 def fast_map(form: MirrorForm) -> MirrorMap:
-    """The map of a form at its start, for modest accuracy; one scale where all coordinates share it."""
+    """The map of a form at its start, for moderate accuracy; a single scale if all coordinates share it."""
     log_scale = form.log_scale[:1] if (form.log_scale == form.log_scale[0]).all() else form.log_scale
     kind = FastMirrorMap if form.power == math.inf and np.abs(log_scale).max() < _SQUARED else MirrorMap
     return kind.at(form.power, log_scale, form.start)

@@ -1,7 +1,7 @@
-"""The raw weights of any model, and of networks, along kinks too: slow, and independent of its potential Q.
+"""Flow of the raw weights of any model: slow, but independent of the potential Q. Supports kinks.
 
-Nothing here asks the model for more than its parametrization and its start. Steps, tolerances, clock and
-stopping rule are those of `WeightFlow`, which sees weights, outputs and gradients of the loss.
+Uses only the parametrization of the model and its initial weights. Steps, tolerances, clock and stopping rule
+are those of `WeightFlow`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tacit.flows.steps.dormand_prince import DormandPrince
 from tacit.flows.steps.stepper import Relay, Stepper
 
 INDEPENDENT = Premise("independent of Q")
-_TOO_MANY = 4000  # weights whose Jacobian no machine wants to factorize
-_LOOK, _STUCK = 200, 1e-3  # steps, and the part of the clock by which they must advance it
-_FLOOR = 10.0  # times the root of rtol: the part of the clock that steps along kinks are not shorter than
-_UNIT = 1e-3  # of the time in which the loss or a layer would be gone: before it, steps may be short
+_TOO_MANY = 4000  # weights above which factorizing the Jacobian is too expensive
+_WINDOW, _STUCK = 200, 1e-3  # this many steps must advance the clock by this relative amount
+_FLOOR = 10.0  # least length of steps along kinks, in units of √rtol times the clock
+_UNIT = 1e-3  # clock below which steps may be shorter, in units of the time scale at the start
 
 
 class Parameters(WeightFlow):
-    """LSODA on all weights, with its Jacobian; DOP853 where that would have too many entries."""
+    """LSODA on all weights with their Jacobian; DOP853 if there are too many weights."""
 
     premise = INDEPENDENT
 
@@ -37,23 +37,24 @@ class Parameters(WeightFlow):
         layout = Layout.of(start)
         flat = layout.flat(start)
         if not np.isfinite(flat).all():
-            raise InputError("the weights at the start overflow; take a smaller scale, or method='auto'")
+            raise InputError("the initial weights overflow; use a smaller scale or method='auto'")
         self.X, self.parametrization = X, model.parametrization
         self.smooth = self.parametrization.smoothed(start, X)
         implicit = layout.size <= _TOO_MANY
         self.name = f"raw weights ({'LSODA' if implicit else 'DOP853'})"
         super().__init__(problem, start, self._velocity, self._velocity_jacobian if implicit else None)
-        # A function of θ may start at 0; the weights of models with forms of their own have underflowed.
+        # A user's function of θ may start at 0, but weights of a built-in model that are all 0 have
+        # underflowed.
         if self.parametrization.written_out and not flat.any() and not np.any(self.velocity(flat)):
             raise InputError(
-                "the weights at the start underflow to 0, where the gradient is 0; use method='auto', which "
-                "follows their logarithms"
+                "the initial weights underflow to 0, where the gradient is 0; use method='auto', which "
+                "works with their logarithms"
             )
         if self.smooth is not self.parametrization:
             self.rtol = max(0.1 * self.rtol, 1e-13)
 
     def _velocity(self, flat: Float) -> Float:
-        """−∇L (square loss) or −∇L/L (the others): Jᵀp, p the pull of the loss on the outputs."""
+        """−∇L, or −∇L/L for relative losses: Jᵀp with p the negative gradient with respect to the outputs."""
         weights = self.layout.unpack(flat)
         pull = self.problem.loss.pull(self.smooth.outputs(weights, self.X), self.problem.y)
         return self.layout.flat(self.smooth.pull(weights, self.X, pull))
@@ -68,19 +69,19 @@ class Parameters(WeightFlow):
 
 
 class Kinked(WeightFlow):
-    """A flow that may meet kinks: where accurate steps come to a standstill, with steps of a least length."""
+    """A flow with kinks: continues with steps of a least length when accurate steps become too short."""
 
     def first_stepper(self) -> Stepper:
-        """A solver, and another one from where it gets stuck."""
-        unit = _UNIT * self._natural_size() / self._speed  # a time in which little happens at the start
+        """A standard solver, replaced by `DormandPrince` where it gets stuck."""
+        unit = _UNIT * self._natural_size() / self._speed  # short compared with the time scale at the start
 
         def stuck(before: float, now: float) -> bool:
             return now - before < _STUCK * max(now, unit)
 
-        return Relay(super().first_stepper(), _LOOK, stuck, partial(self._along_kinks, unit))
+        return Relay(super().first_stepper(), _WINDOW, stuck, partial(self._along_kinks, unit))
 
     def _along_kinks(self, unit: float, clock: float, unknowns: Float) -> DormandPrince:
-        self.name += ", along kinks with steps that are not shorter than a part of the clock"
+        self.name += ", with a least step size along kinks"
 
         def level(unknowns: Float) -> float:
             outputs = self.outputs(self._state(0.0, unknowns))
@@ -92,7 +93,7 @@ class Kinked(WeightFlow):
 
 
 class Gradients(Kinked):
-    """A network of another framework: LSODA on few weights and DOP853 on many, with gradients as arrays."""
+    """A network of another framework, whose gradients are arrays: LSODA on few weights, DOP853 on many."""
 
     name = "raw weights, by gradients (LSODA or DOP853)"
     premise = INDEPENDENT
@@ -100,10 +101,10 @@ class Gradients(Kinked):
     def __init__(self, problem: Problem):
         check_start(problem)
         self.X, self.parametrization = problem.X, problem.model.parametrization
-        super().__init__(problem, problem.model.start(), self.pulled)
+        super().__init__(problem, problem.model.start(), self.gradient_velocity)
 
 
 def check_start(problem: Problem) -> None:
-    """Refuse weights that are all 0."""
+    """Raise if all initial weights are 0."""
     if not any(each.any() for each in problem.model.start().values()):
-        raise InputError("the weights at the start are all 0, and such a start never moves; change some")
+        raise InputError("the initial weights are all 0, where the gradient is 0; use other weights")

@@ -14,18 +14,18 @@ from tacit.flows.steps.two_layers import TwoLayers
 from tacit.models.reduction import Weights
 
 _LIFTED = Premise("W Wᵀ of the stacked raw weights W, independent of Q")
-_ROWS, _MEASUREMENTS = 120, 1000  # of a lifted matrix, and of it, up to which implicit steps pay
+_ROWS, _MEASUREMENTS = 120, 1000  # of a lifted matrix, above which implicit steps are too expensive
 
 
 def is_small(rows: int, measurements: int) -> bool:
-    """Can an implicit method afford the systems of a lifted matrix of that many rows?"""
+    """Is an implicit method affordable for a lifted matrix of this size?"""
     return rows <= _ROWS and measurements <= _MEASUREMENTS
 
 
 class Reduced(WeightFlow):
     """The flow of the smallest equivalent network."""
 
-    name = "weights, width taken out"
+    name = "weights, reduced width"
     premise = Premise("raw weights of the smallest network with the same flow, independent of Q")
 
     def __init__(self, problem: Problem):
@@ -33,10 +33,10 @@ class Reduced(WeightFlow):
         found = self.parametrization.reduced(problem.model.start(problem.features), problem.X)
         self.names, self.lift = found.two_layers, found.lift
         self.X, self._rebuild, self.restore = found.X, found.predictor, found.restore
-        super().__init__(problem, found.weights, self.pulled)
+        super().__init__(problem, found.weights, self.gradient_velocity)
 
     def first_stepper(self) -> Any:
-        """The stiff ones of networks with one output, of neurons and of factorizations, or else any."""
+        """A stiff stepper for factorizations and for networks with one output, else a general one."""
         names, loss, y = self.names, self.problem.loss, self.problem.y
         if self.lift is not None and loss.quadratic:
             rows = sum(len(layer) for layer in self.layout.unpack(self.start).values())
@@ -53,7 +53,7 @@ class Reduced(WeightFlow):
         return TwoLayers(U, v, self.X, y, loss.factor(len(y)), self.rtol, flat, self._state)
 
     def _lifted(self) -> LiftedFlow:
-        """Of the layers on top of each other."""
+        """The stepper for the layers stacked on top of each other."""
         layers = self.layout.unpack(self.start)
         places = np.cumsum([len(layer) for layer in layers.values()])[:-1]
 
@@ -61,9 +61,9 @@ class Reduced(WeightFlow):
             return self.layout.flat(dict(zip(layers, np.split(W, places), strict=True)))
 
         W, loss, y = np.vstack(list(layers.values())), self.problem.loss, self.problem.y
-        self.name, self.premise = "lifted matrix, width taken out (Radau IIA)", _LIFTED
+        self.name, self.premise = "lifted matrix, reduced width (Radau IIA)", _LIFTED
         return LiftedFlow(W, self.lift, y, loss.factor(len(y)), 10 * self.rtol, flat, self._state)
 
     def predictor(self, weights: Weights) -> Float:
-        """The predictor of the network that was asked about."""
+        """The predictor of the original network."""
         return self._rebuild(weights)

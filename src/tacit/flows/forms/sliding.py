@@ -1,13 +1,14 @@
 r"""A leaky neuron f(x) = a·σ(w·x): gradient flow that may slide along the kink of σ.
 
-w stays in w(0) + the row space of X, of orthonormal basis B: the flow lives in c, w = w(0) + B c, and in a,
-with t = X w and gates g = σ'(t):
+w stays in w(0) + the row space of X. With an orthonormal basis B of it, the unknowns are a and c, w = w(0) +
+B c; with t = X w and gates g = σ'(t):
 
     c' = a Σ p_n g_n Bᵀx_n,    a' = Σ p_n σ(t_n),    p = −∂L/∂f
 
-Where t_n reaches 0 and both sides push back to it (p_n a < 0), the gate takes the value between slope and 1
-at which t_n stays 0: K_SS (p g)_S = −K_SF (p g)_F for the sliding samples S, K = XXᵀ. That is the limit of
-rounding the kink ever less. A sample leaves when its gate reaches slope or 1.
+If t_n reaches 0 and the flow on both sides points back to 0 (p_n a < 0), the gate takes the value between
+`slope` and 1 for which t_n stays 0: K_SS (p g)_S = −K_SF (p g)_F for the sliding samples S and the others F,
+K = XXᵀ (a Filippov solution, the limit of smoothed kinks). A sample stops sliding when its gate reaches
+`slope` or 1.
 """
 
 from __future__ import annotations
@@ -31,18 +32,18 @@ from tacit.models.parametrizations import Weights
 from tacit.numerics.roots import crossing
 from tacit.numerics.subspaces import row_space, visible
 
-_LOOK = np.linspace(0, 1, 9)  # where in a step the kink is looked for
-_SWITCHES = 10_000  # of sides, at most: beyond, a flow would not end
-_STEPS, _CREEPING = 1500, 1.1  # a solver whose clock gains less than this factor in so many steps is changed
-_TOUCH = 1e-12  # how far beyond the kink rounding alone may put a sample
+_GRID = np.linspace(0, 1, 9)  # fractions of a step at which events are searched for
+_SWITCHES = 10_000  # events at most, to guarantee termination
+_STEPS, _CREEPING = 1500, 1.1  # a solver whose clock grows by less than 1.1 in this many steps is replaced
+_TOUCH = 1e-12  # relative distance beyond the kink that can be round-off
 
 
 class Sliding(WeightFlow):
-    """Smooth flows between the instants at which a sample meets the kink, slides along it, or leaves it."""
+    """Smooth flows between events, at which a sample reaches the kink, starts to slide, or leaves it."""
 
     name = "weights, sliding along the kink"
     premise = Premise("raw weights in the row space of X, independent of Q")
-    event: tuple[WeightState, NDArray[np.bool_]] | None  # at which a segment was cut
+    event: tuple[WeightState, NDArray[np.bool_]] | None  # at the end of the last segment
 
     def __init__(self, problem: Problem):
         self.parametrization, self.X = problem.model.parametrization, problem.X
@@ -54,7 +55,9 @@ class Sliding(WeightFlow):
         self.inputs = problem.X @ self.first["w"]
         self.size = float(np.abs(self.inputs).max() or np.abs(self.reach).max())
         self.side, self.sign = np.sign(self.inputs), float(np.sign(self.first["a"]))
-        jacobian = None if problem.loss.separating else self._jacobian  # differences are noise near the end
+        jacobian = (
+            None if problem.loss.separating else self._jacobian
+        )  # finite differences are noise near the end
         unknowns = {"a": self.first["a"], "c": np.zeros(self.basis.shape[1])}
         super().__init__(problem, unknowns, self._velocity, jacobian)
         self.sign = self.sign or float(np.sign(self._velocity(self.start)[0])) or 1.0
@@ -69,13 +72,13 @@ class Sliding(WeightFlow):
         return self._piece(0.0, np.zeros(self.start.size + self.relative))
 
     def cut(self, segment: Segment) -> Segment:
-        """What of a segment is before the first sample that leaves its side of the kink, if any does."""
+        """The part of a segment before the first event, if there is one."""
         clock, touched = self._first_event(segment)
         self.event = None if clock is None else (segment.state(clock), touched)
         return segment if clock is None else replace(segment, end=clock)
 
     def after(self, segment: Segment) -> Stepper | None:
-        """The next smooth piece after an event; else look for rest."""
+        """The stepper of the next smooth piece after an event; otherwise check for rest."""
         if self.event is None:
             return super().after(segment)
         state, touched = self.event
@@ -87,7 +90,7 @@ class Sliding(WeightFlow):
         return self._piece(segment.end, unknowns)
 
     def _piece(self, clock: float, unknowns: Float) -> Stepper:
-        """Steps of a linear neuron under the square loss; else LSODA, or Radau IIA where that gives up."""
+        """A stepper: `TwoLayers` for the square loss; otherwise LSODA, or SciPy's Radau if that fails."""
         linear = self._linear(clock, unknowns)
         if linear is not None:
             return linear
@@ -103,9 +106,9 @@ class Sliding(WeightFlow):
         )
 
     def _linear(self, clock: float, unknowns: Float) -> TwoLayers | None:
-        """Under the square loss: between two events a linear neuron on the samples that do not slide.
+        """For the square loss: between events, the neuron is linear on the samples that do not slide.
 
-        Those have inputs g_n x_n; the weights are orthogonal to the ones that slide, and stay so.
+        These have inputs g_n x_n; the weights are, and stay, orthogonal to the sliding samples.
         """
         slides, loss = self.side == 0, self.problem.loss
         if not loss.quadratic:
@@ -115,8 +118,8 @@ class Sliding(WeightFlow):
         inputs = gates[:, None] * self.reach[~slides] @ within
         if not inputs.any():
             return None
-        left, sizes, seen = visible(inputs)
-        back = within @ seen
+        left, sizes, right = visible(inputs)
+        back = within @ right
         weights = back.T @ (self.basis.T @ self.first["w"] + unknowns[1:])
 
         def flat(U: Float, v: Float) -> Float:
@@ -132,60 +135,64 @@ class Sliding(WeightFlow):
             flat,
             self._state,
             clock=clock,
-            come=float(np.linalg.norm(unknowns)),
+            path_length=float(np.linalg.norm(unknowns)),
         )
 
-    def _pulls(self, flat: Float) -> tuple[float, Float, Float]:
-        """a, σ(t) and p; a sliding sample has t = 0, and σ is continued smoothly beyond the kink."""
+    def _values(self, flat: Float) -> tuple[float, Float, Float]:
+        """a, σ(t) and p; t = 0 for sliding samples, and σ is extended linearly for the others."""
         a, t = float(flat[0]), self.inputs + self.reach @ flat[1:]
-        bent = np.where(self.side > 0, t, np.where(self.side < 0, self.slope * t, 0.0))
-        return a, bent, self.problem.loss.pull(a * bent, self.problem.y)
+        activations = np.where(self.side > 0, t, np.where(self.side < 0, self.slope * t, 0.0))
+        return a, activations, self.problem.loss.pull(a * activations, self.problem.y)
 
     def _gated(self, p: Float) -> Float:
-        """p·g, with the gate of its side for each sample; for sliding ones, the one that keeps them at 0."""
+        """p·g, with the gate of each sample's side, or the one that keeps a sliding sample at the kink."""
         gated = p * np.where(self.side > 0, 1.0, self.slope)
         slides = self.side == 0
         if slides.any():
-            push = self.K[np.ix_(slides, ~slides)] @ gated[~slides]
-            gated[slides] = np.linalg.lstsq(self.K[np.ix_(slides, slides)], -push, rcond=None)[0]
+            others = self.K[np.ix_(slides, ~slides)] @ gated[~slides]
+            gated[slides] = np.linalg.lstsq(self.K[np.ix_(slides, slides)], -others, rcond=None)[0]
         return gated
 
     def _velocity(self, flat: Float) -> Float:
-        a, bent, p = self._pulls(flat)
-        return np.append(p @ bent, a * (self._gated(p) @ self.reach))
+        a, activations, p = self._values(flat)
+        return np.append(p @ activations, a * (self._gated(p) @ self.reach))
 
     def _jacobian(self, flat: Float) -> Float:
-        """Of the velocity, for the square loss: p moves by −2c times as much as f = a·σ(t)."""
-        a, bent, p = self._pulls(flat)
+        """Jacobian of the velocity for the square loss, for which dp = −2c·df with f = a·σ(t)."""
+        a, activations, p = self._values(flat)
         gates = np.where(self.side > 0, 1.0, np.where(self.side < 0, self.slope, 0.0))
-        moves = np.column_stack([bent, a * gates[:, None] * self.reach])  # of f, with a and c
-        pulls = -2 * self.problem.loss.factor(len(p)) * moves
-        rows = np.column_stack([self._gated(column) for column in pulls.T])
-        full = np.vstack([bent @ pulls, a * (self.reach.T @ rows)])
+        df = np.column_stack(
+            [activations, a * gates[:, None] * self.reach]
+        )  # derivatives with respect to a and c
+        dp = -2 * self.problem.loss.factor(len(p)) * df
+        rows = np.column_stack([self._gated(column) for column in dp.T])
+        full = np.vstack([activations @ dp, a * (self.reach.T @ rows)])
         full[0, 1:] += (p * gates) @ self.reach
         full[1:, 0] += self._gated(p) @ self.reach
         return full
 
     def _free(self) -> Float:
-        """Those in which samples that slide stay on their kink; off it, both sides push them back."""
-        held = np.column_stack([np.zeros((self.side == 0).sum()), self.reach[self.side == 0]])
-        return scipy.linalg.null_space(held) if len(held) else np.eye(self.start.size)
+        """Directions in which sliding samples stay on the kink, to which the flow returns them."""
+        fixed = np.column_stack([np.zeros((self.side == 0).sum()), self.reach[self.side == 0]])
+        return scipy.linalg.null_space(fixed) if len(fixed) else np.eye(self.start.size)
 
     def _gates(self, p: Float) -> Float:
         return self._gated(p) / np.where(p == 0, 1.0, p)
 
     def _clearance(self, flat: Float) -> Float:
-        """What must stay positive: samples on their side, gates of sliding ones in their range, a's sign."""
-        a, _, p = self._pulls(flat)
+        """Quantities that are positive before an event: distances from the kink, slack of gates, and ±a."""
+        a, _, p = self._values(flat)
         gates, t = self._gates(p), self.inputs + self.reach @ flat[1:]
-        room = np.minimum(1 - gates, gates - self.slope) * self.size
-        return np.append(np.where(self.side == 0, room, self.side * t), self.sign * a)
+        slack = np.minimum(1 - gates, gates - self.slope) * self.size
+        return np.append(np.where(self.side == 0, slack, self.side * t), self.sign * a)
 
     def _first_event(self, segment: Segment) -> tuple[float | None, NDArray[np.bool_]]:
-        """When something first leaves its range within the segment, if ever; and which samples do then."""
-        clocks = segment.start + _LOOK * (segment.end - segment.start)
+        """The clock of the first event within a segment, or None, and a mask of the samples involved."""
+        clocks = segment.start + _GRID * (segment.end - segment.start)
         clear = np.array([self._clearance(segment.state(clock).flat) for clock in clocks])
-        terms = np.abs(self.reach) @ np.abs(segment.state(segment.end).flat[1:])  # t is rounded as these are
+        terms = np.abs(self.reach) @ np.abs(
+            segment.state(segment.end).flat[1:]
+        )  # round-off of t is relative to these
         sizes = np.where(self.side == 0, self.size, np.maximum(self.size, terms))
         limit = -_TOUCH * np.append(sizes, abs(clear[0, -1]))
         late = (clear[1:] < limit).any(axis=1)
@@ -211,19 +218,19 @@ class Sliding(WeightFlow):
         return crossing(clearance, begin, end)
 
     def _decide(self, flat: Float, side: Float, touched: NDArray[np.bool_]) -> Float:
-        """The side to which each sample at the kink goes, 0 if it slides; the others keep theirs.
+        """Update the side of samples at the kink: −1, 1, or 0 if sliding; the other samples keep theirs.
 
-        A sample that nothing pulls at the kink, of target 0, passes it.
+        A sample with zero gradient at the kink (target 0) crosses it.
         """
-        gates = self._gates(self._pulls(flat)[2])
+        gates = self._gates(self._values(flat)[2])
         leaving = np.where(gates > (1 + self.slope) / 2, 1.0, -1.0)
         self.side = np.where(touched, np.where(side == 0, leaving, 0.0), side)
-        passing = (self.side == 0) & (self._pulls(flat)[2] == 0)
+        passing = (self.side == 0) & (self._values(flat)[2] == 0)
         self.side = np.where(passing, -side, self.side)
         for _ in range(len(side) + 1):
             sliding = self.side == 0
-            p = self._pulls(flat)[2]
-            back = p * self.sign < 0  # both sides push such a sample back to the kink
+            p = self._values(flat)[2]
+            back = p * self.sign < 0  # the flow on both sides points back to the kink
             gates = self._gates(p)
             beyond = np.where(gates > 1, 1.0, np.where(gates < self.slope, -1.0, 0.0))
             through = np.where(gates > 1, -1.0, 1.0)
@@ -233,5 +240,5 @@ class Sliding(WeightFlow):
         return self.side
 
     def weights(self, state: WeightState) -> Weights:
-        """a, and w = w(0) + B c."""
+        """The weights a and w = w(0) + B c."""
         return {"a": state.flat[0], "w": self.first["w"] + self.basis @ state.flat[1:]}

@@ -1,4 +1,4 @@
-"""Does a flow in mirror space get anywhere?"""
+"""Detection of stagnation of a flow in mirror space."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_STRETCH = 512  # steps that must get somewhere: a jump at a scale of 1e-300 takes some 1,000 at most
-_SLOW = 0.1  # of the clock in a stretch, to be made up for later
-_SLOWEST = 1e-3  # of the clock in a stretch: nothing
-_PATIENCE = 10  # slow stretches in all, of which flows that end have up to 3
-_IDLE = 5  # stretches in a row without a change, however far the clock: no plateau takes as many steps
-_MOVED = 0.1  # logarithms of a residual, of a loss or of a distance in a stretch: less is noise
+_STRETCH = 512  # steps between two checks; a jump at a scale of 1e-300 takes about 1,000 steps at most
+_SLOW = 0.1  # relative advance of the clock per stretch up to which the stretch counts as slow
+_SLOWEST = 1e-3  # relative advance of the clock per stretch up to which the flow stagnates
+_PATIENCE = 10  # number of slow stretches allowed; flows that reach their goal have at most 3
+_IDLE = 5  # successive stretches without a change that count as stagnation; no plateau takes as many steps
+_MOVED = 0.1  # change of log residual, log loss or log distance per stretch that is not noise
 
 
 @dataclass
 class Pace:
-    """Tells whether a flow gets anywhere: its clock, residual or loss, or a slope on the way to an end.
+    """Detects that neither the clock, nor the residual or loss, nor a slope's distance to its end changes.
 
-    Round-off moves slopes by 1e-16 of the change of ν. Once a slope is nearer to its end than that, steps are
-    as short as its distance; the clock stands still, and the flow cannot go on to its next transition.
+    Round-off moves slopes by 1e-16 of the change of ν. Once a slope is closer to the end of its domain than
+    that, steps are as short as its distance, and the flow cannot reach its next transition.
     """
 
     last: tuple[float, float, float] | None = None
@@ -27,15 +27,15 @@ class Pace:
     slow: int = 0
     idle: int = 0
 
-    def stands(self, clock: float, left: Callable[[], tuple[float, float] | None]) -> bool:
-        """Has too little changed in the last stretch, or in many of them? To be asked after each step.
+    def stagnates(self, clock: float, progress: Callable[[], tuple[float, float] | None]) -> bool:
+        """Has too little changed in the last stretch, or in many of them? Call it after each step.
 
-        left: the logarithm of a residual or of the loss, and a slope's distance from its end; None where
-        nothing is at an end. Steps of one length that lead nowhere make a young clock gain much: of the k-th
-        stretch 1/k.
+        progress: gives the log of a residual or of the loss, and a slope's distance from its end; None if no
+        slope is at an end. With steps of constant size the clock advances by 1/k in the k-th stretch, so that
+        an early stagnation is noticed only after several slow stretches.
         """
         self.count += 1
-        found = None if self.count % _STRETCH else left()
+        found = None if self.count % _STRETCH else progress()
         if found is None:
             return False
         before, now = self.last, (clock, found[0], math.log(found[1]))

@@ -1,6 +1,6 @@
-r"""The linearized model: gradient flow along the tangent of the model at its initialization.
+r"""Gradient flow of the linearized model, the tangent of the model at its initialization.
 
-f(t) = f(0) + K ν(t) with the tangent kernel K of the start and ν' = −∂L/∂f: the kernel regime itself.
+f(t) = f(0) + K ν(t) with the initial tangent kernel K and ν' = −∂L/∂f. This is the kernel regime.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tacit.flows.steps.stepper import ByScipy
 from tacit.flows.termination import NO_TANGENT, TANGENT_SINGULAR, Rest, Rounded
 from tacit.numerics.separation import check_separable
 
-_NULL = 1e-13  # eigenvalues of the kernel below this part of the largest are zero
-_ROUNDING = 1e-15  # of the outputs: a residual that is nothing beside them
-_GROWTH = 1.08  # of the stretches of time in which the closed form is read
+_NULL = 1e-13  # eigenvalues of the kernel up to this share of the largest count as 0
+_ROUNDING = 1e-15  # residuals up to this share of the outputs are round-off
+_GROWTH = 1.08  # ratio of the end to the start of a segment of the closed form
 
 
 class _Tangent(Form):
-    """What is known at the start."""
+    """Quantities at initialization that all losses share."""
 
     premise = Premise("the model linearized at its start, independent of Q")
 
@@ -37,29 +37,29 @@ class _Tangent(Form):
         self.kernel = np.asarray(self.parametrization.kernel(self.weights, self.X))
         if not (np.isfinite(self.first).all() and np.isfinite(self.kernel).all()):
             raise InputError(
-                "the tangent kernel at this start is beyond the range of floats; take a smaller scale, or "
-                "divide X by its size"
+                "the tangent kernel at initialization overflows; use a smaller scale, or divide X by its "
+                "largest entry"
             )
 
-    def seen(self, nu: Float, outputs: Float, shares: Float | None = None) -> Observation:
-        """w(0) and the weights, moved along the tangent by ν: θ(0) + Jᵀν."""
-        pushed = self.parametrization.push(self.weights, self.X, nu)
-        pulled = self.parametrization.pull(self.weights, self.X, nu)
-        weights = {name: start + pulled[name] for name, start in self.weights.items()}
-        predictor = np.asarray(self.parametrization.predictor(self.weights)) + pushed
+    def observation(self, nu: Float, outputs: Float, shares: Float | None = None) -> Observation:
+        """The weights θ(0) + Jᵀν and the linearized predictor."""
+        dw = self.parametrization.push(self.weights, self.X, nu)
+        dtheta = self.parametrization.pull(self.weights, self.X, nu)
+        weights = {name: start + dtheta[name] for name, start in self.weights.items()}
+        predictor = np.asarray(self.parametrization.predictor(self.weights)) + dw
         return Observation(predictor, outputs, weights, shares)
 
 
 @dataclass(frozen=True)
 class _Instant:
-    """A time and, where it is not a function of that, the pushes ν on the outputs."""
+    """A time and, if it is not a function of that, the dual variables ν."""
 
     time: float
     nu: Float | None = None
 
 
 class TangentSquare(_Tangent):
-    """Square loss, in closed form: y − f(t) = e^{−2cKt}(y − f(0))."""
+    """Square loss in closed form: y − f(t) = e^{−2cKt}(y − f(0))."""
 
     name = "tangent kernel (closed form)"
 
@@ -76,25 +76,27 @@ class TangentSquare(_Tangent):
         return _Instant(0.0)
 
     def stepper(self) -> TangentSquare:
-        """Itself: the closed form needs no control."""
+        """The form itself: the closed form needs no step size control."""
         if not (self.rates * np.abs(self.residual)).any():
             raise Rest(NO_TANGENT)
         self.clock = 0.0
         return self
 
     def step(self) -> Segment:
-        """A stretch of time, longer than the one before."""
+        """The next segment, longer than the one before."""
         begin = self.clock
         self.clock = _GROWTH * begin or 1e-3 / float(self.rates.max())
         return Segment(begin, self.clock, _Instant)
 
     def after(self, segment: Segment) -> None:
-        """Is all that moves at rest?"""
-        fixed, left = self.rates == 0, np.abs(self._decay(segment.end) * self.residual)
-        size = max(left.max(), float(np.abs(self.y).max()))
-        if left[~fixed].max(initial=0.0) > _ROUNDING * size:
+        """Raise `Rest` if all components with positive rates have decayed."""
+        fixed, residual = self.rates == 0, np.abs(self._decay(segment.end) * self.residual)
+        size = max(residual.max(), float(np.abs(self.y).max()))
+        if residual[~fixed].max(initial=0.0) > _ROUNDING * size:
             return
-        if float(left[fixed].max(initial=0.0)) / size <= _NULL:  # the largest residual that never moves
+        if (
+            float(residual[fixed].max(initial=0.0)) / size <= _NULL
+        ):  # the largest residual in the null space of K
             raise Rounded
         raise Rest(TANGENT_SINGULAR, minimum=True)
 
@@ -103,15 +105,15 @@ class TangentSquare(_Tangent):
 
     def outputs(self, state: _Instant) -> Float:
         """y − e^{−2cKt}(y − f(0))."""
-        left = self.vectors @ (self._decay(state.time) * self.residual)
-        return self.y - left.reshape(self.y.shape)
+        residual = self.vectors @ (self._decay(state.time) * self.residual)
+        return self.y - residual.reshape(self.y.shape)
 
     def observe(self, state: _Instant) -> Observation:
-        """Everything that is recorded of a state."""
+        """The observed quantities of a state."""
         safe = np.where(self.values > 0, self.values, 1.0)
         gain = np.where(self.values > 0, -np.expm1(-self.rates * state.time) / safe, 0.0)
         nu = (self.vectors @ (gain * self.residual)).reshape(self.y.shape)
-        return self.seen(nu, self.outputs(state))
+        return self.observation(nu, self.outputs(state))
 
     def log_time(self, state: _Instant) -> float:
         """The logarithm of time at a state."""
@@ -121,21 +123,21 @@ class TangentSquare(_Tangent):
 class TangentSmooth(_Tangent):
     """Any other smooth loss: ν' = −∂L/∂f at f(0) + K ν, by LSODA.
 
-    Of relative losses ν' = −(1/L)·∂L/∂f, in the clock ds = L dt. τ = t·L, from which time follows, obeys
-    τ' = 1 − τ·(accuracy)', and the accuracy grows at the rate pᵀK p with the pull p.
+    For relative losses ν' = p = −(1/L)·∂L/∂f in the clock ds = L dt. Time follows from τ = t·L, which obeys
+    τ' = 1 − τ·(accuracy)', where the accuracy grows at the rate pᵀK p.
     """
 
     def __init__(self, problem: Problem):
         super().__init__(problem)
         self.relative = problem.loss.relative
-        self.name = f"tangent kernel{', clock in units of the loss' if self.relative else ''} (LSODA)"
+        self.name = f"tangent kernel{', time scaled by the loss' if self.relative else ''} (LSODA)"
 
     def begin(self) -> _Instant:
         """The state at the start."""
         return _Instant(0.0, np.zeros_like(self.y))
 
     def stepper(self) -> ByScipy:
-        """LSODA."""
+        """SciPy's LSODA."""
         start, rtol = np.zeros(self.y.size + self.relative), self.problem.rtol
         if not (self.kernel @ self._rate(0.0, start)[: self.y.size]).any():
             raise Rest(NO_TANGENT)
@@ -148,7 +150,7 @@ class TangentSmooth(_Tangent):
         return np.append(pull, 1 - unknowns[-1] * (pull @ self.kernel @ pull)) if self.relative else pull
 
     def _state(self, clock: float, now: Float) -> _Instant:
-        """At a clock; the `time` of relative losses is t·L."""
+        """The state from clock and unknowns; for relative losses, its `time` is t·L."""
         return _Instant(now[-1] if self.relative else clock, now[: self.y.size].reshape(self.y.shape))
 
     def outputs(self, state: _Instant) -> Float:
@@ -156,8 +158,8 @@ class TangentSmooth(_Tangent):
         return self.first + (self.kernel @ np.ravel(np.asarray(state.nu))).reshape(self.y.shape)
 
     def observe(self, state: _Instant) -> Observation:
-        """Everything that is recorded of a state."""
-        return self.seen(np.asarray(state.nu), self.outputs(state))
+        """The observed quantities of a state."""
+        return self.observation(np.asarray(state.nu), self.outputs(state))
 
     def log_time(self, state: _Instant) -> float:
         """The logarithm of time at a state."""
@@ -168,7 +170,7 @@ class TangentSmooth(_Tangent):
 class TangentSeparating(_Tangent, SeparatingFlow):
     """Exponential and logistic loss on the linearized model."""
 
-    name = "tangent kernel, clock built in (Radau IIA)"
+    name = "tangent kernel, clock Σθ (Radau IIA)"
 
     def __init__(self, problem: Problem):
         _Tangent.__init__(self, problem)
@@ -182,21 +184,21 @@ class TangentSeparating(_Tangent, SeparatingFlow):
         return self.first + self.kernel @ (self.y * state.point)
 
     def observe(self, state: MirrorState) -> Observation:
-        """Everything that is recorded of a state."""
-        return self.seen(self.y * state.point, self.outputs(state), state.shares)
+        """The observed quantities of a state."""
+        return self.observation(self.y * state.point, self.outputs(state), state.shares)
 
     def log_time(self, state: MirrorState) -> float:
         """The logarithm of time at a state."""
-        return state.tell()
+        return state.log_time()
 
 
 def _check_tangent_separable(kernel: Float, y: Float) -> None:
-    """Refuse data that the linear model with this kernel cannot separate: its outputs are those of K a."""
+    """Raise if the linearized model, whose outputs are f(0) + K a, cannot separate the classes."""
     try:
         check_separable(kernel, y)
     except NotSeparableError as error:
         raise NotSeparableError(
             "the linearized model cannot classify every sample correctly: its tangent kernel is singular, "
-            "and the error's `combination` of samples vanishes in it",
+            "and annihilates the `combination` of samples in this error",
             error.combination,
         ) from None

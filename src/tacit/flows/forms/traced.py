@@ -1,4 +1,4 @@
-"""Raw weights and gradient descent of functions that are known to JAX alone, compiled by it."""
+"""Raw weights and gradient descent with derivatives and compilation by JAX."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from tacit.flows.forms.weights import Layout
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def velocity(parametrization: Any, loss: Any, layout: Layout, flat: Any, X: Any, y: Any) -> Any:
-    """−∇L (square loss) or −∇L/L (the others), by reverse differentiation of the outputs."""
+    """−∇L, or −∇L/L for relative losses, by reverse-mode differentiation."""
     outputs, pull_back = jax.vjp(lambda theta: parametrization.outputs(layout.unpack(theta), X), flat)
     return pull_back(loss.pull(outputs, y))[0]
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
 def velocity_jacobian(parametrization: Any, loss: Any, layout: Layout, flat: Any, X: Any, y: Any) -> Any:
-    """The derivative of the velocity, by forward differentiation."""
+    """The Jacobian of the velocity, by forward-mode differentiation."""
     return jax.jacfwd(lambda theta: velocity(parametrization, loss, layout, theta, X, y))(flat)
 
 
 class TracedParameters(Parameters):
-    """The same, with derivatives by JAX."""
+    """`Parameters` with derivatives by JAX."""
 
     def _velocity(self, flat: Float) -> Float:
-        """−∇L, or −∇L/L."""
+        """−∇L, or −∇L/L for relative losses."""
         return self._traced(velocity, flat)
 
     def _velocity_jacobian(self, flat: Float) -> Float:
-        """Its derivative."""
+        """The Jacobian of the velocity."""
         return self._traced(velocity_jacobian, flat)
 
     def _traced(self, function: Any, flat: Float) -> Float:
-        """A JAX function on NumPy arrays, in double precision whatever the user's setting."""
+        """Call a JAX function on NumPy arrays in double precision, regardless of the user's setting."""
         with jax.enable_x64(True):
             return np.asarray(
                 function(self.smooth, self.problem.loss, self.layout, flat, self.X, self.problem.y)
@@ -48,7 +48,7 @@ class TracedParameters(Parameters):
 
 
 class TracedGradients(Kinked, TracedParameters):
-    """A network of JAX."""
+    """A network in JAX."""
 
     def __init__(self, problem: Problem):
         check_start(problem)
@@ -67,26 +67,26 @@ def _run(
     step: Any,
     count: Any,
 ) -> Any:
-    """`count` steps from these weights; and log of the time they took, Σ step or (normalized) Σ step/L."""
+    """Take `count` steps; also return log of their time, Σ step or (normalized) Σ step/L."""
 
     def advance(_: Any, carry: Any) -> Any:
         theta, log_time = carry
-        move = velocity(parametrization, loss, layout, theta, X, y)
+        direction = velocity(parametrization, loss, layout, theta, X, y)
         if not loss.relative:
-            return theta + step * move, jnp.logaddexp(log_time, jnp.log(step))
+            return theta + step * direction, jnp.logaddexp(log_time, jnp.log(step))
         accuracy = loss.accuracy(parametrization.outputs(layout.unpack(theta), X), y)
         if normalized:
-            return theta + step * move, jnp.logaddexp(log_time, jnp.log(step) + accuracy)
-        return theta + step * jnp.exp(-accuracy) * move, jnp.logaddexp(log_time, jnp.log(step))
+            return theta + step * direction, jnp.logaddexp(log_time, jnp.log(step) + accuracy)
+        return theta + step * jnp.exp(-accuracy) * direction, jnp.logaddexp(log_time, jnp.log(step))
 
     return jax.lax.fori_loop(0, count, advance, (flat, -jnp.inf))
 
 
 class TracedDescent(Descent):
-    """The same, in loops that JAX compiles."""
+    """`Descent` with loops compiled by JAX."""
 
     def _steps(self, here: Iterate, count: int) -> Iterate:
-        """So many steps on."""
+        """Take `count` steps."""
         given = (self.parametrization, self.problem.loss, self.layout, self.normalized)
         with jax.enable_x64(True):
             flat, elapsed = _run(*given, here.flat, self.X, self.problem.y, self.step_size, count)

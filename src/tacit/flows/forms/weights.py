@@ -1,4 +1,4 @@
-"""Gradient flow of weights, by the solvers of SciPy."""
+"""Gradient flow of weights, integrated with SciPy's solvers."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from tacit.flows.termination import AT_MINIMUM, AT_SADDLE, NO_GRADIENT, OVERFLOW
 from tacit.models.parametrizations import Weights
 from tacit.numerics.rounding import EPS
 
-_STILL = 1e-10  # the part of a weight's whole movement below which it stands still, given as much time again
-_IDLE = 1e-3  # the gain in accuracy, given as much time again, that counts as none
-_LATER = 1.1  # the factor of the clock after which to look again whether the weights rest
-_LONG = 10.0  # times the clock: how long a flow must be quiet to be at rest
-_UNCHANGED = 1e-9  # of an accuracy
-_FLAT = 1e-6  # of the largest curvature, below which one is rounding
-_KEPT = 100_000  # entries of a predictor that is kept beside its weights
-_IMPLICIT = 600  # unknowns up to which an implicit method can afford its Jacobian, without a formula for it
+_STILL = 1e-10  # a weight rests if velocity × clock is below this share of its displacement
+_IDLE = 1e-3  # gain in accuracy, at the current rate for the time passed so far, that counts as none
+_LATER = 1.1  # factor of the clock between two checks for rest
+_LONG = 10.0  # factor of the clock over which gradient and loss must be constant for the flow to be at rest
+_UNCHANGED = 1e-9  # change of the accuracy that counts as none
+_FLAT = 1e-6  # eigenvalues of the Hessian up to this share of the largest are round-off
+_KEPT = 100_000  # entries of a predictor above which it is not stored with every state
+_IMPLICIT = 600  # unknowns up to which an implicit method without a formula for the Jacobian is affordable
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How weights lie in one flat array."""
+    """The arrangement of weights in one flat array."""
 
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -51,7 +51,7 @@ class Layout:
         return np.concatenate([np.ravel(weights[name]) for name, _ in self.shapes])
 
     def unpack(self, flat: Any) -> Weights:
-        """The weights by name; NumPy or JAX."""
+        """The weights by name; for NumPy or JAX arrays."""
         weights, begin = {}, 0
         for name, shape in self.shapes:
             end = begin + math.prod(shape)
@@ -62,19 +62,19 @@ class Layout:
 
 @dataclass(frozen=True)
 class WeightState:
-    """The weights, the clock, and what is needed to tell the time."""
+    """The weights, the clock, and the information needed to compute time."""
 
     flat: Float
     clock: float
-    relative_time: float | None  # time × loss, of flows whose clock runs in units of the loss
+    relative_time: float | None  # time × loss, for relative losses
 
 
 class WeightFlow(Form):
-    """θ' = −∇L(θ) in time (square loss), or θ' = −∇L(θ)/L(θ) in the clock ds = L dt (the others).
+    """θ' = −∇L(θ) in ordinary time, or θ' = −∇L(θ)/L(θ) in the clock ds = L dt for relative losses.
 
-    parametrization and X are those of the weights that are followed, which may be a smaller network's.
-    In the second clock the accuracy grows at the rate ‖θ'‖², and τ = t·L obeys τ' = 1 − τ‖θ'‖²: time
-    may leave the float range, τ does not.
+    parametrization and X belong to the integrated weights, possibly those of a smaller network. In the second
+    clock the accuracy grows at the rate ‖θ'‖², and τ = t·L obeys τ' = 1 − τ‖θ'‖²: time may overflow, τ does
+    not.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class WeightFlow(Form):
         self.start = self.layout.flat(start)
         self.relative = problem.loss.relative
         self.rtol = max(1e-3 * problem.rtol, 1e-13)
-        self._looked = 0.0
+        self._checked_at = 0.0
         self._quiet_since: tuple[float, float] | None = None  # clock and accuracy
 
     def begin(self) -> WeightState:
@@ -113,7 +113,7 @@ class WeightFlow(Form):
         return np.asarray(self.parametrization.outputs(self.weights(state), self.X))
 
     def observe(self, state: WeightState) -> Observation:
-        """Everything that is recorded of a state."""
+        """The observed quantities of a state."""
         weights = self.weights(state)
         large = isinstance(self.X, Entries) and math.prod(self.X.shape) > _KEPT
         predictor = partial(self.predictor, weights) if large else self.predictor(weights)
@@ -123,30 +123,30 @@ class WeightFlow(Form):
         """The weights by name."""
         return self.layout.unpack(state.flat)
 
-    def pulled(self, flat: Float) -> Float:
-        """Jᵀ times the pull of the loss, of parametrizations that have it written out."""
+    def gradient_velocity(self, flat: Float) -> Float:
+        """−∇L, or −∇L/L for relative losses, from the Jᵀ-product of the parametrization."""
         weights = self.layout.unpack(flat)
         outputs = np.asarray(self.parametrization.outputs(weights, self.X))
-        pull = self.problem.loss.pull(outputs, self.problem.y)
-        return self.layout.flat(self.parametrization.pull(weights, self.X, pull))
+        descent = self.problem.loss.pull(outputs, self.problem.y)
+        return self.layout.flat(self.parametrization.pull(weights, self.X, descent))
 
     def predictor(self, weights: Weights) -> Float:
-        """The predictor that the weights make."""
+        """The predictor of these weights."""
         return np.asarray(self.parametrization.predictor(weights))
 
     def stepper(self) -> Stepper:
-        """From the start, unless nothing moves there."""
+        """The first stepper, unless the gradient is 0."""
         if not np.any(self.velocity(self.start)):
             raise Rest(NO_GRADIENT.format("a saddle or a stationary point"))
         return self.first_stepper()
 
     def first_stepper(self) -> Any:
-        """A solver for the displacement of the weights: small where they hardly move, and exact there too."""
+        """A solver for the displacement of the weights, which is accurate also if they hardly change."""
         unknowns = np.zeros(self.start.size + self.relative)
         sizes = np.full(unknowns.size, self._natural_size())
         sizes[self.start.size :] = 1.0
         atol = 1e-2 * self.rtol * sizes
-        rounding = EPS * np.abs(self.start)  # below it a weight cannot tell that it has moved
+        rounding = EPS * np.abs(self.start)  # smaller displacements do not change a weight
         atol[: self.start.size] = np.maximum(atol[: self.start.size], rounding)
         if self.jacobian is None and unknowns.size > _IMPLICIT:
             tolerances: Any = {"rtol": self.rtol, "atol": atol}
@@ -154,14 +154,14 @@ class WeightFlow(Form):
         return self.implicit(LSODA, 0.0, unknowns, atol)
 
     def implicit(self, method: Any, clock: float, unknowns: Float, atol: Float) -> ByScipy:
-        """An implicit solver of SciPy from there on."""
-        # Not the bound method itself, at which LSODA of SciPy before 1.17 crashes.
+        """An implicit solver of SciPy, started at these unknowns."""
+        # A lambda, because LSODA of SciPy before 1.17 crashes with a bound method.
         jac = None if self.jacobian is None else lambda clock, unknowns: self._rate_jacobian(clock, unknowns)
         solver = method(self._rate, clock, unknowns, 1e300, rtol=self.rtol, atol=atol, jac=jac)
         return ByScipy(solver, self._state)
 
     def _natural_size(self) -> float:
-        """How far the weights go: the size of the smallest layer, or less if the loss falls before that."""
+        """Typical displacement of the weights: the smallest layer, or less if the loss vanishes earlier."""
         layers = [float(np.abs(w).max()) for w in self.layout.unpack(self.start).values()]
         size = min([layer for layer in layers if layer > 0], default=1.0)
         outputs = self.outputs(self.begin())
@@ -170,9 +170,9 @@ class WeightFlow(Form):
             return size
         residual = np.abs(self.problem.y - outputs).max()
         fastest = float(np.abs(first).max())
-        shares = first / fastest  # squares of rates themselves may underflow
+        shares = first / fastest  # avoids underflow of squares
         loss = float(np.exp(-self.problem.loss.accuracy(outputs, self.problem.y)))
-        # −dL/dt is fastest²·(shares @ shares); the loss is gone after L/that
+        # −dL/dt = fastest²·(shares @ shares) at the start, so the loss lasts for L/(−dL/dt)
         return min(size, loss / (fastest * float(shares @ shares))) if residual > 0 else size
 
     def _rate(self, _: float, unknowns: Float) -> Float:
@@ -182,7 +182,7 @@ class WeightFlow(Form):
         return np.append(velocity, 1 - unknowns[-1] * self._gain(velocity))
 
     def _gain(self, velocity: Float) -> float:
-        """The rate at which the accuracy grows, ‖θ'‖² in the clock of relative losses."""
+        """‖θ'‖², the growth rate of the accuracy in the clock of relative losses."""
         return float(velocity @ velocity)
 
     def _rate_jacobian(self, _: float, unknowns: Float) -> Float:
@@ -198,14 +198,14 @@ class WeightFlow(Form):
         return full
 
     def after(self, segment: Segment) -> Stepper | None:
-        """Look for rest, now and then only: what is asked is what as much time again would change."""
-        if segment.end >= _LATER * self._looked:
-            self._looked = segment.end
+        """Check for rest at growing intervals; the criterion is the change over as much time again."""
+        if segment.end >= _LATER * self._checked_at:
+            self._checked_at = segment.end
             self._check_stall(segment.last)
         return None
 
     def _check_stall(self, state: WeightState) -> None:
-        """Stop where the weights rest or leave the range of floats, or the residual is rounding."""
+        """Stop if the weights rest or overflow, or if the residual is round-off."""
         theta = state.flat
         if not np.isfinite(theta).all():
             raise Stall(OVERFLOWN)
@@ -216,7 +216,7 @@ class WeightFlow(Form):
         moving = np.abs(velocity) * state.clock
         moved = np.abs(theta - self.start)
         rounding = EPS * _STILL * float(np.abs(theta).max())
-        if self._speed * state.clock <= rounding:  # a first step may be so short that nothing could move
+        if self._speed * state.clock <= rounding:  # the first step may be too short for any displacement
             return
         rests = (moving <= _STILL * moved + rounding).all() or moving.max() <= 1e-3 * _STILL * moved.max()
         if rests and self._gaining(velocity, outputs) * state.clock < _IDLE:
@@ -225,15 +225,15 @@ class WeightFlow(Form):
             self._rest(theta)
 
     def _stays_quiet(self, state: WeightState, velocity: Float, outputs: Float) -> bool:
-        """Has the gradient been what the tolerance makes of 0, and the loss the same, for long?
+        """Has the gradient been 0 within tolerance, with a constant loss, for long enough?
 
-        Less long where it is what rounding makes of 0.
+        A gradient that is 0 up to round-off needs less time.
         """
         speed = float(np.linalg.norm(velocity))
         sizes = {name: np.abs(w) for name, w in self.weights(state).items()}
-        pulled = np.abs(self.problem.loss.pull(outputs, self.problem.y))
-        rounded = speed <= EPS * self._rounded_pull(sizes)
-        if not rounded and speed > self.rtol * self._size_of_pull(sizes, pulled):
+        residual = np.abs(self.problem.loss.pull(outputs, self.problem.y))
+        rounded = speed <= EPS * self._gradient_terms(sizes)
+        if not rounded and speed > self.rtol * self._uncancelled(sizes, residual):
             self._quiet_since = None
             return False
         accuracy = float(self.problem.loss.accuracy(outputs, self.problem.y))
@@ -241,27 +241,27 @@ class WeightFlow(Form):
             self._quiet_since = state.clock, accuracy
         return state.clock >= (_LATER if rounded else _LONG) * self._quiet_since[0]
 
-    def _rounded_pull(self, sizes: Weights) -> float:
-        """‖Jᵀr‖ as if r were all that its rounding is a part of; 0 where this is not known."""
+    def _gradient_terms(self, sizes: Weights) -> float:
+        """The size of the terms that cancel in the gradient Jᵀr of a quadratic loss; 0 for other losses."""
         if not self.problem.loss.quadratic:
             return 0.0
         terms = np.abs(np.asarray(self.parametrization.outputs(sizes, abs(self.X))))
-        return self._size_of_pull(sizes, np.abs(self.problem.loss.pull(terms, -np.abs(self.problem.y))))
+        return self._uncancelled(sizes, np.abs(self.problem.loss.pull(terms, -np.abs(self.problem.y))))
 
-    def _size_of_pull(self, sizes: Weights, pulled: Float) -> float:
-        """‖Jᵀr‖ as if none of its terms cancelled."""
-        terms = self.parametrization.pull(sizes, abs(self.X), pulled)
+    def _uncancelled(self, sizes: Weights, residual: Float) -> float:
+        """‖|J|ᵀ|r|‖, the size of the gradient without cancellation."""
+        terms = self.parametrization.pull(sizes, abs(self.X), residual)
         return float(np.sqrt(sum(float(np.sum(np.square(term))) for term in terms.values())))
 
     def _rest(self, theta: Float) -> None:
-        """Every weight rests, and the loss is not zero: at a minimum for good, at a saddle perhaps not."""
+        """End at rest with nonzero loss: at a minimum, or at a saddle, which the flow may leave later."""
         growth = self._fastest_growth(theta)
         if growth is not None and growth <= 0:
             raise Rest(AT_MINIMUM, minimum=True)
         raise Stall(AT_SADDLE.format("a stationary point" if growth is None else "a saddle"))
 
     def _fastest_growth(self, theta: Float) -> float | None:
-        """The largest eigenvalue of −∇²L, 0 if that is rounding; None for models too large to tell."""
+        """The largest eigenvalue of −∇²L, 0 if that is round-off; None if the model is too large."""
         if self.relative or theta.size > _IMPLICIT:
             return None
         matrix = self._differences(theta) if self.jacobian is None else self.jacobian(theta)
@@ -271,11 +271,11 @@ class WeightFlow(Form):
         return float(values[-1]) if values[-1] > _FLAT * np.abs(values).max() else 0.0
 
     def _free(self) -> Float | None:
-        """A basis of the directions in which the unknowns may move; None for all."""
+        """A basis of the feasible directions of the unknowns; None for all."""
         return None
 
     def _differences(self, theta: Float) -> Float:
-        """The derivative of the velocity, from central differences."""
+        """The Jacobian of the velocity, by central differences."""
         step = EPS ** (1 / 3) * (float(np.abs(theta).max()) or 1.0)
         columns = [
             self.velocity(theta + step * e) - self.velocity(theta - step * e) for e in np.eye(theta.size)
@@ -288,14 +288,14 @@ class WeightFlow(Form):
         return float(np.abs(self.velocity(self.start)).max())
 
     def _gaining(self, velocity: Float, outputs: Float) -> float:
-        """The rate at which the accuracy grows: small steps may still be all that is missing."""
+        """The growth rate of the accuracy."""
         gain = self._gain(velocity)
         if self.relative:
             return gain
         return gain * float(np.exp(self.problem.loss.accuracy(outputs, self.problem.y)))
 
     def _is_rounding(self, state: WeightState, outputs: Float) -> bool:
-        """Is the residual what the rounding of sums of such terms makes of 0?"""
+        """Is the residual round-off of the terms of the outputs?"""
         sizes = {name: np.abs(w) for name, w in self.weights(state).items()}
         terms = np.abs(np.asarray(self.parametrization.outputs(sizes, abs(self.X))))
         return bool((np.abs(self.problem.y - outputs) <= 4 * EPS * terms).all())

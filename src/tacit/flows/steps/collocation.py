@@ -1,7 +1,7 @@
 """One step of Radau IIA with five stages (order 9) for the flow of a separating loss in mirror space.
 
-Hairer and Wanner, Solving Ordinary Differential Equations II, IV.5 and IV.8: the error is estimated by an
-embedded formula that takes the rates at the beginning with the weight of A's real eigenvalue.
+The error is estimated with an embedded formula that uses the rates at the beginning with the weight of the
+real eigenvalue of A (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.5 and IV.8).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import wrightomega
 
 from tacit.data.arrays import Float, Index
-from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, A, C
-from tacit.flows.steps.stepper import Equations
+from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, A, C, interpolate
+from tacit.flows.steps.stepper import StepEquations
 from tacit.numerics.step_control import StepControl
 
 
@@ -30,16 +30,17 @@ _ERROR = _REAL * np.linalg.solve(A.T, _EMBEDDED - A[-1])  # the embedded formula
 CONTROL = StepControl(
     ORDER, growth=(0.2, 8.0), predictive=True, least=(1e-8, 1e-2), attempts=120, smallest=1e-250
 )
-_ITERATIONS = 10  # of Newton's method for one step
-_SMALLEST = 1e-250  # in place of 0 below a fraction or a logarithm
-_QUICK = 0.1  # by which steps of Newton's method shrink that need no new kernel
-_CHANGE = np.log(10.0)  # of a logarithm of q within a step, at which the step may cross a kink
-_IDLE = 1e-18  # effect of a sample on margins or on Σq that is no effect
+_ITERATIONS = 10  # Newton iterations per step, at most
+_SMALLEST = 1e-250  # avoids division by 0 and log 0
+_QUICK = 0.1  # ratio of successive Newton steps below which an expensive kernel is reused
+_CHANGE = np.log(10.0)  # change of log q within a step from which the step may cross a kink
+_IDLE = 1e-18  # effect on margins or Σq up to which a sample is inactive
+_UNDERFLOW = -500.0  # level below which the omega function underflows and equals exp(level)
 
 
 @dataclass(frozen=True)
-class Step:
-    """A step of length h: rates q and increments θ at its stages."""
+class CollocationStep:
+    """A step of length h, with rates q and increments θ at its stages."""
 
     h: float
     log_q: Float
@@ -47,8 +48,8 @@ class Step:
     theta: Float
 
     @classmethod
-    def of(cls, h: float, log_q: Float) -> Step:
-        """From the logarithms of the rates."""
+    def of(cls, h: float, log_q: Float) -> CollocationStep:
+        """The step with these logarithms of the rates."""
         q = np.exp(log_q)
         return cls(h, log_q, q, h * (A @ q))
 
@@ -57,42 +58,42 @@ class Step:
         powers = fraction[..., None] ** (POWERS + 1) / (POWERS + 1)
         return self.h * (powers @ LAGRANGE) @ self.q
 
-    def part(self, fraction: float) -> Step:
-        """The step to a fraction of its length, as its polynomials have it."""
-        log_q = np.minimum(np.vander(C * fraction, STAGES, increasing=True) @ LAGRANGE @ self.log_q, 0.0)
-        return Step(fraction * self.h, log_q, np.exp(log_q), self.at(C * fraction))
+    def part(self, fraction: float) -> CollocationStep:
+        """The step to a fraction of its length, by interpolation."""
+        log_q = np.minimum(interpolate(self.log_q, C * fraction), 0.0)
+        return CollocationStep(fraction * self.h, log_q, np.exp(log_q), self.at(C * fraction))
 
 
 @dataclass(frozen=True, eq=False)
-class PathEquations(Equations):
-    """The equations of a step from rates q at the beginning of a path. last: the step before."""
+class PathEquations(StepEquations):
+    """The equations of a step. rates: q at its beginning. last: the previous step."""
 
     path: Any
     loss: Any
     rates: Float
     rtol: float
-    last: Step | None = None
+    last: CollocationStep | None = None
 
     def first_length(self) -> float:
-        """A length over which the margins change little; the steps then find their own."""
+        """A length over which the margins change little."""
         _, point = self.path.margins(np.zeros_like(self.rates))
         gain = float(np.abs(self.path.velocity(point, self.rates)).max())
         return min(1.0, 0.1 / max(gain, _SMALLEST))
 
-    def attempt(self, h: float) -> tuple[Step | None, float]:
-        """The step of length h, if its error is tolerable and no kink within it hides a larger one."""
+    def attempt(self, h: float) -> tuple[CollocationStep | None, float]:
+        """The step, or None if its error is too large or may be hidden by a kink, and the error."""
         log_q = self._solved(self._guess(h), h)
         if log_q is None:
             return None, np.inf
-        step = Step.of(h, log_q)
+        step = CollocationStep.of(h, log_q)
         error = self._error(step) / self.rtol
         taken = error <= 1 and (not self._across_a_kink(step) or self._confirmed(step))
         return step if taken else None, error
 
-    def _across_a_kink(self, step: Step) -> bool:
-        """Does a sample that matters enter or leave the support within the step?
+    def _across_a_kink(self, step: CollocationStep) -> bool:
+        """Does a sample with a significant effect enter or leave the support within the step?
 
-        There the rates are no polynomial, and the embedded formula may agree with the step by chance.
+        Then the rates are not close to a polynomial, and the error estimate may be small by chance.
         """
         changed = np.abs(np.log(np.maximum(self.rates, _SMALLEST)) - step.log_q[-1]) > _CHANGE
         if not changed.any():
@@ -100,8 +101,8 @@ class PathEquations(Equations):
         effect = np.where(changed, step.h * np.maximum(self.rates, step.q[-1]), 0.0)
         return bool(self.path.size(effect, self.path.margins(step.theta[-1])[1]) > self.rtol)
 
-    def _confirmed(self, whole: Step) -> bool:
-        """Do two steps of half the length end at the same place?"""
+    def _confirmed(self, whole: CollocationStep) -> bool:
+        """Do two steps of half the length end at the same point?"""
         first = self.shorter(whole, 0.5)
         if first is None:
             return False
@@ -112,32 +113,32 @@ class PathEquations(Equations):
         difference = first.theta[-1] + second.theta[-1] - whole.theta[-1]
         return bool(self.path.size(difference, self.path.margins(whole.theta[-1])[1]) <= self.rtol)
 
-    def shorter(self, step: Step, fraction: float) -> Step | None:
-        """The step from the same beginning to a fraction of its length; None if it is not found.
+    def shorter(self, step: CollocationStep, fraction: float) -> CollocationStep | None:
+        """The step from the same beginning to a fraction of its length; None if Newton's method fails.
 
-        Its end satisfies the equations, which the polynomial of the whole step need not do between its
-        stages: across a kink that matters.
+        Unlike the interpolation of the whole step, its end satisfies the equations, also across a kink.
         """
         h, smooth = fraction * step.h, step.part(fraction).log_q
         first = np.tile(np.log(np.maximum(self.rates, _SMALLEST)), (STAGES, 1))
         for guess in (smooth, first, np.tile(step.log_q[-1], (STAGES, 1)), (first + step.log_q) / 2):
             log_q = self._solved(guess, h, iterations=30)
             if log_q is not None:
-                return Step.of(h, log_q)
+                return CollocationStep.of(h, log_q)
         return None
 
     def _guess(self, h: float) -> Float:
-        """log q at the stages, from the polynomial of the last step."""
+        """log q at the stages, extrapolated from the last step."""
         last = self.last
         if last is None or h > 4 * last.h:
             return np.tile(np.log(np.maximum(self.rates, _SMALLEST)), (STAGES, 1))
-        return np.minimum(np.vander(1 + C * h / last.h, STAGES, increasing=True) @ LAGRANGE @ last.log_q, 0.0)
+        return np.minimum(interpolate(last.log_q, 1 + C * h / last.h), 0.0)
 
     def _solved(self, log_q: Float, h: float, iterations: int = _ITERATIONS) -> Float | None:
-        """log q at the stages of a step of length h; None if it fails.
+        """log q at the stages of a step of length h, by Newton's method; None if it fails.
 
-        The unknown is a·q + log q with a the diagonal of the Jacobian, linear in q where that is large and in
-        log q where it is small; Wright's omega function takes it back to q.
+        Margins depend on q, but the equations also contain log q, which dominates for small q. The unknown is
+        therefore a·q + log q with the diagonal a of the Jacobian, in which the equations are nearly linear
+        for small and for large q; Wright's omega function inverts it.
         """
         path, loss, c, before, last = self.path, self.loss, None, np.inf, np.inf
         known: tuple[Index, Float] | None = None
@@ -151,18 +152,17 @@ class PathEquations(Equations):
                 c = np.logaddexp.reduce(log_slopes, axis=1)
             metric = path.metric(point)
             a = np.maximum(_DIAGONAL * (h * rate) * path.diagonal(metric), _SMALLEST)
-            awake = _awake(np.maximum(a, 1.0) * q)
-            if known is None or not (
-                path.costly and before < _QUICK * last and np.array_equal(known[0], awake)
-            ):
-                known = awake, _kernels(path, metric, awake, known is None)
+            active = _active(np.maximum(a, 1.0) * q)
+            reusable = path.costly and before < _QUICK * last
+            if known is None or not (reusable and np.array_equal(known[0], active)):
+                known = active, _kernels(path, metric, active, known is None)
             kernel = rate[:, :, None] * known[1]
-            change, dc = _newton(h, q, a, awake, kernel, log_q - log_slopes + c[:, None])
+            change, dc = _newton(h, q, a, active, kernel, log_q - log_slopes + c[:, None])
             c = c + dc
             level = a * q + np.log(a) + log_q + change
-            log_q = np.where(level > -500, np.log(np.maximum(wrightomega(level), _SMALLEST)), level) - np.log(
-                a
-            )
+            log_q = np.where(
+                level > _UNDERFLOW, np.log(np.maximum(wrightomega(level), _SMALLEST)), level
+            ) - np.log(a)
             moved = path.size(h * (A[-1] @ (np.exp(log_q) - q)), point[-1])
             if moved <= 1e-2 * self.rtol:
                 return log_q
@@ -171,70 +171,71 @@ class PathEquations(Equations):
             before, last = moved, before
         return None
 
-    def _error(self, step: Step) -> float:
-        """The estimated error of the step, through the filter that stiff components need (Hairer & Wanner).
+    def _error(self, step: CollocationStep) -> float:
+        """The estimated error of the step, filtered for stiff components (Hairer and Wanner, IV.8).
 
-        The filter of the end alone would hide what samples do that enter the support within the step.
+        Uses the filters of both ends, because that of the end alone hides samples that enter the support.
         """
         path, h, rates = self.path, step.h, self.rates
         margins, point = path.margins(step.theta[-1])
         rate = self.loss.slope_rate(margins)
         ends = np.array([rates, step.q[-1]])
         metric = path.metric(point)
-        awake = _awake(np.maximum(h * rate * path.diagonal(metric), 1.0) * ends)
-        kernel = (rate[:, None] * path.kernel(metric, awake))[awake]
+        active = _active(np.maximum(h * rate * path.diagonal(metric), 1.0) * ends)
+        kernel = (rate[:, None] * path.kernel(metric, active))[active]
         raw = rates + _ERROR @ step.theta / h
-        return max(float(path.size(_filtered(each, awake, kernel, raw, h), point)) for each in ends)
+        return max(float(path.size(_filtered(each, active, kernel, raw, h), point)) for each in ends)
 
 
-def _kernels(path: Any, metric: Float, awake: Index, roughly: bool) -> Float:
-    """Kernels at all stages; of costly paths at first from that of the middle one, by their diagonals."""
+def _kernels(path: Any, metric: Float, active: Index, roughly: bool) -> Float:
+    """Kernels at all stages; if expensive, at first approximated by scaling that of the middle stage."""
     if not (roughly and path.costly):
-        return np.asarray(path.kernel(metric, awake))
+        return np.asarray(path.kernel(metric, active))
     middle = STAGES // 2
     sizes = path.diagonal(metric)
     ratio = np.sqrt(sizes / np.maximum(sizes[middle], _SMALLEST))
-    return np.asarray(ratio[:, :, None] * path.kernel(metric[middle], awake) * ratio[:, None, awake])
+    return np.asarray(ratio[:, :, None] * path.kernel(metric[middle], active) * ratio[:, None, active])
 
 
-def _awake(effects: Float) -> Index:
-    """Samples that move any margin, or count in Σq, by more than rounding; the others only follow."""
+def _active(effects: Float) -> Index:
+    """Samples that affect a margin or Σq by more than round-off; the others need no equations."""
     return np.flatnonzero((effects > _IDLE).any(axis=0))
 
 
-def _newton(h: float, q: Float, a: Float, awake: Index, kernel: Float, excess: Float) -> tuple[Float, Float]:
-    """The Newton step in a·q + log q and in c, for all stages at once; kernel: its columns that are awake."""
-    stages, samples = len(q), len(awake)
+def _newton(h: float, q: Float, a: Float, active: Index, kernel: Float, excess: Float) -> tuple[Float, Float]:
+    """The Newton step in a·q + log q and in c for all stages; kernel: columns of the active samples."""
+    stages, samples = len(q), len(active)
     size = stages * samples
-    damped = 1 / (1 + a[:, awake] * q[:, awake])
-    column = q[:, awake] * damped
+    damped = 1 / (1 + a[:, active] * q[:, active])
+    column = q[:, active] * damped
     matrix = np.zeros((size + stages, size + stages))
-    own_rows = kernel if samples == q.shape[1] else kernel[:, awake]
+    own_rows = kernel if samples == q.shape[1] else kernel[:, active]
     blocks = matrix[:size, :size].reshape(stages, samples, stages, samples)  # in place
     np.multiply(own_rows[:, :, None, :], (h * A)[:, None, :, None] * column, out=blocks)
     matrix.flat[: size * (size + stages) : size + stages + 1] += damped.ravel()
     for i in range(stages):
         own = slice(i * samples, (i + 1) * samples)
         matrix[own, size + i], matrix[size + i, own] = 1.0, column[i]
-    right = np.concatenate([-excess[:, awake].ravel(), 1 - q.sum(axis=1)])
+    right = np.concatenate([-excess[:, active].ravel(), 1 - q.sum(axis=1)])
     try:
         solution = np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:
         return np.full_like(q, np.nan), np.full(stages, np.nan)
-    moves, dc = solution[:size].reshape(stages, samples), solution[size:]
+    changes, dc = solution[:size].reshape(stages, samples), solution[size:]
     if samples == q.shape[1]:
-        return moves, dc
-    pushed = np.matmul(kernel, (h * A @ (column * moves))[:, :, None])[:, :, 0]
-    change = -excess - dc[:, None] - pushed
-    change[:, awake] = moves
+        return changes, dc
+    margins = np.matmul(kernel, (h * A @ (column * changes))[:, :, None])[:, :, 0]
+    change = -excess - dc[:, None] - margins
+    change[:, active] = changes
     return change, dc
 
 
-def _filtered(q: Float, awake: Index, kernel: Float, raw: Float, h: float) -> Float:
-    jacobian = q[awake, None] * (kernel - q[awake] @ kernel)
+def _filtered(q: Float, active: Index, kernel: Float, raw: Float, h: float) -> Float:
+    """Apply (γ/h·I + J)⁻¹ to a raw error, with the Jacobian J at rates q."""
+    jacobian = q[active, None] * (kernel - q[active] @ kernel)
     change = raw * (h / _REAL)
     try:
-        change[awake] = np.linalg.solve(_REAL / h * np.eye(len(awake)) + jacobian, raw[awake])
+        change[active] = np.linalg.solve(_REAL / h * np.eye(len(active)) + jacobian, raw[active])
     except np.linalg.LinAlgError:
         return np.full_like(raw, np.inf)
     return change

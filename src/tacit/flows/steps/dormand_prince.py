@@ -1,10 +1,10 @@
-r"""Steps along kinks: Dormand and Prince's pair of orders 5 and 4, with steps that have a least length.
+r"""Dormand and Prince's pair of orders 5 and 4 with a least step size, for flows along kinks.
 
-Where a network has kinks (ReLU), its gradient jumps, and a flow that is pushed onto a kink from both sides
-slides along it: no step across a jump is ever accurate, and integrators that insist on accuracy stand still.
-Here a step of the floor's length is taken whatever its error, as long as the loss falls. The floor is a small
-part of the time that has passed, so that what jumps to and fro across the kink dies out with the velocity; a
-flow that slides is accurate to about that part.
+At a kink of a network (ReLU) the gradient jumps, and a flow that points to the kink from both sides slides
+along it. No step across a jump is accurate, so that standard step size control makes no progress. Here a step
+of the least length (the floor) is accepted regardless of its error, as long as the loss decreases. The floor
+is a small share of the time passed, so that oscillations across the kink decay with the velocity; the
+relative error of a sliding flow is about this share.
 
 Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, II.5; the tableau is that of SciPy.
 """
@@ -19,19 +19,19 @@ from scipy.integrate import RK45
 
 from tacit.data.arrays import Float
 from tacit.flows.segments import Segment
-from tacit.flows.steps.stepper import Controlled, Equations
+from tacit.flows.steps.stepper import Controlled, StepEquations
 from tacit.flows.termination import GAVE_UP, NOT_FALLING
 from tacit.numerics.step_control import StepControl, Taken
 
-_SHORTER = 1e-6  # of the floor: where a loss that does not fall even then gives up
+_SHORTER = 1e-6  # in units of the floor: step size at which to give up if the loss does not decrease
 
 
-class DormandPrince(Controlled, Equations):
+class DormandPrince(Controlled, StepEquations):
     """Steps from clock t and unknowns y.
 
-    rate: of the clock and the unknowns. level: rises along the flow. state: of the flow, from clock and
-    unknowns. floor: part of the time passed. unit: a time in which little happens at the start. atol: what is
-    tolerated of each unknown, beside rtol of it.
+    rate: y' as a function of clock and unknowns. level: a function that increases along the flow. state:
+    makes a state from clock and unknowns. floor: least step size as a share of the time passed. unit: lower
+    bound for that time. rtol, atol: tolerances of each unknown.
     """
 
     control = StepControl(-1 / 5, shortened=(0.2, 1.0), unsolved=0.5, growth=(0.2, 5.0))
@@ -50,19 +50,19 @@ class DormandPrince(Controlled, Equations):
         unit: float,
     ):
         self.rate, self.level, self.state, self.clock, self.y = rate, level, state, t, y
-        self.rtol, self.atol, self.part, self.unit = rtol, atol, floor, unit
+        self.rtol, self.atol, self.share, self.unit = rtol, atol, floor, unit
         self.first, self.now = rate(t, y), level(y)
 
     def floor(self) -> float:
-        """A part of the time that has passed."""
-        return self.part * max(self.clock, self.unit)
+        """A share of the time passed."""
+        return self.share * max(self.clock, self.unit)
 
     def least(self) -> float:
-        """A part of the floor."""
+        """A share of the floor."""
         return _SHORTER * self.floor()
 
     def equations(self) -> DormandPrince:
-        """Its own."""
+        """The stepper itself."""
         return self
 
     def first_length(self) -> float:
@@ -70,7 +70,7 @@ class DormandPrince(Controlled, Equations):
         return self.floor()
 
     def attempt(self, h: float) -> tuple[tuple[Float, Float, float] | None, float]:
-        """Unknowns, slopes and level after a step, if it is accurate, or short and the loss falls."""
+        """Unknowns, slopes and level after a step that is accurate, or short and decreases the loss."""
         slopes = np.zeros((7, self.y.size))
         slopes[0] = self.first
         for s in range(1, 6):
@@ -89,15 +89,15 @@ class DormandPrince(Controlled, Equations):
     def accept(self, equations: Any, taken: Taken) -> Segment:
         """Go to the end of the step."""
         (y, slopes, level), start, h = taken.step, self.clock, taken.h
-        before, end, bends = self.y, start + h, slopes.T @ RK45.P
+        before, end, coefficients = self.y, start + h, slopes.T @ RK45.P
         self.y, self.first, self.now = y, slopes[6], max(self.now, level)
 
         def inside(clock: float) -> Float:
-            part = (clock - start) / (end - start)
-            return np.asarray(before + (end - start) * (bends @ part ** np.arange(1, 5)))
+            fraction = (clock - start) / (end - start)
+            return np.asarray(before + (end - start) * (coefficients @ fraction ** np.arange(1, 5)))
 
         return Segment(start, end, lambda clock: self.state(clock, y if clock == end else inside(clock)))
 
     def why(self) -> str:
-        """No step, however short, lowers the loss."""
+        """The reason: no step decreases the loss."""
         return GAVE_UP.format(self.clock, NOT_FALLING)

@@ -1,9 +1,9 @@
-r"""Steps of Radau IIA for flows under the square loss whose weights follow from the pulls at its nodes.
+r"""Radau IIA in output space, for flows of the square loss.
 
-Pulls p = −∂L/∂f at the nodes of a collocation method are the only unknowns: given these, the weights there
-are the solution of a linear system, and with these p must be the pull again. Newton's matrix for the pulls is
-I + h·A ⊗ K, with K the tangent kernel, and one eigendecomposition of it serves every step
-length h. It is that of the beginning, corrected by what the steps of Newton teach (Broyden).
+The only unknowns are the scaled residuals p = −∂L/∂f at the nodes of the collocation method: given these, the
+weights at the nodes solve a linear system, and p must equal the residuals of these weights. The Newton matrix
+for p is I + h·A ⊗ K with the tangent kernel K, and one eigendecomposition of K serves every step size h. K is
+taken at the beginning of the step and corrected by Broyden updates.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.flows.segments import Segment
-from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, TOP, A, C
-from tacit.flows.steps.stepper import Controlled, Equations
+from tacit.flows.steps.radau import LAGRANGE, ORDER, POWERS, STAGES, TOP, A, C, interpolate
+from tacit.flows.steps.stepper import Controlled, StepEquations
 from tacit.flows.termination import GAVE_UP, TOO_LONG
 from tacit.numerics.step_control import StepControl, Taken
 
-_ITERATIONS = 25  # of Newton's method for one step
-_SETTLED = 1e-2  # of the tolerance, for the last step of Newton
-_AWAY = 10.0  # growth of a step of Newton's method, over the least, at which it is given up
-_LONGEST = 3.0  # ∫‖p‖ over a step, as the weights follow it
-_LEAST = 0.1  # by which a correction may divide a step
-_SMALLEST = 1e-290  # in place of 0 below a fraction
+_ITERATIONS = 25  # Newton iterations per step, at most
+_SETTLED = 1e-2  # in units of the tolerance: last Newton step at convergence
+_DIVERGED = 10.0  # ratio of a Newton step to the smallest one at which the iteration has diverged
+_LONGEST = 3.0  # growth exponent of the weights over a step, at most
+_LEAST = 0.1  # lower bound on the divisor of a Broyden update
+_SMALLEST = 1e-290  # avoids division by 0
 
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """The length of a step, and the pulls at its nodes."""
+    """The step size and the residuals at the nodes."""
 
     h: float
-    pulls: Float  # (s, N)
+    residuals: Float  # (s, N)
 
     def weights(self, fraction: float) -> Float:
-        """Of rates at the nodes, in their integral up to a fraction of the step."""
+        """Quadrature weights of rates at the nodes, for the integral up to a fraction of the step."""
         return np.asarray(self.h * (fraction ** (POWERS + 1) / (POWERS + 1)) @ LAGRANGE)
 
 
 _Found = TypeVar("_Found", bound=Stages)
 
 
-class PulledFlow(Controlled, Generic[_Found]):
-    """The steps of such a flow. state: of it, from the clock and what the weights gained since the start."""
+class OutputSpaceFlow(Controlled, Generic[_Found]):
+    """Base class of these flows. state: makes a state from the clock and the displacement of the weights."""
 
     control = StepControl(ORDER)
 
@@ -55,7 +55,7 @@ class PulledFlow(Controlled, Generic[_Found]):
         self.rtol, self.state, self.clock = rtol, state, clock
 
     @abstractmethod
-    def pull(self, outputs: Float) -> Float:
+    def residual(self, outputs: Float) -> Float:
         """−∂L/∂f."""
 
     @abstractmethod
@@ -64,7 +64,7 @@ class PulledFlow(Controlled, Generic[_Found]):
 
     @abstractmethod
     def moves(self, system: Any, stages: _Found) -> Callable[[float], Float]:
-        """Go to the end of the step; what is added to the weights up to fractions of it, since the start."""
+        """Go to the end of the step; return the displacement of the weights at fractions of it."""
 
     def accept(self, equations: Any, taken: Taken) -> Segment:
         """Go to the end of the step."""
@@ -77,111 +77,110 @@ class PulledFlow(Controlled, Generic[_Found]):
         return Segment(begin, end, lambda clock: state(clock, moved(part(clock))))
 
     def least(self) -> float:
-        """A length that the clock cannot tell."""
+        """A step size below the resolution of the clock."""
         return float(np.spacing(self.clock)) / 2
 
     def why(self) -> str:
-        """No step is short enough."""
+        """The reason if no step is accurate enough."""
         return GAVE_UP.format(self.clock, TOO_LONG)
 
 
-_Flow = TypeVar("_Flow", bound=PulledFlow[Any])
+_Flow = TypeVar("_Flow", bound=OutputSpaceFlow[Any])
 
 
 @dataclass(frozen=True, eq=False)
-class System(Equations, Generic[_Flow, _Found]):
-    """The equations of a step from some weights, for any length: pᵢ = −∂L/∂f at the node i.
+class System(StepEquations, Generic[_Flow, _Found]):
+    """The equations of a step for any length: pᵢ = −∂L/∂f at node i.
 
-    pull: the one at the beginning. root: H^½ where f is a predictor and p = b − Hf, so that H^½KH^½ stands
-    for HK and is symmetric; 1 where f are the outputs. values, turn: its eigenvalues and eigenvectors.
-    noise: of a pull there, by rounding.
+    start_residual: p at the beginning. root: H^½ if f is a predictor with p = b − Hf, which symmetrizes HK to
+    H^½KH^½; 1 if f are the outputs. values, vectors: eigendecomposition of that matrix. noise: round-off of p
+    in the eigenbasis.
     """
 
     flow: _Flow
-    pull: Float
+    start_residual: Float
     root: Float | float
     values: Float
-    turn: Float
+    vectors: Float
     noise: float
 
     @property
     @abstractmethod
     def speed(self) -> float:
-        """The rate at which the pull makes weights grow."""
+        """Growth rate of the weights."""
 
     @abstractmethod
-    def stages(self, h: float, pulls: Float) -> tuple[_Found, Float]:
-        """The weights that these pulls make, and the outputs at the nodes."""
+    def stages(self, h: float, residuals: Float) -> tuple[_Found, Float]:
+        """The weights for these residuals, and the outputs at the nodes."""
 
     @abstractmethod
-    def change(self, stages: _Found, pulls: Float) -> float:
-        """What pulls change of the weights over the step, relative to how far these have come."""
+    def change(self, stages: _Found, residuals: Float) -> float:
+        """Change of the weights due to these residuals over the step, relative to their displacement."""
 
     def first_length(self) -> float:
-        """A time in which neither the weights nor the residual change much."""
+        """A time in which weights and residual hardly change."""
         return 1e-3 / max(self.speed, float(self.values.max()), _SMALLEST)
 
     def longest(self) -> float:
-        """A step beyond which the weights that pulls make, like exp(h·speed), are no way to find these."""
+        """The step size above which weights grow so much, by exp(h·speed), that the iteration may fail."""
         return _LONGEST / max(self.speed, _SMALLEST)
 
     def attempt(self, h: float) -> tuple[_Found | None, float]:
-        """The step of length h, if its error is tolerable."""
+        """The step of length h, or None if its error is too large, and the error."""
         stages = self.solve(h, None if self.flow.last is None else self.flow.last.step)
         error = np.inf if stages is None else self.error(stages) / self.flow.rtol
         return stages if error <= 1 else None, error
 
     def solve(self, h: float, last: _Found | None) -> _Found | None:
-        """Simplified Newton, with the tangent kernel at the beginning; None if it does not settle."""
-        pulls, change = self._guess(h, last), np.inf
+        """Simplified Newton method with the tangent kernel at the beginning; None if it does not converge."""
+        residuals, change = self._guess(h, last), np.inf
         inverse = np.linalg.inv(np.eye(STAGES) + h * self.values[:, None, None] * A)
         taken: list[Float] = []
         for _ in range(_ITERATIONS):
-            stages, outputs = self.stages(h, pulls)
-            wrong = self._turned(self.flow.pull(outputs) - pulls)
-            step = _broyden(np.einsum("nij,jn->in", inverse, wrong), taken)
+            stages, outputs = self.stages(h, residuals)
+            defect = self._to_eigenbasis(self.flow.residual(outputs) - residuals)
+            step = _broyden(np.einsum("nij,jn->in", inverse, defect), taken)
             taken.append(step)
-            pulls = pulls + self._back(step)
-            now = self._told_change(stages, np.abs(step).max(axis=0))
-            if not np.isfinite(now) or now > _AWAY * change:
+            residuals = residuals + self._from_eigenbasis(step)
+            now = self._significant_change(stages, np.abs(step).max(axis=0))
+            if not np.isfinite(now) or now > _DIVERGED * change:
                 return None
             if now <= _SETTLED * self.flow.rtol:
-                return self.stages(h, pulls)[0]
+                return self.stages(h, residuals)[0]
             change = min(now, change)
         return None
 
     def _guess(self, h: float, last: _Found | None) -> Float:
-        """The pulls of the last step's polynomial, or those at the beginning, damped as linear flows are."""
+        """Extrapolation of the last step, or the initial residual with the decay of the linearized flow."""
         if last is None or h > 3 * last.h:
             decay = 1 / (1 + h * C[:, None] * self.values)
-            return self._back(self._turned(self.pull) * decay)
-        return np.asarray(np.vander(1 + C * h / last.h, STAGES, increasing=True) @ LAGRANGE @ last.pulls)
+            return self._from_eigenbasis(self._to_eigenbasis(self.start_residual) * decay)
+        return interpolate(last.residuals, 1 + C * h / last.h)
 
     def error(self, stages: _Found) -> float:
-        """The last divided difference of the pulls, as far as the step follows it, as a change of weights."""
-        top = self._turned(TOP @ np.vstack([self.pull, stages.pulls]))
-        return self._told_change(stages, top / (1 + stages.h * self.values))
+        """The highest divided difference of the residuals, damped by the flow, as a change of the weights."""
+        top = self._to_eigenbasis(TOP @ np.vstack([self.start_residual, stages.residuals]))
+        return self._significant_change(stages, top / (1 + stages.h * self.values))
 
-    def _told_change(self, stages: _Found, pulls: Float) -> float:
-        """What pulls, in the eigenbasis, change, less what they may be by the rounding of residuals.
+    def _significant_change(self, stages: _Found, residuals: Float) -> float:
+        """The change due to residuals (in the eigenbasis) beyond their round-off.
 
-        No step can avoid that: it is the same in all directions of that basis, and makes large weights where
-        the data hardly see them.
+        Round-off is the same in all directions of the eigenbasis and cannot be reduced by shorter steps; in
+        directions that hardly affect the outputs it would cause large changes of the weights.
         """
         noise = self.noise / (1 + stages.h * self.values)
-        return self.change(stages, self._back(np.sign(pulls) * np.maximum(np.abs(pulls) - noise, 0.0)))
+        significant = np.sign(residuals) * np.maximum(np.abs(residuals) - noise, 0.0)
+        return self.change(stages, self._from_eigenbasis(significant))
 
-    def _turned(self, pulls: Float) -> Float:
-        """In the eigenbasis."""
-        return np.asarray(pulls / self.root @ self.turn)
+    def _to_eigenbasis(self, residuals: Float) -> Float:
+        return np.asarray(residuals / self.root @ self.vectors)
 
-    def _back(self, pulls: Float) -> Float:
-        """From the eigenbasis."""
-        return np.asarray(pulls @ self.turn.T * self.root)
+    def _from_eigenbasis(self, coefficients: Float) -> Float:
+        return np.asarray(coefficients @ self.vectors.T * self.root)
 
 
 def _broyden(step: Float, taken: list[Float]) -> Float:
-    """A step with the Jacobian of the beginning, corrected by what the steps taken have taught."""
+    """Apply the Broyden updates of the previous Newton steps to a step with the initial Jacobian."""
     for before, after in pairwise(taken):
         step = step + after * (np.vdot(before, step) / np.vdot(before, before))
     if taken:

@@ -1,4 +1,4 @@
-"""Steppers: what takes the steps of a flow, one segment of its clock after the other."""
+"""Steppers, which integrate a flow segment by segment."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from tacit.numerics.step_control import StepControl, Taken
 
 
 class Stepper(Protocol):
-    """Whatever has steps."""
+    """Interface of a stepper."""
 
     def step(self) -> Segment:
         """The next step. Raises `GaveUp` if no step is accurate enough."""
         ...
 
 
-class Equations(ABC):
-    """The equations of a step from one place, which is tried at several lengths."""
+class StepEquations(ABC):
+    """The equations of a step from the current state, tried with several step sizes."""
 
     @abstractmethod
     def first_length(self) -> float:
-        """The length of the very first step."""
+        """The length of the first step of the flow."""
 
     def longest(self) -> float:
-        """A length beyond which steps are not tried."""
+        """The largest step size that is tried."""
         return np.inf
 
     @abstractmethod
     def attempt(self, h: float) -> tuple[Any, float]:
-        """A step of length h, None if it is not to be taken, and its error relative to what is tolerated."""
+        """A step of length h, or None if it is rejected, and its error relative to the tolerance."""
 
 
 class Controlled(ABC):
-    """A stepper whose `StepControl` finds the length of each step.
+    """A stepper whose `StepControl` chooses the step size.
 
-    h: the length to try next. last: the step before. clock: the flow's own, in the steps taken so far.
+    h: the step size to try next. last: the previous step. clock: sum of the step sizes so far.
     """
 
     control: StepControl
@@ -52,15 +52,15 @@ class Controlled(ABC):
     clock = 0.0
 
     @abstractmethod
-    def equations(self) -> Equations:
-        """Those of a step from where the flow is."""
+    def equations(self) -> StepEquations:
+        """The equations of a step from the current state."""
 
     @abstractmethod
     def accept(self, equations: Any, taken: Taken) -> Segment:
-        """Go to the end of the step."""
+        """Go to the end of the step, and return its segment."""
 
     def step(self, most: float = np.inf) -> Segment:
-        """The next step, at most of this length."""
+        """The next step, at most of length `most`."""
         equations = self.equations()
         h = min(equations.first_length() if self.h is None else self.h, equations.longest(), most)
         ends = {"least": self.least(), "floor": self.floor()}
@@ -73,43 +73,44 @@ class Controlled(ABC):
         return segment
 
     def least(self) -> float:
-        """A length at which to give up."""
+        """The step size at which to give up."""
         return 0.0
 
     def floor(self) -> float:
-        """A length that is tried before any shorter one; see `StepControl.search`."""
+        """A step size that is tried before any smaller one; see `StepControl.search`."""
         return 0.0
 
     def why(self) -> str:
-        """Why there is no step from here."""
+        """The reason if no step is accurate enough."""
         return NO_STEP.format(self.clock)
 
 
 class ByScipy:
-    """The steps of a solver of SciPy, which controls their lengths itself.
+    """The steps of a SciPy solver, which controls the step size itself.
 
-    state: of the flow, from the clock and the unknowns.
+    state: makes a state of the flow from the clock and the unknowns.
     """
 
     def __init__(self, solver: Any, state: Callable[[float, Float], Any]):
         self.solver, self.state, self.inside = solver, state, _Inside(solver, state)
 
     def step(self) -> Segment:
-        """The next one."""
+        """Take the next step."""
         self.inside.solver, begin = None, self.solver.t
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is amiss comes as the status too
+            warnings.simplefilter("ignore")  # failures are reported by the status
             message = self.solver.step()
         if self.solver.status != "running":
-            raise GaveUp(GAVE_UP.format(begin, message or "its steps grew out of bounds"))
+            raise GaveUp(GAVE_UP.format(begin, message or "its steps became too long"))
         self.inside = _Inside(self.solver, self.state)
         return Segment(begin, self.solver.t, self.inside.read, keep=self.inside.keep)
 
 
 class _Inside:
-    """The states within a solver's last step, for as long as it is the last, or for good if they are kept.
+    """Dense output of a solver's last step, available until the next step, or permanently after `keep`.
 
-    Most steps are only read at their ends, and what is between them costs explicit methods evaluations.
+    It is computed on demand, because it costs explicit methods extra evaluations, and most steps do not need
+    it.
     """
 
     def __init__(self, solver: Any, state: Callable[[float, Float], Any]):
@@ -117,12 +118,12 @@ class _Inside:
         self.interpolant: Any = None
 
     def keep(self) -> None:
-        """Make what is needed to read it later."""
+        """Compute the interpolant, so that states can be read later."""
         if self.interpolant is None:
             self.interpolant = self.solver.dense_output()
 
     def read(self, clock: float) -> Any:
-        """The state at an instant."""
+        """The state at a clock value."""
         if clock == self.end[0]:
             return self.state(clock, self.end[1])
         self.keep()
@@ -130,10 +131,10 @@ class _Inside:
 
 
 class Relay:
-    """A solver of SciPy and, from where it gives up or creeps, another stepper.
+    """A SciPy solver that is replaced by another stepper when it fails or makes too little progress.
 
-    creeps: from the clocks before and after the last `window` steps. following: makes the other stepper from
-    a clock and the unknowns there.
+    creeps: decides from the clocks before and after the last `window` steps. following: makes the other
+    stepper from the clock and the unknowns.
     """
 
     def __init__(
@@ -148,7 +149,7 @@ class Relay:
         self.creeps, self.following = creeps, following
 
     def step(self) -> Segment:
-        """The next one, of whichever takes them now."""
+        """Take the next step with the current stepper."""
         if self.solver is None:
             return self.stepper.step()
         try:

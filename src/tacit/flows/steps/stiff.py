@@ -1,9 +1,9 @@
-r"""One step of Radau IIA for x' = F(x) whose Jacobian is −S, with S symmetric and no eigenvalue below 0.
+r"""One step of Radau IIA for x' = F(x) with Jacobian −S, S symmetric positive semidefinite.
 
-Such are gradient flows of convex functions, and the flow of ν in mirror space under the square loss. Real
-data make S span sixteen decades. Newton's equations for the rates k₁, …, k₅ at the nodes, with one S for all
-of the step, are (I + hA ⊗ S)δ = r, and one eigendecomposition of S solves them for every step length h
-(Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8).
+Examples are gradient flows of convex functions, and the flow of ν in mirror space with the square loss. For
+real data the eigenvalues of S can span sixteen decades. Newton's equations for the rates k₁, …, k₅ at the
+nodes, with one S for the whole step, are (I + hA ⊗ S)δ = r, and one eigendecomposition of S solves them for
+every step size h (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8).
 """
 
 from __future__ import annotations
@@ -16,105 +16,100 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.flows.steps.radau import IN, LAGRANGE, MODES, ORDER, OUT, POWERS, STAGES, TOP, A, C
-from tacit.flows.steps.stepper import Equations
+from tacit.flows.steps.radau import IN, LAGRANGE, MODES, ORDER, OUT, POWERS, TOP, A, C, interpolate
+from tacit.flows.steps.stepper import StepEquations
 from tacit.numerics.rounding import EPS
 from tacit.numerics.step_control import StepControl, Taken
 
 CONTROL = StepControl(ORDER, unsolved=0.4, predictive=True, attempts=120)
-_OUTSIDE = (CONTROL.care / 0.25) ** (-1 / ORDER)  # an error after which the length is divided by 4
-_ITERATIONS = 12  # of Newton's method for one step
-_SETTLED = 1e-2  # of the tolerance, for what Newton's method has yet to go
-_HOPELESS = 1e4  # tolerances that would be left to go after the last iteration, at the pace of now
-_MET = 1e-3  # of the rate at the end: how wrong the rates may have been before Newton's last change
-_RISE = 1e-7  # of the rate: what rounding may add to it
-_SAME = 2.0  # a ratio of columns, up to which one S serves for another
-_NOTHING = 1e-3  # of h·S, which Newton's method need not know
-_MOST = 0.7  # of all directions, up to which fewer of them save time
+_OUTSIDE = (CONTROL.care / 0.25) ** (-1 / ORDER)  # error for which the step size is divided by 4
+_ITERATIONS = 12  # Newton iterations per step, at most
+_SETTLED = 1e-2  # in units of the tolerance: estimated error of Newton's method at convergence
+_HOPELESS = 1e4  # in units of the tolerance: predicted error after the last iteration at which to give up
+_CONSISTENT = 1e-3  # largest defect of the rates before the last Newton step, relative to the rate at the end
+_RISE = 1e-7  # relative increase of the rate that can be round-off
+_SAME = 2.0  # ratio of columns of R up to which S is reused
+_NOTHING = 1e-3  # eigenvalues of h·S up to which a direction need not be known to Newton's method
+_MOST = 0.7  # share of directions above which a full eigendecomposition is as fast as a partial one
 _TOP = float(np.abs(TOP).sum())
-_SMALLEST, _HUGE = 1e-300, 1e100  # a length of nothing, and an error whose square might overflow
-
-
-def _polynomial(rates: Float, fractions: Float) -> Float:
-    """The rates at fractions of a step, from those at its nodes."""
-    return np.asarray(np.vander(fractions, STAGES, increasing=True) @ LAGRANGE @ rates, dtype=float)
+_SMALLEST, _HUGE = 1e-300, 1e100  # avoid division by 0, and overflow of squared errors
 
 
 class Spectrum(NamedTuple):
-    """Eigenvalues and -vectors of S = R Rᵀ, and the sizes of R's columns."""
+    """Eigenvalues and eigenvectors of S = R Rᵀ, and the norms of the columns of R."""
 
     values: Float
-    turn: Float
+    vectors: Float
     columns: Float
 
     @classmethod
     def fast(cls, R: Float) -> Spectrum:
-        """From S: the smallest values are wrong by the rounding of the largest."""
-        values, turn = np.linalg.eigh(R @ R.T)
-        return cls(np.maximum(values, 0.0), turn, np.linalg.norm(R, axis=0))
+        """From S; the smallest eigenvalues have the absolute round-off error of the largest."""
+        values, vectors = np.linalg.eigh(R @ R.T)
+        return cls(np.maximum(values, 0.0), vectors, np.linalg.norm(R, axis=0))
 
     @classmethod
     def sharp(cls, R: Float) -> Spectrum:
-        """From R, with twice the digits."""
-        turn, roots, _ = np.linalg.svd(R, full_matrices=False)
-        return cls(roots**2, turn, np.linalg.norm(R, axis=0))
+        """From R, with twice as many significant digits."""
+        vectors, roots, _ = np.linalg.svd(R, full_matrices=False)
+        return cls(roots**2, vectors, np.linalg.norm(R, axis=0))
 
     def next(self, R: Float, h: float) -> Spectrum:
-        """As `fast`, but of the directions only that move in a step of length h.
+        """Like `fast`, but recomputes only the directions that matter in a step of length h.
 
-        If columns have grown by a factor c at most, S has grown by c² at most, as a quadratic form: where
-        c²·h·S was nothing it still is.
+        If the columns have grown at most by a factor c, S has grown at most by c² as a quadratic form, so
+        directions with negligible c²·h·S remain negligible.
         """
         columns, rounding = np.linalg.norm(R, axis=0), len(R) * EPS * self.values.max(initial=0.0)
         bound = self._growth(columns, h) ** 2 * (self.values + rounding)
-        awake = h * bound > _NOTHING
-        if np.count_nonzero(awake) > _MOST * len(R):
+        active = h * bound > _NOTHING
+        if np.count_nonzero(active) > _MOST * len(R):
             return Spectrum.fast(R)
-        turn = self.turn.copy()
-        part = turn[:, awake].T @ R
-        values, own = np.linalg.eigh(part @ part.T)
-        turn[:, awake] = turn[:, awake] @ own
-        bound[awake] = np.maximum(values, 0.0)
-        return Spectrum(bound, turn, columns)
+        vectors = self.vectors.copy()
+        part = vectors[:, active].T @ R
+        values, rotation = np.linalg.eigh(part @ part.T)
+        vectors[:, active] = vectors[:, active] @ rotation
+        bound[active] = np.maximum(values, 0.0)
+        return Spectrum(bound, vectors, columns)
 
     def _growth(self, columns: Float, h: float) -> float:
-        """By how much columns are larger, but for those that do nothing in a step of length h."""
-        matter = h * len(columns) * columns**2 > _NOTHING
-        return float(np.max(columns / self.columns, where=matter, initial=1.0))
+        """Largest growth factor of the columns that matter in a step of length h."""
+        relevant = h * len(columns) * columns**2 > _NOTHING
+        return float(np.max(columns / self.columns, where=relevant, initial=1.0))
 
     def serves(self, R: Float) -> bool:
-        """Is R much the same?"""
+        """Is R similar enough to use this spectrum for it?"""
         columns = np.linalg.norm(R, axis=0)
         return bool(np.all((columns <= _SAME * self.columns) & (self.columns <= _SAME * columns)))
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """A step of length h, from 0: the rates at its nodes, and what they were found with."""
+class StiffStep:
+    """A step of length h from x = 0: the rates at its nodes, and how they were found."""
 
     h: float
     rates: Float  # (stages, n)
     iterations: int  # of Newton's method
-    spectrum: Spectrum  # of the S that served it
+    spectrum: Spectrum  # used by Newton's method
 
     @property
     def lifetimes(self) -> float:
-        """Its length in units of the time in which the slowest part of x decays."""
+        """Its length in units of the decay time of the slowest component of x."""
         return self.h * float(self.spectrum.values.min())
 
     def at(self, clock: float) -> Float:
-        """x at an instant of the step."""
+        """x at a clock value of the step."""
         weights: Float = self.h * ((clock / self.h) ** (POWERS + 1) / (POWERS + 1)) @ LAGRANGE
         return np.asarray(weights @ self.rates)
 
 
-class Field(Equations):
+class Field(StepEquations):
     """x' = F(x) from x = 0.
 
-    rate: F over leading axes. spectra: of S; the later ones are for when Newton's method does not settle.
-    size: of an error of x that is tolerated, for each coordinate. rounding: what it makes of F along any
-    eigenvector, at most, and by how much more for each unit of the root of its value. last: the step before.
-    inside: may x be the end of a step?
+    rate: F, with leading axes. spectra: of S, in the order in which they are tried until Newton's method
+    converges. size: tolerated error of each coordinate of x. rounding: bound on the round-off of F along an
+    eigenvector: a constant, and a factor of the root of its eigenvalue. last: the previous step. inside:
+    whether x may be the end of a step.
     """
 
     def __init__(
@@ -127,23 +122,25 @@ class Field(Equations):
         inside: Callable[[Float], bool] = lambda _: True,
     ):
         self.rate, self.size, self.rounding, self.inside = rate, size, rounding, inside
-        self.last: Step | None = None if last is None else last.step
+        self.last: StiffStep | None = None if last is None else last.step
         self.first = rate(np.zeros_like(size))
-        self.tried: tuple[Float, float] | None = None  # rates of a longer step, and what part of it to try
+        self.tried: tuple[Float, float] | None = (
+            None  # rates of a rejected step, and the fraction to try next
+        )
         self._use(spectra)
 
     def _use(self, spectra: Sequence[Callable[[], Spectrum]]) -> None:
         self.spectrum, self.better, self.failures = spectra[0](), spectra[1:], 0
-        # what rounding makes of F along each eigenvector, at most
+        # bound on the round-off of F along each eigenvector
         self.noise = self.rounding[0] + self.rounding[1] * np.sqrt(self.spectrum.values)
 
     def first_length(self) -> float:
-        """A time in which neither x nor its rate changes much."""
+        """A time in which x and its rate hardly change."""
         moves = float(np.abs(self.first / self.size).max())
         return 1e-3 / max(float(self.spectrum.values.max(initial=0.0)), 1e-9 * moves, _SMALLEST)
 
-    def attempt(self, h: float) -> tuple[Step | None, float]:
-        """The step of this length, by Newton's method, with a better S where it does not settle."""
+    def attempt(self, h: float) -> tuple[StiffStep | None, float]:
+        """The step of this length by Newton's method, with a more accurate S if that does not converge."""
         rates, iterations = self._solved(h, self._guess(h))
         while rates is None:
             self.failures, self.tried = self.failures + 1, None
@@ -151,7 +148,7 @@ class Field(Equations):
                 return None, np.inf
             self._use(self.better)
             rates, iterations = self._solved(h, self._guess(h))
-        error, step = self._error(h, rates), Step(h, rates, iterations, self.spectrum)
+        error, step = self._error(h, rates), StiffStep(h, rates, iterations, self.spectrum)
         if not error <= 1 or self._rises(rates[-1]):
             self.tried = rates, CONTROL.shorter(error)
             return None, error
@@ -159,58 +156,59 @@ class Field(Equations):
         return (step, error) if self.inside(step.at(h)) else (None, _OUTSIDE)
 
     def _guess(self, h: float) -> Float:
-        """The polynomial of an attempt's or the last step's rates, or the rates of the linear flow with S."""
+        """Rates interpolated from a rejected or the last step, or those of the linearized flow."""
         if self.tried is not None:
-            return _polynomial(self.tried[0], self.tried[1] * C)
+            return interpolate(self.tried[0], self.tried[1] * C)
         if self.last is not None and h <= 3 * self.last.h:
-            return _polynomial(self.last.rates, 1 + C * h / self.last.h)
+            return interpolate(self.last.rates, 1 + C * h / self.last.h)
         decay = 1 / (1 + h * C[:, None] * self.spectrum.values)
-        return np.asarray((self.first @ self.spectrum.turn * decay) @ self.spectrum.turn.T)
+        return np.asarray((self.first @ self.spectrum.vectors * decay) @ self.spectrum.vectors.T)
 
     def _solved(self, h: float, rates: Float) -> tuple[Float | None, int]:
-        """The rates at the nodes by Newton's method, None if it does not settle; its iterations."""
+        """The rates at the nodes by Newton's method, or None if it fails, and the number of iterations."""
         damping = 1 / (1 + h * MODES[:, None] * self.spectrum.values)
         noise, before = self._noise(h), np.inf
         for count in range(1, _ITERATIONS + 1):
-            wrong = (self.rate(h * A @ rates) - rates) @ self.spectrum.turn
-            change = (OUT @ (damping * (IN @ wrong))).real
-            rates = rates + change @ self.spectrum.turn.T
+            defect = (self.rate(h * A @ rates) - rates) @ self.spectrum.vectors
+            change = (OUT @ (damping * (IN @ defect))).real
+            rates = rates + change @ self.spectrum.vectors.T
             now = self._measured(h, np.abs(change).max(axis=0), noise)
             if not np.isfinite(now) or now > 2 * before:
                 return None, count
-            slower = min(now / before, 1.0) if 0 < before < np.inf else 0.5  # of linear convergence
-            if min(slower / max(1 - slower, slower), 1.0) * now <= _SETTLED and self._met(wrong, rates[-1]):
+            ratio = min(now / before, 1.0) if 0 < before < np.inf else 0.5  # of linear convergence
+            remaining = min(ratio / max(1 - ratio, ratio), 1.0) * now
+            if remaining <= _SETTLED and self._consistent(defect, rates[-1]):
                 return rates, count
-            if now * slower ** (_ITERATIONS - count) > _HOPELESS:
+            if now * ratio ** (_ITERATIONS - count) > _HOPELESS:
                 return None, count
             before = now
         return None, _ITERATIONS
 
-    def _met(self, wrong: Float, rate: Float) -> bool:
-        """Were the rates those of x already? An error of x that is small may be a large one of its rate."""
-        told = np.maximum(np.abs(wrong).max(axis=0) - self.noise, 0.0)
-        return bool(told @ told <= _MET**2 * (rate @ rate))
+    def _consistent(self, defect: Float, rate: Float) -> bool:
+        """Is the defect of the rates small, too? A small error of x can be a large one of its rate."""
+        significant = np.maximum(np.abs(defect).max(axis=0) - self.noise, 0.0)
+        return bool(significant @ significant <= _CONSISTENT**2 * (rate @ rate))
 
     def _rises(self, last: Float) -> bool:
-        """Is the rate larger at the end? Along the flow it falls; a small error of x can make it rise."""
+        """Is the rate larger at the end? It decreases along the flow; a small error of x can increase it."""
         noise = float(np.linalg.norm(self.noise))
         return float(np.linalg.norm(last)) > (1 + _RISE) * float(np.linalg.norm(self.first)) + noise
 
     def _error(self, h: float, rates: Float) -> float:
-        """The last divided difference of the rates, as far as the step follows it."""
-        top = TOP @ np.vstack([self.first, rates]) @ self.spectrum.turn
+        """The highest divided difference of the rates, damped by the flow."""
+        top = TOP @ np.vstack([self.first, rates]) @ self.spectrum.vectors
         return self._measured(h, top / (1 + h * self.spectrum.values), _TOP * self._noise(h))
 
     def _noise(self, h: float) -> Float:
-        """What rounding makes of rates that follow S over the step, in the eigenbasis."""
+        """Round-off of rates in the eigenbasis, damped by the flow."""
         return self.noise / (1 + h * self.spectrum.values)
 
     def _measured(self, h: float, rates: Float, noise: Float) -> float:
-        """A change of rates over the step, in the eigenbasis, relative to what is tolerated.
+        """Effect of a change of rates (in the eigenbasis) on x, relative to the tolerance.
 
-        Less what rounding makes of them, which no step can avoid.
+        Round-off is subtracted, because shorter steps cannot reduce it.
         """
-        told = rates - np.minimum(np.maximum(rates, -noise), noise)
-        relative = h * (self.spectrum.turn @ told) / self.size
+        significant = rates - np.minimum(np.maximum(rates, -noise), noise)
+        relative = h * (self.spectrum.vectors @ significant) / self.size
         largest = float(np.abs(relative).max())
         return largest if not largest < _HUGE else math.sqrt(relative @ relative / relative.size)

@@ -1,4 +1,4 @@
-"""Predictors along one flow at many stopping points, fast and to a modest accuracy."""
+"""Predictors of one flow at many stopping points, computed fast to moderate accuracy."""
 
 from tacit.flows.stopping.path import StoppedPath, stopped_path, stopped_paths
 

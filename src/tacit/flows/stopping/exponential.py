@@ -1,9 +1,9 @@
-r"""One step of an exponential Rosenbrock method for x' = G(x), in axes where its Jacobian is −Λ, diagonal.
+r"""One step of an exponential Rosenbrock method for x' = G(x), in axes where its Jacobian −Λ is diagonal.
 
-With the linear part solved exactly, what is left to approximate is G(x) + Λx − G(0) along the step, as
-θ²·A + θ³·B of the share θ of the step: values at θ = ½ and 1 give the two, and an order of four, the method
-exprb43 of Hochbruck, Ostermann and Schweitzer (Exponential Rosenbrock-type methods, SIAM J. Numer. Anal. 47,
-2009). Where G is linear, as for the tangent kernel, a step of any length is exact.
+The linear part is solved exactly. The remainder G(x) + Λx − G(0) is approximated by θ²·A + θ³·B at the
+fraction θ of the step; its values at θ = ½ and 1 determine A and B and give order four (method exprb43 of
+Hochbruck, Ostermann and Schweitzer, Exponential Rosenbrock-type methods, SIAM J. Numer. Anal. 47, 2009). If G
+is linear, as for the tangent kernel, steps of any length are exact.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ import numpy as np
 from tacit.data.arrays import Float
 
 ORDER = 4
-_TERMS = 14  # of the series of φ₄, for arguments up to 1
-_BENT = 4.0  # times the way: what of it a remainder halfway makes that no step of this length survives
+_TERMS = 14  # terms of the series of φ₄, enough for double precision at arguments up to 1
+_NONLINEAR = 4.0  # remainder at θ = ½, relative to the displacement, above which a step is rejected at once
 _SERIES = [1 / math.factorial(j + ORDER) for j in range(_TERMS)][::-1]
 
 
 def phi(z: Float) -> tuple[Float, Float, Float]:
     """φ₁, φ₃ and φ₄ at −z for z ≥ 0: φ₀(−z) = e^{−z}, and φ_k = (1/(k−1)! − φ_{k−1})/z.
 
-    Upwards where z > 1; below, where that would cancel, down from the series of φ₄.
+    Uses the recursion upwards for z > 1. For smaller z it would cancel, and is used downwards from a series
+    of φ₄.
     """
     near = z < 1
     small, inverse = np.where(near, z, 0.0), 1 / np.where(near, 1.0, z)
@@ -47,63 +48,65 @@ def _decay(z: Float) -> Float:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class ExponentialStep:
     """A step of length h from x = 0 at the rate `first`, with Jacobian −Λ and remainder θ²·A + θ³·B.
 
-    doubt: what B adds to the end, the difference to the step of order three.
+    error: contribution of B to the end, the difference to the embedded step of order three.
     """
 
     h: float
     values: Float  # Λ
     first: Float
-    bend: Float  # A
-    twist: Float  # B
+    quadratic: Float  # A
+    cubic: Float  # B
     end: Float
-    doubt: Float
+    error: Float
 
     @property
     def last(self) -> Float:
         """x' at the end."""
-        return self.first - self.values * self.end + self.bend + self.twist
+        return self.first - self.values * self.end + self.quadratic + self.cubic
 
-    def at(self, shares: Float) -> Float:
-        """x at these shares of the step, one row for each."""
-        part = shares[:, None]
+    def at(self, fractions: Float) -> Float:
+        """x at these fractions of the step, one row for each."""
+        part = fractions[:, None]
         one, three, four = phi(part * self.h * self.values)
-        smooth = one * self.first + 2 * part**2 * three * self.bend + 6 * part**3 * four * self.twist
+        smooth = one * self.first + 2 * part**2 * three * self.quadratic + 6 * part**3 * four * self.cubic
         return np.asarray(self.h * part * smooth)
 
-    def rate(self, shares: Float) -> Float:
-        """x' there, by the equation that the step solves."""
-        part = shares[:, None]
-        bent = part**2 * self.bend + part**3 * self.twist
-        return np.asarray(self.first - self.values * self.at(shares) + bent)
+    def rate(self, fractions: Float) -> Float:
+        """x' at these fractions, from the equation that the step solves."""
+        part = fractions[:, None]
+        remainder = part**2 * self.quadratic + part**3 * self.cubic
+        return np.asarray(self.first - self.values * self.at(fractions) + remainder)
 
 
-def step(rate: Callable[[Float], Float], first: Float, values: Float, h: float) -> Step | None:
-    """The step of length h, by two more evaluations of the rate; None where it is much too long."""
+def step(rate: Callable[[Float], Float], first: Float, values: Float, h: float) -> ExponentialStep | None:
+    """The step of length h, with two more evaluations of the rate; None if it is much too long."""
     half = h / 2 * _decay(h / 2 * values) * first
-    midway = rate(half) - first + values * half
-    if not np.linalg.norm(midway / (1 + h * values)) < _BENT * np.linalg.norm(half / h):
+    middle = rate(half) - first + values * half
+    if not np.linalg.norm(middle / (1 + h * values)) < _NONLINEAR * np.linalg.norm(half / h):
         return None
     factors = phi(h * values)
-    whole = h * factors[0] * (first + midway)
-    ahead = rate(whole) - first + values * whole
-    return _fitted(h, values, first, midway, ahead, factors)
+    whole = h * factors[0] * (first + middle)
+    last = rate(whole) - first + values * whole
+    return _fitted(h, values, first, middle, last, factors)
 
 
-def refined(step: Step, rate: Float) -> Step:
-    """The same with the rate at its end, where that is known, in place of the rate near it."""
-    ahead = rate - step.first + step.values * step.end
-    midway = step.bend / 4 + step.twist / 8
-    return _fitted(step.h, step.values, step.first, midway, ahead, phi(step.h * step.values))
+def refined(step: ExponentialStep, rate: Float) -> ExponentialStep:
+    """The step with the given rate at its end in place of the approximate one."""
+    last = rate - step.first + step.values * step.end
+    middle = step.quadratic / 4 + step.cubic / 8
+    return _fitted(step.h, step.values, step.first, middle, last, phi(step.h * step.values))
 
 
 def _fitted(
-    h: float, values: Float, first: Float, midway: Float, ahead: Float, factors: tuple[Float, ...]
-) -> Step:
-    """The step whose remainder is this midway and this at the end."""
+    h: float, values: Float, first: Float, middle: Float, last: Float, factors: tuple[Float, ...]
+) -> ExponentialStep:
+    """The step whose remainder has these values at θ = ½ and 1."""
     one, three, four = factors
-    bend, twist = 8 * midway - ahead, 2 * ahead - 8 * midway
-    doubt = 6 * h * four * twist
-    return Step(h, values, first, bend, twist, h * (one * first + 2 * three * bend) + doubt, doubt)
+    quadratic, cubic = 8 * middle - last, 2 * last - 8 * middle
+    error = 6 * h * four * cubic
+    return ExponentialStep(
+        h, values, first, quadratic, cubic, h * (one * first + 2 * three * quadratic) + error, error
+    )

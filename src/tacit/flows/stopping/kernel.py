@@ -1,8 +1,8 @@
-r"""X (∂w/∂Q') Xᵀ along a flow, the tangent kernel up to units, and the flow near a state by means of it.
+r"""The tangent kernel X (∂w/∂Q') Xᵀ (up to units) along a flow, and a model of the flow near a state.
 
-Over a step of length h most coordinates of a rich network hardly move the outputs at all: changes of their
-stiffness, and what bends their way, do not count. Those that do are few: of them alone the kernel is updated
-from step to step, and along them alone rates within a step are evaluated.
+Most coordinates of a rich network hardly change the outputs over a step, so changes of their stiffness and
+the nonlinearity of their paths are negligible. Only the few other coordinates are used to update the kernel
+from step to step, and to evaluate rates within a step.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 
 from tacit.data.arrays import Float, Index
 from tacit.flows.forms.mirror import MirrorMap
-from tacit.flows.stopping.samples import Samples
+from tacit.flows.stopping.samples import FittedSamples
 
-_MANY = 3  # the share of coordinates above which all of them are no slower
-_SMALL = 50_000  # entries of X: the same
+_MANY = 3  # if more than one in this many coordinates matters, using all of them is as fast
+_SMALL = 50_000  # entries of X below which using all coordinates is as fast
 
 
 @dataclass(frozen=True, eq=False)
 class Nearby:
-    """Outputs near a state, by the kernel and by the way that a few coordinates go.
+    """Outputs near a state: linear in ν, except for a few coordinates A that are followed exactly.
 
     X w(ν + δ) = X w(ν) + K δ + X_A (w_A(ν + δ) − w_A(ν) − S_A X_Aᵀδ),   K = X S Xᵀ
     """
@@ -35,28 +35,29 @@ class Nearby:
 
     def at(self, nu: Float) -> Float:
         """The outputs at ν + δ."""
-        way = nu @ self.X
-        bent = self.here.moved(way / self.weight).predictor - self.here.predictor - self.stiffness * way
-        return self.outputs + self.matrix @ nu + self.X @ bent
+        slopes = nu @ self.X
+        there = self.here.moved(slopes / self.weight)
+        nonlinear = there.predictor - self.here.predictor - self.stiffness * slopes
+        return self.outputs + self.matrix @ nu + self.X @ nonlinear
 
 
 class Kernel:
-    """X S Xᵀ at a stiffness S that is never far from the one asked for."""
+    """X S Xᵀ with a stiffness S that is updated only where it changes."""
 
-    def __init__(self, samples: Samples, weight: Float | float):
+    def __init__(self, samples: FittedSamples, weight: Float | float):
         self.samples, self.X, self.weight = samples, samples.X, weight
         self.matrix, self.stiffness = samples.gram, np.zeros(0)
-        self.multiple: float | None = None  # of XXᵀ that it is, where it is one
+        self.multiple: float | None = None  # factor if the kernel is a multiple of XXᵀ
 
     def spectrum(self, root: Float) -> tuple[Float, Float]:
-        """Eigenvalues and -vectors of the kernel with rows and columns times these numbers."""
+        """Eigenvalues and eigenvectors of the kernel, with rows and columns multiplied by `root`."""
         if self.multiple is not None and root[0] == root.min() == root.max():
-            values, turn = self.samples.spectrum
-            return self.multiple * root[0] ** 2 * values, turn
+            values, vectors = self.samples.spectrum
+            return self.multiple * root[0] ** 2 * values, vectors
         return np.linalg.eigh(self.matrix * root * root[:, None])
 
     def update(self, stiffness: Float, slack: float) -> None:
-        """Move on to this stiffness, but for changes of no more than the slack."""
+        """Update to this stiffness, ignoring changes up to `slack`."""
         if not len(self.stiffness):
             self._begin(stiffness)
             return
@@ -70,7 +71,7 @@ class Kernel:
             self.stiffness[moved] = stiffness[moved]
 
     def _begin(self, stiffness: Float) -> None:
-        """All of it; a multiple of XXᵀ where all are the same, as at a start without profile."""
+        """Compute all of it; a multiple of XXᵀ if all stiffnesses agree, as at a start without profile."""
         if stiffness[0] == stiffness.min() == stiffness.max():
             self.matrix, self.multiple = stiffness[0] * self.samples.gram, float(stiffness[0])
         else:
@@ -79,7 +80,7 @@ class Kernel:
         self.stiffness = stiffness.copy()
 
     def nearby(self, here: MirrorMap, outputs: Float, counts: Index | None) -> Nearby:
-        """The flow near a state, where these coordinates count; all of them for None."""
+        """The flow near a state; counts: coordinates that are followed exactly (None: all)."""
         if counts is None or _MANY * len(counts) > self.X.shape[1] or self.X.size < _SMALL:
             return Nearby(outputs, self.matrix, self.X, self.stiffness, self.weight, here)
         weight = self.weight if isinstance(self.weight, float) else self.weight[counts]

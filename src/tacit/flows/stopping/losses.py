@@ -1,7 +1,7 @@
-r"""Losses as stopped flows need them: their pull on the outputs, its slope, and the loss from the pull.
+r"""Losses for stopped flows: −∂L/∂f (called the pull), its slope, and the loss as a function of it.
 
-Along ν' = −∂L/∂f the pull is the rate of ν, which an integrator knows all along a step: so stopping points
-are found without evaluating any predictor.
+Along ν' = −∂L/∂f the pull is the rate of ν, which the integrator interpolates within a step. Stopping points
+are therefore found without evaluating predictors.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tacit.numerics.rounding import EPS
 
 
 class StoppedLoss(Protocol):
-    """What is asked of a loss; linear: is the pull, of the outputs?"""
+    """Interface of a loss; linear: whether the pull is an affine function of the outputs."""
 
     linear: bool
 
@@ -25,10 +25,10 @@ class StoppedLoss(Protocol):
         """−∂L/∂f."""
 
     def slope(self, pull: Float) -> Float:
-        """−∂pull/∂f, for each sample, where the pull is this."""
+        """−∂pull/∂f for each sample, as a function of the pull."""
 
     def log_loss(self, pull: Float) -> Float:
-        """log L over leading axes, where the pull is this."""
+        """log L as a function of the pull; over leading axes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class StoppedExponential:
         return np.asarray(self.y * np.exp(-self.y * outputs) / len(self.y))
 
     def slope(self, pull: Float) -> Float:
-        """The size of the pull."""
+        """|pull|."""
         return np.abs(pull)
 
     def log_loss(self, pull: Float) -> Float:
@@ -80,7 +80,7 @@ class StoppedLogistic:
     linear = False
 
     def _shares(self, pull: Float) -> Float:
-        """1/(1 + e^m), for margins m: N times the size of the pull."""
+        """p = 1/(1 + e^m) = N·|pull| for margins m."""
         return np.minimum(len(self.y) * np.abs(pull), 1 - EPS)
 
     def pull(self, outputs: Float) -> Float:

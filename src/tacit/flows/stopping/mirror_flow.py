@@ -1,9 +1,9 @@
-r"""The flow of ν in mirror space, in exponential steps that are as long as a modest accuracy allows.
+r"""The flow of ν in mirror space, by exponential steps to moderate accuracy.
 
     s = s(0) + Xᵀν/weight,    ν' = pull(X·w(s)),    Jacobian −D·X (∂w/∂Q') Xᵀ = −T Λ T⁻¹
 
-with D the slope of the pull, T = D^½U from the eigenvectors of D^½ X(∂w/∂Q')Xᵀ D^½. N unknowns for all d
-weights, a matrix of N×N for each step, and nothing larger than X.
+with D the slope of the pull −∂L/∂f, and T = D^½U with the eigenvectors U of D^½ X(∂w/∂Q')Xᵀ D^½. There are N
+unknowns for all d weights, each step needs one N×N eigendecomposition, and no array is larger than X.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from tacit.data.arrays import Float, Index
 from tacit.flows.forms.mirror import MirrorMap, fast_map
 from tacit.flows.segments import Segment
-from tacit.flows.steps.stepper import Controlled, Equations
-from tacit.flows.stopping.exponential import ORDER, Step, refined, step
+from tacit.flows.steps.stepper import Controlled, StepEquations
+from tacit.flows.stopping.exponential import ORDER, ExponentialStep, refined, step
 from tacit.flows.stopping.kernel import Kernel, Nearby
 from tacit.flows.stopping.losses import StoppedLoss
-from tacit.flows.stopping.samples import Samples
+from tacit.flows.stopping.samples import FittedSamples
 from tacit.flows.termination import TOO_LONG
 from tacit.models.model import MirrorForm
 from tacit.numerics.rounding import EPS
@@ -27,22 +27,23 @@ from tacit.numerics.step_control import StepControl, Taken
 from tacit.numerics.ties import product
 
 CONTROL = StepControl(-1 / ORDER, 0.8, (0.2, 0.5), unsolved=0.2, growth=(0.2, 20.0), attempts=10_000)
-_LOOSE = 10.0  # tolerances: error of a rapidity, of coordinates that may not matter
-_NO_FARTHER = 0.1  # of logarithms of losses, at any tolerance
-_REACH = 0.5  # change of a slope over the first step
-_BEYOND = 1.2  # times the time in which the linear flow reaches the last stop
-_UNSEEN = 1.0  # tolerances: what a coordinate that does not count may make of the rate over a step
-_NEAR = 0.1  # of the distance to the end of its domain, what a coordinate is thought to leave of it
-_STRAIGHT = 1.0  # times that: what a coordinate may count for whose way over a step is as good as straight
-_SHORTEST = 1e-300  # in place of slopes of 0
-_UNMET = 1.5  # in place of an error, of a step whose end does not meet the equations: its length is halved
-_CORRECTIONS = 3  # of the end of a step, at most, less one
-_NEWTON = 12  # iterations for that time
+# "Tolerances" means in units of rtol.
+_LOOSE = 10.0  # tolerances: error of a rapidity, which may belong to a coordinate that does not matter
+_MAX_LOSS_ERROR = 0.1  # absolute error of log L at a stop, for any tolerance
+_REACH = 0.5  # largest change of a slope over the first step
+_BEYOND = 1.2  # longest step, in units of the time in which the linearized flow reaches the last stop
+_UNSEEN = 1.0  # tolerances: effect on the rate over a step below which a change of stiffness is ignored
+_NEAR = 0.1  # share of the distance to the end of its domain that a slope is predicted to keep over a step
+_STRAIGHT = 1.0  # in units of the slack: stiffness below which a coordinate counts as linear over a step
+_SHORTEST = 1e-300  # replaces slopes of the pull that are 0, because their roots are divided by
+_UNMET = 1.5  # error reported for a step whose end violates the equations, so that its length is halved
+_CORRECTIONS = 3  # evaluations of the end of a step, at most
+_NEWTON = 12  # Newton iterations for the time of the linearized flow, at most
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where the flow is: its slopes and the last change of them, ν, the clock, outputs and pull."""
+    """State of the flow: mirror map and the last change of slopes, ν, clock, outputs, pull and log L."""
 
     here: MirrorMap
     change: Float | None
@@ -58,37 +59,37 @@ class Axes:
     """Λ, T and T⁻¹ at a state."""
 
     values: Float
-    turn: Float
-    back: Float
+    vectors: Float
+    inverse: Float
 
 
 @dataclass(frozen=True, eq=False)
 class Stride:
-    """A step as the flow sees it: its start, its axes, and where it ends."""
+    """A step with its initial state, axes, and final state."""
 
     start: State
     axes: Axes
-    step: Step
+    step: ExponentialStep
     end: State
 
-    def nu(self, shares: Float) -> Float:
-        """What the step adds to ν until these shares of it, one row for each."""
-        return np.asarray(self.step.at(shares) @ self.axes.turn.T)
+    def nu(self, fractions: Float) -> Float:
+        """Increments of ν up to these fractions of the step, one row for each."""
+        return np.asarray(self.step.at(fractions) @ self.axes.vectors.T)
 
-    def pull(self, shares: Float) -> Float:
-        """ν' there."""
-        return np.asarray(self.step.rate(shares) @ self.axes.turn.T)
+    def pull(self, fractions: Float) -> Float:
+        """ν' at these fractions."""
+        return np.asarray(self.step.rate(fractions) @ self.axes.vectors.T)
 
 
 class MirrorFlow(Controlled):
     """The flow of a model in mirror space; its clock is time in units of the model's speed.
 
-    last_level: where to get, a logarithm of loss.
+    last_level: log L at the last stop.
     """
 
     control = CONTROL
 
-    def __init__(self, form: MirrorForm, samples: Samples, loss: StoppedLoss, rtol: float):
+    def __init__(self, form: MirrorForm, samples: FittedSamples, loss: StoppedLoss, rtol: float):
         self.form, self.X, self.loss, self.rtol = form, samples.X, loss, rtol
         even = bool((form.weight == form.weight[0]).all())
         self.weight = float(form.weight[0]) if even else form.weight
@@ -97,34 +98,33 @@ class MirrorFlow(Controlled):
         self.here, self.last_level = self.state(fast_map(form), None, np.zeros(len(self.X)), 0.0), -np.inf
 
     def state(self, here: MirrorMap, change: Float | None, nu: Float, clock: float) -> State:
-        """The state where the slopes are these."""
+        """The state with these slopes."""
         outputs = self.X @ here.predictor
         pull = self.loss.pull(outputs)
         return State(here, change, nu, clock, outputs, pull, float(self.loss.log_loss(pull)))
 
     def slopes(self, nu: Float) -> Float:
-        """What ν adds to the slopes."""
+        """Change of the slopes due to ν."""
         return product(nu, self.X, self.ties) / self.weight
 
     def axes(self, slack: float) -> Axes:
-        """Those of the state that the flow has reached."""
+        """The axes at the current state, up to changes of stiffness below `slack`."""
         root = np.sqrt(np.maximum(self.loss.slope(self.here.pull), _SHORTEST))
         self.kernel.update(self.here.here.stiffness / self.weight, slack)
-        values, turn = self.kernel.spectrum(root)
-        return Axes(np.maximum(values, 0.0), root[:, None] * turn, turn.T / root)
+        values, vectors = self.kernel.spectrum(root)
+        return Axes(np.maximum(values, 0.0), root[:, None] * vectors, vectors.T / root)
 
     def equations(self) -> _Equations:
-        """In the axes of the state that the flow has reached."""
+        """The equations in the axes of the current state."""
         state, slack = self.here, 0.0
-        if self.h is not None:  # of a stiffness, what does not count over a step of this length
+        if self.h is not None:  # changes of stiffness that are negligible over a step of this length
             slack = _UNSEEN * self.rtol / (self.h * self.size * float(self.loss.slope(state.pull).max()))
         axes = self.axes(slack)
-        return _Equations(
-            self, state, axes, self.kernel.nearby(state.here, state.outputs, self._counting(slack))
-        )
+        nearby = self.kernel.nearby(state.here, state.outputs, self._nonlinear(slack))
+        return _Equations(self, state, axes, nearby)
 
-    def _counting(self, slack: float) -> Index | None:
-        """Coordinates that count, now or at the pace of the last step at the end of this one."""
+    def _nonlinear(self, slack: float) -> Index | None:
+        """Coordinates that matter now or, at the rate of the last step, later in this one; None for all."""
         here, change = self.here.here, self.here.change
         if self.h is None or self.last is None or change is None:
             return None
@@ -132,63 +132,68 @@ class MirrorFlow(Controlled):
         return np.flatnonzero(np.maximum(here.stiffness, ahead.stiffness) / self.weight > _STRAIGHT * slack)
 
     def accept(self, equations: _Equations, taken: Taken) -> Segment:
-        """Go to the end of the step; the states of its segment are the stride itself."""
+        """Go to the end of the step; every state of its segment is the `Stride` itself."""
         self.here = taken.step.end
         return Segment(self.clock, self.here.clock, lambda _: taken.step)
 
-    def shorter(self, stride: Stride, share: float) -> Stride | None:
-        """A share of a step as a step of its own, if that is accurate."""
+    def shorter(self, stride: Stride, fraction: float) -> Stride | None:
+        """Repeat the step with a fraction of its length; None if that is not accurate."""
         start = stride.start
         nearby = self.kernel.nearby(start.here, start.outputs, None)
-        return _Equations(self, start, stride.axes, nearby).attempt(share * stride.step.h)[0]
+        return _Equations(self, start, stride.axes, nearby).attempt(fraction * stride.step.h)[0]
 
     def close(self, log_loss: float, level: float) -> bool:
-        """Is a loss near enough to another?"""
-        return abs(log_loss - level) <= min(_LOOSE * self.rtol, _NO_FARTHER)
+        """Does log L agree with a level, within the tolerance of stops?"""
+        return abs(log_loss - level) <= min(_LOOSE * self.rtol, _MAX_LOSS_ERROR)
 
     def settled(self) -> bool:
-        """Is what is left of the way to the end within the tolerance? By one step of Newton's method."""
+        """Is the distance to the limit, estimated by a Newton step, within the tolerance?"""
         here, axes = self.here.here, self.axes(0.0)
-        left = np.linalg.norm(here.stiffness * self.rest(axes.back @ self.here.pull, axes))
+        left = np.linalg.norm(here.stiffness * self.remaining(axes.inverse @ self.here.pull, axes))
         return bool(left <= self.rtol * np.linalg.norm(here.predictor))
 
-    def rest(self, rate: Float, axes: Axes) -> Float:
-        """How far slopes are from where the linear flow ends."""
-        sure = axes.values > EPS * len(axes.values) * axes.values.max()
-        return self.slopes(axes.turn @ np.divide(rate, axes.values, out=np.zeros_like(rate), where=sure))
+    def remaining(self, rate: Float, axes: Axes) -> Float:
+        """Change of the slopes until the linearized flow ends."""
+        positive = axes.values > EPS * len(axes.values) * axes.values.max()
+        return self.slopes(
+            axes.vectors @ np.divide(rate, axes.values, out=np.zeros_like(rate), where=positive)
+        )
 
     def why(self) -> str:
-        """No step is short enough."""
+        """The reason if no step is accurate enough."""
         return TOO_LONG
 
 
-class _Equations(Equations):
-    """The flow from a state, in axes in which its Jacobian is diagonal."""
+class _Equations(StepEquations):
+    """The flow from a state, in axes where its Jacobian is diagonal."""
 
     def __init__(self, flow: MirrorFlow, state: State, axes: Axes, nearby: Nearby):
         self.flow, self.state, self.axes, self.nearby = flow, state, axes, nearby
-        self.first = axes.back @ state.pull
+        self.first = axes.inverse @ state.pull
 
     def _rate(self, x: Float) -> Float:
-        return np.asarray(self.axes.back @ self.flow.loss.pull(self.nearby.at(self.axes.turn @ x)))
+        return np.asarray(self.axes.inverse @ self.flow.loss.pull(self.nearby.at(self.axes.vectors @ x)))
 
     def first_length(self) -> float:
-        """As long as it takes where no slope changes much on the way to the end of the linear flow."""
+        """A length with small changes; unbounded if slopes hardly change until the linearized flow ends."""
         flow, linear = self.flow, self.flow.loss.linear
-        if linear and np.abs(flow.rest(self.first, self.axes)).max() < _REACH:
+        if linear and np.abs(flow.remaining(self.first, self.axes)).max() < _REACH:
             return np.inf
-        length = _REACH / float(np.abs(flow.slopes(self.axes.turn @ self.first)).max())
+        length = _REACH / float(np.abs(flow.slopes(self.axes.vectors @ self.first)).max())
         return length if linear else min(length, _REACH / float(self.axes.values.max()))
 
     def longest(self) -> float:
-        """As long as a step has to be, at most."""
+        """The longest step that is useful."""
         longest = 1 / (EPS * float(self.axes.values.max()))
         if not self.flow.loss.linear:
             return longest
         return min(_BEYOND * self._linear_time(self.state.log_loss - self.flow.last_level), longest)
 
     def _linear_time(self, gain: float) -> float:
-        """When the linear flow has gained that much, or earlier: Newton's method for log ‖x'‖², convex."""
+        """A lower bound on the time in which log L of the linearized flow falls by `gain`.
+
+        Newton's method for the convex function log ‖x'‖², which approaches the time from below.
+        """
         values, powers, time = self.axes.values, self.first * self.first, 0.0
         total = powers.sum()
         for _ in range(_NEWTON):
@@ -200,39 +205,39 @@ class _Equations(Equations):
         return float(time) if np.isfinite(time) else np.inf
 
     def attempt(self, h: float) -> tuple[Stride | None, float]:
-        """The step, if its error is tolerable, and the error.
+        """The step, or None if its error is too large, and the error.
 
-        What decays fast within a step is wrong at its end by little that the loss may show, where the rest of
-        the residual is smaller still: the rate there corrects it.
+        Components that decay fast within the step have small errors at its end, which can still dominate the
+        loss if the rest of the residual is smaller. They are corrected with the rate at the end.
         """
         flow, state, axes = self.flow, self.state, self.axes
         tried = step(self._rate, self.first, axes.values, h)
         if tried is None:
             return None, np.inf
         for _ in range(_CORRECTIONS):
-            change = axes.turn @ tried.end
+            change = axes.vectors @ tried.end
             slopes = flow.slopes(change)
             there = state.here.moved(slopes)
-            error = self._error(there, flow.slopes(axes.turn @ tried.doubt))
+            error = self._error(there, flow.slopes(axes.vectors @ tried.error))
             if error > 1:
                 return None, error
             end = flow.state(there, slopes, state.nu + change, state.clock + h)
             if end.log_loss <= state.log_loss + flow.rtol and self._met(tried, end):
                 return Stride(state, axes, tried, end), error
-            tried = refined(tried, axes.back @ end.pull)
+            tried = refined(tried, axes.inverse @ end.pull)
         return None, _UNMET
 
-    def _met(self, tried: Step, end: State) -> bool:
-        """Are rate and loss at the end what the step made of them, but for what is tolerated?"""
+    def _met(self, tried: ExponentialStep, end: State) -> bool:
+        """Do rate and loss at the end agree with those of the step, within the tolerance?"""
         flow, axes = self.flow, self.axes
-        off = axes.back @ end.pull - tried.last
-        moved = np.linalg.norm(tried.h / (3 + tried.h * tried.values) * off)  # 2hφ₃, about
-        if moved > max(np.linalg.norm(tried.doubt), flow.rtol * np.linalg.norm(tried.end)):
+        defect = axes.inverse @ end.pull - tried.last
+        moved = np.linalg.norm(tried.h / (3 + tried.h * tried.values) * defect)  # ≈ 2hφ₃·defect
+        if moved > max(np.linalg.norm(tried.error), flow.rtol * np.linalg.norm(tried.end)):
             return False
-        return flow.close(float(flow.loss.log_loss(axes.turn @ tried.last)), end.log_loss)
+        return flow.close(float(flow.loss.log_loss(axes.vectors @ tried.last)), end.log_loss)
 
     def _error(self, there: MirrorMap, slopes: Float) -> float:
-        """An error of slopes, as one of the predictor and of rapidities, relative to what is tolerated."""
+        """Error of predictor and rapidities due to an error of the slopes, relative to the tolerance."""
         if not there.inside():
             return np.inf
         of_predictor = np.linalg.norm(there.stiffness * slopes) / np.linalg.norm(there.predictor)

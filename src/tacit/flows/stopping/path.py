@@ -1,4 +1,4 @@
-"""Predictors along one flow at many stopping points, for those who choose among them by validation."""
+"""Predictors of one flow at many stopping points, for early stopping by validation."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from tacit.data.arrays import Float, as_floats, as_labels, check_problem
 from tacit.data.prepared import Design, design_of
 from tacit.errors import InputError
 from tacit.flows.driver import drive
-from tacit.flows.form import Moving
+from tacit.flows.form import Flow
+from tacit.flows.goals import increasing
 from tacit.flows.segments import Segment
 from tacit.flows.stopping.losses import StoppedExponential, StoppedLogistic, StoppedLoss, StoppedSquare
 from tacit.flows.stopping.mirror_flow import MirrorFlow, State, Stride
-from tacit.flows.stopping.samples import Samples
+from tacit.flows.stopping.samples import FittedSamples
 from tacit.flows.termination import ENOUGH, UNFITTABLE, Rest, Stall
 from tacit.potentials.arrays import quiet
 
-_FINEST, _COARSEST = 1e-7, 0.1  # tolerances that these steps and maps are made for
+_FINEST, _COARSEST = 1e-7, 0.1  # range of rtol for which the steps and fast maps are accurate
 _MARGINS: dict[str, Any] = {"exp": StoppedExponential, "logistic": StoppedLogistic}
-_MOST = 5000  # steps
-_SLOW = 1e-3  # of log L: a step that gains less may be one at the end of the flow
-_FIT = 1e-24  # of the loss at the start: where what is left is rounding
-_GRID = np.concatenate([[0.0], np.geomspace(1e-6, 0.1, 11), np.linspace(0.2, 1, 9)])  # shares of a step
-_SEARCH, _CLOSE = 15, 0.1  # trials in the search for a stop between two of them; tolerances of log L
+_MAX_STEPS = 5000
+_SLOW = 1e-3  # decrease of log L per step below which the flow may have come to rest
+_FIT = 1e-24  # share of the initial loss at which the residual is round-off
+_GRID = np.concatenate([[0.0], np.geomspace(1e-6, 0.1, 11), np.linspace(0.2, 1, 9)])  # fractions of a step
+_SEARCH = 15  # iterations of the search for a stop within a step
+_CLOSE = 0.1  # tolerance of log L in that search, in units of rtol
 
 Levels = Callable[[float], tuple[Float, NDArray[np.bool_]]]
 
@@ -36,9 +38,9 @@ Levels = Callable[[float], tuple[Float, NDArray[np.bool_]]]
 class StoppedPath:
     r"""Predictors w (K, d) at K stopping points of a flow, with duals ν (K, N), ∇Q(w) = ∇Q(w(0)) + Xᵀν.
 
-    times: of the flow on the loss (1/2N)·Σ(f − y)², or on the mean of the others. reached: False where the
-    flow ends before it comes to the stop; the predictor is then that at its end, and its time infinite.
-    steps: that were taken. reason: why a stop was not reached, in words.
+    times: training times for the loss (1/2N)·Σ(f − y)², or the mean of the other losses. reached: False if
+    the flow ended before the stop; its last predictor and an infinite time are then given. steps: number of
+    steps. reason: why a stop was not reached.
     """
 
     predictors: Float
@@ -59,13 +61,12 @@ def stopped_path(
     rtol: float = 1e-4,
     enough: Callable[[Float], bool] | None = None,
 ) -> StoppedPath:
-    """The flow of a diagonal network, stopped where the loss has fallen to given values.
+    """Stop the flow of a diagonal network when the loss has fallen to given values.
 
-    stops: for the square loss shares of the loss at the start, in (0, 1], decreasing; for loss "exp" or
-    "logistic", of labels y = ±1, increasing accuracies γ̃ = −log L. rtol: relative accuracy of the predictors,
-    from 1e-7 to 0.1; that of the loss at a stop is ten times it. enough: is asked about the
-    predictor at every stop, and ends the flow there when it says so. For predictors to many digits there is
-    `tacit.flow`.
+    stops: for the square loss, decreasing shares of the initial loss in (0, 1]; for loss "exp" or "logistic"
+    with labels y = ±1, increasing accuracies γ̃ = −log L. rtol: relative accuracy of the predictors, from
+    1e-7 to 0.1; that of the loss at a stop is ten times larger. enough: called with the predictor at every
+    stop; the flow ends when it returns true. Use `tacit.flow` for higher accuracy.
     """
     return next(stopped_paths([model], X, y, stops, loss=loss, rtol=rtol, enough=enough))
 
@@ -80,38 +81,34 @@ def stopped_paths(
     rtol: float = 1e-4,
     enough: Callable[[Float], bool] | None = None,
 ) -> Iterator[StoppedPath]:
-    """The same for one model after the other, which share what of the samples is prepared."""
+    """Yield `stopped_path` for each model; the samples are prepared once."""
     checked, y = check_problem(X, y)
     design = design_of(X, checked)
     if not _FINEST <= rtol <= _COARSEST:
         raise InputError(f"rtol must be between {_FINEST:g} and {_COARSEST:g}, got {rtol:g}")
     if loss == "square":
-        shares, samples = _decreasing(stops), _once(Samples.of, design, y)
+        shares, samples = _decreasing(stops), _once(FittedSamples.of, design, y)
         levels = _levels_of_shares(shares, samples.unfitted / (2 * len(y)))
         stopped: StoppedLoss = StoppedSquare(samples.y, len(y))
     elif loss in _MARGINS:
         y = as_labels(y, f"loss {loss!r}")
-        levels = _levels_of_accuracies(_increasing(stops))
-        samples = _once(Samples.labelled, design, y)
+        levels = _levels_of_accuracies(increasing(stops, "accuracies", "numbers"))
+        samples = _once(FittedSamples.labelled, design, y)
         stopped = _MARGINS[loss](y)
     else:
         raise InputError(f"loss must be 'square', 'exp' or 'logistic', got {loss!r}")
     for model in models:
-        yield _stopped(model, samples, stopped, levels, rtol, enough or _never)
+        yield _stopped(model, samples, stopped, levels, rtol, enough or (lambda _: False))
 
 
-def _once(make: Callable[[Design, Float], Samples], design: Design, y: Float) -> Samples:
+def _once(make: Callable[[Design, Float], FittedSamples], design: Design, y: Float) -> FittedSamples:
     return design.samples.memory.once((make.__name__, y.tobytes()), lambda: make(design, y))
-
-
-def _never(_: Float) -> bool:
-    return False
 
 
 @quiet
 def _stopped(
     model: Any,
-    samples: Samples,
+    samples: FittedSamples,
     stopped: StoppedLoss,
     levels: Levels,
     rtol: float,
@@ -119,7 +116,7 @@ def _stopped(
 ) -> StoppedPath:
     form = model.mirror_form(samples.X.shape[1])
     if form is None:
-        raise InputError(f"{model!r} has no flow in mirror space; tacit.flow runs it")
+        raise InputError(f"{model!r} has no flow in mirror space; use tacit.flow")
     found = _Stops(MirrorFlow(form, samples, stopped, rtol), levels, enough)
     found.run()
     duals = found.duals if samples.basis is None else found.duals @ samples.basis.T
@@ -130,21 +127,12 @@ def _stopped(
 def _decreasing(shares: Any) -> Float:
     found = np.atleast_1d(as_floats(shares, "shares", ndim=(0, 1)))
     if found.size == 0 or (np.diff(found) >= 0).any() or found[0] > 1 or found[-1] <= 0:
-        raise InputError(
-            "shares must be decreasing numbers between 0 and 1 (1 included, 0 not), at least one"
-        )
-    return found
-
-
-def _increasing(accuracies: Any) -> Float:
-    found = np.atleast_1d(as_floats(accuracies, "accuracies", ndim=(0, 1)))
-    if found.size == 0 or (np.diff(found) <= 0).any():
-        raise InputError("accuracies must be increasing numbers, at least one")
+        raise InputError("shares must be decreasing numbers in (0, 1], at least one")
     return found
 
 
 def _levels_of_shares(shares: Float, floor: float) -> Levels:
-    """Logarithms of losses to stop at, and which of them a predictor has; floor: below which none is."""
+    """A function that gives log L at the stops and which of them can be reached; floor: least loss."""
 
     def levels(log_start: float) -> tuple[Float, NDArray[np.bool_]]:
         start = float(np.exp(log_start)) + floor
@@ -157,15 +145,15 @@ def _levels_of_shares(shares: Float, floor: float) -> Levels:
 
 
 def _levels_of_accuracies(accuracies: Float) -> Levels:
-    """The same of γ̃ = −log L; whether a predictor has them, the flow will tell."""
+    """The same for accuracies γ̃ = −log L, all of which are attempted."""
     return lambda _: (-accuracies, np.ones(len(accuracies), dtype=bool))
 
 
-class _Stops(Moving):
-    """The stops of a flow, filled in from step to step: a form for `drive`, and its follower."""
+class _Stops(Flow):
+    """The stops of a flow, filled in from step to step: the flow and the callback for `drive`."""
 
     def __init__(self, flow: MirrorFlow, levels: Levels, enough: Callable[[Float], bool]):
-        """levels: from the logarithm of the loss at the start. enough: as `stopped_path` has it."""
+        """levels: function of log L at the start. enough: as for `stopped_path`."""
         self.flow, self.enough, self.slow = flow, enough, False
         self.levels, self.possible = levels(flow.here.log_loss)
         flow.last_level = float(self.levels[-1])
@@ -175,7 +163,7 @@ class _Stops(Moving):
         self.steps, self.next, self.reason = 0, 0, ""
 
     def run(self) -> None:
-        """Follow the flow to the last stop, or to its end; what is not reached is where it ended."""
+        """Follow the flow to the last stop or to its end, whose predictor is used for the remaining stops."""
         while self.next < len(self.levels) and self._begins_at(self.next):
             self._put(self.next, self.flow.here)
         try:
@@ -187,13 +175,13 @@ class _Stops(Moving):
         self.predictors[self.next :], self.duals[self.next :] = here.here.predictor, here.nu
 
     def stepper(self) -> MirrorFlow:
-        """The flow, unless it is settled."""
+        """The flow; raises `Rest` if it is at rest."""
         self._check_rest()
         return self.flow
 
     def after(self, segment: Segment) -> None:
-        """Look for rest where a loss of margins falls slowly, or the next stop is beyond all predictors."""
-        if self.steps >= _MOST:
+        """Check for rest if a loss of margins falls slowly, or if the next stop cannot be reached."""
+        if self.steps >= _MAX_STEPS:
             raise Stall(self.flow.why())
         self._check_rest()
 
@@ -210,7 +198,7 @@ class _Stops(Moving):
         return self.next >= len(self.levels)
 
     def _begins_at(self, place: int) -> bool:
-        """Is the start the stop already? It is where nothing is wrong with it."""
+        """Does the start already satisfy this stop?"""
         level, log_loss = self.levels[place], self.flow.here.log_loss
         return bool(log_loss == -np.inf or (self.possible[place] and log_loss <= level))
 
@@ -220,31 +208,31 @@ class _Stops(Moving):
         self.next = place + 1
 
     def _locate(self, stride: Stride) -> bool:
-        """The stops within a step, by the loss that its pull tells; was that enough?"""
+        """Find the stops within a step from the loss along it; return whether to end the flow."""
         inside = np.flatnonzero((self.levels >= stride.end.log_loss) & self.possible)
         inside = inside[inside >= self.next]
         if not len(inside):
             return False
-        shares = self._shares(stride, self.levels[inside])
-        change = stride.nu(shares)
+        fractions = self._fractions(stride, self.levels[inside])
+        change = stride.nu(fractions)
         predictors = stride.start.here.moved(self.flow.slopes(change)).predictor
         losses = self.flow.loss.log_loss(self.flow.loss.pull(predictors @ self.flow.X.T))
         for i, place in enumerate(inside.tolist()):
             if self.flow.close(float(losses[i]), float(self.levels[place])):
                 self.predictors[place], self.duals[place] = predictors[i], stride.start.nu + change[i]
-                self.clocks[place] = stride.start.clock + shares[i] * stride.step.h
+                self.clocks[place] = stride.start.clock + fractions[i] * stride.step.h
                 self.reached[place], self.next = True, place + 1
             else:
-                self._put(place, self._nearer(stride, float(shares[i]), float(self.levels[place])))
+                self._put(place, self._refined_stop(stride, float(fractions[i]), float(self.levels[place])))
             if self.enough(self.predictors[place]):
                 return True
         return False
 
-    def _nearer(self, stride: Stride, share: float, level: float) -> State:
-        """The end of a shorter step that has this loss, where the long one is not accurate within."""
+    def _refined_stop(self, stride: Stride, fraction: float, level: float) -> State:
+        """The end of a shorter step at this loss, used if the interpolation of the step is not accurate."""
         low, high, best = (0.0, stride.start), (1.0, stride.end), stride.end
         for _ in range(_SEARCH):
-            shorter = self.flow.shorter(stride, share)
+            shorter = self.flow.shorter(stride, fraction)
             if shorter is None:
                 break
             end = shorter.end
@@ -252,22 +240,22 @@ class _Stops(Moving):
                 best = end
             if self.flow.close(end.log_loss, level):
                 break
-            low, high = ((share, end), high) if end.log_loss > level else (low, (share, end))
+            low, high = ((fraction, end), high) if end.log_loss > level else (low, (fraction, end))
             part = (low[1].log_loss - level) / (low[1].log_loss - high[1].log_loss)
-            share = low[0] + (high[0] - low[0]) * min(max(part, 0.1), 0.9)
+            fraction = low[0] + (high[0] - low[0]) * min(max(part, 0.1), 0.9)
         return best
 
-    def _shares(self, stride: Stride, levels: Float) -> Float:
-        """Where within a step the loss is at these levels: a grid, then secants that keep their brackets."""
+    def _fractions(self, stride: Stride, levels: Float) -> Float:
+        """Fractions of a step at which log L has these levels, by the Illinois method from a grid."""
 
-        def excess(shares: Float, level: Float | float) -> Float:
-            return self.flow.loss.log_loss(stride.pull(shares)) - level
+        def excess(fractions: Float, level: Float | float) -> Float:
+            return self.flow.loss.log_loss(stride.pull(fractions)) - level
 
-        seen = np.concatenate([[stride.start.log_loss], excess(_GRID[1:-1], 0.0), [stride.end.log_loss]])
-        seen = np.minimum.accumulate(seen)  # it falls, but for errors
-        place = np.clip(len(seen) - np.searchsorted(seen[::-1], levels, side="right"), 1, len(seen) - 1)
+        known = np.concatenate([[stride.start.log_loss], excess(_GRID[1:-1], 0.0), [stride.end.log_loss]])
+        known = np.minimum.accumulate(known)  # log L decreases, up to errors
+        place = np.clip(len(known) - np.searchsorted(known[::-1], levels, side="right"), 1, len(known) - 1)
         low, high = _GRID[place - 1], _GRID[place]
-        over, under, side = seen[place - 1] - levels, seen[place] - levels, np.zeros(len(levels))
+        over, under, side = known[place - 1] - levels, known[place] - levels, np.zeros(len(levels))
         for _ in range(_SEARCH):
             part = np.divide(over, over - under, out=np.ones_like(low), where=over > under)
             middle = low + (high - low) * part
@@ -276,7 +264,7 @@ class _Stops(Moving):
                 break
             above = value > 0
             low, high = np.where(above, middle, low), np.where(above, high, middle)
-            over = np.where(above, value, np.where(side < 0, over / 2, over))  # the Illinois rule
+            over = np.where(above, value, np.where(side < 0, over / 2, over))  # Illinois rule
             under = np.where(above, np.where(side > 0, under / 2, under), value)
             side = np.where(above, 1.0, -1.0)
         return middle

@@ -1,7 +1,7 @@
-r"""Samples of the square loss, as far as they can be fitted.
+r"""Samples of stopped flows, projected onto the part that can be fitted.
 
-With an orthonormal basis B of the range of X the flow on BᵀX and Bᵀy is the same flow, and that on X and
-BBᵀy too; what of y no predictor fits is a constant of the loss (`tacit.flows.fitting`).
+With an orthonormal basis B of the range of X, the flow of the square loss is the same on BᵀX and Bᵀy, and on
+X and BBᵀy; the part of y that cannot be fitted adds a constant to the loss (`tacit.flows.fitting`).
 """
 
 from __future__ import annotations
@@ -18,76 +18,71 @@ from tacit.numerics.subspaces import rank
 from tacit.numerics.ties import Ties
 from tacit.potentials.arrays import quiet
 
-_SURE = 1e-6  # of the largest eigenvalue of XXᵀ: those above it are known well enough
+_SURE = 1e-6  # eigenvalues of XXᵀ above this share of the largest are certainly not round-off
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
-    """Rows and targets that can be fitted. basis: B, where rows are turned. unfitted: the rest's ‖·‖²."""
+class FittedSamples:
+    """Rows and targets that can be fitted. basis: B if rows are projected. unfitted: ‖y − BBᵀy‖²."""
 
     X: Float
     y: Float
     gram: Float  # XXᵀ
-    spectrum: tuple[Float, Float]  # its eigenvalues, the largest last, and -vectors
+    spectrum: tuple[Float, Float]  # its eigenvalues in increasing order, and eigenvectors
     basis: Float | None = None
     unfitted: float = 0.0
 
     @cached_property
     def columns(self) -> Float:
-        """Xᵀ, of which rows are read fast."""
+        """Xᵀ in C order, for fast access to features."""
         return np.ascontiguousarray(self.X.T)
 
     @cached_property
     def ties(self) -> Ties | None:
-        """Which columns of X are equal up to sign."""
+        """The ties among the columns of X."""
         return Ties.of(self.X)
 
     @property
-    def count(self) -> int:
-        """How many samples there are."""
-        return len(self.y) if self.basis is None else len(self.basis)
-
-    @property
     def largest(self) -> float:
-        """Of the eigenvalues of XXᵀ."""
+        """The largest eigenvalue of XXᵀ."""
         return float(self.spectrum[0][-1])
 
     @classmethod
-    def labelled(cls, design: Design, y: Float) -> Samples:
-        """As they are, for losses of margins."""
+    def labelled(cls, design: Design, y: Float) -> FittedSamples:
+        """The original samples, for losses of margins."""
         return cls(design.X, y, *design.spectrum)
 
     @classmethod
     @quiet
-    def of(cls, design: Design, y: Float) -> Samples:
-        """Of plain data."""
+    def of(cls, design: Design, y: Float) -> FittedSamples:
+        """The samples for the square loss."""
         return (cls._wide if len(y) <= design.X.shape[1] else cls._tall)(design, y)
 
     @classmethod
-    def _wide(cls, design: Design, y: Float) -> Samples:
-        """As they are, without what of y is in directions that X does not have."""
-        X, (gram, (values, turn)) = design.X, design.spectrum
-        doubtful = turn[:, values <= _SURE * values[-1]]
-        seen = y
-        if doubtful.shape[1]:  # their sizes, not the squares of which only rounding may be left
+    def _wide(cls, design: Design, y: Float) -> FittedSamples:
+        """The original X, with y projected onto its range."""
+        X, (gram, (values, vectors)) = design.X, design.spectrum
+        doubtful = vectors[:, values <= _SURE * values[-1]]
+        fitted = y
+        if doubtful.shape[1]:  # decide by singular values, since their squares may be round-off
             inner, sizes, _ = np.linalg.svd(doubtful.T @ X, full_matrices=False)
-            none = doubtful @ inner[:, sizes <= max(X.shape) * EPS * np.sqrt(max(values[-1], 0.0))]
-            seen = y - none @ (none.T @ y)
-        return cls(X, seen, gram, (values, turn), None, _size(y - seen, y))
+            null = doubtful @ inner[:, sizes <= max(X.shape) * EPS * np.sqrt(max(values[-1], 0.0))]
+            fitted = y - null @ (null.T @ y)
+        return cls(X, fitted, gram, (values, vectors), None, _size(y - fitted, y))
 
     @classmethod
-    def _tall(cls, design: Design, y: Float) -> Samples:
-        """Turned, so that there are no more than features."""
+    def _tall(cls, design: Design, y: Float) -> FittedSamples:
+        """The samples projected onto the range of X, which has at most as many dimensions as features."""
         X = design.X
         basis, sizes, rows = np.linalg.svd(X, full_matrices=False)
         r = max(rank(sizes, X.shape), 1)
         basis, sizes, rows = basis[:, r - 1 :: -1], sizes[r - 1 :: -1], rows[r - 1 :: -1]
-        seen, turned = basis.T @ y, sizes[:, None] * rows
-        rest = y - basis @ seen
-        return cls(turned, seen, np.diag(sizes**2), (sizes**2, np.eye(r)), basis, _size(rest, y))
+        projected, inputs = basis.T @ y, sizes[:, None] * rows
+        rest = y - basis @ projected
+        return cls(inputs, projected, np.diag(sizes**2), (sizes**2, np.eye(r)), basis, _size(rest, y))
 
 
 def _size(rest: Float, y: Float) -> float:
-    """‖rest‖², 0 where that is rounding."""
+    """‖rest‖², 0 if that is round-off."""
     size = float(rest @ rest)
     return size if size > EPS * float(y @ y) else 0.0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from tacit.numerics.kernel_comparison import turned
+from tacit.numerics.kernel_comparison import cosine_distance
 from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.measures import least
 from tacit.papers.moroshko2020.data import SAME_SUPPORT
@@ -42,7 +42,7 @@ class KernelDistance:
                     np.reshape(distance, (len(depths), len(scales), accuracies)),
                 ),
                 "raw_distance": (("depth", "accuracy"), raw),
-                "rich": turned(rows @ rows.T, alone @ alone.T),
+                "rich": cosine_distance(rows @ rows.T, alone @ alone.T),
             },
             coords={"depth": depths, "scale": scales, "accuracy": accuracy},
         )

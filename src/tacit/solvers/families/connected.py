@@ -11,7 +11,7 @@ import numpy as np
 from tacit.data.arrays import Float, beyond_squares
 from tacit.data.equations import Samples
 from tacit.models import Neuron
-from tacit.numerics.kernel_comparison import turned
+from tacit.numerics.kernel_comparison import cosine_distance
 from tacit.potentials import NeuronPotential, Potential, Quadratic
 from tacit.potentials.radial import length
 from tacit.results.certificate import Certificate
@@ -158,7 +158,7 @@ def kernel_distance(result: Limit, ends: Ends, follow: Follow) -> float:
     a = result.sign * float(NeuronPotential(neuron.delta).layers(length(np, predictor))[0])
     if a == 0:
         return math.nan
-    return turned(neuron.tangent_kernel(X), Neuron(a, predictor / a, neuron.slope).tangent_kernel(X))
+    return cosine_distance(neuron.tangent_kernel(X), Neuron(a, predictor / a, neuron.slope).tangent_kernel(X))
 
 
 def explain_error(result: Limit) -> str:

@@ -12,7 +12,7 @@ from tacit.data.arrays import Float, as_floats
 from tacit.data.equations import ANY, Samples
 from tacit.errors import InconsistentDataError, InputError, NoPotentialError, TacitError
 from tacit.numerics.double_double import Pair
-from tacit.numerics.kernel_comparison import turned
+from tacit.numerics.kernel_comparison import cosine_distance
 from tacit.numerics.normal_equations import weighted_gram
 from tacit.numerics.spectra import Frame
 from tacit.potentials import Spectral
@@ -274,13 +274,13 @@ def kernel_distance(result: Limit, ends: Ends, follow: Follow) -> float:
     if problem.lifted is not None:
         end = ending(problem.lifted, problem.diagonal(), problem.y, result.tol).lifted
         kernels = (rows @ rows.T for rows in (tangent_rows(L, problem.X) for L in (problem.lifted, end)))
-        return turned(*kernels)
+        return cosine_distance(*kernels)
     if problem.model.family != "spectral":
         return math.nan
     frame = Frame.of(np.tensordot(result.dual, problem.X, 1), problem.symmetric)
     rows = frame.coordinates(problem.X)
     W = schatten.inverse_stiffness(problem.model.potential, frame)
-    return turned(weighted_gram(rows, np.ones_like(W)), weighted_gram(rows, W / W.max()))
+    return cosine_distance(weighted_gram(rows, np.ones_like(W)), weighted_gram(rows, W / W.max()))
 
 
 def certify(

@@ -12,7 +12,7 @@ from tacit.data.arrays import Float, as_floats, as_labels, check_problem
 from tacit.data.equations import ANY, Equations, Samples
 from tacit.errors import InconsistentDataError, InputError
 from tacit.numerics.double_double import Pair
-from tacit.numerics.kernel_comparison import turned
+from tacit.numerics.kernel_comparison import cosine_distance
 from tacit.numerics.nonnegative import nonnegative_least_squares
 from tacit.numerics.normal_equations import weighted_gram
 from tacit.numerics.rounding import EPS
@@ -137,7 +137,7 @@ def has_ends(result: Any) -> bool:
 def kernel_distance(result: Limit, ends: Ends, follow: Follow) -> float:
     """1 − cosine of the tangent kernels at initialization and at the limit."""
     unit = np.abs(result.X).max() or 1.0  # avoids overflow in the kernels
-    return turned(*(weighted_gram(result.X / unit, metric) for metric in ends.metrics))
+    return cosine_distance(*(weighted_gram(result.X / unit, metric) for metric in ends.metrics))
 
 
 def explain_error(result: Limit) -> str:
