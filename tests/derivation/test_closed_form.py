@@ -1,5 +1,8 @@
 """Formulas of SymPy against the potentials of the papers, and against what is derived without formulas."""
 
+import copy
+import pickle
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -271,3 +274,12 @@ def test_no_integral_is_left_for_an_end_of_the_domain(start):
     """x·log x is integrated up to 0, where quadrature is not accurate enough to compare with."""
     form = tacit.closed_form(sp.log(a), [a], [start])
     assert not form.value.has(sp.Integral)
+
+
+@pytest.mark.parametrize("duplicate", [lambda Q: pickle.loads(pickle.dumps(Q)), copy.copy, copy.deepcopy])
+def test_a_potential_that_has_been_evaluated_can_be_pickled_and_copied(duplicate):
+    form = tacit.closed_form(u**2 - v**2, (u, v), (0.5, 0.5))
+    w = np.array([0.3])
+    value = form.potential.value(w)
+    assert duplicate(form.potential).value(w) == value
+    assert duplicate(form).potential.value(w) == value

@@ -115,6 +115,10 @@ class FormulaPotential(Potential):
 
     form: Formula
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the compiled functions, which cannot be pickled and are compiled again on demand."""
+        return {key: value for key, value in vars(self).items() if key != "_curves"}
+
     def __repr__(self) -> str:
         return f"FormulaPotential({self.form.family}, {len(self.form.variables)} coordinates)"
 
