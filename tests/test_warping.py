@@ -48,10 +48,10 @@ def test_the_clock_is_the_integral_of_the_warp():
         quad(lambda t: 1.5 * abs(raw.sol(t)[0]), run.time[0], t, epsabs=1e-9)[0] for t in run.time[::100]
     ]
     np.testing.assert_allclose(tau[::100], exact, atol=1e-5)
-    with pytest.raises(tacit.InputError, match="that of a neuron"):
+    with pytest.raises(tacit.InputError, match="defined for a Neuron only"):
         warped_clock(tacit.flow(tacit.Diagonal(), X, y, until=2.0))
 
 
 def test_where_the_output_weight_is_zero_there_is_no_metric():
-    with pytest.raises(tacit.InputError, match="output weight is 0"):
+    with pytest.raises(tacit.InputError, match="output weight a is 0"):
         metric(-1.0, [0.0, 0.0])

@@ -206,7 +206,7 @@ def test_a_formula_is_a_guest_of_every_verb():
         ((a * b, a + b * c), (a, b, c), (1, 2, 3), "neither separable"),
         (sp.sin(a) * b, (a, b), (1, 2), "neither quadratic"),
         (a * b * c - d**3, (a, b, c, d), (1, 2, 3, 4), "start at different sizes"),
-        ((a + b, 2 * a + 2 * b), (a, b), (0, 0), "no full rank"),
+        ((a + b, 2 * a + 2 * b), (a, b), (0, 0), "does not have full rank"),
         (sp.sin(a) + a**2, (a,), (1,), "no antiderivative"),
         (a * b, (a, b), (0, 0), "does not move"),
         ((a, sp.Integer(2)), (a,), (0,), "never moves"),

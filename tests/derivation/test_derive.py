@@ -78,7 +78,7 @@ def test_brackets_are_those_of_finite_differences():
 
     X = jets.slopes(theta)
     pairs = [(i, j) for i in range(3) for j in range(3)]
-    brackets = jets(closure.BRACKETS, theta, np.eye(3)[np.array(pairs)])[0]
+    brackets = jets(closure.brackets_of, theta, np.eye(3)[np.array(pairs)])[0]
     for (i, j), found in zip(pairs, brackets, strict=True):
         np.testing.assert_allclose(found, rate(j, X[i]) - rate(i, X[j]), atol=1e-8)
 

@@ -124,5 +124,5 @@ def test_what_no_flow_reaches_is_outside():
 def test_the_accuracy_is_measured():
     Q = tacit.derive(TIED[2], np.array([1.0, 0.5, 0.7, 1.2]), samples=3).potential
     assert 0 < Q.accuracy() <= 1e-10
-    assert "mirror" in repr(Q) and "minimizes" in Q.describe()
+    assert "mirror" in repr(Q) and "minimized" in Q.describe()
     np.testing.assert_allclose(Q.weights(Q.origin), [1.0, 0.5, 0.7, 1.2])

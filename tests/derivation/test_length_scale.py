@@ -11,7 +11,7 @@ from maps import neuron, two_neurons
 from scaled_maps import MAPS, SCALES
 
 import tacit
-from tacit.derivation.scale import own_length
+from tacit.derivation.length_scale import length_scale
 from tacit.derivation.smooth_map import checked_model
 
 
@@ -92,6 +92,13 @@ def test_what_is_too_small_to_be_seen_at_the_start_is_not_denied():
     assert found.kind == "undecided" and "too small to be seen" in found.reason
 
 
+@pytest.mark.parametrize("scale", [1e-10, 1e-6, 1e-2])
+def test_round_off_at_far_multiples_contradicts_nothing(scale):
+    """At 1e4 the Jacobian of θ + θ³ in the other coordinate is nearly diagonal, and its warp is round-off."""
+    found = tacit.derive(lambda t: t + t[::-1] ** 3, scale * np.array([0.63, 1.15]), samples=3)
+    assert found.kind == "warped"
+
+
 def gated(theta):
     """Where θ₁ = 0 it stays 0, and w is linear; everywhere else the flow is warped."""
     return (1 + theta[0] ** 2) * theta[1:]
@@ -166,7 +173,7 @@ def test_the_map_in_other_units_has_the_same_verdict_and_numbers():
 def test_lengths_are_those_of_the_map():
     def length(function, start):
         _, jets, theta = checked_model(function, start)
-        return own_length(jets, theta)
+        return length_scale(jets, theta)
 
     assert 1e-4 < length(jnp.log, [1e-3, 1.0]) < 1e-3  # the pole
     assert 0.1 < length(lambda t: (1 + t[0]) * t[1:], 1e-9 * DIRECTION) < 1
@@ -188,7 +195,7 @@ def test_round_off_of_the_jacobian_is_no_change_of_it(function, length, scale):
     """A step far below the last bits of 1 + t may tip its rounding, which J amplifies."""
     for seed in range(5):
         _, jets, theta = checked_model(function, scale * np.array([0.7, 0.5]))
-        assert length / 3 < own_length(jets, theta, seed=seed) < 3 * length
+        assert length / 3 < length_scale(jets, theta, seed=seed) < 3 * length
     assert tacit.derive(function, scale * np.array([0.7, 0.5]), samples=3).kind == "mirror"
 
 
@@ -209,7 +216,7 @@ def test_smooth_maps_are_not_refused(function, start):
 
 
 def test_orbits_that_floats_cannot_resolve_are_refused():
-    with pytest.raises(tacit.InputError, match="cannot be told from θ₀"):
+    with pytest.raises(tacit.InputError, match="too short to resolve at θ₀"):
         tacit.derive(neuron, DIRECTION, radius=1e-300)
 
 
@@ -255,7 +262,12 @@ def verdicts(each, scales):
         start = scale * each.start
         if not np.isfinite(each.function(start)).all():  # e^θ at 1e6, which is refused as such
             continue
-        found = tacit.derive(each.function, start, samples=3)
+        try:
+            found = tacit.derive(each.function, start, samples=3)
+        except tacit.InputError as error:
+            if "saturated" in str(error):  # a softmax at 100
+                continue
+            raise
         for law in found.conserved:  # at points that the search has not seen
             for theta in (np.random.default_rng(7).standard_normal((4, len(each.start)))) * max(scale, 1.0):
                 J, slope = found._jets.slopes(theta), law.gradient(theta)
@@ -283,6 +295,9 @@ def test_a_softmax_that_saturates_at_larger_starts_contradicts_nothing(start):
     assert tacit.derive(jax.nn.softmax, np.array(start)).kind == "warped"
 
 
-def test_a_saturated_start_is_named():
-    with pytest.raises(tacit.InputError, match=r"w\[1\] = 1 is saturated"):
-        tacit.derive(jax.nn.softmax, np.array([10.0, 50.0, -30.0]))
+@pytest.mark.parametrize(
+    ("start", "entry"), [([10.0, 50.0, -30.0], r"w\[1\] = 1"), ([80.0, 30.0, 100.0], r"w\[2\] = 1")]
+)
+def test_a_saturated_start_is_named(start, entry):
+    with pytest.raises(tacit.InputError, match=entry + " is saturated"):
+        tacit.derive(jax.nn.softmax, np.array(start))

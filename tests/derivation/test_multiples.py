@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from tacit.derivation.examination import rescaled
+from tacit.derivation.examination import multiples
 from tacit.derivation.smooth_map import checked_model
 
 
 def test_points_lie_on_both_sides():
     _, jets, start = checked_model(lambda t: t[:1] * t[1:], np.array([0.5, 2.0]))
-    found = list(rescaled(jets, start))
+    found = list(multiples(jets, start))
     factors = np.array([factor for factor, _, _ in found])
     np.testing.assert_allclose(np.sort(np.log10(factors)), np.delete(np.arange(-12.0, 13.0), 12), atol=1e-9)
     for factor, here, beside in found:
@@ -19,5 +19,5 @@ def test_points_lie_on_both_sides():
 def test_they_end_where_the_map_does():
     """√(1 − θ) ends at 1."""
     _, jets, start = checked_model(lambda t: (1 - t) ** 0.5, np.array([0.09]))
-    factors = [factor for factor, _, _ in rescaled(jets, start)]
+    factors = [factor for factor, _, _ in multiples(jets, start)]
     np.testing.assert_allclose(np.sort(factors), [*np.logspace(-12, -1, 12), 10.0], rtol=1e-9)
