@@ -1,4 +1,4 @@
-"""The verdict that numbers prove, case by case: what is 0, what is clear, and what is neither."""
+"""The verdict for numbers that are 0, clearly nonzero, or neither, case by case."""
 
 from types import SimpleNamespace
 
@@ -48,6 +48,6 @@ def test_the_verdict_and_its_reason(name):
 
 
 @pytest.mark.parametrize("closed", [True, False])
-def test_a_search_that_was_cut_off_says_at_least(closed):
+def test_an_uncertain_dimension_is_given_as_a_lower_bound(closed):
     closure = SimpleNamespace(dimension=5, closed=closed, commutator=MUCH, doubt=0.0)
     assert ("at least 5 > 3" in judge(closure, Metric(MUCH, MUCH, 0.0, 0.0, 0.0), D)[1]) is not closed

@@ -1,4 +1,4 @@
-"""θ in other units, at which a verdict is tried again: λθ for λ far below and far above 1."""
+"""The multiples λθ at which verdicts are checked, for λ far below and far above 1."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from tacit.derivation.examination import multiples
 from tacit.derivation.smooth_map import checked_model
 
 
-def test_points_lie_on_both_sides():
+def test_multiples_are_smaller_and_larger():
     _, jets, start = checked_model(lambda t: t[:1] * t[1:], np.array([0.5, 2.0]))
     found = list(multiples(jets, start))
     factors = np.array([factor for factor, _, _ in found])
@@ -16,7 +16,7 @@ def test_points_lie_on_both_sides():
         assert 0 < np.abs(beside / here - 1).max() < 1e-12
 
 
-def test_they_end_where_the_map_does():
+def test_multiples_end_where_the_map_is_not_defined():
     """√(1 − θ) ends at 1."""
     _, jets, start = checked_model(lambda t: (1 - t) ** 0.5, np.array([0.09]))
     factors = [factor for factor, _, _ in multiples(jets, start)]

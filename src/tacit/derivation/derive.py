@@ -17,10 +17,9 @@ from tacit.derivation.candidates import check_candidates
 from tacit.derivation.examination import (
     Examination,
     contradiction,
-    dimension_off_subspace,
     examine,
-    examine_nearby,
     larger_rank,
+    nearby_dimension,
     off_subspace,
 )
 from tacit.derivation.length_scale import length_scale
@@ -150,21 +149,8 @@ def _verdict(
         if failure is not None:
             found = _undecided(found, *failure)
             break
-    nearby = _nearby_dimension(jets, within, points[0], length, radius, basis)
+    nearby = nearby_dimension(jets, within, points[0], length, radius, basis)
     return found, basis, max(found.closure.dimension, nearby)
-
-
-def _nearby_dimension(
-    jets: Jets, within: Jets, start: Float, length: float, radius: float, basis: Float | None
-) -> int:
-    """The dimension that flows from starts near θ₀ reach; 0 if unknown."""
-    if basis is not None:
-        # At a special start the subspace contains the orbit of θ₀ only: flows from starts nearby leave it.
-        outside = dimension_off_subspace(jets, start, length, radius, basis)
-        if outside:
-            return outside
-    nearby = examine_nearby(within, start, length, radius)
-    return 0 if nearby is None else nearby.closure.dimension
 
 
 def _failure_at_multiples(

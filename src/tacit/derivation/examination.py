@@ -88,22 +88,18 @@ def points_nearby(jets: Jets, start: Float, distance: float, seed: int = 0) -> F
     return np.array(points).reshape(-1, len(start))
 
 
-def examine_nearby(jets: Jets, start: Float, length: float, radius: float) -> Examination | None:
-    """`examine` at points near θ₀ but off its orbit; None if no orbit from there can be followed."""
-    points = points_nearby(jets, start, radius * length)
-    try:
-        return examine(jets, points, length) if len(points) else None
-    except (InputError, NotConvergedError):
-        return None
+def nearby_dimension(
+    jets: Jets, within: Jets, start: Float, length: float, radius: float, basis: Float | None
+) -> int:
+    """The dimension that flows from starts near θ₀, but off its orbit, reach; 0 if unknown.
 
-
-def dimension_off_subspace(jets: Jets, start: Float, length: float, radius: float, basis: Float) -> int:
-    """The dimension that flows from starts near θ₀ reach if w leaves the subspace there, else 0."""
+    within: the map in coordinates of the affine subspace with this basis, if the orbit of θ₀ stays in one. At
+    a special start, flows from starts nearby may leave it.
+    """
     points = points_nearby(jets, start, radius * length)
-    if all(normal_change(jets, theta, basis) <= ZERO for theta in points):
-        return 0
+    leaves = basis is not None and any(normal_change(jets, theta, basis) > ZERO for theta in points)
     try:
-        return lie_closure(jets, points, length).dimension
+        return lie_closure(jets if leaves else within, points, length).dimension if len(points) else 0
     except (InputError, NotConvergedError):
         return 0
 

@@ -8,7 +8,6 @@ ray's direction touches it, and the flow to this line must end there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -20,7 +19,7 @@ from tacit.data.arrays import Float
 from tacit.derivation.length_scale import row_norms
 from tacit.derivation.potential import Rates
 from tacit.derivation.result import Derivation
-from tacit.derivation.smooth_map import Jets
+from tacit.derivation.smooth_map import FLAT, Jets
 from tacit.errors import InputError, NoPotentialError
 from tacit.numerics.roots import crossing
 from tacit.results.level_sets import Apart, Levels
@@ -120,16 +119,15 @@ def _crossings(derivation: Derivation, slope: Float, levels: Float) -> Float:
     found = np.full((len(levels), d), np.nan)
     end, dense = float(ray.t[-1]), ray.sol
     assert dense is not None
+
+    def excess(level: float, s: float) -> float:  # Q is the last unknown
+        return float(dense(s)[-1] - level)
+
     for at, level in enumerate(levels):
         if dense(end)[-1] >= level * (1 - 1e-9):
-            s = crossing(partial(_excess, dense, level), 0.0, end * (1 + 1e-9), xtol=1e-12)
+            s = crossing(partial(excess, level), 0.0, end * (1 + 1e-9), xtol=1e-12)
             found[at] = jets.value(dense(s)[:p])
     return found
-
-
-def _excess(dense: Callable[[float], Float], level: float, s: float) -> float:
-    """Q at s minus the level; Q is the last unknown."""
-    return float(dense(s)[-1] - level)
 
 
 def _flow(derivation: Derivation, X: Float, y: Float, weights: Float) -> Float:
@@ -144,7 +142,7 @@ def _flow(derivation: Derivation, X: Float, y: Float, weights: Float) -> Float:
     slowest = float(np.linalg.svd(roots[:, None] * (X @ jets.slopes(start)), compute_uv=False)[-1]) ** 2
     atol = _FLOW_RTOL * (np.abs(start).max() or 1.0)
     with jets.double():
-        value, descent = jets.compiled(_value), jets.compiled(_descent)
+        value, descent = jets.compiled(FLAT), jets.compiled(_descent)
         solution = solve_ivp(
             lambda _, theta: np.asarray(descent(theta, X, y, weights)),
             (0.0, 1e4 / slowest),
@@ -155,10 +153,6 @@ def _flow(derivation: Derivation, X: Float, y: Float, weights: Float) -> Float:
             atol=atol,
         )
         return np.array([value(theta) for theta in solution.y.T])
-
-
-def _value(jets: Jets) -> Any:
-    return jets.flat
 
 
 def _descent(jets: Jets) -> Any:

@@ -9,7 +9,6 @@ directions u.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,24 +32,19 @@ _EXTRAPOLATION = 10.0  # how far beyond the largest radius observed a rate is ex
 _ROUNDINGS = 20.0  # roundings of θ below which the error estimate of an integrator is noise
 
 
-@dataclass(frozen=True)
-class _JacobianChanges:
+def _jacobian_changes(jets: Jets) -> Callable[..., Any]:
     """(θ, u, norms, radii) ↦ ρ at each radius, NaN where J is not finite."""
 
-    def __call__(self, jets: Jets) -> Callable[..., Any]:
-        def changes(theta: Any, direction: Any, norms: Any, radii: Any) -> Any:
-            origin = jets.jacobian(theta)
+    def changes(theta: Any, direction: Any, norms: Any, radii: Any) -> Any:
+        origin = jets.jacobian(theta)
 
-            def change(radius: Any) -> Any:
-                gap = jnp.linalg.norm(jets.jacobian(theta + radius * direction) - origin, axis=1)
-                return jnp.max(jnp.where(norms > 0, gap / jnp.where(norms > 0, norms, 1.0), 0.0))
+        def change(radius: Any) -> Any:
+            gap = jnp.linalg.norm(jets.jacobian(theta + radius * direction) - origin, axis=1)
+            return jnp.max(jnp.where(norms > 0, gap / jnp.where(norms > 0, norms, 1.0), 0.0))
 
-            return jax.lax.map(change, radii)
+        return jax.lax.map(change, radii)
 
-        return changes
-
-
-_CHANGES = _JacobianChanges()
+    return changes
 
 
 def row_norms(J: Float) -> Float:
@@ -85,7 +79,7 @@ def tolerance(tight: float, theta: Float, length: float) -> float:
 
 def sampling_width(start: Float, length: float) -> float:
     """The standard deviation of random points around 0: the size of θ₀ or the length scale, per entry."""
-    return max(float(np.sqrt(np.mean(start**2))), length / np.sqrt(len(start)))
+    return float(max(np.sqrt(np.mean(start**2)), length / np.sqrt(len(start))))
 
 
 def _radii(size: float) -> Float:
@@ -99,7 +93,7 @@ def _length_along(jets: Jets, start: Float, direction: Float, norms: Float, radi
 
     def change(at: Float) -> Float:  # padded to batches of equal size, so that JAX compiles it once
         padded = np.concatenate([at, np.full(-len(at) % _POINTS, at[-1])]).reshape(-1, _POINTS)
-        rho = [jets(_CHANGES, start, direction, norms, batch) for batch in padded]
+        rho = [jets(_jacobian_changes, start, direction, norms, batch) for batch in padded]
         return np.asarray(np.concatenate(rho)[: len(at)])
 
     rho = change(radii)

@@ -28,12 +28,8 @@ _HALVINGS = 6  # halvings of a piece before F counts as not smooth on it
 _SHORTENINGS = 12  # halvings of the length of a piece on which F is not finite
 
 
-class _NotFiniteError(Exception):
-    """F has no finite derivative at a point of an orbit."""
-
-
-class _CriticalPointError(Exception):
-    """The field Jᵀc vanishes at a point of its orbit."""
+class _OrbitEndsError(Exception):
+    """The field Jᵀc is not finite at a point of its orbit, or vanishes there."""
 
 
 def orbit_points(jets: Jets, start: Float, length: float, samples: int, rng: np.random.Generator) -> Float:
@@ -113,7 +109,7 @@ def _integrate(jets: Jets, theta: Float, c: Float, length: float) -> Float | Non
         calls += 1
         if calls > _EVALUATIONS:
             if _vanishes(jets, theta + length * step, c):
-                raise _CriticalPointError
+                raise _OrbitEndsError
             raise InputError(
                 _saturated(jets, theta, length)
                 or f"an orbit from theta0 cannot be followed in {_EVALUATIONS:,} evaluations: the "
@@ -122,13 +118,13 @@ def _integrate(jets: Jets, theta: Float, c: Float, length: float) -> Float | Non
             )
         field = np.asarray(jets(unit_field, theta + length * step, c))
         if not np.isfinite(field).all():
-            raise _NotFiniteError
+            raise _OrbitEndsError
         return field
 
     try:
         atol = tolerance(_RTOL, theta, length)
         solution = solve_ivp(rate, (0.0, 1.0), np.zeros_like(theta), method="DOP853", rtol=_RTOL, atol=atol)
-    except (_NotFiniteError, _CriticalPointError):
+    except _OrbitEndsError:
         return None
     if not solution.success:
         raise NotConvergedError(f"an orbit from theta0 could not be followed: {solution.message}")

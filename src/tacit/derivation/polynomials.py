@@ -29,9 +29,7 @@ EQUATIONS_PER_UNKNOWN = 2.0
 _MAX_NUMBERS = 30_000_000  # stored for all laws together
 _TRIALS = 4  # points drawn for each equation needed, since the map may not be defined at some of them
 _POINTS = 6  # points at which J shows which parameters a coordinate of w depends on
-_LOCAL = (
-    0.3  # sampling distance from θ₀, in units of the length scale, if the map is not defined farther away
-)
+_LOCAL = 0.3  # length scales: sampling distance from θ₀ if the map is not defined farther away
 _NULL = 1e-9  # relative singular values below this count as 0
 _PIVOT = 1e-6  # relative entries below this count as 0 in the elimination
 _INDEPENDENT = 1e-6  # remainder of a gradient, of norm 1, that is independent of the others
@@ -55,20 +53,23 @@ def search_polynomials(jets: Jets, start: Float, number: int, length: float, see
         return Search(())
     sampling = _sampling(jets, start, length, seed)
     if sampling is None:
-        return Search((), False, "the map is not finite at random points near θ₀")
+        return Search((), False, "not searched: the map is not finite at random points near θ₀")
     blocks = _blocks(jets, sampling)
     largest = max(unknowns(len(block)) for block in blocks)
     if largest > MAX_COEFFICIENTS:
         why = f"a block of parameters has {largest:,} coefficients, and the limit is {MAX_COEFFICIENTS:,}"
-        return Search((), False, why)
+        return Search((), False, f"not searched: {why}")
     if number * len(start) ** 2 > _MAX_NUMBERS:
-        return Search((), False, f"{number:,} polynomials in {len(start):,} parameters take too much memory")
+        why = f"{number:,} polynomials in {len(start):,} parameters take too much memory"
+        return Search((), False, f"not searched: {why}")
     found = _polynomials(jets, sampling, blocks, number)
     if found is None:
-        return Search((), False, "the map is not finite, or saturated, at random points near θ₀")
+        return Search((), False, "not searched: the map is not finite, or saturated, near θ₀")
     kept = _verified(jets, found, start, length)
     if len(kept) < len(found):
-        return Search(kept, False, "a polynomial found at random points does not hold at others")
+        return Search(
+            kept, False, "search incomplete: a polynomial found at random points does not hold at others"
+        )
     return Search(kept)
 
 

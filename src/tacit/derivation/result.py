@@ -221,24 +221,14 @@ class Derivation:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain numbers and lists for JSON; None for what could not be measured."""
-        numbers = (
-            "commutator",
-            "hessian_violation",
-            "warp_residual",
-            "warp_curl",
-            "fibre_change",
-            "tolerance",
-        )
+        counts = "parameters", "features", "reachable_dimension", "closed", "rank"
+        sizes = "commutator", "hessian_violation", "warp_residual", "warp_curl", "fibre_change", "tolerance"
         return {
             "kind": self.kind,
             "reason": self.reason,
             "function": self.name,
-            "parameters": self.parameters,
-            "features": self.features,
-            "reachable_dimension": self.reachable_dimension,
-            "closed": self.closed,
-            "rank": self.rank,
-            **{each: _finite(getattr(self, each)) for each in numbers},
+            **{each: getattr(self, each) for each in counts},
+            **{each: _finite(getattr(self, each)) for each in sizes},
             "conserved_number": self.conserved_number,
             "conserved_here": self.conserved_here,
             "conserved": [{"polynomial": law.text, "drift": _finite(law.drift)} for law in self.conserved],
@@ -290,7 +280,7 @@ class Derivation:
             shown = "; ".join(texts[:_SHOWN]) + ("; …" if len(texts) > _SHOWN else "")
             found = f", {len(texts)} of them quadratic: {shown}"
         elif not self._search.complete:
-            found = f", not searched: {self._search.why}"
+            found = f", {self._search.why}"
         else:
             found = ", none of them quadratic" if self.closed else ", no quadratic one was found"
         most = "" if self.closed or self.conserved_number == 0 else "at most "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tacit.pickling import Carried, carried
 
 MEMORY = 4e9  # bytes; limit for Jacobians and tangent spaces, and for the tensors of the metric
 _ARRAYS = 4  # arrays of the size of J per point: Jacobian, basis and work space
+FLAT, _JACOBIAN = attrgetter("flat"), attrgetter("jacobian")  # functions of `Jets`, to be compiled
 Layout = tuple[tuple[str, tuple[int, ...]], ...]
 
 
@@ -93,19 +95,11 @@ class Jets:
 
     def value(self, theta: Float) -> Float:
         """F(θ)."""
-        return np.asarray(self(_value, theta))
+        return np.asarray(self(FLAT, theta))
 
     def slopes(self, theta: Float) -> Float:
         """J, (d, p)."""
-        return np.asarray(self(_jacobian, theta))
-
-
-def _value(jets: Jets) -> Callable[..., Any]:
-    return jets.flat
-
-
-def _jacobian(jets: Jets) -> Callable[..., Any]:
-    return jets.jacobian
+        return np.asarray(self(_JACOBIAN, theta))
 
 
 _hashed_jets = lru_cache(maxsize=32)(Jets)

@@ -42,16 +42,12 @@ class ClosedForm:
     def value(self) -> Any:
         """Q(w)."""
         self._require_explicit()
+        step = sympy.Matrix(self.variables) - sympy.Matrix(self.origin)
         if self.family == "affine":
-            step = sympy.Matrix(self.variables) - sympy.Matrix(self.origin)
             return sympy.expand((step.T * self.metric * step)[0] / 2)
         parts = [_shortest(curve.explicit(curve.value)) for curve in self.curves]
         if self.family == "radial":
-            tangent = sum(
-                slope * (each - start)
-                for slope, each, start in zip(self._initial_slope, self.variables, self.origin, strict=True)
-            )
-            return parts[0].subs(W, self._norm) - tangent
+            return parts[0].subs(W, self._norm) - (sympy.Matrix(self._initial_slope).T * step)[0]
         return sum(part.subs(W, each) for part, each in zip(parts, self.variables, strict=True))
 
     @cached_property
@@ -97,15 +93,12 @@ class ClosedForm:
     @property
     def parametric(self) -> tuple[dict[str, Any], ...]:
         """For each curve its parameter with the start, and w, slope and value as functions of it."""
+        names = ("parameter", "w", "slope", "value", "start")
         return tuple(
-            {
-                "parameter": curve.parameter,
-                "w": curve.predictor,
-                "slope": curve.slope,
-                "value": curve.value,
-                "start": curve.start,
-            }
-            for curve in self.curves
+            dict(
+                zip(names, (each.parameter, each.predictor, each.slope, each.value, each.start), strict=True)
+            )
+            for each in self.curves
         )
 
     def subs(self, *values: Any) -> ClosedForm:

@@ -139,16 +139,16 @@ class FormulaPotential(DivergenceFromStart):
     def _metric(self) -> Float:
         return np.array(self.form.metric.tolist(), dtype=float)
 
-    def _parameters(self, w: Float) -> list[float]:
-        """The parameters of the curves at the coordinates of w, or at ‖w‖."""
+    def _at(self, w: Float) -> tuple[list[float], Float]:
+        """The parameters of the curves at the coordinates of w, or at ‖w‖, and their slopes there."""
         targets = [float(np.linalg.norm(w))] if self.form.family == "radial" else w
-        found = [curve.at(float(each)) for curve, each in zip(self._curves, targets, strict=True)]
-        slopes = [curve.slope(s) for curve, s in zip(self._curves, found, strict=True)]
+        parameters = [curve.at(float(each)) for curve, each in zip(self._curves, targets, strict=True)]
+        slopes = np.array([curve.slope(s) for curve, s in zip(self._curves, parameters, strict=True)])
         if np.isfinite(w).all() and not np.isfinite(slopes).all():
             raise OutsideDomainError(
                 "w lies outside the domain of the potential: no flow from the start reaches it"
             )
-        return found
+        return parameters, slopes
 
     @property
     def _initial_slope(self) -> Float:
@@ -162,7 +162,7 @@ class FormulaPotential(DivergenceFromStart):
         step = w - self.origin
         if self.form.family == "affine":
             return float(step @ self._metric @ step / 2)
-        total = sum(curve.value(s) for curve, s in zip(self._curves, self._parameters(w), strict=True))
+        total = sum(curve.value(s) for curve, s in zip(self._curves, self._at(w)[0], strict=True))
         return float(total - (self._initial_slope @ step if self.form.family == "radial" else 0.0))
 
     def gradient(self, w: Any) -> Float:
@@ -170,9 +170,7 @@ class FormulaPotential(DivergenceFromStart):
         w = self._vector(w, "w")
         if self.form.family == "affine":
             return np.asarray(self._metric @ (w - self.origin))
-        slopes = np.array(
-            [curve.slope(s) for curve, s in zip(self._curves, self._parameters(w), strict=True)]
-        )
+        slopes = self._at(w)[1]
         if self.form.family == "radial":
             return np.asarray(slopes[0] * w / np.linalg.norm(w) - self._initial_slope)
         return slopes
@@ -194,13 +192,12 @@ class FormulaPotential(DivergenceFromStart):
         w = self._vector(w, "w")
         if self.form.family == "affine":
             return self._metric
-        parameters = self._parameters(w)
+        parameters, slopes = self._at(w)
         diagonal = np.array(
             [c.slope_rate(s) / c.predictor_rate(s) for c, s in zip(self._curves, parameters, strict=True)]
         )
         if self.form.family != "radial":
             return diagonal
-        x, (curve,) = float(np.linalg.norm(w)), self._curves
-        unit = w / x
-        tangential = curve.slope(parameters[0]) / x
+        x = float(np.linalg.norm(w))
+        unit, tangential = w / x, slopes[0] / x
         return np.asarray(tangential * np.eye(len(w)) + (diagonal[0] - tangential) * np.outer(unit, unit))
