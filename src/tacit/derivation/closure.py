@@ -37,21 +37,22 @@ class Closure:
 
     dimension: at the point where it is largest. commutator: the largest bracket of two gradient fields,
     relative to the terms of which it is the difference. rank: that of J, at the start and at the best point.
-    possible_rank: the same, counting singular values that are small but larger than round-off. doubt: the
-    largest relative size between ZERO and CLEAR, or 0. spans: orthonormal rows, one matrix for each point.
+    possible_rank: the same, counting singular values that are small but larger than round-off. borderline:
+    the largest relative size between ZERO and CLEAR, or 0. spans: orthonormal rows, one matrix for each
+    point.
     """
 
     dimension: int
     commutator: float
     rank: tuple[int, int]
     possible_rank: tuple[int, int]
-    doubt: float
+    borderline: float
     spans: tuple[Float, ...]
 
     @property
     def closed(self) -> bool:
         """Is the dimension certain?"""
-        return self.doubt == 0 and 0 < self.rank[1] >= self.possible_rank[1]
+        return self.borderline == 0 and 0 < self.rank[1] >= self.possible_rank[1]
 
 
 def lie_closure(jets: Jets, points: Float, length: float, seed: int = 0) -> Closure:
@@ -64,7 +65,7 @@ def lie_closure(jets: Jets, points: Float, length: float, seed: int = 0) -> Clos
     singular = [np.linalg.svd(J / norms[:, None], compute_uv=False) for J in slopes]
     rank = (spans[0].dimension, _largest(spans))
     possible = [int((each > _ROUNDING * (each[0] or 1.0)).sum()) for each in singular]
-    doubts = _doubts(spans)
+    borderline = _borderline_sizes(spans)
     rng, pairs = np.random.default_rng(seed), _pairs(np.eye(len(norms)) / norms[:, None], p)
     commutator = 0.0
     if len(pairs):
@@ -74,23 +75,23 @@ def lie_closure(jets: Jets, points: Float, length: float, seed: int = 0) -> Clos
         commutator = max(float(np.linalg.norm(rows, axis=1).max()) for rows in brackets)
         for span, rows in zip(spans, brackets, strict=True):
             span.add(rows)
-        doubts += _doubts(spans)
+        borderline += _borderline_sizes(spans)
         if _largest(spans) not in (rank[1], p):
             for span, theta in zip(spans, points, strict=True):
                 add_transported(jets, theta, span, norms, length, rng)
-            doubts += _doubts(spans)
+            borderline += _borderline_sizes(spans)
     bases = tuple(span.basis for span in spans)
-    return Closure(_largest(spans), commutator, rank, (possible[0], max(possible)), max(doubts), bases)
+    return Closure(_largest(spans), commutator, rank, (possible[0], max(possible)), max(borderline), bases)
 
 
 def _largest(spans: list[Span]) -> int:
     return max(span.dimension for span in spans)
 
 
-def _doubts(spans: list[Span]) -> list[float]:
-    """The doubts where the span is largest; elsewhere a small remainder belongs to what is clear there."""
+def _borderline_sizes(spans: list[Span]) -> list[float]:
+    """Those of the largest spans; elsewhere a small remainder may be part of a direction that is clear there."""
     best = _largest(spans)
-    return [span.doubt for span in spans if span.dimension == best]
+    return [span.borderline for span in spans if span.dimension == best]
 
 
 def commutators(jets: Jets, theta: Float, length: float) -> Float:

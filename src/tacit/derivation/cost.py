@@ -90,7 +90,7 @@ def _timed(work: Callable[[], Any]) -> tuple[float, float]:
     """CPU seconds of two calls: the excess of the first, which compiles, and the second."""
     times = []
     for _ in range(2):
-        begun = time.process_time()
+        began = time.process_time()
         work()
-        times.append(time.process_time() - begun)
+        times.append(time.process_time() - began)
     return max(times[0] - times[1], 0.0), times[1]

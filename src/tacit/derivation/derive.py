@@ -87,7 +87,7 @@ def derive(
     >>> tacit.derive(lambda t: t[:2] ** 2 - t[2:] ** 2, [1.0, 1.0, 1.0, 1.0]).kind
     'mirror'
     """
-    begun = time.perf_counter()
+    began = time.perf_counter()
     if not isinstance(samples, int | np.integer) or samples < 2:
         raise InputError(f"samples must be a whole number of at least 2, got {samples!r}")
     if not 0 < float(radius) < math.inf:
@@ -113,7 +113,7 @@ def derive(
         samples=samples,
         radius=radius,
         candidates=check_candidates(jets, candidates, points, length),
-        seconds=time.perf_counter() - begun,
+        seconds=time.perf_counter() - began,
         length=length,
         nearby_dimension=nearby,
         basis=basis,
@@ -181,4 +181,4 @@ def _undecided(found: Examination, factor: float, size: float) -> Examination:
         f"smooth piece of the map, a quantity that should be 0 has relative size {size:.1e}. Either terms of "
         "the map are too small to be seen at θ₀, or θ₀ is special. Choose a start at which all terms matter."
     )
-    return replace(found, closure=replace(found.closure, doubt=size), verdict=("undecided", reason))
+    return replace(found, closure=replace(found.closure, borderline=size), verdict=("undecided", reason))

@@ -14,12 +14,12 @@ ZERO, CLEAR = 1e-9, 1e-6
 class Span:
     """A basis with orthonormal rows.
 
-    doubt: the largest remainder of the rows added last that lies between ZERO and CLEAR, or 0.
+    borderline: the largest remainder of the rows added last that lies between ZERO and CLEAR, or 0.
     """
 
     def __init__(self, p: int):
         self.basis: Float = np.zeros((0, p))
-        self.doubt = 0.0
+        self.borderline = 0.0
 
     @property
     def dimension(self) -> int:
@@ -36,6 +36,6 @@ class Span:
             largest = int(np.argmax(sizes))
             full = self.dimension == rows.shape[1]
             if full or not sizes[largest] >= CLEAR:
-                self.doubt = 0.0 if full or sizes[largest] <= ZERO else float(sizes[largest])
+                self.borderline = 0.0 if full or sizes[largest] <= ZERO else float(sizes[largest])
                 return self.dimension > before
             self.basis = np.vstack([self.basis, rest[largest] / sizes[largest]])

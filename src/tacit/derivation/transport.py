@@ -41,7 +41,7 @@ def add_transported(
     jets: Jets, theta: Float, span: Span, norms: Float, length: float, rng: np.random.Generator
 ) -> None:
     """Extend the span at θ by fields transported back to θ; norms: those of the rows of J."""
-    idle, doubt = 0, 0.0
+    idle, borderline = 0, 0.0
     while idle < _IDLE and span.dimension < len(theta):
         end, pieces = theta, []
         for c in [rng.standard_normal(len(norms)) / norms for _ in range(2)]:
@@ -52,8 +52,8 @@ def add_transported(
         for c, piece in reversed(pieces):
             end, fields = _transport_back(jets, end, fields, c, piece, length)
         idle = 0 if span.add(fields) else idle + 1
-        doubt = max(doubt, span.doubt) if idle else 0.0
-    span.doubt = doubt
+        borderline = max(borderline, span.borderline) if idle else 0.0
+    span.borderline = borderline
 
 
 def _transport_back(

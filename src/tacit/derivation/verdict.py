@@ -49,8 +49,8 @@ def judge(closure: Closure, metric: Metric, d: int) -> Verdict:
             f"M = JJᵀ changes, by more than a factor (relative size {metric.spread:.1e}), in directions of "
             "the orbit in which w does not: in no clock is w' a function of w, so no potential exists."
         )
-    if closure.doubt > 0:
-        return _undecided("a bracket outside the span of the others", closure.doubt)
+    if closure.borderline > 0:
+        return _undecided("a bracket outside the span of the others", closure.borderline)
     if n > d and metric.spread > ZERO:
         return _undecided("the change of M = JJᵀ where w does not change", metric.spread)
     if n > d and metric.drift > ZERO:
@@ -64,7 +64,7 @@ def judge(closure: Closure, metric: Metric, d: int) -> Verdict:
 
 def judge_unmeasured(closure: Closure, d: int, needed: float) -> Verdict:
     """The verdict if the tensors of the metric do not fit in memory: only commuting fields can decide."""
-    if closure.dimension == d and closure.doubt == 0 and closure.commutator <= ZERO:
+    if closure.dimension == d and closure.borderline == 0 and closure.commutator <= ZERO:
         return "mirror", _commuting(closure)
     return "undecided", (
         f"The gradient fields do not commute (largest bracket {closure.commutator:.1e} of its terms; they "
