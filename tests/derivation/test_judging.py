@@ -12,7 +12,18 @@ D = 3
 CASES = {  # orbit: dimension, commutator, borderline; spread, drift, violation, residual, curl; verdict, text
     "commuting": (D, NOTHING, 0.0, 0, 0, NOTHING, 0, 0, "mirror", "fields commute"),
     "more weights": (D + 2, MUCH, 0.0, NOTHING, NOTHING, NOTHING, 0, 0, "mirror", "is a function of w on it"),
-    "warped": (D, MUCH, 0.0, 0, 0, MUCH, NOTHING, NOTHING, "warped", "w is a coordinate on it"),
+    "warped": (
+        D,
+        MUCH,
+        0.0,
+        0,
+        0,
+        MUCH,
+        NOTHING,
+        NOTHING,
+        "warped",
+        "orbit of θ₀, of dimension 3, w is a coordinate",
+    ),
     "warped, more weights": (D + 1, MUCH, 0.0, NOTHING, NOTHING, MUCH, NOTHING, NOTHING, "warped", "4 > 3"),
     "changes where w does not": (D + 1, MUCH, 0.0, MUCH, MUCH, MUCH, MUCH, MUCH, "none", "in no clock"),
     "a spread decides first": (

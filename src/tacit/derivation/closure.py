@@ -89,7 +89,7 @@ def _largest(spans: list[Span]) -> int:
 
 
 def _borderline_sizes(spans: list[Span]) -> list[float]:
-    """Those of the largest spans; elsewhere a small remainder may be part of a direction that is clear there."""
+    """Those of the largest spans; elsewhere a small remainder may be part of a direction clear there."""
     best = _largest(spans)
     return [span.borderline for span in spans if span.dimension == best]
 

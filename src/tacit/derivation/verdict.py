@@ -89,12 +89,12 @@ def _judge_metric(closure: Closure, metric: Metric, d: int) -> Verdict:
         if closure.dimension == d:  # then brackets and violation are both 0, or neither is
             return _undecided("the largest bracket of two gradient fields", closure.commutator)
         return "mirror", (
-            f"{orbit}, and its metric H = (JJᵀ)⁻¹ satisfies ∂_kH_ij = ∂_jH_ik (relative violation "
+            f"{orbit}, and the metric H = (JJᵀ)⁻¹ satisfies ∂_kH_ij = ∂_jH_ik (relative violation "
             f"{metric.violation:.1e}): H is the Hessian of a function Q, and gradient flow its mirror flow."
         )
     if metric.violation < clear:
         return _undecided("∂_kH_ij − ∂_jH_ik of the metric", metric.violation)
-    failed = f"{orbit}, and its metric H is not a Hessian (∂_kH_ij − ∂_jH_ik: {metric.violation:.1e})"
+    failed = f"{orbit}, and the metric H is not a Hessian (∂_kH_ij − ∂_jH_ik: {metric.violation:.1e})"
     if metric.residual >= clear:
         return "none", (
             f"{failed}; no v solves {_WARP_EQUATION} (relative residual {metric.residual:.1e}), so that gH "
@@ -118,7 +118,7 @@ def _judge_metric(closure: Closure, metric: Metric, d: int) -> Verdict:
 
 def _orbit(closure: Closure, d: int) -> str:
     if closure.dimension == d:
-        return f"The orbit of θ₀ has dimension {d}, and w is a coordinate on it"
+        return f"On the orbit of θ₀, of dimension {d}, w is a coordinate"
     return f"The orbit of θ₀ has dimension {closure.dimension} > {d}, but M = JJᵀ is a function of w on it"
 
 
