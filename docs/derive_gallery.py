@@ -38,11 +38,11 @@ def _row(name: str, found: Any, residual: float | None) -> str:
     certified = "" if residual is None else f"{residual:.0e}"
     link = name.lower().translate({ord(each): None for each in ",–×"}).replace(" ", "-")
     columns = (f"[{name}](#{link})", f"{found.parameters} → {found.features}", found.kind, reach)
-    return f"| {' | '.join(columns)} | {_kept(found)} | {certified} |"
+    return f"| {' | '.join(columns)} | {_conserved(found)} | {certified} |"
 
 
-def _kept(found: Any) -> str:
-    """How many quantities all flows near the start conserve, and how many flows from it do if more."""
+def _conserved(found: Any) -> str:
+    """The number of conserved quantities of flows near the start, and of flows from it if that is larger."""
     here = (
         f" ({found.conserved_here} from this start)" if found.conserved_here > found.conserved_number else ""
     )
@@ -53,14 +53,14 @@ def _section(name: str, entry: Any, found: Any, residual: float | None) -> str:
     laws = ", ".join(f"`{law.text}`" for law in found.conserved[:4]) + (
         " …" if len(found.conserved) > 4 else ""
     )
-    kept = f"Conserved quantities: {_kept(found)}" + (f", of degree at most 2: {laws}" if laws else "")
-    simulated = "The simulated flow ends at the minimum of Q"
-    end = "" if residual is None else f" {simulated} (stationarity {residual:.0e})."
-    return f"## {name}\n\n```python\n{entry.code}\n```\n\n**{found.kind}.** {found.reason}{end} {kept}.\n"
+    count = f"Conserved quantities: {_conserved(found)}" + (f", of degree at most 2: {laws}" if laws else "")
+    minimum = f" The simulated flow ends at the minimum of Q (stationarity {residual or 0:.0e})."
+    end = "" if residual is None else minimum
+    return f"## {name}\n\n```python\n{entry.code}\n```\n\n**{found.kind}.** {found.reason}{end} {count}.\n"
 
 
 def certified(found: Any, seed: int = 0) -> float | None:
-    """The stationarity of the end of a flow on at most two random samples; None if there is no potential."""
+    """The stationarity at the end of a flow on at most two random samples; None without a potential."""
     if found.kind not in ("mirror", "warped"):
         return None
     rng, origin = np.random.default_rng(seed), found.potential.origin
@@ -68,8 +68,8 @@ def certified(found: Any, seed: int = 0) -> float | None:
     X = rng.standard_normal((min(2, d - 1), d))
     y = X @ (origin + 0.3 * (np.linalg.norm(origin) or 1.0) * rng.standard_normal(d) / d)
     model = tacit.model(found.function_model.function, found.function_model.theta0)
-    ended = tacit.flow(model, X, y, rtol=1e-11, until=45)
-    certificate = tacit.certify(found.potential, X, y, ended.predictor[-1])
+    flow = tacit.flow(model, X, y, rtol=1e-11, until=45)
+    certificate = tacit.certify(found.potential, X, y, flow.predictor[-1])
     if not certificate.holds:
         raise RuntimeError(f"{found!r}: {certificate.summary()}")
     return float(certificate.stationarity)

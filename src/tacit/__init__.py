@@ -106,7 +106,7 @@ _HOME = {name: f"tacit.{module}" for module, names in _HOMES.items() for name in
 _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "AlongMu.picture": "tacit.show.paths:path_picture",
     "Certificate.picture": "tacit.show.limits:certificate_picture",
-    "Derivation.picture": "tacit.derivation.illustration:portrait",
+    "Derivation.picture": "tacit.derivation.illustration:derivation_picture",
     "Limit.other_scales": "tacit.verbs.other_scales:other_scales",
     "Limit.picture": "tacit.show.limits:limit_picture",
     "Limit.doubt": "tacit.solvers.table:explain_error",

@@ -1,7 +1,7 @@
-"""JAX, imported here and nowhere else.
+"""JAX, which no other module imports.
 
-Its import draws from the global generators of random numbers and sets environment variables, which all belong
-to the user: they are put back.
+Importing JAX draws from the global random number generators and sets environment variables. Both belong to
+the user, so they are restored afterwards.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from tacit.packages import needed
 
-_numpy = np.random.get_state(legacy=False)  # noqa: NPY002 (it is the state that others use)
+_numpy = np.random.get_state(legacy=False)  # noqa: NPY002 (the global state that JAX changes)
 _python = random.getstate()
 _environment = dict(os.environ)
 try:

@@ -71,7 +71,7 @@ def test_what_cannot_be_read_is_one_line(maps, capsys, function, at, words):
 def test_a_radius_that_no_float_resolves_is_one_line(maps, capsys):
     assert main(["derive", f"{maps}:neuron", "--at", "random:4", "--radius", "1e-300"]) == 2
     error = capsys.readouterr().err
-    assert "cannot be told from θ₀" in error and error.count("\n") == 1
+    assert "too short to resolve at θ₀" in error and error.count("\n") == 1
 
 
 def test_help_says_that_the_file_is_run(capsys):

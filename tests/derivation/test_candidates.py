@@ -1,4 +1,4 @@
-"""Quantities that users propose, and those of ReLU networks: what is kept is held, what is not is seen."""
+"""Proposed conserved quantities, and the conserved quantities of ReLU networks."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def product(theta):
     return theta[0] * theta[1]
 
 
-def test_candidates_are_told_apart_with_numbers():
+def test_conserved_and_violated_candidates_are_distinguished():
     found = tacit.derive(neuron, np.array([1.0, 0.5, 0.3]), samples=2, candidates=[balance, product])
     kept, lost = found.candidates
     assert (kept.name, kept.verdict, kept.held) == ("balance", "held", True)
@@ -25,8 +25,8 @@ def test_candidates_are_told_apart_with_numbers():
     assert "balance: held" in found.summary() and found.to_dict()["candidates"][1]["verdict"] == "violated"
 
 
-def test_what_is_kept_on_one_orbit_only_is_called_so():
-    """Parallel balanced neurons stay parallel: the sine of their angle is 0 there, and moves elsewhere."""
+def test_a_quantity_conserved_on_one_orbit_only_is_reported_as_such():
+    """Parallel balanced neurons stay parallel: the sine of their angle stays 0, and changes elsewhere."""
     direction = np.array([0.6, -0.8])
     theta = np.concatenate([[each, *(abs(each) * direction)] for each in (0.5, 1.25)])
 
@@ -46,14 +46,14 @@ def test_what_is_kept_on_one_orbit_only_is_called_so():
         (5, "must be functions"),
     ],
 )
-def test_what_is_no_quantity_is_refused(candidate, words):
+def test_invalid_candidates_are_rejected(candidate, words):
     with pytest.raises(tacit.InputError, match=words):
         tacit.derive(neuron, np.array([1.0, 0.5, 0.3]), samples=2, candidates=[candidate])
 
 
 @pytest.mark.every(4)
 @pytest.mark.parametrize("r", [1, 2, 3, 4])
-def test_relu_networks_keep_one_balance_for_each_neuron(r):
+def test_relu_networks_conserve_one_balance_per_neuron(r):
     """‖wⱼ‖² − aⱼ² and nothing else, near a generic point (Marcotte et al. 2023)."""
     angles = np.linspace(0, 2 * np.pi, 2 * r + 6, endpoint=False) + 0.1
     inputs = np.stack([np.cos(angles), np.sin(angles)], axis=1)

@@ -1,4 +1,7 @@
-"""Formulas of SymPy against the potentials of the papers, and against what is derived without formulas."""
+"""Closed forms compared with the potentials of the papers, and with numerically derived potentials."""
+
+import copy
+import pickle
 
 import jax.numpy as jnp
 import numpy as np
@@ -29,8 +32,8 @@ def draws(count):
     return [np.random.default_rng(seed) for seed in range(count)]
 
 
-def test_two_tied_layers_are_the_q_of_woodworth():
-    """4Q = α²·q(w/α²), q(z) = 2 − √(4 + z²) + z·arcsinh(z/2), of a symbol α."""
+def test_two_tied_layers_have_the_q_of_woodworth():
+    """4Q = α²·q(w/α²), q(z) = 2 − √(4 + z²) + z·arcsinh(z/2), with a symbol α."""
     form = tacit.closed_form(u**2 - v**2, (u, v), (alpha, alpha))
     w = form.variables[0]
     known = alpha**2 * (2 - sp.sqrt(4 + w**2 / alpha**4) + w / alpha**2 * sp.asinh(w / (2 * alpha**2)))
@@ -59,8 +62,8 @@ def test_deep_tied_layers_have_a_parametric_form(depth):
         agree(form.subs(alpha, scale).potential, closed, depth * (depth - 2), rng.standard_normal(1))
 
 
-def test_untied_layers_are_the_q_k_of_azulay():
-    """From any start, symbols at an unbiased one: √k = 2(a² + b²)."""
+def test_untied_layers_have_the_q_k_of_azulay():
+    """From any start; with symbols at an unbiased one: √k = 2(a² + b²)."""
     for rng in draws(5):
         layers = rng.standard_normal((4, 2))
         names = sp.symbols("p:8", real=True)
@@ -85,7 +88,7 @@ def test_a_neuron_has_the_radial_potential_of_azulay(output):
         agree(form.potential, closed, 1.5 * abs(output), output * inner + 0.3 * rng.standard_normal(3))
 
 
-def test_the_neuron_as_a_formula_of_symbols():
+def test_a_neuron_with_symbols_as_start():
     """q̂ = √(P+δ)·(P − δ/2) of Theorem 2, up to its factor and a constant."""
     form = tacit.closed_form([a * b, a * c], (a, b, c), (u, v, 0))
     x, delta = sp.Symbol("w", real=True), u**2 - v**2
@@ -140,8 +143,8 @@ PAIRS = {  # expressions in a, b, c, d; the same in JAX; a start
 
 @pytest.mark.every(4)
 @pytest.mark.parametrize("name", PAIRS)
-def test_slopes_are_pulls_times_the_time_that_they_were_pulled(name):
-    """θ' = Jᵀc makes ∇Q(w)' = c, and in another clock a multiple of it."""
+def test_a_flow_with_constant_residual_has_a_slope_linear_in_time(name):
+    """θ' = Jᵀc implies ∇Q(w)' = c, or in a warped clock a multiple of it."""
     expressions, _, start = PAIRS[name]
     symbols = sorted(sp.Tuple(expressions).free_symbols, key=str)
     form = tacit.closed_form(expressions, symbols, start)
@@ -162,8 +165,8 @@ def test_slopes_are_pulls_times_the_time_that_they_were_pulled(name):
 
 @pytest.mark.every(20)
 @pytest.mark.parametrize("name", PAIRS)
-def test_formulas_are_what_is_derived_without_them(name):
-    """The same Q by integration along the leaf: verdict, value, slope, mirror map and Hessian."""
+def test_formulas_agree_with_derived_potentials(name):
+    """Integration along the orbit gives the same verdict, value, slope, mirror map and Hessian."""
     expressions, function, start = PAIRS[name]
     symbols = sorted(sp.Tuple(expressions).free_symbols, key=str)
     form = tacit.closed_form(expressions, symbols, start)
@@ -186,7 +189,7 @@ def test_formulas_are_what_is_derived_without_them(name):
             np.testing.assert_allclose([float(each.subs(at)) for each in form.gradient], slope, rtol=1e-8)
 
 
-def test_a_formula_is_a_guest_of_every_verb():
+def test_every_verb_accepts_a_formula():
     rng = np.random.default_rng(0)
     X, names = rng.standard_normal((2, 3)), sp.symbols("p:6", positive=True)
     y = X @ [1.0, 0.0, -2.0]
@@ -203,7 +206,7 @@ def test_a_formula_is_a_guest_of_every_verb():
         ((a * b, a + b * c), (a, b, c), (1, 2, 3), "neither separable"),
         (sp.sin(a) * b, (a, b), (1, 2), "neither quadratic"),
         (a * b * c - d**3, (a, b, c, d), (1, 2, 3, 4), "start at different sizes"),
-        ((a + b, 2 * a + 2 * b), (a, b), (0, 0), "no full rank"),
+        ((a + b, 2 * a + 2 * b), (a, b), (0, 0), "does not have full rank"),
         (sp.sin(a) + a**2, (a,), (1,), "no antiderivative"),
         (a * b, (a, b), (0, 0), "does not move"),
         ((a, sp.Integer(2)), (a,), (0,), "never moves"),
@@ -211,7 +214,7 @@ def test_a_formula_is_a_guest_of_every_verb():
         ((sp.sin(a) * b, sp.sin(a) * c), (a, b, c), (1, 1, 1), "no product of powers"),
     ],
 )
-def test_what_has_no_formula_says_why(expressions, symbols, start, words):
+def test_errors_say_why_there_is_no_formula(expressions, symbols, start, words):
     with pytest.raises(tacit.NoClosedFormError, match=words):
         tacit.closed_form(expressions, symbols, start)
 
@@ -226,12 +229,12 @@ def test_what_has_no_formula_says_why(expressions, symbols, start, words):
         (([], (a,), (1,)), "must be an expression"),
     ],
 )
-def test_bad_input_is_named(arguments, words):
+def test_invalid_arguments_are_rejected(arguments, words):
     with pytest.raises(tacit.InputError, match=words):
         tacit.closed_form(*arguments)
 
 
-def test_numbers_need_numbers_and_domains_have_ends():
+def test_symbols_left_and_points_outside_the_domain_are_rejected():
     form = tacit.closed_form(sp.exp(a), (a,), (u,))
     with pytest.raises(tacit.InputError, match="give numbers for u"):
         form.potential  # noqa: B018
@@ -258,7 +261,7 @@ def test_the_smallest_of_three_layers_may_change_its_sign():
 @pytest.mark.parametrize("start", [0.4, 0.7, 1.1])
 @pytest.mark.parametrize("function", [sp.sinh, sp.tanh, sp.cosh], ids=["sinh", "tanh", "cosh"])
 def test_inverses_are_found_from_every_start(function, start):
-    """SymPy simplifies the inverse at the start to the start itself for some starts only."""
+    """SymPy simplifies the inverse at the start to the start for some starts only."""
     form = tacit.closed_form(function(a), [a], [start])
     assert form.explicit
     (curve,) = form.curves
@@ -267,7 +270,16 @@ def test_inverses_are_found_from_every_start(function, start):
 
 
 @pytest.mark.parametrize("start", [0.4, 1.1])
-def test_no_integral_is_left_for_an_end_of_the_domain(start):
-    """x·log x is integrated up to 0, where quadrature is not accurate enough to compare with."""
+def test_integrals_up_to_an_end_of_the_domain_are_evaluated(start):
+    """x·log x is integrated up to 0, where quadrature is too inaccurate for a comparison."""
     form = tacit.closed_form(sp.log(a), [a], [start])
     assert not form.value.has(sp.Integral)
+
+
+@pytest.mark.parametrize("duplicate", [lambda Q: pickle.loads(pickle.dumps(Q)), copy.copy, copy.deepcopy])
+def test_a_potential_that_has_been_evaluated_can_be_pickled_and_copied(duplicate):
+    form = tacit.closed_form(u**2 - v**2, (u, v), (0.5, 0.5))
+    w = np.array([0.3])
+    value = form.potential.value(w)
+    assert duplicate(form.potential).value(w) == value
+    assert duplicate(form).potential.value(w) == value

@@ -1,4 +1,4 @@
-"""What flows conserve: the known counts, the known quantities, and that nothing else is called conserved."""
+"""Conserved quantities: the known numbers and the known polynomials, and no others."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,8 +19,8 @@ def known_count(n, m, r):
 
 @pytest.mark.every(6)
 @pytest.mark.parametrize(("n", "m", "r"), [(2, 1, 1), (2, 1, 2), (1, 1, 3), (2, 1, 4)])
-def test_the_laws_of_linear_networks_are_their_imbalances(n, m, r):
-    """The count is the known one, and UᵀU − VᵀV spans all that is found."""
+def test_linear_networks_conserve_their_imbalances(n, m, r):
+    """The number is the known one, and the polynomials found are in the span of UᵀU − VᵀV."""
     p = (n + m) * r
     found = tacit.derive(two_layers(n, m, r), start(0, p), samples=3)
     assert found.conserved_number == len(found.conserved) == known_count(n, m, r)
@@ -38,7 +38,7 @@ def test_the_laws_of_linear_networks_are_their_imbalances(n, m, r):
         np.testing.assert_allclose(left, law.quadratic.ravel(), atol=1e-12)
 
 
-def test_quantities_are_written_as_one_would():
+def test_polynomials_are_printed_in_standard_form():
     assert [law.text for law in tacit.derive(neuron, start(0, 4), samples=3).conserved] == [
         "θ₁² − θ₂² − θ₃² − θ₄²"
     ]
@@ -47,7 +47,7 @@ def test_quantities_are_written_as_one_would():
     assert {law.text for law in tacit.derive(TIED[2], start(0, 4), samples=3).conserved} == {"θ₁·θ₃", "θ₂·θ₄"}
 
 
-def test_linear_quantities_are_those_that_the_map_does_not_see():
+def test_linear_conserved_quantities_are_the_null_space_of_the_map():
     found = tacit.derive(linear, start(0, 4), samples=3)
     assert found.conserved_number == len(found.conserved) == 2
     A = np.array([[1.0, 2.0, -1.0, 0.5], [0.0, 1.0, 3.0, -2.0]])
@@ -60,13 +60,13 @@ def test_linear_quantities_are_those_that_the_map_does_not_see():
 @pytest.mark.parametrize(
     ("function", "p", "number"), [(TIED[3], 4, 2), (exponential, 3, 0), (sums_of_squares, 4, 0)]
 )
-def test_what_is_no_polynomial_is_counted_and_not_named(function, p, number):
+def test_quantities_that_are_no_polynomials_are_counted(function, p, number):
     found = tacit.derive(function, start(0, p), samples=3)
     assert (found.conserved_number, found.conserved) == (number, ())
     assert f"{number} quantities" in found.summary()
 
 
-def test_each_is_verified_along_flows_and_a_wrong_one_is_seen():
+def test_drifts_along_flows_distinguish_true_from_false_laws():
     from dataclasses import replace
 
     from tacit.derivation.conserved import drifts
@@ -78,7 +78,7 @@ def test_each_is_verified_along_flows_and_a_wrong_one_is_seen():
     assert drifts(found._jets, (wrong,), found.theta0)[0] > 1e-6
 
 
-def test_flows_monitor_them():
+def test_flows_monitor_conserved_polynomials():
     found = tacit.derive(neuron, np.array([1.5, 0.3, -0.4]), samples=3)
     trajectory = tacit.flow(found.model, np.array([[1.0, 2.0]]), np.array([1.0]))
     assert list(trajectory.drifts) == ["θ₁² − θ₂² − θ₃²"]
@@ -97,7 +97,7 @@ def test_names_of_parameters_are_used():
     np.testing.assert_allclose(found.conserved[0](theta), 4 - 1.25)
 
 
-def test_a_map_that_is_hardly_defined_has_no_polynomials():
+def test_a_map_defined_almost_nowhere_has_no_polynomials():
     found = tacit.derive(
         lambda t: jnp.log(t[:1] - 1e3) + t[1:2], np.array([1001.0, 1.0]), radius=1e-4, samples=3
     )
@@ -110,8 +110,8 @@ def test_parameters_that_the_map_does_not_use_are_conserved():
     assert {law.text for law in found.conserved} == {"θ₁² − θ₃²", "θ₂² − θ₄²", "θ₅"}
 
 
-def test_parameters_that_do_nothing_at_a_saturated_start_have_no_laws():
-    """At 1e6 tanh is 1 to the last bit: no quantity of its argument is conserved elsewhere."""
+def test_parameters_without_effect_at_a_saturated_start_have_no_laws():
+    """At 1e6, tanh is 1 to the last bit; elsewhere no function of its argument is conserved."""
     found = tacit.derive(lambda t: t[:2] * jnp.tanh(t[2:]), 1e6 * np.array([1.0, -0.5, 0.7, 0.9]), samples=3)
     assert found.kind in ("mirror", "undecided") and found.conserved == ()
     assert "2 quantities" in found.summary()
@@ -122,15 +122,15 @@ def test_parameters_that_do_nothing_at_a_saturated_start_have_no_laws():
     [lambda t: jnp.exp(t), lambda t: jnp.array([jnp.exp(t[0]), t[1]]), lambda t: jnp.exp(t[:1]) * t[1:]],
     ids=["both", "one", "a factor"],
 )
-def test_underflow_conserves_nothing(function):
-    """At −10⁶ e^θ is 0 in floats, and so are its derivatives; it is not on the way to smaller θ."""
+def test_underflow_does_not_look_like_conservation(function):
+    """At −10⁶, e^θ and its derivatives underflow to 0, but not at smaller multiples of θ."""
     found = tacit.derive(function, [-1e6, -2e6], samples=3)
     assert (found.kind, found.closed, found.conserved) == ("undecided", False, ())
     assert "none of them quadratic" not in found.summary()
 
 
-def test_a_search_where_the_map_is_saturated_finds_the_law_or_says_that_it_is_not_complete():
-    """θ₁ + θ₂ + θ₃ is conserved; the Jacobian has few digits left to show it."""
+def test_a_search_near_saturation_finds_the_law_or_reports_that_it_is_incomplete():
+    """θ₁ + θ₂ + θ₃ is conserved, but few digits of the Jacobian are left to show it."""
 
     def softmax(t):
         return jnp.exp(t) / jnp.sum(jnp.exp(t) * jnp.array([1.0, 2.0, 1.0]))

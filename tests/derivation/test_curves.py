@@ -1,4 +1,4 @@
-"""Scalar curves of closed forms: value and slope against each other, whatever the constants."""
+"""Scalar curves of closed forms: value and slope agree for any constants."""
 
 import numpy as np
 import pytest
@@ -36,8 +36,8 @@ def test_the_potential_is_0_at_the_start_and_its_derivative_is_the_slope(name):
 
 
 @pytest.mark.parametrize("m", [1, 2])
-def test_a_factor_that_stays_has_the_potential_of_its_size(m):
-    """w = ∓2aᵐ·v/|v| from where r = |v| stays: reflection turns one into the other."""
+def test_the_sign_of_the_factor_reflects_the_potential(m):
+    """w = ±2aᵐ·v/|v|, where r = |v| is constant: reflection maps one potential to the other."""
     a, v = sp.symbols("a v", real=True)
     u = sp.Symbol("u", real=True)
     forms = []
@@ -54,7 +54,7 @@ def test_a_factor_that_stays_has_the_potential_of_its_size(m):
     ("square", "linear", "constant"), [(1.0, 3.0, 0.5), (-0.7, 1.1, -2.0), (2.5, -0.4, 0.0)]
 )
 def test_a_quadratic_with_a_linear_term_is_an_entropy_from_its_vertex(square, linear, constant):
-    """θ' = 2pθ + q passes θ(z) = (θ₀ + q/2p)·e^{2pz} − q/2p at the time z, which is ∇Q there."""
+    """The flow θ' = 2pθ + q is at θ(z) = (θ₀ + q/2p)·e^{2pz} − q/2p at time z, which is ∇Q there."""
     t, start = sp.Symbol("t", real=True), 0.8
     p, q, r = (sp.nsimplify(each) for each in (square, linear, constant))
     Q = tacit.closed_form(p * t**2 + q * t + r, (t,), (sp.nsimplify(start),)).potential
@@ -66,8 +66,8 @@ def test_a_quadratic_with_a_linear_term_is_an_entropy_from_its_vertex(square, li
 
 
 @pytest.mark.parametrize(("square", "pole"), [(3, 1), (-2, 1), (3, -1), (0, 2)])
-def test_of_two_roots_the_one_that_is_0_at_the_start_is_taken(square, pole):
-    """w = (z + sz²)/(1 + pz), whose linear coefficient 1 − pw changes its sign on the way."""
+def test_the_root_that_is_0_at_the_start_is_chosen(square, pole):
+    """w = (z + sz²)/(1 + pz), whose linear coefficient 1 − pw changes its sign along the curve."""
     w = (SLOPE + square * SLOPE**2) / (1 + pole * SLOPE)
     root = _quadratic_root(w)
     if not square:

@@ -1,4 +1,4 @@
-"""Verdicts on parametrizations whose geometry is known, from random starts, and what is refused."""
+"""Verdicts on parametrizations with known geometry from random starts, and rejected arguments."""
 
 import json
 
@@ -19,8 +19,8 @@ def start(seed, p):
 
 @pytest.mark.every(12)
 @pytest.mark.parametrize("name", KNOWN)
-def test_known_maps_get_the_known_verdict(name):
-    """No verdict is wrong; at most 2% of the starts are too close to a degenerate one to decide."""
+def test_known_maps_have_the_known_verdict(name):
+    """No verdict is wrong, and at most 2% of the starts are too close to a degenerate one to decide."""
     function, p, kind, dimension = KNOWN[name]
     found = [tacit.derive(function, start(seed, p), seed=seed) for seed in some(range(100), 50)]
     assert {each.kind for each in found} <= {kind, "undecided"}
@@ -30,7 +30,7 @@ def test_known_maps_get_the_known_verdict(name):
 
 @pytest.mark.every(6)
 @pytest.mark.parametrize(("n", "m", "r"), [(2, 1, 1), (2, 1, 2), (1, 1, 3), (2, 1, 4), (2, 2, 2)])
-def test_the_orbit_of_a_linear_network_has_the_dimension_that_conservation_laws_leave(n, m, r):
+def test_orbits_of_linear_networks_have_the_known_dimension(n, m, r):
     """r(r+1)/2 laws for r ≤ n+m, else (n+m)(2r+1−n−m)/2 (Marcotte et al. 2023)."""
     laws = r * (r + 1) // 2 if r <= n + m else (n + m) * (2 * r + 1 - n - m) // 2
     p = (n + m) * r
@@ -39,7 +39,7 @@ def test_the_orbit_of_a_linear_network_has_the_dimension_that_conservation_laws_
 
 
 def test_the_reachable_dimension_is_that_of_transported_fields():
-    """The orbit theorem: fields pulled back along flows span the tangent space, without any bracket."""
+    """The orbit theorem: fields transported back along flows span the tangent space, without brackets."""
     p, theta = 8, start(0, 8)
     rng = np.random.default_rng(1)
     with jax.enable_x64(True):
@@ -68,7 +68,7 @@ def test_the_warp_of_a_neuron_is_that_of_the_paper():
         np.testing.assert_allclose(jets(metric.warp_field, theta), expected, rtol=1e-10)
 
 
-def test_brackets_are_those_of_finite_differences():
+def test_brackets_agree_with_finite_differences():
     theta, step = start(2, 8), 1e-5
     _, jets, _ = smooth_map.checked_model(two_neurons, theta)
 
@@ -78,12 +78,12 @@ def test_brackets_are_those_of_finite_differences():
 
     X = jets.slopes(theta)
     pairs = [(i, j) for i in range(3) for j in range(3)]
-    brackets = jets(closure.BRACKETS, theta, np.eye(3)[np.array(pairs)])[0]
+    brackets = jets(closure.brackets_of, theta, np.eye(3)[np.array(pairs)])[0]
     for (i, j), found in zip(pairs, brackets, strict=True):
         np.testing.assert_allclose(found, rate(j, X[i]) - rate(i, X[j]), atol=1e-8)
 
 
-def test_strict_balance_brings_two_neurons_back_to_one():
+def test_two_strictly_balanced_neurons_act_like_one():
     """Parallel neurons with aᵢ² = ‖wᵢ‖² stay so: w is a coordinate there (Azulay et al., Prop. 1)."""
     direction = np.array([2.0, -1.0, 2.0]) / 3
     theta = np.concatenate([[each, *(abs(each) * direction)] for each in (0.5, 1.25)])
@@ -91,11 +91,11 @@ def test_strict_balance_brings_two_neurons_back_to_one():
     assert (found.kind, found.reachable_dimension) == ("warped", 3)
 
 
-def test_a_weight_that_is_used_twice_is_a_neuron():
+def test_a_shared_weight_is_warped_like_a_neuron():
     assert tacit.derive(shared, start(0, 3)).kind == "warped"
 
 
-def test_parameters_may_have_names():
+def test_parameters_can_be_a_dict():
     def named(theta):
         return theta["u"] * theta["v"]
 
@@ -105,7 +105,7 @@ def test_parameters_may_have_names():
 
 @pytest.mark.thorough
 def test_nearly_degenerate_maps_are_left_undecided():
-    """A coupling of 1e-8 is neither rounding nor clear; one of 1e-3 is (uncoupled, it is the tied net)."""
+    """A coupling of 1e-8 is neither round-off nor clearly nonzero; one of 1e-3 is clearly nonzero."""
 
     def coupled(size):
         return lambda theta: theta[:2] ** 2 + size * jnp.array([theta[0] * theta[1] ** 2, theta[0] ** 3])
@@ -116,7 +116,7 @@ def test_nearly_degenerate_maps_are_left_undecided():
     assert tacit.derive(coupled(1e-3), theta).kind not in ("mirror", "undecided")
 
 
-def test_singular_starts_are_said_to_be_so():
+def test_singular_starts_are_undecided():
     still = tacit.derive(neuron, np.zeros(3))
     assert still.kind == "undecided" and "critical point" in still.reason
     folded = tacit.derive(neuron, np.array([0.0, 1.0, 2.0]))
@@ -125,7 +125,7 @@ def test_singular_starts_are_said_to_be_so():
     assert flat.kind == "none" and "rank 2 < 3" in flat.reason
 
 
-def test_the_result_says_what_it_is():
+def test_representation_dict_and_summary():
     found = tacit.derive(untied, start(0, 8))
     assert repr(found) == "Derivation(mirror: untied, 8 parameters → 2)"
     told = json.loads(json.dumps(found.to_dict()))
@@ -156,7 +156,7 @@ def test_the_result_says_what_it_is():
         (neuron, [], "empty"),
     ],
 )
-def test_what_is_no_smooth_map_is_refused_by_name(function, theta, words):
+def test_functions_that_are_no_smooth_maps_are_rejected(function, theta, words):
     with pytest.raises(tacit.InputError, match=words):
         tacit.derive(function, theta)
 

@@ -1,4 +1,4 @@
-"""Derived potentials against closed forms, and flows that end where they say."""
+"""Derived potentials compared with closed forms, and with the ends of flows."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def agree(Q, closed, factor, w):
 @pytest.mark.every(3)
 @pytest.mark.parametrize("depth", [2, 3, 4])
 def test_tied_layers(depth):
-    """From any start: w₊w₋, or w₊^{2−D} + w₋^{2−D}, is what decides the scale, and w₀ the origin."""
+    """From any start: w₊w₋, or w₊^{2−D} + w₋^{2−D}, determines the scale, and w₀ the origin."""
     for seed in some(range(20), 10):
         rng = np.random.default_rng(seed)
         plus, minus = rng.uniform(0.2, 2, (2, 3))
@@ -53,7 +53,7 @@ def test_untied_layers():
 @pytest.mark.every(2)
 @pytest.mark.parametrize("output", [2.0, 0.5, -0.7])
 def test_a_neuron(output):
-    """g = |a|/|a₀| here, (3/2)|a| in the paper."""
+    """g = |a|/|a₀| here and (3/2)|a| in the paper."""
     inner = np.array([0.3, -0.8, 0.6])
     found = tacit.derive(neuron, np.array([output, *inner]), samples=3)
     closed = Bregman(NeuronPotential(output**2 - inner @ inner), output * inner)
@@ -95,15 +95,15 @@ def test_flows_of_models_that_no_paper_treats_end_at_the_derived_limit(function,
     assert not tacit.certify(model, X, y, elsewhere, tol=tol).holds
 
 
-def test_where_there_is_none_the_reason_is_told():
+def test_without_a_potential_the_error_gives_the_reason():
     found = tacit.derive(two_neurons, np.random.default_rng(0).standard_normal(8), samples=3)
     for ask in (lambda: found.potential, lambda: found.model.potential(3)):
         with pytest.raises(tacit.NoPotentialError, match="dimension 5 > 3"):
             ask()
 
 
-def test_what_no_flow_reaches_is_outside():
-    """Of w = e^θ from w₀ = 1: Q' = 1 − 1/w, so that slopes stay below 1 and w above 0."""
+def test_unreachable_predictors_are_outside_the_domain():
+    """For w = e^θ from w₀ = 1, Q' = 1 − 1/w, so slopes are below 1 and w is above 0."""
     Q = tacit.derive(exponential, np.zeros(2)).potential
     np.testing.assert_allclose(Q.gradient([4.0, 0.25]), [0.75, -3.0], rtol=1e-10)
     np.testing.assert_allclose(Q.mirror([0.75, -3.0]), [4.0, 0.25], rtol=1e-10)
@@ -124,5 +124,5 @@ def test_what_no_flow_reaches_is_outside():
 def test_the_accuracy_is_measured():
     Q = tacit.derive(TIED[2], np.array([1.0, 0.5, 0.7, 1.2]), samples=3).potential
     assert 0 < Q.accuracy() <= 1e-10
-    assert "mirror" in repr(Q) and "minimizes" in Q.describe()
+    assert "mirror" in repr(Q) and "minimized" in Q.describe()
     np.testing.assert_allclose(Q.weights(Q.origin), [1.0, 0.5, 0.7, 1.2])

@@ -1,4 +1,4 @@
-"""Images in an affine subspace: the verdict and the potential are those of coordinates on it."""
+"""Maps into an affine subspace: verdict and potential are those of coordinates on it."""
 
 import copy
 import pickle
@@ -25,8 +25,8 @@ def tall(theta):
     return jnp.asarray(TALL) @ theta**2
 
 
-def test_softmax_is_the_flow_of_all_its_entries_but_one():
-    """As functions on the simplex both potentials are one, and so are the steps that they need."""
+def test_softmax_agrees_with_all_its_entries_but_one():
+    """On the simplex both potentials and both mirror maps agree."""
     start = np.array([0.1, 0.5, -0.3])
     found, part = (tacit.derive(function, start, samples=3) for function in (softmax, short))
     assert (found.kind, part.kind, found.rank) == ("warped", "warped", 2)
@@ -42,7 +42,7 @@ def test_softmax_is_the_flow_of_all_its_entries_but_one():
     assert "affine subspace" in found.summary() and found.to_dict()["subspace"] is not None
 
 
-def test_squares_seen_through_a_tall_matrix_are_squares():
+def test_squares_times_a_tall_matrix_have_the_potential_of_squares():
     """In u = θ², θ' = 2θ·z makes ∇Q_u = ¼·log(u/u₀): A⁺ᵀ carries it to the subspace."""
     start = np.array([1.0, 0.5, 0.3])
     found = tacit.derive(tall, start, samples=3)
@@ -58,7 +58,7 @@ def test_squares_seen_through_a_tall_matrix_are_squares():
         tacit.limit(found.model, np.ones((1, 6)), [1.0])
 
 
-def test_its_coordinates_have_a_limit_where_the_flow_ends():
+def test_the_limit_in_coordinates_is_the_end_of_the_flow():
     start = np.array([1.0, 0.5, 0.3])
     B = tacit.derive(tall, start, samples=3).basis
     X = np.random.default_rng(1).standard_normal((2, 6))
@@ -78,17 +78,17 @@ def test_results_survive_copies(function):
     np.testing.assert_allclose(copy.deepcopy(found.potential).value(w), found.potential.value(w))
 
 
-def test_curved_images_have_none_and_the_reason_says_that_they_are():
+def test_curved_images_have_no_potential():
     found = tacit.derive(lambda t: jnp.array([jnp.sin(t[0]), jnp.cos(t[0]), t[1]]), [0.3, 2.0], samples=3)
     assert found.kind == "none" and "curved" in found.reason
 
 
-def test_constant_entries_are_no_coordinates():
+def test_constant_entries_are_left_out():
     found = tacit.derive(lambda t: jnp.array([t[0] ** 2, 3.0, t[1] * t[2]]), [1.0, 2.0, 0.5], samples=3)
     assert (found.kind, found.rank) == ("mirror", 2)
 
 
-def test_ninety_parameters_are_searched_and_a_dense_map_is_said_not_to_be():
+def test_ninety_parameters_in_pairs_are_searched_and_a_dense_map_is_not():
     pairs = tacit.derive(lambda t: t[:45] * t[45:], np.linspace(0.3, 1.2, 90), samples=2)
     assert pairs.conserved_number == len(pairs.conserved) == 45
     mixing = jnp.asarray(np.random.default_rng(0).standard_normal((2, 90)))

@@ -1,4 +1,4 @@
-"""Every map of the gallery: its verdict, its reach, and a flow whose end the derived potential certifies."""
+"""The maps of the gallery: verdict, dimension, and a certificate for the end of a flow."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import tacit
 
 @pytest.mark.every(22)
 @pytest.mark.parametrize("name", GALLERY)
-def test_verdicts_are_the_known_ones_and_flows_end_where_they_say(name):
+def test_verdicts_are_known_and_flows_end_at_the_minimum(name):
     shown = GALLERY[name]
     found = tacit.derive(shown.function, shown.start, samples=4)
     assert (found.kind, found.reachable_dimension) == (shown.kind, shown.dimension)

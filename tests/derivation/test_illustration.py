@@ -1,4 +1,4 @@
-"""Pictures of derivations: level sets of the potential, flows that end where they touch the solutions."""
+"""Pictures of derivations: level sets, and flows that end where these touch the solutions."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from tacit.derivation.illustration import _flow, flows_apart, level_sets
 from tacit.show.level_sets import apart_picture
 
 
-def test_level_sets_are_those_of_the_potential_and_flows_end_where_lines_touch_them():
+def test_level_sets_belong_to_the_potential_and_flows_end_where_lines_touch_them():
     found = tacit.derive(TIED[2], np.array([0.5, 0.6, 0.4, 0.7, 0.3, 0.5]), samples=2)
     shown = level_sets(found, (0, 2))
     top = (0.8 * np.linalg.norm(found.theta0)) ** 2 / 2
@@ -23,8 +23,8 @@ def test_level_sets_are_those_of_the_potential_and_flows_end_where_lines_touch_t
         np.testing.assert_allclose(flow[-1], end, atol=1e-6)
 
 
-def test_flows_are_drawn_until_the_residual_is_a_part_of_the_first():
-    """Of 1e-8, whatever the unit of the targets; before that they are on their way."""
+def test_flows_are_drawn_until_the_relative_residual_is_1e_8():
+    """In any unit of the targets, and not later."""
     found = tacit.derive(TIED[2], np.array([0.5, 0.6, 0.4, 0.3, 0.7, 0.5]), samples=2)
     X, w0 = np.array([[0.3, 1.0, -0.4]]), found._jets.value(found.theta0)
     for size in (1e-3, 1.0, 30.0):
@@ -35,7 +35,7 @@ def test_flows_are_drawn_until_the_residual_is_a_part_of_the_first():
         assert (left[:-1] > 1e-8).all() and left[0] == pytest.approx(1)
 
 
-def test_without_a_potential_the_ends_lie_apart(tmp_path, monkeypatch):
+def test_without_a_potential_flows_end_at_different_points(tmp_path, monkeypatch):
     monkeypatch.setattr("tacit.derivation.illustration._DRAWS", 1)
     found = tacit.derive(two_neurons, np.random.default_rng(0).standard_normal(8), samples=2)
     shown = flows_apart(found)
@@ -44,7 +44,7 @@ def test_without_a_potential_the_ends_lie_apart(tmp_path, monkeypatch):
     assert apart_picture(shown).to(tmp_path / "apart.png").stat().st_size > 1000
 
 
-def test_planes_that_are_none_are_refused(tmp_path):
+def test_invalid_planes_are_rejected(tmp_path):
     found = tacit.derive(neuron, np.array([1.2, 0.5, -0.3]), samples=2)
     for plane in ((0, 0), (0, 2), 3, "ab"):
         with pytest.raises(tacit.InputError, match="plane must be two"):

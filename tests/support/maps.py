@@ -1,4 +1,4 @@
-"""Parametrizations θ ↦ w whose geometry is known, each for any θ of its size."""
+"""Parametrizations θ ↦ w with known geometry; most accept θ of any suitable length."""
 
 import inspect
 import textwrap
@@ -48,7 +48,7 @@ def linear(theta):
 
 
 def sums_of_squares(theta):
-    """z ∈ ℂ² to |z₁|² − |z₂|² and 2z₁z̄₂, the Hopf map: JJᵀ = 4‖w‖·I though no leaf has w as coordinate."""
+    """The Hopf map, z ∈ ℂ² ↦ |z₁|² − |z₂|², 2z₁z̄₂: JJᵀ = 4‖w‖·I, although w is not a coordinate on orbits."""
     a, b, c, d = theta
     return jnp.array([a * a + b * b - c * c - d * d, 2 * (a * c + b * d), 2 * (b * c - a * d)])
 
@@ -70,7 +70,7 @@ def convolved(theta):
 
 
 def shared(theta):
-    """A diagonal net that uses a weight twice: u₁v, u₂v."""
+    """A diagonal network that uses a weight twice: u₁v, u₂v."""
     return theta[:2] * theta[2]
 
 
@@ -98,7 +98,7 @@ def untied_four(theta):
 
 
 def convolved_three(theta):
-    """A convolutional linear net of width 3: two filters of three weights."""
+    """A convolutional linear network of width 3: two filters of three weights."""
     return jnp.convolve(theta[:3], theta[3:])
 
 
@@ -107,7 +107,7 @@ def convolved_four(theta):
 
 
 def quadratic(theta):
-    """Three random quadratic forms of four parameters, which commute with nothing."""
+    """Three quadratic forms of four parameters whose gradient fields do not commute."""
     a, b, c, d = theta
     return jnp.array([a * a + b * c, b * b - a * d, c * d + a * b])
 
@@ -135,7 +135,7 @@ KNOWN = {  # function, number of parameters, verdict, reachable dimension
 
 @dataclass(frozen=True)
 class Shown:
-    """A map of the gallery, a start, and what is known of it."""
+    """A map of the gallery, a start, and the known verdict and dimension."""
 
     function: Callable
     start: np.ndarray

@@ -1,12 +1,12 @@
-"""A hundred parametrizations with verdicts worked out by hand, to be asked at starts of every size.
+"""A hundred parametrizations with verdicts derived by hand, for starts θ₀ of every size.
 
-Each is a map, a direction of θ₀, and its verdict at generic starts, by one of these arguments:
+Each consists of a map, a direction of θ₀, and the verdict at generic starts, by one of these arguments:
 
-separable   wᵢ depends on parameters of its own, so that the gradient fields commute: mirror
-invertible  w = f(θ) entry by entry: M is diagonal with Mᵢᵢ a function of wᵢ: mirror; w ↦ Aw + b keeps it
+separable   each wᵢ has its own parameters, so that the gradient fields commute: mirror
+invertible  w = f(θ) entry by entry: M is diagonal with Mᵢᵢ a function of wᵢ: mirror; also for Aw + b
 shifted     a neuron (a + θ₁)(c + v), a shared weight or a Hopf map, moved by constants: warped, as at 0
 plane       d = 1: each metric is a Hessian: mirror
-reach       flows reach more dimensions than w has, and M changes where w does not: none
+reach       flows reach more dimensions than w has, and M changes in directions in which w does not: none
 tensors     p = d, J square: the equations of the metric fail (in two dimensions by a curl): none
 """
 
@@ -25,7 +25,7 @@ def _start(p):
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """A map, where its starts point, and the verdict."""
+    """A map, the direction of its starts, and the verdict."""
 
     name: str
     function: object

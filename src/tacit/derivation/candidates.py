@@ -1,6 +1,6 @@
-r"""Quantities that a user believes to be conserved, put to the test.
+r"""Tests of quantities that a user expects to be conserved.
 
-I is conserved by every gradient flow where ∇I·∇Fᵢ = 0 for all i: looked at on random points, on points that
+I is conserved by every gradient flow if ∇I·∇Fᵢ = 0 for all i. This is tested at random points, at points that
 flows from θ₀ reach, and along simulated flows with random losses.
 """
 
@@ -14,21 +14,25 @@ import numpy as np
 
 from tacit.autodiff import jax, jnp
 from tacit.data.arrays import Float
-from tacit.derivation.conserved import random_flows
-from tacit.derivation.smooth_map import Jets, words
+from tacit.derivation.conserved import cosines, random_flows
+from tacit.derivation.length_scale import sampling_width
+from tacit.derivation.smooth_map import Jets, readable_errors
 from tacit.derivation.span import CLEAR, ZERO
 from tacit.errors import InputError
 
-_POINTS = 8  # random ones
+_POINTS = 8  # random points
+_ROUNDING = (
+    1e-3  # of |I(θ₀)|: added to the size to which a drift is relative, since I is rounded to bits of |I|
+)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What became of a quantity I(θ).
+    """The result of testing a quantity I(θ).
 
-    verdict: "held", "held from this start" (on the orbit of θ₀, not elsewhere), "violated", or "undecided".
-    elsewhere, on_orbit: the largest |cos∠(∇I, ∇Fᵢ)| at random points and on the orbit of θ₀. drift: the
-    largest change along flows of random losses, over ‖∇I‖ times how far θ has moved.
+    verdict: "held", "held from this start" (on the orbit of θ₀ only), "violated", or "undecided". elsewhere,
+    on_orbit: the largest |cos∠(∇I, ∇Fᵢ)| at random points and on the orbit of θ₀. drift: the largest change
+    along flows of random losses, relative to ‖∇I‖ times the distance from θ₀.
     """
 
     name: str
@@ -39,7 +43,7 @@ class Candidate:
 
     @property
     def held(self) -> bool:
-        """Is it conserved by flows from θ₀?"""
+        """Is I conserved by flows from θ₀?"""
         return self.verdict.startswith("held")
 
     def __str__(self) -> str:
@@ -49,38 +53,38 @@ class Candidate:
 
 @dataclass(frozen=True)
 class _Gradient:
-    """θ ↦ I and ∇I of the flat θ."""
+    """θ ↦ I and ∇I, of the flat θ."""
 
     quantity: Callable[[Any], Any]
 
     def __call__(self, jets: Jets) -> Callable[..., Any]:
-        def number(theta: Any) -> Any:
-            found = jnp.asarray(self.quantity(jets.shaped(theta)))
-            if found.shape != ():
-                raise InputError(f"a conserved quantity must be a number, got shape {found.shape}")
-            return found
+        def scalar(theta: Any) -> Any:
+            value = jnp.asarray(self.quantity(jets.shaped(theta)))
+            if value.shape != ():
+                raise InputError(f"a conserved quantity must be a number, got shape {value.shape}")
+            return value
 
-        return jax.value_and_grad(number)
+        return jax.value_and_grad(scalar)
 
 
-def put_to_test(
+def check_candidates(
     jets: Jets, quantities: Sequence[Any], points: Float, length: float, seed: int = 0
 ) -> tuple[Candidate, ...]:
-    """The verdict on each; points: on the orbit of θ₀, which comes first; length: the map's own."""
+    """Test each quantity; points: on the orbit of θ₀, which is the first; length: the map's length scale."""
     if callable(quantities) or not isinstance(quantities, Sequence):
         quantities = [quantities]
     rng, start = np.random.default_rng(seed), points[0]
-    size = max(float(np.sqrt(np.mean(start**2))), length / np.sqrt(len(start)))
-    anywhere = size * rng.standard_normal((_POINTS, len(start)))
+    size = sampling_width(start, length)
+    elsewhere = size * rng.standard_normal((_POINTS, len(start)))
     flows = list(random_flows(jets, start, length, seed)) if len(quantities) else []
-    return tuple(_one(jets, each, points, anywhere, flows) for each in quantities)
+    return tuple(_check(jets, each, points, elsewhere, flows) for each in quantities)
 
 
-def _one(jets: Jets, quantity: Any, points: Float, anywhere: Float, flows: list[Float]) -> Candidate:
+def _check(jets: Jets, quantity: Any, points: Float, others: Float, flows: list[Float]) -> Candidate:
     if not callable(quantity):
         raise InputError(f"candidates must be functions of θ, got {type(quantity).__name__}")
     gradient, name = _Gradient(quantity), getattr(quantity, "__name__", type(quantity).__name__)
-    on_orbit, elsewhere = (_cosine(jets, gradient, each, name) for each in (points, anywhere))
+    on_orbit, elsewhere = (_largest_cosine(jets, gradient, each, name) for each in (points, others))
     drift = max(_drift(jets, gradient, flow) for flow in flows)
     if max(on_orbit, elsewhere, drift) <= ZERO:
         verdict = "held"
@@ -91,30 +95,28 @@ def _one(jets: Jets, quantity: Any, points: Float, anywhere: Float, flows: list[
     return Candidate(name, verdict, elsewhere, on_orbit, drift)
 
 
-def _cosine(jets: Jets, gradient: _Gradient, points: Float, name: str) -> float:
-    """The largest over points where F and I have derivatives."""
-    found, moves = [], False
+def _largest_cosine(jets: Jets, gradient: _Gradient, points: Float, name: str) -> float:
+    """The largest |cos∠(∇I, ∇Fᵢ)| over the points at which F and I are differentiable."""
+    found, constant = [], True
     for theta in points:
-        with words(f"the candidate {name}"):
+        with readable_errors(f"the candidate {name}", "a number"):
             slope = np.asarray(jets(gradient, theta)[1])
         J = jets.slopes(theta)
-        size = np.linalg.norm(slope) * np.linalg.norm(J, axis=1)
-        moves = moves or bool(np.linalg.norm(slope) > 0)
-        if np.isfinite(size).all():
-            found.append(float((np.abs(J @ slope) / np.where(size > 0, size, 1.0)).max()))
-    if not moves:
-        raise InputError(f"the candidate {name} does not change with θ: every constant is conserved")
+        constant = constant and not np.linalg.norm(slope) > 0
+        if np.isfinite(slope).all() and np.isfinite(J).all():
+            found.append(float(cosines(J, slope).max()))
+    if constant:
+        raise InputError(f"the candidate {name} does not change with θ; give a function that is not constant")
     return max(found, default=float("nan"))
 
 
 def _drift(jets: Jets, gradient: _Gradient, flow: Float) -> float:
-    """Along one flow, (T, p)."""
+    """The largest relative change of I along one flow, (T, p)."""
     first, slope = (np.asarray(each) for each in jets(gradient, flow[0]))
     changes = []
     for theta in flow[1:]:
         value, here = (np.asarray(each) for each in jets(gradient, theta))
-        steep = max(float(np.linalg.norm(slope)), float(np.linalg.norm(here)))
-        moved = float(np.linalg.norm(theta - flow[0]))
-        scale = steep * moved + abs(float(first)) * 1e-3
+        steepness = max(float(np.linalg.norm(slope)), float(np.linalg.norm(here)))
+        scale = steepness * float(np.linalg.norm(theta - flow[0])) + _ROUNDING * abs(float(first))
         changes.append(abs(float(value - first)) / (scale or 1.0))
     return max(changes, default=0.0)

@@ -1,94 +1,111 @@
-r"""What the numbers say on the orbit of θ₀, at points near it, and at points where θ is larger or smaller.
+r"""The verdict on the orbit of θ₀, at points near it, and at smaller and larger multiples of θ.
 
-A verdict is about the orbit of θ₀ as floats see it. Near θ₀, off its orbit, other orbits may reach more
-dimensions: then θ₀ is special. Elsewhere an analytic map has one verdict, and what is 0 at θ₀ to round-off
-but not at θ₀/10⁶ was never 0: terms of F are too small to be seen at θ₀. A special start, such as one with a
-weight of 0, mostly stays special when it is enlarged; one that does not cannot be told from one nearby.
+A verdict concerns the orbit of θ₀ in double precision. Off this orbit, other orbits near θ₀ may reach more
+dimensions: then θ₀ is special. An analytic map has one verdict at all generic points, so a quantity that is 0
+at θ₀ to round-off, but not at 10⁶·θ₀, is not 0: the terms of F that matter are too small at θ₀. A special
+start, such as one with a weight of 0, usually stays special when it is multiplied; otherwise it cannot be
+distinguished from a generic one nearby.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.derivation.affine_image import leaves
+from tacit.derivation.affine_image import normal_change
 from tacit.derivation.closure import Closure, commutators, lie_closure
-from tacit.derivation.metric import Metric, measured, metric_bytes, nudged, sizes_at
-from tacit.derivation.orbits import jumping, smooth_between
-from tacit.derivation.scale import row_sizes
+from tacit.derivation.length_scale import length_scale, unit_singular_values
+from tacit.derivation.metric import Metric, measure, metric_bytes, perturbed, violations_at
+from tacit.derivation.orbits import find_jump, smooth_between
 from tacit.derivation.smooth_map import MEMORY, Jets
 from tacit.derivation.span import CLEAR, ZERO
 from tacit.derivation.verdict import Verdict, judge, judge_span, judge_unmeasured
 from tacit.errors import InputError, NotConvergedError
 from tacit.numerics.rounding import EPS
 
-UNKNOWN = Metric(*[float("nan")] * 5)
+NOISE = 100.0  # sizes must exceed this multiple of their change with the last bits of θ to count as nonzero
+_UNMEASURED = Metric(*[float("nan")] * 5)
 _NEARBY = 3  # points off the orbit
-_DECADES = 12  # to which θ is enlarged and reduced
-_PARTS = 4  # of a decade, on each of which the map must be smooth
-_REGULAR = 1e-6  # singular values of J, with rows of length 1: M⁻¹ keeps half of its digits
-_SATURATED = 1e-4  # of θ: where the last bits of w hide that much, too few of its bits are left
-_TRUSTED = 100.0  # times what the last bits of θ change, above which a size is more than round-off
-_RANGE = 1e100  # of entries of J, beyond which products of them leave the range of floats
+_DECADES = 12  # powers of ten by which θ is multiplied and divided
+_PARTS = 4  # steps per decade; the map must be smooth on each
+_REGULAR = 1e-6  # smallest relative singular value of J, rows scaled to norm 1: M⁻¹ keeps half of its digits
+_SATURATED = (
+    1e-4  # relative change of θ hidden by the last bits of w, above which w has too few accurate digits
+)
+_RANGE = 1e100  # largest entry of J; products of larger ones overflow
+_ILL_CONDITIONED = (
+    "The Jacobian is ill-conditioned at every sampled point: its smallest singular value is below "
+    f"{_REGULAR:.0e} of the largest, with rows scaled to norm 1. Choose another start, or better scaled "
+    "coordinates of w."
+)
 
 
 @dataclass(frozen=True)
-class Examined:
-    """The numbers at some points, and the verdict on them."""
+class Examination:
+    """The numbers measured at some points, and the verdict that they imply."""
 
     closure: Closure
     metric: Metric
     verdict: Verdict
 
 
-def examined(jets: Jets, points: Float, length: float) -> Examined:
-    """At points of one orbit, or each of its own; length: the map's own."""
+def examine(jets: Jets, points: Float, length: float) -> Examination:
+    """Measure brackets and metric at points of one orbit, or of several; length: the map's length scale."""
     closure, d = lie_closure(jets, points, length), len(jets.value(points[0]))
-    verdict = judge_span(closure, d)
-    if verdict is not None:
-        return Examined(closure, UNKNOWN, verdict)
-    p = points.shape[1]
-    if metric_bytes(p, d) > MEMORY:
-        return Examined(closure, UNKNOWN, judge_unmeasured(closure, d, metric_bytes(p, d)))
-    regular = [at for at, theta in enumerate(points) if is_regular(jets.slopes(theta))]
-    if not regular:
-        return Examined(closure, UNKNOWN, _ill_conditioned())
-    metric = measured(jets, points[regular], tuple(closure.spans[at] for at in regular), length)
-    return Examined(closure, metric, judge(closure, metric, d))
-
-
-def _ill_conditioned() -> Verdict:
-    return "undecided", (
-        "The Jacobian is ill-conditioned at every sampled point: its smallest singular value is below "
-        f"{_REGULAR:.0e} of the largest, with rows of length 1. Choose another start, or better scaled "
-        "coordinates of w."
-    )
+    verdict, metric = judge_span(closure, d), _UNMEASURED
+    needed = metric_bytes(points.shape[1], d)
+    if verdict is None and needed > MEMORY:
+        verdict = judge_unmeasured(closure, d, needed)
+    if verdict is None:
+        regular = [at for at, theta in enumerate(points) if is_regular(jets.slopes(theta))]
+        if regular:
+            metric = measure(jets, points[regular], tuple(closure.spans[at] for at in regular), length)
+            verdict = judge(closure, metric, d)
+        else:
+            verdict = "undecided", _ILL_CONDITIONED
+    return Examination(closure, metric, verdict)
 
 
 def is_regular(J: Float) -> bool:
-    """Is J of full rank, so clearly that M⁻¹ keeps half of its digits? In units of its rows."""
-    singular = np.linalg.svd(J / row_sizes(J)[:, None], compute_uv=False)
+    """Has J full rank and a condition number at which M⁻¹ keeps half of its digits?"""
+    singular = unit_singular_values(J)
     return bool(len(J) <= J.shape[1] and singular[-1] > _REGULAR * singular[0])
 
 
-def points_nearby(jets: Jets, start: Float, length: float, seed: int = 0) -> Float:
-    """Random points at that distance from θ₀, in no particular direction, where F is finite; perhaps none."""
+def points_nearby(jets: Jets, start: Float, distance: float, seed: int = 0) -> Float:
+    """Random points at this distance from θ₀, off its orbit, where F is smooth on the way; perhaps none."""
     rng = np.random.default_rng(seed)
-    found: list[Float] = []
+    points: list[Float] = []
     for _ in range(2 * _NEARBY):
-        along = rng.standard_normal(len(start))
-        theta = start + length * along / np.linalg.norm(along)
-        smooth = np.isfinite(jets.slopes(theta)).all() and not jumping(jets, start, theta)
-        if smooth and len(found) < _NEARBY:
-            found.append(theta)
-    return np.array(found).reshape(-1, len(start))
+        direction = rng.standard_normal(len(start))
+        theta = start + distance * direction / np.linalg.norm(direction)
+        smooth = np.isfinite(jets.slopes(theta)).all() and not find_jump(jets, start, theta)
+        if smooth and len(points) < _NEARBY:
+            points.append(theta)
+    return np.array(points).reshape(-1, len(start))
 
 
-def rescaled(jets: Jets, theta: Float) -> Iterator[tuple[float, Float, Float]]:
-    """λ, λθ, and λθ with its last bits changed, as far as the map is smooth on the way and w still moves."""
+def nearby_dimension(
+    jets: Jets, within: Jets, start: Float, length: float, radius: float, basis: Float | None
+) -> int:
+    """The dimension that flows from starts near θ₀, but off its orbit, reach; 0 if unknown.
+
+    within: the map in coordinates of the affine subspace with this basis, if the orbit of θ₀ stays in one. At
+    a special start, flows from starts nearby may leave it.
+    """
+    points = points_nearby(jets, start, radius * length)
+    leaves = basis is not None and any(normal_change(jets, theta, basis) > ZERO for theta in points)
+    try:
+        return lie_closure(jets if leaves else within, points, length).dimension if len(points) else 0
+    except (InputError, NotConvergedError):
+        return 0
+
+
+def multiples(jets: Jets, theta: Float) -> Iterator[tuple[float, Float, Float]]:
+    """λ, λθ, and λθ with its last bits changed, for powers of ten λ as long as F is smooth and w changes."""
     origin = jets.value(theta)
     for sign in (-1, 1):
         before = theta
@@ -98,87 +115,83 @@ def rescaled(jets: Jets, theta: Float) -> Iterator[tuple[float, Float, Float]]:
             J = jets.slopes(here)
             if not np.isfinite(J).all() or np.abs(J).max() > _RANGE or not smooth_between(jets, before, here):
                 break
-            sizes = np.linalg.norm(J, axis=1)
-            hidden = _hidden(sizes, here, jets.value(here) - origin) if factor > 1 else 0.0
+            norms = np.linalg.norm(J, axis=1)
+            hidden = _hidden_change(norms, here, jets.value(here) - origin) if factor > 1 else 0.0
             if hidden > _SATURATED:
                 break
-            if part % _PARTS == 0 and sizes.min() > 1 / _RANGE:
-                yield factor, here, nudged(here, max(hidden, EPS))
+            if part % _PARTS == 0 and norms.min() > 1 / _RANGE:
+                yield factor, here, perturbed(here, max(hidden, EPS))
             before = here
 
 
-def _hidden(sizes: Float, theta: Float, way: Float) -> float:
-    """Relative changes of θ that the last bits of w hide, on its way from θ₀.
+def _hidden_change(norms: Float, theta: Float, change: Float) -> float:
+    """The largest relative change of θ that the last bits of w hide.
 
-    A softmax near 1 comes to rest: 1 − w has few bits left, and no change of the last bits of θ shows it.
+    A softmax near 1 saturates: 1 − w has few accurate bits left, and changing the last bits of θ does not
+    show this. change: that of w since θ₀; norms: those of the rows of J.
     """
-    return float((EPS * np.abs(way) / (sizes * np.linalg.norm(theta) + 1 / _RANGE)).max())
+    return float((EPS * np.abs(change) / (norms * np.linalg.norm(theta) + 1 / _RANGE)).max())
 
 
-def contradicted(jets: Jets, found: Examined, theta: Float, length: float) -> tuple[float, float] | None:
-    """λ and the size of what is 0 at θ₀ and not at λθ, where the verdict on generic points says it is 0."""
-    kind, d = found.verdict[0], len(jets.value(theta))
-    for factor, here, beside in rescaled(jets, theta):
-        if not is_regular(jets.slopes(here)):
+def _first_nonzero(
+    jets: Jets,
+    theta: Float,
+    sizes: Callable[[Float, float], Float],
+    least: float,
+    *,
+    length: float = 1.0,
+    regular: bool = False,
+) -> tuple[float, float] | None:
+    """The first λ at which one of the sizes exceeds `least` and round-off, and the largest of them.
+
+    sizes: of a point and the length scale there. length: the length scale at θ; λ times it is used first, and
+    the true length scale at λθ, which costs more, only if a size is nonzero. An offset in the map keeps the
+    true one from growing with λ, and relative to a length that is too large, round-off counts as nonzero.
+    regular: skip points where J is ill-conditioned.
+    """
+    for factor, here, beside in multiples(jets, theta):
+        if regular and not is_regular(jets.slopes(here)):
             continue
-        first, second = (_zeros(jets, kind, found.closure.dimension == d, at, factor * length)
-                         for at in (here, beside))  # fmt: skip
-        noise = _TRUSTED * np.abs(first - second)
-        clear = first[first > np.maximum(ZERO, noise)]
+        clear = _clear(sizes, here, beside, factor * length, least)
+        if clear.size:
+            clear = _clear(sizes, here, beside, min(factor * length, length_scale(jets, here)), least)
         if clear.size:
             return factor, float(clear.max())
     return None
 
 
-def _zeros(jets: Jets, kind: str, leaf: bool, theta: Float, length: float) -> Float:
-    """The sizes that the verdict says are 0."""
-    if kind == "mirror" and leaf:  # on such a leaf the fields commute where H is a Hessian
-        return commutators(jets, theta, length)
-    T, rest, curl = sizes_at(jets, theta, length)
-    return np.array([rest, curl] if kind == "warped" else [T])
+def _clear(
+    sizes: Callable[[Float, float], Float], here: Float, beside: Float, length: float, least: float
+) -> Float:
+    """The sizes that exceed `least` and round-off; beside: the point with its last bits changed."""
+    first = sizes(here, length)
+    return np.asarray(first[first > np.maximum(least, NOISE * np.abs(first - sizes(beside, length)))])
 
 
-def of_larger_rank(jets: Jets, theta: Float, rank: int) -> tuple[float, float] | None:
-    """λ and how large the singular value of J at λθ is that is 0 for a map of this rank."""
-    for factor, here, beside in rescaled(jets, theta):
-        first, second = (_beyond(jets.slopes(at), rank) for at in (here, beside))
-        if first > max(CLEAR, _TRUSTED * abs(first - second)):
-            return factor, first
-    return None
+def contradiction(jets: Jets, found: Examination, theta: Float, length: float) -> tuple[float, float] | None:
+    """λ and the largest size at λθ that the verdict, mirror or warped, says is 0; None if all are 0."""
+    kind, coordinate = found.verdict[0], found.closure.dimension == len(jets.value(theta))
+
+    def sizes(at: Float, unit: float) -> Float:
+        if kind == "mirror" and coordinate:  # then the fields commute where H is a Hessian
+            return commutators(jets, at, unit)
+        T, rest, curl = violations_at(jets, at, unit)
+        return np.array([rest, curl] if kind == "warped" else [T])
+
+    return _first_nonzero(jets, theta, sizes, ZERO, length=length, regular=True)
 
 
-def _beyond(J: Float, rank: int) -> float:
-    """The singular value after as many as the rank, relative to the largest, with rows of length 1."""
-    singular = np.linalg.svd(J / row_sizes(J)[:, None], compute_uv=False)
-    return float(singular[rank] / singular[0]) if rank < len(singular) and singular[0] > 0 else 0.0
+def larger_rank(jets: Jets, theta: Float, rank: int) -> tuple[float, float] | None:
+    """λ and the relative singular value of J at λθ that is 0 for a map of this rank; None if it is 0."""
+
+    def size(at: Float, _: float) -> Float:
+        singular = unit_singular_values(jets.slopes(at))
+        beyond = rank < len(singular) and singular[0] > 0
+        return np.array([singular[rank] / singular[0] if beyond else 0.0])
+
+    return _first_nonzero(jets, theta, size, CLEAR)
 
 
-def off_the_subspace(jets: Jets, theta: Float, basis: Float) -> tuple[float, float] | None:
-    """λ and how clearly w leaves the subspace at λθ."""
-    for factor, here, beside in rescaled(jets, theta):
-        first, second = leaves(jets, here, basis), leaves(jets, beside, basis)
-        if first > max(ZERO, _TRUSTED * abs(first - second)):
-            return factor, first
-    return None
-
-
-def reached_outside(jets: Jets, start: Float, length: float, radius: float, basis: Float) -> int:
-    """Dimension that flows from starts near θ₀ reach if w leaves the subspace there, 0 if it does not."""
-    points = points_nearby(jets, start, radius * length)
-    if all(leaves(jets, theta, basis) <= ZERO for theta in points):
-        return 0
-    try:
-        return lie_closure(jets, points, length).dimension
-    except (InputError, NotConvergedError):
-        return 0
-
-
-def generic(jets: Jets, start: Float, length: float, radius: float) -> Examined | None:
-    """What `examined` says at points near θ₀ but off its orbit; None if none can be followed."""
-    points = points_nearby(jets, start, radius * length)
-    if not len(points):
-        return None
-    try:
-        return examined(jets, points, length)
-    except (InputError, NotConvergedError):
-        return None
+def off_subspace(jets: Jets, theta: Float, basis: Float) -> tuple[float, float] | None:
+    """λ and the relative change of w across the subspace at λθ; None if w stays in it."""
+    return _first_nonzero(jets, theta, lambda at, _: np.array([normal_change(jets, at, basis)]), ZERO)

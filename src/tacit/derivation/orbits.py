@@ -1,4 +1,4 @@
-r"""Points that gradient flows from θ₀ reach: θ' = Σ cᵢ∇Fᵢ(θ) for random c, and whether F is smooth there."""
+r"""Points that gradient flows θ' = Σ cᵢ∇Fᵢ(θ) from θ₀ reach, and tests of whether F is smooth there."""
 
 from __future__ import annotations
 
@@ -10,60 +10,61 @@ from scipy.integrate import solve_ivp
 
 from tacit.autodiff import jax, jnp
 from tacit.data.arrays import Float
-from tacit.derivation.scale import row_sizes, tolerance
+from tacit.derivation.length_scale import row_norms, tolerance
 from tacit.derivation.smooth_map import Jets
 from tacit.errors import InputError, NotConvergedError
 from tacit.show.progress import progress
 
-_NODES = 32  # of Gauss and Legendre: exact for what is smooth on the scale of an orbit
-_JUMP = 1e-6  # of F or J, relative to how much they change, that no quadrature of a smooth map leaves
-_ROUNDING = 1e-9  # of F or J itself: what they change by less may be the round-off of the function
-_SATURATED = 1e-8  # of w, changed by θ as large as θ₀: half of the digits of its derivatives are lost
-_TIGHT = 1e-13  # of the integrator: points off the orbit would break laws that hold on it alone
-_MOST = 3_000  # evaluations for one piece, of which a smooth map takes some hundred
-_CANCELLED = 1e-6  # of the terms of Jᵀc: the integrator closes in on a zero to its tolerance
-_UNDERFLOW = 1e-290  # numbers below have lost digits, or lose them in products
-_HALVINGS = 6  # of a piece on which F seems to jump
 NOT_FINITE = "value is not finite"
-_SHORTER = 12  # halvings of a piece on which the map is not finite
+_NODES = 32  # Gauss–Legendre nodes: exact for functions that are smooth on the length scale of an orbit
+_JUMP = 1e-6  # quadrature error, relative to the change of F or J, above which they jump
+_ROUNDING = 1e-9  # relative change of F or J that may be round-off of the user's function
+_UNDERFLOW = 1e-290  # absolute changes below this have lost digits to underflow
+_SATURATED = 1e-8  # relative change of w on a piece below which half of the digits of J are lost
+_RTOL = 1e-13  # of the integrator: conserved quantities would drift visibly at points off the orbit
+_EVALUATIONS = 3_000  # limit for one piece of an orbit; a smooth map takes a few hundred
+_CANCELLED = 1e-6  # ‖Jᵀc‖ relative to its terms: near a zero the integrator takes ever smaller steps
+_HALVINGS = 6  # halvings of a piece before F counts as not smooth on it
+_SHORTENINGS = 12  # halvings of the length of a piece on which F is not finite
+
+
+class _OrbitEndsError(Exception):
+    """The field Jᵀc is not finite at a point of its orbit, or vanishes there."""
 
 
 def orbit_points(jets: Jets, start: Float, length: float, samples: int, rng: np.random.Generator) -> Float:
-    """θ₀ and the ends of orbits of two pieces, each half of the length long in θ, or shorter where F ends."""
-    found, sizes = [start], row_sizes(jets.slopes(start))
+    """θ₀ and the ends of random orbits of two pieces, each half of the length, or shorter if F ends there."""
+    points, norms = [start], row_norms(jets.slopes(start))
     for _ in progress(range(samples - 1), "orbits"):
         theta = start
         for _ in range(2):
-            pull = rng.standard_normal(len(sizes)) / sizes
-            theta = _smooth_piece(jets, theta, pull, length / 2)
-        found.append(theta)
-    return np.array(found)
+            c = rng.standard_normal(len(norms)) / norms
+            theta = _follow_smooth(jets, theta, c, length / 2)
+        points.append(theta)
+    return np.array(points)
 
 
-def _smooth_piece(jets: Jets, theta: Float, pull: Float, length: float) -> Float:
-    """Where the pull leads, on a way on which the map is smooth."""
-    for _ in range(_SHORTER):
-        ahead, length = followed(jets, theta, pull, length)
-        jumps = jumping(jets, theta, ahead)
-        if jumps != NOT_FINITE:
+def _follow_smooth(jets: Jets, theta: Float, c: Float, length: float) -> Float:
+    """Follow the unit field of Jᵀc; raises `InputError` if F is not smooth on the way."""
+    for _ in range(_SHORTENINGS):
+        end, length = follow(jets, theta, c, length)
+        jump = find_jump(jets, theta, end)
+        if jump != NOT_FINITE:
             break
         length /= 2
-    if jumps:
-        raise InputError(_at_rest(jets, theta) or _not_smooth(jumps))
-    return ahead
+    if jump:
+        raise InputError(
+            _saturated(jets, theta, length)
+            or f"the parametrization is not smooth: its {jump} on an orbit from theta0; choose a smaller "
+            "radius, so that orbits stay on one smooth piece"
+        )
+    return end
 
 
-def _not_smooth(jumps: str) -> str:
-    return (
-        f"the parametrization is not smooth: its {jumps} on an orbit from theta0; a smaller radius stays "
-        "on one smooth piece"
-    )
-
-
-def _at_rest(jets: Jets, theta: Float) -> str:
-    """Which w hardly moves at θ because it is saturated, as a softmax near 1; "" if all move."""
-    value, sizes = jets.value(theta), row_sizes(jets.slopes(theta))
-    for at in np.flatnonzero(sizes * np.linalg.norm(theta) < _SATURATED * np.abs(value)):
+def _saturated(jets: Jets, theta: Float, length: float) -> str:
+    """A message that names a saturated entry of w, as of a softmax near 1; "" if there is none."""
+    value, norms = jets.value(theta), row_norms(jets.slopes(theta))
+    for at in np.flatnonzero(norms * length < _SATURATED * np.abs(value)):
         return (
             f"w[{at}] = {value[at]:.3g} is saturated at theta0: it changes so little with theta that its "
             "derivatives are lost to round-off; choose a start nearer to 0"
@@ -71,21 +72,21 @@ def _at_rest(jets: Jets, theta: Float) -> str:
     return ""
 
 
-def unit_pull(jets: Jets) -> Callable[..., Any]:
-    """(θ, c) ↦ Jᵀc, of length 1."""
+def unit_field(jets: Jets) -> Callable[..., Any]:
+    """(θ, c) ↦ Jᵀc/‖Jᵀc‖."""
 
-    def pull(theta: Any, c: Any) -> Any:
-        field = jax.vjp(jets.flat, theta)[1](c)[0]
-        size = jnp.linalg.norm(field)
-        return field / jnp.where(size > 0, size, 1.0)
+    def field(theta: Any, c: Any) -> Any:
+        gradient = jax.vjp(jets.flat, theta)[1](c)[0]
+        size = jnp.linalg.norm(gradient)
+        return gradient / jnp.where(size > 0, size, 1.0)
 
-    return pull
+    return field
 
 
-def followed(jets: Jets, theta: Float, pull: Float, length: float) -> tuple[Float, float]:
-    """Where the unit field of the pull leads after this length, or after the halves of it that are finite."""
-    for _ in range(_SHORTER):
-        end = _followed(jets, theta, pull, length)
+def follow(jets: Jets, theta: Float, c: Float, length: float) -> tuple[Float, float]:
+    """The end of the orbit of the unit field of c, and its length, halved until the orbit is finite."""
+    for _ in range(_SHORTENINGS):
+        end = _integrate(jets, theta, c, length)
         if end is not None:
             return end, length
         length /= 2
@@ -95,56 +96,50 @@ def followed(jets: Jets, theta: Float, pull: Float, length: float) -> tuple[Floa
     )
 
 
-class _NotFiniteError(Exception):
-    """The map has no derivative at a point of an orbit."""
+def _integrate(jets: Jets, theta: Float, c: Float, length: float) -> Float | None:
+    """The end of the orbit, integrated in steps from θ, so that steps much smaller than θ are resolved.
 
-
-class _CriticalPointError(Exception):
-    """The field of a pull vanishes at a point of its orbit."""
-
-
-def _vanishing(jets: Jets, theta: Float, pull: Float) -> bool:
-    """Do the terms of Jᵀc cancel at θ? At a kink of F they do not."""
-    terms = jets.slopes(theta) * pull[:, None]
-    return bool(np.linalg.norm(terms.sum(axis=0)) < _CANCELLED * np.linalg.norm(terms))
-
-
-def _followed(jets: Jets, theta: Float, pull: Float, length: float) -> Float | None:
-    """In steps from θ, which floats resolve where they are much smaller than θ; None where F ends.
-
-    Also None where the flow ends in a critical point of c·F, as flows on a curve do: the unit field turns
-    around there.
+    None if F is not finite on the orbit, or if it ends in a critical point of c·F, as on a curve: the unit
+    field changes its direction there.
     """
     calls = 0
 
     def rate(_: float, step: Float) -> Float:
         nonlocal calls
         calls += 1
-        if calls > _MOST:
-            if _vanishing(jets, theta + length * step, pull):
-                raise _CriticalPointError
+        if calls > _EVALUATIONS:
+            if _vanishes(jets, theta + length * step, c):
+                raise _OrbitEndsError
             raise InputError(
-                f"an orbit from theta0 cannot be followed in {_MOST:,} evaluations: the parametrization is "
-                "not smooth there, or bends very sharply; choose another start, or a smaller radius"
+                _saturated(jets, theta, length)
+                or f"an orbit from theta0 cannot be followed in {_EVALUATIONS:,} evaluations: the "
+                "parametrization is not smooth there, or bends very sharply; choose another start, or a "
+                "smaller radius"
             )
-        found = np.asarray(jets(unit_pull, theta + length * step, pull))
-        if not np.isfinite(found).all():
-            raise _NotFiniteError
-        return found
+        field = np.asarray(jets(unit_field, theta + length * step, c))
+        if not np.isfinite(field).all():
+            raise _OrbitEndsError
+        return field
 
     try:
-        atol = tolerance(_TIGHT, theta, length)
-        done = solve_ivp(rate, (0.0, 1.0), np.zeros_like(theta), method="DOP853", rtol=_TIGHT, atol=atol)
-    except (_NotFiniteError, _CriticalPointError):
+        atol = tolerance(_RTOL, theta, length)
+        solution = solve_ivp(rate, (0.0, 1.0), np.zeros_like(theta), method="DOP853", rtol=_RTOL, atol=atol)
+    except _OrbitEndsError:
         return None
-    if not done.success:
-        raise NotConvergedError(f"an orbit from theta0 could not be followed: {done.message}")
-    end = np.asarray(theta + length * done.y[:, -1])
+    if not solution.success:
+        raise NotConvergedError(f"an orbit from theta0 could not be followed: {solution.message}")
+    end = np.asarray(theta + length * solution.y[:, -1])
     return end if np.isfinite(jets.value(end)).all() and np.isfinite(jets.slopes(end)).all() else None
 
 
+def _vanishes(jets: Jets, theta: Float, c: Float) -> bool:
+    """Do the terms of Jᵀc cancel at θ? At a kink of F they do not."""
+    terms = jets.slopes(theta) * c[:, None]
+    return bool(np.linalg.norm(terms.sum(axis=0)) < _CANCELLED * np.linalg.norm(terms))
+
+
 def _changes(jets: Jets) -> Callable[..., Any]:
-    """Of F and J along a straight piece: the change, ∫ dF or ∫ dJ, the largest rate, the size."""
+    """For F and J on a straight piece: the change, the integral of the derivative, its maximum, the size."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
 
     def integrals(first: Any, last: Any) -> Any:
@@ -164,8 +159,8 @@ def _changes(jets: Jets) -> Callable[..., Any]:
     return integrals
 
 
-def jumping(jets: Jets, first: Float, last: Float) -> str:
-    """What does not change by the integral of its derivative, in words, or "" where all does."""
+def find_jump(jets: Jets, first: Float, last: Float) -> str:
+    """Which of F and J does not change by the integral of its derivative between two points; "" if none."""
     names = ("value", "derivative")
     for (change, total, rate, size), name in zip(jets(_changes, first, last), names, strict=True):
         moved = max(float(np.abs(change).max()), float(rate))
@@ -180,12 +175,12 @@ def jumping(jets: Jets, first: Float, last: Float) -> str:
 def smooth_between(jets: Jets, first: Float, last: Float, halvings: int = _HALVINGS) -> bool:
     """Is F smooth on a straight piece, which may be long?
 
-    The quadrature of one piece does not resolve e^θ over hundreds of units, that of its parts does; a jump is
-    one in the part that has it, however short.
+    The quadrature on one piece does not resolve e^θ over hundreds of units, but the quadrature on its halves
+    does; a true jump remains one in the part that contains it.
     """
-    jumps = jumping(jets, first, last)
-    if not jumps or jumps == NOT_FINITE or halvings == 0:
-        return not jumps
+    jump = find_jump(jets, first, last)
+    if not jump or jump == NOT_FINITE or halvings == 0:
+        return not jump
     middle = (first + last) / 2
     return smooth_between(jets, first, middle, halvings - 1) and smooth_between(
         jets, middle, last, halvings - 1

@@ -1,4 +1,4 @@
-"""What a derivation found: verdict, numbers, potential, conserved quantities, and a model made of them."""
+"""The result of a derivation: verdict, numbers, potential, conserved quantities, and a model with them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.derivation.affine_image import Coordinates, FlatPotential
+from tacit.derivation.affine_image import FlatPotential, in_coordinates
 from tacit.derivation.candidates import Candidate
 from tacit.derivation.conserved import Conserved
-from tacit.derivation.polynomials import Search, searched
+from tacit.derivation.polynomials import Search, search_polynomials
 from tacit.derivation.potential import DerivedPotential
 from tacit.derivation.smooth_map import Jets
 from tacit.derivation.span import ZERO
@@ -31,51 +31,59 @@ _SHOWN = 6  # conserved quantities in a summary
 
 @dataclass(frozen=True, eq=False)
 class Derivation:
-    """What gradient flow of w = F(θ) from θ₀ minimizes, or why it minimizes nothing.
+    """What gradient flow of w = F(θ) from θ₀ minimizes, or the reason why it has no potential.
 
-    All sizes are relative, the largest over the sampled points; those up to `tolerance` count as 0.
+    All sizes are relative, and the largest over the sampled points; sizes up to `tolerance` count as 0.
 
     Attributes
     ----------
     kind : str
         "mirror" (∇Q(w)' = −∇L), "warped" (the same in another clock), "none" or "undecided".
     reason : str
-        Why.
+        The reason for this verdict.
     commutator : float
         The largest bracket of two gradient fields ∇Fᵢ, relative to its terms.
     reachable_dimension : int
-        That of their Lie algebra along the orbit of θ₀, and so of the orbit.
+        The dimension of their Lie algebra along the orbit of θ₀, which is that of the orbit.
     closed : bool
-        False where that may be larger, since a size is neither 0 nor clear.
+        False if this dimension may be larger, because a size is neither clearly 0 nor clearly nonzero.
     rank : int
-        That of the Jacobian on the orbit.
+        The rank of the Jacobian on the orbit.
     hessian_violation : float
-        |∂_kH_ij − ∂_jH_ik| of the metric H; like the following, NaN where the Jacobian has no full rank.
+        |∂_kH_ij − ∂_jH_ik| of the metric H; like the next three, NaN if the Jacobian does not have full rank.
     warp_residual : float
-        What the best warp leaves of it.
+        The part of it that remains with the best warp.
     warp_curl : float
-        The curl of that warp.
+        The curl of this warp.
     fibre_change : float
-        How much M = JJᵀ changes, beyond a factor, where w does not.
+        The change of M = JJᵀ, up to a factor, in directions in which w does not change.
     samples : int
-        How many points were sampled.
+        The number of sampled points.
     radius : float
         The length of the orbits to them, relative to `length`.
     seconds : float
-        How long it took.
+        The time that the derivation took.
     tolerance : float
         Sizes up to this count as 0.
     candidates : tuple
-        What became of proposed conserved quantities.
+        The results for the proposed conserved quantities.
     length : float
-        How far from θ₀ the Jacobian of the map becomes another one: the map's own scale there.
+        The length scale of the map: the distance from θ₀ over which its Jacobian changes.
     nearby_dimension : int
-        What flows from generic starts near θ₀ reach; larger than `reachable_dimension` where θ₀ is special.
+        The dimension that flows from generic starts near θ₀ reach; larger than `reachable_dimension` if θ₀ is
+        special.
     basis : (d, r) array or None
-        Orthonormal columns B where the image lies in the affine subspace w₀ + span B of dimension r < d. The
-        verdict and the potential are then those of the coordinates Bᵀ(w − w₀).
+        Orthonormal columns B, if the image lies in the affine subspace w₀ + span B of dimension r < d.
+        Verdict and potential are then those of the coordinates Bᵀ(w − w₀).
     function_model : Model
         F and θ₀ as a model, for `tacit.flow`.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> found = tacit.derive(lambda t: t[:1] * t[1:], [1.0, 0.5])
+    >>> found.kind, found.reachable_dimension, found.conserved
+    ('mirror', 1, (Conserved(θ₁² − θ₂²),))
     """
 
     kind: str
@@ -100,7 +108,7 @@ class Derivation:
     _jets: Jets = field(repr=False, kw_only=True)
 
     def __getstate__(self) -> dict[str, Any]:
-        """With what is computed on demand, if the function cannot be pickled and computes it no more."""
+        """Include what is computed on demand, if a copy without the function could not compute it."""
         if not can_be_pickled(self.function_model.function):
             _ = self.conserved, self._origin
         return vars(self)
@@ -110,12 +118,12 @@ class Derivation:
 
     @property
     def name(self) -> str:
-        """That of the function."""
+        """The name of the function."""
         return name_of_function(self.function_model.function)
 
     @property
     def theta0(self) -> Float:
-        """The start, as one vector."""
+        """θ₀ as one vector."""
         return np.concatenate([np.ravel(each) for each in self.function_model.start().values()])
 
     @property
@@ -130,13 +138,13 @@ class Derivation:
 
     @cached_property
     def potential(self) -> DerivedPotential | FlatPotential:
-        """Q, by integration along the leaf of θ₀; `NoPotentialError` with the reason where there is none.
+        """Q, by integration along the orbit of θ₀; raises `NoPotentialError` if there is none.
 
-        Where the image lies in an affine subspace (`basis`), Q is a function of w on it, and no other w.
+        If the image lies in an affine subspace (`basis`), Q is defined on this subspace only.
         """
         if self.kind not in ("mirror", "warped"):
             raise NoPotentialError(self.reason)
-        jets = self._jets if self.basis is None else Coordinates.of(self._jets, self.basis)
+        jets = self._jets if self.basis is None else in_coordinates(self._jets, self.basis)
         Q = DerivedPotential(jets, self.function_model, self.theta0, self.kind == "warped", self.length)
         return Q if self.basis is None else FlatPotential(Q, self.basis, self._jets.value(self.theta0))
 
@@ -147,38 +155,39 @@ class Derivation:
 
     @property
     def conserved_number(self) -> int:
-        """How many independent quantities every flow near θ₀ conserves: p − the dimension that they reach.
+        """The number of independent quantities that all flows near θ₀ conserve: p − the dimension they reach.
 
-        An upper bound where `closed` is False.
+        An upper bound if `closed` is False.
         """
         return self.parameters - max(self.nearby_dimension, self.reachable_dimension)
 
     @property
     def conserved_here(self) -> int:
-        """How many the flows from θ₀ itself conserve: more than those nearby where θ₀ is special.
+        """The number of independent quantities that flows from θ₀ conserve, larger if θ₀ is special.
 
-        An upper bound where `closed` is False.
+        An upper bound if `closed` is False.
         """
         return self.parameters - self.reachable_dimension
 
     @cached_property
     def _search(self) -> Search:
-        return searched(self._jets, self.theta0, self.conserved_number, self.length)
+        return search_polynomials(self._jets, self.theta0, self.conserved_number, self.length)
 
     @property
     def conserved(self) -> tuple[Conserved, ...]:
-        """Those that are polynomials of degree 2 at most, as functions of the flat θ, each with its drift."""
+        """The conserved polynomials of degree at most 2, as functions of the flat θ, each with its drift."""
         return self._search.laws
 
     @property
     def model(self) -> DerivedModel:
-        """The model F from θ₀, with this potential: what every verb takes."""
+        """F from θ₀ as a model with this potential, which all functions of Tacit accept."""
         return DerivedModel(self.function_model.function, self.function_model.theta0, self)
 
     def picture(self, plane: Any = (0, 1)) -> Drawn:
-        """Level sets of Q in two coordinates, others free, with flows that end where they touch solutions.
+        """Level sets of Q, minimized over all but two coordinates, with flows that end where they touch.
 
-        Without a potential: flows from θ₀ to one line of solutions under several losses, which end apart.
+        Without a potential: flows from θ₀ to one line of solutions under several losses, which end at
+        different points.
 
         Parameters
         ----------
@@ -188,48 +197,38 @@ class Derivation:
         Returns
         -------
         Drawn
-            What `plot` draws.
+            The picture that `plot` draws.
         """
         drawn: Drawn = delegate(self, "picture", plane)
         return drawn
 
     def plot(self, file: str | Path | None = None, *, plane: Any = (0, 1)) -> Any:
-        """Draw it: into a file (.png, .pdf or .svg), whose path is returned, or as a figure of Matplotlib.
+        """Draw the picture, to a file (.png, .pdf or .svg) or as a Matplotlib figure.
 
         Parameters
         ----------
         file : path, optional
-            Where to write it; its ending says how.
+            The file; its suffix determines the format.
         plane : (int, int), optional
             The two coordinates.
 
         Returns
         -------
         Path or matplotlib.figure.Figure
-            The file, or the figure where none was named.
+            The file, or the figure if no file is given.
         """
         return self.picture(plane).to(file)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists, ready for JSON; None for what could not be measured."""
-        numbers = (
-            "commutator",
-            "hessian_violation",
-            "warp_residual",
-            "warp_curl",
-            "fibre_change",
-            "tolerance",
-        )
+        """The result as plain numbers and lists for JSON; None for what could not be measured."""
+        counts = "parameters", "features", "reachable_dimension", "closed", "rank"
+        sizes = "commutator", "hessian_violation", "warp_residual", "warp_curl", "fibre_change", "tolerance"
         return {
             "kind": self.kind,
             "reason": self.reason,
             "function": self.name,
-            "parameters": self.parameters,
-            "features": self.features,
-            "reachable_dimension": self.reachable_dimension,
-            "closed": self.closed,
-            "rank": self.rank,
-            **{each: _finite(getattr(self, each)) for each in numbers},
+            **{each: getattr(self, each) for each in counts},
+            **{each: _finite(getattr(self, each)) for each in sizes},
             "conserved_number": self.conserved_number,
             "conserved_here": self.conserved_here,
             "conserved": [{"polynomial": law.text, "drift": _finite(law.drift)} for law in self.conserved],
@@ -244,7 +243,7 @@ class Derivation:
         }
 
     def summary(self) -> str:
-        """The verdict, the numbers it rests on, and why, a line each."""
+        """The verdict, the numbers on which it rests, and the reason, one line each."""
         sizes = (
             ("bracket", self.commutator),
             ("Hessian test", self.hessian_violation),
@@ -268,23 +267,22 @@ class Derivation:
         return "\n".join(f"  {key:<12} {value}" for key, value in lines.items())
 
     def _subspace(self) -> str:
-        """Where w moves, if not everywhere."""
+        """The affine subspace that contains w, if there is one."""
         if self.basis is None:
             return ""
         d, r = self.basis.shape
-        return (
-            f"in the affine subspace w₀ + span B of dimension {r} of {d}; the potential is one of Bᵀ(w − w₀)"
-        )
+        return f"in the affine subspace w₀ + span B of dimension {r} of {d}; Q is a function of Bᵀ(w − w₀)"
 
     def _laws(self) -> str:
-        """How many, and the first of those that were found."""
-        written = [law.text for law in self.conserved]
-        shown = "; ".join(written[:_SHOWN]) + ("; …" if len(written) > _SHOWN else "")
-        found = f", {len(written)} of them quadratic: {shown}" if written else ""
-        if not written:
-            found = f", not searched: {self._search.why}"
-            if self._search.complete:
-                found = ", none of them quadratic" if self.closed else ", no quadratic one was found"
+        """The number of conserved quantities, and the first of those found."""
+        texts = [law.text for law in self.conserved]
+        if texts:
+            shown = "; ".join(texts[:_SHOWN]) + ("; …" if len(texts) > _SHOWN else "")
+            found = f", {len(texts)} of them quadratic: {shown}"
+        elif not self._search.complete:
+            found = f", {self._search.why}"
+        else:
+            found = ", none of them quadratic" if self.closed else ", no quadratic one was found"
         most = "" if self.closed or self.conserved_number == 0 else "at most "
         noun = "quantity" if self.conserved_number == 1 else "quantities"
         here = self.conserved_here - self.conserved_number
@@ -294,30 +292,30 @@ class Derivation:
 
 @dataclass(frozen=True)
 class _Monitored(Mapped):
-    """w = function(θ), with polynomials of θ that its flows conserve."""
+    """w = function(θ), with polynomials of θ that gradient flow conserves."""
 
     laws: tuple[Conserved, ...]
 
     def invariants(self, weights: Weights) -> Invariants:
-        """The polynomials, by how they are written."""
+        """The values of the polynomials by their text, each with the size of its terms."""
         theta = np.concatenate([np.ravel(each) for each in weights.values()])
         return {law.text: (np.asarray(law(theta)), np.asarray(law.terms(theta))) for law in self.laws}
 
 
 @dataclass(frozen=True, eq=False)
 class DerivedModel(FunctionModel):
-    """w = F(θ) from θ₀, with the potential that was derived for it."""
+    """w = F(θ) from θ₀, with the derived potential."""
 
     derivation: Derivation
 
     @property
     def parametrization(self) -> Mapped:
-        """θ ↦ w, with what is conserved."""
+        """θ ↦ w, with the conserved polynomials."""
         known = super().parametrization
         return _Monitored(known.function, known.single, self.derivation.conserved)
 
     def potential(self, d: int | None = None) -> DerivedPotential | FlatPotential:
-        """That of the derivation."""
+        """The potential of the derivation."""
         self.start(d)
         return self.derivation.potential
 

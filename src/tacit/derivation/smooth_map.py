@@ -1,10 +1,11 @@
-"""A smooth map θ ↦ w with the derivatives that JAX makes of it, on flat vectors of float64."""
+"""A smooth map θ ↦ w and its derivatives by JAX, on flat vectors of float64."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -15,35 +16,41 @@ from tacit.errors import InputError
 from tacit.models.function import FunctionModel
 from tacit.pickling import Carried, carried
 
-MEMORY = 4e9  # bytes that Jacobians and tangent spaces, or the tensors of the metric, may take
+MEMORY = 4e9  # bytes; limit for Jacobians and tangent spaces, and for the tensors of the metric
+_ARRAYS = 4  # arrays of the size of J per point: Jacobian, basis and work space
+FLAT, _JACOBIAN = attrgetter("flat"), attrgetter("jacobian")  # functions of `Jets`, to be compiled
 Layout = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 @contextmanager
-def words(whose: str = "the parametrization") -> Iterator[None]:
-    """Errors of JAX and of the function, in words that say whose they are."""
+def readable_errors(subject: str = "the parametrization", output: str = "a vector w") -> Iterator[None]:
+    """Turn errors of JAX and of the user's function into `InputError`s that name the function."""
     try:
         yield
     except jax.errors.JAXTypeError as error:
-        first = str(error).strip().partition("\n")[0]
         raise InputError(
-            f"{whose} cannot be traced by JAX: write it with jax.numpy or plain arithmetic, "
-            f"without branches on values, and without NumPy or float() of what depends on θ ({first})"
+            f"{subject} cannot be traced by JAX: write it with jax.numpy or plain arithmetic, without "
+            "branches on values, and without NumPy functions or float() on values that depend on θ "
+            f"({_first_line(error)})"
         ) from error
+    except InputError:
+        raise
     except (TypeError, ValueError, AttributeError, KeyError, IndexError, NotImplementedError) as error:
-        if isinstance(error, InputError):
-            raise
-        first = str(error).strip().partition("\n")[0]
         raise InputError(
-            f"{whose} failed: {type(error).__name__}: {first}; it takes θ and gives "
-            f"{'a vector w' if 'param' in whose else 'a number'}"
+            f"{subject} failed: {type(error).__name__}: {_first_line(error)}; it must take θ and return "
+            f"{output}"
         ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
 
 
 class Jets:
-    """F, its Jacobian J, and what is made of them at a flat θ, compiled once for each function and layout.
+    """F, its Jacobian J, and functions of them at a flat θ, compiled once per function and layout.
 
-    What is given as `flat` takes one vector; all methods hand over NumPy arrays of float64.
+    A function `make` takes the `Jets` and returns a function of JAX arrays, which is compiled on first use.
+    Methods return NumPy arrays of float64.
     """
 
     def __init__(self, function: Callable[[Any], Any], layout: Layout, single: bool):
@@ -52,97 +59,85 @@ class Jets:
         self._compiled: dict[Any, Callable[..., Any]] = {}
 
     def __reduce__(self) -> tuple[Callable[..., Jets], tuple[Any, ...]]:
-        """Without what JAX has compiled, which cannot be pickled."""
-        return _again, (Carried(self.function), self.layout, self.single)
+        """Leave out the compiled functions, which cannot be pickled."""
+        return _cached_jets, (Carried(self.function), self.layout, self.single)
 
     def flat(self, theta: Any) -> Any:
         """F(θ) of the flat θ."""
         return jnp.asarray(self.function(self.shaped(theta)))
 
     def shaped(self, theta: Any) -> Any:
-        """The flat θ as the function takes it."""
-        given, at = {}, 0
+        """The flat θ in the form that the function takes: an array or a dict of arrays."""
+        arrays, at = {}, 0
         for name, shape in self.layout:
             size = int(np.prod(shape))
-            given[name] = theta[at : at + size].reshape(shape)
+            arrays[name] = theta[at : at + size].reshape(shape)
             at += size
-        return next(iter(given.values())) if self.single else given
+        return next(iter(arrays.values())) if self.single else arrays
 
     def __call__(self, make: Callable[..., Any], *arguments: Any) -> Any:
         """make(self)(*arguments), traced once."""
-        with self.double(), words():
-            found = self.compiled(make)(*(np.asarray(each, dtype=float) for each in arguments))
-            return jax.tree_util.tree_map(np.asarray, found)
+        with self.double(), readable_errors():
+            result = self.compiled(make)(*(np.asarray(each, dtype=float) for each in arguments))
+            return jax.tree_util.tree_map(np.asarray, result)
 
     def compiled(self, make: Callable[..., Any]) -> Callable[..., Any]:
-        """make(self), traced once; to be called within `double`."""
+        """make(self), traced once; call it within `double`."""
         if make not in self._compiled:
             self._compiled[make] = jax.jit(make(self))
         return self._compiled[make]
 
     @contextmanager
     def double(self) -> Iterator[None]:
-        """Computation in float64, whatever the user's flags are."""
+        """Compute in float64, whatever the user's flags are."""
         with jax.enable_x64(True), jax.default_matmul_precision("highest"):
             yield
 
     def value(self, theta: Float) -> Float:
         """F(θ)."""
-        return np.asarray(self(_value, theta))
+        return np.asarray(self(FLAT, theta))
 
     def slopes(self, theta: Float) -> Float:
         """J, (d, p)."""
-        return np.asarray(self(_jacobian, theta))
+        return np.asarray(self(_JACOBIAN, theta))
 
 
-def _value(jets: Jets) -> Callable[..., Any]:
-    return jets.flat
+_hashed_jets = lru_cache(maxsize=32)(Jets)
 
 
-def _jacobian(jets: Jets) -> Callable[..., Any]:
-    return jets.jacobian
-
-
-_jets = lru_cache(maxsize=32)(Jets)
-
-
-def jets_of(model: FunctionModel) -> Jets:
-    """The derivatives of the model's function; those of functions that were met before are compiled."""
-    layout = tuple((name, tuple(each.shape)) for name, each in model.start().items())
-    return _again(model.function, layout, not isinstance(model.theta0, dict))
-
-
-def _again(function: Any, layout: Layout, single: bool) -> Jets:
-    """The same derivatives as before for the same function; a copy brings it as `Carried`."""
+def _cached_jets(function: Any, layout: Layout, single: bool) -> Jets:
+    """The `Jets` of this function, with what is already compiled; a copied function arrives as `Carried`."""
     function = carried(function)
     try:
-        return _jets(function, layout, single)
-    except TypeError:  # a callable without a hash
+        return _hashed_jets(function, layout, single)
+    except TypeError:  # a callable that cannot be hashed
         return Jets(function, layout, single)
 
 
 def checked_model(parametrization: Any, theta0: Any, samples: int = 1) -> tuple[FunctionModel, Jets, Float]:
-    """The model, its derivatives and its flat start; `InputError` for what is no smooth map θ ↦ w there.
+    """The model, its derivatives and its flat start; raises `InputError` if F is not smooth there.
 
-    samples: the number of points at which Jacobians will be kept, which bounds the size of the map.
+    samples: the number of points at which Jacobians will be stored, which limits the size of the map.
     """
     if not callable(parametrization):
         raise InputError(
-            f"parametrization must be a function θ ↦ w, got {type(parametrization).__name__}: "
+            f"parametrization must be a function θ ↦ w, got {type(parametrization).__name__}; call "
             "derive(parametrization, theta0)"
         )
     if not isinstance(theta0, dict) and np.size(theta0) == 0:
-        raise InputError("theta0 is empty: there is nothing to differentiate by")
-    with jax.enable_x64(True), words():
+        raise InputError("theta0 is empty; give at least one parameter")
+    with jax.enable_x64(True), readable_errors():
         model = FunctionModel(parametrization, theta0)
-    start = np.concatenate([np.ravel(each) for each in model.start().values()])
-    jets = jets_of(model)
+    arrays = model.start()
+    start = np.concatenate([np.ravel(each) for each in arrays.values()])
+    layout = tuple((name, tuple(each.shape)) for name, each in arrays.items())
+    jets = _cached_jets(parametrization, layout, not isinstance(theta0, dict))
     w = jets.value(start)
     if w.dtype != np.float64:
-        raise InputError(f"the parametrization computes in {w.dtype}; leave θ in float64, as it comes")
+        raise InputError(f"the parametrization computes in {w.dtype}; do not convert θ, which is float64")
     if not np.isfinite(w).all():
-        raise InputError(f"the parametrization is {w[~np.isfinite(w)][0]} at theta0: choose another start")
-    _refuse_too_large(len(start), len(w), samples)  # before J, since JAX ends the process where memory ends
+        raise InputError(f"the parametrization is {w[~np.isfinite(w)][0]} at theta0; choose another start")
+    _check_size(len(start), len(w), samples)  # before J is formed: JAX ends the process if memory runs out
     J = jets.slopes(start)
     if not np.isfinite(J).all():
         raise InputError(
@@ -152,12 +147,13 @@ def checked_model(parametrization: Any, theta0: Any, samples: int = 1) -> tuple[
     return model, jets, start
 
 
-def _refuse_too_large(p: int, d: int, samples: int) -> None:
-    """`InputError` if bases of the tangent spaces alone would not fit in memory."""
-    needed = 8.0 * samples * 4 * d * p  # Jacobians, bases and their work space
+def _check_size(p: int, d: int, samples: int) -> None:
+    """Raise `InputError` if bases of the tangent spaces alone do not fit in memory."""
+    needed = 8.0 * samples * _ARRAYS * d * p
     if needed > MEMORY:
         raise InputError(
-            f"a map of {p:,} parameters to {d:,} features is too large to derive: its Jacobians and tangent "
-            f"spaces at {samples} points need about {needed / 1e9:,.1f} GB, and {MEMORY / 1e9:.0f} are the "
-            "most; derive a smaller instance of the same map (fewer features have the same geometry)"
+            f"a map of {p:,} parameters to {d:,} features is too large to derive: Jacobians and tangent "
+            f"spaces at {samples} points need about {needed / 1e9:,.1f} GB, and the limit is "
+            f"{MEMORY / 1e9:.0f} GB; derive a smaller instance of the same map (with fewer features the "
+            "geometry is the same)"
         )

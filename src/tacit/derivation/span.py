@@ -1,4 +1,4 @@
-"""An orthonormal basis that grows by what is clearly new, and says where that is in doubt."""
+"""An orthonormal basis that grows by rows that are clearly independent of it."""
 
 from __future__ import annotations
 
@@ -6,32 +6,36 @@ import numpy as np
 
 from tacit.data.arrays import Float
 
-ZERO, CLEAR = 1e-9, 1e-6  # relative sizes below which a number is 0, and above which it is not
+# Relative sizes up to ZERO count as 0, and sizes from CLEAR on as nonzero; a size in between makes the
+# verdict "undecided". Round-off of brackets and metric tensors is about 1e-15 for well-conditioned maps.
+ZERO, CLEAR = 1e-9, 1e-6
 
 
 class Span:
-    """Orthonormal rows; doubt: the largest remainder of the last rows that was neither 0 nor clear."""
+    """A basis with orthonormal rows.
+
+    borderline: the largest remainder of the rows added last that lies between ZERO and CLEAR, or 0.
+    """
 
     def __init__(self, p: int):
         self.basis: Float = np.zeros((0, p))
-        self.doubt = 0.0
+        self.borderline = 0.0
 
     @property
     def dimension(self) -> int:
-        """How many rows."""
+        """The number of rows."""
         return len(self.basis)
 
-    def add(self, rows: Float) -> list[int]:
-        """Which rows are clearly new, largest remainder first."""
-        picked: list[int] = []
-        left = np.array(rows)
+    def add(self, rows: Float) -> bool:
+        """Extend the basis by the rows with clear remainders, largest first; True if there were any."""
+        before, rest = self.dimension, np.array(rows)
         while True:
-            for _ in range(2):  # twice is enough for orthogonality to rounding
-                left = left - (left @ self.basis.T) @ self.basis
-            sizes = np.linalg.norm(left, axis=1)
-            at = int(np.argmax(sizes))
-            if self.dimension == rows.shape[1] or not sizes[at] >= CLEAR:
-                self.doubt = float(sizes[at]) if sizes[at] > ZERO and self.dimension < rows.shape[1] else 0.0
-                return picked
-            picked.append(at)
-            self.basis = np.vstack([self.basis, left[at] / sizes[at]])
+            for _ in range(2):  # Gram–Schmidt twice is orthogonal to round-off
+                rest = rest - (rest @ self.basis.T) @ self.basis
+            sizes = np.linalg.norm(rest, axis=1)
+            largest = int(np.argmax(sizes))
+            full = self.dimension == rows.shape[1]
+            if full or not sizes[largest] >= CLEAR:
+                self.borderline = 0.0 if full or sizes[largest] <= ZERO else float(sizes[largest])
+                return self.dimension > before
+            self.basis = np.vstack([self.basis, rest[largest] / sizes[largest]])

@@ -1,1 +1,1 @@
-"""Potentials as formulas: what SymPy can say of separable, radial and affine parametrizations."""
+"""Potentials as formulas in SymPy, for separable, radial and affine parametrizations."""

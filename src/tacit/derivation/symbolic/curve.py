@@ -1,7 +1,7 @@
-r"""A scalar w along its own gradient flow, and the potential of that curve.
+r"""A scalar w along its own gradient flow, and the potential along this curve.
 
-For one w = f(θ) the flow θ' = ∇f(θ) of time z passes w with w' = ‖∇f‖² = 1/Q''(w): its time is the slope,
-z = Q'(w), and Q = ∫ z dw. Everything is a function of one parameter of the curve.
+For one scalar w = f(θ), the flow θ' = ∇f(θ) in time z changes w by w' = ‖∇f‖² = 1/Q''(w). So its time is the
+slope, z = Q'(w), and Q = ∫ z dw. Everything is a function of one parameter of the curve.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ _FACTOR = sympy.Symbol("t", positive=True)
 
 @dataclass(frozen=True)
 class Curve:
-    """w, Q'(w) and Q(w) as functions of a parameter, which is `start` at the start.
+    """w, Q'(w) and Q(w) as functions of a parameter, with its value `start` at the start.
 
-    inverse: the parameter as a function of W; None where no formula is known, and then `why` says so. ratio:
-    where inverse is a power of an expression that is positive on the domain, that expression and the power.
+    inverse: the parameter as a function of W; None if no formula is known, with the reason in `why`. ratio:
+    if the inverse is a power of an expression that is positive on the domain, this expression and the
+    exponent.
     """
 
     parameter: Any
@@ -37,7 +38,7 @@ class Curve:
     ratio: tuple[Any, Any] | None = None
 
     def explicit(self, function: Any) -> Any:
-        """A function of the parameter, as one of W."""
+        """A function of the parameter as a function of W."""
         if self.ratio is None:
             return sympy.powsimp(function.subs(self.predictor, W).subs(self.parameter, self.inverse))
         base, power = self.ratio
@@ -46,7 +47,7 @@ class Curve:
         return sympy.expand_log(found, force=True).subs(positive, base)
 
     def subs(self, values: Any) -> Curve:
-        """With symbols of the start replaced."""
+        """The curve with symbols of the start replaced."""
         parts = ("start", "predictor", "slope", "value", "inverse")
         changed = {name: getattr(self, name) for name in parts if getattr(self, name) is not None}
         changed = {name: sympy.sympify(each).subs(values) for name, each in changed.items()}
@@ -61,25 +62,27 @@ def straight(constant: Any, rate: Any) -> Curve:
 
 
 def exponential(constant: Any, factor: Any, rate: Any) -> Curve:
-    """w = c + A·e^{kz}, by t = e^{kz}: an entropy."""
-    t, base = _FACTOR, (W - constant) / factor
+    """w = c + A·e^{kz}, with the parameter t = e^{kz}: an entropy."""
+    t, base, one = _FACTOR, (W - constant) / factor, sympy.S.One
     value = factor / rate * (t * sympy.log(t) - t + 1)
-    one = sympy.S.One
     return Curve(t, one, constant + factor * t, sympy.log(t) / rate, value, base, ratio=(base, one))
 
 
 def hyperbolic(constant: Any, up: Any, down: Any, rate: Any) -> Curve:
-    """w = c + A·e^{kz} + B·e^{−kz} = c + m·sinh ξ or m·cosh ξ, by the rapidity ξ = kz + ½log|A/B|, k > 0."""
+    """w = c + A·e^{kz} + B·e^{−kz} = c + m·sinh ξ or c + m·cosh ξ, with ξ = kz + ½log|A/B|, k > 0.
+
+    The inverse is then arsinh or arcosh; log(w + √(w² + m²)) would lose digits at negative w.
+    """
     odd, xi = sign(up * down) < 0, _RAPIDITY
     scale = 2 * sign(up) * sympy.sqrt(sympy.factor(-up * down if odd else up * down))
-    shape, other, arc = (
+    shape, derivative, arc = (
         (sympy.sinh, sympy.cosh, sympy.asinh) if odd else (sympy.cosh, sympy.sinh, sympy.acosh)
     )
-    side = 1 if odd else sign(sympy.log(up / down))  # w rests where ξ = 0: no flow crosses it
-    begun = side * arc(sympy.simplify((up + down) / scale))
-    value = scale / rate * ((xi - begun) * shape(xi) - other(xi) + other(begun))
+    side = 1 if odd else sign(sympy.log(up / down))  # w has a minimum at ξ = 0, which no flow crosses
+    start = side * arc(sympy.simplify((up + down) / scale))
+    value = scale / rate * ((xi - start) * shape(xi) - derivative(xi) + derivative(start))
     inverse = side * arc((W - constant) / scale)
-    return Curve(xi, begun, constant + scale * shape(xi), (xi - begun) / rate, value, inverse)
+    return Curve(xi, start, constant + scale * shape(xi), (xi - start) / rate, value, inverse)
 
 
 def power(constant: Any, factor: Any, first: Any, rate: Any, exponent: Any) -> Curve:
@@ -88,8 +91,8 @@ def power(constant: Any, factor: Any, first: Any, rate: Any, exponent: Any) -> C
     if exponent == -1:
         value = factor / rate * (1 - first / t - sympy.log(t / first))
     else:
-        grown = t ** (exponent + 1) / (exponent + 1) - first * t**exponent / exponent
-        value = factor * exponent / rate * (grown - grown.subs(t, first))
+        antiderivative = t ** (exponent + 1) / (exponent + 1) - first * t**exponent / exponent
+        value = factor * exponent / rate * (antiderivative - antiderivative.subs(t, first))
     ratio = (base, 1 / sympy.sympify(exponent))
     predictor = constant + factor * t**exponent
     return Curve(t, first, predictor, (t - first) / rate, value, base ** ratio[1], ratio=ratio)

@@ -1,9 +1,9 @@
-r"""Integrals from the start: by rules of textbooks or substitutions, and checked by quadrature.
+r"""Integrals from the start, by textbook rules or substitutions, and checked by quadrature.
 
-SymPy's antiderivatives of real functions may have logarithms of negative numbers and jumps between branches
-(those in tan(x/2) at odd multiples of π): logarithms are taken of what is positive at the start, and what
-does not agree with quadrature on both sides of the start, as far as the function is finite, is no
-antiderivative.
+SymPy's antiderivatives of real functions may contain logarithms of negative numbers and jumps between
+branches (those in tan(x/2) at odd multiples of π). Arguments of logarithms are made positive at the start,
+and a result is rejected unless it agrees with quadrature on both sides of the start as far as the function is
+finite.
 """
 
 from __future__ import annotations
@@ -15,109 +15,115 @@ import numpy as np
 import sympy
 from sympy.integrals.manualintegrate import manualintegrate
 
-from tacit.derivation.symbolic.signs import drawn, sign
+from tacit.derivation.symbolic.signs import random_values, sign
 
-_REACH, _STEPS = 4.0, 16  # how far on each side of the start it is checked, and in how many pieces
-_NODES = 20  # of Gauss and Legendre on each
-_AGREES = 1e-8  # relative to the integral of the size of the function
-_WILD = 1e6  # times the function at the start: near a pole
+# The check covers this many multiples of |start| (or of 1) on each side, in so many pieces.
+_REACH, _PIECES = 4.0, 16
+_NODES = 20  # Gauss–Legendre nodes on each piece
+_RTOL = 1e-8  # largest error, relative to the integral of |function|
+_POLE = 1e6  # multiple of the function at the start at which it is near a pole
 
 
-def integral(function: Any, variable: Any, begun: Any) -> Any:
-    """∫ from the start, evaluated where an antiderivative is found, and left as it is elsewhere."""
+def integral(function: Any, variable: Any, start: Any) -> Any:
+    """∫ function from the start: evaluated if an antiderivative is found, else unevaluated."""
     function = sympy.simplify(function)
     for found in _antiderivatives(function, variable):
         if found.has(sympy.Integral) or found.has(sympy.I):
             continue
-        found = _real(found, variable, begun)
-        difference = found - found.subs(variable, begun)
-        if agrees(difference, function, variable, begun):
+        found = _real_logarithms(found, variable, start)
+        difference = found - found.subs(variable, start)
+        if agrees(difference, function, variable, start):
             return sympy.simplify(difference)
-    return left(function, variable, begun)
+    return unevaluated(function, variable, start)
 
 
-def left(function: Any, variable: Any, begun: Any) -> Any:
-    """∫ from the start, as it is."""
+def unevaluated(function: Any, variable: Any, start: Any) -> Any:
+    """∫ function from the start, as an unevaluated integral."""
     within = sympy.Symbol("x", **variable.assumptions0)
-    return sympy.Integral(sympy.simplify(function).subs(variable, within), (within, begun, variable))
+    return sympy.Integral(sympy.simplify(function).subs(variable, within), (within, start, variable))
 
 
 def _antiderivatives(function: Any, variable: Any) -> Iterator[Any]:
-    """Those of textbooks, and those of substitutions x = log y and x = 2·atan y."""
+    """Antiderivatives by textbook rules, and by the substitutions x = log y and x = 2·atan y."""
     if function.is_rational_function(variable):
         yield sympy.integrate(function, variable)
         return
     yield manualintegrate(function, variable)
     if function.has(sympy.exp, sympy.sinh, sympy.cosh, sympy.tanh):
         y = sympy.Dummy("y", positive=True)
-        inside = sympy.simplify(function.rewrite(sympy.exp).subs(variable, sympy.log(y)) / y)
-        if inside.is_rational_function(y):
-            yield sympy.integrate(inside, y).subs(y, sympy.exp(variable))
+        inner = sympy.simplify(function.rewrite(sympy.exp).subs(variable, sympy.log(y)) / y)
+        if inner.is_rational_function(y):
+            yield sympy.integrate(inner, y).subs(y, sympy.exp(variable))
     if function.has(sympy.sin, sympy.cos, sympy.tan):
         y = sympy.Dummy("y", real=True)
-        half = 2 * sympy.atan(y)
-        inside = sympy.simplify(sympy.expand_trig(function).subs(variable, half) * 2 / (1 + y**2))
-        if inside.is_rational_function(y):
-            yield sympy.integrate(inside, y).subs(y, sympy.tan(variable / 2))
+        substitution = 2 * sympy.atan(y)
+        inner = sympy.simplify(sympy.expand_trig(function).subs(variable, substitution) * 2 / (1 + y**2))
+        if inner.is_rational_function(y):
+            yield sympy.integrate(inner, y).subs(y, sympy.tan(variable / 2))
 
 
-def _real(found: Any, variable: Any, begun: Any) -> Any:
-    """With logarithms of what is positive at the start, which differ by constants."""
+def _real_logarithms(found: Any, variable: Any, start: Any) -> Any:
+    """The antiderivative with positive arguments of logarithms at the start; this changes a constant only."""
 
-    def turned(inside: Any) -> Any:
-        at_start = inside.subs(variable, begun) if inside.has(variable) else sympy.S.One
-        return sympy.log(-inside if sign(at_start) < 0 else inside)
+    def positive(inner: Any) -> Any:
+        at_start = inner.subs(variable, start) if inner.has(variable) else sympy.S.One
+        return sympy.log(-inner if sign(at_start) < 0 else inner)
 
-    return found.replace(sympy.log, turned)
+    return found.replace(sympy.log, positive)
 
 
-def agrees(difference: Any, function: Any, variable: Any, begun: Any) -> bool:
-    """Is it the integral from the start, by quadrature, as far as the function is finite on both sides?"""
+def agrees(difference: Any, function: Any, variable: Any, start: Any) -> bool:
+    """Does quadrature give the same integral from the start, as far as the function is finite?"""
     rng = np.random.default_rng(0)
-    values = drawn(sympy.Tuple(difference, function, sympy.sympify(begun)).subs(variable, 0), rng)
-    start = float(sympy.N(sympy.sympify(begun).subs(values)))
+    expressions = sympy.Tuple(difference, function, sympy.sympify(start))
+    values = random_values(expressions.subs(variable, 0), rng)
+    begin = float(sympy.N(sympy.sympify(start).subs(values)))
     exact, rate = (
         sympy.lambdify(variable, each.subs(values), modules=["scipy", "numpy"])
         for each in (difference, function)
     )
     with np.errstate(all="ignore"):
-        return all(_agrees_on_a_side(exact, rate, start, side) for side in (-1.0, 1.0)) and _moves(
-            exact, rate, start
+        return all(_agrees_on_side(exact, rate, begin, side) for side in (-1.0, 1.0)) and (
+            _agrees_at_start(exact, rate, begin)
         )
 
 
-def _agrees_on_a_side(exact: Any, rate: Any, start: float, side: float) -> bool:
+def _agrees_on_side(exact: Any, rate: Any, start: float, side: float) -> bool:
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    step = side * _REACH * (abs(start) or 1.0) / _STEPS
+
+    def quadrature(low: float, width: float) -> tuple[Any, float]:
+        values = np.array([_number(rate, low + width * (1 + node) / 2) for node in nodes])
+        return values, float(width * (weights @ values) / 2)
+
+    step = side * _REACH * (abs(start) or 1.0) / _PIECES
     if start != 0:
         step = side * min(abs(step), 0.25 * max(abs(start), 1.0))
     total = size = 0.0
     here, first = start, abs(_number(rate, start))
-    for _ in range(_STEPS):
-        inside = np.array([_number(rate, here + step * (1 + node) / 2) for node in nodes])
+    for _ in range(_PIECES):
+        values, piece = quadrature(here, step)
         edge = _number(rate, here + step)
-        signs = np.sign([*inside, edge])
-        if not np.isfinite([*inside, edge]).all() or np.ptp(signs) > 1 or abs(edge) > _WILD * (first or 1.0):
+        sampled = np.append(values, edge)
+        if (
+            not np.isfinite(sampled).all()
+            or np.ptp(np.sign(sampled)) > 1
+            or abs(edge) > _POLE * (first or 1.0)
+        ):
             return True
-        piece = float(step * (weights @ inside) / 2)
-        size += float(abs(step) * (weights @ np.abs(inside)) / 2)
-        # At an end of the domain (x·log x at 0) the quadrature is not accurate enough to compare with.
-        halves = sum(
-            _number(rate, here + step * (1 + node + 2 * half) / 4) * weight * step / 4
-            for half in (0, 1)
-            for node, weight in zip(nodes, weights, strict=True)
-        )
-        if not abs(halves - piece) <= 0.1 * _AGREES * size:
+        size += float(abs(step) * (weights @ np.abs(values)) / 2)
+        # At an end of the domain (x·log x at 0) the quadrature is not accurate enough for a comparison.
+        halves = sum(quadrature(here + half * step / 2, step / 2)[1] for half in (0, 1))
+        if not abs(halves - piece) <= 0.1 * _RTOL * size:
             return True
         total += piece
         here += step
-        if not abs(_number(exact, here) - total) <= _AGREES * (size or 1.0):
+        if not abs(_number(exact, here) - total) <= _RTOL * (size or 1.0):
             return False
     return True
 
 
-def _moves(exact: Any, rate: Any, start: float) -> bool:
-    """Does its derivative at the start agree too, whatever poles are near?"""
+def _agrees_at_start(exact: Any, rate: Any, start: float) -> bool:
+    """Does the derivative at the start agree, however near a pole is?"""
     small = 1e-4 * (abs(start) or 1.0)
     change = _number(exact, start + small) - _number(exact, start - small)
     expected = 2 * small * _number(rate, start)
@@ -125,7 +131,7 @@ def _moves(exact: Any, rate: Any, start: float) -> bool:
 
 
 def _number(function: Any, at: float) -> float:
-    """NaN where it is not real."""
+    """The value of a function; NaN if it is not real."""
     try:
         found = complex(function(np.float64(at)))
     except (OverflowError, ZeroDivisionError, ValueError, TypeError):

@@ -1,10 +1,12 @@
-r"""One coordinate w = f(θ): its terms, each along the gradient flow θ' = ∇f(θ) of time z.
+r"""One coordinate w = f(θ): its terms along the gradient flow θ' = ∇f(θ) with time z.
 
-Terms that share no parameter move on their own. What has a formula:
+Terms that share no parameter move independently. These terms have a formula:
 
-    quadratic      θ' = Aθ + b:            Σ c·e^{kz} + linear
-    c·∏θⱼ^{nⱼ}     θⱼ²/nⱼ − θᵢ²/nᵢ stay:    C·(b + kz)^{n/(2−n)} where they are 0, n = Σnⱼ; else an integral
-    c·e^{kθ}       (e^{−kθ})' = −ck²:       c/(b − ck²z)
+    quadratic      θ' = Aθ + b:                    Σ c·e^{kz} + linear
+    c·∏θⱼ^{nⱼ}     if θⱼ²/nⱼ − θᵢ²/nᵢ are all 0:   C·(b + kz)^{n/(2−n)}, n = Σnⱼ; else an integral
+    c·e^{kθ}       (e^{−kθ})' = −ck²:              c/(b − ck²z)
+
+The differences θⱼ²/nⱼ − θᵢ²/nᵢ are conserved.
 """
 
 from __future__ import annotations
@@ -21,13 +23,13 @@ from tacit.derivation.symbolic.signs import sign
 from tacit.errors import NoClosedFormError
 
 Start = dict[Any, Any]
-_DIGITS = 40  # to which an inverse must give the start: other branches differ in the first
+_DIGITS = 40  # digits to which an inverse must reproduce the start; other branches differ in the first digit
 _NO_INVERSE = "has no inverse in elementary functions that is known here"
 
 
 @dataclass
 class _Sum:
-    """c + rate·z + Σ factor·e^{kz} + Σ C·(b + kz)^m, as its parts."""
+    """The terms of c + rate·z + Σ factor·e^{kz} + Σ C·(b + kz)^m."""
 
     constant: Any = sympy.S.Zero
     rate: Any = sympy.S.Zero
@@ -35,46 +37,45 @@ class _Sum:
     powers: list[tuple[Any, Any, Any, Any]] = field(default_factory=list)
 
     def curve(self) -> Curve:
-        """By the formula that these parts allow."""
-        waves = {k: sympy.simplify(c) for k, c in self.exponentials.items()}
-        waves = {k: c for k, c in waves.items() if sign(c) != 0}
-        if not waves and not self.powers:
+        """The curve, with the simplest parameter that these terms allow."""
+        factors = {k: sympy.simplify(c) for k, c in self.exponentials.items()}
+        factors = {k: c for k, c in factors.items() if sign(c) != 0}
+        if not factors and not self.powers:
             if sign(self.rate) == 0:
-                raise NoClosedFormError("w does not move from this start: it is a critical point of it")
+                raise NoClosedFormError("w does not move from this start, which is a critical point of it")
             return straight(self.constant, self.rate)
         if self.rate == 0 and not self.powers:
-            ordered = sorted(waves, key=sign, reverse=True)
-            if len(ordered) == 1:
-                return exponential(self.constant, waves[ordered[0]], ordered[0])
-            if len(ordered) == 2 and sympy.simplify(sum(ordered)) == 0:
-                up, down = ordered
-                return hyperbolic(self.constant, waves[up], waves[down], up)
-        if self.rate == 0 and not waves and len(self.powers) == 1:
+            rates = sorted(factors, key=sign, reverse=True)
+            if len(rates) == 1:
+                return exponential(self.constant, factors[rates[0]], rates[0])
+            if len(rates) == 2 and sympy.simplify(sum(rates)) == 0:
+                up, down = rates
+                return hyperbolic(self.constant, factors[up], factors[down], up)
+        if self.rate == 0 and not factors and len(self.powers) == 1:
             return power(self.constant, *self.powers[0])
-        return self._by_slope(waves)
+        return self._by_slope(factors)
 
-    def _by_slope(self, waves: dict[Any, Any]) -> Curve:
-        """With the slope as parameter: w(z) is a formula, and its inverse if that is a quadratic equation."""
+    def _by_slope(self, factors: dict[Any, Any]) -> Curve:
+        """The curve with the slope as parameter; its inverse is known if w(z) = w is a quadratic equation."""
         predictor = self.constant + self.rate * SLOPE
         total = self.constant * SLOPE + self.rate * SLOPE**2 / 2
-        for k, c in waves.items():
+        for k, c in factors.items():
             predictor += c * sympy.exp(k * SLOPE)
             total += c / k * (sympy.exp(k * SLOPE) - 1)
         for factor, first, k, m in self.powers:
             t = first + k * SLOPE
             predictor += factor * t**m
-            total += (
-                factor
-                / k
-                * (sympy.log(t / first) if m == -1 else (t ** (m + 1) - first ** (m + 1)) / (m + 1))
+            integral_of_power = (
+                sympy.log(t / first) if m == -1 else (t ** (m + 1) - first ** (m + 1)) / (m + 1)
             )
-        inverse = None if waves else _quadratic_root(predictor)
+            total += factor / k * integral_of_power
+        inverse = None if factors else _quadratic_root(predictor)
         why = "" if inverse is not None else f"w = {predictor}, z = Q'(w), {_NO_INVERSE}"
         return Curve(SLOPE, sympy.S.Zero, predictor, SLOPE, SLOPE * predictor - total, inverse, why)
 
 
 def _quadratic_root(predictor: Any) -> Any:
-    """z of w(z) = w where that is a quadratic equation: the root that is 0 at the start, uncancelled."""
+    """The root z of w(z) = w that is 0 at the start, free of cancellation; None if it is not quadratic."""
     numerator = sympy.numer(sympy.together(predictor - W))
     if not numerator.is_polynomial(SLOPE) or sympy.degree(numerator, SLOPE) != 2:
         return None
@@ -85,13 +86,13 @@ def _quadratic_root(predictor: Any) -> Any:
 
 
 def scalar_curve(expression: Any, parameters: Sequence[Any], start: Start) -> Curve:
-    """The curve of w = f(θ) from the start; `NoClosedFormError` for terms without a formula."""
+    """The curve of w = f(θ) from the start; raises `NoClosedFormError` for terms without a formula."""
     terms = _blocks(sympy.expand(expression), parameters)
     moving = [term for term in terms if term[1]]
     constant = sum((block for block, symbols in terms if not symbols), sympy.S.Zero)
-    alone = _alone(*moving[0], start) if len(moving) == 1 else None
-    if alone is not None:
-        return _shifted(alone, constant)
+    single = _single_block(*moving[0], start) if len(moving) == 1 else None
+    if single is not None:
+        return _shifted(single, constant)
     parts = _Sum(constant)
     for block, symbols in moving:
         _add(parts, block, symbols, start)
@@ -99,7 +100,7 @@ def scalar_curve(expression: Any, parameters: Sequence[Any], start: Start) -> Cu
 
 
 def _blocks(expression: Any, parameters: Sequence[Any]) -> list[tuple[Any, tuple[Any, ...]]]:
-    """Groups of terms that share no parameter."""
+    """The groups of terms that share no parameter, each with its parameters."""
     groups: list[tuple[Any, set[Any]]] = []
     for term in sympy.Add.make_args(expression):
         symbols = term.free_symbols & set(parameters)
@@ -110,23 +111,23 @@ def _blocks(expression: Any, parameters: Sequence[Any]) -> list[tuple[Any, tuple
 
 
 def _add(parts: _Sum, block: Any, symbols: tuple[Any, ...], start: Start) -> None:
-    """The block's motion, to the sum."""
+    """Add the motion of a block to the sum."""
     if block.is_polynomial(*symbols) and sympy.Poly(block, *symbols).total_degree() <= 2:
         _add_quadratic(parts, block, symbols, start)
         return
     monomial = exponents(block, symbols)
     if monomial is not None:
         factor, powers = monomial
-        shares = {
+        imbalances = {
             sympy.simplify(start[each] ** 2 / n - start[symbols[0]] ** 2 / powers[symbols[0]])
             for each, n in powers.items()
         }
-        if shares == {0}:
+        if imbalances == {0}:
             parts.powers.append(_balanced(factor, powers, start))
             return
         raise NoClosedFormError(
-            f"the layers of {block} start at different sizes, and where there are other terms besides, "
-            "their sum has no formula"
+            f"the layers of {block} start at different sizes, and then the sum with other terms has no "
+            "formula"
         )
     rate = _exponential_rate(block, symbols)
     if rate is None:
@@ -137,29 +138,29 @@ def _add(parts: _Sum, block: Any, symbols: tuple[Any, ...], start: Start) -> Non
 
 
 def _add_quadratic(parts: _Sum, block: Any, symbols: tuple[Any, ...], start: Start) -> None:
-    """½θᵀAθ + bᵀθ + c along θ' = Aθ + b, by the eigenspaces of A."""
+    """Add ½θᵀAθ + bᵀθ + c along θ' = Aθ + b, by the eigenspaces of A."""
     A = sympy.hessian(block, symbols)
-    still = dict.fromkeys(symbols, 0)
-    b = sympy.Matrix([sympy.diff(block, each).subs(still) for each in symbols])
+    zeros = dict.fromkeys(symbols, 0)
+    b = sympy.Matrix([sympy.diff(block, each).subs(zeros) for each in symbols])
     theta = sympy.Matrix([start[each] for each in symbols])
-    parts.constant += block.subs(still)
+    parts.constant += block.subs(zeros)
     for value, _, vectors in A.eigenvects():
         basis = sympy.Matrix.hstack(*vectors)
-        onto = basis * (basis.T * basis).inv() * basis.T
-        pull = sympy.simplify((b.T * onto * b)[0])
+        projection = basis * (basis.T * basis).inv() * basis.T
+        drift = sympy.simplify((b.T * projection * b)[0])
         if sympy.simplify(value) == 0:
-            parts.constant += (b.T * onto * theta)[0]
-            parts.rate += pull
+            parts.constant += (b.T * projection * theta)[0]
+            parts.rate += drift
             continue
-        moved = onto * (theta + b / value)
-        factor = sympy.factor(value * (moved.T * moved)[0] / 2)
+        shifted = projection * (theta + b / value)
+        factor = sympy.factor(value * (shifted.T * shifted)[0] / 2)
         rate = sympy.simplify(2 * value)
-        parts.constant -= pull / (2 * value)
+        parts.constant -= drift / (2 * value)
         parts.exponentials[rate] = parts.exponentials.get(rate, 0) + factor
 
 
 def exponents(block: Any, symbols: Sequence[Any]) -> tuple[Any, dict[Any, Any]] | None:
-    """c and the nⱼ of c·∏θⱼ^{nⱼ}; None for what is no such product."""
+    """c and the nⱼ of c·∏θⱼ^{nⱼ}; None if the block is not such a product."""
     factor, powers = block, {}
     for each in symbols:
         power_of = sympy.simplify(each * sympy.diff(block, each) / block)
@@ -172,7 +173,7 @@ def exponents(block: Any, symbols: Sequence[Any]) -> tuple[Any, dict[Any, Any]] 
 
 
 def _exponential_rate(block: Any, symbols: Sequence[Any]) -> Any:
-    """k of c·e^{kθ}; None for what is none."""
+    """k of c·e^{kθ}; None if the block does not have this form."""
     if len(symbols) != 1:
         return None
     rate = sympy.simplify(sympy.diff(block, symbols[0]) / block)
@@ -180,17 +181,18 @@ def _exponential_rate(block: Any, symbols: Sequence[Any]) -> Any:
 
 
 def _balanced(factor: Any, powers: dict[Any, Any], start: Start) -> tuple[Any, Any, Any, Any]:
-    """θⱼ = ±√nⱼ·τ of one τ: τ' = Kτ^{n−1}, w = Kτⁿ, and τ^{2−n} is linear in time."""
+    """The power of time for balanced layers, θⱼ = ±√nⱼ·τ: τ' = Kτ^{n−1}, w = Kτⁿ, τ^{2−n} is linear in z."""
     signs = sympy.Mul(*(sign(start[each]) ** n for each, n in powers.items()))
     K = factor * signs * sympy.Mul(*(n ** (n / 2) for n in powers.values()))
     total = sum(powers.values())
-    one, unit = abs(start[next(iter(powers))]), next(iter(powers.values()))  # τ in units of the first layer
-    rate = (2 - total) * K * unit ** ((2 - total) / 2)
-    return K / unit ** (total / 2), sympy.simplify(one ** (2 - total)), rate, total / (2 - total)
+    layer, n = next(iter(powers.items()))  # τ is measured in units of this layer
+    rate = (2 - total) * K * n ** ((2 - total) / 2)
+    first = sympy.simplify(abs(start[layer]) ** (2 - total))
+    return K / n ** (total / 2), first, rate, total / (2 - total)
 
 
-def _alone(block: Any, symbols: tuple[Any, ...], start: Start) -> Curve | None:
-    """Of a block that is all of w, what needs an integral; None for what does not."""
+def _single_block(block: Any, symbols: tuple[Any, ...], start: Start) -> Curve | None:
+    """The curve of a single block that needs an integral; None if it needs none."""
     if block.is_polynomial(*symbols) and sympy.Poly(block, *symbols).total_degree() <= 2:
         return None
     monomial = exponents(block, symbols)
@@ -203,57 +205,56 @@ def _alone(block: Any, symbols: tuple[Any, ...], start: Start) -> Curve | None:
 
 
 def _layers(factor: Any, powers: dict[Any, Any], start: Start) -> Curve | None:
-    """c·∏θⱼ^{nⱼ} by its smallest layer s, |θⱼ| = √(nⱼ(s² + μⱼ²)); None where all μ are 0."""
+    """c·∏θⱼ^{nⱼ} as a function of its smallest layer s, |θⱼ| = √(nⱼ(s² + μⱼ²)); None if all μ are 0."""
     sizes = {each: start[each] ** 2 / n for each, n in powers.items()}
     smallest = next(each for each in sizes if all(sign(sizes[other] - sizes[each]) >= 0 for other in sizes))
     mu = {each: sympy.simplify(sizes[each] - sizes[smallest]) for each in sizes}
     if set(mu.values()) == {0}:
         return None
     least = sum(n for each, n in powers.items() if mu[each] == 0)
-    s = (
-        sympy.Symbol("s", real=True) if least == 1 else sympy.Symbol("s", positive=True)
-    )  # may it change its sign?
-    begun = sympy.sqrt(sizes[smallest])
+    # The smallest layer can change its sign only if it is a single one.
+    s = sympy.Symbol("s", real=True) if least == 1 else sympy.Symbol("s", positive=True)
+    begin = sympy.sqrt(sizes[smallest])
     signs = sympy.Mul(*(sign(start[each]) ** n * n ** (n / 2) for each, n in powers.items()))
     others = sympy.Mul(*((s**2 + mu[each]) ** (n / 2) for each, n in powers.items() if mu[each] != 0))
     predictor = factor * signs * s**least * others
-    slope = integral(s / predictor, s, begun)  # s' = w/s
-    value = slope * predictor - (s**2 - begun**2) / 2
-    why = f"w = {predictor} in its smallest layer s has no inverse that is known here"
-    return Curve(s, begun, predictor, slope, value, None, why)
+    slope = integral(s / predictor, s, begin)  # s' = w/s
+    value = slope * predictor - (s**2 - begin**2) / 2
+    why = f"no inverse of w = {predictor}, with the smallest layer s, is known"
+    return Curve(s, begin, predictor, slope, value, None, why)
 
 
-def _univariate(block: Any, symbol: Any, begun: Any) -> Curve:
+def _univariate(block: Any, symbol: Any, begin: Any) -> Curve:
     """w = f(θ) of one θ: z = ∫ dθ/f'(θ)."""
     rate = sympy.diff(block, symbol)
-    slope = integral(1 / rate, symbol, begun)
-    value = slope * block - integral(block / rate, symbol, begun)
+    slope = integral(1 / rate, symbol, begin)
+    value = slope * block - integral(block / rate, symbol, begin)
     if slope.has(sympy.Integral):
-        raise NoClosedFormError(f"no antiderivative of 1/({rate}) was found, which the slope of Q is")
-    roots = [each for each in _solved(block, symbol) if _is_root(each, block.subs(symbol, begun), begun)]
+        raise NoClosedFormError(f"no antiderivative of 1/({rate}), the slope of Q, was found")
+    roots = [each for each in _inverses(block, symbol) if _is_root(each, block.subs(symbol, begin), begin)]
     inverse = roots[0] if len(roots) == 1 and not roots[0].has(sympy.I) else None
     why = "" if inverse is not None else f"w = {block} {_NO_INVERSE}"
-    return Curve(symbol, begun, block, slope, value, inverse, why)
+    return Curve(symbol, begin, block, slope, value, inverse, why)
 
 
-def _solved(block: Any, symbol: Any) -> list[Any]:
-    """Formulas of θ with f(θ) = w, as far as SymPy knows any."""
+def _inverses(block: Any, symbol: Any) -> list[Any]:
+    """The solutions θ of f(θ) = w that SymPy finds."""
     try:
         return list(sympy.solve(block - W, symbol))
     except NotImplementedError:
         return []
 
 
-def _is_root(root: Any, w: Any, begun: Any) -> bool:
-    """Whether the root is that of the start: in digits, as `simplify` misses log(√(1 + sinh²x) + …) = x."""
-    gap = root.subs(W, w) - begun
+def _is_root(root: Any, w: Any, begin: Any) -> bool:
+    """Does the root reproduce the start? Numerically, since `simplify` misses log(√(1 + sinh²x) + …) = x."""
+    gap = root.subs(W, w) - begin
     if not gap.free_symbols:
-        return bool(abs(sympy.N(gap, _DIGITS)) <= sympy.Float(10) ** (5 - _DIGITS) * (1 + abs(begun)))
+        return bool(abs(sympy.N(gap, _DIGITS)) <= sympy.Float(10) ** (5 - _DIGITS) * (1 + abs(begin)))
     return bool(sympy.simplify(gap) == 0)
 
 
 def _shifted(curve: Curve, by: Any) -> Curve:
-    """The same for w + constant."""
+    """The curve of w plus a constant."""
     if by == 0:
         return curve
     inverse = None if curve.inverse is None else curve.inverse.subs(W, W - by)

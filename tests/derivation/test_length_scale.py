@@ -1,4 +1,4 @@
-"""Verdicts do not depend on how small or large θ₀ is, and no law is stated that does not hold."""
+"""Verdicts do not depend on the size of θ₀, and every law that is reported holds."""
 
 from dataclasses import replace
 
@@ -11,12 +11,12 @@ from maps import neuron, two_neurons
 from scaled_maps import MAPS, SCALES
 
 import tacit
-from tacit.derivation.scale import own_length
+from tacit.derivation.length_scale import length_scale
 from tacit.derivation.smooth_map import checked_model
 
 
-def pulled(function, theta):
-    """Jᵀc of length 1, J by differences."""
+def unit_field(function, theta):
+    """Jᵀc divided by its norm, with J from finite differences."""
     small, first = mpmath.mpf(10) ** -25, function(theta)
     slope = []
     for j in range(len(theta)):
@@ -29,13 +29,13 @@ def pulled(function, theta):
 
 
 def flows_keep(function, start, law, length):
-    """By how much the law changes along a flow θ' = Jᵀc in fifty digits, over |∇I| and the length."""
+    """The change of the law along a flow θ' = Jᵀc in fifty digits, relative to |∇I| times the length."""
     with mpmath.workdps(50):
         theta = [mpmath.mpf(float(each)) for each in start]
         first, step = value_of(law, theta), mpmath.mpf(length) / _STEPS
         for _ in range(_STEPS):  # the midpoint rule: errors are of the order (1/50)²
-            half = [at + step / 2 * s for at, s in zip(theta, pulled(function, theta), strict=True)]
-            theta = [at + step * s for at, s in zip(theta, pulled(function, half), strict=True)]
+            half = [at + step / 2 * s for at, s in zip(theta, unit_field(function, theta), strict=True)]
+            theta = [at + step * s for at, s in zip(theta, unit_field(function, half), strict=True)]
         return float(abs(value_of(law, theta) - first) / (length * size_of(law, theta)))
 
 
@@ -58,7 +58,7 @@ DIRECTION = np.array([1.0, 0.5, -0.3, 0.8])
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("scale", [1e-10, 1e-8, 1e-4, 1.0, 1e6])
-def test_an_offset_is_no_reason_to_take_a_neuron_for_a_mirror(scale):
+def test_a_neuron_with_an_offset_is_warped_at_every_scale(scale):
     found = tacit.derive(lambda t: (1 + t[0]) * t[1:], scale * DIRECTION, samples=3)
     assert found.kind == "warped"
     (law,) = found.conserved
@@ -67,7 +67,7 @@ def test_an_offset_is_no_reason_to_take_a_neuron_for_a_mirror(scale):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("scale", [1e-8, 1e-6])
-def test_laws_hold_of_flows_in_many_digits(scale):
+def test_laws_hold_along_flows_in_fifty_digits(scale):
     shift = np.array([0.7, -0.4, 1.1])
     found = tacit.derive(lambda t: (1 + t[0]) * (jnp.asarray(shift) + t[1:]), scale * DIRECTION, samples=3)
     assert found.kind == "warped" and len(found.conserved) == 1
@@ -82,18 +82,25 @@ def test_laws_hold_of_flows_in_many_digits(scale):
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e-5, 1.0, 1e3])
-def test_a_small_coupling_is_seen_where_it_matters(scale):
+def test_a_coupling_is_seen_at_every_scale(scale):
     assert tacit.derive(lambda t: t + t[::-1] ** 2, scale * np.array([1.0, 2.0]), samples=3).kind == "none"
 
 
-def test_what_is_too_small_to_be_seen_at_the_start_is_not_denied():
-    """At 1e6 this is a permutation of fifth powers up to 1e-24, and at 1 it is no mirror flow at all."""
+def test_terms_too_small_to_be_seen_at_the_start_make_the_verdict_undecided():
+    """At 1e6 this is a permutation of fifth powers up to 1e-24, and at 1 it is not a mirror flow."""
     found = tacit.derive(lambda t: t + t[::-1] ** 5, 1e6 * np.array([1.0, 2.0]), samples=3)
     assert found.kind == "undecided" and "too small to be seen" in found.reason
 
 
+@pytest.mark.parametrize("scale", [1e-10, 1e-6, 1e-2])
+def test_round_off_at_far_multiples_contradicts_nothing(scale):
+    """At 1e4 the Jacobian is a permuted diagonal matrix up to 1e-8, and the curl of its warp is round-off."""
+    found = tacit.derive(lambda t: t + t[::-1] ** 3, scale * np.array([0.63, 1.15]), samples=3)
+    assert found.kind == "warped"
+
+
 def gated(theta):
-    """Where θ₁ = 0 it stays 0, and w is linear; everywhere else the flow is warped."""
+    """If θ₁ = 0 it stays 0, and w is linear; otherwise the flow is warped."""
     return (1 + theta[0] ** 2) * theta[1:]
 
 
@@ -108,15 +115,15 @@ def gated(theta):
     ids=["warped", "warped, too", "off the plane", "none"],
 )
 @pytest.mark.parametrize("scale", [1e-10, 1e-6])
-def test_a_start_that_is_nearly_special_is_not_taken_for_a_special_one(function, direction, scale):
-    """At 1e-10 terms in θ₁² are 1e-20, and flows from θ₀ do not enlarge them: nothing there shows them."""
+def test_a_nearly_special_start_is_undecided(function, direction, scale):
+    """At 1e-10, terms in θ₁² are 1e-20, and flows from θ₀ do not enlarge them, so they cannot be seen."""
     direction = np.array(direction)
     assert tacit.derive(function, direction, samples=3).kind in ("warped", "none")
     assert tacit.derive(function, scale * direction, samples=3).kind == "undecided"
 
 
-def test_an_image_that_is_nearly_a_surface_is_not_taken_for_one():
-    """At 1e6 θ/√(1 + |θ|²) is a sphere to 1e-18, and at 1 a ball."""
+def test_an_image_that_is_nearly_a_surface_is_undecided():
+    """At 1e6 the image of θ/√(1 + |θ|²) is a sphere up to 1e-18, and at 1 it is a ball."""
 
     def ball(theta):
         return theta / jnp.sqrt(1 + theta @ theta)
@@ -137,8 +144,8 @@ def test_an_image_that_is_nearly_a_surface_is_not_taken_for_one():
     ],
     ids=["parabola", "in space", "line"],
 )
-def test_flows_on_curves_end_where_the_loss_is_least(function, kind):
-    """On a parabola that is 0.5 away from some starts, in the middle of an orbit."""
+def test_curves_have_the_known_verdict_although_flows_end_on_them(function, kind):
+    """On the parabola the critical point is within 0.5 of some starts, in the middle of an orbit."""
     for start in (-0.4, 1e-8, 0.4, 1.1):
         assert tacit.derive(function, [start], samples=8).kind == kind
 
@@ -149,7 +156,7 @@ def test_a_special_start_keeps_its_verdict():
 
 
 def test_the_map_in_other_units_has_the_same_verdict_and_numbers():
-    """F(θ/s)·s, s a power of two: the same floats up to their exponents."""
+    """F(θ/s)·s with s a power of two gives the same floats up to their exponents."""
 
     def folded(theta):
         return theta + 0.3 * jnp.array([theta[1] ** 2, theta[0] * theta[1]])
@@ -163,10 +170,10 @@ def test_the_map_in_other_units_has_the_same_verdict_and_numbers():
         np.testing.assert_allclose(each.length / unit, found[1].length, rtol=1.0)
 
 
-def test_lengths_are_those_of_the_map():
+def test_length_scales_of_known_maps():
     def length(function, start):
         _, jets, theta = checked_model(function, start)
-        return own_length(jets, theta)
+        return length_scale(jets, theta)
 
     assert 1e-4 < length(jnp.log, [1e-3, 1.0]) < 1e-3  # the pole
     assert 0.1 < length(lambda t: (1 + t[0]) * t[1:], 1e-9 * DIRECTION) < 1
@@ -184,11 +191,11 @@ def test_lengths_are_those_of_the_map():
     ],
     ids=["layers of a residual network", "a thousand layers", "a root"],
 )
-def test_round_off_of_the_jacobian_is_no_change_of_it(function, length, scale):
-    """A step far below the last bits of 1 + t may tip its rounding, which J amplifies."""
+def test_round_off_of_the_jacobian_does_not_shorten_the_length_scale(function, length, scale):
+    """A step far below the last bits of 1 + t may change its rounding, which J amplifies."""
     for seed in range(5):
         _, jets, theta = checked_model(function, scale * np.array([0.7, 0.5]))
-        assert length / 3 < own_length(jets, theta, seed=seed) < 3 * length
+        assert length / 3 < length_scale(jets, theta, seed=seed) < 3 * length
     assert tacit.derive(function, scale * np.array([0.7, 0.5]), samples=3).kind == "mirror"
 
 
@@ -204,16 +211,16 @@ def test_round_off_of_the_jacobian_is_no_change_of_it(function, length, scale):
     ],
     ids=["two sizes", "log", "1/θ", "exp log", "far away"],
 )
-def test_smooth_maps_are_not_refused(function, start):
+def test_smooth_maps_are_accepted(function, start):
     assert tacit.derive(function, start, samples=3).kind == "mirror"
 
 
-def test_orbits_that_floats_cannot_resolve_are_refused():
-    with pytest.raises(tacit.InputError, match="cannot be told from θ₀"):
+def test_orbits_too_short_to_resolve_are_rejected():
+    with pytest.raises(tacit.InputError, match="too short to resolve at θ₀"):
         tacit.derive(neuron, DIRECTION, radius=1e-300)
 
 
-def test_what_every_flow_nearby_conserves_is_counted_apart_from_a_special_start():
+def test_quantities_conserved_nearby_and_at_a_special_start_are_counted_separately():
     direction = np.array([2.0, -1.0]) / np.sqrt(5)
     theta = np.concatenate([[each, *(abs(each) * direction)] for each in (0.5, 1.25)])
     found = tacit.derive(two_neurons, theta, samples=3)
@@ -229,15 +236,15 @@ def test_what_every_flow_nearby_conserves_is_counted_apart_from_a_special_start(
     ],
     ids=["equal weights", "a weight at 0"],
 )
-def test_flows_nearby_that_leave_the_line_of_a_special_start_are_counted(function, start, here):
-    """From θ₀ itself w stays on a line; from starts nearby it moves in the plane: nothing is conserved."""
+def test_flows_nearby_may_leave_the_line_of_a_special_start(function, start, here):
+    """From θ₀, w stays on a line; from starts nearby it moves in the plane and nothing is conserved."""
     found = tacit.derive(function, start, samples=3)
     assert found.basis is not None and found.basis.shape == (2, 1)
     assert (found.conserved_number, found.conserved_here, found.conserved) == (0, here, ())
 
 
 def test_deep_brackets_do_not_cost_more():
-    """Twelve parameters and two features: brackets of brackets of brackets, by fields that flows carry."""
+    """Twelve parameters and two features: three levels of brackets, by fields transported along flows."""
 
     def chained(t):
         first = t[0] * t[1] + t[2] * t[3] ** 2 + t[4] * t[7] * t[8] + t[10] ** 2 * t[11]
@@ -255,7 +262,12 @@ def verdicts(each, scales):
         start = scale * each.start
         if not np.isfinite(each.function(start)).all():  # e^θ at 1e6, which is refused as such
             continue
-        found = tacit.derive(each.function, start, samples=3)
+        try:
+            found = tacit.derive(each.function, start, samples=3)
+        except tacit.InputError as error:
+            if "saturated" in str(error):  # a softmax at 100
+                continue
+            raise
         for law in found.conserved:  # at points that the search has not seen
             for theta in (np.random.default_rng(7).standard_normal((4, len(each.start)))) * max(scale, 1.0):
                 J, slope = found._jets.slopes(theta), law.gradient(theta)
@@ -279,10 +291,13 @@ def test_some_maps_have_one_verdict_at_all_scales(at):
 @pytest.mark.parametrize(
     "start", [[0.1, 0.5, -0.3], [1.0, 2.0, 3.0], [0.0, 0.0, 0.0], [5.0, 0.0, 0.0], [0.1, 0.2, 0.3, -0.4]]
 )
-def test_a_softmax_that_saturates_at_larger_starts_contradicts_nothing(start):
+def test_saturation_at_larger_starts_contradicts_nothing(start):
     assert tacit.derive(jax.nn.softmax, np.array(start)).kind == "warped"
 
 
-def test_a_saturated_start_is_named():
-    with pytest.raises(tacit.InputError, match=r"w\[1\] = 1 is saturated"):
-        tacit.derive(jax.nn.softmax, np.array([10.0, 50.0, -30.0]))
+@pytest.mark.parametrize(
+    ("start", "entry"), [([10.0, 50.0, -30.0], r"w\[1\] = 1"), ([80.0, 30.0, 100.0], r"w\[2\] = 1")]
+)
+def test_a_saturated_entry_is_named(start, entry):
+    with pytest.raises(tacit.InputError, match=entry + " is saturated"):
+        tacit.derive(jax.nn.softmax, np.array(start))
