@@ -162,8 +162,8 @@ MISTAKES = {
     "epsilon=1 --with epsilon=2": "--with epsilon is given twice",
     "epsilon=-1": "epsilon must be a positive number, got -1.0",
     "epsilon=1,2": "epsilon must be a positive number, got (1, 2)",
-    "epsilom=1": f"no theorem that is asked has a parameter 'epsilom'; they have epsilon {LIST}",
-    "mu=1": f"no theorem that is asked has a parameter 'mu'; they have {TAKEN} {LIST}",
+    "epsilom=1": f"none of the selected theorems takes a parameter 'epsilom'; they take epsilon {LIST}",
+    "mu=1": f"none of the selected theorems takes a parameter 'mu'; they take {TAKEN} {LIST}",
     "method=guess": "method must be 'auto' or 'parameters', got 'guess'",
 }
 
@@ -238,7 +238,7 @@ def test_a_theorem_that_fails_is_status_1(regression, capsys, monkeypatch):
         ("woodwoth2020", "did you mean woodworth2020? 'tacit check --list' shows all"),
         (
             "woodworth2020/lemma13",
-            "about matrices; ask it in Python: tacit.theorems.check('woodworth2020/lemma13', ",
+            "is about matrices; use tacit.theorems.check('woodworth2020/lemma13', ",
         ),
     ],
 )

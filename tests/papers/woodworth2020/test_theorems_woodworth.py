@@ -438,7 +438,7 @@ class TestRegistry:
             ),
             (lambda X, y: check("woodworth2020/theorem2-l1", tacit.Diagonal(), X), "missing: y"),
             (lambda X, y: check("woodworth2020/lemma5", tacit.Diagonal()), "missing: predictor"),
-            (lambda X, y: check("woodworth2020/lemma6", tacit.Diagonal(), X, features=3), "no use for X"),
+            (lambda X, y: check("woodworth2020/lemma6", tacit.Diagonal(), X, features=3), "does not take X"),
             (lambda X, y: check("woodworth2020/theorem2-l2", tacit.Diagonal(), X, y, epsilon=0), "epsilon"),
             (lambda X, y: check("woodworth2020/lemma7", tacit.Diagonal(), predictor=[math.nan]), "predictor"),
             (lambda X, y: check("woodworth2020/lemma5", tacit.Diagonal(), predictor=["a"]), "predictor"),
