@@ -175,7 +175,7 @@ class TestSaddle:
         found = raw(X, y, depth, alpha, 1e4, events=halved).t_events[0][0]
         escape, log_scale = saddle.Escape(X, y, depth), math.log(1e-2)
         assert escape.halved(log_scale) == (pytest.approx(found, rel=1e-6), True)
-        assert escape.least(log_scale) < found < escape.most(log_scale)[0]
+        assert escape.lower_bound(log_scale) < found < escape.upper_bound(log_scale)[0]
 
     def test_data_whose_small_scales_are_far_below_their_unit(self):
         """Many columns about as long: at 1e-2 to 1e-6 of the unit, increments of the time differ by a third.
@@ -200,7 +200,7 @@ class TestSaddle:
         escape = saddle.Escape(X, rng.standard_normal(5), depth)
         for log_scale in (-20.0, -3.0, 0.0, 5.0):
             time, done = escape.halved(log_scale)
-            assert done and escape.least(log_scale) < time < escape.most(log_scale)[0]
+            assert done and escape.lower_bound(log_scale) < time < escape.upper_bound(log_scale)[0]
 
     @pytest.mark.parametrize("depth", [2, 3])
     def test_one_number_by_hand(self, depth):

@@ -270,7 +270,7 @@ class TestCorollary10:
                 width = more * enough_width(low, high, rows, size, alpha)
                 proof = Constants(alpha, width, rows, low, high, size)
                 assert proof.mu > 4 * high * proof.gamma / low
-                assert proof.residual <= proof.most * (1 + 1e-12)
+                assert proof.residual <= proof.max_residual * (1 + 1e-12)
 
     def test_its_terms_are_those_of_the_corollary(self):
         """At Y = 0 and at α → 0 with the rest fixed: powers of α and k."""
