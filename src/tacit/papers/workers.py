@@ -36,9 +36,9 @@ _GRACE = 0.3  # seconds that a process has to finish writing before it is killed
 _Order = dict[str, Any]
 
 
-def order(entry: Entry, **asked: Any) -> _Order:
-    """The order that tells a process to make a figure; asked: preset, seed, out and force."""
-    return {"key": entry.key, "module": entry.make.__module__, **asked}
+def order(entry: Entry, **options: Any) -> _Order:
+    """The order that tells a process to make a figure; options: preset, seed, out and force."""
+    return {"key": entry.key, "module": entry.make.__module__, **options}
 
 
 def groups(entries: Sequence[Entry], known: Callable[[Entry], float | None]) -> list[list[Entry]]:
@@ -57,14 +57,14 @@ def groups(entries: Sequence[Entry], known: Callable[[Entry], float | None]) -> 
     return sorted(together.values(), key=lambda group: -sum(map(seconds, group)))
 
 
-def answer(entry: Entry, progress: Any = None, **asked: Any) -> dict[str, Any]:
+def answer(entry: Entry, progress: Any = None, **options: Any) -> dict[str, Any]:
     """Make a figure; return its content, or why it was not made, ready for JSON.
 
     "content" is the content of its JSON and "summary" the same as text; "left_out" or "error" gives the
     reason if the figure was not made.
     """
     try:
-        made = reproduce(entry, progress=progress, **asked)
+        made = reproduce(entry, progress=progress, **options)
     except (MissingDataError, MissingPackageError) as error:
         return {"key": entry.key, "left_out": str(error)}
     except Exception as error:

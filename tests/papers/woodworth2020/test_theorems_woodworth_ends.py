@@ -77,9 +77,9 @@ class TestLemma8:
         X, y = (X - X.mean(axis=0)) / X.std(axis=0), rng.standard_normal(14)
         model = tacit.Diagonal(2.5, scale=1e-5)
         first = lemma8.Multipliers.of(model, X, y)
-        assert first.apart() > 1e-4
+        assert first.difference() > 1e-4
         found, fine = first.settled()
-        assert fine.holds and found.apart() <= 1e-5
+        assert fine.holds and found.difference() <= 1e-5
         assert len(found.panels.ends) < 20 * len(first.panels.ends)
 
     def test_another_clock_is_noticed(self, problem, monkeypatch):

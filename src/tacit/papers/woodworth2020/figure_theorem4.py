@@ -44,10 +44,10 @@ _FINE = 41  # points per curve in the figure
     short="wide factorizations",
 )
 class WideFactorizations:
-    """Limits of factorizations UVᵀ with commuting measurements, compared with Theorem 4: at infinite width the
-    limit is the minimizer of Q_μ on spectra, 2μ² = α²k. Left: distance to the minimizer against the width,
-    root mean square over draws of the weights; it decreases like k^(−1/2). Right: singular values of the
-    minimizer against α²k (lines), and of limits of flows from [U; V][U; V]ᵀ = 2μ²I (circles).
+    """Limits of factorizations UVᵀ with commuting measurements, compared with Theorem 4: at infinite width
+    the limit is the minimizer of Q_μ on spectra, 2μ² = α²k. Left: distance to the minimizer against the
+    width, root mean square over draws of the weights; it decreases like k^(−1/2). Right: singular values of
+    the minimizer against α²k (lines), and of limits of flows from [U; V][U; V]ᵀ = 2μ²I (circles).
     """
 
     def data(
@@ -119,7 +119,7 @@ class WideFactorizations:
         distance = np.sqrt((data.distance**2).mean("draw", skipna=False))
         for level in data.level.values:
             yield within(-0.6, -0.4, "distinguishes −1/2 from −1/4 and −1").claim(
-                f"at α²k = {level:g} the distance to it for Gaussian weights is a power of the width (exponent)",
+                f"at α²k = {level:g} the distance for Gaussian weights is a power of the width (exponent)",
                 slope(np.log(data.width.values), np.log(distance.sel(level=level).values)),
             )
         nuclear = data.spectrum.sum("place", skipna=False).values

@@ -35,8 +35,8 @@ _MEASURES = ("moved", "apart")
 class KernelBounds:
     """How far the weights W = [U; V] of a factorization move (left), and how far they get from their
     linearized flow (right), against α²k: largest distances during training, at infinite width (filled) and
-    finite widths (open). Lines, for infinite width: Theorem 9 as stated, solid where its assumptions hold, and
-    the sharp form, from the length of the path. The distance to the linearized flow decreases like
+    finite widths (open). Lines, for infinite width: Theorem 9 as stated, solid where its assumptions hold,
+    and the sharp form, from the length of the path. The distance to the linearized flow decreases like
     (α²k)^(−3/2), the stated bound like (α²k)^(−1/2).
     """
 
@@ -102,7 +102,7 @@ class KernelBounds:
         for k, form in enumerate(_FORMS):
             used = (measured / bound[:, :, k])[applies[:, :, k]]
             yield at_most(1.0, "the theorem").claim(
-                f"the bounds of the {form} form hold wherever it applies (largest ratio of measured value and bound)",
+                f"the bounds of the {form} form hold wherever it applies (largest measured value over bound)",
                 float(used.max()) if used.size else math.nan,
             )
         first = [_first(data.level.values, applies[0, :, k]) for k in range(2)]
@@ -117,7 +117,7 @@ class KernelBounds:
         yield from _power_claims(data)
         narrow = measured[-1, :, 0]
         yield at_least(1.5, "clear growth").claim(
-            "at finite width initial outputs must be unlearned: the movement grows again (largest over smallest)",
+            "at finite width initial outputs must be unlearned: movement grows again (largest over least)",
             narrow[-1] / narrow.min(),
         )
 
