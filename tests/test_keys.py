@@ -117,11 +117,11 @@ def test_a_paper_may_have_figures_or_theorems_only(guest, capsys):
     [
         (
             THEOREM,
-            "guest2030.theorem9 registers the theorem guest2030/theorem1, which .*theorem1 does",
+            "guest2030.theorem9 registers the theorem guest2030/theorem1, but .*theorem1 already does",
         ),
         (
             THEOREM.replace("guest2030/", "min2021/"),
-            "registers the theorem min2021/theorem1; keys of ",
+            "registers the theorem min2021/theorem1; keys in ",
         ),
     ],
 )

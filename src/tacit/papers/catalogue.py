@@ -12,6 +12,7 @@ import difflib
 import importlib
 import pkgutil
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -72,7 +73,9 @@ class Item:
 def papers() -> dict[str, str]:
     """The package of each paper by key: those of Tacit in the order of arXiv numbers, then installed ones."""
     package = __name__.rpartition(".")[0]
-    here = [each.name for each in pkgutil.iter_modules([str(Path(__file__).parent)]) if each.ispkg]
+    # Read from sys.modules, because importing the package here would be an import cycle.
+    folders = sys.modules[package].__path__
+    here = [each.name for each in pkgutil.iter_modules(folders) if each.ispkg]
     own = {key: f"{package}.{key}" for key in here}
     found = dict(
         sorted(own.items(), key=lambda each: getattr(importlib.import_module(each[1]), "ARXIV", "~"))

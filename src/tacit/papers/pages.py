@@ -65,7 +65,8 @@ def items(paper: str) -> tuple[Item, ...]:
     """
     listed: tuple[Item, ...] = getattr(package_of(paper), "ITEMS", ())
     found = {item.name: item for item in listed}
-    for each in (*theorems_of(paper), *figures_of(paper)):
+    registered: list[Theorem | Entry] = [*theorems_of(paper), *figures_of(paper)]
+    for each in registered:
         name = each.key.partition("/")[2]
         for item in items_of(each.key, each.about):
             known = found.get(item.name, replace(item, says=each.says))
