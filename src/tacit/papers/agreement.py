@@ -76,7 +76,8 @@ def compared(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     X, y = check_problem(X, y)
     limit = yield from limit_of(model, X, y)
     arrived(
-        limit, f"the limit of {model!r} did not converge ({limit.reason}); no flow can be compared with it"
+        limit,
+        f"the limit of {model!r} did not converge ({limit.reason}), so the flow cannot be compared with it",
     )
     if (sudden := suddenness(model, limit.predictor)) < EPS:
         text = (
@@ -221,9 +222,9 @@ def _metric_error(model: Any, start: Weights, units: Float, ends: Float) -> floa
     origin = np.asarray(model.parametrization.predictor(start))
     curvature = np.broadcast_to(np.asarray(potential.hessian(origin)), origin.shape)
     c = float(np.median(curvature * _squared(model.parametrization.slopes(start))))
-    slopes = np.asarray(potential.gradient(origin + moved[:, which.ravel()]))
-    slopes = slopes - np.asarray(potential.gradient(origin))
-    return float(np.abs(slopes / (c * tau[:, which.ravel()]) - 1).max())
+    moved, tau = moved[:, which.ravel()], tau[:, which.ravel()]
+    slopes = np.asarray(potential.gradient(origin + moved)) - np.asarray(potential.gradient(origin))
+    return float(np.abs(slopes / (c * tau) - 1).max())
 
 
 def _integrate_weights(

@@ -32,7 +32,7 @@ Runs = dict[str, np.ndarray]
 MNIST = {
     "quick": {
         "scales": [0.1, 1.0, 30.0],
-        "steps": [0.1, 1.0],  # the large scale needs the small one
+        "steps": [0.1, 1.0],  # the large scale needs the small step
         "last_steps": [3.0, 30.0],
         "seeds": 2,
         "width": 300,
@@ -80,7 +80,9 @@ CIFAR = {
     },
 }
 _CLASSES = 10
-_MEAN = np.array([0.4914, 0.4822, 0.4465], np.float32)  # of the training images of CIFAR-10, by channel
+_MEAN = np.array(
+    [0.4914, 0.4822, 0.4465], np.float32
+)  # mean and standard deviation of the training images, by channel
 _STD = np.array([0.2470, 0.2435, 0.2616], np.float32)
 
 
@@ -161,7 +163,7 @@ def _end_of_run(course: Course) -> dict[str, np.ndarray]:
 def _log_run(name: str, course: Course) -> None:
     """Log the end of a run, because runs take long."""
     _LOG.info(
-        "%s: %d epochs, batches right %s, fitted after %s, test error %s, moved %s",
+        "%s: %d epochs, batch accuracy %s, fitted after %s, test error %s, moved %s",
         name,
         len(course.loss),
         np.round(course.accuracy[-1], 5),

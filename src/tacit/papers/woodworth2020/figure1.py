@@ -233,7 +233,7 @@ class LargestRecoveringScale:
         return recovery(samples, features, [2.0], seeds, lowest, seed, progress)
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """log α against N."""
+        """The largest log α against N."""
         draw_recovery(data, ax, lambda level, depth: level / depth)
         ax.set(xlabel="number of samples $N$", ylabel=r"largest $\alpha$ with error $\leq 0.025$")
 

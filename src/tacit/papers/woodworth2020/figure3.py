@@ -177,7 +177,7 @@ class LargestRecoveringScaleByDepth:
         return recovery(samples, features, depths, seeds, lowest, seed, progress)
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """log α^D against N."""
+        """The largest log α^D against N."""
         draw_recovery(data, ax, lambda level, depth: level)
         ax.set(xlabel="number of samples $N$", ylabel=r"largest $\alpha^D$ with error $\leq 0.025$")
 

@@ -195,17 +195,17 @@ def _transition_claims(data: xr.Dataset) -> Iterator[Claim]:
     yield within(0.04, 0.4, "1/8, up to a factor of 3").claim(
         "at infinite width the nuclear norm is midway between its minimum and the kernel regime at this α²k "
         "(over the largest singular value of the observed matrix)",
-        _last_below(level, excess, 0.5),
+        _crossing(level, excess, 0.5, rising=True),
     )
     yield within(0.35, 5.6, "7/5, up to a factor of 4").claim(
         "at infinite width the movement is a twentieth of the unobserved entries of Y* at this α²k (also)",
-        _first_below(level, moved, 0.05),
+        _crossing(level, moved, 0.05, rising=False),
     )
     yield at_most(0.06, "about the twentieth above").claim(
         "for α²k ≤ 100 the movement at the largest width equals that at infinite width (largest difference)",
         _difference_to_wide(data) / data.true_size.values,
     )
-    lower, upper = (_last_below(data.level.values, excess, share) for share in (0.25, 0.75))
+    lower, upper = (_crossing(data.level.values, excess, part, rising=True) for part in (0.25, 0.75))
     yield within(
         0.6, 1.8, "about one decade: neither a jump nor constant over the range of the figure"
     ).claim(
@@ -249,23 +249,16 @@ def _difference_to_wide(data: xr.Dataset) -> float:
     return float(np.abs(moved - curve(np.log(levels)))[inside].max()) if inside.any() else np.nan
 
 
-def _last_below(levels: Float, values: Float, share: float) -> float:
-    """The level at which increasing values cross a value for the last time; NaN if there is none."""
-    below = np.flatnonzero(values <= share)
-    return _between(levels, values, share, int(below[-1])) if below.size else np.nan
+def _crossing(levels: Float, values: Float, value: float, *, rising: bool) -> float:
+    """The level at which values cross a value, by interpolation in log(level); NaN if there is none.
 
-
-def _first_below(levels: Float, values: Float, share: float) -> float:
-    """The level at which decreasing values cross a value for the first time; NaN if there is none."""
-    below = np.flatnonzero(values <= share)
-    return _between(levels, values, share, int(below[0]) - 1) if below.size else np.nan
-
-
-def _between(levels: Float, values: Float, share: float, i: int) -> float:
-    """The level between two levels at which the values equal `share`, by interpolation in log(level)."""
+    The last crossing of rising values, or the first one of falling values.
+    """
+    below = np.flatnonzero(values <= value)
+    i = int(below[-1] if rising else below[0] - 1) if below.size else -1
     if not 0 <= i < len(levels) - 1:
         return np.nan
-    part = (share - values[i]) / (values[i + 1] - values[i])
+    part = (value - values[i]) / (values[i + 1] - values[i])
     return float(levels[i] * (levels[i + 1] / levels[i]) ** part)
 
 

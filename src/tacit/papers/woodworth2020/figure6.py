@@ -47,7 +47,7 @@ class ErrorOnTheCircle(_OnTheCircle):
     """
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Against the scale."""
+        """The test error against the scale."""
         _draw(data, "error", ax)
         ax.set(ylabel="test error (relative)")
 
@@ -76,7 +76,7 @@ class FeaturesOnTheCircle(_OnTheCircle):
     """
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Against the scale."""
+        """The change of features against the scale."""
         _draw(data, "distance", ax)
         ax.set(ylabel="grad distance")
 

@@ -66,7 +66,7 @@ class Digits:
         return with_best(as_dataset(mnist_runs(**parameters, seed=seed, progress=progress)))
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Against the scale."""
+        """The test error against the scale."""
         percent = 100 * data.best_error
         ax.plot(data.scale, percent.mean("seed"), "o--", color=RICH, ms=4, label="network")
         for k in range(data.sizes["seed"]):

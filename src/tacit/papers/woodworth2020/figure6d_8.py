@@ -67,7 +67,7 @@ class PhotographsError(_Photographs):
     """
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Against the scale."""
+        """The test error against the scale."""
         fitted, percent = _fitted(data), 100 * data.error
         mean = percent.where(fitted).mean("seed").dropna("scale")
         ax.plot(mean.scale, mean, "o--", color=RICH, ms=4, label="network")

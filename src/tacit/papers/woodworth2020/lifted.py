@@ -38,7 +38,7 @@ from tacit.papers import Assumption, Setting
 from tacit.papers.shared_results import shared
 
 LOSS = tacit.losses.Square("half-sum")
-RTOL = 1e-10  # of the flows that are measured
+RTOL = 1e-10  # relative tolerance of the measured flows
 INSTANTS = 121  # default number of recorded instants
 SETTLED = 1e-9  # residual, relative to ‖y(0) − y*‖, at which a flow is stopped
 _EARLY = 1e-4  # log(‖y(0) − y*‖/‖y − y*‖) at the first instant

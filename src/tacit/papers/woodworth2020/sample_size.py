@@ -29,6 +29,7 @@ import numpy as np
 from scipy.stats import beta, binom
 
 import tacit
+from tacit.data.arrays import Float
 from tacit.data.problems import sparse_regression
 from tacit.papers import Bound, Parts, Premise, Setting, theorem
 from tacit.papers.arguments import ParameterError, whole
@@ -63,7 +64,8 @@ def sample_size(
     yield Setting("the model is Diagonal with equal initial weights", known)
     yield Premise(f"N = {samples} is below d − 1 = {features - 1}", samples < features - 1)
     rng = np.random.default_rng(seed)
-    errors = _errors(samples, features, min(5, features), noise, draws, rng)
+    kernel = [tacit.potentials.Quadratic()]
+    (errors,) = _errors(kernel, samples, features, min(5, features), noise, draws, rng)
     expected = expected_error(samples, features, noise)
     margin = _ERRORS * float(np.std(errors, ddof=1)) / math.sqrt(draws)
     yield Bound(
@@ -73,26 +75,26 @@ def sample_size(
         at_most=expected + margin,
     )
     size = min(features, _MAX_FEATURES)
-    errors = _errors(max((size - 1) // 2, 1), size, 1, 0.0, draws, rng)
+    (errors,) = _errors(kernel, max((size - 1) // 2, 1), size, 1, 0.0, draws, rng)
     margin = _ERRORS * float(np.std(errors, ddof=1)) / math.sqrt(draws)
     text = f"the same with fewer than d/2 samples, a single nonzero entry and no noise (d = {size})"
     yield Bound(text, float(np.mean(errors)), at_least=0.5 - margin)
 
 
 def _errors(
-    samples: int, features: int, nonzero: int, noise: float, draws: int, rng: np.random.Generator
-) -> list[float]:
-    """‖β_ℓ2 − β*‖² for every draw."""
-    kernel = tacit.potentials.Quadratic()
+    models: list[Any], samples: int, features: int, nonzero: int, noise: float, draws: int, rng: Any
+) -> Float:
+    """‖β − β*‖² of the limit of every model, for every draw: (models, draws)."""
     errors = []
     for _ in range(draws):
         problem = sparse_regression(samples, features, nonzero=nonzero, noise=noise, seed=rng)
-        errors.append(problem.population_error(tacit.limit(kernel, problem.X, problem.y).predictor))
-    return errors
+        limits = [tacit.limit(each, problem.X, problem.y) for each in models]
+        errors.append([problem.population_error(limit.predictor) for limit in limits])
+    return np.transpose(errors)
 
 
 def samples_needed(features: int, nonzero: int) -> int:
-    """The least N with exp(−(N/√(N+1) − ω)²/2) ≤ 1e-3."""
+    """The smallest N with exp(−(N/√(N+1) − ω)²/2) ≤ 1e-3."""
     width = math.sqrt(2 * nonzero * math.log(features / nonzero) + 1.25 * nonzero)
     needed = width + math.sqrt(-2 * math.log(_FAILING))
     return math.ceil((needed**2 + math.sqrt(needed**4 + 4 * needed**2)) / 2)  # N² = needed²·(N+1)
@@ -111,24 +113,14 @@ def sample_size_rich(model: Any, features: int, nonzero: int = 5, draws: int = 1
     yield Premise(f"r* = {nonzero} nonzero entries are fewer than d = {features}", nonzero < features)
     samples = samples_needed(features, nonzero)
     yield Premise(f"N = {samples} samples are fewer than d = {features}", samples < features)
-    errors = _both_errors(model.depth, samples, features, nonzero, draws, seed)
-    failed = float(np.mean(errors[0] > _RECOVERED))
+    rich = tacit.Diagonal(model.depth, log_scale=_LOG_SCALE[model.depth == 2] / model.depth)
+    models, rng = [rich, tacit.potentials.Quadratic()], np.random.default_rng(seed)
+    errors, kernel_errors = _errors(models, samples, features, nonzero, 0.0, draws, rng)
+    failed = float(np.mean(errors > _RECOVERED))
     text = f"fraction of {draws} draws with {samples} samples and ‖β − β*‖² above {_RECOVERED}, ‖β*‖ = 1"
     yield Bound(text, failed, at_most=float(binom.isf(_CHANCE, draws, _FAILING)) / draws)
     law = beta((features - samples) / 2, samples / 2)
     margin = _ERRORS * float(law.std()) / math.sqrt(draws)
-    mean, expected = float(np.mean(errors[1])), 1 - samples / features
+    mean, expected = float(np.mean(kernel_errors)), 1 - samples / features
     text = f"mean of ‖β_ℓ2 − β*‖² over these draws (1 − N/d = {expected:.4g})"
     yield Bound(text, mean, at_least=expected - margin, at_most=expected + margin)
-
-
-def _both_errors(depth: float, samples: int, features: int, nonzero: int, draws: int, seed: int) -> Any:
-    """‖β − β*‖² of a network of small scale, and of β_ℓ2, for every draw."""
-    rng = np.random.default_rng(seed)
-    rich = tacit.Diagonal(depth, log_scale=_LOG_SCALE[depth == 2] / depth)
-    errors = []
-    for _ in range(draws):
-        problem = sparse_regression(samples, features, nonzero=nonzero, noise=0.0, seed=rng)
-        ends = (tacit.limit(each, problem.X, problem.y) for each in (rich, tacit.potentials.Quadratic()))
-        errors.append([problem.population_error(end.predictor) for end in ends])
-    return np.transpose(errors)

@@ -101,9 +101,8 @@ def theorem1(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     Theorem 1 (general case), for any scale α and profile w₀. method: "auto" or "parameters".
     """
     check_method(method)
-    yield (setting := Setting("the model is Diagonal of depth 2", _depth(model) == 2))
-    if setting.holds:
-        yield from compared(model, X, y, method)
+    yield Setting("the model is Diagonal of depth 2", _depth(model) == 2)
+    yield from compared(model, X, y, method)
 
 
 @theorem("woodworth2020/theorem3", flows=2, shell="--depth 3")
@@ -116,9 +115,8 @@ def theorem3(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     → ∞ are not statements about a single scale; `tacit.regime` measures the distance of a limit to both.
     """
     check_method(method)
-    yield (setting := Setting("the model is Diagonal of depth above 2", _depth(model) > 2))
-    if setting.holds:
-        yield from compared(model, X, y, method)
+    yield Setting("the model is Diagonal of depth above 2", _depth(model) > 2)
+    yield from compared(model, X, y, method)
 
 
 def _depth(model: Any) -> float:

@@ -115,6 +115,7 @@ from numpy.typing import NDArray
 import tacit
 from tacit.papers import Assumption, Bound, Parts, Setting, theorem
 from tacit.papers.arguments import ParameterError, arrived, log_alpha, positive
+from tacit.papers.moroshko2020.separation import plain_diagonal
 from tacit.papers.shared_results import shared
 
 _LARGEST = 150.0  # log α above which q(1/α²) equals 1/(4α⁴) in double precision
@@ -134,8 +135,7 @@ def rich_log_scale(X: Any, y: Any, epsilon: float = 0.1, form: str = "stated") -
     proved -21.0
     sharp -12.3
     """
-    end = _limit(_L1.end, X, y)
-    return _rich_threshold(form, _L1.size(end), len(end), positive(epsilon, "epsilon"))
+    return _log_scale(_L1, X, y, epsilon, form)
 
 
 def kernel_log_scale(X: Any, y: Any, epsilon: float = 0.1, form: str = "stated") -> float:
@@ -152,20 +152,20 @@ def kernel_log_scale(X: Any, y: Any, epsilon: float = 0.1, form: str = "stated")
     proved 1.18
     sharp -0.4
     """
-    end = _limit(_L2.end, X, y)
-    return _kernel_threshold(form, _L2.size(end), len(end), positive(epsilon, "epsilon"))
+    return _log_scale(_L2, X, y, epsilon, form)
+
+
+def _log_scale(line: _Line, X: Any, y: Any, epsilon: float, form: str) -> float:
+    end = _limit(line.end, X, y)
+    return line.threshold(form, line.size(end), len(end), positive(epsilon, "epsilon"))
 
 
 def lemma5_log_scale(norm: float, features: int, epsilon: float) -> float:
     """log α₁(ε, ‖β‖₁, d) = min{0, ½log‖β‖₁, −log(2‖β‖₁)/2ε, −d/(2ε‖β‖₁)} of Lemma 5; −∞ at norm 0."""
     if norm == 0:
         return -math.inf
-    return min(
-        0.0,
-        math.log(norm) / 2,
-        -math.log(2 * norm) / (2 * epsilon),
-        -features / (2 * epsilon * norm),
-    )
+    scales = (math.log(norm) / 2, -math.log(2 * norm) / (2 * epsilon), -features / (2 * epsilon * norm))
+    return min(0.0, *scales)
 
 
 def _rich_stated(norm: float, features: int, epsilon: float) -> float:
@@ -187,11 +187,8 @@ def _rich_sharp(norm: float, features: int, epsilon: float) -> float:
     return (math.log(norm) - ((1 + epsilon) * spread + math.log(2)) / epsilon) / 2
 
 
-_RICH: dict[str, Callable[[float, int, float], float]] = {
-    "stated": _rich_stated,
-    "proved": _rich_proved,
-    "sharp": _rich_sharp,
-}
+_Thresholds = dict[str, Callable[[float, int, float], float]]  # log α by norm, number of features and ε
+_RICH: _Thresholds = {"stated": _rich_stated, "proved": _rich_proved, "sharp": _rich_sharp}
 
 
 def _kernel_sharp(epsilon: float) -> float:
@@ -200,26 +197,20 @@ def _kernel_sharp(epsilon: float) -> float:
     return math.log((1 + epsilon) ** 2 / (48 * epsilon)) / 4
 
 
-_KERNEL: dict[str, Callable[[float], float]] = {  # log α − ½log‖β_ℓ2‖₂
-    "stated": lambda epsilon: math.log(2 * (1 + epsilon) * (1 + 2 / epsilon)) / 2,
-    "proved": lambda epsilon: math.log(1 + 2 * epsilon) / 2 + math.log1p((1 + 2 / epsilon) ** 0.25),
-    "sharp": _kernel_sharp,
+def _kernel(excess: Callable[[float], float]) -> Callable[[float, int, float], float]:
+    """The threshold with this log α − ½log‖β_ℓ2‖₂."""
+    return lambda norm, _, epsilon: math.log(norm) / 2 + excess(epsilon)
+
+
+_KERNEL: _Thresholds = {
+    "stated": _kernel(lambda epsilon: math.log(2 * (1 + epsilon) * (1 + 2 / epsilon)) / 2),
+    "proved": _kernel(lambda e: math.log(1 + 2 * e) / 2 + math.log1p((1 + 2 / e) ** 0.25)),
+    "sharp": _kernel(_kernel_sharp),
 }
 
 
-def _rich_threshold(form: str, norm: float, features: int, epsilon: float) -> float:
-    _check_form(form)
-    return _RICH[form](norm, features, epsilon) if norm > 0 else -math.inf
-
-
-def _kernel_threshold(form: str, norm: float, _: int, epsilon: float) -> float:
-    _check_form(form)
-    return math.log(norm) / 2 + _KERNEL[form](epsilon) if norm > 0 else -math.inf
-
-
 def _setting(model: Any) -> Setting:
-    plain = isinstance(model, tacit.Diagonal) and model.depth == 2
-    plain = plain and (model.profile is None or bool(np.all(model.profile == 1)))
+    plain = plain_diagonal(model).holds and model.depth == 2
     return Setting("the model is Diagonal of depth 2 with equal initial weights (w₀ = 1)", plain)
 
 
@@ -237,27 +228,27 @@ class _Line(NamedTuple):
     end: Any
     size: Callable[[Any], float]
     power: int
-    threshold: Callable[[str, float, int, float], float]
+    thresholds: _Thresholds
     condition: Callable[[float, float], Assumption]
     text: str
 
+    def threshold(self, form: str, norm: float, features: int, epsilon: float) -> float:
+        """The threshold of log α in one of the forms; −∞ at norm 0."""
+        if form not in self.thresholds:
+            raise ParameterError(f"form must be one of {', '.join(self.thresholds)}, got {form!r}")
+        return self.thresholds[form](norm, features, epsilon) if norm > 0 else -math.inf
 
-_L1 = _Line(
-    tacit.potentials.L1(),
-    lambda beta: float(np.abs(beta).sum()),
-    1,
-    _rich_threshold,
-    _at_most,
-    "‖β‖₁ against (1 + ε)‖β_ℓ1‖₁",
-)
-_L2 = _Line(
-    tacit.potentials.Quadratic(),
-    lambda beta: float(np.linalg.norm(beta)),
-    2,
-    _kernel_threshold,
-    _at_least,
-    "‖β‖₂² against (1 + ε)‖β_ℓ2‖₂²",
-)
+
+def _l1(beta: Any) -> float:
+    return float(np.abs(beta).sum())
+
+
+def _l2(beta: Any) -> float:
+    return float(np.linalg.norm(beta))
+
+
+_L1 = _Line(tacit.potentials.L1(), _l1, 1, _RICH, _at_most, "‖β‖₁, at most (1 + ε)‖β_ℓ1‖₁")
+_L2 = _Line(tacit.potentials.Quadratic(), _l2, 2, _KERNEL, _at_least, "‖β‖₂², at most (1 + ε)‖β_ℓ2‖₂²")
 
 
 def _parts(line: _Line, form: str, model: Any, X: Any, y: Any, epsilon: float) -> Parts:
@@ -272,7 +263,7 @@ def _parts(line: _Line, form: str, model: Any, X: Any, y: Any, epsilon: float) -
     yield Bound(line.text, measured, at_most=(1 + epsilon) * guaranteed)
     if guaranteed > 0:
         yield Bound(
-            "excess over the minimum, as a fraction of ε", (measured / guaranteed - 1) / epsilon, at_most=1.0
+            "excess over the minimum, relative to ε", (measured / guaranteed - 1) / epsilon, at_most=1.0
         )
 
 
@@ -361,7 +352,7 @@ def lemma5(model: Any, predictor: Any, epsilon: float = 0.1) -> Parts:
     """
     epsilon, beta = positive(epsilon, "epsilon"), _vector(predictor)
     yield _setting(model)
-    norm, level = float(np.abs(beta).sum()), log_alpha(model)
+    norm, level = _l1(beta), log_alpha(model)
     yield _at_most(level, lemma5_log_scale(norm, len(beta), epsilon))
     if level < 0:
         value = float(model.potential(len(beta)).value(beta)) / (-2 * level)
@@ -380,15 +371,14 @@ def lemma6(model: Any, features: int, epsilon: float = 0.1) -> Parts:
     epsilon, size = positive(epsilon, "epsilon"), positive(features, "features")
     yield _setting(model)
     log_size = math.log(size)
-    yield Assumption(
-        f"d = {size:g} is at least max(e, 12^(4ε))", log_size >= max(1, 4 * epsilon * math.log(12))
-    )
+    needed = max(1, 4 * epsilon * math.log(12))
+    yield Assumption(f"d = {size:g} is at least max(e, 12^(4ε))", log_size >= needed)
     yield _at_least(log_alpha(model), -(1 / 4 + 1 / (8 * epsilon)) * log_size)
 
     potential = tacit.Diagonal(log_scale=min(log_alpha(model), _LARGEST)).potential()
-    concentrated = float(potential.value([1.0]))
-    spread = math.sqrt(size) * float(potential.value([1 / math.sqrt(size)]))
-    yield Bound("Q_α(e₁)/‖e₁‖₁ over Q_α(𝟏)/‖𝟏‖₁", concentrated / spread, at_least=1 + epsilon)
+    sparse = float(potential.value([1.0]))
+    dense = math.sqrt(size) * float(potential.value([1 / math.sqrt(size)]))
+    yield Bound("Q_α(e₁)/‖e₁‖₁ over Q_α(𝟏)/‖𝟏‖₁", sparse / dense, at_least=1 + epsilon)
 
 
 @theorem("woodworth2020/lemma7")
@@ -399,7 +389,7 @@ def lemma7(model: Any, predictor: Any, epsilon: float = 0.1) -> Parts:
     """
     epsilon, beta = positive(epsilon, "epsilon"), _vector(predictor)
     yield _setting(model)
-    norm = float(np.linalg.norm(beta))
+    norm = _l2(beta)
     threshold = math.log(norm) / 2 + math.log1p(epsilon**-0.25) if norm > 0 else -math.inf
     yield _at_least(log_alpha(model), threshold)
 
@@ -427,8 +417,3 @@ def _vector(predictor: Any) -> NDArray[np.float64]:
     if beta.ndim != 1 or not np.isfinite(beta).all():
         raise tacit.InputError(message)
     return beta
-
-
-def _check_form(form: str) -> None:
-    if form not in _RICH:
-        raise ParameterError(f"form must be one of {', '.join(_RICH)}, got {form!r}")
