@@ -242,7 +242,8 @@ class LargestRecoveringScale:
         each = data.log_scale.sel(depth=2.0).values / 2 / np.log(10)  # (samples, draw)
         short = data.l1_error.values > 2 * ACCURATE
         yield at_most(0.04, "noise may help in one draw of fifty", of=each.size).claim(
-            "if the ℓ1 solution clearly fails, no scale recovers the truth (fraction of draws with one)",
+            "if the ℓ1 solution clearly fails, no scale recovers the truth (fraction of draws in which a "
+            "scale does)",
             share(short & np.isfinite(each)) if short.any() else np.nan,
         )
         ordered = np.where(np.isnan(each), -np.inf, each)

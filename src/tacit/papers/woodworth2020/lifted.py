@@ -144,7 +144,7 @@ def lift(model: Any, X: Any, y: Any) -> Lifted:
 
 @shared
 def followed(lifted: Lifted, instants: int) -> Movement:
-    """The flow of W and its linearization, at equal ratios of the logarithm of the residual's decrease."""
+    """The flow of W and its linearization, at instants spaced geometrically in log(‖y(0) − y*‖/‖y − y*‖)."""
     start = math.log(2) - 2 * math.log(lifted.residual)
     falls = np.geomspace(_EARLY, -math.log(SETTLED), instants)
     flow = tacit.flow(lifted.model, lifted.X, lifted.y, loss=LOSS, at=start + 2 * falls, rtol=RTOL)

@@ -1,7 +1,8 @@
 r"""Number of samples for a sparse truth in both regimes, Woodworth et al. 2020, Section 4.
 
 **Kernel regime.** "N = Ω(d) samples would be needed" for β_ℓ2. For Gaussian features β_ℓ2 is the projection
-of β* on N uniformly random directions, plus noise multiplied by an inverse Wishart matrix: for N < d − 1
+of β* on a uniformly random subspace of dimension N, plus noise multiplied by an inverse Wishart matrix: for
+N < d − 1
 
     E‖β_ℓ2 − β*‖² = (1 − N/d)‖β*‖² + σ²N/(d − N − 1).
 
