@@ -49,7 +49,7 @@ def assert_same(found, alone):
         }
 
 
-def test_derived_arguments_equal_those_given_by_hand(problem):
+def test_what_follows_from_the_data_is_what_one_would_give(problem):
     X, y = problem
     model = tacit.Diagonal(scale=50.0)
     found = {v.key: v.to_dict() for v in tacit.check(model, X, y)}

@@ -142,7 +142,7 @@ def test_other_methods_raise(method, problem):
         check("woodworth2020/theorem1", tacit.Diagonal(), *problem, method=method)
 
 
-def test_limits_that_did_not_converge_raise(problem, monkeypatch):
+def test_limits_that_did_not_converge_are_compared_with_nothing(problem, monkeypatch):
     found = replace(tacit.limit(tacit.Diagonal(), *problem), settled=False)
     monkeypatch.setattr(tacit, "limit", lambda *arguments: found)
     with pytest.raises(tacit.NotConvergedError, match="did not converge"):
