@@ -380,14 +380,14 @@ def reproduce(
     by, outputs = entry.command(preset, seed), entry.outputs(preset, seed, out, force)
     make_folder(Path(out, entry.key).parent)
     claim_all(outputs.values())
-    instance = entry.make()
+    shown = entry.make()
     parameters = parameters or entry.presets[preset]
     if data is None:
-        data = instance.data(**parameters, seed=seed, progress=progress or bar)
+        data = shown.data(**parameters, seed=seed, progress=progress or bar)
     data.attrs.update(figure=entry.key, preset=preset, seed=str(seed))
     with np.errstate(divide="ignore", invalid="ignore"):  # undefined quantities are NaN, so their claims fail
-        claims = tuple(instance.claims(data))
-    pictures = render(lambda ax: instance.draw(data, ax), ["png", "pdf"], by, **entry.layout)
+        claims = tuple(shown.claims(data))
+    pictures = render(lambda ax: shown.draw(data, ax), ["png", "pdf"], by, **entry.layout)
     result = Reproduction(
         entry.key,
         entry.caption,
