@@ -39,7 +39,7 @@ def installed(folder, package="guest2030"):
 
 def forget():
     """What was found and imported."""
-    for each in (catalogue.papers, catalogue._homes, pages.errata, pages.remarks):
+    for each in (catalogue.papers, catalogue._modules_by_key, pages.errata, pages.remarks):
         each.cache_clear()
     for kept in (sys.modules, _FIGURES.registered, _THEOREMS.registered):
         for name in [name for name in kept if name.startswith("guest2030")]:

@@ -55,7 +55,7 @@ def theorem1(model, X, y):
 def forget():
     """What was found and imported."""
     catalogue.papers.cache_clear()
-    catalogue._homes.cache_clear()
+    catalogue._modules_by_key.cache_clear()
     for kept in (sys.modules, _FIGURES.registered, _THEOREMS.registered):
         for name in [name for name in kept if "guest2030" in name]:
             del kept[name]
@@ -117,11 +117,11 @@ def test_a_paper_may_have_figures_or_theorems_only(guest, capsys):
     [
         (
             THEOREM,
-            "guest2030.theorem9 registers the theorem guest2030/theorem1, which .*theorem1 does",
+            "guest2030.theorem9 registers the theorem guest2030/theorem1, but .*theorem1 already does",
         ),
         (
             THEOREM.replace("guest2030/", "min2021/"),
-            "registers the theorem min2021/theorem1; keys of ",
+            "registers the theorem min2021/theorem1; keys in ",
         ),
     ],
 )
@@ -148,7 +148,7 @@ def test_a_key_of_a_paper_is_not_taken_by_others():
 @pytest.mark.parametrize("key", [entry.key for entry in figures()])
 def test_a_figure_is_where_one_looks_for_it(key):
     """Figure 1c in figure1….py, what the paper does not have in figure_….py."""
-    file, number = _FIGURES.home(key).rpartition(".")[2], re.search(r"/fig([\d.]+)", key)
+    file, number = _FIGURES.module_of(key).rpartition(".")[2], re.search(r"/fig([\d.]+)", key)
     numbers = re.findall(r"\d+", file)
     assert file.startswith("figure" if number else "figure_")
     assert not number or set(number[1].split(".")) <= set(numbers)
@@ -156,7 +156,7 @@ def test_a_figure_is_where_one_looks_for_it(key):
 
 @pytest.mark.parametrize("key", [each.key for each in theorems() if re.search("/theorem[0-9]", each.key)])
 def test_a_theorem_is_where_one_looks_for_it(key):
-    file = _THEOREMS.home(key).rpartition(".")[2]
+    file = _THEOREMS.module_of(key).rpartition(".")[2]
     assert file.startswith("theorem") and re.search(r"theorem(\d+)", key)[1] in re.findall(r"\d+", file)
 
 
@@ -189,7 +189,7 @@ def test_one_figure_or_theorem_imports_no_other(tmp_path):
     modules = [name for name in imported["reproduce"] if name.count(".") == 3]
     assert modules == [f"tacit.papers.woodworth2020.{name}" for name in ("figure2", "shared")]
     kinds = {"figures": _FIGURES, "theorems": _THEOREMS}
-    homes = {f"{kind} {key}": kinds[kind].home(key) for kind, key in asked}
+    homes = {f"{kind} {key}": kinds[kind].module_of(key) for kind, key in asked}
     for asked_for, home in homes.items():
         others = set(imported[asked_for]) & (set(homes.values()) - {home})
         assert others == set(), f"{asked_for} imports {others}"

@@ -162,8 +162,8 @@ MISTAKES = {
     "epsilon=1 --with epsilon=2": "--with epsilon is given twice",
     "epsilon=-1": "epsilon must be a positive number, got -1.0",
     "epsilon=1,2": "epsilon must be a positive number, got (1, 2)",
-    "epsilom=1": f"no theorem that is asked has a parameter 'epsilom'; they have epsilon {LIST}",
-    "mu=1": f"no theorem that is asked has a parameter 'mu'; they have {TAKEN} {LIST}",
+    "epsilom=1": f"none of the selected theorems takes a parameter 'epsilom'; they take epsilon {LIST}",
+    "mu=1": f"none of the selected theorems takes a parameter 'mu'; they take {TAKEN} {LIST}",
     "method=guess": "method must be 'auto' or 'parameters', got 'guess'",
 }
 
@@ -176,7 +176,7 @@ def test_wrong_parameters_are_refused_in_one_line(given, regression, capsys):
 
 def test_theorems_without_parameters_say_so(regression, capsys):
     assert run("check data.npz --only min2021/lemmaB.2 --with epsilon=1") == 2
-    assert "they have none" in capsys.readouterr().err
+    assert "they take none" in capsys.readouterr().err
 
 
 def test_the_list_needs_no_data_and_has_every_theorem_with_its_parameters(capsys):
@@ -191,7 +191,7 @@ def test_the_list_needs_no_data_and_has_every_theorem_with_its_parameters(capsys
         assert all(any(line.startswith(f"--with {name}=") for line in following) for name in each.options)
     assert text.startswith("Woodworth et al. 2020, ") and "\nMin et al. 2021, " in text
     assert "woodworth2020/lemma6 (Lemma 6, equations 31 to 37)" in listed
-    assert "features: the number of columns" in listed and "predictor: that at the end of the flow" in listed
+    assert "features: the number of columns" in listed and "predictor: the limit of the flow" in listed
 
 
 def test_help_explains_every_parameter(capsys):
@@ -238,7 +238,7 @@ def test_a_theorem_that_fails_is_status_1(regression, capsys, monkeypatch):
         ("woodwoth2020", "did you mean woodworth2020? 'tacit check --list' shows all"),
         (
             "woodworth2020/lemma13",
-            "about matrices; ask it in Python: tacit.theorems.check('woodworth2020/lemma13', ",
+            "is about matrices; use tacit.theorems.check('woodworth2020/lemma13', ",
         ),
     ],
 )

@@ -71,7 +71,7 @@ def test_what_can_be_made_is_made_and_the_table_has_all(run, jobs, monkeypatch):
     assert "3 figures, 2 claims hold, 1 fail, 1 left out" in out
     assert "tacit: quick2031/broken was not made: ZeroDivisionError: a slip" in err
     if jobs == 2:
-        assert "the process that was to make it ended (status 7)" in table["quick2031/dead"]
+        assert "the process that made it ended early (status 7)" in table["quick2031/dead"]
         made_by = {name: xr.load_dataset(f"out/quick2031/{name}.nc").attrs["process"] for name in contents()}
         assert made_by["plain"] == made_by["wrong"] != made_by["after"]  # a process for each module
         assert os.getpid() not in made_by.values()

@@ -1,4 +1,4 @@
-"""Each figure is made once in a run, by whichever test and worker asks for it first."""
+"""Each figure is made once per test run, by the first test and worker that needs it."""
 
 import fcntl
 import os
@@ -14,7 +14,7 @@ from tacit.papers import figures, reproduce
 
 @contextmanager
 def locked(path):
-    """Others who want the same wait."""
+    """A lock for which other processes wait."""
     with open(path, "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -22,13 +22,13 @@ def locked(path):
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
-    """A figure at its quick preset and seed 0, with its files.
+    """A figure with its quick preset and seed 0, with its files.
 
-    Workers take tests from each other, so that those of one figure may run on several: they share a folder.
+    Tests of the same figure may run on different workers, so the workers share a folder.
     """
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent  # that of the run
+        folder = folder.parent  # the folder of the whole run
 
     @cache
     def make(key):

@@ -1,4 +1,4 @@
-"""All theorems at once: which apply, in what order, with whose numbers, and what is refused."""
+"""`tacit.check`: which theorems apply, their order, their numbers, and invalid arguments."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def found(model, problem):
     return tacit.check(model, *problem)
 
 
-def test_every_theorem_that_applies_with_the_numbers_of_each_asked_alone(found, model, problem):
+def test_verdicts_equal_those_of_each_theorem_evaluated_alone(found, model, problem):
     known = {"model", "X", "y", "predictor", "samples", "features"}
     asked = [t for t in theorems() if set(t.needs) <= known and not t.matrices]
     assert {v.key for v in (*found, *found.others)} | set(found.refused) == {t.key for t in asked}
@@ -68,15 +68,15 @@ def test_what_follows_from_the_data_is_what_one_would_give(problem):
     assert "min2021/lemma1" in {v.key for v in tacit.check(wide, X, y, only="min2021")}
 
 
-def test_a_predictor_that_no_limit_tells_is_zero(problem):
-    """A network without a potential, whose limit is not known: lemmas about potentials are not about it."""
+def test_the_predictor_is_zero_if_no_limit_is_known(problem):
+    """The network has no potential, so its limit is not known and lemmas about potentials do not apply."""
     X, y = problem
     network = tacit.LinearNetwork.gaussian(9, 5, seed=0)
     (verdict,) = tacit.check(network, X, y, only="woodworth2020/lemma7").others
     assert verdict.about_others and not verdict.bounds
 
 
-def test_data_that_lack_something_are_told_from_theorems_about_other_models(problem):
+def test_unmet_assumptions_on_data_are_distinguished_from_other_models(problem):
     X, y = problem
     X, y = np.vstack([X, X[:1]]), np.append(np.sign(y), -np.sign(y[0]))
     separable = tacit.check(tacit.Diagonal(), X[1:], y[1:])
@@ -85,7 +85,9 @@ def test_data_that_lack_something_are_told_from_theorems_about_other_models(prob
     lacking = [v for v in found.others if not v.about_others]
     unseparated = [v.key for v in lacking if v.because.startswith("the labels can be separated: no linear")]
     assert len(unseparated) > 8 and all(key.startswith("moroshko2020/") for key in unseparated)
-    assert all(v.assumptions[0].holds for v in found.others if v.key in unseparated)  # the model is theirs
+    assert all(
+        v.assumptions[0].holds for v in found.others if v.key in unseparated
+    )  # they apply to the model
     text = found.summary()
     assert "the labels can be separated: no linear predictor" in text
     assert "some w has Xw = y (best relative residual: " in text
@@ -96,8 +98,8 @@ def test_data_that_lack_something_are_told_from_theorems_about_other_models(prob
     )
 
 
-def rooms(verdict):
-    """How near each bound is to broken, from its numbers."""
+def factors(verdict):
+    """The factor between measured value and bound, for every bound."""
     for bound in verdict.bounds:
         if bound.at_most is not None and bound.at_least is not None:
             middle = (bound.at_most + bound.at_least) / 2
@@ -110,15 +112,13 @@ def rooms(verdict):
             yield bound.measured / bound.at_least
 
 
-def test_the_nearest_to_broken_comes_first(found):
-    tightest = [min(rooms(verdict), default=np.inf) for verdict in found]
+def test_the_tightest_bound_comes_first(found):
+    tightest = [min(factors(verdict), default=np.inf) for verdict in found]
     assert tightest == sorted(tightest) and tightest[0] < tightest[-1]
 
 
-def test_what_fails_comes_before_what_holds_and_numbers_that_are_none_before_both(
-    model, problem, monkeypatch
-):
-    measured = {"tight": 0.99, "broken": 2.0, "loose": 0.1, "none": np.nan, "told": None}
+def test_violated_bounds_come_before_those_that_hold_and_nan_before_both(model, problem, monkeypatch):
+    measured = {"tight": 0.99, "broken": 2.0, "loose": 0.1, "none": np.nan, "unbounded": None}
     entries = {}
     for name, value in measured.items():
 
@@ -133,7 +133,7 @@ def test_what_fails_comes_before_what_holds_and_numbers_that_are_none_before_bot
     monkeypatch.setattr("tacit.papers.catalogue.papers", dict)
     monkeypatch.setattr(registry._THEOREMS, "registered", entries)
     found = tacit.check(model, *problem)
-    assert [v.key.partition("/")[2] for v in found] == ["none", "broken", "tight", "loose", "told"]
+    assert [v.key.partition("/")[2] for v in found] == ["none", "broken", "tight", "loose", "unbounded"]
     assert not found.holds and "5 of 5 theorems apply, 3 hold" in found.summary()
 
 
@@ -145,23 +145,23 @@ def test_summary_counts_and_everything_shows_all(found):
     assert all(v.key in everything for v in found.others) and all(key in everything for key in found.refused)
 
 
-def test_results_are_plain_values_and_a_picture(found, tmp_path):
-    told = found.to_dict()
-    assert told["model"] == repr(tacit.Diagonal(scale=1e-3))
-    assert [v["key"] for v in told["verdicts"][: len(found)]] == [v.key for v in found]
+def test_to_dict_and_plot(found, tmp_path):
+    content = found.to_dict()
+    assert content["model"] == repr(tacit.Diagonal(scale=1e-3))
+    assert [v["key"] for v in content["verdicts"][: len(found)]] == [v.key for v in found]
     assert found.plot(tmp_path / "bounds.png").stat().st_size > 5000
 
 
 def test_one_paper_or_one_theorem(model, problem):
     (verdict,) = tacit.check(model, *problem, only="woodworth2020/theorem1")
     assert verdict.key == "woodworth2020/theorem1"
-    few = tacit.check(model, *problem, only="woodworth2020", epsilon=0.25)
-    assert {v.key.partition("/")[0] for v in (*few, *few.others)} == {"woodworth2020"}
+    some = tacit.check(model, *problem, only="woodworth2020", epsilon=0.25)
+    assert {v.key.partition("/")[0] for v in (*some, *some.others)} == {"woodworth2020"}
     alone = ask("woodworth2020/theorem2-l1", model, *problem, epsilon=0.25)
-    assert alone.to_dict() in few.to_dict()["verdicts"]
+    assert alone.to_dict() in some.to_dict()["verdicts"]
 
 
-def test_two_classes_by_name_are_labels(problem):
+def test_named_classes_are_labels(problem):
     X, y = problem
     words = np.where(y > 0, "yes", "no")
     asked = {"only": "moroshko2020/lemma3"}
@@ -169,7 +169,7 @@ def test_two_classes_by_name_are_labels(problem):
     assert named.to_dict() == tacit.check(tacit.Diagonal(), X, np.sign(y), **asked).to_dict()
 
 
-def test_long_ones_are_named_and_left_out(model, problem, monkeypatch):
+def test_theorems_that_take_minutes_are_listed_and_not_evaluated(model, problem, monkeypatch):
     monkeypatch.setattr("tacit.papers.checking.LONG", 0)
     found = tacit.check(model, *problem)
     flows = {t.key: t.flows for t in theorems()}
@@ -178,22 +178,22 @@ def test_long_ones_are_named_and_left_out(model, problem, monkeypatch):
     assert tacit.check(model, *problem, only="woodworth2020/theorem1")
 
 
-def test_an_entry_that_breaks_is_not_decided_and_loses_no_other(model, problem, monkeypatch):
+def test_an_unexpected_exception_leaves_the_other_verdicts_unchanged(model, problem, monkeypatch):
     def broken(model, X, y):
-        yield registry.Assumption("so far, so good", True)
-        raise IndexError("nobody thought of this")
+        yield registry.Assumption("first", True)
+        raise IndexError("unexpected")
 
     entry = registry.Theorem("woodworth2020/broken", "S.", broken)
     before = tacit.check(model, *problem, only="woodworth2020")
     monkeypatch.setitem(registry._THEOREMS.registered, entry.key, entry)
     found = tacit.check(model, *problem, only="woodworth2020")
     assert [v.to_dict() for v in found[1:]] == [v.to_dict() for v in before]
-    assert found[0].key == entry.key and found[0].because == "IndexError: nobody thought of this"
+    assert found[0].key == entry.key and found[0].because == "IndexError: unexpected"
     assert before.holds and not found.holds
 
 
-def test_data_that_do_not_fit_are_assumptions_that_fail(model):
-    """Equal samples of other targets: nothing fits them, and no line separates them."""
+def test_inconsistent_data_are_an_assumption_that_fails(model):
+    """Equal samples with different targets can neither be fitted nor separated."""
     X, y = np.ones((2, 3)), np.array([1.0, -1.0])
     for depth in (2, 3):
         found = tacit.check(tacit.Diagonal(depth, scale=0.1), X, y)
@@ -204,7 +204,7 @@ def test_data_that_do_not_fit_are_assumptions_that_fail(model):
     assert verdict.holds is None
 
 
-def test_factorizations_are_asked_about_measurements_of_matrices():
+def test_theorems_about_matrices_are_evaluated_for_measurements():
     matrix = np.outer([1.0, 2.0, -1.0], [1.0, 0.5, 2.0])
     matrix[0, 2] = np.nan
     X, y = tacit.observed(matrix)
@@ -228,7 +228,10 @@ BAD = {
     "nan": (lambda m, X, y: tacit.check(m, X * np.nan, y), "X"),
     "shape": (lambda m, X, y: tacit.check(m, X, y[1:]), "X has 4 rows, y has 3"),
     "key": (lambda m, X, y: tacit.check(m, X, y, only="woodwoth2020"), "did you mean woodworth2020"),
-    "name": (lambda m, X, y: tacit.check(m, X, y, epsilom=1), "no theorem that is asked has a parameter"),
+    "name": (
+        lambda m, X, y: tacit.check(m, X, y, epsilom=1),
+        "none of the selected theorems takes a parameter",
+    ),
     "no rows": (lambda m, X, y: tacit.check(m, X[:0], y[:0]), "at least one sample"),
     "no columns": (lambda m, X, y: tacit.check(m, X[:, :0], y), "at least one sample"),
     "features": (lambda m, X, y: tacit.check(tacit.Neuron(1.0, np.ones(5)), X, y), "5 features .* has 9"),
@@ -239,7 +242,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("mistake", BAD)
-def test_mistakes_are_refused_at_once(mistake, model, problem):
+def test_invalid_arguments_raise(mistake, model, problem):
     call, words = BAD[mistake]
     with pytest.raises(tacit.InputError, match=words):
         call(model, *problem)

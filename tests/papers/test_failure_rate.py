@@ -1,4 +1,4 @@
-"""How often claims would fail, estimated: true of distributions that are known."""
+"""The estimated failure rate of claims, tested on known distributions."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,8 @@ from scipy.optimize import brentq
 from tacit.papers.failure_rate import MOST, chance_of_failure
 
 DRAWS, SEEDS = 500, 50
-# (distribution, how often it fails where 1 in 1000 is said): about 1 for exponential tails, by theory.
-# The mean of so many draws is known to 0.1 in 1000 for these and for t, of which 20,000 draws gave 1.41.
+# Distribution, and range of its failures in 1000 if 1 in 1000 is estimated: 1 for exponential tails (theory).
+# The mean of 500 draws has a standard error of 0.1 for these and for t, for which 20,000 draws gave 1.41.
 KNOWN = {
     "normal": (stats.norm, 0.0, 0.5),
     "exponential": (stats.expon(-1), 0.6, 1.4),
@@ -18,22 +18,22 @@ KNOWN = {
 
 
 def threshold(x):
-    """Where the estimate is 1 in 1000."""
+    """The threshold at which the estimate is 1 in 1000."""
     far = x.max() + 100 * np.ptp(x)
     return brentq(lambda t: chance_of_failure(x, at_most=t) - MOST, x.max() + 1e-9, far, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_it_is_how_often_known_distributions_fail(name):
+def test_the_estimate_matches_known_distributions(name):
     known, low, high = KNOWN[name]
     drawn = known.rvs(size=(DRAWS, SEEDS), random_state=np.random.default_rng(5))
-    doubtful = [chance_of_failure(x, at_most=x.max() + 1e-9) > MOST for x in drawn]
-    assert all(doubtful)  # the worst of fifty is no threshold for 1 in 1000
+    high_risk = [chance_of_failure(x, at_most=x.max() + 1e-9) > MOST for x in drawn]
+    assert all(high_risk)  # the worst of fifty values is exceeded far more often than once in 1000
     failures = np.mean([known.sf(threshold(x)) for x in drawn])
     assert low * MOST <= failures <= high * MOST
 
 
-def test_sides_and_units_are_alike():
+def test_the_estimate_does_not_depend_on_side_and_unit():
     x = np.random.default_rng(0).normal(size=50)
     above = chance_of_failure(x, at_most=5.0)
     assert 0 < above < 1e-3
@@ -50,28 +50,28 @@ def test_positive_values_vary_by_factors():
     assert chance_of_failure(np.exp(-x), at_least=np.exp(-5.0)) == pytest.approx(plain, rel=1e-9)
 
 
-def test_what_failed_fails_often():
+def test_failed_claims_have_a_large_estimate():
     x = np.linspace(0.1, 1, 50)
     for bad in (2.0, np.nan, np.inf):
         x[7] = bad
         assert chance_of_failure(x, at_most=1.5) == pytest.approx(1.5 / 51)
 
 
-def test_rare_falls_are_told_by_those_that_fell():
-    """Three of fifty that fall by 1 each: the next does in (3+1)/(50+1), and by more than e as (1+e/3)^−3."""
+def test_mostly_equal_values_use_the_tail_of_the_others():
+    """Three of fifty are larger by 1: P = (3+1)/(50+1)·(1 + e/3)^−3 for a threshold at e."""
     x = np.zeros(50)
     x[:3] = 1.0
     assert chance_of_failure(x, at_most=9.0) == pytest.approx(4 / 51 * (1 + 9 / 3) ** -3)
 
 
-def test_rounding_is_no_doubt_and_what_never_varies_has_none():
+def test_round_off_and_constant_values_have_small_estimates():
     rounding = np.random.default_rng(0).uniform(0, 3e-16, 50)
     assert chance_of_failure(rounding, at_most=1e-12) < MOST < chance_of_failure(rounding, at_most=1e-14)
     assert chance_of_failure(np.full(50, 2.0), at_most=2.0) == 0
 
 
 def test_shares_are_counted():
-    """Against draws: the rate from its posterior, then cases at that rate."""
+    """Compared with simulation: draw the rate from its posterior, then cases at that rate."""
     x = np.ones(50)
     x[:4] = 2 / 3  # 4 of 150 cases were bad
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""Equations that papers use without a theorem of their own, each against numbers made from scratch."""
+"""Equations that papers use without a theorem, compared with independent computations."""
 
 import mpmath as mp
 import numpy as np
@@ -23,7 +23,7 @@ def test_the_slope_of_h_is_least_at_zero(depth):
 
 
 def flow(U, V, X, Y, until):
-    """U and V at the end of the flow of ½‖Y − XUVᵀ‖², in the weights themselves."""
+    """U and V at the end of the flow of ½‖Y − XUVᵀ‖², by integrating the raw weights."""
 
     def speed(_, weights):
         u, v = weights[: U.size].reshape(U.shape), weights[U.size :].reshape(V.shape)

@@ -1,4 +1,4 @@
-"""The table of items: complete against what the papers number, and all that it names exists."""
+"""The table of items contains everything that the papers number, and everything it names exists."""
 
 import ast
 import re
@@ -21,7 +21,7 @@ KINDS = r"(Theorem|Lemma|Proposition|Corollary|Condition|Definition) "
 
 
 def missing(table, numbered):
-    """What a paper numbers and a table leaves out, or has twice."""
+    """The numbers of a paper that a table does not contain exactly once, or that do not exist."""
     names = Counter(item.name for item in table)
     wanted = [*numbered["items"], *(f"Figure {number}" for number in numbered["figures"])]
     equations = Counter(number for item in table for number in item.numbers)
@@ -30,8 +30,7 @@ def missing(table, numbered):
     return wrong + [f"({number})" for number in equations if number > numbered["equations"]]
 
 
-def test_every_paper_has_a_list():
-    """Of what it numbers, but for new ones."""
+def test_numbered_papers_exist():
     assert set(NUMBERED) <= set(PAPERS) and len(NUMBERED) > 3
 
 
@@ -42,7 +41,7 @@ def test_every_numbered_item_is_in_the_table_once(paper):
     assert set(invented) <= set(NUMBERED[paper]["items"])
 
 
-def test_an_item_that_is_left_out_is_noticed():
+def test_missing_and_duplicate_items_are_detected():
     paper = NUMBERED["min2021"]
     table = items("min2021")
     assert missing(table[:2] + table[3:], paper)[:2] == ["Theorem 1", "(10)"]
@@ -51,7 +50,7 @@ def test_an_item_that_is_left_out_is_noticed():
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_what_the_table_names_exists(paper):
+def test_everything_named_in_the_table_exists(paper):
     known = {each.key for each in theorems()}
     drawn = {each.key for each in figures()}
     assert [name for item in items(paper) for name in item.theorems if f"{paper}/{name}" not in known] == []
@@ -65,12 +64,12 @@ def test_what_the_table_names_exists(paper):
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_each_item_is_somewhere_or_says_why_not(paper):
+def test_every_item_is_covered_or_gives_a_reason(paper):
     table = items(paper)
     assert [i.name for i in table if not (i.theorems or i.figures or i.tests or i.why)] == []
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_every_theorem_of_a_paper_has_its_item(paper):
+def test_every_theorem_belongs_to_an_item(paper):
     named = {name for item in items(paper) for name in item.theorems}
     assert {each.key.partition("/")[2] for each in theorems() if each.key.startswith(f"{paper}/")} <= named

@@ -1,7 +1,7 @@
-"""Potentials that are not those of the weights are found out, by the metric alone and by whole checks.
+"""Wrong potentials are detected by the metric of the weights alone and by the theorems.
 
-Right ones are compared with the closed forms of w± (Woodworth et al. 2020, equations 17 and 51) here, so that
-the integration of weights is tested by itself.
+The integration of the weights is tested on its own, against the closed forms of w± (Woodworth et al. 2020,
+equations 17 and 51).
 """
 
 import math
@@ -12,7 +12,7 @@ from oracles import gaussian_problem
 
 import tacit
 from tacit.papers import agreement
-from tacit.papers.agreement import _driven, metric
+from tacit.papers.agreement import _integrate_weights, metric
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
 from tacit.theorems import check
 
@@ -25,15 +25,15 @@ def problem():
 
 
 @pytest.mark.parametrize(("depth", "alpha"), [(2, 1e-3), (2, 5.0), (2.3, 0.1), (3, 1e-2), (7, 0.5)])
-def test_pulls_are_those_of_the_closed_form(depth, alpha):
+def test_tau_matches_the_closed_form(depth, alpha):
     """w± = α·exp(±2τ) at depth 2, (α^{2−D} ∓ D(D−2)τ)^{−1/(D−2)} beyond."""
     model = tacit.Diagonal(depth, alpha)
     unit = np.array([alpha**depth])
-    moved, pulls = _driven(model.parametrization, model.start(1), unit, np.array([12.0]))
+    moved, tau = _integrate_weights(model.parametrization, model.start(1), unit, np.array([12.0]))
     if depth == 2:
-        expected = 2 * alpha**2 * np.sinh(4 * pulls)
+        expected = 2 * alpha**2 * np.sinh(4 * tau)
     else:
-        plus, minus = (alpha ** (2 - depth) - sign * depth * (depth - 2) * pulls for sign in (1, -1))
+        plus, minus = (alpha ** (2 - depth) - sign * depth * (depth - 2) * tau for sign in (1, -1))
         expected = plus ** (-depth / (depth - 2)) - minus ** (-depth / (depth - 2))
     np.testing.assert_allclose(expected, moved, rtol=1e-7)
 
@@ -51,18 +51,18 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_potential_of_a_model_is_that_of_its_weights(name):
-    """Worst over 30 draws of biased starts and all others: 3e-9."""
+def test_potentials_of_all_diagonal_models_match_the_metric_of_their_weights(name):
+    """The largest value over these models and 30 draws of biased initializations is 3e-9."""
     assert metric(MODELS[name], 12, 1.0).measured < 1e-7
 
 
-def test_starts_that_floats_do_not_hold_tell_nothing():
+def test_no_metric_if_the_initial_weights_overflow_or_underflow():
     for log_scale in (-1000.0, 400.0):
         assert metric(tacit.Diagonal(2, log_scale=log_scale), 3, 1.0) is None
 
 
 class OtherScale(tacit.Diagonal):
-    """Its potential is that of a scale twice as large; so is the mirror form made of it."""
+    """A model whose potential, and hence its mirror form, belongs to twice the scale."""
 
     def potential(self, d=None):
         real = super().potential(d)
@@ -72,7 +72,7 @@ class OtherScale(tacit.Diagonal):
 
 
 class OtherDepth(tacit.Diagonal):
-    """Its potential is that of a network a layer deeper."""
+    """A model whose potential belongs to a network that is one layer deeper."""
 
     def potential(self, d=None):
         real = super().potential(d)
@@ -80,7 +80,7 @@ class OtherDepth(tacit.Diagonal):
 
 
 class OtherWeight(tacit.Diagonal):
-    """The profile's weights are those of another power."""
+    """A model whose profile enters the potential with a wrong power."""
 
     def potential(self, d=None):
         real = super().potential(d)
@@ -88,7 +88,7 @@ class OtherWeight(tacit.Diagonal):
 
 
 class OtherShape(tacit.UntiedDiagonal):
-    """√k is taken for that of equal layers."""
+    """A model whose potential ignores the imbalance of the layers."""
 
     def _log_predictor_scale(self):
         return np.log(np.atleast_1d(np.asarray(self.scale)))
@@ -105,7 +105,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_raw_weights_find_wrong_potentials_out(name, problem):
+def test_flows_of_raw_weights_detect_wrong_potentials(name, problem):
     model = WRONG[name]
     verdict = checked(model, problem)
     assert verdict.holds is False and "raw weights" in verdict.bounds[0].text
@@ -113,30 +113,34 @@ def test_raw_weights_find_wrong_potentials_out(name, problem):
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_so_does_the_metric_where_flows_are_followed_in_mirror_space(name, problem, monkeypatch):
-    """There a flow ends at the minimizer of the wrong potential, and nothing else would tell."""
-    monkeypatch.setattr(agreement, "_soon_followed", lambda *_: False)
+def test_the_metric_detects_wrong_potentials_if_flows_are_simulated_in_mirror_space(
+    name, problem, monkeypatch
+):
+    """The flow then ends at the minimizer of the wrong potential, so its bound holds."""
+    monkeypatch.setattr(agreement, "_raw_weights_are_fast", lambda *_: False)
     verdict = checked(WRONG[name], problem)
     assert verdict.holds is False and "mirror space" in verdict.bounds[0].text
     assert verdict.bounds[0].holds and not verdict.bounds[1].holds
 
 
 def checked(model, problem):
-    """The verdict of the theorem about the model's limit among all of its paper."""
+    """The verdict of the theorem about the limit of the model, among all theorems of its paper."""
     found = {each.key: each for each in tacit.check(model, *problem, only=paper(model))}
     return found[statement(model)]
 
 
-def test_what_is_followed_on_raw_weights(problem):
-    """What takes about a second: moderate scales of hundreds of weights on samples that are no spectra."""
+def test_raw_weights_are_used_for_moderate_scales_and_sizes(problem):
+    """These take about a second: moderate scales, hundreds of weights, well-conditioned samples."""
     wide = gaussian_problem(50, 200, nonzero=5, seed=0)
     for model in (tacit.Diagonal(2, 1e-3), tacit.Diagonal(3, 0.1), tacit.UntiedDiagonal(1e-3, 0.5)):
-        assert agreement._soon_followed(model, *problem) and agreement._soon_followed(model, *wide)
+        assert agreement._raw_weights_are_fast(model, *problem) and agreement._raw_weights_are_fast(
+            model, *wide
+        )
     for model in (tacit.Diagonal(2, 1e-9), tacit.Diagonal(5, 1e-3), tacit.Diagonal(2, log_scale=-1000.0)):
-        assert not agreement._soon_followed(model, *problem)
+        assert not agreement._raw_weights_are_fast(model, *problem)
     collinear = problem[0] * np.array([1.0, 1.0, 1.0, 1.0, 1e-3])[:, None]
-    assert not agreement._soon_followed(tacit.Diagonal(2, 1e-3), collinear, problem[1])
-    assert not agreement._soon_followed(tacit.Diagonal(2, 1e-3), *gaussian_problem(5, 500, seed=0))
+    assert not agreement._raw_weights_are_fast(tacit.Diagonal(2, 1e-3), collinear, problem[1])
+    assert not agreement._raw_weights_are_fast(tacit.Diagonal(2, 1e-3), *gaussian_problem(5, 500, seed=0))
 
 
 def paper(model):
@@ -149,7 +153,7 @@ def statement(model):
     return f"woodworth2020/theorem{1 if model.depth == 2 else 3}"
 
 
-def test_a_wrong_start_of_the_divergence_is_noticed(problem, monkeypatch):
+def test_a_wrong_origin_of_the_divergence_is_detected(problem, monkeypatch):
     model = MODELS["biased"]
     assert check("azulay2021/theorem1", model, *problem).holds
     plain = Hypentropy(model._log_predictor_scale(), 0.5)
@@ -159,35 +163,35 @@ def test_a_wrong_start_of_the_divergence_is_noticed(problem, monkeypatch):
 
 
 @pytest.mark.parametrize("shift", [-2000.0, 2000.0])
-def test_a_wrong_potential_has_no_say_in_how_the_flow_is_followed(shift, problem, monkeypatch):
-    """One of a scale at which raw weights would take for ever, and one at which nothing but them would do."""
+def test_the_tested_potential_does_not_influence_how_the_flow_is_simulated(shift, problem, monkeypatch):
+    """Potentials of a scale at which raw weights are far too slow, and of one at which only they are used."""
     model, huge = tacit.Diagonal(2, 0.3), tacit.Diagonal(2, log_scale=-800.0)
     wrong = Hypentropy(model.potential().log_scale + shift)
-    assert not agreement._soon_followed(huge, *problem)
+    assert not agreement._raw_weights_are_fast(huge, *problem)
     monkeypatch.setattr(tacit.Diagonal, "potential", lambda self, d=None: wrong)
     assert agreement.ended(model, *problem).how.startswith("raw weights, LSODA: independent of Q")
-    assert not agreement._soon_followed(huge, *problem)
+    assert not agreement._raw_weights_are_fast(huge, *problem)
 
 
-def test_raw_weights_that_do_not_arrive_leave_it_to_mirror_space(problem, monkeypatch):
+def test_mirror_space_is_used_if_raw_weights_do_not_converge(problem, monkeypatch):
     real = tacit.flow
 
-    def lost(model, X, y, **options):
+    def stalled(model, X, y, **options):
         if options["method"] == "parameters":
-            options["at"] = [options["at"][0] + 100.0]  # below the rounding of the data
+            options["at"] = [options["at"][0] + 100.0]  # below the round-off of the data
         return real(model, X, y, **options)
 
-    monkeypatch.setattr(tacit, "flow", lost)
+    monkeypatch.setattr(tacit, "flow", stalled)
     assert agreement.ended(tacit.Diagonal(2, 0.3), *problem).how.startswith("mirror space")
 
 
 @pytest.mark.parametrize("depth", [2, 3, 5])
-def test_the_work_of_raw_weights_is_that_of_the_way_of_their_predictor(problem, depth, monkeypatch):
-    """Steps grow with |log(β/α^D)|, the logarithm of how far the largest coordinate has to grow."""
+def test_the_work_of_raw_weights_is_proportional_to_the_growth_of_the_predictor(problem, depth, monkeypatch):
+    """The number of steps is proportional to |log(β/α^D)| of the largest coordinate."""
     X, y = problem
     model = tacit.Diagonal(depth, 0.03)
-    way = abs(np.log(np.abs(np.linalg.lstsq(X, y, rcond=None)[0]).max()) - depth * np.log(0.03))
-    weights = max(2 * X.shape[1], agreement._FEW)
-    for room, soon in ((1.01, True), (0.99, False)):
-        monkeypatch.setattr(agreement, "_WORK", room * weights * depth / 2 * way)
-        assert agreement._soon_followed(model, X, y) == soon
+    growth = abs(np.log(np.abs(np.linalg.lstsq(X, y, rcond=None)[0]).max()) - depth * np.log(0.03))
+    weights = max(2 * X.shape[1], agreement._MIN_WEIGHTS)
+    for factor, fast in ((1.01, True), (0.99, False)):
+        monkeypatch.setattr(agreement, "_MAX_WORK", factor * weights * depth / 2 * growth)
+        assert agreement._raw_weights_are_fast(model, X, y) == fast

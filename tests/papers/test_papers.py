@@ -1,4 +1,4 @@
-"""Figures of the papers: every claim holds, and would not hold of a wrong implementation."""
+"""Figures of the papers: every claim holds, and fails for a wrong implementation."""
 
 import json
 import re
@@ -18,7 +18,7 @@ from tacit.papers.reproduction import PRESETS
 from tacit.potentials import DeepHypentropy, Quadratic
 
 pytestmark = pytest.mark.any_cpu
-LONG_FIGURES = {  # which take seconds each
+LONG_FIGURES = {  # these take seconds each
     "azulay2021/neuron-limits",
     "azulay2021/proposition1",
     "azulay2021/regime-map",
@@ -63,11 +63,13 @@ def test_long_figures_exist():
 PAPERS = tuple(papers())
 
 KEYS = [entry.key for entry in figures()]
-NONE_IS_AN_ANSWER = {
+MAY_BE_NAN = {
     "woodworth2020/fig1c": {"log_scale"},
     "woodworth2020/fig3c": {"log_scale"},
-    "woodworth2020/fig6c": {"error", "moved", "end_loss"},  # where a step does not lead to the end
-    **{f"woodworth2020/fig6{name}": {"error", "distance", "kernel_distance"} for name in "ab"},  # as in rests
+    "woodworth2020/fig6c": {"error", "moved", "end_loss"},  # if a step does not reach the end
+    **{
+        f"woodworth2020/fig6{name}": {"error", "distance", "kernel_distance"} for name in "ab"
+    },  # if the flow comes to rest
     **{f"woodworth2020/fig{name}": {"moved", "loss", "accuracy", "test_error"} for name in ("6d", "8")},
 }
 REGISTERED = {
@@ -89,7 +91,7 @@ def entry_of(key):
 
 
 def test_these_figures_are_registered():
-    """And those of new papers."""
+    """More may be registered by new papers."""
     assert set(KEYS) >= REGISTERED
     assert {key.split("/")[0] for key in KEYS} <= set(PAPERS)
 
@@ -111,7 +113,7 @@ def test_a_figure_has_a_key_a_caption_and_two_presets_with_the_same_parameters(k
     if name.startswith("fig"):
         assert re.fullmatch(r"fig[\d.]+[a-z]?", name)
         assert re.search(rf"\(Figure {re.escape(name.removeprefix('fig'))}\)", entry.caption)
-    else:  # one that the paper does not have
+    else:  # a figure that is not in the paper
         assert re.fullmatch(r"[a-z]+[\d.]*(-[a-z]+)*", name) and len(entry.caption) > 40
     assert tuple(entry.presets) == PRESETS
     quick, paper_size = entry.presets.values()
@@ -120,7 +122,7 @@ def test_a_figure_has_a_key_a_caption_and_two_presets_with_the_same_parameters(k
 
 @pytest.mark.thorough_cases(*LONG_FIGURES)
 @every_figure
-def test_every_figure_is_made_and_every_claim_of_it_holds(key, made):
+def test_every_figure_can_be_made_and_its_claims_hold(key, made):
     result = made(key)
     assert [claim.summary() for claim in result.claims if not claim.holds] == []
     assert result.claims and result.holds
@@ -131,19 +133,19 @@ def test_every_figure_is_made_and_every_claim_of_it_holds(key, made):
 
 
 def check_flat(key, data):
-    """Where nothing differs, claims fail and not the run: a wrong flow may make differences of 0."""
+    """If all values are equal, claims fail but the run continues: a wrong flow may produce this."""
     measured = [
         name for name in data.data_vars if data[name].dtype.kind == "f" and name != "root"
-    ]  # √k is set
+    ]  # √k is an input
     for value in (0.0, 1.0):
         flat = data.assign({name: data[name] * 0 + value for name in measured})
         with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # of logarithms and fits of what is not there
+            warnings.simplefilter("ignore")  # logarithms and fits of undefined values
             assert not all(claim.holds for claim in entry_of(key).make().claims(flat))
 
 
 def check_claims(claims):
-    """Each says what was measured and what was expected."""
+    """Each claim says what was measured and what was expected."""
     for claim in claims:
         content = claim.to_dict()
         assert len(claim.text) > 10
@@ -155,15 +157,15 @@ def check_claims(claims):
 
 
 def check_data(key, data):
-    """All are finite, except where "none" is the answer."""
+    """All values are finite, except those that may be undefined."""
     assert data.data_vars
     for name, values in data.variables.items():
-        if values.dtype.kind == "f" and name not in NONE_IS_AN_ANSWER.get(key, ()):
+        if values.dtype.kind == "f" and name not in MAY_BE_NAN.get(key, ()):
             assert np.isfinite(values.values).all(), name
 
 
 def check_files(key, result):
-    """They hold the picture, the data and the verdict."""
+    """The files contain the picture, the data and the verdicts."""
     import xarray as xr
 
     assert Path(result.files["png"]).read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
@@ -188,7 +190,7 @@ SMALL = {
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("key", SMALL)
-def test_the_seed_decides_the_claims_and_they_hold(key, made):
+def test_claims_depend_on_the_seed_and_hold(key, made):
     other = judged(entry_of(key), 17)
     assert made(key).claims != other.claims
     assert failing(other) == []
@@ -202,17 +204,17 @@ def kernel_always(model, X, y, **options):
 
 
 def small_scale_always(model, X, y, **options):
-    """Another: one that forgets the scale."""
+    """A wrong implementation: one that ignores the scale."""
     return REAL(tacit.Diagonal(2, 1e-6), X, y, **options)
 
 
 def nowhere(model, X, y, **options):
-    """And one that has no answer at all."""
+    """A wrong implementation: one that returns NaN."""
     return replace(kernel_always(model, X, y), predictor=np.full(X.shape[1], np.nan))
 
 
 def at_zero(model, X, y, **options):
-    """And one that never moves."""
+    """A wrong implementation: one that never moves."""
     return replace(kernel_always(model, X, y), predictor=np.zeros(X.shape[1]))
 
 
@@ -229,23 +231,23 @@ def test_a_wrong_limit_fails_claims(monkeypatch, key, wrong):
 
 
 def of_another_scale(Q):
-    """Wrong theories that are right at both ends: the scale of the predictor is 7.4 times as large,"""
+    """A theory with the right limits and a wrong scale: that of the predictor is 7.4 times larger."""
     return Q.shifted(2.0)
 
 
 def of_the_weights_scale(Q):
-    """it is α, not α²,"""
+    """A theory with the right limits and a wrong scale: α instead of α²."""
     return replace(Q, log_scale=Q.log_scale / 2)
 
 
 def of_depth_three(Q):
-    """and the potential is that of depth 3."""
+    """A theory with the right limits and a wrong potential: that of depth 3."""
     return DeepHypentropy(3, Q.log_scale)
 
 
 @pytest.mark.parametrize("wrong", [None, of_another_scale, of_the_weights_scale, of_depth_three])
 @pytest.mark.parametrize("key", SMALL)
-def test_raw_weights_tell_where_the_middle_is(monkeypatch, key, wrong):
+def test_raw_weights_detect_a_wrong_transition(monkeypatch, key, wrong):
     def limit(model, X, y):
         diagonal = isinstance(model, tacit.Diagonal | tacit.UntiedDiagonal)
         return REAL(wrong(model.potential(X.shape[1])) if wrong and diagonal else model, X, y)
@@ -257,7 +259,7 @@ def test_raw_weights_tell_where_the_middle_is(monkeypatch, key, wrong):
 
 @pytest.mark.every(4)
 @pytest.mark.parametrize("key", ["woodworth2020/fig1a", "woodworth2020/fig1b", "azulay2021/fig7.1"])
-def test_a_figure_is_made_and_says_so_where_claims_fail(monkeypatch, tmp_path, key):
+def test_a_figure_with_failing_claims_is_made_and_reports_them(monkeypatch, tmp_path, key):
     monkeypatch.setattr(tacit, "limit", nowhere)
     assert not reproduce(entry_of(key), out=tmp_path).holds
     assert json.loads((tmp_path / f"{key}.json").read_text())["holds"] is False
@@ -266,7 +268,7 @@ def test_a_figure_is_made_and_says_so_where_claims_fail(monkeypatch, tmp_path, k
 @pytest.mark.every(6)
 @pytest.mark.parametrize("wrong", [kernel_always, nowhere])
 @pytest.mark.parametrize("key", ["woodworth2020/fig1c", "woodworth2020/fig3c"])
-def test_where_nothing_can_be_measured_claims_fail_and_the_figure_is_made(monkeypatch, tmp_path, key, wrong):
+def test_claims_with_undefined_values_fail_and_the_figure_is_made(monkeypatch, tmp_path, key, wrong):
     monkeypatch.setattr(tacit, "limit", wrong)
     assert not reproduce(entry_of(key), out=tmp_path).holds
     assert (tmp_path / f"{key}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
@@ -292,7 +294,7 @@ def test_where_nothing_can_be_measured_claims_fail_and_the_figure_is_made(monkey
         (np.float64("nan"), {"at_least": 0.0, "at_most": 1.0}, False),
     ],
 )
-def test_a_claim_holds_on_its_threshold_and_fails_beyond_and_at_nan(measured, thresholds, holds):
+def test_a_claim_holds_at_its_threshold_and_fails_beyond_it_and_at_nan(measured, thresholds, holds):
     claim = Claim("a sentence", measured, **thresholds)
     assert claim.holds is holds
     assert claim.to_dict()["verdict"] == ("holds" if holds else "fails")
@@ -309,7 +311,7 @@ def test_a_claim_holds_on_its_threshold_and_fails_beyond_and_at_nan(measured, th
         ("wood", "no figure or paper"),
     ],
 )
-def test_what_is_no_figure_is_refused_with_the_nearest(selection, match):
+def test_an_unknown_figure_raises_with_a_suggestion(selection, match):
     with pytest.raises(tacit.InputError, match=match):
         figures(selection)
 
@@ -319,7 +321,7 @@ def test_a_paper_selects_its_figures_and_all_selects_all():
     assert [entry.key for entry in figures("all")] == KEYS
 
 
-def test_an_unknown_preset_is_refused(tmp_path):
+def test_an_unknown_preset_raises(tmp_path):
     with pytest.raises(tacit.InputError, match="preset must be one of quick, paper, got 'slow'"):
         reproduce(entry_of("woodworth2020/fig2"), preset="slow", out=tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -329,7 +331,7 @@ def strict_json(text):
     return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
-def test_the_command_makes_a_figure_and_again_but_not_over_files_of_others(tmp_path, capsys):
+def test_the_command_replaces_its_own_files_and_no_others(tmp_path, capsys):
     command = ["reproduce", "woodworth2020/fig2", "--out", str(tmp_path), "--json", "-"]
     for seed in ("0", "0", str(2**70)):
         assert main([*command, "--seed", seed, "--force"]) == 0
@@ -339,16 +341,19 @@ def test_the_command_makes_a_figure_and_again_but_not_over_files_of_others(tmp_p
         assert {"text", "measured", "threshold", "verdict"} <= content["claims"][0].keys()
         made = sorted(path.suffix for path in (tmp_path / "woodworth2020").iterdir())
         assert made == [".json", ".nc", ".pdf", ".png"]
-    (tmp_path / "woodworth2020/fig2.nc").write_text("a thesis")
-    assert main([*command, "--force"]) == 2  # not by force either
+    (tmp_path / "woodworth2020/fig2.nc").write_text("another file")
+    assert main([*command, "--force"]) == 2  # not even with --force
     assert "fig2.nc exists and was not written by Tacit" in capsys.readouterr().err
 
 
 def test_the_command_ends_with_status_1_when_a_claim_fails(tmp_path, capsys, monkeypatch):
-    failing = [Claim("this is so", 2.0, at_most=1.0), Claim("and this", float("nan"), at_most=1.0)]
+    failing = [
+        Claim("the first claim", 2.0, at_most=1.0),
+        Claim("the second claim", float("nan"), at_most=1.0),
+    ]
     monkeypatch.setattr(entry_of("woodworth2020/fig2").make, "claims", lambda self, data: iter(failing))
     command = ["reproduce", "woodworth2020/fig2", "--out", str(tmp_path)]
     assert main(command) == 1
-    assert "FAILS  this is so: 2 (at most 1)" in capsys.readouterr().out
+    assert "FAILS  the first claim: 2 (at most 1)" in capsys.readouterr().out
     assert main([*command, "--json", "-"]) == 1
     assert strict_json(capsys.readouterr().out)["holds"] is False

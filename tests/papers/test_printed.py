@@ -1,4 +1,4 @@
-"""What is printed stands beside what holds: the entries and the errata name the same statements."""
+"""Printed forms of theorems and errata are about the same statements."""
 
 import json
 import re
@@ -19,23 +19,23 @@ PAPERS = tuple(papers())
 
 ENTRIES = {each.key: each for each in theorems()}
 NUMBERED = r"(Theorem|Lemma|Proposition|Corollary|Condition)s? ((?:[A-E]\.)?\d+(?:(?:, | and )\d+)*)"
-RIGHT = {  # named by an erratum, and yet as the paper has them
+UNCHANGED = {  # named by an erratum, but true as printed
     "woodworth2020/lemma6": "the heading says that it holds as printed",
     "woodworth2020/lemma7": "the heading says that it holds as printed",
-    "min2021/rate": "what is wrong in Theorem 2 are constants, which no exponent has",
+    "min2021/rate": "the errors in Theorem 2 are constants, which do not affect the exponents",
 }
 ELSEWHERE = {
-    "min2021/weights": "Theorem 1: which λ_r, and how tight"
-}  # its last sentence, proved in Appendix C
+    "min2021/weights": "Theorem 1: which λ_r, and how tight"  # its last sentence, proved in Appendix C
+}
 
 
 def headings(paper):
-    """Of the errata of a paper."""
+    """The headings of the errata of a paper."""
     return [each.title for each in pages.errata(paper) if each.title]
 
 
 def named(paper, heading):
-    """Keys of the entries whose item a heading names."""
+    """The keys of the theorems whose item a heading names."""
     names = {"Section 7.1"} & {heading[:11]}
     for kind, numbers in re.findall(NUMBERED, heading):
         names |= {f"{kind} {number}" for number in re.split(", | and ", numbers)}
@@ -44,7 +44,7 @@ def named(paper, heading):
 
 
 def with_equations(paper, heading):
-    """Keys of the entries that have one of the equations of a heading."""
+    """The keys of the theorems with one of the equations in a heading."""
     ends = re.match(r"Equations? (\d+)(?: (?:to|and) (\d+))?", heading)
     numbers = range(int(ends[1]), int(ends[2] or ends[1]) + 1) if ends else ()
     found = [item for item in items(paper) if set(numbers) & set(item.numbers)]
@@ -52,29 +52,31 @@ def with_equations(paper, heading):
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_every_statement_that_an_erratum_names_has_what_is_printed(paper):
+def test_every_theorem_named_by_an_erratum_has_a_printed_form(paper):
     wanted = set().union(*(named(paper, heading) for heading in headings(paper)))
-    assert {key for key in wanted if not ENTRIES[key].printed} == wanted & RIGHT.keys()
+    assert {key for key in wanted if not ENTRIES[key].printed} == wanted & UNCHANGED.keys()
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_what_is_printed_belongs_to_an_erratum(paper):
+def test_every_printed_form_belongs_to_an_erratum(paper):
     known = set().union(*(named(paper, each) | with_equations(paper, each) for each in headings(paper)))
     known |= {key for key, heading in ELSEWHERE.items() if heading in headings(paper)}
     assert {key for key in ENTRIES if key.startswith(paper) and ENTRIES[key].printed} <= known
 
 
-def test_exceptions_are_about_entries_without_it():
-    assert not any(ENTRIES[key].printed for key in RIGHT) and all(ENTRIES[key].printed for key in ELSEWHERE)
+def test_the_exceptions_are_needed():
+    assert not any(ENTRIES[key].printed for key in UNCHANGED) and all(
+        ENTRIES[key].printed for key in ELSEWHERE
+    )
 
 
-def test_printed_forms_are_one_line_and_another_than_the_statement():
+def test_printed_forms_are_one_line_and_differ_from_the_statement():
     for each in ENTRIES.values():
         if each.printed is not None:
             assert each.printed.endswith(".") and "\n" not in each.printed and each.printed != each.statement
 
 
-def test_a_verdict_shows_what_is_printed_and_where_it_is_in_the_paper():
+def test_a_verdict_shows_the_printed_form_and_its_item():
     verdict = tacit.theorems.check("azulay2021/lemma3", tacit.Neuron(output=2.0, weights=[1.0]))
     lines = verdict.summary().splitlines()
     assert lines[0] == "azulay2021/lemma3: holds (Lemma 3)"
@@ -83,13 +85,13 @@ def test_a_verdict_shows_what_is_printed_and_where_it_is_in_the_paper():
     assert ENTRIES["azulay2021/lemma1"].printed is None
 
 
-def test_the_report_shows_it_in_its_row():
+def test_the_report_shows_the_printed_form():
     lemma, other = ENTRIES["azulay2021/lemma3"], ENTRIES["azulay2021/lemma1"]
     assert '<span class="where">Printed: ĝ(x) → 0; ' in statements([lemma], "a paper")
     assert "Printed:" not in statements([other], "a paper")
 
 
-def test_item_and_equations_are_those_of_the_table():
+def test_item_and_equations_of_verdicts_equal_those_of_the_table():
     X = np.random.default_rng(3).standard_normal((3, 6))
     verdict = tacit.theorems.check("woodworth2020/theorem1", tacit.Diagonal(), X, X[:, 0])
     assert (verdict.item, verdict.equations) == ("Theorem 1", "4 to 5, 15 to 21")
@@ -111,7 +113,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("word", CASES)
-def test_verdicts_say_in_a_word_what_they_are_and_why(word):
+def test_verdict_and_reason(word):
     measured, met, reason = CASES[word]
     conditions = (
         registry.Assumption("the first", True),
@@ -125,7 +127,7 @@ def test_verdicts_say_in_a_word_what_they_are_and_why(word):
     assert verdict.summary().startswith(f"here/one: {word}\n  S.\n")
 
 
-def test_an_equality_tells_how_far_off_it_is():
+def test_an_equality_shows_the_difference_and_its_tolerance():
     bounds = [registry.Bound("b", 1 + off, at_least=1 - 1e-6, at_most=1 + 1e-6) for off in (1e-8, 1e-3)]
     holding, broken = (Verdict("here/one", "S.", (), (bound,)).summary().splitlines()[-1] for bound in bounds)
     assert "b: |1 − 1| = 1e-08 ≤ 1e-06 (looseness 100" in holding
@@ -134,7 +136,7 @@ def test_an_equality_tells_how_far_off_it_is():
     assert told.endswith("n: 2")  # a number without a bound has no looseness
 
 
-def test_what_cannot_be_asked_has_a_verdict_with_its_reason():
+def test_theorems_that_raise_have_a_verdict_with_the_reason():
     X = np.random.default_rng(2).standard_normal((3, 6))
     found = tacit.check(tacit.Diagonal(), X, X[:, 0], only="moroshko2020/lemma3")
     (told,) = found.to_dict()["verdicts"]
@@ -148,7 +150,7 @@ def test_what_cannot_be_asked_has_a_verdict_with_its_reason():
     assert (told["verdict"], told["because"]) == ("not decided", "it did not arrive")
 
 
-def test_a_theorem_that_is_not_decided_is_no_success_and_leaves_the_others():
+def test_an_undecided_theorem_counts_as_a_failure():
     def never(model, X, y):
         raise IndexError("out of it")
 
@@ -172,7 +174,7 @@ def test_a_theorem_that_is_not_decided_is_no_success_and_leaves_the_others():
     assert entry.undecided(KeyError()).because == "KeyError"
 
 
-def test_the_decorator_keeps_what_is_printed(monkeypatch):
+def test_the_decorator_takes_the_printed_form(monkeypatch):
     monkeypatch.setattr(registry._THEOREMS, "registered", {})
 
     @theorem("here/one", "Two.", printed="Three.")
@@ -184,7 +186,7 @@ def test_the_decorator_keeps_what_is_printed(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["items.md", "errata.md", "map.md"])
-def test_pages_are_made_of_what_is_registered(name):
-    """`python -m tacit.papers.pages docs` writes them."""
+def test_generated_pages_are_up_to_date(name):
+    """`python -m tacit.papers.pages docs` writes these pages."""
     docs = Path(tacit.__file__).parents[2] / "docs"
     assert (docs / name).read_text(encoding="utf-8") == pages.pages(docs)[docs / name]

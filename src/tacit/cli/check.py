@@ -97,9 +97,9 @@ class _List(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from tacit.cli.verdicts import listing
-        from tacit.papers.checking import askable
+        from tacit.papers.checking import data_theorems
 
-        print(listing(askable()))
+        print(listing(data_theorems()))
         parser.exit()
 
 
@@ -120,10 +120,10 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.cli.terminal import wrapped
     from tacit.cli.verdicts import report
     from tacit.models.model import check_intercept
-    from tacit.papers.checking import check, chosen_by
+    from tacit.papers.checking import check, select_theorems
     from tacit.show.output_files import write_json
 
-    parameters = _parameters(options.parameters, chosen_by(options.only))
+    parameters = _parameters(options.parameters, select_theorems(options.only))
     table = read_data(options, classes=True)
     X, y = _in_units(table.X, table.y, options.intercept, options.standardize)
     model = model_of(options, X)
@@ -159,7 +159,7 @@ def _refuse_what_none_could_take(verdicts: Any) -> None:
 
 def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
     """Names and values of --with."""
-    from tacit.papers.checking import check_parameters
+    from tacit.papers.checking import validate_parameters
 
     defaults = {name: value for each in chosen for name, value in each.defaults.items()}
     parameters: dict[str, Any] = {}
@@ -167,7 +167,7 @@ def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
         name, _, value = text.partition("=")
         if not name or not value:
             raise InputError(f"--with takes NAME=VALUE, such as epsilon=0.01, got {text!r}")
-        check_parameters([name], chosen)
+        validate_parameters([name], chosen)
         if name in parameters:
             raise InputError(f"--with {name} is given twice")
         parameters[name] = value if isinstance(defaults[name], str) else _numbers(name, value)

@@ -1,7 +1,7 @@
-"""The papers: their figures, made anew with a verdict on every claim, and their theorems, asked about data.
+"""The papers: reproduced figures with a verdict on every claim, and theorems that can be evaluated on data.
 
-A folder for each paper, with a module for each theorem and figure, or group of them. Another package may
-bring a paper, too, by an entry point of the group `tacit.papers`.
+Every paper has a folder with one module per theorem or figure, or group of them. Another package can bring a
+paper through an entry point of the group `tacit.papers`.
 """
 
 from tacit.papers.reproduction import Entry, Reproduction, figure, figures, reproduce

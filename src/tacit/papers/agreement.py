@@ -1,21 +1,21 @@
-r"""Where a theorem says that a flow ends, against the flow itself.
+r"""The limit that a theorem predicts, compared with the simulated flow.
 
-A flow is stopped at a relative residual of 1e-8, and its distance to the predicted limit is measured. How far
-that residual keeps it from its end depends on X: where the distance is above 1e-6, the flow is compared with
-the limit of the targets that it has reached instead.
+The flow is stopped at a relative residual of 1e-8, and its distance to the predicted limit is measured. How
+far this residual keeps the flow from its limit depends on X. If the distance is above 1e-6, the flow is
+therefore compared with the limit for the outputs that it has reached instead of the targets.
 
-Flows of diagonal networks are followed on the raw weights where that takes about a second, and else in mirror
-space, the form that their proofs find for them. That form knows the potential which it is to test; so the
-potential is held against the weights by itself, too, whatever the data are (`metric`).
+Flows of diagonal networks are simulated with the raw weights if that takes about a second, and otherwise in
+mirror space. The mirror form uses the potential that is tested. The potential is therefore also compared with
+the weights directly, for all data (`metric`).
 
-Every coordinate w of the predictor has weights θ of its own, which gradient flow moves along J = ∂w/∂θ. On
-their way from the start they are therefore functions of w, and so is the pull τ = ∫(−∂L/∂w)dt that it takes:
+Every coordinate w of the predictor has its own weights θ, which gradient flow moves along J = ∂w/∂θ. From
+given initial weights they are therefore functions of w, and so is τ = ∫(−∂L/∂w)dt:
 
     dθ/dw = J/‖J‖²,      dτ/dw = 1/‖J‖²,      and      ∇Q(w) − ∇Q(w(0)) = c·τ(w)
 
-with one number c for all coordinates and all w says that ∇²Q is the metric (JJᵀ)⁻¹, but for c: that is what
-makes Q the potential of the flow, of which τ = Xᵀ∫(−∂L/∂f)dt. The left two are integrated here from the
-weights at the start; no formula of a potential has a part in it.
+with one constant c for all coordinates and all w says that ∇²Q is the metric (JJᵀ)⁻¹ up to the factor c. This
+makes Q the potential of the flow, since τ = Xᵀ∫(−∂L/∂f)dt. The first two equations are integrated here from
+the initial weights; this integration uses no formula of a potential.
 """
 
 from __future__ import annotations
@@ -36,19 +36,34 @@ from tacit.papers.arguments import arrived
 from tacit.papers.shared_results import shared
 from tacit.papers.statements import unmet
 
-AGREE = 1e-6  # relative distance at which flow and theorem are the same
-_RESIDUAL = 1e-8  # ‖f(X) − y‖/‖y‖ at which a simulated flow has ended
-_SMALLEST = 1e-300
-_DIAGONAL = 1e-7  # rtol, of which steps of raw weights take a thousandth, and mirror space keeps its end
-_OTHERWISE = 1e-10
-_FEW, _MOST = 300, 900  # weights: fewer take as long, and more too long for an implicit method
-_WORK = 8000.0  # these times D/2·log(|β|/α^D), that a second is enough for, if ...
-_EVEN = 100.0  # ... singular values of X lie within this factor
+Weights = dict[str, Float]
+
+AGREE = 1e-6  # largest relative distance at which the flow agrees with the theorem
+
+# Simulation of the flow.
+_RESIDUAL = 1e-8  # relative residual ‖f(X) − y‖/‖y‖ at which the flow is stopped
+_SMALLEST = 1e-300  # keeps the logarithm of the residual finite
+_RTOL_DIAGONAL = 1e-7  # raw weights take a thousandth of it per step; mirror space reaches its limit at any
+_RTOL = 1e-10
+
+# Raw weights are used if they take about a second on one core (measured): weights·D/2·|log(|β|/α^D)| is at
+# most _MAX_WORK. Below _MIN_WEIGHTS the time no longer depends on the number of weights, above _MAX_WEIGHTS
+# implicit steps are too slow, and so they are if the singular values of X differ by more than _MAX_SPREAD.
+_MIN_WEIGHTS, _MAX_WEIGHTS = 300, 900
+_MAX_WORK = 8000.0
+_MAX_SPREAD = 100.0
+
+# Comparison of the potential with the metric of the weights.
+_POINTS = 12  # compared values of w between w(0) and the farthest w in either direction, equidistant in asinh
+_RANGE = 10.0  # w covers at least this many times the scale of the initialization
+_METRIC_RTOL = 1e-11  # of the integration of weights and τ
+_MIN_START = 1e-290  # smaller initial metrics and scales are too close to underflow to be integrated
+_METRIC_AGREE = 1e-6  # largest relative difference; correct potentials stay below 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """Predictor and outputs at the end of a flow, whether they fit the targets, and how the flow was run."""
+    """Predictor and outputs at the end of a flow, whether they fit the targets, and how it was simulated."""
 
     predictor: Float
     outputs: Float
@@ -57,27 +72,30 @@ class End:
 
 
 def compared(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
-    """The simulated flow against the limit; method: that of `tacit.flow`, "auto" or "parameters"."""
+    """Compare the simulated flow with the limit; method: as in `tacit.flow`, "auto" or "parameters"."""
     X, y = check_problem(X, y)
     limit = yield from limit_of(model, X, y)
     arrived(
-        limit, f"the limit of {model!r} did not converge ({limit.reason}); no flow can be compared with it"
+        limit,
+        f"the limit of {model!r} did not converge ({limit.reason}), so the flow cannot be compared with it",
     )
     if (sudden := suddenness(model, limit.predictor)) < EPS:
-        text = "floats can follow the flow: a deep network at so small a scale stands still until it jumps, "
-        yield Premise(f"{text}within {sudden:.2g} of the time", False)
+        text = (
+            "the flow can be resolved in double precision: at so small a scale, a deep network stays near 0 "
+        )
+        yield Premise(f"{text}and then moves within {sudden:.2g} of that time", False)
     if limit.sign and limit.sign != np.sign(getattr(model, "output", 1.0)):
         yield Assumption("the output weight keeps its sign: it changes sign on these data", False)
     end = ended(model, X, y, method)
     yield end.fits
-    yield _apart(model, X, end, limit)
+    yield _distance_bound(model, X, end, limit)
     if isinstance(model, tacit.Diagonal | tacit.UntiedDiagonal):
         bound = metric(model, X.shape[1], float(np.abs(limit.predictor).max()))
         yield from () if bound is None else (bound,)
 
 
 def limit_of(model: Any, X: Any, y: Any) -> Generator[Assumption, None, Any]:
-    """The limit, if there is one: a potential, and a predictor that fits the data, are premises."""
+    """Return the limit; that a potential exists and some predictor fits the data are premises."""
     try:
         return tacit.limit(model, X, y)
     except tacit.NoPotentialError as refusal:
@@ -86,68 +104,69 @@ def limit_of(model: Any, X: Any, y: Any) -> Generator[Assumption, None, Any]:
         yield unmet(refusal)
 
 
-def _apart(model: Any, X: Float, end: End, limit: tacit.Limit) -> Bound:
-    """The distance of a flow to its limit; where that is large, to the limit of what it has reached."""
+def _distance_bound(model: Any, X: Float, end: End, limit: tacit.Limit) -> Bound:
+    """The distance of a flow to its limit; if that is large, to the limit for the outputs it has reached."""
     gap = _distance(end.predictor, limit)
     text = f"relative distance of the flow ({end.how}) to the minimizer"
     if gap > AGREE:
-        text += f" that fits its outputs, for their residual leaves {gap:.2g}"
+        text += f" that fits its outputs (to the one that fits the targets: {gap:.2g})"
         gap = _distance(end.predictor, tacit.limit(model, X, end.outputs))
     return Bound(text, gap, at_most=AGREE)
 
 
 @shared
 def ended(model: Any, X: Float, y: Float, method: str = "auto") -> End:
-    """Where the simulated flow ends, and whether it fits the data there."""
-    predictor, outputs = _started(model, X)
-    size, missing = _length(y), _length(outputs - y)
+    """Simulate the flow to its end, and say whether it fits the data there."""
+    predictor, outputs = _initial(model, X)
+    size, missing = _norm(y), _norm(outputs - y)
     text = f"the flow fits the data, to a relative residual of {_RESIDUAL:g}"
     if missing <= _RESIDUAL * size:
-        return End(predictor, outputs, Premise(text, True), "at its start")
+        return End(predictor, outputs, Premise(text, True), "at initialization")
     until = math.log(2 * len(y)) - 2 * math.log(_RESIDUAL * max(size, missing, _SMALLEST))
-    run = _followed(model, X, y, until, method)
+    run = _simulated(model, X, y, until, method)
     fits = Premise(text if run.converged else f"{text}: {run.reason}", bool(run.converged))
     how = run.method.replace(" (", ", ").replace(")", "")
     return End(np.asarray(run.predictor[-1]).ravel(), run.outputs[-1], fits, how)
 
 
-def _followed(model: Any, X: Float, y: Float, until: float, method: str) -> tacit.Trajectory:
-    """The flow up to an accuracy; by itself on the raw weights, where they arrive soon."""
+def _simulated(model: Any, X: Float, y: Float, until: float, method: str) -> tacit.Trajectory:
+    """The flow up to an accuracy; "auto" uses the raw weights of diagonal networks if they are fast."""
     diagonal = isinstance(model, tacit.Diagonal | tacit.UntiedDiagonal)
-    rtol = _DIAGONAL if diagonal else _OTHERWISE
-    if method == "auto" and diagonal and _soon_followed(model, X, y):
+    rtol = _RTOL_DIAGONAL if diagonal else _RTOL
+    if method == "auto" and diagonal and _raw_weights_are_fast(model, X, y):
         run = tacit.flow(model, X, y, at=[until], rtol=rtol, method="parameters")
         if run.converged:
             return run
     return tacit.flow(model, X, y, at=[until], rtol=rtol, method=method)
 
 
-def _soon_followed(model: Any, X: Float, y: Float) -> bool:
-    """Do raw weights arrive in about a second? The potential, which is tested, has no say in it."""
+def _raw_weights_are_fast(model: Any, X: Float, y: Float) -> bool:
+    """Do raw weights converge in about a second? The tested potential does not influence the answer."""
     start = model.start(X.shape[1])
     weights = sum(np.size(each) for each in start.values())
-    sizes = np.linalg.svd(X, compute_uv=False) if weights <= _MOST else np.zeros(1)
+    sizes = np.linalg.svd(X, compute_uv=False) if weights <= _MAX_WEIGHTS else np.zeros(1)
     least = np.linalg.lstsq(X, y, rcond=None)[0]
-    if not (0 < sizes[0] <= _EVEN * sizes[-1] and np.any(least)):
+    if not (0 < sizes[0] <= _MAX_SPREAD * sizes[-1] and np.any(least)):
+        return False
         return False
     D = getattr(model, "depth", 2)
-    with np.errstate(all="ignore"):  # 2D²α^{2D−2} at the start; 0 or infinite where that is no float
+    with np.errstate(all="ignore"):  # the metric at initialization is 2D²α^{2D−2}; it may be 0 or infinite
         slopes = float(np.log(model.parametrization.metric(start)).min())
-        far = abs(float(np.log(np.abs(least).max()) - D / (2 * D - 2) * (slopes - np.log(2 * D * D))))
-    return max(weights, _FEW) * D / 2 * far <= _WORK
+        growth = abs(float(np.log(np.abs(least).max()) - D / (2 * D - 2) * (slopes - np.log(2 * D * D))))
+    return max(weights, _MIN_WEIGHTS) * D / 2 * growth <= _MAX_WORK
 
 
 def steady(model: Any, X: Float, y: Float, least: float = EPS) -> Assumption:
-    """Can the flow be followed, by the size of the solution of least norm?"""
+    """Can the flow be resolved in double precision? Judged by the solution of minimum norm."""
     sudden = suddenness(model, np.asarray(np.linalg.lstsq(X, y, rcond=None)[0], dtype=np.float64))
-    text = f"floats can follow the flow: it arrives within {sudden:.2g} of the time that it stands still"
-    return Assumption(text, sudden >= least)
+    text = "the flow can be resolved in double precision: it stays near 0 and then moves within "
+    return Assumption(f"{text}{sudden:.2g} of that time", sudden >= least)
 
 
 def suddenness(model: Any, predictor: Float) -> float:
-    """(α^D/|β|)^{1−2/D}, where it is least: by this part of their range slopes of Q stay below their ends.
+    """The smallest (α^D/|β|)^{1−2/D}: how close slopes of Q come to the ends of their range, relative to it.
 
-    It is also the time in which |β| arrives, in units of the time in which it stands still.
+    It is also the time in which |β| grows, relative to the time during which the predictor stays near 0.
     """
     if not isinstance(model, tacit.Diagonal):
         return 1.0
@@ -156,8 +175,8 @@ def suddenness(model: Any, predictor: Float) -> float:
         return float(np.exp((1 - 2 / model.depth) * np.min(logs, initial=0.0)))
 
 
-def _started(model: Any, X: Float) -> tuple[Float, Float]:
-    """Predictor and outputs at the start; NaN where the weights are beyond the range of floats."""
+def _initial(model: Any, X: Float) -> tuple[Float, Float]:
+    """Predictor and outputs at initialization; NaN if the weights overflow or underflow."""
     with np.errstate(all="ignore"):
         weights = model.start(X.shape[1])
         predictor = np.asarray(model.parametrization.predictor(weights)).ravel()
@@ -165,83 +184,79 @@ def _started(model: Any, X: Float) -> tuple[Float, Float]:
 
 
 def _distance(predictor: Float, limit: tacit.Limit) -> float:
-    """The distance to the limit in units of its length."""
-    return _length(predictor.ravel() - limit.predictor.ravel()) / (_length(limit.predictor) or 1.0)
+    """The distance to the limit, relative to the norm of the limit."""
+    return _norm(predictor.ravel() - limit.predictor.ravel()) / (_norm(limit.predictor) or 1.0)
 
 
-def _length(vector: Float) -> float:
-    """The Euclidean norm, of vectors too whose squares leave the range of floats."""
+def _norm(vector: Float) -> float:
+    """The Euclidean norm, also of vectors whose squares overflow or underflow."""
     largest = float(np.abs(vector).max())
     return largest * float(np.linalg.norm(vector / largest)) if 0 < largest < math.inf else largest
 
 
-Weights = dict[str, Float]
-_WAY = 12  # predictors between the start and the farthest, either way, evenly in asinh
-_FAR = 10.0  # times the size of a start: how far a predictor goes at least
-_RTOL = 1e-11
-_TINY = 1e-290
-_AGREE = 1e-6
-
-
 def metric(model: tacit.Diagonal | tacit.UntiedDiagonal, features: int, farthest: float) -> Bound | None:
-    """By how much ∇Q(w) differs from c·τ(w), relative, for |w| up to the farthest.
+    """The largest relative difference of ∇Q(w) − ∇Q(w(0)) and c·τ(w) for |w| up to the farthest.
 
-    None where floats do not hold the start.
+    None if the initial weights, or the scale of their metric, overflow or underflow.
     """
     start = model.start(features)
     with np.errstate(all="ignore"):
         slopes = _squared(model.parametrization.slopes(start))
         units = np.sqrt(slopes * _squared(start))
-        ends = np.maximum(farthest, _FAR * units)
-        usable = np.isfinite(ends / units * ends / slopes) & (np.minimum(units, slopes) > _TINY)
+        ends = np.maximum(farthest, _RANGE * units)
+        usable = np.isfinite(ends / units * ends / slopes) & (np.minimum(units, slopes) > _MIN_START)
     if not usable.all():
         return None
-    off = max(_off(model, start, units, sign * np.arcsinh(ends / units)) for sign in (1.0, -1.0))
-    return Bound("∇Q(w) against c·τ(w), the pull that moves the weights to w, relative", off, at_most=_AGREE)
+    worst = max(_metric_error(model, start, units, sign * np.arcsinh(ends / units)) for sign in (1.0, -1.0))
+    text = "relative difference of ∇Q(w) − ∇Q(w(0)) and c·τ(w), τ = ∫(−∂L/∂w)dt from the raw weights"
+    return Bound(text, worst, at_most=_METRIC_AGREE)
 
 
-def _off(model: Any, start: Weights, units: Float, ends: Float) -> float:
-    """The largest |∇Q(w)/(c·τ(w)) − 1| on the way to w(0) + units·sinh(ends)."""
+def _metric_error(model: Any, start: Weights, units: Float, ends: Float) -> float:
+    """The largest |(∇Q(w) − ∇Q(w(0)))/(c·τ(w)) − 1| between w(0) and w(0) + units·sinh(ends)."""
     rows = np.column_stack([*start.values(), units, ends])
     _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    few = {name: each[first] for name, each in start.items()}
-    moved, pulls = _driven(model.parametrization, few, units[first], ends[first])
+    distinct = {name: each[first] for name, each in start.items()}
+    moved, tau = _integrate_weights(model.parametrization, distinct, units[first], ends[first])
     potential = model.potential(len(ends))
     origin = np.asarray(model.parametrization.predictor(start))
     curvature = np.broadcast_to(np.asarray(potential.hessian(origin)), origin.shape)
     c = float(np.median(curvature * _squared(model.parametrization.slopes(start))))
-    seen = np.asarray(potential.gradient(origin + moved[:, which.ravel()]))
-    seen = seen - np.asarray(potential.gradient(origin))
-    return float(np.abs(seen / (c * pulls[:, which.ravel()]) - 1).max())
+    moved, tau = moved[:, which.ravel()], tau[:, which.ravel()]
+    slopes = np.asarray(potential.gradient(origin + moved)) - np.asarray(potential.gradient(origin))
+    return float(np.abs(slopes / (c * tau) - 1).max())
 
 
-def _driven(parametrization: Any, start: Weights, units: Float, ends: Float) -> tuple[Float, Float]:
-    """w − w(0) and τ on the way to units·sinh(ends), a row for each place."""
+def _integrate_weights(
+    parametrization: Any, start: Weights, units: Float, ends: Float
+) -> tuple[Float, Float]:
+    """w − w(0) and τ at equidistant asinh((w − w(0))/units) up to `ends`, one row per point."""
     names, count = list(start), len(units)
     sizes = _squared(parametrization.slopes(start))
 
-    def rates(place: float, state: Float) -> Float:
-        """Of weights and τ, in units of the start, by the place between 0 and 1 in asinh."""
+    # The variable is s = asinh((w − w(0))/units)/ends in [0, 1]: w may grow by hundreds of decades,
+    # which steps in w itself would not resolve.
+    def rates(s: float, state: Float) -> Float:
+        """d/ds of the weights, and of τ in units of its value at initialization."""
         parts = state.reshape(-1, count)
         slopes = parametrization.slopes(dict(zip(names, parts[:-1], strict=True)))
         squared = _squared(slopes)
-        speed = units * np.cosh(place * ends) * ends
+        speed = units * np.cosh(s * ends) * ends
         moving = [slopes[name] * speed / squared for name in names]
         return np.concatenate([*moving, speed / units * sizes / squared])
 
     first = np.concatenate([*(start[name] for name in names), np.zeros(count)])
-    atol = np.repeat([*(float(np.abs(start[name]).max()) for name in names), 1.0], count) * _RTOL * 1e-3
-    places = np.arange(1, _WAY + 1) / _WAY
-    with np.errstate(under="ignore"):  # of SciPy's shortest step at the time 0
-        found = solve_ivp(
-            rates, (0, 1), first, "DOP853", t_eval=places, rtol=_RTOL, atol=np.maximum(atol, 1e-300)
-        )
+    largest = [*(float(np.abs(start[name]).max()) for name in names), 1.0]
+    atol = np.maximum(np.repeat(largest, count) * _METRIC_RTOL * 1e-3, _SMALLEST)
+    at = np.arange(1, _POINTS + 1) / _POINTS
+    with np.errstate(under="ignore"):  # SciPy's initial step size underflows at time 0
+        found = solve_ivp(rates, (0, 1), first, "DOP853", t_eval=at, rtol=_METRIC_RTOL, atol=atol)
     if not found.success:
-        raise tacit.NotConvergedError(f"the weights cannot be followed to the farthest w: {found.message}")
-    pulls = found.y[-count:].T * (units / sizes)
-    return units * np.sinh(places[:, None] * ends), pulls
+        raise tacit.NotConvergedError(f"integrating the weights to the farthest w failed: {found.message}")
+    tau = found.y[-count:].T * (units / sizes)
+    return units * np.sinh(at[:, None] * ends), tau
 
 
 def _squared(slopes: Weights) -> Float:
-    """The sum of squares, coordinate by coordinate."""
+    """The sum of squares over the weights, coordinate by coordinate."""
     return np.asarray(sum(np.square(each) for each in slopes.values()))

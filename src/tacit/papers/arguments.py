@@ -1,4 +1,4 @@
-"""What theorems and figures take: numbers checked, scales as logarithms, and results that have arrived."""
+"""Validation of the parameters of theorems and figures, and of the convergence of the results they use."""
 
 from __future__ import annotations
 
@@ -12,48 +12,47 @@ from tacit.data.arrays import Float
 
 _METHODS = ("auto", "parameters")
 
-
 Found = TypeVar("Found")
 
 
 class ParameterError(tacit.InputError):
-    """A parameter of a theorem is not what it should be, whatever the data are."""
+    """A parameter of a theorem is invalid, whatever the data are."""
 
 
 def positive(value: Any, name: str) -> float:
-    """The number, if it is one and positive."""
+    """Return the value as a float; raise ParameterError if it is not a positive finite number."""
     if not (isinstance(value, (int, float, np.number)) and 0 < value < math.inf):
         raise ParameterError(f"{name} must be a positive number, got {value!r}")
     return float(value)
 
 
 def whole(value: Any, name: str, least: int) -> int:
-    """The number, if it is a whole one from `least` on."""
+    """Return the value as an int; raise ParameterError if it is not an integer of at least `least`."""
     if not (isinstance(value, (int, np.integer)) and value >= least):
-        raise ParameterError(f"{name} must be a whole number from {least} on, got {value!r}")
+        raise ParameterError(f"{name} must be an integer of at least {least}, got {value!r}")
     return int(value)
 
 
 def arrived(found: Found, otherwise: str) -> Found:
-    """A limit, margin, path or flow that has converged; NotConvergedError with these words if it has not."""
+    """Return a limit, margin, path or flow, or raise NotConvergedError if it did not converge."""
     if not np.all(found.converged):  # type: ignore[attr-defined]
         raise tacit.NotConvergedError(otherwise)
     return found
 
 
 def log_alpha(model: tacit.Diagonal) -> float:
-    """The logarithm of the initial weights."""
+    """Return the logarithm of the initial weights, log α."""
     return math.log(model.scale) if model.log_scale is None else float(model.log_scale)
 
 
 def check_method(method: Any) -> None:
-    """Refuse what is no way to follow a flow here."""
+    """Raise ParameterError unless the method of the simulated flow is "auto" or "parameters"."""
     if method not in _METHODS:
         raise ParameterError(f"method must be {' or '.join(map(repr, _METHODS))}, got {method!r}")
 
 
 def increasing(scales: Any) -> Float:
-    """Two scales or more, each larger than the last."""
+    """Return the scales as an array; raise ParameterError unless they are positive and increasing."""
     message = f"scales must be at least two increasing positive numbers, got {scales!r}"
     try:
         numbers = np.asarray(scales, dtype=np.float64)

@@ -1,9 +1,9 @@
-"""Papers, and what is registered in them: figures and theorems by key, paper/name.
+"""Papers and what is registered in them: figures and theorems by key, "paper/name".
 
-A paper is a folder of modules: one of those in this package, or another package that names itself in the
-entry-point group `tacit.papers`. What the folder holds stands in the decorators of its modules,
-`@figure("paper/fig1", …)` and `@theorem("paper/theorem1", …)`. They are found by reading the files, and a
-module is imported when one of its keys is asked for.
+A paper is a folder of modules: a folder of this package, or another package that registers itself in the
+entry-point group `tacit.papers`. The modules register their contents with the decorators
+`@figure("paper/fig1", …)` and `@theorem("paper/theorem1", …)`. The keys are found by reading the files; a
+module is imported only when one of its keys is used.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Generic, TypeVar
 
 from tacit.errors import InputError
 
-GROUP = "tacit.papers"  # of entry points: the key of a paper = its package
-_SUGGESTED = 3
+GROUP = "tacit.papers"  # the entry-point group; the name of an entry point is the key of the paper
+_SUGGESTED = 3  # names suggested in an error message
 _REGISTERED = re.compile(r'^@(figure|theorem)\(\s*"([^"]+)"', re.MULTILINE)
 _NUMBERED = re.compile(
     r"(fig|theorem|lemma|proposition|corollary|condition|definition|section|appendix)([A-E]?\.?\d+(?:\.\d+)?|[A-Z])"
@@ -36,11 +36,17 @@ Registered = TypeVar("Registered")
 
 @dataclass(frozen=True)
 class Item:
-    """An item of a paper: its name there, what it says, and where it is found.
+    """A numbered item of a paper: its name there, what it states, and where Tacit covers it.
 
-    equations: the numbers of those that belong to it, such as "5-7, 15". tests: files, or file::test. why:
-    the reason where there is no theorem and no figure. theorems, figures: those that are registered for it,
-    by the part of their keys after the slash; a paper's own list of items leaves them out.
+    equations: the numbers of its equations, such as "5-7, 15". tests: files, or file::test. why: the reason
+    if there is no theorem and no figure. theorems, figures: those registered for it, by the part of the key
+    after the slash; they are added by `items`, not listed by the paper.
+
+    Examples
+    --------
+    >>> from tacit.theorems.items import Item
+    >>> Item("Theorem 1", "the limit at depth 2", "4-5, 15").numbers
+    [4, 5, 15]
     """
 
     name: str
@@ -59,13 +65,13 @@ class Item:
 
     @property
     def ranges(self) -> str:
-        """Its equations as words, "5 to 7, 15"."""
+        """The numbers of its equations as text, "5 to 7, 15"."""
         return self.equations.replace("-", " to ")
 
 
 @cache
 def papers() -> dict[str, str]:
-    """The package of each paper, by key: those of Tacit as they appeared on arXiv, then those of others."""
+    """The package of each paper by key: those of Tacit in the order of arXiv numbers, then installed ones."""
     package = __name__.rpartition(".")[0]
     # Read from sys.modules, because importing the package here would be an import cycle.
     folders = sys.modules[package].__path__
@@ -77,7 +83,7 @@ def papers() -> dict[str, str]:
     for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
         by = point.dist.name if point.dist else "an installed package"
         if found.setdefault(point.name, point.value) != point.value:
-            warnings.warn(f"{by} brings a paper {point.name!r}; there is one already", stacklevel=2)
+            warnings.warn(f"{by} brings a paper {point.name!r}; this key is already taken", stacklevel=2)
         elif find_spec(point.value) is None:
             warnings.warn(f"{by} brings a paper in {point.value}, which is not installed", stacklevel=2)
             del found[point.name]
@@ -85,24 +91,24 @@ def papers() -> dict[str, str]:
 
 
 def folder_of(paper: str) -> Path:
-    """Where the modules of a paper are."""
+    """The folder that contains the modules of a paper."""
     spec = find_spec(papers()[paper])
     assert spec is not None and spec.origin is not None
     return Path(spec.origin).parent
 
 
 def package_of(paper: str) -> ModuleType:
-    """The package of a paper itself, which has its TITLE, and its ITEMS if they are listed."""
+    """The package of a paper, which defines TITLE and optionally ITEMS."""
     return importlib.import_module(papers()[paper])
 
 
 def titles() -> dict[str, str]:
-    """The papers and their titles."""
+    """The title of every paper, by key."""
     return {paper: getattr(package_of(paper), "TITLE", paper) for paper in papers()}
 
 
 def sources(paper: str) -> dict[str, str]:
-    """The source of every module of a paper, by the module's full name."""
+    """The source of every module of a paper, by the full name of the module."""
     package, folder = papers()[paper], folder_of(paper)
     return {
         package if path.stem == "__init__" else f"{package}.{path.stem}": path.read_text(encoding="utf-8")
@@ -111,74 +117,79 @@ def sources(paper: str) -> dict[str, str]:
 
 
 @cache
-def _homes(paper: str, package: str) -> dict[tuple[str, str], str]:
-    """The module of each figure and theorem of a paper, by kind and key, as the decorators have them."""
+def _modules_by_key(paper: str, package: str) -> dict[tuple[str, str], str]:
+    """The module that registers each figure and theorem of a paper, by kind and key."""
     found: dict[tuple[str, str], str] = {}
     for module, source in sources(paper).items():
         for each in _REGISTERED.findall(source):
             kind, key = each
             if not key.startswith(f"{paper}/"):
                 raise InputError(
-                    f"{module} registers the {kind} {key}; keys of this paper begin with {paper}/"
+                    f"{module} registers the {kind} {key}; keys in this folder must begin with {paper}/"
                 )
             if each in found:
-                raise InputError(f"{module} registers the {kind} {key}, which {found[each]} does, too")
+                raise InputError(f"{module} registers the {kind} {key}, but {found[each]} already does")
             found[each] = module
     return found
 
 
 class Catalogue(Generic[Registered]):
-    """What papers have of one kind, "figure" or "theorem", by key; more may be registered from elsewhere."""
+    """The registered objects of one kind, "figure" or "theorem", by key."""
 
     def __init__(self, kind: str):
         self.kind = kind
         self.registered: dict[str, Registered] = {}
 
     def known(self, chosen: Iterable[str] | None = None) -> list[str]:
-        """Those of these papers, of all if left out, and what was registered; no module is imported."""
+        """The keys of these papers (default: all), and all other registered keys; imports no module."""
         chosen = papers() if chosen is None else [each for each in chosen if each in papers()]
         listed = [
-            key for paper in chosen for kind, key in _homes(paper, papers()[paper]) if kind == self.kind
+            key
+            for paper in chosen
+            for kind, key in _modules_by_key(paper, papers()[paper])
+            if kind == self.kind
         ]
         return list(dict.fromkeys([*listed, *self.registered]))
 
     def __contains__(self, key: str) -> bool:
-        return key in self.registered or self.home(key) is not None
+        return key in self.registered or self.module_of(key) is not None
 
     def __getitem__(self, key: str) -> Registered:
-        """What the key stands for; its module is imported if it was not before."""
+        """The object registered under the key; its module is imported if necessary."""
         if key not in self.registered:
-            home = self.home(key)
-            if home is None:
+            module = self.module_of(key)
+            if module is None:
                 raise KeyError(key)
-            importlib.import_module(home)
+            importlib.import_module(module)
         return self.registered[key]
 
     def register(self, key: str, item: Registered, module: str) -> None:
-        """Keep what a module defines; the key of a paper is its own, and stands in the decorator as it is."""
-        home = self.home(key)
-        if key in self.registered or home not in (None, module):
+        """Register an object defined by a module; keys of papers must be found by reading the module."""
+        expected = self.module_of(key)
+        if key in self.registered or expected not in (None, module):
             raise InputError(f"there is already a {self.kind} {key!r}; choose another key")
-        if home is None and any(module.startswith(f"{package}.") for package in papers().values()):
+        if expected is None and any(module.startswith(f"{package}.") for package in papers().values()):
             raise InputError(
                 f"{module} registers the {self.kind} {key}, which is not found by reading it: write "
                 f'@{self.kind}("{key}", …) at the start of a line'
             )
         self.registered[key] = item
 
-    def home(self, key: str) -> str | None:
-        """The module that registers a key of a paper."""
+    def module_of(self, key: str) -> str | None:
+        """The module that registers a key of a paper; None if there is none."""
         paper = key.partition("/")[0]
-        return _homes(paper, papers()[paper]).get((self.kind, key)) if paper in papers() else None
+        if paper not in papers():
+            return None
+        return _modules_by_key(paper, papers()[paper]).get((self.kind, key))
 
     def selected(self, selection: str) -> list[Registered]:
-        """What has this key, or all that a paper has; only these are imported."""
+        """The object with this key, or all objects of a paper; only their modules are imported."""
         known = self.known([selection.partition("/")[0]])
         return [self[key] for key in known if key == selection or key.startswith(f"{selection}/")]
 
 
 def named_after(key: str, items: Sequence[Item]) -> str | None:
-    """The item that a key is named after, if any: "Theorem 2" of theorem2-l1, "Figure 1" of fig1a."""
+    """The item that a key is named after, or None: "Theorem 2" for theorem2-l1, "Figure 1" for fig1a."""
     found = _NUMBERED.match(key.partition("/")[2])
     if found is None:
         return None
@@ -188,8 +199,8 @@ def named_after(key: str, items: Sequence[Item]) -> str | None:
     return numbered_twice[0] if numbered_twice else name
 
 
-def meant(wrong: str, keys: Sequence[str]) -> str:
-    """Which keys a wrong one may have been meant for, as words; the papers where none is near."""
+def suggestion(wrong: str, keys: Sequence[str]) -> str:
+    """The part of an error message that suggests keys similar to a wrong one, or lists the papers."""
     known: dict[str, list[str]] = {
         paper: [paper] for paper in dict.fromkeys(k.partition("/")[0] for k in keys)
     }
@@ -197,7 +208,7 @@ def meant(wrong: str, keys: Sequence[str]) -> str:
     for key in keys:
         known.setdefault(key, []).append(key)
         known.setdefault(key.partition("/")[2], []).append(key)
-    near = nearest(wrong, list(known))
+    near = similar_names(wrong, list(known))
     found = list(dict.fromkeys(key for name in near for key in known[name]))[:_SUGGESTED]
     if found and found[0] in among:
         found = found[:1]
@@ -206,8 +217,8 @@ def meant(wrong: str, keys: Sequence[str]) -> str:
     return f"did you mean {' or '.join(filter(None, (', '.join(found[:-1]), found[-1])))}?"
 
 
-def nearest(wrong: str, names: Sequence[str]) -> list[str]:
-    """Up to three names that begin as a wrong one does, or are spelled almost like it."""
+def similar_names(wrong: str, names: Sequence[str]) -> list[str]:
+    """Up to three names that begin with a wrong one, or are spelled almost like it."""
     begun = [name for name in names if wrong and name.startswith(wrong)]
     close = difflib.get_close_matches(wrong, names, n=_SUGGESTED)
     return list(dict.fromkeys([*begun, *close]))[:_SUGGESTED]

@@ -1,4 +1,4 @@
-"""Figures that a folder already has: whole, and made by the software, sizes and seed that are asked for."""
+"""Figures that already exist in a folder, complete, and made with the same software, parameters and seed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tacit.packages import is_installed
 from tacit.papers.catalogue import folder_of, papers
 
 _LIBRARIES = ("numpy", "scipy", "jax", "matplotlib")
-_NO_PART = ("cli", "report")  # folders that no figure depends on
+_IGNORED = ("cli", "report")  # folders of Tacit that no figure depends on
 
 
 def made_with(key: str = "") -> dict[str, str]:
-    """Versions of what makes a figure, and a digest of the source, of Tacit and of a paper by others."""
+    """The versions of the software that makes a figure, and a digest of the source of Tacit and the paper."""
     paper = key.partition("/")[0]
     folder = folder_of(paper) if paper in papers() else None
     return {
@@ -33,20 +33,20 @@ def made_with(key: str = "") -> dict[str, str]:
 
 @cache
 def _source(paper: Path | None) -> str:
-    """A digest of Tacit's files, without the command line and reports, and of a paper elsewhere."""
+    """A digest of Tacit's files, except command line and reports, and of the files of an external paper."""
     root = Path(tacit.__file__).parent
     found = hashlib.sha256()
     for path in sorted(paper.rglob("*.py") if paper and not paper.is_relative_to(root) else ()):
         found.update(f"{path.name}\0".encode() + path.read_bytes())
     for path in sorted([*root.rglob("*.py"), *root.rglob("*.mplstyle")]):
         place = path.relative_to(root)
-        if place.parts[0] not in _NO_PART:
+        if place.parts[0] not in _IGNORED:
             found.update(f"{place.as_posix()}\0".encode() + path.read_bytes())
     return found.hexdigest()[:16]
 
 
 def digest(content: bytes) -> str:
-    """What tells a file from another."""
+    """A hash that identifies the content of a file."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -54,7 +54,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-_NEEDED: dict[str, Callable[[Any], bool]] = {  # what the JSON of every figure has
+_NEEDED: dict[str, Callable[[Any], bool]] = {  # required entries of the JSON of a figure, and their types
     "caption": lambda value: isinstance(value, str),
     "preset": lambda value: isinstance(value, str),
     "seed": lambda value: isinstance(value, int),
@@ -67,18 +67,17 @@ _NEEDED: dict[str, Callable[[Any], bool]] = {  # what the JSON of every figure h
 
 
 def _is_claim(value: Any) -> bool:
-    """Text, numbers (or null), the threshold in words and the verdict."""
-    words = (value["text"], value["threshold"])
+    """Does the entry have a text, numbers (or null), a threshold as text, and a verdict?"""
+    texts = (value["text"], value["threshold"])
     numbers = (value["measured"], value["at_most"], value["at_least"])
-    is_said = all(isinstance(each, str) for each in words) and value["verdict"] in ("holds", "fails")
-    return is_said and all(each is None or _is_number(each) for each in numbers)
+    valid = all(isinstance(each, str) for each in texts) and value["verdict"] in ("holds", "fails")
+    return valid and all(each is None or _is_number(each) for each in numbers)
 
 
 def kept(entry: Any, out: str | Path) -> dict[str, Any] | None:
-    """What the JSON of a figure says, whatever made it; None where it is missing, or not whole.
+    """The content of the JSON of a figure, whatever software made it; None if files are missing or changed.
 
-    A run that was killed while files took their places may leave some of one figure and some of another, and
-    somebody may have edited them.
+    The files may be inconsistent if a run was killed while it replaced them, or if they were edited.
     """
     files = entry.files(out)
     try:
@@ -86,19 +85,18 @@ def kept(entry: Any, out: str | Path) -> dict[str, Any] | None:
         if content["figure"] != entry.key or not all(good(content[name]) for name, good in _NEEDED.items()):
             return None
         there = {kind: digest(Path(files[kind]).read_bytes()) for kind in files if kind != "json"}
-        whole = content["sha256"] == there
+        complete = content["sha256"] == there
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
-    return {**content, "files": files} if whole else None  # the folder may have another name by now
+    return {**content, "files": files} if complete else None  # the folder may have been renamed
 
 
 def finished(entry: Any, *, preset: str, seed: int, out: str | Path) -> dict[str, Any] | None:
-    """What the JSON says of a figure that would come out the same; None where it has to be made."""
+    """The content of the JSON of a figure that need not be made again; None if it has to be made."""
     from tacit.data.json_values import as_json
 
     content = kept(entry, out)
-    asked = {"preset": preset, "seed": seed, "parameters": as_json(entry.presets[preset])}
-    same = content is not None and all(
-        content.get(name) == value for name, value in {**asked, "made_with": made_with(entry.key)}.items()
-    )
+    expected = {"preset": preset, "seed": seed, "parameters": as_json(entry.presets[preset])}
+    expected["made_with"] = made_with(entry.key)
+    same = content is not None and all(content.get(name) == value for name, value in expected.items())
     return content if same else None

@@ -1,25 +1,27 @@
-r"""How often a claim of a figure would fail at another seed, estimated from its values at some.
+r"""Estimate how often a claim of a figure would fail at another seed, from its values at some seeds.
 
-Fifty draws cannot show by counting that something happens once in a thousand: what they show is how far
-their worst stay from the threshold, in units of how far these spread. With u the (k+1)-th worst of n values,
-S = Σ(x_i − u) over the k worst and t the threshold, the chance that the next value is beyond t is
+Counting failures among fifty draws cannot show that something happens once in a thousand draws. The
+estimate uses how far the worst values are from the threshold, relative to their spread. Let u be the (k+1)-th
+worst of n values, S = Σ(x_i − u) over the k worst, and t the threshold. The probability that the next value
+exceeds t is
 
-    P = (k+1)/(n+1) · (1 + (t − u)/S)^(−k),    k = 10, or n/2 where that is less.
+    P = (k+1)/(n+1) · (1 + (t − u)/S)^(−k),    k = 10, or n/2 if that is smaller.
 
-The first factor is the chance of being beyond u, for any distribution. The second is that of an exponential
-tail whose scale is known from k values only: averaged over what these may be, (1 + e/S)^(−k) is the chance
-that an exponential variable exceeds e = t − u, exactly. Where tails are lighter it is too large, and it
-is itself a power law of index k, so that heavier ones do not fool it much: thresholds at which P = 1/1000 are
-crossed by 0.16 in 1000 normal draws, 1.0 exponential ones and 1.4 of Student's t with 5 degrees of freedom
-(`tests/papers/test_failure_rate.py`; n = 50). Two sides add up.
+The first factor is the probability of exceeding u, for any distribution. The second assumes an exponential
+tail whose scale is known from k values only: (1 + e/S)^(−k) is the probability that an exponential variable
+exceeds e = t − u, averaged over that uncertainty. It is too large for lighter tails. It is itself a power law
+of index k, so heavier tails change it little: thresholds at which P = 1/1000 are exceeded by 0.16 in 1000
+normal draws, 1.0 exponential draws, and 1.4 draws of Student's t with 5 degrees of freedom
+(`tests/papers/test_failure_rate.py`; n = 50). For claims with two thresholds the probabilities are added.
 
-Positive values with a positive threshold are errors, distances and ratios, which vary by factors: their
-logarithms are taken. Values that are rounding count as ROUNDING, known to a factor of two. Where many values
-are the same (no fall at all, say) and fewer than k are worse, k is the number of these.
+Positive values with a positive threshold are errors, distances and ratios, which vary by factors; their
+logarithms are used. Values at the level of round-off count as ROUNDING, known to a factor of two. If
+many values are equal (no decrease at all, for example) and fewer than k are worse, k is the number of worse
+values.
 
-A share of m cases, of which c may be bad, is counted instead: with B bad ones among n·m, the chance of more
-than c in m is that of the beta-binomial distribution with B + ½ and n·m − B + ½ (Jeffreys' prior). Cases are
-draws of their own, hence independent.
+Shares of m cases, of which c may be bad, are counted: with B bad cases among n·m, the probability of more
+than c bad cases in m is that of the beta-binomial distribution with B + ½ and n·m − B + ½ (Jeffreys' prior).
+The cases are separate draws, hence independent.
 """
 
 from __future__ import annotations
@@ -30,9 +32,9 @@ import numpy as np
 
 from tacit.data.arrays import Float
 
-ROUNDING = 1e-15
-TAIL = 10  # values that the tail is fitted to
-MOST = 1e-3  # chance of failure that a claim may have
+ROUNDING = 1e-15  # round-off of a quantity of order 1
+TAIL = 10  # number of worst values to which the tail is fitted
+MOST = 1e-3  # largest probability of failure that a claim may have
 
 
 def chance_of_failure(
@@ -42,9 +44,9 @@ def chance_of_failure(
     at_most: float | None = None,
     of: int | None = None,
 ) -> float:
-    """The chance that a claim with these values at some seeds fails at another; see the module.
+    """The probability that a claim with these values at some seeds fails at another seed.
 
-    of: the number of cases, where values are shares of cases.
+    of: the number of cases, if the values are shares of cases. The module docstring has the formulas.
     """
     x = np.asarray(values, float)
     failed = _failed(x, at_least, at_most)
@@ -59,15 +61,15 @@ def chance_of_failure(
 
 
 def _failed(x: Float, at_least: float | None, at_most: float | None) -> np.ndarray:
-    """Which values are outside, or none."""
+    """Which values fail the claim."""
     above = np.inf if at_most is None else at_most
     below = -np.inf if at_least is None else at_least
     return ~(np.isfinite(x) & (x >= below) & (x <= above))
 
 
 def _scaled(x: Float, threshold: float) -> tuple[Float, float, float]:
-    """Values and threshold on the scale on which they spread, large is bad; and the least of that spread."""
-    if threshold < 0 and x.max() < 0:  # at least so much that is positive
+    """Values and threshold on a scale where large is bad, and the smallest spread to assume on it."""
+    if threshold < 0 and x.max() < 0:  # a lower bound of a positive quantity
         return -np.log(-x), -np.log(-threshold), 0.0
     rounded = bool(np.abs(x).max() <= 100 * ROUNDING)
     positive = x.min() > -ROUNDING and np.median(x) > ROUNDING
@@ -77,12 +79,12 @@ def _scaled(x: Float, threshold: float) -> tuple[Float, float, float]:
 
 
 def _beyond(x: Float, threshold: float, least: float) -> float:
-    """The chance that the next value is beyond the threshold, by the tail of the worst."""
+    """The probability that the next value exceeds the threshold, from the tail of the worst values."""
     n, ordered = x.size, np.sort(x)
     k = max(1, min(TAIL, n // 2))
     if least == 0:
-        k = int((x > ordered[-k - 1]).sum())  # fewer where others are the same as u
-    if k == 0:  # it does not vary
+        k = int((x > ordered[-k - 1]).sum())  # smaller if other values are equal to u
+    if k == 0:  # all values are equal
         return 0.0
     u = ordered[-k - 1]
     spread = max(float((ordered[-k:] - u).sum()), k * least)
@@ -90,7 +92,7 @@ def _beyond(x: Float, threshold: float, least: float) -> float:
 
 
 def _too_many(x: Float, threshold: float, of: int) -> float:
-    """The chance of more bad cases than the threshold allows; x: the share of bad ones, or −(of good)."""
+    """The probability of more bad cases than allowed; x: shares of bad cases, or −(shares of good)."""
     from scipy.stats import betabinom
 
     shift = 0.0 if threshold >= 0 else 1.0

@@ -1,9 +1,9 @@
-"""What pages and reports show of the papers, made from what is registered in their folders.
+"""Items, errata and theorems of the papers, for pages and reports, from what their folders register.
 
-The numbered items of a paper are listed by its package as ITEMS, in its order; theorems and figures belong to
-the item that their key is named after, and to those that they name. Errata stand in the docstrings of the
-modules about what they correct, under the heading Errata, and what is no error but worth knowing under
-Remarks; each entry has a heading of its own, `### Equation 55: a sign`.
+The package of a paper lists its numbered items as ITEMS, in the order of the paper. Theorems and figures
+belong to the item that their key is named after, and to those that they name in `about`. Errata are in the
+docstring of the module about the corrected statement, under the heading Errata; observations that are not
+errors are under Remarks. Each entry has its own heading, `### Equation 55: a sign`.
 
     python -m tacit.papers.pages docs      # docs/items.md, docs/errata.md, and the theorems in docs/map.md
 """
@@ -22,13 +22,13 @@ from tacit.papers.catalogue import Item, package_of, papers, sources, titles
 from tacit.papers.reproduction import Entry, figures
 from tacit.papers.statements import Theorem, items_of, theorems
 
-NO_ERROR = "No error, but worth knowing"
+NO_ERROR = "Remarks"
 _SECTION = r"^{}\n-+\n(.*?)(?=^\w+\n-+\n|\Z)"
 
 
 @dataclass(frozen=True)
 class Erratum:
-    """A place in a paper and what is said of it, in Markdown; the title is "" of what is said of all."""
+    """An erratum or remark in Markdown; the title is "" for the text before the first heading."""
 
     title: str
     body: str
@@ -40,47 +40,83 @@ def theorems_of(paper: str) -> list[Theorem]:
 
 
 def figures_of(paper: str) -> list[Entry]:
-    """The figures of a paper, in their order."""
+    """The figures of a paper, in order."""
     return [each for each in figures() if each.key.startswith(f"{paper}/")]
 
 
 def items(paper: str) -> tuple[Item, ...]:
-    """The items of a paper in its order, with the theorems and figures that belong to each."""
+    """The items of a paper, in its order, with the theorems and figures that belong to each.
+
+    Parameters
+    ----------
+    paper : str
+        The key of the paper.
+
+    Returns
+    -------
+    tuple of Item
+        Listed items first, then items that only keys name.
+
+    Examples
+    --------
+    >>> from tacit.theorems.items import items
+    >>> [(item.name, item.ranges) for item in items("woodworth2020")][:2]
+    [('Setting', '1 to 3'), ('Theorem 1', '4 to 5, 15 to 21')]
+    """
     listed: tuple[Item, ...] = getattr(package_of(paper), "ITEMS", ())
     found = {item.name: item for item in listed}
     registered: list[Theorem | Entry] = [*theorems_of(paper), *figures_of(paper)]
     for each in registered:
-        name, is_theorem = each.key.partition("/")[2], isinstance(each, Theorem)
+        name = each.key.partition("/")[2]
         for item in items_of(each.key, each.about):
             known = found.get(item.name, replace(item, says=each.says))
-            ours, drawn = known.theorems + (name,) * is_theorem, known.figures + (name,) * (not is_theorem)
-            found[item.name] = replace(known, theorems=ours, figures=drawn)
+            if isinstance(each, Theorem):
+                found[item.name] = replace(known, theorems=(*known.theorems, name))
+            else:
+                found[item.name] = replace(known, figures=(*known.figures, name))
     return tuple(found.values())
 
 
 def place(key: str) -> tuple[str | None, str | None]:
-    """The items that a theorem belongs to, and their equations; None where there are none."""
+    """The items to which a theorem belongs, and their equations; None if there are none.
+
+    Parameters
+    ----------
+    key : str
+        "paper/theorem".
+
+    Returns
+    -------
+    tuple of str or None
+        Names of the items, and numbers of their equations.
+
+    Examples
+    --------
+    >>> from tacit.theorems.items import place
+    >>> place("woodworth2020/theorem1")
+    ('Theorem 1', '4 to 5, 15 to 21')
+    """
     return next((each.place for each in theorems() if each.key == key), (None, None))
 
 
 @cache
 def errata(paper: str) -> list[Erratum]:
-    """The errata of a paper, module by module in the order of the items that these are about."""
-    return _noted(paper, "Errata")
+    """The errata of a paper, by module, in the order of the items that the modules are about."""
+    return _entries(paper, "Errata")
 
 
 @cache
 def remarks() -> list[Erratum]:
-    """What is no error, but worth knowing, of all papers."""
-    return [each for paper in papers() for each in _noted(paper, "Remarks")]
+    """The remarks of all papers: observations that are not errors."""
+    return [each for paper in papers() for each in _entries(paper, "Remarks")]
 
 
-def _noted(paper: str, heading: str) -> list[Erratum]:
+def _entries(paper: str, heading: str) -> list[Erratum]:
     """The entries under a heading of the docstrings of a paper's modules."""
-    homes = [each.function.__module__ for each in theorems_of(paper)]
-    homes += [each.make.__module__ for each in figures_of(paper)]
+    modules = [each.function.__module__ for each in theorems_of(paper)]
+    modules += [each.make.__module__ for each in figures_of(paper)]
     written = sources(paper)
-    order = dict.fromkeys([papers()[paper], *homes, *written])
+    order = dict.fromkeys([papers()[paper], *modules, *written])
     found = []
     for module in order:
         doc = ast.get_docstring(ast.parse(written[module])) or ""
@@ -92,15 +128,15 @@ def _noted(paper: str, heading: str) -> list[Erratum]:
 
 
 def short_title(paper: str) -> str:
-    """Who wrote it and when: "Woodworth et al. 2020"."""
+    """Authors and year: "Woodworth et al. 2020"."""
     return titles()[paper].partition(",")[0]
 
 
 def items_page() -> str:
-    """All items as tables, one for each paper."""
+    """All items, as one table for each paper."""
     parts = []
     for paper in papers():
-        parts += [f"## {paper}\n", "| item | equations | what it says | where it is |", "|---|---|---|---|"]
+        parts += [f"## {paper}\n", "| item | equations | statement | covered by |", "|---|---|---|---|"]
         parts += [_row(paper, item) for item in items(paper)] + [""]
     return "\n".join(parts)
 
@@ -109,12 +145,12 @@ def _row(paper: str, item: Item) -> str:
     found = [f"`{paper}/{name}`" for name in item.theorems]
     found += [f"figure `{paper}/{name}`" for name in item.figures]
     found += [f"`{test.replace('::', ' ')}`" for test in item.tests]
-    where = ", ".join(found) + ("; " if found and item.why else "") + item.why
+    where = "; ".join(filter(None, (", ".join(found), item.why)))
     return _cells(item.name, item.ranges, item.says, where)
 
 
 def errata_page() -> str:
-    """All errata, a section for each paper, and what is no error last."""
+    """All errata, one section for each paper, and the remarks last."""
     sections = {short_title(paper): errata(paper) for paper in papers()} | {NO_ERROR: remarks()}
     parts = []
     for heading, entries in sections.items():
@@ -128,7 +164,7 @@ def _entry(erratum: Erratum) -> str:
 
 
 def theorems_table() -> str:
-    """The theorems of each module of the papers, and the tests of their papers that name one of them."""
+    """A table of the theorems that each module of the papers registers."""
     rows = ["| paper | names | file |", "|---|---|---|"]
     for paper in papers():
         by_module: dict[str, list[str]] = {}
@@ -145,7 +181,7 @@ def _cells(*cells: str) -> str:
 
 
 def pages(docs: Path) -> dict[Path, str]:
-    """The pages of this folder that are made here, below what is written by hand at their top."""
+    """The content of the generated pages of a folder: the text at their top is kept, the rest replaced."""
     made = {"items.md": ("\n## ", items_page()), "errata.md": ("\n## ", errata_page())}
     made["map.md"] = ("\n| paper | names |", theorems_table())
     found = {}
@@ -156,7 +192,7 @@ def pages(docs: Path) -> dict[Path, str]:
 
 
 def main(folders: Iterable[str]) -> None:
-    """Write the pages of these folders."""
+    """Write the generated pages of these folders."""
     for folder in folders:
         for path, text in pages(Path(folder)).items():
             path.write_text(text, encoding="utf-8")

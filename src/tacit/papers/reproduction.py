@@ -1,4 +1,4 @@
-"""Figures of the papers: each is data, a drawing of it, and claims about it that numbers decide."""
+"""Figures of the papers: data, a drawing, and claims that are decided by numbers."""
 
 from __future__ import annotations
 
@@ -12,42 +12,49 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tacit.errors import InputError
 from tacit.papers import catalogue
-from tacit.papers.catalogue import Catalogue, meant
+from tacit.papers.catalogue import Catalogue, suggestion
 from tacit.results.claims import Claim
 
 if TYPE_CHECKING:
     from tacit.show.output_files import Output
 
 T = TypeVar("T")
-Progress = Callable[
-    ..., Any
-]  # items and a word for them: an iterator over the items that tells how far it is
+Progress = Callable[..., Any]  # progress(items, label) iterates over the items and shows how many are done
 PRESETS = ("quick", "paper")
-_INSTEAD = "--force (in Python force=True) replaces it, another folder (--out) keeps both"
+_HOW_TO_REPLACE = "--force (in Python force=True) replaces it, another folder (--out) keeps both"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A figure in the registry, with its sizes.
+    """A registered figure with its presets.
 
     Attributes
     ----------
     key : str
-        Its name, "paper/figure".
+        Its key, "paper/figure".
     make : type
         A class whose instances have `data(**parameters, seed, progress)`, which computes everything as a
         `xarray.Dataset`; `draw(data, ax)`, which draws it and computes nothing; and `claims(data)`, which
-        yields what the paper says of it, with numbers. Its docstring is the caption.
+        yields the claims of the paper with measured numbers. Its docstring is the caption.
     presets : dict
-        The parameters of each, by name.
+        The parameters of each preset, by name.
     layout : dict
-        Of the picture, such as its size and panels.
+        The layout of the picture, such as its size and panels.
     about : tuple of str
-        Items of the paper that it is about, besides the one that its key is named after.
+        Items of the paper to which the figure belongs, besides the one that its key is named after.
     seconds : float
-        How long the quick preset takes on one core, roughly: those that take longer begin first.
+        Approximate time of the quick preset on one core; figures that take longer are started first.
     short : str
-        A few words for the gallery, which has the figures that have them.
+        A short title; figures that have one are in the gallery.
+
+    Examples
+    --------
+    >>> from tacit.papers import figures
+    >>> (entry,) = figures("woodworth2020/fig1a")
+    >>> entry.title
+    'Population error of the limit of gradient flow against the initialization scale'
+    >>> entry.command("quick", seed=0)
+    'reproduce woodworth2020/fig1a --preset quick --seed 0'
     """
 
     key: str
@@ -60,39 +67,39 @@ class Entry:
 
     @property
     def caption(self) -> str:
-        """What the figure shows."""
+        """The caption: the docstring of the class, in one line."""
         return " ".join((self.make.__doc__ or "").split())
 
     @property
     def title(self) -> str:
-        """The first sentence of the caption, less the figure's number, which the key has."""
+        """The first sentence of the caption, without the number of the figure, which is in the key."""
         sentence = re.split(r"\.(?: |$)", self.caption)[0]
         return re.sub(r" \(Figure [\w.]+\)$", "", sentence)
 
     @property
     def says(self) -> str:
-        """What an item says that it stands for."""
+        """The description used in lists of items: the title."""
         return self.title
 
     def command(self, preset: str, seed: int) -> str:
-        """What makes it.
+        """The command that makes the figure.
 
         Parameters
         ----------
         preset : "quick" | "paper"
-            Its sizes.
+            Name of the preset.
         seed : int
-            Of what is drawn at random.
+            Seed of the random numbers.
 
         Returns
         -------
         str
-            What to type after `tacit`.
+            The arguments of `tacit`.
         """
         return f"reproduce {self.key} --preset {preset} --seed {seed}"
 
     def files(self, out: str | Path) -> dict[str, str]:
-        """What is written into a folder.
+        """The paths of the files of the figure in a folder.
 
         Parameters
         ----------
@@ -107,14 +114,14 @@ class Entry:
         return {kind: f"{Path(out) / self.key}.{kind}" for kind in ("png", "pdf", "nc", "json")}
 
     def outputs(self, preset: str, seed: int, out: str | Path, force: bool = False) -> dict[str, Output]:
-        """What a preset and a seed write into a folder; files of others are in the way, unless by force.
+        """The output files of a preset and seed; files of other presets and seeds need force to be replaced.
 
         Parameters
         ----------
         preset : "quick" | "paper"
-            Its sizes.
+            Name of the preset.
         seed : int
-            Of what is drawn at random.
+            Seed of the random numbers.
         out : path
             The folder.
         force : bool, optional
@@ -123,40 +130,52 @@ class Entry:
         Returns
         -------
         dict
-            Files to be claimed and written, by kind.
+            Files to be reserved and written, by kind.
         """
         from tacit.show.output_files import Output
 
         by, files = self.command(preset, seed), self.files(out)
-        return {kind: Output(path, kind, by, force, _INSTEAD) for kind, path in files.items()}
+        return {kind: Output(path, kind, by, force, _HOW_TO_REPLACE) for kind, path in files.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """A figure that was made: its data, claims and files.
+    """A reproduced figure: its data, claims and files.
 
     Attributes
     ----------
     key : str
-        Its name, "paper/figure".
+        Its key, "paper/figure".
     caption : str
         What it shows.
     preset : str
-        The name of the sizes.
+        Name of the preset.
     seed : int
-        Of what was drawn.
+        Seed of the random numbers.
     parameters : dict
-        The sizes.
+        The parameters of the preset.
     claims : tuple of Claim
-        With their numbers.
+        The claims with their measured numbers.
     files : dict of str
-        What was written, path by kind.
+        The written files, path by kind.
     seconds : float
-        How long it took.
+        Elapsed time.
     data : xarray.Dataset
-        All that was computed.
+        All computed data.
     made_with : dict of str
-        Versions of Tacit and of what it stands on.
+        Versions of Tacit and of the packages it uses.
+
+    Examples
+    --------
+    >>> from tacit.papers import Reproduction, at_most
+    >>> claim = at_most(0.1).claim("the error is small", 0.02)
+    >>> files = {"png": "p/fig1.png"}
+    >>> made = Reproduction("p/fig1", "Errors.", "quick", 0, {}, (claim,), files, 1.5, None, {})
+    >>> print(made.summary())
+    p/fig1
+      Errors.
+      holds  the error is small: 0.02 (at most 0.1)
+      p/fig1.png  (1.5 s)
     """
 
     key: str
@@ -176,11 +195,11 @@ class Reproduction:
         return all(claim.holds for claim in self.claims)
 
     def summary(self) -> str:
-        """The verdicts and where the picture is."""
+        """Caption, verdicts of the claims, path of the picture and elapsed time, as text."""
         return in_words(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the data, ready for JSON."""
+        """Everything except the data, ready for JSON."""
         return {
             "figure": self.key,
             "caption": self.caption,
@@ -196,7 +215,7 @@ class Reproduction:
 
 
 def in_words(content: Mapping[str, Any]) -> str:
-    """The verdicts and where the picture is, of what the JSON of a figure has."""
+    """The text of `Reproduction.summary`, from the content of the JSON of a figure."""
     lines = [content["figure"], f"  {content['caption']}"]
     for each in content["claims"]:
         measured = math.nan if each["measured"] is None else each["measured"]
@@ -226,18 +245,26 @@ def figure(
     quick, paper : dict
         The parameters of `data` in each preset.
     about : tuple of str, optional
-        Items of the paper that it is about, besides the one that its key is named after: "Theorem 2".
+        Items of the paper to which the figure belongs, besides the one that its key is named after:
+        "Theorem 2".
     seconds : float, optional
-        How long the quick preset takes on one core, roughly.
+        Approximate time of the quick preset on one core.
     short : str, optional
-        A few words for the gallery; without them it is not there.
+        A short title for the gallery; figures without one are not in the gallery.
     **layout
-        Of the picture, such as its size and panels.
+        The layout of the picture, such as its size and panels.
 
     Returns
     -------
     callable
         A decorator of classes, see `papers.Entry`.
+
+    Examples
+    --------
+    The decorator registers a class with the methods `data`, `draw` and `claims`:
+
+    >>> from tacit.papers import figure
+    >>> register = figure("paper2030/fig1", quick={"points": 20}, paper={"points": 200})
     """
 
     def register(make: type[T]) -> type[T]:
@@ -249,12 +276,12 @@ def figure(
 
 
 def figures(selection: str = "all") -> list[Entry]:
-    """The figures of a selection; only these are imported.
+    """The figures of a selection; only their modules are imported.
 
     Parameters
     ----------
     selection : str, optional
-        "all", a paper's key, or one figure's key.
+        "all", the key of a paper, or the key of a figure.
 
     Returns
     -------
@@ -264,18 +291,24 @@ def figures(selection: str = "all") -> list[Entry]:
     Raises
     ------
     InputError
-        Where there is no such figure.
+        If there is no such figure.
+
+    Examples
+    --------
+    >>> from tacit.papers import figures
+    >>> [entry.key for entry in figures("woodworth2020/fig3b")]
+    ['woodworth2020/fig3b']
     """
     everything = selection in ("all", "list")
     found = [_FIGURES[key] for key in _FIGURES.known()] if everything else _FIGURES.selected(selection)
     if not found:
-        near = meant(selection, sorted(_FIGURES.known(), key=_reading_order))
+        near = suggestion(selection, sorted(_FIGURES.known(), key=_reading_order))
         raise InputError(f"no figure or paper {selection!r}; {near} 'tacit reproduce list' shows all")
     return sorted(found, key=lambda each: _reading_order(each.key))
 
 
 def _reading_order(key: str) -> tuple[int, list[tuple[int, str]]]:
-    """By paper, then fig1a, fig1b, fig2, …, fig10; those of no paper last."""
+    """Sort key: by paper, then fig1a, fig1b, fig2, …, fig10; figures without a paper last."""
     paper, _, name = key.partition("/")
     parts = re.findall(r"(\d+)|([a-z]+)", name)
     place = [*catalogue.papers(), paper].index(paper)
@@ -293,32 +326,46 @@ def reproduce(
     data: Any = None,
     parameters: dict[str, Any] | None = None,
 ) -> Reproduction:
-    """Compute a figure, draw it as PNG and PDF, save its data and the verdict on its claims.
+    """Compute a figure, draw it as PNG and PDF, and save its data and the verdicts on its claims.
 
     Parameters
     ----------
     entry : Entry
         The figure, from `papers.figures`.
     preset : "quick" | "paper", optional
-        Its sizes.
+        Name of the preset.
     seed : int, optional
-        Of what is drawn at random.
+        Seed of the random numbers.
     out : path, optional
         The folder for its files.
     force : bool, optional
-        Replace the figure of another preset or seed, if the folder has one.
+        Replace the figure of another preset or seed, if the folder contains one.
     progress : callable, optional
-        Is told how far it is.
+        progress(items, label) iterates over the items; the default shows a progress bar.
     data : xarray.Dataset, optional
-        What the figure's own `data` computed before, or on another machine, with these parameters. If left
-        out, it is computed now.
+        Data that the figure's own `data` computed before, or on another machine, with these parameters. By
+        default it is computed.
     parameters : dict, optional
-        In place of those of the preset.
+        Replaces the parameters of the preset.
 
     Returns
     -------
     Reproduction
         Its data, claims and files.
+
+    Raises
+    ------
+    InputError
+        If the preset is unknown.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tacit.papers import figures, reproduce
+    >>> (entry,) = figures("woodworth2020/fig2")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     reproduce(entry, out=folder).holds
+    True
     """
     import numpy as np
 
@@ -338,7 +385,7 @@ def reproduce(
     if data is None:
         data = shown.data(**parameters, seed=seed, progress=progress or bar)
     data.attrs.update(figure=entry.key, preset=preset, seed=str(seed))
-    with np.errstate(divide="ignore", invalid="ignore"):  # what cannot be measured is NaN, and fails
+    with np.errstate(divide="ignore", invalid="ignore"):  # undefined quantities are NaN, so their claims fail
         claims = tuple(shown.claims(data))
     pictures = render(lambda ax: shown.draw(data, ax), ["png", "pdf"], by, **entry.layout)
     result = Reproduction(

@@ -1,4 +1,4 @@
-"""Limits, margins and flows that several theorems ask for are computed once."""
+"""Compute limits, margins and flows that several theorems need only once."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_SMALL = 1000  # entries of an array that is known by what it holds
+_SMALL = 1000  # arrays with more entries are compared by identity, not by value
 _memory: ContextVar[dict[Any, tuple[Any, Any]] | None] = ContextVar("memory", default=None)
 
 
 @contextmanager
 def sharing() -> Iterator[None]:
-    """As long as this lasts, functions marked `shared` remember what they found for the same arguments."""
+    """While this context is active, functions marked `shared` remember their results by arguments."""
     token = _memory.set({})
     try:
         yield
@@ -27,15 +27,15 @@ def sharing() -> Iterator[None]:
 
 
 def shared(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A function whose results depend on its arguments alone, which nobody changes meanwhile."""
+    """Share the results of a function that depends on its arguments only; they must not be modified."""
 
     @wraps(function)
     def remembered(*arguments: _P.args, **options: _P.kwargs) -> _R:
         memory = _memory.get()
         if memory is None:
             return function(*arguments, **options)
-        key = (function, *map(_mark, arguments), *((name, _mark(each)) for name, each in options.items()))
-        if key not in memory:  # with the arguments, so that no other object gets the identity of one
+        key = (function, *map(_key, arguments), *((name, _key(each)) for name, each in options.items()))
+        if key not in memory:  # the arguments are stored, too, so that no new object gets the identity of one
             memory[key] = (function(*arguments, **options), (arguments, options))
         found: _R = memory[key][0]
         return found
@@ -43,8 +43,8 @@ def shared(function: Callable[_P, _R]) -> Callable[_P, _R]:
     return remembered
 
 
-def _mark(value: Any) -> Any:
-    """What tells one argument from another: small values by what they are, data and models by identity."""
+def _key(value: Any) -> Any:
+    """The identification of an argument: small values by value, data and models by identity."""
     if value is None or isinstance(value, str | float | int):
         return value
     if isinstance(value, list | np.ndarray) and np.size(value) <= _SMALL:

@@ -1,4 +1,4 @@
-"""What a theorem is made of, and how it is asked about a model and data."""
+"""Registered theorems, and how they are evaluated for a model and data."""
 
 from __future__ import annotations
 
@@ -12,40 +12,47 @@ import numpy as np
 import tacit
 from tacit.models.model import check_model
 from tacit.papers import catalogue
-from tacit.papers.catalogue import Catalogue, Item, meant, named_after, package_of
+from tacit.papers.catalogue import Catalogue, Item, named_after, package_of, suggestion
 from tacit.results.claims import Bound
 from tacit.results.verdicts import Assumption, Premise, Verdict
 
-_PRINTED = "Printed:"  # begins the paragraph of a docstring on what the paper has instead
+_PRINTED = "Printed:"  # begins the paragraph of a docstring that gives the printed form of a statement
 Parts = Iterator[Assumption | Bound]
-_Parted = TypeVar("_Parted", bound=Callable[..., Parts])
+_Statement = TypeVar("_Statement", bound=Callable[..., Parts])
 
 
 @dataclass(frozen=True)
 class Theorem:
-    """A registered statement.
+    """A registered theorem.
 
-    `needs` are the arguments it must be given ("model", "X", "y" for a statement about training; others for
-    one about the potential alone), `options` those with defaults.
+    `needs` are the names of its required arguments ("model", "X", "y" for a statement about training; others
+    for statements about the potential alone), `options` the names of those with defaults.
 
     Attributes
     ----------
     key : str
-        Its name, "paper/theorem".
+        Its key, "paper/theorem".
     statement : str
-        What it says.
+        What it states.
     function : callable
         Yields its Assumptions and Bounds.
     flows : int
-        How many it follows at the most, which is what takes long, or as many as take its time.
+        The largest number of flows that it simulates (or an equivalent number), as a measure of time.
     matrices : bool
-        X is a stack of them, which no table is.
+        Whether X is a stack of matrices instead of a table.
     printed : str or None
-        What the paper has instead, and in which way it does not hold; None where that is the statement.
+        The form printed in the paper and why it does not hold; None if the statement is as printed.
     about : tuple of str
-        Items of the paper that it belongs to, besides the one that its key is named after.
+        Items of the paper to which it belongs, besides the one that its key is named after.
     shell : str or None
-        Options of `tacit check` that make a model it is about, "--depth 3"; None where no options do.
+        Options of `tacit check` that make a model to which it applies, "--depth 3"; None if no options do.
+
+    Examples
+    --------
+    >>> from tacit.theorems import theorems
+    >>> entry = next(each for each in theorems() if each.key == "woodworth2020/theorem1")
+    >>> entry.needs, entry.options, entry.place
+    (('model', 'X', 'y'), ('method',), ('Theorem 1', '4 to 5, 15 to 21'))
     """
 
     key: str
@@ -59,17 +66,17 @@ class Theorem:
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """Those of the paper's items that it belongs to, in their order."""
+        """The items of the paper to which it belongs, in the order of the paper."""
         return items_of(self.key, self.about)
 
     @property
     def says(self) -> str:
-        """What an item says that it stands for."""
+        """The description used in lists of items: the statement."""
         return self.statement
 
     @property
     def place(self) -> tuple[str | None, str | None]:
-        """Where it stands in its paper: its items and their equations; None where there are none."""
+        """Its items and their equations in the paper; None if there are none."""
         names = ", ".join(each.name for each in self.items)
         equations = ", ".join(each.ranges for each in self.items if each.equations)
         return names or None, equations or None
@@ -82,7 +89,7 @@ class Theorem:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """The arguments with a default, and it."""
+        """The default values of the arguments that have one, by name."""
         parameters = inspect.signature(self.function).parameters.values()
         return {p.name: p.default for p in parameters if p.default is not p.empty}
 
@@ -92,32 +99,32 @@ class Theorem:
         return tuple(self.defaults)
 
     def ask(self, anyway: bool = True, **given: Any) -> Verdict:
-        """What it says about this case.
+        """Evaluate the theorem; raise an error if the data cannot be fitted or separated.
 
         Parameters
         ----------
         anyway : bool, optional
-            How its bounds fare, too, where an assumption fails.
+            Also measure the bounds if an assumption fails.
         **given
-            Model, data and whatever else the statement is about, by name.
+            Model, data and other arguments of the statement, by name.
 
         Returns
         -------
         Verdict
             Assumptions and bounds, with numbers.
         """
-        parts, refusal = self._asked(anyway, given)
-        if refusal is not None:
-            raise refusal
+        parts, error = self._evaluate(anyway, given)
+        if error is not None:
+            raise error
         return self._verdict(parts)
 
     def judge(self, anyway: bool = True, **given: Any) -> Verdict:
-        """What it says; data that nothing fits, or nothing separates, are an assumption that fails.
+        """Evaluate the theorem; data that cannot be fitted or separated are an assumption that fails.
 
         Parameters
         ----------
         anyway : bool, optional
-            How its bounds fare, too, where an assumption fails.
+            Also measure the bounds if an assumption fails.
         **given
             As for `ask`.
 
@@ -126,19 +133,16 @@ class Theorem:
         Verdict
             Assumptions and bounds, with numbers.
         """
-        parts, refusal = self._asked(anyway, given)
-        return self._verdict(parts if refusal is None else [*parts, unmet(refusal)])
+        parts, error = self._evaluate(anyway, given)
+        return self._verdict(parts if error is None else [*parts, unmet(error)])
 
-    def _verdict(self, parts: list[Assumption | Bound]) -> Verdict:
+    def _verdict(self, parts: list[Assumption | Bound], error: str | None = None) -> Verdict:
         assumptions = tuple(part for part in parts if isinstance(part, Assumption))
         bounds = tuple(part for part in parts if isinstance(part, Bound))
-        return self._told(assumptions, bounds)
-
-    def _told(self, assumptions: Any = (), bounds: Any = (), error: str | None = None) -> Verdict:
         return Verdict(self.key, self.statement, assumptions, bounds, self.printed, error, *self.place)
 
     def undecided(self, error: Exception) -> Verdict:
-        """The verdict where it stopped with an unexpected exception: it is not decided, which is no success.
+        """The verdict after an unexpected exception: not decided, which counts as a failure.
 
         Parameters
         ----------
@@ -150,51 +154,51 @@ class Theorem:
         Verdict
             With the exception as its error.
         """
-        return self._told(error=f"{type(error).__name__}: {error}".removesuffix(": "))
+        return self._verdict([], f"{type(error).__name__}: {error}".removesuffix(": "))
 
     def refusal(self, error: tacit.TacitError) -> Verdict:
-        """The verdict where it could not be asked: an assumption that fails, or a flow that did not arrive.
+        """The verdict if evaluation raised an error: not decided without convergence, else does not apply.
 
         Parameters
         ----------
         error : TacitError
-            The reason.
+            The error.
 
         Returns
         -------
         Verdict
-            Which does not apply, or is not decided.
+            "not decided" for a NotConvergedError, otherwise "does not apply".
         """
         if isinstance(error, tacit.NotConvergedError):
-            return self._told(error=str(error))
-        return self._told((Assumption(str(error), False),))
+            return self._verdict([], str(error))
+        return self._verdict([Assumption(str(error), False)])
 
-    def _asked(
+    def _evaluate(
         self, anyway: bool, given: dict[str, Any]
     ) -> tuple[list[Assumption | Bound], tacit.TacitError | None]:
-        """Its parts, as far as they go, and the error of data that it is not about."""
+        """The parts up to the first that ends the evaluation, and the error if data cannot be fitted."""
         parts = list[Assumption | Bound]()
         try:
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 for part in self.function(**given):
                     parts.append(part)
-                    needed = Assumption if not anyway else Premise
-                    if isinstance(part, needed) and not part.holds:
+                    required = Assumption if not anyway else Premise
+                    if isinstance(part, required) and not part.holds:
                         break
-        except (tacit.InconsistentDataError, tacit.NotSeparableError) as refusal:
-            return parts, refusal
+        except (tacit.InconsistentDataError, tacit.NotSeparableError) as error:
+            return parts, error
         except (ArithmeticError, np.linalg.LinAlgError) as error:
             raise tacit.InputError(
-                f"{self.key} leaves the range of floats on these data ({error}); rescale features and targets"
+                f"{self.key} overflows or underflows on these data ({error}); rescale features and targets"
             ) from error
         return parts, None
 
 
-def unmet(refusal: tacit.TacitError) -> Premise:
-    """What data lack that nothing fits, or that nothing separates, without advice on other commands."""
-    if isinstance(refusal, tacit.InconsistentDataError):
-        return Premise(f"some w has Xw = y (best relative residual: {refusal.residual:.2g})", False)
-    return Premise(f"the labels can be separated: {str(refusal).partition(' (')[0]}", False)
+def unmet(error: tacit.TacitError) -> Premise:
+    """The premise that fails if no predictor fits or separates the data, without the advice of the error."""
+    if isinstance(error, tacit.InconsistentDataError):
+        return Premise(f"some w has Xw = y (best relative residual: {error.residual:.2g})", False)
+    return Premise(f"the labels can be separated: {str(error).partition(' (')[0]}", False)
 
 
 _THEOREMS = Catalogue[Theorem]("theorem")
@@ -209,41 +213,47 @@ def theorem(
     matrices: bool = False,
     about: tuple[str, ...] = (),
     shell: str | None = "",
-) -> Callable[[_Parted], _Parted]:
+) -> Callable[[_Statement], _Statement]:
     """Register a generator function that yields the Assumptions and Bounds of one statement.
 
-    Its docstring begins with the statement, as that of a figure does with the caption; a paragraph that
-    begins with "Printed:" says what the paper has instead.
+    Its docstring begins with the statement; a paragraph that begins with "Printed:" gives the form printed in
+    the paper, if it differs.
 
     Parameters
     ----------
     key : str
         "paper/theorem".
     statement : str, optional
-        What it says, in words; that of the docstring if left out.
+        What it states. Default: the first paragraph of the docstring.
     printed : str, optional
-        What the paper has instead, and in which way it does not hold; that of the docstring if left out.
+        The form printed in the paper, and why it does not hold. Default: from the docstring.
     flows : int, optional
-        How many it follows, which is what takes long.
+        The largest number of flows that it simulates, as a measure of time.
     matrices : bool, optional
-        Is it about measurements of matrices?
+        Whether it is about measurements of matrices.
     about : tuple of str, optional
-        Items of the paper that it belongs to, besides the one that its key is named after: "Theorem 14".
+        Items of the paper to which it belongs, besides the one that its key is named after: "Theorem 14".
     shell : str or None, optional
-        Options of `tacit check` that make a model it is about; None where no options do.
+        Options of `tacit check` that make a model to which it applies; None if no options do.
 
     Returns
     -------
     callable
         A decorator.
+
+    Examples
+    --------
+    The decorator registers a generator function of a model, and usually of X and y:
+
+    >>> from tacit.theorems import theorem
+    >>> register = theorem("paper2030/theorem1", shell="--depth 3")
     """
 
-    def register(function: _Parted) -> _Parted:
+    def register(function: _Statement) -> _Statement:
         says, *notes = (" ".join(part.split()) for part in (inspect.getdoc(function) or "").split("\n\n"))
-        instead = next((note for note in notes if note.startswith(_PRINTED)), None)
-        instead = instead and instead.removeprefix(_PRINTED).strip()
-        told = (statement or says, function, flows, matrices, printed or instead, about, shell)
-        entry = Theorem(key, *told)
+        original = next((note for note in notes if note.startswith(_PRINTED)), None)
+        original = original and original.removeprefix(_PRINTED).strip()
+        entry = Theorem(key, statement or says, function, flows, matrices, printed or original, about, shell)
         _THEOREMS.register(key, entry, function.__module__)
         return function
 
@@ -251,9 +261,9 @@ def theorem(
 
 
 def items_of(key: str, about: tuple[str, ...] = ()) -> tuple[Item, ...]:
-    """The items of its paper that a figure or theorem belongs to: that of its key, and others by name.
+    """The items of a paper to which a figure or theorem belongs: that of its key, and those in `about`.
 
-    A paper that lists none has those that its keys name.
+    If a paper lists no items, they are made from the names.
     """
     paper = key.partition("/")[0]
     if paper not in catalogue.papers():
@@ -269,17 +279,29 @@ def items_of(key: str, about: tuple[str, ...] = ()) -> tuple[Item, ...]:
 
 
 def theorems() -> tuple[Theorem, ...]:
-    """Every statement: by paper, in the order of its items, and then those that were registered elsewhere."""
+    """All theorems: by paper, in the order of its items, then theorems registered elsewhere.
+
+    Returns
+    -------
+    tuple of Theorem
+        With their keys, statements and required arguments.
+
+    Examples
+    --------
+    >>> from tacit.theorems import theorems
+    >>> theorems()[0].key
+    'woodworth2020/theorem1'
+    """
     return tuple(sorted((_THEOREMS[key] for key in _THEOREMS.known()), key=_reading_order))
 
 
 def selected(selection: str) -> list[Theorem]:
-    """One theorem, or those of a paper; only these are imported."""
+    """The theorem with this key, or those of this paper; only their modules are imported."""
     return sorted(_THEOREMS.selected(selection), key=_reading_order)
 
 
 def _reading_order(theorem: Theorem) -> tuple[int, int]:
-    """Place of the paper, and of the first item in it; what is in no paper or no item stands last."""
+    """Sort key: the paper, then its first item; theorems without a paper or an item come last."""
     paper = theorem.key.partition("/")[0]
     listed = (
         [item.name for item in getattr(package_of(paper), "ITEMS", ())] if paper in catalogue.papers() else []
@@ -289,11 +311,10 @@ def _reading_order(theorem: Theorem) -> tuple[int, int]:
 
 
 def check(key: str, model: Any, X: Any = None, y: Any = None, **options: Any) -> Verdict:
-    """Ask the theorem `key` about a model, and whatever else its statement is about.
+    """Evaluate the theorem `key` for a model and the other arguments of its statement.
 
-    Theorems about training take the data X, y; statements about the potential alone take the arguments that
-    they name instead, such as predictor= or features= (`theorems.theorems()` lists them all with what they
-    need).
+    Theorems about training take the data X, y. Statements about the potential alone take other arguments,
+    such as predictor= or features= (`theorems()` lists all theorems with the arguments that they need).
 
     Parameters
     ----------
@@ -306,7 +327,7 @@ def check(key: str, model: Any, X: Any = None, y: Any = None, **options: Any) ->
     y : (N,) array-like, optional
         Targets, or two classes.
     **options
-        Whatever else the statement takes, by name.
+        Other arguments of the statement, by name.
 
     Returns
     -------
@@ -316,11 +337,19 @@ def check(key: str, model: Any, X: Any = None, y: Any = None, **options: Any) ->
     Raises
     ------
     InputError
-        Where no theorem has this key, or an argument is not one of its own.
+        If there is no theorem with this key, or the theorem does not take one of the arguments.
+
+    Examples
+    --------
+    >>> import tacit
+    >>> from tacit.theorems import check
+    >>> verdict = check("woodworth2020/lemma5", tacit.Diagonal(log_scale=-60), predictor=[1.0, 0.0])
+    >>> verdict.verdict
+    'holds'
     """
     if key not in _THEOREMS:
         raise tacit.InputError(
-            f"no theorem {key!r}; {meant(key, _THEOREMS.known())} theorems() lists them all"
+            f"no theorem {key!r}; {suggestion(key, _THEOREMS.known())} theorems() lists them all"
         )
     check_model(f"check({key!r}, model, X, y)", model, X, y)
     found = _THEOREMS[key]
@@ -330,5 +359,5 @@ def check(key: str, model: Any, X: Any = None, y: Any = None, **options: Any) ->
         raise tacit.InputError(f"{key} needs {', '.join(found.needs)}; missing: {', '.join(missing)}")
     if extra := [name for name in given if name not in found.needs + found.options]:
         takes = ", ".join(found.needs + found.options)
-        raise tacit.InputError(f"{key} takes {takes}; it has no use for {', '.join(extra)}")
+        raise tacit.InputError(f"{key} takes {takes}; it does not take {', '.join(extra)}")
     return found.ask(**given)

@@ -1,7 +1,7 @@
-"""Figures made by several processes at once, each with one thread for linear algebra and a JAX of its own.
+"""Make figures in several processes, each with one thread for linear algebra and its own JAX.
 
-A process is told on its standard input which figure to make, a line of JSON for each, and answers on its
-standard output. It ends when that input does: nobody is left behind by a program that was killed.
+A process reads orders from its standard input, one line of JSON per figure, and writes answers to its
+standard output. It ends when its input is closed, so no process survives if the main program is killed.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ sys.path[:] = json.loads(sys.argv[1])
 from tacit.papers.workers import serve
 serve()"""
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-_ALONE = "--xla_cpu_multi_thread_eigen=false"
-_GRACE = 0.3  # seconds in which a process may put away what it was writing
+_XLA_FLAG = "--xla_cpu_multi_thread_eigen=false"  # one thread for JAX, too
+_GRACE = 0.3  # seconds that a process has to finish writing before it is killed
 _Order = dict[str, Any]
 
 
-def order(entry: Entry, **asked: Any) -> _Order:
-    """What a process has to know to make a figure. asked: preset, seed, out and force."""
-    return {"key": entry.key, "module": entry.make.__module__, **asked}
+def order(entry: Entry, **options: Any) -> _Order:
+    """The order that tells a process to make a figure; options: preset, seed, out and force."""
+    return {"key": entry.key, "module": entry.make.__module__, **options}
 
 
 def groups(entries: Sequence[Entry], known: Callable[[Entry], float | None]) -> list[list[Entry]]:
-    """Figures that share a module, and so may share what they compute, together; those that take long first.
+    """Group figures by module, because they may share computed data; groups that take longest come first.
 
-    known: how long a figure took before, if that is known.
+    known: returns how long a figure took before, or None.
     """
     together: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -57,14 +57,14 @@ def groups(entries: Sequence[Entry], known: Callable[[Entry], float | None]) -> 
     return sorted(together.values(), key=lambda group: -sum(map(seconds, group)))
 
 
-def answer(entry: Entry, progress: Any = None, **asked: Any) -> dict[str, Any]:
-    """A figure that was made, or why it was not, ready for JSON.
+def answer(entry: Entry, progress: Any = None, **options: Any) -> dict[str, Any]:
+    """Make a figure; return its content, or why it was not made, ready for JSON.
 
-    "content" is what its JSON has and "summary" the same in words; "left_out" and "error" say why there is
-    none.
+    "content" is the content of its JSON and "summary" the same as text; "left_out" or "error" gives the
+    reason if the figure was not made.
     """
     try:
-        made = reproduce(entry, progress=progress, **asked)
+        made = reproduce(entry, progress=progress, **options)
     except (MissingDataError, MissingPackageError) as error:
         return {"key": entry.key, "left_out": str(error)}
     except Exception as error:
@@ -76,21 +76,21 @@ def answer(entry: Entry, progress: Any = None, **asked: Any) -> dict[str, Any]:
 
 
 def make_all(groups: Sequence[Sequence[_Order]], jobs: int) -> Generator[dict[str, Any], None, None]:
-    """{"begun": key} and the answer, of every figure, as they come; each group is made by one process.
+    """Yield {"begun": key} and the answer for every figure as they arrive; one process makes each group.
 
-    Closing the iterator ends the processes, whatever they are busy with.
+    Closing the iterator ends the processes, even in the middle of a figure.
     """
     events: SimpleQueue[dict[str, Any]] = SimpleQueue()
-    left = deque(groups)
+    remaining = deque(groups)
     count = 2 * sum(map(len, groups))
-    workers = [_Worker(left, events) for _ in range(min(jobs, len(left)))]
+    workers = [_Worker(remaining, events) for _ in range(min(jobs, len(remaining)))]
     try:
         for worker in workers:
             worker.start()
         for _ in range(count):
             yield events.get()
     finally:
-        left.clear()
+        remaining.clear()
         until = time.monotonic() + _GRACE
         for worker in workers:
             worker.dismiss()
@@ -99,68 +99,64 @@ def make_all(groups: Sequence[Sequence[_Order]], jobs: int) -> Generator[dict[st
 
 
 class _Worker(threading.Thread):
-    """Hands orders to a process of its own, and starts another where that one dies."""
+    """A thread that sends orders to its own process, and starts a new process if that one dies."""
 
-    def __init__(self, left: deque[Sequence[_Order]], events: SimpleQueue[dict[str, Any]]):
+    def __init__(self, remaining: deque[Sequence[_Order]], events: SimpleQueue[dict[str, Any]]):
         super().__init__(daemon=True)
-        self.left, self.events = left, events
+        self.remaining, self.events = remaining, events
         self.process: subprocess.Popen[str] | None = None
-        self.dismissed, self.changing = False, threading.Lock()
+        self.dismissed, self.lock = False, threading.Lock()
 
     def run(self) -> None:
-        """Until there are no more."""
+        """Process groups until none remain."""
         while not self.dismissed:
             try:
-                group = self.left.popleft()
+                group = self.remaining.popleft()
             except IndexError:
                 return
             for each in group:
                 self.events.put({"begun": each["key"]})
-                self.events.put(self._asked(each))
+                self.events.put(self._answer(each))
 
-    def _asked(self, each: _Order) -> dict[str, Any]:
-        with self.changing:
+    def _answer(self, each: _Order) -> dict[str, Any]:
+        """Send an order to the process and wait for its answer."""
+        with self.lock:
             if self.dismissed:
-                return {"key": each["key"], "error": "it was called off"}
-            self.process = self.process or _started()
+                return {"key": each["key"], "error": "it was cancelled"}
+            self.process = self.process or _start_process()
         line = ""
-        with suppress(OSError, ValueError):  # it is gone, and its ends are closed
+        with suppress(OSError, ValueError):  # the process has died, and its pipes are closed
             assert self.process.stdin is not None and self.process.stdout is not None
             print(json.dumps(each), file=self.process.stdin, flush=True)
             line = self.process.stdout.readline()
         if line.endswith("\n"):
             return dict(json.loads(line))
-        status = self._gone()
-        return {"key": each["key"], "error": f"the process that was to make it ended (status {status})"}
-
-    def _gone(self) -> int:
-        with self.changing:
+        with self.lock:
             assert self.process is not None
-            status = _closed(self.process)
-            self.process = None
-            return status
+            status, self.process = _close(self.process), None
+        return {"key": each["key"], "error": f"the process that made it ended early (status {status})"}
 
     def dismiss(self) -> None:
-        """No more orders; the process sees the end of its input, and ends."""
-        with self.changing:
+        """Send no more orders and close the input of the process, so that it ends."""
+        with self.lock:
             self.dismissed = True
             if self.process is not None and self.process.stdin is not None:
                 with suppress(OSError):
                     self.process.stdin.close()
 
     def end(self, until: float) -> None:
-        """Whoever is still there is killed."""
+        """Wait for the process until a time, then kill it."""
         if (process := self.process) is not None:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(max(0.0, until - time.monotonic()))
             process.kill()
         self.join()
         if self.process is not None:
-            _closed(self.process)
+            _close(self.process)
 
 
-def _closed(process: subprocess.Popen[str]) -> int:
-    """The exit status of a process that ended, its pipes closed."""
+def _close(process: subprocess.Popen[str]) -> int:
+    """Close the pipes of a process that has ended, and return its exit status."""
     for pipe in (process.stdin, process.stdout):
         with suppress(OSError):
             if pipe is not None:
@@ -168,9 +164,9 @@ def _closed(process: subprocess.Popen[str]) -> int:
     return process.wait()
 
 
-def _started() -> subprocess.Popen[str]:
-    """In a session of its own: an interrupt at the terminal is this process's to deal with."""
-    flags = f"{os.environ.get('XLA_FLAGS', '')} {_ALONE}".strip()
+def _start_process() -> subprocess.Popen[str]:
+    """Start a process in its own session, so that only the main program receives interrupts."""
+    flags = f"{os.environ.get('XLA_FLAGS', '')} {_XLA_FLAG}".strip()
     return subprocess.Popen(
         [sys.executable, "-P", "-c", _CHILD, json.dumps(sys.path)],
         stdin=subprocess.PIPE,
@@ -182,31 +178,32 @@ def _started() -> subprocess.Popen[str]:
 
 
 def serve() -> None:
-    """The work of a process: orders in, answers out, until there is nobody to work for."""
+    """Read orders and write answers, until the input is closed (the main loop of a process)."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what others print is no answer
+    os.dup2(2, 1)  # redirects what libraries print away from the pipe of the answers
     orders: SimpleQueue[_Order] = SimpleQueue()
     with suppress(KeyboardInterrupt, BrokenPipeError):
         threading.Thread(target=_listen, args=(orders,), daemon=True).start()
         while True:
-            print(json.dumps(_carried_out(orders.get())), file=answers, flush=True)
+            print(json.dumps(_execute(orders.get())), file=answers, flush=True)
     os._exit(0)
 
 
 def _listen(orders: SimpleQueue[_Order]) -> None:
+    """Queue the orders; end the process when its input is closed."""
     for line in sys.stdin:
         orders.put(json.loads(line))
     _thread.interrupt_main()
     time.sleep(_GRACE)
-    os._exit(0)  # busy in a library that does not listen
+    os._exit(0)  # the main thread is busy in compiled code, which an interrupt does not reach
 
 
-def _carried_out(each: _Order) -> dict[str, Any]:
-    """The answer to an order; what was printed meanwhile goes with it."""
-    said = io.StringIO()  # no terminal: no bars
-    with redirect_stdout(said), redirect_stderr(said):
+def _execute(each: _Order) -> dict[str, Any]:
+    """The answer to an order, with everything that was printed meanwhile."""
+    printed = io.StringIO()  # not a terminal, so no progress bars are shown
+    with redirect_stdout(printed), redirect_stderr(printed):
         import_module(each.pop("module"))
         (entry,) = figures(each.pop("key"))
         found = answer(entry, **each)
-    return {**found, "said": said.getvalue()}
+    return {**found, "said": printed.getvalue()}

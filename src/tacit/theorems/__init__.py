@@ -1,8 +1,8 @@
-"""Theorems as objects that can be asked about data: assumptions, bounds, and whether they hold.
+"""Theorems that can be evaluated for a model and data: assumptions, bounds, and whether they hold.
 
     check("woodworth2020/theorem2-l1", tacit.Diagonal(log_scale=-50), X, y, epsilon=0.1).summary()
 
-They are defined in the folders of `tacit.papers`; `theorems()` lists all.
+They are defined in the folders of `tacit.papers`; `theorems()` lists them all.
 """
 
 from types import ModuleType
@@ -16,7 +16,7 @@ __all__ = ["Assumption", "Bound", "Premise", "Setting", "Theorem", "Verdict", "c
 
 
 def __getattr__(name: str) -> ModuleType:
-    """The folders of papers, on first use."""
+    """Import the folder of a paper on first use."""
     if name in papers():
         return package_of(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Theorem 2 and Lemmas 5 to 7 of Woodworth et al. 2020: thresholds, bounds, and what of them is in print."""
+"""Theorem 2 and Lemmas 5 to 7 of Woodworth et al. 2020: thresholds and bounds, as printed and corrected."""
 
 import json
 import math
@@ -52,7 +52,7 @@ def least_norms(X, y):
 
 
 def tempting(features, c, size=1.0):
-    """One equation that a single feature solves best, and d − 1 others almost as well."""
+    """One equation that is solved best by one feature, and almost as well by d − 1 others."""
     return np.array([[1.0] + [c] * (features - 1)]), np.array([size])
 
 
@@ -89,7 +89,7 @@ class TestThresholds:
             kernel = mp.log(kernel_alpha(form, l2, eps))
             assert woodworth2020.kernel_log_scale(X, y, eps, form) == pytest.approx(float(kernel), abs=1e-9)
 
-    def test_thresholds_survive_where_the_scale_does_not(self):
+    def test_thresholds_are_finite_when_the_scale_underflows(self):
         """exp(−d/(εB)) with d = 400, ε = 0.01 and B = 1 is e^(−40000)."""
         X, y = tempting(400, 0.5)
         assert woodworth2020.rich_log_scale(X, y, 0.01) == pytest.approx(-40000)
@@ -124,7 +124,7 @@ class TestTheorem2:
                 assert share.measured == pytest.approx((norm.measured / least - 1) / eps, abs=1e-8)
 
     @pytest.mark.parametrize(("c", "log_alpha"), [(0.9, -2.0), (0.9, -9.0), (0.97, -15.0), (0.5, 1.0)])
-    def test_measured_norms_are_those_of_forty_digit_arithmetic(self, c, log_alpha):
+    def test_measured_norms_match_forty_digit_arithmetic(self, c, log_alpha):
         X, y = tempting(60, c, size=3.0)
         model, exact = tacit.Diagonal(log_scale=log_alpha), tempted(60, c, 3.0, log_alpha)
         for part, norm in zip(("l1", "l2"), exact, strict=True):
@@ -145,7 +145,7 @@ class TestTheorem2:
             assert verdict.summary().startswith(f"{verdict.key}: does not apply")
             assert json.loads(json.dumps(verdict.to_dict(), allow_nan=False))["holds"] is None
 
-    def test_far_outside_the_threshold_the_bounds_are_broken(self):
+    def test_far_outside_the_threshold_the_bounds_are_violated(self):
         X, y = tempting(60, 0.8)
         for part, log_scale in (("l1", 1.0), ("l2", -9.0)):
             verdict = check(f"woodworth2020/theorem2-{part}", tacit.Diagonal(log_scale=log_scale), X, y)
@@ -155,11 +155,11 @@ class TestTheorem2:
     @pytest.mark.parametrize(
         "model", [tacit.Diagonal(depth=3), tacit.Diagonal(profile=[1, 2, 1]), tacit.UntiedDiagonal()]
     )
-    def test_other_models_are_not_its_subject(self, model):
+    def test_it_does_not_apply_to_other_models(self, model):
         verdict = check("woodworth2020/theorem2-l1", model, np.ones((1, 3)), np.ones(1))
         assert (verdict.applies, verdict.holds, verdict.bounds) == (False, None, ())
 
-    def test_a_profile_of_ones_is_no_profile(self):
+    def test_a_profile_of_ones_is_like_none(self):
         model = tacit.Diagonal(log_scale=-80, profile=np.ones(3))
         assert check("woodworth2020/theorem2-l1", model, np.ones((1, 3)), np.ones(1)).holds
 
@@ -169,7 +169,7 @@ class TestTheorem2:
 
 
 class TestWhyTheorem2IsTrue:
-    """The printed proof does not reach the stated thresholds, but the sharp forms do and go beyond."""
+    """The printed proof does not give the stated thresholds, but the sharp forms imply them."""
 
     def test_two_sided_inequalities_of_q(self):
         for exponent in np.linspace(-30, 60, 181):
@@ -180,7 +180,9 @@ class TestWhyTheorem2IsTrue:
                 assert z**2 / 4 * (1 - z**2 / 48) <= value <= z**2 / 4
 
     def test_stated_and_proved_scales_are_within_the_sharp_ones(self):
-        """Stated ℓ1: ε·log(B/α²) exceeds what is needed by at least 0.1186 + 0.2384ε; proved: by more."""
+        """Stated ℓ1: ε·log(B/α²) exceeds the required value by at least 0.1186 + 0.2384ε; the proved one by
+        more.
+        """
         rng = np.random.default_rng(0)
         d = np.floor(np.exp(rng.uniform(0, 14, 400_000)))
         eps = np.maximum(d * np.exp(-rng.exponential(3, d.size)) * (1 - 1e-9), 1e-5)
@@ -197,14 +199,14 @@ class TestWhyTheorem2IsTrue:
             least = float(kernel_alpha("sharp", 1, e))
             assert all(float(kernel_alpha(form, 1, e)) > least for form in ("stated", "proved"))
 
-    def test_a_thousand_features_ask_for_25_and_not_for_10000(self):
+    def test_a_thousand_features_need_25_and_not_10000(self):
         """ε = 0.1 on one sample (1, c, …, c), c = 0.893: the bound breaks at log α = −25.1; sharp: −46.4."""
         X, y = tempting(1000, 0.893)
         assert tempted(1000, 0.893, 1, -25.2)[0] < 1.1 < tempted(1000, 0.893, 1, -25.0)[0]
         scales = [woodworth2020.rich_log_scale(X, y, 0.1, form) for form in FORMS]
         assert scales == pytest.approx([-10000, -10500, -46.434184], rel=1e-7)
 
-    def test_no_larger_power_of_d_would_do(self):
+    def test_no_larger_power_of_d_suffices(self):
         """On `tempting` with c = 1/(1+1.02ε) and d = e^600, α = d^(−p(1+ε)/2ε) is too large at p = 0.9."""
         eps, log_d = mpf("0.1"), 600
         c = 1 / (1 + mpf("1.02") * eps)
@@ -218,7 +220,7 @@ class TestWhyTheorem2IsTrue:
         assert excess(mpf("1.1")) < eps
 
     def test_equation_44_fails_for_small_norms(self):
-        """(44) is claimed for every ‖β‖₁ ≤ (1+2ε)B; a β below α² has Q/log(1/α²) far below its norm."""
+        """(44) is stated for every ‖β‖₁ ≤ (1+2ε)B; a β below α² has Q/log(1/α²) far below its norm."""
         eps, B, d = mpf("0.5"), mpf(1), 2
         alpha = lemma5_alpha(eps / (2 + eps), (1 + 2 * eps) * B, d)
         beta = alpha**2 / 100
@@ -247,10 +249,8 @@ def predictors(rng, count):
         yield size * np.exp(rng.normal(0, 3, d)) * rng.choice([-1, 1], d)
         yield size * np.eye(d)[0]
         yield size * np.ones(d)
-        yield (1 + rng.uniform(-1e-3, 1e-3)) * np.ones(
-            d
-        )  # |β| = 1, where the lower bound of Lemma 5 is tight
-        yield (0.5 / d) * np.ones(d)  # ‖β‖₁ = ½, where its upper scale changes side of 1
+        yield (1 + rng.uniform(-1e-3, 1e-3)) * np.ones(d)  # |β| = 1: the lower bound of Lemma 5 is tight
+        yield (0.5 / d) * np.ones(d)  # ‖β‖₁ = ½: its upper scale crosses 1
 
 
 class TestLemmas:
@@ -278,8 +278,8 @@ class TestLemmas:
         assert verdict.holds is True
         assert verdict.bounds[0].measured == pytest.approx(0.98, rel=1e-14)
 
-    def test_lemma_5_has_no_scale_next_to_one_to_fear(self):
-        """α → 1 is admitted only with ε → ∞, and log(1/α²) never vanishes: α₁ < 1."""
+    def test_lemma_5_excludes_scales_next_to_one(self):
+        """α → 1 is allowed only with ε → ∞, and log(1/α²) never vanishes: α₁ < 1."""
         for eps in (1e3, 1e6, 1e9):
             threshold = lemma5_log_scale(1.0, 1, eps)
             assert -1 / eps < threshold < 0
@@ -302,10 +302,10 @@ class TestLemmas:
                 assert verdict.holds is True
                 assert verdict.bounds[0].measured == pytest.approx(float(ratio), rel=1e-11)
                 tightest = min(tightest, float((ratio - 1) / mpf(eps)))
-        assert 2 < tightest < 2.1  # the printed ε could be 2ε, and no more
+        assert 2 < tightest < 2.1  # the printed ε could be replaced by 2ε, but not more
 
-    def test_lemma_6_applies_from_its_scale_and_dimension_on(self):
-        """ε = ½ asks for d ≥ 144 and α ≥ 1/√d."""
+    def test_lemma_6_applies_above_its_scale_and_dimension(self):
+        """ε = ½ requires d ≥ 144 and α ≥ 1/√d."""
         for features, log_alpha, met in [
             (145, 1e-6 - math.log(145) / 2, [True, True, True]),
             (143, 1e-6 - math.log(143) / 2, [True, False, True]),
@@ -319,7 +319,7 @@ class TestLemmas:
         assert (tiny.holds, tiny.bounds[0].holds) == (None, False)
 
     def test_equation_31_has_a_quarter_under_the_root(self):
-        """ln(½ + √(c²α⁴ + ¼)); with the printed ½ it would break (32)."""
+        """ln(½ + √(c²α⁴ + ¼)); with the printed ½, (32) would be wrong."""
         for t in (mpf("1e-6"), mpf("0.1"), mpf(1)):
             exact = t * scaled(q, 1 / t, 0)
             common = 2 * t - mp.sqrt(4 * t**2 + 1) - mp.log(t)
@@ -394,12 +394,12 @@ class TestRegistry:
         assert bound.holds is holds
         assert bound.looseness == pytest.approx(looseness, rel=2e-9)
 
-    def test_nan_is_no_success(self):
+    def test_nan_does_not_hold(self):
         bound = Bound("", math.nan, at_most=1.0)
         assert not bound.holds
         assert math.isnan(bound.looseness)
 
-    def test_a_theorem_of_ones_own(self, monkeypatch):
+    def test_a_user_defined_theorem(self, monkeypatch):
         monkeypatch.setattr("tacit.papers.catalogue.papers", dict)
         monkeypatch.setattr(registry._THEOREMS, "registered", {})
 
@@ -438,7 +438,7 @@ class TestRegistry:
             ),
             (lambda X, y: check("woodworth2020/theorem2-l1", tacit.Diagonal(), X), "missing: y"),
             (lambda X, y: check("woodworth2020/lemma5", tacit.Diagonal()), "missing: predictor"),
-            (lambda X, y: check("woodworth2020/lemma6", tacit.Diagonal(), X, features=3), "no use for X"),
+            (lambda X, y: check("woodworth2020/lemma6", tacit.Diagonal(), X, features=3), "does not take X"),
             (lambda X, y: check("woodworth2020/theorem2-l2", tacit.Diagonal(), X, y, epsilon=0), "epsilon"),
             (lambda X, y: check("woodworth2020/lemma7", tacit.Diagonal(), predictor=[math.nan]), "predictor"),
             (lambda X, y: check("woodworth2020/lemma5", tacit.Diagonal(), predictor=["a"]), "predictor"),
@@ -446,6 +446,6 @@ class TestRegistry:
             (lambda X, y: woodworth2020.kernel_log_scale(X, y, epsilon=math.inf), "epsilon"),
         ],
     )
-    def test_mistakes_are_named(self, call, words):
+    def test_invalid_arguments_raise(self, call, words):
         with pytest.raises(tacit.InputError, match=words):
             call(np.ones((1, 3)), np.ones(1))

@@ -1,4 +1,4 @@
-"""Theorems 1 and 3 of Woodworth et al. 2020 as checks: on flows, and on what is no flow or no limit."""
+"""Theorems 1 and 3 of Woodworth et al. 2020: right and wrong limits and flows, and data they do not cover."""
 
 import math
 from dataclasses import replace
@@ -37,7 +37,7 @@ def problem():
 @pytest.mark.every(10)
 @pytest.mark.parametrize("method", ["auto", "parameters"])
 @pytest.mark.parametrize("name", MODELS)
-def test_each_holds_of_its_own_depths(name, method, problem):
+def test_each_theorem_holds_for_its_depths(name, method, problem):
     model = MODELS[name]
     verdict = check(key(model), model, *problem, method=method)
     assert verdict.applies and verdict.holds, verdict.summary()
@@ -47,7 +47,7 @@ def test_each_holds_of_its_own_depths(name, method, problem):
 
 
 @pytest.mark.parametrize("name", ["between", "shaped", "deep", "deep and shaped"])
-def test_what_is_measured_is_the_distance_of_the_raw_weights(name, problem):
+def test_the_measured_distance_equals_that_of_raw_weights(name, problem):
     """A flow of the raw weights that shares no code with Tacit, stopped at the same residual."""
     (X, y), model = problem, MODELS[name]
     profile = np.ones(12) if model.profile is None else model.profile
@@ -60,14 +60,14 @@ def test_what_is_measured_is_the_distance_of_the_raw_weights(name, problem):
 
 
 @pytest.mark.parametrize("log_scale", [-50.0, -690.0, -1e5])
-def test_theorem_1_is_asked_at_any_scale(log_scale, problem):
+def test_theorem_1_at_any_scale(log_scale, problem):
     assert check("woodworth2020/theorem1", tacit.Diagonal(log_scale=log_scale), *problem).holds
 
 
 @pytest.mark.every(6)
 @pytest.mark.parametrize("method", ["auto", "parameters"])
 @pytest.mark.parametrize("name", ["between", "deep"])
-def test_a_wrong_limit_is_noticed(name, method, problem, monkeypatch):
+def test_a_wrong_limit_is_detected(name, method, problem, monkeypatch):
     model, real = MODELS[name], tacit.limit
 
     def off(model, X, y):
@@ -85,28 +85,28 @@ def test_a_wrong_limit_is_noticed(name, method, problem, monkeypatch):
 @pytest.mark.every(3)
 @pytest.mark.parametrize("condition", [1e4, 1e6])
 @pytest.mark.parametrize("name", ["between", "deep"])
-def test_what_the_residual_leaves_is_no_violation(name, condition, problem, monkeypatch):
-    """The smaller the singular values of X, the farther from its end is a flow of a given residual."""
+def test_the_distance_due_to_the_residual_is_not_a_violation(name, condition, problem, monkeypatch):
+    """The smaller the singular values of X, the farther is a flow of given residual from its limit."""
     left, _, right = np.linalg.svd(problem[0], full_matrices=False)
     X = left * np.geomspace(1, 1 / condition, 5) @ right
     y = X @ np.linspace(-1, 1, 12)
     verdict = check(key(MODELS[name]), MODELS[name], X, y)
     bound = verdict.bounds[0]
     assert verdict.holds and bound.at_most == 1e-6
-    assert "that fits its outputs, for their residual leaves" in bound.text
+    assert "that fits its outputs (to the one that fits the targets" in bound.text
     real = tacit.limit
     monkeypatch.setattr(tacit, "limit", lambda _, X, y: real(tacit.potentials.Quadratic(), X, y))
     assert check(key(MODELS[name]), MODELS[name], X, y).holds is False
 
 
-def test_data_that_nothing_fits_are_outside_the_theorem():
+def test_the_theorem_does_not_apply_to_inconsistent_data():
     X, y = np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([1.0, 1.0])
     verdict = check("woodworth2020/theorem1", tacit.Diagonal(), X, y)
     assert verdict.holds is None and verdict.bounds == ()
     assert verdict.assumptions[-1].text == "some w has Xw = y (best relative residual: 0.32)"
 
 
-def test_a_flow_that_stops_early_is_outside_the_theorem_and_says_why(problem, monkeypatch):
+def test_a_flow_that_stops_early_is_an_unmet_assumption_with_a_reason(problem, monkeypatch):
     real = tacit.flow
 
     def stalled(*arguments, **options):
@@ -118,26 +118,26 @@ def test_a_flow_that_stops_early_is_outside_the_theorem_and_says_why(problem, mo
 
 
 @pytest.mark.parametrize(("depth", "log_scale"), [(3, -50.0), (4, -300.0), (10, -7.0), (2.5, -5000.0)])
-def test_deep_networks_that_jump_faster_than_floats_can_tell_are_not_simulated(depth, log_scale, problem):
+def test_transitions_that_double_precision_cannot_resolve_are_not_simulated(depth, log_scale, problem):
     verdict = check("woodworth2020/theorem3", tacit.Diagonal(depth, log_scale=log_scale), *problem)
-    assert verdict.holds is None and "stands still until it jumps" in verdict.assumptions[-1].text
+    assert verdict.holds is None and "double precision" in verdict.assumptions[-1].text
 
 
 @pytest.mark.parametrize("depth", [3, 4, 10])
-def test_how_near_slopes_of_the_potential_come_to_their_ends(depth):
-    """1 − h_D⁻¹(β/α^D), in many digits, for the largest β."""
+def test_distance_of_the_slopes_of_the_potential_to_the_ends_of_their_range(depth):
+    """1 − h_D⁻¹(β/α^D) in multiprecision arithmetic, for the largest β."""
     model, predictor = tacit.Diagonal(depth, 1e-3), np.array([0.0, -2.0, 0.5])
     exact = 1 - h_inverse(2 / 1e-3**depth, depth)
     assert agreement.suddenness(model, predictor) == pytest.approx(float(exact), rel=1e-2)
 
 
-def test_zero_targets_are_fitted_at_the_start():
+def test_zero_targets_are_fitted_at_initialization():
     verdict = check("woodworth2020/theorem1", tacit.Diagonal(scale=0.1), np.ones((2, 3)), np.zeros(2))
     assert verdict.holds and verdict.bounds[0].measured == 0
 
 
 @pytest.mark.parametrize("method", ["descent", "", None, 3])
-def test_other_methods_are_refused(method, problem):
+def test_other_methods_raise(method, problem):
     with pytest.raises(tacit.InputError, match="method must be 'auto' or 'parameters', got"):
         check("woodworth2020/theorem1", tacit.Diagonal(), *problem, method=method)
 

@@ -1,4 +1,4 @@
-"""Theorems 4 and 9, Corollary 10, Lemmas 11 to 13 of Woodworth et al. 2020, against raw flows."""
+"""Theorems 4 and 9, Corollary 10, Lemmas 11 to 13 of Woodworth et al. 2020, compared with raw flows."""
 
 import math
 from dataclasses import replace
@@ -47,7 +47,7 @@ def lifted(X):
 
 
 def raw(model, X, y, times):
-    """W and W_TK at these times under L = ½‖⟨WWᵀ, X̄⟩ − y‖², all weights, by a general integrator."""
+    """W and W_TK at these times under L = ½‖⟨WWᵀ, X̄⟩ − y‖², with all weights, by a general integrator."""
     L, start = lifted(X), np.vstack([model.left, model.right])
     first = np.einsum("nij,ik,jk->n", L, start, start)
 
@@ -63,7 +63,7 @@ def raw(model, X, y, times):
 
 
 @pytest.mark.parametrize(("problem", "width", "level"), [(completion, 400, 60.0), (sensing, 30, 200.0)])
-def test_what_is_measured_is_what_all_the_weights_do(problem, width, level):
+def test_measured_distances_equal_those_of_all_weights(problem, width, level):
     X, y = problem()
     model = tacit.Factorization.gaussian(X.shape[1:], width, math.sqrt(level / width), seed=1)
     gram = np.einsum("nij,mij->nm", lifted(X), lifted(X))
@@ -88,7 +88,7 @@ def test_what_is_measured_is_what_all_the_weights_do(problem, width, level):
     )
 
 
-def test_a_factorization_is_a_symmetric_one_of_lifted_measurements():
+def test_a_factorization_is_symmetric_with_lifted_measurements():
     X, y = completion(2, 3)
     model = wide((2, 2), 500, 50.0)
     symmetric = tacit.SymmetricFactorization(np.vstack([model.left, model.right]))
@@ -107,11 +107,11 @@ def test_all_hold_in_the_kernel_regime(seed):
         verdicts = {name: ask(name, model, X, y) for name in KEYS}
     for verdict in verdicts.values():
         assert verdict.applies and verdict.holds, verdict.summary()
-    assert verdicts["theorem9"].bounds[1].looseness > 100  # and the second says little
+    assert verdicts["theorem9"].bounds[1].looseness > 100  # the second bound is loose
     assert verdicts["theorem9-sharp"].bounds[1].looseness < 100
 
 
-def test_the_sharp_form_applies_where_the_condition_number_keeps_the_stated_one_from_it():
+def test_the_sharp_form_applies_at_condition_numbers_that_the_stated_one_excludes():
     X, y = sensing()
     model = wide((2, 4), 500, 1e3)
     with sharing():
@@ -121,7 +121,7 @@ def test_the_sharp_form_applies_where_the_condition_number_keeps_the_stated_one_
 
 
 def test_the_sharp_form_implies_the_stated_one():
-    """Wherever the stated assumptions hold, the sharp ones do, and both bounds are smaller."""
+    """If the stated assumptions hold, so do the sharp ones, and both bounds are smaller."""
     rng = np.random.default_rng(0)
     for _ in range(3000):
         low = 10 ** rng.uniform(-3, 3)
@@ -139,7 +139,7 @@ def test_the_sharp_form_implies_the_stated_one():
 
 
 @pytest.mark.parametrize("share", [1e-6, 0.5, 0.9, 1 - 1e-9])
-def test_the_sharp_form_reaches_to_where_its_radius_is_real(share):
+def test_the_sharp_form_applies_if_its_radius_is_real(share):
     """ρ solves 2ρ(s − ρ) = r/√λ, whose largest left-hand side is s²/2: the condition 2r ≤ √λ·s²."""
     low, s = 3.0, 1.7
     case = SimpleNamespace(low=low, high=5.0, spectrum=np.array([s**2, 4.0]), residual=0.0)
@@ -153,7 +153,7 @@ def test_the_sharp_form_reaches_to_where_its_radius_is_real(share):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("level", [8.0, 1e3])
-def test_the_number_of_instants_decides_nothing(level):
+def test_the_number_of_instants_does_not_change_the_verdict(level):
     (X, y), model = completion(), wide((3, 3), 1e6, level)
     found = [ask("theorem9", model, X, y, instants=count) for count in (31, 61, 241)]
     suprema = np.array([[bound.measured for bound in verdict.bounds] for verdict in found])
@@ -164,7 +164,7 @@ def test_the_number_of_instants_decides_nothing(level):
     }
 
 
-def test_assumptions_that_fail_are_named():
+def test_unmet_assumptions_are_named():
     X, y = completion()
     cases = {
         "is above 4Λγ/λ": wide((3, 3), 60, 1e3),
@@ -190,10 +190,10 @@ def test_other_models_and_bad_input(name):
         ask(name, wide((3, 3), 100, 1.0), X, y[:-1])
 
 
-def test_the_command_line_has_no_table_for_them(capsys, tmp_path):
+def test_the_command_line_refuses_theorems_about_matrices(capsys, tmp_path):
     np.savez(tmp_path / "data.npz", X=np.ones((2, 3)), y=np.ones(2))
     assert main(["check", str(tmp_path / "data.npz"), "--only", "woodworth2020/theorem9"]) == 2
-    assert "woodworth2020/theorem9 is about matrices; ask it in Python" in capsys.readouterr().err
+    assert "woodworth2020/theorem9 is about matrices; use tacit.theorems.check" in capsys.readouterr().err
     about = {each.key.partition("/")[2] for each in theorems() if each.matrices}
     assert about == {*KEYS, "theorem4", "corollary10", "lemma13"}
 
@@ -201,7 +201,7 @@ def test_the_command_line_has_no_table_for_them(capsys, tmp_path):
 def test_options_are_checked():
     (X, y), model = completion(), wide((3, 3), 100, 1.0)
     for name, instants in [("theorem9", 1), ("theorem9-sharp", 2.5), ("corollary10", "many")]:
-        with pytest.raises(ParameterError, match="instants must be a whole number from 2 on, got"):
+        with pytest.raises(ParameterError, match="instants must be an integer of at least 2, got"):
             ask(name, model, X, y, instants=instants)
     with pytest.raises(ParameterError, match="mu must be a positive number"):
         ask("lemma11", model, X, y, mu=0)
@@ -219,7 +219,7 @@ def farther(model, X, y, **options):
 
 
 def standing(model, X, y, **options):
-    """A wrong tangent flow: one that stays at the start."""
+    """A wrong linearized flow: it does not move."""
     run = REAL(model, X, y, **options)
     if options.get("linearized"):
         run.__dict__["weights"] = {
@@ -229,7 +229,7 @@ def standing(model, X, y, **options):
 
 
 def slower(model, X, y, **options):
-    """A flow whose clock runs ten times too slowly."""
+    """A flow that is ten times too slow."""
     run = REAL(model, X, y, **options)
     run.__dict__["_clock"] = (10 * run.time, run.log_time + math.log(10))
     return run
@@ -244,7 +244,7 @@ def slower(model, X, y, **options):
         (slower, ["lemma11"]),
     ],
 )
-def test_a_wrong_flow_breaks_the_bounds(monkeypatch, wrong, names):
+def test_a_wrong_flow_violates_the_bounds(monkeypatch, wrong, names):
     (X, y), model = completion(), wide((3, 3), 1e6, 1e3)
     monkeypatch.setattr(tacit, "flow", wrong)
     for name in names:
@@ -270,9 +270,9 @@ class TestCorollary10:
                 width = more * enough_width(low, high, rows, size, alpha)
                 proof = Constants(alpha, width, rows, low, high, size)
                 assert proof.mu > 4 * high * proof.gamma / low
-                assert proof.residual <= proof.most * (1 + 1e-12)
+                assert proof.residual <= proof.max_residual * (1 + 1e-12)
 
-    def test_its_terms_are_those_of_the_corollary(self):
+    def test_its_powers_of_scale_and_width_match_the_corollary(self):
         """At Y = 0 and at α → 0 with the rest fixed: powers of α and k."""
 
         def powers(name, size, alpha):
@@ -286,7 +286,7 @@ class TestCorollary10:
 
 
 class TestLemma13:
-    def test_gaussian_weights_keep_it_and_others_do_not(self):
+    def test_it_holds_for_gaussian_weights_and_not_for_others(self):
         X, y = completion()
         shares = [
             ask("lemma13", tacit.Factorization.gaussian((3, 3), 50, 0.3, seed), X, y).bounds[0].measured
@@ -297,8 +297,8 @@ class TestLemma13:
         assert not ask("lemma13", tacit.Factorization(alike, alike), X, y).holds
 
 
-def test_narrow_factors_of_wide_weights_have_their_law():
-    """Mean and variances of WWᵀ/k, which is Wishart's: I, 2/k on the diagonal and 1/k beside it."""
+def test_narrow_factors_have_the_distribution_of_wide_weights():
+    """Mean and variances of WWᵀ/k, which is Wishart's: I, 2/k on the diagonal and 1/k elsewhere."""
     for width in (4, 40):
         draws = []
         for seed in range(1500):
@@ -321,7 +321,7 @@ class TestTheorem4:
         X = np.einsum("ia,na,ja->nij", frame, rng.standard_normal((samples, size)), frame)
         return X, rng.standard_normal(samples)
 
-    def test_it_holds_and_the_distance_falls_like_the_root_of_the_width(self):
+    def test_it_holds_and_the_distance_decreases_like_the_root_of_the_width(self):
         X, y = self.commuting()
         model = tacit.Factorization.gaussian((3, 3), 200, math.sqrt(0.5 / 200))
         verdict = ask("theorem4", model, X, y, widths=(300, 30_000), draws=2)
@@ -330,8 +330,8 @@ class TestTheorem4:
         assert exact.measured < 1e-7 < own.measured
         assert power.measured == pytest.approx(-0.5, abs=0.05)
 
-    def test_a_limit_of_another_scale_fails_it(self, monkeypatch):
-        """2μ² = α²k: the same with μ² = α²k is another matrix."""
+    def test_a_limit_at_a_wrong_scale_is_detected(self, monkeypatch):
+        """The scale is 2μ² = α²k; μ² = α²k gives another matrix."""
         X, y = self.commuting()
         real = tacit.limit
 
@@ -343,13 +343,13 @@ class TestTheorem4:
         verdict = ask("theorem4", wide((3, 3), 500, 0.5), X, y, widths=(300, 900), draws=1)
         assert verdict.holds is False and verdict.bounds[0].measured > 1e-3
 
-    def test_measurements_that_do_not_commute_are_told_and_measured(self):
+    def test_measurements_that_do_not_commute_are_reported_and_measured(self):
         X, y = completion()
         verdict = ask("theorem4", wide((3, 3), 500, 0.1), X, y, widths=(300, 900), draws=1)
         assert not verdict.applies and verdict.bounds[0].measured > 1e-2
 
 
-def test_a_flow_that_does_not_arrive_is_told():
+def test_a_flow_that_does_not_converge_is_reported():
     X, y = np.ones((2, 1, 1)), np.array([1.0, 2.0])
     _, fits, reason = ended(wide((1, 1), math.inf, 1.0), X, y)
     assert not fits and reason

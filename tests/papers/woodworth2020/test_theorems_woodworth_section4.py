@@ -1,4 +1,4 @@
-"""Woodworth et al. 2020, Section 4: the least that weights must move, and samples for the rich regime.
+"""Woodworth et al. 2020, Section 4: the smallest movement of the weights, and samples for the rich regime.
 
 Oracles: a general optimizer over the raw weights, the quartic of the paper, draws, and what is known by hand.
 """
@@ -31,8 +31,8 @@ class TestExplicit:
         assert verdict.holds and len(verdict.bounds) == 6, verdict.summary()
 
     @pytest.mark.parametrize("alpha", [0.2, 1.0])
-    def test_no_weights_that_fit_are_nearer_to_the_start(self, alpha, problem):
-        """(8) on the raw weights, by SLSQP from where they start."""
+    def test_no_fitting_weights_are_nearer_to_the_initialization(self, alpha, problem):
+        """(8) with the raw weights, minimized by SLSQP from the initialization."""
         X, y = problem
         d = X.shape[1]
         found = minimize(
@@ -47,7 +47,7 @@ class TestExplicit:
         assert explicit.least_move(beta, alpha) == pytest.approx(found.fun, rel=1e-6)
 
     @pytest.mark.parametrize("z", [1e-8, 0.1, 0.99, 1.01, 8.0, 200.0])
-    def test_moves_are_the_smaller_root_of_the_quartic(self, z):
+    def test_movements_are_the_smaller_root_of_the_quartic(self, z):
         if z > 1e-3:
             roots = np.roots(distance_quartic(z))
             least = np.min(roots[np.abs(roots.imag) < 1e-4 * np.abs(roots)].real)
@@ -56,23 +56,23 @@ class TestExplicit:
         assert explicit.least_move(np.array([z, -z]), 1.0) == pytest.approx(2 * least, rel=1e-6)
         assert explicit.least_move(np.array([z]) / 4, 0.5) == pytest.approx(least / 4, rel=1e-6)
 
-    def test_both_sides_of_r(self):
-        """|β| − 2α√|β| ≤ R(β) ≤ |β|, on which the bound of the norm rests."""
+    def test_both_bounds_of_r(self):
+        """|β| − 2α√|β| ≤ R(β) ≤ |β|, from which the bound of the norm follows."""
         for beta in np.geomspace(1e-6, 1e12, 40):
             assert beta - 2 * math.sqrt(beta) <= explicit.least_move(np.array([beta]), 1.0) <= beta
 
-    def test_another_regularizer_is_noticed(self, problem, monkeypatch):
+    def test_a_wrong_regularizer_is_detected(self, problem, monkeypatch):
         model = tacit.Diagonal(2, 0.2)
         real = explicit._explicit
         monkeypatch.setattr(explicit, "_explicit", lambda _, X, y: tacit.limit(model, X, y).predictor)
-        assert check("woodworth2020/explicit", model, *problem).holds is False  # in the ends of R
+        assert check("woodworth2020/explicit", model, *problem).holds is False  # in the limits of R
         monkeypatch.setattr(explicit, "_explicit", lambda alpha, X, y: real(100 * alpha, X, y))
         assert not check("woodworth2020/explicit", model, *problem).bounds[1].holds  # the flow moves less
         monkeypatch.undo()
         monkeypatch.setattr(tacit.potentials.WeightDistance, "value", lambda self, beta: np.abs(beta).sum())
         assert not check("woodworth2020/explicit", model, *problem).bounds[0].holds
 
-    def test_of_other_models_and_data(self, problem):
+    def test_other_models_and_data(self, problem):
         X, y = problem
         for model in (
             tacit.Diagonal(3),
@@ -93,8 +93,8 @@ class TestRecovery:
         assert verdict.holds and verdict.bounds[0].measured == 0, verdict.summary()
 
     @pytest.mark.parametrize("nonzero", [1, 5, 40])
-    def test_the_samples_are_the_least_with_that_probability(self, nonzero):
-        """Of many numbers of features: rounded up, a formula that is a little off is often right."""
+    def test_the_number_of_samples_is_minimal_for_the_probability(self, nonzero):
+        """For many numbers of features, because rounding up hides small errors of a formula."""
         for features in range(50, 1000, 19):
             width = math.sqrt(2 * nonzero * math.log(features / nonzero) + 1.25 * nonzero)
 
@@ -109,19 +109,19 @@ class TestRecovery:
         assert most - more == pytest.approx(more - few, rel=0.15)
         assert most < 3 * few
 
-    def test_too_few_samples_are_noticed(self, monkeypatch):
+    def test_too_few_samples_are_detected(self, monkeypatch):
         monkeypatch.setattr(recovery, "samples_needed", lambda features, nonzero: 2 * nonzero)
         verdict = check("woodworth2020/sample-size-rich", tacit.Diagonal(), features=200, nonzero=5)
         assert not verdict.bounds[0].holds and verdict.bounds[1].holds
 
-    def test_a_start_that_is_not_small_is_noticed(self, monkeypatch):
+    def test_an_initialization_that_is_not_small_is_detected(self, monkeypatch):
         monkeypatch.setattr(recovery, "_LOG_SCALE", {True: 5.0, False: 5.0})
         assert check("woodworth2020/sample-size-rich", tacit.Diagonal(), features=200).holds is False
 
-    def test_outside_of_it(self):
+    def test_it_does_not_apply_to_few_features(self):
         key = "woodworth2020/sample-size-rich"
         assert check(key, tacit.UntiedDiagonal(), features=200).holds is None
-        assert check(key, tacit.Diagonal(), features=60).holds is None  # N = 82 is more
+        assert check(key, tacit.Diagonal(), features=60).holds is None  # needs N = 82
         assert check(key, tacit.Diagonal(), features=5).holds is None
         with pytest.raises(tacit.InputError, match="nonzero"):
             check(key, tacit.Diagonal(), features=100, nonzero=0)

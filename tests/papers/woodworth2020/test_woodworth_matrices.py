@@ -1,4 +1,4 @@
-"""Figures of matrix factorizations: numbers against raw flows, and claims that wrong software fails."""
+"""Figures of matrix factorizations: comparison with raw flows, and claims that fail for wrong software."""
 
 import math
 
@@ -37,7 +37,7 @@ def judge(name, seed=0):
 
 
 def raw_end(model, X, y, time):
-    """UVᵀ after a long time on Σ(f − y)², all weights, by a general integrator."""
+    """UVᵀ after a long time on Σ(f − y)², with all weights, by a general integrator."""
     start = np.stack([model.left, model.right])
 
     def velocity(_, state):
@@ -51,7 +51,7 @@ def raw_end(model, X, y, time):
 
 
 @pytest.mark.parametrize(("width", "level"), [(4, 0.1), (20, 0.05), (60, 30.0)])
-def test_what_figure_5_shows_is_where_raw_flows_end(width, level):
+def test_figure_5_equals_the_limits_of_raw_flows(width, level):
     problem = completion(4, 12, 1)
     model = tacit.Factorization.gaussian((4, 4), width, math.sqrt(level / width), seed=2)
     excess, moved, start = figure5_completion._outcome(problem, model)
@@ -62,7 +62,7 @@ def test_what_figure_5_shows_is_where_raw_flows_end(width, level):
     assert start == pytest.approx(np.sqrt(np.mean(first[hidden] ** 2)))
 
 
-def test_a_completion_has_one_singular_value_and_sees_every_row_and_column():
+def test_a_completion_has_rank_1_and_observes_every_row_and_column():
     for seed in range(20):
         problem = completion(5, 9, seed)
         assert problem.norm == pytest.approx(np.linalg.svd(problem.truth)[1].sum())
@@ -71,7 +71,7 @@ def test_a_completion_has_one_singular_value_and_sees_every_row_and_column():
         assert problem.excess(problem.truth) == pytest.approx(0, abs=1e-12)
 
 
-def test_mixtures_go_from_commuting_to_generic():
+def test_mixtures_range_from_commuting_to_generic():
     X, _ = commuting.mixed(4, 3, 0.0, seed=3, draw=0)
     assert commutator(X) < 1e-14
     spreads = [commutator(commuting.mixed(4, 3, s, seed=3, draw=0)[0]) for s in (0.01, 0.1, 1.0)]
@@ -79,8 +79,8 @@ def test_mixtures_go_from_commuting_to_generic():
     np.testing.assert_allclose(np.linalg.norm(commuting.mixed(4, 3, 1.0, 3, 0)[0], axis=(1, 2)), 1)
 
 
-def test_the_minimizer_of_the_figures_is_that_of_the_vector_problem():
-    """Theorem 4's reduction: the eigenvalues are the limit of a diagonal network with scale μ², 2μ² = α²k."""
+def test_the_minimizer_equals_that_of_the_vector_problem():
+    """By Theorem 4 the eigenvalues are the limit of a diagonal network with scale μ², 2μ² = α²k."""
     X, y = schatten.commuting(4, 2, seed=5)
     frame = np.linalg.eigh(np.tensordot([0.7, 0.4], X, 1))[1]
     values = np.einsum("ia,nij,ja->na", frame, X, frame)
@@ -91,17 +91,17 @@ def test_the_minimizer_of_the_figures_is_that_of_the_vector_problem():
 
 
 def kernel_flow(model, X, y, **options):
-    """A wrong flow: along the tangent."""
+    """A wrong flow: the linearized one."""
     return FLOW(model, X, y, **{**options, "linearized": True})
 
 
 def other_scale(model, X, y, **options):
-    """Another: from weights half as large."""
+    """A wrong flow: from weights half as large."""
     return FLOW(tacit.Factorization(model.left / 2, model.right / 2), X, y, **options)
 
 
 def least_squares(potential, X, y, **options):
-    """A wrong limit: the least Frobenius norm."""
+    """A wrong limit: the minimum Frobenius norm."""
     flat = LIMIT(tacit.potentials.Quadratic(), np.reshape(X, (len(X), -1)), y)
     object.__setattr__(flat, "predictor", flat.predictor.reshape(np.shape(X)[1:]))
     return flat
@@ -122,7 +122,7 @@ def least_squares(potential, X, y, **options):
         ("commuting", "limit", least_squares),
     ],
 )
-def test_wrong_software_fails_claims(monkeypatch, name, verb, wrong):
+def test_claims_fail_for_wrong_software(monkeypatch, name, verb, wrong):
     right = failing(judge(name))
     monkeypatch.setattr(tacit, verb, wrong)
     assert set(failing(judge(name))) - set(right)
@@ -130,6 +130,6 @@ def test_wrong_software_fails_claims(monkeypatch, name, verb, wrong):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["theorem9", "theorem4"])
-def test_claims_hold_of_other_draws_too(name):
+def test_claims_hold_for_other_draws(name):
     (entry,) = figures(f"woodworth2020/{name}")
     assert failing(judged(entry, 11)) == []

@@ -1,4 +1,4 @@
-"""Figures of ReLU networks: numbers against descent written out, claims that wrong software fails, data."""
+"""Figures of ReLU networks: comparison with explicit descent, claims that fail for wrong software, data."""
 
 import json
 import sys
@@ -34,12 +34,12 @@ def judge(name, seed=0):
 
 @pytest.mark.every(4)
 @pytest.mark.parametrize("name", SMALL)
-def test_claims_hold_of_small_networks(name):
+def test_claims_hold_for_small_networks(name):
     assert failing(judge(name)) == []
 
 
 def first_step(network, X, y, **options):
-    """A wrong flow: it ends where the tangent model at the start does, whatever the scale."""
+    """A wrong flow: it ends at the limit of the linearized model at any scale."""
     end = SETTLE(network, X, y, **options)
     K = network.tangent_kernel(X)
     moved = network.vjp(X, np.linalg.solve(K, y - network.outputs(X)[:, 0]))
@@ -47,7 +47,7 @@ def first_step(network, X, y, **options):
 
 
 def scale_forgotten(network, X, y, **options):
-    """Another: one that starts all networks at the same size."""
+    """A wrong flow: it starts all networks at the same scale."""
     size = np.sqrt(np.mean(network.weights**2))
     return SETTLE(network.with_weights(network.weights / size), X, y, **options)
 
@@ -55,7 +55,7 @@ def scale_forgotten(network, X, y, **options):
 @pytest.mark.thorough
 @pytest.mark.parametrize("wrong", [first_step, scale_forgotten])
 @pytest.mark.parametrize("name", SMALL)
-def test_wrong_software_fails_claims_of_networks(name, wrong, monkeypatch):
+def test_claims_of_networks_fail_for_wrong_software(name, wrong, monkeypatch):
     figure6_synthetic._of_depth.cache_clear()
     monkeypatch.setattr(figure6_synthetic, "settle", wrong)
     monkeypatch.setattr(figure7_univariate, "settle", wrong)
@@ -69,7 +69,7 @@ def hinges(weights, x):
 
 
 def descended(weights, x, y, step, count):
-    """Descent on ½Σ(f − y)² of a pair of univariate networks, (f₁ − f₂)/√2."""
+    """Gradient descent on ½Σ(f − y)² for a pair of univariate networks, (f₁ − f₂)/√2."""
     pair = [[np.array(w) for w in weights] for _ in range(2)]
     for _ in range(count):
         r = (hinges(pair[0], x) - hinges(pair[1], x)) / np.sqrt(2) - y
@@ -85,7 +85,7 @@ def descended(weights, x, y, step, count):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("scale", [0.3, 1.0])
-def test_functions_of_figure_7_are_those_of_descent(scale):
+def test_functions_of_figure_7_equal_those_of_gradient_descent(scale):
     weights = [scale * w for w in figure7_univariate._start(40, 1.0, 3)]
     x = np.linspace(-1, 1, 21)
     found = figure7_univariate._learned(tacit.Network(univariate, tuple(weights)).doubled(), x)
@@ -94,7 +94,7 @@ def test_functions_of_figure_7_are_those_of_descent(scale):
     assert left < 1e-2 and np.abs(found - learned(x)).max() < 3e-2
 
 
-def test_the_kernel_interpolant_is_the_nearest_fit_of_the_tangent_model():
+def test_the_kernel_interpolant_is_the_nearest_fit_of_the_linearized_model():
     weights = figure7_univariate._start(30, 0.7, 1)
     points, values, x = figure7_univariate.POINTS, figure7_univariate.VALUES, np.linspace(-1, 1, 9)
 
@@ -109,7 +109,7 @@ def test_the_kernel_interpolant_is_the_nearest_fit_of_the_tangent_model():
     np.testing.assert_allclose(found, features(x) @ nearest, rtol=0, atol=1e-9)
 
 
-def test_distances_of_figure_6_are_those_of_features_written_out():
+def test_distances_of_figure_6_equal_those_of_explicit_features():
     rng = np.random.default_rng(5)
     problem = figure6_synthetic._Circle.drawn(rng, test=50)
     start = tuple(0.3 * w for w in he_uniform(dense_shapes(2, 30, 1), rng))
@@ -134,7 +134,7 @@ def test_distances_of_figure_6_are_those_of_features_written_out():
     assert kernel == pytest.approx(apart(first @ first.T, last @ last.T), rel=1e-6)
 
 
-def test_a_network_that_does_not_fit_has_no_numbers(monkeypatch):
+def test_a_network_that_does_not_fit_has_nan(monkeypatch):
     monkeypatch.setattr(
         figure6_synthetic, "settle", lambda *a, **o: replace(SETTLE(*a, **o), converged=False)
     )
@@ -144,7 +144,7 @@ def test_a_network_that_does_not_fit_has_no_numbers(monkeypatch):
 
 
 def stripes(size, shape, seed=0):
-    """Images of classes that anything can learn: a bright row each."""
+    """Images of easily separable classes: one bright row each."""
     rng = np.random.default_rng(seed)
     labels = (np.arange(size) % min(10, shape[0])).astype(np.uint8)
     pictures = rng.integers(0, 40, (size, *shape), np.uint8)
@@ -158,13 +158,13 @@ def some_images(shape):
 
 @pytest.fixture
 def small_photographs(monkeypatch):
-    """Of 4 × 4 pixels, for a network of two layers of filters."""
+    """Images of 4 × 4 pixels, for a network with two layers of filters."""
     monkeypatch.setattr(classifiers, "cifar10", lambda: some_images((4, 4, 3)))
     monkeypatch.setattr(classifiers, "VGG11", (64, "M", 64, "M"))
 
 
 @pytest.mark.thorough
-def test_runs_on_digits_end_where_all_are_right(monkeypatch):
+def test_runs_on_digits_end_when_all_samples_are_correct(monkeypatch):
     monkeypatch.setattr(classifiers, "mnist", lambda: some_images((28, 28, 1)))
     sizes = {"scales": [0.3, 3.0], "steps": [1e-6, 0.3], "last_steps": [3.0], "seeds": 2, "width": 50}
     sizes |= {"epochs": 60, "last_epochs": 20, "samples": [300, 100]}
@@ -173,11 +173,13 @@ def test_runs_on_digits_end_where_all_are_right(monkeypatch):
     assert np.isnan(data.error.sel(step=1e-6)).all() and (data.fitted.sel(step=0.3) > 0).all()
     np.testing.assert_array_equal(data.best_step, [0.3, 0.3])
     np.testing.assert_array_equal(data.best_error, data.error.sel(step=0.3))
-    assert (data.best_moved[0] > data.best_moved[1]).all()  # small starts travel farther, relative to them
+    assert (
+        data.best_moved[0] > data.best_moved[1]
+    ).all()  # small initializations move farther relative to their size
     assert data.last_error.shape == (1, 2) and (data.last_error < 0.9).all()
 
 
-def test_the_best_step_is_that_of_the_least_error_of_all_seeds():
+def test_the_best_step_has_the_smallest_mean_error():
     runs = {name: np.zeros((2, 3, 2)) for name in ("end_loss", "fitted", "accuracy")}
     runs["error"] = np.array([[[0.3, 0.3], [0.1, 0.2], [0.0, np.nan]], np.full((3, 2), np.nan)])
     runs["moved"] = np.arange(12.0).reshape(2, 3, 2)
@@ -195,7 +197,7 @@ def test_the_best_step_is_that_of_the_least_error_of_all_seeds():
 
 
 @pytest.mark.thorough
-def test_runs_on_photographs_are_made_once_for_both_figures(small_photographs, monkeypatch):
+def test_runs_on_photographs_are_shared_by_both_figures(small_photographs, monkeypatch):
     sizes = {"scales": [0.5, 1.0], "steps": [0.01, 0.03], "last_steps": [3.0], "seeds": 1, "narrower": 32}
     sizes |= {
         "batch": 20,
@@ -215,8 +217,8 @@ def test_runs_on_photographs_are_made_once_for_both_figures(small_photographs, m
     np.testing.assert_array_equal(first.error, first.test_error[..., -1])
 
 
-def test_what_was_not_run_has_no_numbers(small_photographs):
-    """As where time was up: the first seed of all scales comes first."""
+def test_combinations_that_were_not_run_have_nan(small_photographs):
+    """As if time had run out: the first seed of all scales comes first."""
     sizes = {
         "scales": [0.5, 1.0],
         "steps": [0.01],
@@ -239,12 +241,12 @@ def no_data(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
 
-def test_without_data_a_figure_says_what_to_do(no_data, capsys):
+def test_without_data_the_error_says_what_to_do(no_data, capsys):
     assert main(["reproduce", "woodworth2020/fig6c"]) == 2
     assert "MNIST was not found: set TACIT_DATA" in capsys.readouterr().err
 
 
-def test_without_data_all_others_are_made(no_data, monkeypatch, capsys):
+def test_without_data_the_other_figures_are_made(no_data, monkeypatch, capsys):
     (fast,), (missing,) = figures("woodworth2020/fig3a"), figures("woodworth2020/fig6d")
     monkeypatch.setattr(tacit.papers, "figures", lambda selection: [missing, fast])
     assert main(["reproduce", "woodworth2020", "--json", "all.json"]) == 0

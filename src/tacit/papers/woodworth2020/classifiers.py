@@ -1,8 +1,7 @@
-"""What Figures 6(c), 6(d) and 8 of Woodworth et al. 2020 are made of: classifiers of images at many scales.
+"""Train the image classifiers of Figures 6(c), 6(d) and 8 of Woodworth et al. 2020 at many scales.
 
-Plain arrays of numbers in and out, so that a machine with a GPU needs JAX and NumPy only. Inputs are
-standardized (CIFAR-10: by channel; MNIST: to [0, 1]). What differs from
-Appendix B.2 is said at each function.
+Input and output are plain arrays, so that a machine with a GPU needs JAX and NumPy only. Inputs are
+standardized (CIFAR-10: by channel; MNIST: to [0, 1]). Docstrings state the differences from Appendix B.2.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ Runs = dict[str, np.ndarray]
 MNIST = {
     "quick": {
         "scales": [0.1, 1.0, 30.0],
-        "steps": [0.1, 1.0],  # the large scale needs the small one
+        "steps": [0.1, 1.0],  # the large scale needs the small step
         "last_steps": [3.0, 30.0],
         "seeds": 2,
         "width": 300,
@@ -81,7 +80,9 @@ CIFAR = {
     },
 }
 _CLASSES = 10
-_MEAN = np.array([0.4914, 0.4822, 0.4465], np.float32)  # of the training images of CIFAR-10, by channel
+_MEAN = np.array(
+    [0.4914, 0.4822, 0.4465], np.float32
+)  # mean and standard deviation of the training images, by channel
 _STD = np.array([0.2470, 0.2435, 0.2616], np.float32)
 
 
@@ -98,11 +99,11 @@ def mnist_runs(
     seed: int,
     progress: Progress,
 ) -> Runs:
-    """A network of one hidden layer for every scale α, step and seed, and one whose last layer alone learns.
+    """Train networks with one hidden layer for every scale α, step and seed, and their last layer alone.
 
-    Weights N(0, 2/n) times α, batches of 256, until all training samples are right, as the paper has it;
-    which step is best is left to the reader of the numbers. Test errors (scale, step, seed) are those of
-    the epoch after which all training samples are right, NaN where that did not happen.
+    Weights N(0, 2/n) times α, batches of 256, until all training samples are classified correctly, as in the
+    paper. The best step is chosen later. Test errors (scale, step, seed) are those after the first epoch with
+    all training samples correct; NaN if there is none.
     """
     images = mnist().first(*samples)
     data = _flat(images)
@@ -116,19 +117,13 @@ def mnist_runs(
         weights = _scaled([np.stack(layer) for layer in zip(*starts, strict=True)], scales[i])
         schedule = Schedule(256, epochs, 20, seed)
         course = train(dense, weights, data, np.full(seeds, steps[j]), schedule)
-        ends[i, j] = _ends(course)
-        _tell(f"MNIST, α = {scales[i]:g}, step {steps[j]:g}", course)
-    last = [
-        train_last(
-            dense_features, _scaled(start, 1.0), data, last_steps, Schedule(256, last_epochs, None, seed)
-        )
-        for start in starts
-    ]
+        ends[i, j] = _end_of_run(course)
+        _log_run(f"MNIST, α = {scales[i]:g}, step {steps[j]:g}", course)
     return {
         "scale": np.array(scales, float),
         "step": np.array(steps, float),
-        **_gathered(ends, shape),
-        **_last_arrays(last, last_steps),
+        **_stacked(ends, shape),
+        **_last_layer(dense_features, starts, data, last_steps, Schedule(256, last_epochs, None, seed)),
         "samples": np.array(len(data[0])),
         "width": np.array(width),
     }
@@ -138,24 +133,24 @@ def _scaled(weights: Sequence[np.ndarray], scale: float) -> tuple[np.ndarray, ..
     return tuple(np.float32(scale) * np.asarray(layer, np.float32) for layer in weights)
 
 
-def _gathered(found: dict[Any, dict[str, Any]], shape: tuple[int, ...]) -> Runs:
-    """Arrays by name, with these axes first; NaN for what was not run."""
+def _stacked(found: dict[Any, dict[str, Any]], shape: tuple[int, ...]) -> Runs:
+    """Arrays by name, whose first axes have this shape; NaN for combinations that were not run."""
     (first, *_) = found.values()
     arrays = {name: np.full((*shape, *np.shape(value)), np.nan) for name, value in first.items()}
-    for place, values in found.items():
+    for index, values in found.items():
         for name, value in values.items():
-            arrays[name][place] = value
+            arrays[name][index] = value
     return arrays
 
 
 def _flat(images: Images) -> list[np.ndarray]:
-    """Pixels in [0, 1] as rows."""
+    """Images as rows of pixels in [0, 1], and their labels."""
     rows = [(part.reshape(len(part), -1) / 255).astype(np.float32) for part in (images.train, images.test)]
     return [rows[0], images.train_labels.astype(np.int32), rows[1], images.test_labels.astype(np.int32)]
 
 
-def _ends(course: Course) -> dict[str, np.ndarray]:
-    """What is kept of a run."""
+def _end_of_run(course: Course) -> dict[str, np.ndarray]:
+    """The quantities of a run that are recorded."""
     return {
         "error": course.end_error,
         "end_loss": course.end_loss,
@@ -165,10 +160,10 @@ def _ends(course: Course) -> dict[str, np.ndarray]:
     }
 
 
-def _tell(name: str, course: Course) -> None:
-    """A line in the log about a run that has ended: they take long."""
+def _log_run(name: str, course: Course) -> None:
+    """Log the end of a run, because runs take long."""
     _LOG.info(
-        "%s: %d epochs, batches right %s, fitted after %s, test error %s, moved %s",
+        "%s: %d epochs, batch accuracy %s, fitted after %s, test error %s, moved %s",
         name,
         len(course.loss),
         np.round(course.accuracy[-1], 5),
@@ -178,8 +173,9 @@ def _tell(name: str, course: Course) -> None:
     )
 
 
-def _last_arrays(courses: Sequence[Course], steps: Sequence[float]) -> Runs:
-    """Of training the last layer alone: test error and training accuracy after the last epoch."""
+def _last_layer(features: Any, starts: Any, data: Any, steps: Sequence[float], schedule: Schedule) -> Runs:
+    """Train the last layer alone: test error and training accuracy after the last epoch (step, seed)."""
+    courses = [train_last(features, _scaled(start, 1.0), data, steps, schedule) for start in starts]
     return {
         "last_step": np.array(steps, float),
         "last_error": np.stack([course.test_error[-1] for course in courses], 1),
@@ -203,15 +199,16 @@ def cifar_runs(
     seed: int,
     progress: Progress,
 ) -> Runs:
-    """The VGG11-like network for every scale α and seed, and one whose last layer alone learns.
+    """Train the VGG11-like network for every scale α and seed, and its last layer alone.
 
-    Uniform He weights times α and batches of 128, without augmentation, as the paper has it. Its steps of
-    10⁻⁴ took 2000 epochs; here they are larger, and training ends when all training samples are right. Of
-    some steps the one is taken with which most of them are right after a pilot of a few epochs; a run that
-    is lost begins again with a third of its step. Steps are in units of α^{2−D} (D layers), since at large
-    scales, where outputs are of order α^D and only signs of errors matter, such a step moves weights by the
-    same share. Scales below 1 have the step of α = 1: the plateau that they start on tells nothing. narrower
-    divides the number of channels. Convolutions are in `precision`, weights in float32.
+    Uniform He weights times α and batches of 128, without augmentation, as in the paper. The paper used steps
+    of 10⁻⁴ for 2000 epochs; here steps are larger, and training stops when all training samples are
+    classified correctly. The step is the one with the most correct samples after a pilot of a few epochs; a
+    run that fails starts again with a third of its step. Steps are in units of α^{2−D} (D layers): at large
+    scales, where outputs are of order α^D and only signs of errors matter, such a step changes weights by the
+    same fraction. Scales below 1 use the step of α = 1, because the plateau on which they start does not
+    distinguish steps. narrower divides the number of channels. Convolutions are in `precision`, weights in
+    float32.
     """
     images = cifar10().first(*samples)
     plan = tuple(entry if isinstance(entry, str) else entry // narrower for entry in VGG11)
@@ -221,26 +218,22 @@ def cifar_runs(
     shapes = convolutional_shapes(plan, 3, _CLASSES)
     starts = [he_uniform(shapes, np.random.default_rng([seed, k])) for k in range(seeds)]
     ends: dict[Any, Any] = {}
-    paces: dict[float, float] = {}
+    step_sizes: dict[float, float] = {}
     for k, i in progress(list(np.ndindex(seeds, len(scales))), "seeds and scales"):
         weights = _scaled(starts[k], scales[i])
         trial = max(scales[i], 1.0)
-        if trial not in paces:
+        if trial not in step_sizes:
             tried = [step * trial ** (2 - len(shapes)) for step in steps]
             schedule = Schedule(batch, pilot, None, seed)
-            paces[trial] = _pace(network, _scaled(starts[k], trial), data, tried, schedule)
+            step_sizes[trial] = _best_step(network, _scaled(starts[k], trial), data, tried, schedule)
         schedule = Schedule(batch, epochs, None, seed + k)
-        course, step = _persistent(network, weights, data, paces[trial], schedule)
+        course, step = _train_with_restarts(network, weights, data, step_sizes[trial], schedule)
         ends[i, k] = {**_curves(course, epochs), "step": step}
-        _tell(f"CIFAR-10, α = {scales[i]:g}, step {step:g}", course)
-    last = [
-        train_last(features, _scaled(start, 1.0), data, last_steps, Schedule(batch, last_epochs, None, seed))
-        for start in starts
-    ]
+        _log_run(f"CIFAR-10, α = {scales[i]:g}, step {step:g}", course)
     return {
         "scale": np.array(scales, float),
-        **_gathered(ends, (len(scales), seeds)),
-        **_last_arrays(last, last_steps),
+        **_stacked(ends, (len(scales), seeds)),
+        **_last_layer(features, starts, data, last_steps, Schedule(batch, last_epochs, None, seed)),
         "samples": np.array(len(images.train)),
         "narrower": np.array(narrower),
     }
@@ -248,7 +241,7 @@ def cifar_runs(
 
 @lru_cache
 def _vgg(plan: tuple[int | str, ...], precision: str) -> tuple[Any, Any]:
-    """The network of bytes, and what its last layer sees."""
+    """The network as a function of bytes, and the features that its last layer sees."""
 
     def features(weights: Any, X: Any) -> Any:
         X = ((X.astype("float32") / 255 - _MEAN) / _STD).astype(precision)
@@ -258,36 +251,36 @@ def _vgg(plan: tuple[int | str, ...], precision: str) -> tuple[Any, Any]:
     return lambda weights, X: features(weights, X) @ weights[-1], features
 
 
-def _pace(network: Any, weights: Any, data: Any, steps: Sequence[float], schedule: Schedule) -> float:
-    """The step with which most training samples are right after a few epochs.
+def _best_step(network: Any, weights: Any, data: Any, steps: Sequence[float], schedule: Schedule) -> float:
+    """The step with the most correctly classified training samples after a few epochs.
 
-    Not the one with the lowest loss: at large scales that is the one which makes outputs small soonest.
+    The loss would be misleading: at large scales it is lowest for the step that makes outputs small soonest.
     """
     if len(steps) == 1:
         return steps[0]
-    right = []
+    correct = []
     for step in steps:
         course = train(network, weights, data, step, schedule, together=False)
-        right.append(-1.0 if course.lost else course.accuracy[-1])
-        _tell(f"CIFAR-10, trying step {step:g}", course)
-    return steps[int(np.argmax(right))]
+        correct.append(-1.0 if course.lost else course.accuracy[-1])
+        _log_run(f"CIFAR-10, trying step {step:g}", course)
+    return steps[int(np.argmax(correct))]
 
 
-def _persistent(
+def _train_with_restarts(
     network: Any, weights: Any, data: Any, step: float, schedule: Schedule
 ) -> tuple[Course, float]:
-    """Training that begins again with a third of the step where it is lost, three times at the most."""
+    """Train; if the run fails (see `Schedule`), restart with a third of the step, at most three times."""
     for _ in range(4):
         course = train(network, weights, data, step, schedule, together=False)
         if not course.lost:
             return course, step
-        _tell(f"CIFAR-10, lost with step {step:g}", course)
+        _log_run(f"CIFAR-10, failed with step {step:g}", course)
         step /= 3
     return course, 3 * step
 
 
 def _curves(course: Course, epochs: int) -> dict[str, Any]:
-    """The end of a run, and its curves, NaN after the last epoch."""
+    """The end of a run and its curves, NaN after the last epoch."""
     rest = np.full(epochs - len(course.loss), np.nan)
     return {
         "error": course.test_error[-1],

@@ -1,15 +1,16 @@
-r"""How long a diagonal network stays near the saddle w = 0, Woodworth et al. 2020, Section 4.
+r"""The time that a diagonal network stays near the saddle w = 0, Woodworth et al. 2020, Section 4.
 
-"Taking α → 0 will likely increase the time needed to escape the vicinity of zero." Under L = ½‖Xβ − y‖² no
-residual is longer than ‖y‖, so that |Xᵀ∫r|ᵢ ≤ ‖Xᵢ‖‖y‖t for the columns Xᵢ, and with equations 17 and 57
+"Taking α → 0 will likely increase the time needed to escape the vicinity of zero." Under L = ½‖Xβ − y‖² the
+residual never exceeds ‖y‖. Hence |Xᵀ∫r|ᵢ ≤ ‖Xᵢ‖‖y‖t for the columns Xᵢ, and by equations 17 and 57
 
     |βᵢ(t)| ≤ α^D·h_D(c_D·‖Xᵢ‖‖y‖·t),      c₂ = 4, h₂ = 2 sinh,      c_D = α^{D−2}D(D−2).
 
-Until Σ‖Xᵢ‖|βᵢ| is (1 − 1/√2)‖y‖ the loss cannot have halved. On the other hand ∇Q(β)' = −c_D·Xᵀr makes the
-divergence D_Q(β*, β) of an interpolating β* fall at the rate c_D‖r‖², from Q(β*) at the start. As long as the
-loss has not halved that is c_D‖y‖²/2 at least, so that it has after the time 2Q(β*)/(c_D‖y‖²), for β* the
-limit. As α → 0 the first bound is log(1/α²) at depth 2 and α^{2−D} beyond, but for a factor, and so is the
-second, for Q is log(1/α²)‖β‖₁ or ‖β‖₁. How near they are to these ends tells how near a scale is to 0.
+The loss cannot have halved before Σ‖Xᵢ‖|βᵢ| reaches (1 − 1/√2)‖y‖. This is the lower bound of the time. For
+the upper bound, ∇Q(β)' = −c_D·Xᵀr implies that the divergence D_Q(β*, β) of an interpolating β* decreases at
+the rate c_D‖r‖², from Q(β*) at initialization. Until the loss has halved, this rate is at least c_D‖y‖²/2, so
+the loss halves within the time 2Q(β*)/(c_D‖y‖²), where β* is the limit. As α → 0 the lower bound is
+proportional to log(1/α²) at depth 2 and to α^{2−D} for D > 2. So is the upper bound, since Q tends to
+log(1/α²)‖β‖₁ or ‖β‖₁. The distance of both bounds from this asymptotic form tells whether a scale is small.
 """
 
 from __future__ import annotations
@@ -27,17 +28,19 @@ from tacit.papers import Bound, Parts, Premise, theorem
 from tacit.papers.moroshko2020.separation import log_mirror, plain_diagonal
 
 _LOSS = tacit.losses.Square("half-sum")
-_FIRST = math.log(1e-2)  # log of the largest α^D looked at, in units of ‖y‖/max‖Xᵢ‖
-_SMALLER = 1.5  # by which this logarithm is multiplied until both bounds grow as in the end
-_BELOW = math.log(1e-2)  # from one scale to the next beyond depth 2
-_SMALLEST = math.log(1e-250)  # such a scale, that floats can follow
-_FITTED = 1e-6  # relative residual below which data can be fitted
-_SLACK = 0.1  # relative, by which bounds may be off their ends, and growth then off its power
+
+# Scales are log α^D in units of ‖y‖/max‖Xᵢ‖, the size of a coefficient that fits y alone.
+_FIRST = math.log(1e-2)  # the largest scale
+_FACTOR = 1.5  # multiplies the logarithm of the scale until both bounds are asymptotic
+_STEP = math.log(1e-2)  # from one scale to the next above depth 2
+_SMALLEST = math.log(1e-250)  # the smallest scale that can be simulated in double precision
+_FITTED = 1e-6  # relative residual below which the data count as fitted
+_SLACK = 0.1  # relative distance of the bounds from their asymptotic form, and of the growth from its power
 
 
 @dataclass(frozen=True, eq=False)
 class Escape:
-    """How long flows of a depth need to halve the loss, by the size of their start: log_scale is log α^D."""
+    """Times in which flows of a given depth halve the loss, as functions of log_scale = log α^D."""
 
     X: Float
     y: Float
@@ -45,51 +48,51 @@ class Escape:
 
     @property
     def log_unit(self) -> float:
-        """Of a coefficient that fits y alone, ‖y‖/max‖Xᵢ‖."""
+        """log ‖y‖/max‖Xᵢ‖, the size of a coefficient that fits y alone."""
         return math.log(float(np.linalg.norm(self.y)) / float(np.linalg.norm(self.X, axis=0).max()))
 
     def model(self, log_scale: float) -> tacit.Diagonal:
         """The network of this scale."""
         return tacit.Diagonal(depth=self.depth, log_scale=log_scale / self.depth)
 
-    def least(self, log_scale: float) -> float:
-        """The time before which the loss cannot have halved."""
+    def lower_bound(self, log_scale: float) -> float:
+        """A time before which the loss cannot have halved."""
         return waiting_time(self.X, self.y, self.depth, log_scale / self.depth)
 
-    def most(self, log_scale: float) -> tuple[float, float]:
-        """The time after which it has, and the part of it that it is when Q is as in the end."""
+    def upper_bound(self, log_scale: float) -> tuple[float, float]:
+        """A time after which the loss has halved, and the ratio of Q to its asymptotic form."""
         limit = tacit.limit(self.model(log_scale), self.X, self.y)
         size = float(self.y @ self.y) * math.exp(self._log_rate(log_scale))
         end = float(np.abs(limit.predictor).sum()) * self._growth(log_scale)
         return 2 * float(limit.value) / size, float(limit.value) / end
 
     def halved(self, log_scale: float) -> tuple[float, bool]:
-        """The time in which the loss halves, and whether it does."""
+        """The time in which the simulated flow halves the loss, and whether it does."""
         half = math.log(4) - 2 * math.log(float(np.linalg.norm(self.y)))
         flow = tacit.flow(self.model(log_scale), self.X, self.y, loss=_LOSS, at=[half])
         return float(flow.time[-1]), bool(flow.converged)
 
     def scales(self) -> list[float]:
-        """Three scales at which both bounds grow as they do in the end, each smaller than the last."""
+        """Three decreasing scales at which both bounds are close to their asymptotic form."""
         relative = _FIRST
-        while relative > _SMALLEST and self._off(relative + self.log_unit) > _SLACK:
-            relative *= _SMALLER
-        steps = (relative, 3 * relative) if self.depth == 2 else (_BELOW, 2 * _BELOW)
+        while relative > _SMALLEST and self._deviation(relative + self.log_unit) > _SLACK:
+            relative *= _FACTOR
+        steps = (relative, 3 * relative) if self.depth == 2 else (_STEP, 2 * _STEP)
         return [relative + step + self.log_unit for step in (0.0, *steps)]
 
-    def reaches(self, scales: list[float]) -> bool:
-        """Can floats follow the flows of these scales, and are they small enough?"""
-        followed = self.depth == 2 or scales[-1] - self.log_unit >= _SMALLEST
-        return followed and self._off(scales[0]) <= _SLACK
+    def resolves(self, scales: list[float]) -> bool:
+        """Are the scales small enough, but large enough for double precision?"""
+        simulated = self.depth == 2 or scales[-1] - self.log_unit >= _SMALLEST
+        return simulated and self._deviation(scales[0]) <= _SLACK
 
-    def _off(self, log_scale: float) -> float:
-        """By what part the bounds are off what they are as α → 0, the larger."""
+    def _deviation(self, log_scale: float) -> float:
+        """The larger relative distance of the two bounds from their asymptotic form as α → 0."""
         size = float(np.linalg.norm(self.y)) ** 2 * math.exp(self._log_rate(log_scale) - self.log_unit)
-        least = self.least(log_scale) * size / self._growth(log_scale)
-        return max(abs(least - 1), abs(self.most(log_scale)[1] - 1))
+        least = self.lower_bound(log_scale) * size / self._growth(log_scale)
+        return max(abs(least - 1), abs(self.upper_bound(log_scale)[1] - 1))
 
     def _growth(self, log_scale: float) -> float:
-        """log(1/α²) at depth 2, in the unit of coefficients; c_D has the rest beyond."""
+        """The growth of Q as α → 0: log(1/α²) at depth 2; 1 above, where c_D contains the power of α."""
         return self.log_unit - log_scale if self.depth == 2 else 1.0
 
     def _log_rate(self, log_scale: float) -> float:
@@ -102,7 +105,7 @@ def _log_rate(depth: float, log_alpha: float) -> float:
 
 
 def waiting_time(X: Float, y: Float, depth: float, log_alpha: float) -> float:
-    """The time before which the loss ½‖Xβ − y‖² cannot have halved."""
+    """A time before which the loss ½‖Xβ − y‖² cannot have halved."""
     columns = np.linalg.norm(X, axis=0)
     size = float(np.linalg.norm(y))
     log_needed = math.log((1 - math.sqrt(0.5)) * size)
@@ -110,7 +113,7 @@ def waiting_time(X: Float, y: Float, depth: float, log_alpha: float) -> float:
     largest = float(columns.max())
 
     def missing(log_z: float) -> float:
-        """log of Σ‖Xᵢ‖|βᵢ| over what is needed, where the largest argument of h_D is exp(log_z)."""
+        """log of Σ‖Xᵢ‖|βᵢ| relative to its required value, if the largest argument of h_D is exp(log_z)."""
         z = np.exp(log_z) * columns / largest
         return (
             float(np.logaddexp.reduce(np.log(columns) + depth * log_alpha + log_mirror(z, depth)))
@@ -127,7 +130,7 @@ def escape_time(model: Any, X: Any, y: Any) -> Parts:
     """The time in which the loss halves is at least that of |βᵢ| ≤ α^D·h_D(c_D‖Xᵢ‖‖y‖t), at most
     2Q(β(∞))/(c_D‖y‖²), and grows like log(1/α²) as α → 0 at depth 2, like α^{2−D} beyond.
 
-    Section 4, before Theorem 1 (general case), at three small scales; the model gives the depth.
+    Section 4, before Theorem 1, at three small scales; the model gives the depth.
     """
     yield plain_diagonal(model)
     X, y = check_problem(X, y)
@@ -138,19 +141,19 @@ def escape_time(model: Any, X: Any, y: Any) -> Parts:
     yield Premise(f"some w has Xw = y (best relative residual: {missing / size:.2g})", fits)
     escape = Escape(X, y, model.depth)
     scales = escape.scales()
-    text = f"floats reach the scales at which the power of depth {model.depth:g} is seen"
-    yield Premise(text, escape.reaches(scales))
-    times, settled = zip(*map(escape.halved, scales), strict=True)
-    yield Premise("the flows halve the loss", all(settled))
-    shares = max(escape.least(scale) / time for scale, time in zip(scales, times, strict=True))
-    yield Bound("least time over the time to half the loss, the largest", shares, at_most=1.0)
-    shares = max(time / escape.most(scale)[0] for scale, time in zip(scales, times, strict=True))
-    yield Bound("time to half the loss over the most it can take, the largest", shares, at_most=1.0)
+    text = f"double precision resolves the scales at which depth {model.depth:g} grows like its power"
+    yield Premise(text, escape.resolves(scales))
+    times, halved = zip(*map(escape.halved, scales), strict=True)
+    yield Premise("the flows halve the loss", all(halved))
+    ratio = max(escape.lower_bound(scale) / time for scale, time in zip(scales, times, strict=True))
+    yield Bound("lower bound over the time in which the loss halves, the largest ratio", ratio, at_most=1.0)
+    ratio = max(time / escape.upper_bound(scale)[0] for scale, time in zip(scales, times, strict=True))
+    yield Bound("time in which the loss halves over its upper bound, the largest ratio", ratio, at_most=1.0)
     yield _growth(model.depth, scales, times)
 
 
 def _growth(depth: float, scales: list[float], times: tuple[float, ...]) -> Bound:
-    """How times grow as scales fall, against what they do in the end."""
+    """The growth of times as the scale decreases, compared with the asymptotic growth."""
     if depth == 2:
         growth = (times[2] - times[1]) / (times[1] - times[0]) * (scales[1] - scales[0])
         growth /= scales[2] - scales[1]
@@ -158,5 +161,5 @@ def _growth(depth: float, scales: list[float], times: tuple[float, ...]) -> Boun
     else:
         growth = math.log(times[2] / times[1]) / (scales[1] - scales[2]) * depth
         text, expected = "power of 1/α by which the time grows", depth - 2
-    room = expected * _SLACK
-    return Bound(text, growth, at_least=expected - room, at_most=expected + room)
+    slack = expected * _SLACK
+    return Bound(text, growth, at_least=expected - slack, at_most=expected + slack)

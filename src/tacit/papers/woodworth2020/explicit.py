@@ -1,23 +1,23 @@
-r"""Explicit regularization, equations 8 and 9 of Woodworth et al. 2020: the least that weights must move.
+r"""Explicit regularization, equations 8 and 9 of Woodworth et al. 2020: the smallest movement of the weights.
 
     β^R = argmin R(β) s.t. Xβ = y,    R(β) = min ‖w − α1‖² s.t. w₊² − w₋² = β,    R(β) = α²Σr(βᵢ/α²)
 
-In the minimum w± = α/(1∓λ) with β = α²((1−λ)^{−2} − (1+λ)^{−2}). It is what one would expect gradient flow to
-find, and not what it finds, though both have the same ends: the least ℓ2 norm as α → ∞, the least ℓ1 norm as
-α → 0. The latter comes soon. With w₊² = |β| + w₋², and √(|β| + w₋²) between √|β| and √|β| + w₋,
+At the minimum w± = α/(1∓λ) with β = α²((1−λ)^{−2} − (1+λ)^{−2}). One might expect gradient flow to find β^R,
+but it does not, although both have the same limits: the minimum ℓ2 norm as α → ∞ and the minimum ℓ1 norm as
+α → 0. β^R approaches the latter quickly: with w₊² = |β| + w₋², and √(|β| + w₋²) between √|β| and √|β| + w₋,
 
     |β| − 2α√|β| ≤ R(β) ≤ |β|,    hence    ‖β^R‖₁/‖β_ℓ1‖₁ ≤ (a + √(1 + a²))²,    a = α√(d/‖β_ℓ1‖₁)
 
-at every scale, by R(β^R) ≤ R(β_ℓ1) and Σ√|βᵢ| ≤ √(d‖β‖₁): an excess of the order of α, where that of the
-flow is of the order 1/log(1/α).
+at every scale, by R(β^R) ≤ R(β_ℓ1) and Σ√|βᵢ| ≤ √(d‖β‖₁). The excess is of order α, while that of the flow
+is of order 1/log(1/α).
 
 Errata
 ------
 ### Equations 8 and 9, explicit regularization: which root is r
 - **Printed.** r(z) is the unique real root of p_z(u) = u⁴ − 6u³ + (12 − 2z²)u² − (8 + 10z²)u + z² + z⁴.
 - **Holds.** p_z has two real roots, and r(z) is the smaller.
-- **Why.** The real roots are the squared distances from (1, 1) to the hyperbola w₊² − w₋² = z at the
-  points where they are stationary. Each branch has one, and the near branch has the minimum.
+- **Why.** The real roots are the squared distances from (1, 1) to the stationary points on the hyperbola
+  w₊² − w₋² = z. Each branch has one, and the minimum is on the near branch.
 - **Evidence.** z = 1: roots 0.1184 and 4.6636, distance 0.1184. z = 8: 3.7372 and 15.2316, distance 3.7372.
 - **Test.** `test_quartic_has_two_real_roots_and_r_is_the_smallest`
 
@@ -31,10 +31,10 @@ Errata
 Remarks
 -------
 ### The explicit regularizer of depth 2 is the implicit one of depth 4
-r = q₄, exactly, though the paper introduces r as a root of a quartic and says of its relation to Q only
+r = q₄ exactly, although the paper introduces r as a root of a quartic and says of its relation to Q only
 that they differ. In the distance problem (9), w± = √m/(1 ∓ λ) with 4λ = z(1−λ²)², so r′ = λ; and h₄(λ) =
-(1−λ)⁻² − (1+λ)⁻² = 4λ/(1−λ²)², so λ = h₄⁻¹(z) = q₄′(z). Hence also the closed form r = 2λ²(1+λ²)/(1−λ²)²,
-and the paper's remark that R comes near ‖β‖₁ polynomially while Q does so exponentially slowly is the
+(1−λ)⁻² − (1+λ)⁻² = 4λ/(1−λ²)², so λ = h₄⁻¹(z) = q₄′(z). This gives the closed form r = 2λ²(1+λ²)/(1−λ²)².
+The remark in the paper that R approaches ‖β‖₁ polynomially, while Q does so exponentially slowly, is the
 difference between depth 4 and depth 2. `tacit.potentials.WeightDistance`. Tests:
 `test_smallest_root_of_the_quartic_is_the_depth_four_potential` in
 [`tests/support/test_oracles.py`](../tests/support/test_oracles.py) (25 digits, z from 1e-300 to 1e200)
@@ -56,23 +56,23 @@ from tacit.papers.arguments import arrived, log_alpha
 from tacit.papers.moroshko2020.separation import plain_diagonal
 from tacit.papers.statements import unmet
 
-_EXACT = 1e-9  # relative, of distances and norms by two ways
-_ROUNDS = 40
-_SMALL = (1e-1, 1e-2, 1e-3)  # α in units of √(‖β_ℓ1‖₁/d)
-_LARGE = (1e1, 1e2)  # α² in units of the largest entry of β_ℓ2
-_LOGS = math.log(1e140)  # of 1/α and of α, whose squares floats hold
+_EXACT = 1e-9  # relative difference of norms and distances computed in two ways
+_ITERATIONS = 40  # of a fixed-point iteration that gains a factor of at least 3 each: 3⁻⁴⁰ is below round-off
+_SMALL = (1e-1, 1e-2, 1e-3)  # scales α in units of √(‖β_ℓ1‖₁/d)
+_LARGE = (1e1, 1e2)  # scales α² in units of the largest entry of β_ℓ2
+_MAX_LOG = math.log(1e140)  # bounds |log α|, so that α² and 1/α² are within the range of floats
 
 
 def least_move(beta: Float, alpha: float) -> float:
-    """The least ‖w − α1‖² of weights that make β, each coordinate by the root λ of its own equation.
+    """The smallest ‖w − α1‖² of weights with predictor β, from the equation for λ of each coordinate.
 
-    λ itself below |β| = α², 1 − λ above: the one of the two that is small keeps its digits. Either is the
-    fixed point of a map that brings guesses nearer by a factor of 3 at the least.
+    It solves for λ if |β| < α² and for 1 − λ otherwise, so that the smaller of the two keeps its digits.
+    Either is the fixed point of a map that reduces errors by a factor of at least 3.
     """
     sizes = np.abs(beta) / alpha**2
     below, above = np.minimum(sizes, 1.0), np.maximum(sizes, 1.0)
     root, rest = below / 4, 1 / np.sqrt(above)
-    for _ in range(_ROUNDS):
+    for _ in range(_ITERATIONS):
         root = below / 4 * (1 - root**2) ** 2
         rest = 1 / np.sqrt(above + (2 - rest) ** -2.0)
     root, rest = np.where(sizes < 1, root, 1 - rest), np.where(sizes < 1, 1 - root, rest)
@@ -81,13 +81,13 @@ def least_move(beta: Float, alpha: float) -> float:
 
 @theorem("woodworth2020/explicit", flows=0, about=("Explicit regularization",))
 def explicit(model: Any, X: Any, y: Any) -> Parts:
-    """The least that weights must move to fit, ‖w − α1‖² = α²Σr(βᵢ/α²) in β^R, has ‖β^R‖₁/‖β_ℓ1‖₁ ≤ (a +
-    √(1+a²))², a = α√(d/‖β_ℓ1‖₁), and tends to β_ℓ2 as α → ∞; the flow moves them farther.
+    """The smallest movement of the weights to a fit, ‖w − α1‖² = α²Σr(βᵢ/α²) at β^R, has ‖β^R‖₁/‖β_ℓ1‖₁ ≤
+    (a + √(1+a²))², a = α√(d/‖β_ℓ1‖₁), and β^R tends to β_ℓ2 as α → ∞; the flow moves the weights farther.
 
-    Printed: r is the unique real root of a quartic, and R = Σr(β/α²): there are two, r is the smaller one,
-    and R has the factor α².
+    Printed: r is the unique real root of a quartic, and R = Σr(β/α²); but there are two roots, r is the
+    smaller one, and R has the factor α².
 
-    (8) and (9) for w₀ = 1, at the scale of the model and at small and large ones.
+    (8) and (9) for w₀ = 1, at the scale of the model and at small and large scales.
     """
     plain = plain_diagonal(model)
     yield Setting(f"{plain.text}, of depth 2", plain.holds and model.depth == 2)
@@ -100,15 +100,15 @@ def explicit(model: Any, X: Any, y: Any) -> Parts:
     except tacit.InconsistentDataError as refusal:
         yield unmet(refusal)
     yield Assumption("the targets are not zero", bool(np.any(rich)))
-    floats = abs(log_alpha(model)) <= _LOGS
-    yield Assumption("floats hold the squares of weights at the start", floats)
-    if not (np.any(rich) and floats):
+    representable = abs(log_alpha(model)) <= _MAX_LOG
+    yield Assumption("the squares of the initial weights neither overflow nor underflow", representable)
+    if not (np.any(rich) and representable):
         return
-    yield from _moves(model, X, y)
+    yield from _movements(model, X, y)
     unit = math.sqrt(float(np.abs(rich).sum()) / X.shape[1])
     alphas = [math.exp(log_alpha(model)), *(each * unit for each in _SMALL)]
-    shares = max(_excess(alpha, rich, X, y) for alpha in alphas)
-    yield Bound("‖β^R‖₁/‖β_ℓ1‖₁ over its bound, the largest over scales", shares, at_most=1 + _EXACT)
+    largest = max(_excess(alpha, rich, X, y) for alpha in alphas)
+    yield Bound("‖β^R‖₁/‖β_ℓ1‖₁ over its bound, the largest over scales", largest, at_most=1 + _EXACT)
     size = float(np.linalg.norm(kernel))
     scales = [math.sqrt(each * float(np.abs(kernel).max())) for each in _LARGE]
     gaps = [float(np.linalg.norm(_explicit(alpha, X, y) - kernel)) / size for alpha in scales]
@@ -116,21 +116,21 @@ def explicit(model: Any, X: Any, y: Any) -> Parts:
     yield Bound(text, gaps[1] / max(gaps[0], _EXACT), at_most=_LARGE[0] / _LARGE[1])
 
 
-def _moves(model: tacit.Diagonal, X: Float, y: Float) -> Parts:
-    """How far weights move to β^R, by the potential and by themselves, and how far by the flow."""
+def _movements(model: tacit.Diagonal, X: Float, y: Float) -> Parts:
+    """How far weights must move to β^R, by R and by the weights, and how far the flow moves them."""
     alpha = math.exp(log_alpha(model))
     R = tacit.potentials.WeightDistance(2 * log_alpha(model))
     explicit, found = _explicit(alpha, X, y), tacit.limit(model, X, y).predictor
     least = least_move(explicit, alpha)
-    off = abs(float(R.value(explicit)) / least - 1)
-    yield Bound("(9) |R(β^R) − ‖w − α1‖²|, relative, w by the root λ of each coordinate", off, at_most=_EXACT)
+    error = abs(float(R.value(explicit)) / least - 1)
+    yield Bound("(9) |R(β^R) − ‖w − α1‖²|, relative, w from λ of each coordinate", error, at_most=_EXACT)
     moved = least_move(found, alpha)
     yield Bound("(8) R(β^R)/R(β(∞))", least / moved, at_most=1 + _EXACT)
     half = np.arcsinh(found / (2 * alpha**2)) / 2  # w± = α·exp(±half): (17)
     flow = float(np.sum((alpha * np.expm1(half)) ** 2 + (alpha * np.expm1(-half)) ** 2))
-    yield Bound("R(β(∞)) over the squared way of the flow's weights", moved / flow, at_most=1 + _EXACT)
-    apart = float(np.linalg.norm(explicit - found) / np.linalg.norm(found))
-    yield Bound("distance of β^R to β(∞), relative (no claim)", apart)
+    yield Bound("R(β(∞)) over ‖w − α1‖² of the flow's weights", moved / flow, at_most=1 + _EXACT)
+    distance = float(np.linalg.norm(explicit - found) / np.linalg.norm(found))
+    yield Bound("distance of β^R to β(∞), relative (the paper states no bound)", distance)
 
 
 def _excess(alpha: float, rich: Float, X: Float, y: Float) -> float:

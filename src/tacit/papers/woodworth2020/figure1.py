@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,10 @@ from tacit.papers.woodworth2020.shared import ACCURATE, draw_recovery, recovery,
 from tacit.potentials import L1, Quadratic
 from tacit.show.figures import KERNEL, RICH
 
-# At the rich end the solutions fit the noise, and a slightly larger scale may do so slightly less: the error
-# falls by up to 1e-4 of that of ℓ2 there (60 draws).
+# Solutions of small scale fit the noise, and a slightly larger scale may fit it slightly less: the error
+# decreases there by up to 1e-4 of the error of the ℓ2 solution (60 draws).
 NOISE = 1e-3
-LOWEST, HIGHEST = -20 * np.log(10), 2 * np.log(10)  # log α between which limits are half way between the ends
+LOWEST, HIGHEST = -20 * np.log(10), 2 * np.log(10)  # log α between which the transition is searched
 
 
 def _model(level: float) -> tacit.Diagonal:
@@ -29,11 +28,30 @@ def _model(level: float) -> tacit.Diagonal:
     return tacit.Diagonal(depth=2, log_scale=level)
 
 
+def _predictor(problem: SparseRegression, level: float) -> np.ndarray:
+    """The limit at α = exp(level)."""
+    return tacit.limit(_model(level), problem.X, problem.y).predictor
+
+
 def _ends(problem: SparseRegression) -> tuple[np.ndarray, np.ndarray]:
     """The minimum ℓ1 and ℓ2 norm solutions."""
     rich = tacit.limit(L1(), problem.X, problem.y).predictor
     kernel = tacit.limit(Quadratic(), problem.X, problem.y).predictor
     return rich, kernel
+
+
+def _halfway(
+    problem: SparseRegression, measure: Callable[[np.ndarray], float], middle: float
+) -> tuple[float, float]:
+    """The scale at which a measure of the limit is `middle`, and that measure of weights trained from it."""
+    level = level_at(lambda level: measure(_predictor(problem, level)), middle, LOWEST, HIGHEST)
+    if np.isnan(level):
+        return np.nan, np.nan
+    return np.exp(level), measure(trained(_model(level), problem.X, problem.y))
+
+
+def _l1_norm(w: np.ndarray) -> float:
+    return float(np.abs(w).sum())
 
 
 @figure(
@@ -49,14 +67,14 @@ class PopulationErrorAgainstScale:
     def data(
         self, samples: int, features: int, scales: int, seeds: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
-        """Limits at every scale and both ends, for several draws of the problem."""
+        """Limits at every scale, and the minimum norm solutions, for several draws of the problem."""
         alphas = np.logspace(-6, 1, scales)
         error, ends, halfway = np.empty((seeds, scales)), np.empty((seeds, 2)), np.empty((seeds, 2))
         for k in progress(range(seeds), "fig1a"):
             problem = sparse_regression(samples, features, seed=seed + k)
             ends[k] = [problem.population_error(w) for w in _ends(problem)]
-            error[k] = [_error(problem, np.log(alpha)) for alpha in alphas]
-            halfway[k] = _error_halfway(problem, float(np.sqrt(ends[k].prod())))
+            error[k] = [problem.population_error(_predictor(problem, np.log(alpha))) for alpha in alphas]
+            halfway[k] = _halfway(problem, problem.population_error, float(np.sqrt(ends[k].prod())))
         return xr.Dataset(
             {
                 "error": (("seed", "alpha"), error),
@@ -68,7 +86,7 @@ class PopulationErrorAgainstScale:
         )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Mean over draws with their range; the ends as lines."""
+        """Mean over draws with their range; minimum norm solutions as lines."""
         error = data.error.clip(1e-16)  # the axis is logarithmic
         mean, low, high = error.mean("seed"), error.min("seed"), error.max("seed")
         ax.loglog(data.alpha, mean, color="k", label=r"gradient flow, $\beta_\alpha^\infty$")
@@ -84,42 +102,33 @@ class PopulationErrorAgainstScale:
         ax.legend(loc="center left", bbox_to_anchor=(0.02, 0.62))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Both ends, monotone in between, and where the middle is."""
+        """Both limits, monotonicity, and the scale of the transition."""
         mean = data.error.mean("seed", skipna=False).values
         rich, kernel = data.end_error.mean("seed", skipna=False).values
-        yield at_most(2, "of its size, where large scales have ten times as much").claim(
-            "the smallest scale generalizes as the ℓ1 solution does (ratio)", mean[0] / rich
+        yield at_most(2, "the same order of magnitude; at large scales the error is ten times larger").claim(
+            "the smallest scale generalizes like the minimum ℓ1 norm solution (ratio of errors)",
+            mean[0] / rich,
         )
-        yield at_most(1e-3, "two digits more than are drawn").claim(
-            "the largest scale is the ℓ2 solution (relative difference)", abs(mean[-1] / kernel - 1)
+        yield at_most(1e-3, "two digits more than the figure shows").claim(
+            "the largest scale has the error of the minimum ℓ2 norm solution (relative difference)",
+            abs(mean[-1] / kernel - 1),
         )
         yield at_least(10, "an order of magnitude").claim(
-            "small initialization generalizes, large does not (ratio)", mean[-1] / mean[0]
+            "large initialization generalizes worse than small initialization (ratio of errors)",
+            mean[-1] / mean[0],
         )
         yield at_most(
-            NOISE, "at the rich end solutions fit the noise, and a larger scale may do so a little less"
+            NOISE, "solutions of small scale fit the noise, and a larger scale may fit it slightly less"
         ).claim(
-            "the error grows with the scale (largest fall, over the error of ℓ2)", largest_fall(mean) / kernel
+            "the error increases with the scale (largest decrease, over the error of ℓ2)",
+            largest_fall(mean) / kernel,
         )
         middle = np.sqrt(data.end_error.prod("end", skipna=False).values)
-        yield within(0.999, 1.001, "a scale that is off by half a percent is noticed").claim(
-            "raw weights trained from the half-way scale have the error half way between the ends (ratio, "
-            "farthest from 1)",
+        yield within(0.999, 1.001, "detects a scale that is wrong by half a percent").claim(
+            "raw weights trained from the scale at which the limit has the geometric mean of both errors "
+            "have the same error (ratio farthest from 1)",
             farthest(data.trained_error.values / middle),
         )
-
-
-def _error(problem: SparseRegression, level: float) -> float:
-    """The population error of the limit at α = exp(level)."""
-    return problem.population_error(tacit.limit(_model(level), problem.X, problem.y).predictor)
-
-
-def _error_halfway(problem: SparseRegression, middle: float) -> tuple[float, float]:
-    """The scale at which the limit has the error `middle`, and the error of weights trained from there."""
-    level = level_at(partial(_error, problem), middle, LOWEST, HIGHEST)
-    if np.isnan(level):
-        return np.nan, np.nan
-    return np.exp(level), problem.population_error(trained(_model(level), problem.X, problem.y))
 
 
 @figure(
@@ -133,18 +142,18 @@ class ExcessNorms:
     """Excess ℓ1 and ℓ2 norm of the limit over the minimum norm solutions, against the scale (Figure 1b)."""
 
     def data(self, samples: int, features: int, scales: int, *, seed: int, progress: Progress) -> xr.Dataset:
-        """Norms of the limits at scales far beyond both regimes."""
+        """Norms of the limits at scales far into both regimes."""
         problem = sparse_regression(samples, features, seed=seed)
         rich, kernel = _ends(problem)
         alphas = np.logspace(-10, 2, scales)
         norms = np.empty((2, scales))
         for i in progress(range(scales), "fig1b"):
             limit = tacit.limit(tacit.Diagonal(depth=2, scale=alphas[i]), problem.X, problem.y)
-            norms[:, i] = np.abs(limit.predictor).sum(), np.linalg.norm(limit.predictor)
-        least = np.array([np.abs(rich).sum(), np.linalg.norm(kernel)])
-        most = np.abs(kernel).sum() - least[0]  # the excess ℓ1 norm of the kernel end
-        scale, norm = _norm_halfway(problem, float(least[0] + most / 2))
-        rich_excess = _l1_norm(problem, -100 * np.log(10)) - least[0]
+            norms[:, i] = _l1_norm(limit.predictor), np.linalg.norm(limit.predictor)
+        least = np.array([_l1_norm(rich), np.linalg.norm(kernel)])
+        most = _l1_norm(kernel) - least[0]  # the excess ℓ1 norm of the minimum ℓ2 norm solution
+        scale, norm = _halfway(problem, _l1_norm, float(least[0] + most / 2))
+        rich_excess = _l1_norm(_predictor(problem, -100 * np.log(10))) - least[0]
         return xr.Dataset(
             {
                 "excess": (("norm", "alpha"), norms - least[:, None]),
@@ -170,48 +179,36 @@ class ExcessNorms:
         ax.legend(loc="lower center")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Each norm reaches its minimum at its end, at the rates of equations 6 and 7; and the middle."""
+        """Limits of both norms, at the rates of equations 6 and 7, and the scale of the transition."""
         l1, l2 = data.excess.sel(norm="l1").values, data.excess.sel(norm="l2").values
         least_l1, least_l2 = data.least.values
-        yield at_most(3e-3, "it falls like 1/log(1/α²) at least, which is 0.002").claim(
-            "excess ℓ1 norm vanishes at the rich end (relative, at α = 1e-100)", data.rich_excess / least_l1
+        yield at_most(3e-3, "it decreases at least like 1/log(1/α²), which is 0.002").claim(
+            "the excess ℓ1 norm vanishes as α → 0 (relative, at α = 1e-100)", data.rich_excess / least_l1
         )
-        yield at_most(1e-9, "rounding, and room").claim(
-            "excess ℓ2 norm vanishes at the kernel end (relative)", l2[-1] / least_l2
+        yield at_most(1e-9, "round-off, with a safety margin").claim(
+            "the excess ℓ2 norm vanishes as α → ∞ (relative, at the largest scale)", l2[-1] / least_l2
         )
-        yield at_most(1e-9, "rounding, and room").claim(
-            "excess ℓ1 norm only grows with the scale (largest fall)", largest_fall(l1)
+        yield at_most(1e-9, "round-off, with a safety margin").claim(
+            "the excess ℓ1 norm increases with the scale (largest decrease)", largest_fall(l1)
         )
-        yield at_most(1e-9, "rounding, and room").claim(
-            "excess ℓ2 norm only falls with the scale (largest rise)", largest_fall(-l2)
+        yield at_most(1e-9, "round-off, with a safety margin").claim(
+            "the excess ℓ2 norm decreases with the scale (largest increase)", largest_fall(-l2)
         )
         kernel = (l2 < 1e-5 * least_l2) & (l2 > 1e-12 * least_l2)
-        yield within(-9, -7, "tells −8 from −6 and −10").claim(
-            "the kernel end is approached polynomially, like α^-8: fitted exponent",
+        yield within(-9, -7, "distinguishes the exponent −8 from −6 and −10").claim(
+            "the excess ℓ2 norm decreases polynomially, like α^-8 (fitted exponent)",
             slope(np.log(data.alpha.values[kernel]), np.log(l2[kernel])),
         )
-        yield within(0.4995, 0.5005, "a scale that is off by half a percent is noticed").claim(
-            "raw weights trained from the half-way scale have half of the kernel's excess ℓ1 norm (share)",
+        yield within(0.4995, 0.5005, "detects a scale that is wrong by half a percent").claim(
+            "raw weights trained from the scale at which the limit has half the excess ℓ1 norm of the kernel "
+            "regime have the same norm (excess, as a fraction of the whole)",
             data.trained_excess / data.most,
         )
 
 
-def _l1_norm(problem: SparseRegression, level: float) -> float:
-    """The ℓ1 norm of the limit at α = exp(level)."""
-    return float(np.abs(tacit.limit(_model(level), problem.X, problem.y).predictor).sum())
-
-
-def _norm_halfway(problem: SparseRegression, middle: float) -> tuple[float, float]:
-    """The scale at which the limit has the ℓ1 norm `middle`, and the norm of weights trained from there."""
-    level = level_at(partial(_l1_norm, problem), middle, LOWEST, HIGHEST)
-    if np.isnan(level):
-        return np.nan, np.nan
-    return np.exp(level), float(np.abs(trained(_model(level), problem.X, problem.y)).sum())
-
-
 @figure(
     "woodworth2020/fig1c",
-    quick={  # with more samples than half of the features, fitting the noise is what costs most
+    quick={  # above half as many samples as features, fitting the noise dominates the time
         "samples": [15, 35, 45, 50, 55, 60, 70, 85, 100],
         "features": 200,
         "seeds": 7,
@@ -232,40 +229,39 @@ class LargestRecoveringScale:
     def data(
         self, samples: list[int], features: int, seeds: int, lowest: float, *, seed: int, progress: Progress
     ) -> xr.Dataset:
-        """Scan and bisection for every sample size and draw."""
+        """Largest recovering scale by bisection, for every sample size and draw."""
         return recovery(samples, features, [2.0], seeds, lowest, seed, progress)
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """log α against N."""
+        """The largest log α against N."""
         draw_recovery(data, ax, lambda level, depth: level / depth)
         ax.set(xlabel="number of samples $N$", ylabel=r"largest $\alpha$ with error $\leq 0.025$")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """None below the ℓ1 threshold, tiny at it, and growing above."""
-        each = data.log_scale.sel(depth=2.0).values / 2 / np.log(10)  # draw by draw
+        """No scale below the ℓ1 threshold, tiny scales at it, and larger ones above."""
+        each = data.log_scale.sel(depth=2.0).values / 2 / np.log(10)  # (samples, draw)
         short = data.l1_error.values > 2 * ACCURATE
-        yield at_most(0.04, "noise may help one in fifty", of=each.size).claim(
-            "where the ℓ1 solution clearly fails, no scale recovers (draws in which one does, share of all)",
+        yield at_most(0.04, "noise may help in one draw of fifty", of=each.size).claim(
+            "if the ℓ1 solution clearly fails, no scale recovers the truth (fraction of draws in which a "
+            "scale does)",
             share(short & np.isfinite(each)) if short.any() else np.nan,
         )
-        none_is_least = np.where(np.isnan(each), -np.inf, each)
-        ranks = [rank_correlation(data.samples.values, draw) for draw in none_is_least.T]
-        yield at_least(
-            0.5, "seven draws of eight sizes without any relation have as much once in 4,000 times"
-        ).claim(
+        ordered = np.where(np.isnan(each), -np.inf, each)
+        ranks = [rank_correlation(data.samples.values, draw) for draw in ordered.T]
+        yield at_least(0.5, "exceeded once in 4,000 times by seven draws of eight unrelated sizes").claim(
             "more samples allow a larger scale (rank correlation, mean of draws)", np.nan_to_num(ranks).mean()
         )
         smallest = np.where(np.isfinite(each), each, np.inf).min(axis=0)
-        yield at_least(0.55, "most", of=smallest.size).claim(
-            "near the threshold α must be extremely small: draws with a size that needs α ≤ 1e-2 (share)",
+        yield at_least(0.55, "the majority", of=smallest.size).claim(
+            "near the threshold α must be very small (fraction of draws with a size that needs α ≤ 1e-2)",
             share(smallest <= -2),
         )
-        yield at_least(0.55, "most", of=smallest.size).claim(
-            "with more samples a much larger α suffices: draws in which it is three times as large (share)",
+        yield at_least(0.55, "the majority", of=smallest.size).claim(
+            "with more samples a much larger α suffices (fraction of draws with a factor of three)",
             share(each[-1] - smallest >= 0.5),
         )
-        yield at_most(2.0, "twice is what counts as a clear failure above").claim(
-            "with the most samples the ℓ1 solution recovers (its mean error, over 0.025)",
+        yield at_most(2.0, "a ratio above 2 counts as a clear failure above").claim(
+            "with the most samples the ℓ1 solution recovers the truth (its mean error over 0.025)",
             float(data.l1_error.values[-1].mean()) / ACCURATE,
         )
         yield recovery_claim(data)

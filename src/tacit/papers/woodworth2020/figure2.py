@@ -1,4 +1,4 @@
-"""The implicit and the explicit regularizer: Figure 2 of Woodworth et al. 2020."""
+"""The implicit and explicit regularizers: Figure 2 of Woodworth et al. 2020."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ from tacit.potentials import Hypentropy, WeightDistance
     short="implicit and explicit",
 )
 class ImplicitAndExplicit:
-    """The implicit regularizer q and the explicit one r, the distance the weights must move (Figure 2)."""
+    """The implicit regularizer q and the explicit regularizer r, the squared distance that weights must
+    move (Figure 2).
+    """
 
     def data(self, points: int, *, seed: int, progress: Progress) -> xr.Dataset:
-        """q, r and the quartic of the paper at r."""
+        """q, r, and the smallest real root of the quartic in the paper."""
         z = np.linspace(-12, 12, points)
         far = np.logspace(3, 12, 10)
         q, r = Hypentropy(0.0), WeightDistance(0.0)
@@ -41,7 +43,7 @@ class ImplicitAndExplicit:
         )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Both curves; the quartic's root as markers on r."""
+        """Both curves, with the root of the quartic as markers on r."""
         ax.plot(data.z, data.q, label="$q(z)$, implicit")
         ax.plot(data.z, data.r, label="$r(z)$, explicit")
         every = max(1, data.z.size // 24)
@@ -50,18 +52,18 @@ class ImplicitAndExplicit:
         ax.legend()
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """r is the quartic's root, similar to q but algebraic."""
+        """r is the root of the quartic, similar to q but algebraic."""
         gap = float(np.abs(data.r - data.root).max())
         yield at_most(1e-6).claim("r is the smallest real root of the quartic (largest difference)", gap)
         far = data.far.values
-        yield within(0.999, 1.0).claim("r grows like |z|: r/|z| at 1e12", data.r_far.values[-1] / far[-1])
+        yield within(0.999, 1.0).claim("r grows like |z| (r/|z| at 1e12)", data.r_far.values[-1] / far[-1])
         yield within(0.999, 1.001).claim(
-            "q grows like |z| log|z|: slope of q/|z| against log|z|",
+            "q grows like |z| log|z| (slope of q/|z| against log|z|)",
             slope(np.log(far), data.q_far.values / far),
         )
         ratio = (data.q / data.r.where(data.z != 0)).values
         spread = np.nanmax(ratio) / np.nanmin(ratio)
-        yield at_least(1.05).claim("q and r are not rescalings of each other: spread of q/r", spread)
+        yield at_least(1.05).claim("q and r are not proportional (largest over smallest q/r)", spread)
 
 
 def _smallest_root(z: float) -> float:

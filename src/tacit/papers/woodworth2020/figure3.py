@@ -1,6 +1,6 @@
-"""The potentials themselves: Figures 3a and 3b of Woodworth et al. 2020.
+"""The effect of depth: Figure 3 of Woodworth et al. 2020.
 
-Sparse regression at several depths: Figure 3c of Woodworth et al. 2020.
+Potentials of one coordinate (3a, 3b), and sparse regression at several depths (3c).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CoordinatePotentials:
     """The coordinate potential q_D for several depths (Figure 3a)."""
 
     def data(self, depths: list[float], points: int, *, seed: int, progress: Progress) -> xr.Dataset:
-        """q_D near 0 and far out."""
+        """q_D at moderate, small and large arguments."""
         z, near, far = np.linspace(-6, 6, points), np.logspace(-8, -4, 9), np.logspace(4, 40, 19)
         curves = {
             name: (
@@ -46,7 +46,7 @@ class CoordinatePotentials:
         return xr.Dataset(curves, coords={"depth": depths, "z": z, "near": near, "far": far})
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """One curve a depth."""
+        """One curve per depth."""
         for depth in data.depth.values:
             ax.plot(data.z, data.q.sel(depth=depth), label=f"$D={depth:g}$")
         ax.set(xlabel="$z$", ylabel="$q_D(z)$")
@@ -58,7 +58,7 @@ class CoordinatePotentials:
         curvature = np.where(depth == 2, 0.25, (depth - 2) / (4 * depth))
         ratio = data.q_near.values / (curvature[:, None] * data.near.values**2)
         yield at_most(1e-7).claim(
-            "q_D is quadratic at 0 (largest relative error of the expansion)", np.abs(ratio - 1).max()
+            "q_D is quadratic near 0 (largest relative error of the expansion)", np.abs(ratio - 1).max()
         )
         deep = data.q_far.values[depth > 2] / data.far.values
         yield at_most(1e-6).claim(
@@ -76,7 +76,7 @@ class CoordinatePotentials:
     short="from ℓ1 to ℓ2 by depth",
 )
 class SparseAgainstDense:
-    """The ratio Q(e₁)/Q(1/√d), from 1/√d where Q is the ℓ1 norm to 1 where it is the ℓ2 norm (Figure 3b)."""
+    """The ratio Q(e₁)/Q(1/√d), which is 1/√d for the ℓ1 norm and 1 for the ℓ2 norm (Figure 3b)."""
 
     def data(
         self, features: int, depths: list[float], points: int, *, seed: int, progress: Progress
@@ -96,7 +96,7 @@ class SparseAgainstDense:
         )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Over the range of scales where the transition happens."""
+        """The scales of the transition."""
         decades = data.log_alpha / np.log(10)
         for depth in data.depth.values:
             ax.plot(decades, data.ratio.sel(depth=depth), label=f"$D={depth:g}$")
@@ -117,7 +117,7 @@ class SparseAgainstDense:
         ax.legend(loc="center left", bbox_to_anchor=(0.0, 0.55))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Both ends, and how the ℓ1 end is approached: like α^{D−2} above depth 2, like 1/log at 2."""
+        """Both limits, and the rate towards ℓ1: α^{D−2} above depth 2, 1/log(1/α²) at 2."""
         d, depth, log_alpha = data.attrs["features"], data.depth.values, data.log_alpha.values
         above = data.ratio.values * np.sqrt(d) - 1
         yield at_most(1e-6).claim(
@@ -130,13 +130,13 @@ class SparseAgainstDense:
         for j in np.flatnonzero(depth > 2):
             resolved = (above[j] > 1e-9) & (above[j] < 1e-3)
             yield within(0.95, 1.05).claim(
-                f"D = {depth[j]:g}: polynomial, like α^(D−2) (fitted exponent over D−2)",
+                f"D = {depth[j]:g}: the excess is polynomial, like α^(D−2) (fitted exponent over D−2)",
                 slope(log_alpha[resolved], np.log(above[j][resolved])) / (depth[j] - 2),
             )
         if (depth == 2).any():
             product = above[depth == 2][0] * (-2 * log_alpha) / (np.log(d) / 2)
             yield within(0.9, 1.15).claim(
-                "D = 2: only like 1/log(1/α²) (excess × log over its limit)", product[0]
+                "D = 2: the excess decreases only like 1/log(1/α²) (excess × log, over its limit)", product[0]
             )
 
 
@@ -173,25 +173,25 @@ class LargestRecoveringScaleByDepth:
         seed: int,
         progress: Progress,
     ) -> xr.Dataset:
-        """Scan and bisection for every depth, sample size and draw."""
+        """Largest recovering scale by bisection, for every depth, sample size and draw."""
         return recovery(samples, features, depths, seeds, lowest, seed, progress)
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """log α^D against N."""
+        """The largest log α^D against N."""
         draw_recovery(data, ax, lambda level, depth: level)
         ax.set(xlabel="number of samples $N$", ylabel=r"largest $\alpha^D$ with error $\leq 0.025$")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Depth hastens the way into the rich regime, most of all the step from 2 to 3."""
+        """Deeper networks reach the rich regime at larger scales; the step from depth 2 to 3 matters most."""
         level = np.array([median(data, depth) for depth in data.depth.values]) / np.log(10)
         both = np.isfinite(level).all(axis=0)
         gain = np.diff(level[:, both], axis=0).mean(axis=1) if both.any() else np.full(len(level) - 1, np.nan)
-        yield at_least(0.02, "what the bisection leaves open").claim(
-            "a deeper network recovers from larger scales (mean gain over sample sizes, decades; the least)",
+        yield at_least(0.02, "the resolution of the bisection").claim(
+            "a deeper network recovers the truth from larger scales (smallest mean gain, in decades)",
             least(gain),
         )
-        yield at_least(2.0, "a multiple").claim(
-            "the step from depth 2 to 3 gains most: its decades, of those of the largest other step",
+        yield at_least(2.0, "at least twice").claim(
+            "the step from depth 2 to 3 gains most (its decades over those of the largest other step)",
             ratio(gain[0], gain[1:].max(initial=-np.inf)),
         )
         yield recovery_claim(data)

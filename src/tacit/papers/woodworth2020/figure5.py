@@ -4,28 +4,28 @@ Errata
 ------
 ### Figure 5, caption: unobserved entries do move
 - **Printed.** For σ√k ≫ 1 "the unobserved entries do not change".
-- **Holds.** They stand still as the width k grows, for 1 ≪ α²k ≪ k. At fixed width they move by about
-  a/(α²k)² + b/√k + c·α², least (like k^{−1/2}) between α²k ≈ k^{1/4} and √k, and beyond in proportion to
-  α², by a share of k^{−1/2} of the entries that they start from: UUᵀ and VVᵀ are multiples of the
-  identity up to k^{−1/2} only, and the outputs of the start, of size α²√k, must be unlearned. These are
+- **Holds.** Their movement vanishes as the width k grows with 1 ≪ α²k ≪ k. At fixed width they move by
+  about a/(α²k)² + b/√k + c·α². This is smallest (of order k^{−1/2}) between α²k ≈ k^{1/4} and √k. Beyond, it
+  is proportional to α², and a fraction of order k^{−1/2} of the initial entries: UUᵀ and VVᵀ are multiples
+  of the identity up to k^{−1/2} only, and the initial outputs, of size α²√k, must be unlearned. These are
   the two terms of (69), 1/(α√k) and α, both of which must vanish.
 - **Evidence.** d = 10, 60 entries observed, width 1000, five draws: at α²k = 10, 100 and 1000 they move
-  by 0.03 to 0.10, 0.11 to 0.20 and 1.2 to 2.0 (root mean square), which is 4% to 7% of what the observed
-  ones do. At width 16,000 and α²k = 1000 it is 16 times less. At width 10 they move by 0.4 at α²k = 1 and
-  by 230 at 1000. From infinite width it is 8e-3, 8e-5 and 8e-7 at α²k = 10, 100 and 1000.
+  by 0.03 to 0.10, 0.11 to 0.20 and 1.2 to 2.0 (root mean square), which is 4% to 7% of the movement of
+  observed entries. At width 16,000 and α²k = 1000 they move 16 times less. At width 10 they move by 0.4 at
+  α²k = 1 and by 230 at 1000; at infinite width by 8e-3, 8e-5 and 8e-7 at α²k = 10, 100 and 1000.
 - **Tests.** `test_unobserved_entries_move_at_fixed_width`; `test_unobserved_entries_move_by_three_terms` in
   `test_errata_matrices.py`.
 
 ### Figure 5, and Section 6: the rich end need not have the least nuclear norm
 - **Printed.** When σ = o(1/√k), "the nuclear norm is nearly minimized and M converges to Y*"; the
   transition "appears to sharpen somewhat as k increases".
-- **Holds.** M converges to Y*, the completion of rank 1, also where others have a smaller nuclear norm.
-  The transition does not sharpen without end: at infinite width it takes about a decade of α²k. What
-  sharpens is the depth of the valley in the movement of unobserved entries, k^{−1/2}.
+- **Holds.** M converges to Y*, the completion of rank 1, even if other completions have a smaller nuclear
+  norm. The transition does not sharpen indefinitely: at infinite width it extends over about a decade of
+  α²k. What does decrease with k is the smallest movement of unobserved entries, like k^{−1/2}.
 - **Evidence.** d = 6, 24 entries observed, one draw: ‖Y*‖_* = 4.852, the least nuclear norm that fits is
-  4.453, certified. Flows from infinite width have 4.478 at α²k = 1e-2, then more again: 4.637 at 1e-4,
-  4.782 at 1e-6, 5% from Y*. At d = 10 and N = 60 the two norms differ by 0.1% on the first draw, and
-  flows of α²k ≤ 1e-4 have that of Y*, to 0.02%.
+  4.453, certified. At infinite width the limit has 4.478 at α²k = 1e-2, 4.637 at 1e-4 and 4.782 at 1e-6,
+  5% from Y*. At d = 10 and N = 60 the two norms differ by 0.1% on the first draw, and
+  limits for α²k ≤ 1e-4 have the norm of Y* to 0.02%.
 - **Test.** `test_the_rich_end_is_the_matrix_of_rank_1_and_not_the_least_nuclear_norm` in
   `test_errata_matrices.py`
 """
@@ -47,9 +47,9 @@ from tacit.papers.woodworth2020.lifted import ended, wide
 from tacit.papers.woodworth2020.matrices import Completion, completion
 from tacit.show.figures import level_line
 
-_ACCURACY = {"residual": 1e-5, "rtol": 1e-5}
-_TINY = 1e-8  # scale of the weights that stands for α → 0
-_BOTTOM = {"excess": 1e-3, "moved": 1e-2}  # of the colours, which end at 10⁵ times that
+_ACCURACY = {"residual": 1e-5, "rtol": 1e-5}  # of the flows: finer than the figure shows
+_TINY = 1e-8  # scale of the weights used for α → 0
+_BOTTOM = {"excess": 1e-3, "moved": 1e-2}  # lower end of the colour scale, which covers five decades
 _NAMES = {
     "excess": r"excess nuclear norm $\|M\|_*-\|Y^*\|_*$",
     "moved": "movement of unobserved entries (rms)",
@@ -73,11 +73,11 @@ _NAMES = {
     seconds=14,
 )
 class MatrixCompletion:
-    """Where factorizations UVᵀ of a matrix of rank 1 end that see part of its entries, over the scale α and
-    the width k of their weights at the start (Figure 5). Left: the nuclear norm above that of the matrix.
-    Middle: how far unobserved entries move. Both change around α²k = 1. Right: the movement against α²k, and
-    its limit of infinite width. From α²k ≈ √k on it grows again, like α² at every width, where the outputs of
-    the start must be unlearned: unobserved entries stand still for 1 ≪ α²k ≪ k.
+    """Limits of factorizations UVᵀ trained on some entries of a matrix of rank 1, over the scale α and the
+    width k of the initial weights (Figure 5). Left: excess nuclear norm over that of the matrix. Middle:
+    movement of unobserved entries. Both change around α²k = 1. Right: the movement against α²k, with its
+    limit for infinite width. Above α²k ≈ √k it grows again like α² at every width, because the initial
+    outputs must be unlearned: unobserved entries hardly move for 1 ≪ α²k ≪ k only.
     """
 
     def data(
@@ -93,7 +93,7 @@ class MatrixCompletion:
         seed: int,
         progress: Progress,
     ) -> xr.Dataset:
-        """A flow for every scale and width, and for starts of infinite width; at both ends some more."""
+        """A flow for every scale and width, also at infinite width; and more draws at the largest scale."""
         problem = completion(size, observed, seed)
         scale, level = np.logspace(-4, 1, scales), np.logspace(-6, 4, levels)
         width = np.round(np.geomspace(narrowest, 1e5, widths)).astype(int)
@@ -102,10 +102,10 @@ class MatrixCompletion:
         for j in progress(range(widths), "widths"):
             for i in range(scales):
                 found[:, j, i] = _outcome(problem, _start(size, width[j], scale[i], [seed, j]))
-            others = [
+            large = [
                 _outcome(problem, _start(size, width[j], scale[-1], [seed, j, k])) for k in range(starts)
             ]
-            turned[j] = [moved / first for _, moved, first in others]
+            turned[j] = [moved / first for _, moved, first in large]
         limits = [_outcome(problem, wide((size, size), math.inf, each)) for each in level]
         rich = _recovered(problem, _start(size, width[0], _TINY, [seed, 0]))
         least = tacit.limit(tacit.potentials.Nuclear(), problem.X, problem.y).predictor
@@ -127,20 +127,20 @@ class MatrixCompletion:
         )
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
-        """Two maps, and the movement along α²k."""
+        """Two maps, and the movement against α²k."""
         for name, ax in zip(("excess", "moved"), axes[:2], strict=True):
             _draw_map(data, name, ax)
         _draw_collapse(data, axes[2])
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Both ends, where they meet, and what the width does."""
+        """Both regimes, the transition between them, and the effect of the width."""
         yield from _rich_claims(data)
         yield from _transition_claims(data)
         yield from _kernel_claims(data)
 
 
 def _outcome(problem: Completion, start: tacit.Factorization) -> tuple[float, float, float]:
-    """The excess of the nuclear norm at the end, how far unobserved entries moved, and where they started."""
+    """Excess nuclear norm of the limit; movement and initial size of the unobserved entries."""
     end, fits, _ = ended(start, problem.X, problem.y, **_ACCURACY)
     if not fits:
         return math.nan, math.nan, math.nan
@@ -149,12 +149,12 @@ def _outcome(problem: Completion, start: tacit.Factorization) -> tuple[float, fl
 
 
 def _start(size: int, width: int, scale: float, seed: list[int]) -> tacit.Factorization:
-    """Weights from N(0, scale²); those of one seed differ by their scale only."""
+    """Weights from N(0, scale²); with the same seed they differ by a factor only."""
     return wide((size, size), width, scale**2 * width, np.random.default_rng(seed))
 
 
 def _recovered(problem: Completion, start: tacit.Factorization) -> tuple[float, float]:
-    """The excess of the nuclear norm at the end, and how far unobserved entries are from those of Y*."""
+    """Excess nuclear norm of the limit, and distance of its unobserved entries from those of Y*."""
     end, fits, _ = ended(start, problem.X, problem.y, **_ACCURACY)
     return (problem.excess(end), problem.unseen(end - problem.truth)) if fits else (math.nan, math.nan)
 
@@ -165,78 +165,80 @@ def _levels(data: xr.Dataset) -> Float:
 
 
 def _rich_claims(data: xr.Dataset) -> Iterator[Claim]:
-    """At small α²k the matrix is recovered.
+    """The matrix is recovered at small α²k.
 
-    How small that is depends on the draw, by factors of ten: how well the entries that are seen determine
-    the others. A tiny scale is small for all.
+    How small α²k must be varies between draws by factors of ten, because it depends on how well the observed
+    entries determine the others. A tiny scale is small enough for all draws.
     """
     norm = data.true_norm.values
-    yield at_most(1e-2, "a hundredth: the entries that are seen fix the rest, in some draws less well").claim(
-        f"at α = {_TINY:g} the nuclear norm is that of Y* (relative difference)",
+    yield at_most(
+        1e-2, "one percent: in some draws the observed entries determine the others less well"
+    ).claim(
+        f"at α = {_TINY:g} the nuclear norm equals that of Y* (relative difference)",
         np.abs(data.rich_excess.values) / norm,
     )
-    yield at_most(1e-2, "no difference that is seen in the figure").claim(
-        "and unobserved entries are those of Y* there (relative distance)",
+    yield at_most(1e-2, "invisible in the figure").claim(
+        "at this scale the unobserved entries equal those of Y* (relative distance)",
         data.rich_distance.values / data.true_size.values,
     )
     below = float((data.excess.min(skipna=False) - data.least_excess).values / norm)
-    yield at_least(-1e-4, "what flows leave when they stop").claim(
-        "no flow ends below the least nuclear norm that fits (relative distance)", below
+    yield at_least(-1e-4, "the residual at which flows stop").claim(
+        "no limit has less than the minimum nuclear norm that fits (smallest relative difference)", below
     )
 
 
 def _transition_claims(data: xr.Dataset) -> Iterator[Claim]:
-    """Where both change, and how sharply: relative to what is observed, it depends little on the draw."""
+    """Position and width of the transition; in units of the observed entries they depend little on draws."""
     least, level = data.least_excess.values, data.level.values / data.observed_size.values
     excess = (data.wide_excess.values - least) / (data.kernel_excess.values - least)
     moved = data.wide_moved.values / data.true_size.values
-    yield within(0.04, 0.4, "1/8 of it, up to a factor of 3").claim(
-        "the nuclear norm is half way from the least to that of the kernel end at infinite width, at α²k "
-        "(over the largest singular value of what is observed)",
-        _last_below(level, excess, 0.5),
+    yield within(0.04, 0.4, "1/8, up to a factor of 3").claim(
+        "at infinite width the nuclear norm is midway between its minimum and the kernel regime at this α²k "
+        "(over the largest singular value of the observed matrix)",
+        _crossing(level, excess, 0.5, rising=True),
     )
-    yield within(0.35, 5.6, "7/5 of it, up to a factor of 4").claim(
-        "movement is a twentieth of the unobserved entries of Y* at infinite width, at α²k (over the same)",
-        _first_below(level, moved, 0.05),
+    yield within(0.35, 5.6, "7/5, up to a factor of 4").claim(
+        "at infinite width the movement is a twentieth of the unobserved entries of Y* at this α²k (also)",
+        _crossing(level, moved, 0.05, rising=False),
     )
-    yield at_most(0.06, "of the order of the twentieth above").claim(
-        "the largest width moves as the infinite one does for α²k ≤ 100 (largest difference)",
-        _apart(data) / data.true_size.values,
+    yield at_most(0.06, "about the twentieth above").claim(
+        "for α²k ≤ 100 the movement at the largest width equals that at infinite width (largest difference)",
+        _difference_to_wide(data) / data.true_size.values,
     )
-    lower, upper = (_last_below(data.level.values, excess, share) for share in (0.25, 0.75))
+    lower, upper = (_crossing(data.level.values, excess, part, rising=True) for part in (0.25, 0.75))
     yield within(
-        0.6, 1.8, "one decade, to a half more or less: neither a jump nor flat over the range drawn"
+        0.6, 1.8, "about one decade: neither a jump nor constant over the range of the figure"
     ).claim(
-        "the change is gradual at infinite width, too: decades of α²k from a quarter to three quarters",
+        "the transition is gradual even at infinite width (decades of α²k from a quarter to three quarters)",
         np.log10(np.divide(upper, lower)),
     )
-    yield within(-0.95, -0.2, "near −1/2, apart from 0 and −1").claim(
-        "what sharpens with k: unobserved entries move less at the best scale, by a power of k",
+    yield within(-0.95, -0.2, "near −1/2; excludes 0 and −1").claim(
+        "the smallest movement of unobserved entries over all scales decreases with k (power of k)",
         _power_of_width(data, data.moved.min("scale", skipna=False).values),
     )
 
 
 def _kernel_claims(data: xr.Dataset) -> Iterator[Claim]:
-    """At fixed width unobserved entries do move at the kernel end, in proportion to the start."""
+    """At fixed width unobserved entries move at large scales, in proportion to their initial size."""
     levels, moved = np.log(_levels(data)[:, -2:]), np.log(data.moved.values[:, -2:])
     powers = np.diff(moved, axis=1) / np.diff(levels, axis=1)
-    yield within(0.9, 1.1, "tells the power 1 from 1/2 and 2").claim(
-        "at fixed width they move in proportion to α²k at the kernel end (power farthest from 1)",
+    yield within(0.9, 1.1, "distinguishes the power 1 from 1/2 and 2").claim(
+        "at fixed width and large scales they move in proportion to α²k (power farthest from 1)",
         powers.ravel()[np.argmax(np.abs(powers - 1))],
     )
-    yield within(-0.8, -0.2, "near −1/2, apart from 0 and −1").claim(
-        "relative to where they start they move by a power of k there (mean over starts)",
+    yield within(-0.8, -0.2, "near −1/2; excludes 0 and −1").claim(
+        "relative to their initial size this movement decreases with k (power of k, mean over draws)",
         _power_of_width(data, np.exp(np.log(data.turned).mean("draw", skipna=False).values)),
     )
 
 
 def _power_of_width(data: xr.Dataset, values: Float) -> float:
-    """The power of k by which values fall, at all widths but the smallest."""
+    """The fitted power of k, at all widths except the smallest."""
     return slope(np.log(data.width.values[1:]), np.log(values[1:]))
 
 
-def _apart(data: xr.Dataset) -> float:
-    """The largest difference of the movements at the largest and at infinite width, for α²k ≤ 100."""
+def _difference_to_wide(data: xr.Dataset) -> float:
+    """The largest difference between the movements at the largest and at infinite width, for α²k ≤ 100."""
     from scipy.interpolate import PchipInterpolator
 
     levels, moved = _levels(data)[-1], data.moved.values[-1]
@@ -247,28 +249,21 @@ def _apart(data: xr.Dataset) -> float:
     return float(np.abs(moved - curve(np.log(levels)))[inside].max()) if inside.any() else np.nan
 
 
-def _last_below(levels: Float, values: Float, share: float) -> float:
-    """Where rising values pass a share for the last time, between levels; NaN where they never do."""
-    below = np.flatnonzero(values <= share)
-    return _between(levels, values, share, int(below[-1])) if below.size else np.nan
+def _crossing(levels: Float, values: Float, value: float, *, rising: bool) -> float:
+    """The level at which values cross a value, by interpolation in log(level); NaN if there is none.
 
-
-def _first_below(levels: Float, values: Float, share: float) -> float:
-    """Where falling values pass a share for the first time; NaN where they never do."""
-    below = np.flatnonzero(values <= share)
-    return _between(levels, values, share, int(below[0]) - 1) if below.size else np.nan
-
-
-def _between(levels: Float, values: Float, share: float, i: int) -> float:
-    """The level between two at which the values are the share, on logarithmic axes of levels."""
+    The last crossing of rising values, or the first one of falling values.
+    """
+    below = np.flatnonzero(values <= value)
+    i = int(below[-1] if rising else below[0] - 1) if below.size else -1
     if not 0 <= i < len(levels) - 1:
         return np.nan
-    part = (share - values[i]) / (values[i + 1] - values[i])
+    part = (value - values[i]) / (values[i + 1] - values[i])
     return float(levels[i] * (levels[i + 1] / levels[i]) ** part)
 
 
 def _draw_map(data: xr.Dataset, name: str, ax: Any) -> None:
-    """Logarithmic colours over width and scale, and lines of equal α²k."""
+    """A map over width and scale with logarithmic colours, and lines of constant α²k."""
     from matplotlib.colors import LogNorm
 
     bottom = _BOTTOM[name]
@@ -288,7 +283,7 @@ def _draw_map(data: xr.Dataset, name: str, ax: Any) -> None:
 
 
 def _draw_collapse(data: xr.Dataset, ax: Any) -> None:
-    """Movement against α²k, for some widths and for the infinite one."""
+    """Movement against α²k for some widths, and for infinite width."""
     from matplotlib import colormaps
 
     chosen = np.unique(np.linspace(0, data.sizes["width"] - 1, 4).round().astype(int))
@@ -301,5 +296,5 @@ def _draw_collapse(data: xr.Dataset, ax: Any) -> None:
     ax.axvline(1, color="0.6", lw=0.7, zorder=0)
     ax.set(xscale="log", yscale="log", xlim=(1e-6, 1e6), ylim=(1e-4, 1e4))
     ax.set_xlabel(r"$\alpha^2k$")
-    ax.set_title("the same at some widths", loc="left", fontsize=8.5)
+    ax.set_title("movement at some widths", loc="left", fontsize=8.5)
     ax.legend(loc="upper left", fontsize=7, handlelength=1.4, labelspacing=0.3)

@@ -17,9 +17,9 @@ from tacit.networks.exponential_flow import settle
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.show.figures import MUTED
 
-SAMPLES, TEACHERS, WIDTH = 10, 3, 30
-_FIT = 1e-9  # training loss, as in the paper
-_STEPS = 2000  # one flow in 300 would get there later; the others that do not rest somewhere above
+SAMPLES, TEACHERS, WIDTH = 10, 3, 30  # training points, units of the teacher, units per layer
+_FIT = 1e-9  # training loss at which flows stop, as in the paper
+_STEPS = 2000  # one flow in 300 would need more; the other flows that do not reach the loss rest above it
 _MODELS = ("unbiased", "plain")
 _COLOURS = ("#0072B2", "#009E73", "#D55E00")
 _QUICK = {"depths": [2, 3, 5], "scales": 5, "seeds": 16}
@@ -27,85 +27,85 @@ _PAPER = {"depths": [2, 3, 5], "scales": 11, "seeds": 16}
 
 
 class _OnTheCircle:
-    """What both panels share: the runs."""
+    """The data of both panels."""
 
     def data(
         self, depths: Sequence[int], scales: int, seeds: int, *, seed: int, progress: Progress
     ) -> xr.Dataset:
-        """A flow for every depth, scale and seed, from outputs of 0 and from those of the start."""
+        """A flow of doubled networks, whose outputs start at 0, and of plain ones, for every parameter."""
         parts = [_of_depth(depth, scales, seeds, seed) for depth in progress(depths, "depths")]
         return xr.concat(parts, xr.DataArray(np.array(depths), dims="depth", name="depth"))
 
 
 @figure("woodworth2020/fig6a", quick=_QUICK, paper=_PAPER, figsize=(4.4, 3.0), seconds=26)
 class ErrorOnTheCircle(_OnTheCircle):
-    """Test error of ReLU networks of depth 2, 3 and 5 with 30 units a layer that learned 10 points of the
-    unit circle, labelled by a teacher of 3 units, over the scale α^D of their outputs at the start (Figure
-    6a). Filled: networks whose outputs start at 0 (doubled). Open: plain ones, which at large scales keep the
-    noise that they start with. Means over seeds that come to a training loss of 1e-9, relative to the size
-    of the teacher; gradient flow.
+    """Test error of ReLU networks of depth 2, 3 and 5 with 30 units per layer, trained on 10 points of the
+    unit circle labelled by a teacher with 3 units, against the scale α^D of their initial outputs (Figure
+    6a). Filled: doubled networks, whose outputs start at 0. Open: plain networks, which keep the noise of
+    their initial outputs at large scales. Means over seeds that reach a training loss of 1e-9, relative to
+    the size of the teacher; gradient flow.
     """
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Against the scale."""
+        """The test error against the scale."""
         _draw(data, "error", ax)
         ax.set(ylabel="test error (relative)")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Rich is better than kernel."""
+        """The rich regime generalizes better than the kernel regime."""
         yield from _fitted_claims(data)
         error = np.log(data.error.sel(model="unbiased"))
-        yield at_most(0.8, "a fifth less; single draws differ by factors of ten, either way").claim(
-            "test error at the smallest scale, of that at the largest (geometric mean over depths and draws)",
+        yield at_most(0.8, "a fifth less; single draws vary by factors of ten in both directions").claim(
+            "ratio of test errors at the smallest and largest scale (geometric mean over depths and draws)",
             np.exp((error[..., 0] - error[..., -1]).mean()),
         )
         plain = np.log(data.error.sel(model="plain")[..., -2:].values)
         powers = np.diff(plain) / np.diff(np.log(data.scale.values[-2:]))
-        yield within(1.5, 2.5, "tells the power 2 from 1 and 3").claim(
-            "plain networks keep the noise that they start with: error grows like a power of α^D (median)",
+        yield within(1.5, 2.5, "distinguishes the power 2 from 1 and 3").claim(
+            "plain networks keep the noise of their initial outputs: error is a power of α^D (median power)",
             np.nanmedian(powers),
         )
 
 
 @figure("woodworth2020/fig6b", quick=_QUICK, paper=_PAPER, figsize=(4.4, 3.0))
 class FeaturesOnTheCircle(_OnTheCircle):
-    """How far the tangent features ∂f/∂w of these networks turned from start to end, 1 − cos of the angle,
-    over the scale α^D (Figure 6b). They turn at small scales and stand still at large ones (kernel regime) if
-    outputs start at 0 (filled). In plain networks (open), which must unlearn what they start with, the
-    distance levels off.
+    """Change of the tangent features ∂f/∂w of these networks during training, 1 − cos of the angle, against
+    the scale α^D (Figure 6b). If outputs start at 0 (filled), features change at small scales and hardly
+    change at large ones (kernel regime). In plain networks (open), which must unlearn their initial outputs,
+    the change tends to a constant.
     """
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Against the scale."""
+        """The change of features against the scale."""
         _draw(data, "distance", ax)
         ax.set(ylabel="grad distance")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """From rich to kernel."""
+        """Features change in the rich regime and hardly change in the kernel regime."""
         yield from _fitted_claims(data)
         distance = data.distance.sel(model="unbiased").mean("seed")
         yield at_most(0.03, "an angle of 14 degrees").claim(
-            "at the largest scale features stand still (largest grad distance over depths, mean of draws)",
+            "at the largest scale features hardly change (largest distance over depths, mean of draws)",
             distance[:, -1].max(skipna=False),
         )
         yield at_least(0.1, "an angle of 26 degrees").claim(
-            "at the smallest they turn (smallest grad distance over depths, mean of draws)",
+            "at the smallest scale they change (smallest distance over depths, mean of draws)",
             distance[:, 0].min(skipna=False),
         )
-        yield at_most(0.0, "less; single flows may differ").claim(
-            "the kernel itself turns less than features (difference of distances, mean of all flows)",
+        yield at_most(0.0, "a smaller mean; single flows may differ").claim(
+            "the kernel changes less than the features (difference of distances, mean of all flows)",
             (data.kernel_distance - data.distance).mean(),
         )
         plain = data.distance.sel(model="plain").mean("seed")
-        yield at_least(2.0, "a multiple").claim(
-            "in plain networks the distance levels off: at the largest scale, of that of unbiased ones",
+        yield at_least(2.0, "at least twice").claim(
+            "in plain networks the change tends to a constant (ratio to doubled networks, largest scale)",
             (plain[:, -1] / distance[:, -1]).min(skipna=False),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class _Circle:
-    """Points on the unit circle, those to learn and those to test, with what the teacher says of them."""
+    """Training and test points on the unit circle, with the outputs of the teacher."""
 
     X: Float
     y: Float
@@ -127,14 +127,14 @@ def _shapes(depth: int) -> Any:
 
 @cache
 def _networks(depth: int) -> tuple[tacit.Network, tacit.Network]:
-    """Doubled, and plain: of any weights, so that all draws share what is compiled."""
+    """A doubled and a plain network with arbitrary weights; all draws share their compiled functions."""
     plain = tacit.Network(dense, he_uniform(_shapes(depth), np.random.default_rng(0)))
     return plain.doubled(), plain
 
 
 @lru_cache(maxsize=256)
 def _of_depth(depth: int, scales: int, seeds: int, seed: int) -> xr.Dataset:
-    """All runs of one depth, which both panels show."""
+    """All runs of one depth, used by both panels."""
     scale, shapes = np.logspace(-3, 2, scales), _shapes(depth)
     double, plain = _networks(depth)
     found = np.full((4, len(_MODELS), seeds, scales), np.nan)
@@ -155,7 +155,7 @@ def _of_depth(depth: int, scales: int, seeds: int, seed: int) -> xr.Dataset:
 
 
 def _outcome(network: tacit.Network, problem: _Circle) -> tuple[float, float, float, float]:
-    """Test error, distances of features and kernel, and whether the data are learned; NaN where not."""
+    """Test error, changes of features and kernel (NaN without convergence), and whether it converged."""
     end = settle(network, problem.X, problem.y, loss=_FIT, most=_STEPS)
     if not end.converged:
         return np.nan, np.nan, np.nan, 0.0
@@ -176,11 +176,13 @@ def _features(network: tacit.Network, X: Float) -> Float:
 
 
 def _fitted_claims(data: xr.Dataset) -> Iterator[Claim]:
-    """What is said of ends is said of flows that got there.
+    """Enough flows converge; the other claims are about these.
 
-    The others rest a little above: where three samples share their active units, which are linear there.
+    The others come to rest at a larger loss: three samples share their active units, which are linear there.
     """
-    yield at_least(0.5, "most").claim("flows that reach a training loss of 1e-9 (share)", data.fitted.mean())
+    yield at_least(0.5, "the majority").claim(
+        "flows that reach a training loss of 1e-9 (fraction)", data.fitted.mean()
+    )
 
 
 def _draw(data: xr.Dataset, name: str, ax: Any) -> None:

@@ -1,4 +1,4 @@
-"""MNIST at many scales of the start: Figure 6(c) of Woodworth et al. 2020."""
+"""MNIST at many initialization scales: Figure 6(c) of Woodworth et al. 2020."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.show.figures import KERNEL, MUTED, RICH
 
 
 def as_dataset(runs: Runs) -> xr.Dataset:
-    """Arrays of runs with their axes."""
+    """The arrays of the runs with their axes."""
     axes = ("scale", "step", "seed")
     names = ("error", "end_loss", "moved", "fitted", "accuracy")
     return xr.Dataset(
@@ -30,10 +30,10 @@ def as_dataset(runs: Runs) -> xr.Dataset:
 
 
 def with_best(data: xr.Dataset) -> xr.Dataset:
-    """The same, with the step of the least test error at each scale, and of the last layer.
+    """Add the results for the step with the smallest test error at each scale, and for the last layer.
 
-    As in the paper, steps are chosen by the test error itself, among those with which all seeds learn all
-    training samples.
+    As in the paper, steps are chosen by the test error itself, among steps for which all seeds classify all
+    training samples correctly.
     """
     errors, last = data.error.values, data.last_error.values
     best = _best(errors.mean(-1))
@@ -47,18 +47,18 @@ def with_best(data: xr.Dataset) -> xr.Dataset:
 
 
 def _best(errors: Float) -> np.ndarray:
-    """The column of the least of each row, −1 where there is none."""
+    """The column of the minimum of each row; −1 if there is none."""
     known = np.where(np.isfinite(errors), errors, np.inf)
     return np.where(np.isfinite(known.min(1)), known.argmin(1), -1)
 
 
 @figure("woodworth2020/fig6c", quick=MNIST["quick"], paper=MNIST["paper"], figsize=(4.4, 3.0), seconds=60)
 class Digits:
-    """Test error on MNIST of a network with one hidden layer over the scale α of its weights at the start
-    (Figure 6c): small scales, which learn features, end lower than large ones, which are no better than
-    training the last layer only (line). Stochastic gradient descent on the cross-entropy in batches of 256
-    until all training samples are right, with the step of the least test error for each α, as in the paper.
-    Points: seeds.
+    """Test error on MNIST of a network with one hidden layer against the scale α of its initial weights
+    (Figure 6c). Small scales learn features and have a smaller test error than large scales, which are no
+    better than training the last layer only (line). Stochastic gradient descent on the cross-entropy in
+    batches of 256 until all training samples are classified correctly, with the step of smallest test error
+    for each α, as in the paper. Points: seeds.
     """
 
     def data(self, *, seed: int, progress: Progress, **parameters: Any) -> xr.Dataset:
@@ -66,7 +66,7 @@ class Digits:
         return with_best(as_dataset(mnist_runs(**parameters, seed=seed, progress=progress)))
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Against the scale."""
+        """The test error against the scale."""
         percent = 100 * data.best_error
         ax.plot(data.scale, percent.mean("seed"), "o--", color=RICH, ms=4, label="network")
         for k in range(data.sizes["seed"]):
@@ -82,21 +82,21 @@ class Digits:
         error, last = data.best_error.mean("seed"), float(data.best_last_error.mean())
         small = float(error.where(data.scale <= 2, drop=True).mean(skipna=False))
         large = float(error.where(data.scale >= 30, drop=True).mean(skipna=False))
-        yield at_least(1.0, "all of them").claim(
-            "scales at which some step leads to 100% training accuracy (share)", np.isfinite(error).mean()
+        yield at_least(1.0, "all scales").claim(
+            "some step leads to 100% training accuracy (fraction of scales)", np.isfinite(error).mean()
         )
         yield at_most(0.85, "a seventh less").claim(
-            "test error for α ≤ 2, of that for α ≥ 30 (paper: 1.4% and 2.4%)", np.divide(small, large)
+            "ratio of test errors for α ≤ 2 and for α ≥ 30 (paper: 1.4% and 2.4%)", np.divide(small, large)
         )
-        yield within(0.6, 2.2, "of the same size").claim(
-            "test error for α ≥ 30, of that of training the last layer only (paper: 2.4% and 2.7%)",
+        yield within(0.6, 2.2, "the same order of magnitude").claim(
+            "ratio of test errors for α ≥ 30 and of training the last layer only (paper: 2.4% and 2.7%)",
             np.divide(large, last),
         )
         yield at_most(0.9, "a tenth less").claim(
-            "test error for α ≤ 2, of that of training the last layer only", np.divide(small, last)
+            "ratio of test errors for α ≤ 2 and of training the last layer only", np.divide(small, last)
         )
         moved = data.best_moved.mean("seed").values
         yield at_most(0.1, "an order of magnitude").claim(
-            "weights move less at the largest scale: how far, of how far at the smallest",
+            "weights move less at the largest scale (ratio of distances at the largest and smallest scale)",
             np.divide(moved[-1], moved[0]),
         )

@@ -1,4 +1,4 @@
-"""CIFAR-10 at many scales of the start: Figures 6(d) and 8 of Woodworth et al. 2020."""
+"""CIFAR-10 at many initialization scales: Figures 6(d) and 8 of Woodworth et al. 2020."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.woodworth2020.classifiers import CIFAR, Runs, cifar_runs
 from tacit.show.figures import KERNEL, MUTED, RICH
 
-_LEARNED = 0.995  # training accuracy of the last epoch, on batches as they come
-_made: dict[str, xr.Dataset] = {}  # what both figures show is computed once
+_FITTED = 0.995  # accuracy on the batches of the last epoch at which a run counts as fitted
+_made: dict[str, xr.Dataset] = {}  # the data of the last parameters: both figures share them
 
 
 def as_dataset(runs: Runs) -> xr.Dataset:
-    """Arrays of runs with their axes."""
+    """The arrays of the runs with their axes."""
     ends = {
         name: (("scale", "seed"), runs[name]) for name in ("error", "fitted", "end_loss", "moved", "step")
     }
@@ -42,13 +42,13 @@ def as_dataset(runs: Runs) -> xr.Dataset:
 
 
 def _last(curves: Float) -> Float:
-    """The last number of each that is one; NaN where there is none."""
+    """The last finite number of each curve; NaN if there is none."""
     count = np.isfinite(curves).sum(-1, keepdims=True)
     return np.take_along_axis(curves, np.maximum(count - 1, 0), -1)[..., 0]
 
 
 class _Photographs:
-    """What both figures share: the runs."""
+    """The data of both figures."""
 
     def data(self, *, seed: int, progress: Progress, **parameters: Any) -> xr.Dataset:
         """Networks of every scale and seed, and the last layer alone."""
@@ -61,20 +61,20 @@ class _Photographs:
 
 @figure("woodworth2020/fig6d", quick=CIFAR["quick"], paper=CIFAR["paper"], figsize=(4.4, 3.0), seconds=60)
 class PhotographsError(_Photographs):
-    """Test error on CIFAR-10 of a VGG11-like network over the scale α of its weights at the start (Figure
-    6d), trained by stochastic gradient descent to 100% training accuracy, and of training its last layer
-    only (line). Small points: seeds; crosses: those that end below 99.5%.
+    """Test error on CIFAR-10 of a VGG11-like network against the scale α of its initial weights (Figure 6d),
+    trained by stochastic gradient descent to 100% training accuracy, and of training its last layer only
+    (line). Small points: seeds; crosses: seeds that end below 99.5%.
     """
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
-        """Against the scale."""
-        learned, percent = _learned(data), 100 * data.error
-        mean = percent.where(learned).mean("seed").dropna("scale")
+        """The test error against the scale."""
+        fitted, percent = _fitted(data), 100 * data.error
+        mean = percent.where(fitted).mean("seed").dropna("scale")
         ax.plot(mean.scale, mean, "o--", color=RICH, ms=4, label="network")
         for k in range(data.sizes["seed"]):
-            ax.plot(data.scale, percent.where(learned)[:, k], ".", color=RICH, ms=3, alpha=0.6)
-            ax.plot(data.scale, percent.where(~learned)[:, k], "x", color=MUTED, ms=4)
-        if bool((~learned & np.isfinite(data.error)).any()):
+            ax.plot(data.scale, percent.where(fitted)[:, k], ".", color=RICH, ms=3, alpha=0.6)
+            ax.plot(data.scale, percent.where(~fitted)[:, k], "x", color=MUTED, ms=4)
+        if bool((~fitted & np.isfinite(data.error)).any()):
             ax.plot([], [], "x", color=MUTED, ms=4, label="not fitted")
         ax.axhline(100 * float(_best_last(data)), color=KERNEL, label="last layer only")
         ax.axvline(1, color=MUTED, lw=0.6, zorder=0)
@@ -85,27 +85,27 @@ class PhotographsError(_Photographs):
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Small scales, large scales, and the last layer."""
-        learned = _learned(data)
-        error = data.error.where(learned).mean("seed")
+        fitted = _fitted(data)
+        error = data.error.where(fitted).mean("seed")
         near = float(error.where(data.scale <= 1).min())
         yield at_least(0.6).claim(
-            "scales at which training accuracy comes to 99.5% (share)", learned.any("seed").mean()
+            "training accuracy reaches 99.5% (fraction of scales)", fitted.any("seed").mean()
         )
         yield at_most(0.95).claim(
-            "the least test error for α ≤ 1, of that at the largest scale that comes there",
+            "smallest test error for α ≤ 1 over that at the largest fitted scale",
             float(np.divide(near, error.dropna("scale")[-1])) if np.isfinite(error).any() else np.nan,
         )
         yield at_most(0.95).claim(
-            "the least test error for α ≤ 1, of that of training the last layer only",
+            "smallest test error for α ≤ 1 over that of training the last layer only",
             np.divide(near, _best_last(data)),
         )
         moved = data.moved.mean("seed").dropna("scale")
         yield at_least(1.5).claim(
-            "weights travel farther at the smallest scale: how far, of how far at the largest that fits",
+            "weights move farther at the smallest scale (ratio to the distance at the largest fitted scale)",
             float(np.divide(moved[0], moved[-1])) if moved.size else np.nan,
         )
         yield at_most(0.95).claim(
-            "the last layer alone does not learn all training samples (best accuracy; paper: 50.38%)",
+            "the last layer alone does not fit all training samples (best accuracy; paper: 50.38%)",
             data.last_accuracy.mean("seed").max(),
         )
 
@@ -115,8 +115,8 @@ class PhotographsError(_Photographs):
 )
 class PhotographsCurves(_Photographs):
     """Training curves of these networks (Figure 8): accuracy on training batches and error on test images
-    over epochs, for every scale α. Small scales start on a plateau, the longer the smaller they are; large
-    ones, whose steps must be small, take long, too.
+    against epochs, for every scale α. Small scales start on a plateau, which is longer for smaller scales;
+    large scales also train slowly, because their steps must be small.
     """
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
@@ -133,20 +133,20 @@ class PhotographsCurves(_Photographs):
         axes[0].legend(fontsize=6)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Who is slow."""
+        """Small scales train slowly."""
         there = data.accuracy >= 0.9
         epochs = (there.argmax("epoch") + 1.0).where(there.any("epoch")).mean("seed")
         yield at_least(1.2).claim(
-            "small scales are slow: epochs to 90% training accuracy at the smallest, of those at the fastest",
+            "small scales train slowly (epochs to 90% accuracy, smallest scale over fastest scale)",
             np.divide(epochs[0], epochs.min()),
         )
 
 
-def _learned(data: xr.Dataset) -> xr.DataArray:
-    """Did the run learn its training samples? (scale, seed)"""
-    return data.end_accuracy >= _LEARNED
+def _fitted(data: xr.Dataset) -> xr.DataArray:
+    """Does the run fit its training samples? (scale, seed)"""
+    return data.end_accuracy >= _FITTED
 
 
 def _best_last(data: xr.Dataset) -> Any:
-    """The test error of training the last layer only, with the best of the steps."""
+    """The test error of training the last layer only, for the best step."""
     return data.last_error.mean("seed").min()

@@ -15,11 +15,11 @@ from tacit.networks.exponential_flow import settle
 from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.show.figures import KERNEL, MUTED, RICH
 
-# The paper does not print its points. Here kinks of the linear spline have alternating signs: with biases
-# among the weights a kink at x costs √(1 + x²), and between two of one sign one in the middle is cheaper.
+# The paper does not state its points. Here the kinks of the linear spline alternate in sign: with trained
+# biases a kink at x costs √(1 + x²), so one kink between two of the same sign would be cheaper than both.
 POINTS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
 VALUES = np.array([0.0, 1.0, -0.5, 0.8, 0.0])
-_FIT = 1e-9  # mean square residual, of that of the values
+_FIT = 1e-9  # mean squared residual at which flows stop, relative to the mean squared values
 
 
 @figure(
@@ -33,11 +33,11 @@ _FIT = 1e-9  # mean square residual, of that of the values
     short="what ReLU networks learn",
 )
 class Univariate:
-    """What ReLU networks of one input learn from five points, over the scale α of their weights at the start
-    (Figure 7). As α → 0 they become the linear spline through the points (dashed), whatever the relative
-    scale c of the two layers (w₁, b₁ times c, w₂ divided by it: left to right); as α → ∞ the interpolant of
-    their tangent kernel (dotted), which depends on c. Flows of the square loss from outputs of 0 (doubled
-    networks), followed to their ends.
+    """Functions that ReLU networks of one input learn from five points, by scale α of their initial weights
+    (Figure 7). As α → 0 they tend to the linear spline through the points (dashed) for any relative scale c
+    of the two layers (w₁, b₁ times c, w₂ divided by c: left to right). As α → ∞ they tend to the interpolant
+    of their tangent kernel (dotted), which depends on c. Limits of flows of the square loss from outputs of 0
+    (doubled networks).
     """
 
     def data(
@@ -88,49 +88,49 @@ class Univariate:
         np.ravel(axes)[-1].legend(fontsize=6, loc="lower right")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Both ends, and what depends on the relative scale of layers."""
+        """Both limits, and how they depend on the relative scale of the layers."""
         size = float(np.abs(data.value).max())
         to_spline = np.abs(data.learned - data.spline).max("x", skipna=False) / size
-        # a unit that bends next to a point bends the function there, in 1 of 10 draws by up to 0.04
+        # A unit with its kink next to a point bends the function there, in 1 of 10 draws by up to 0.04.
         to_kernel = np.abs(data.learned - data.kernel).quantile(0.9, "x", skipna=False) / size
-        yield at_most(1e-2, "the width of the line that is drawn").claim(
+        yield at_most(1e-2, "the width of the lines in the figure").claim(
             "at the smallest α the function is the linear spline, at every relative scale of the layers "
             "(largest distance, relative to the values)",
             to_spline[:, 0].max(skipna=False),
         )
-        yield at_most(1e-2, "the width of the line that is drawn").claim(
-            "at the largest α it is the interpolant of the tangent kernel at the start (distance that nine "
-            "tenths of the interval keep to)",
+        yield at_most(1e-2, "the width of the lines in the figure").claim(
+            "at the largest α it is the interpolant of the initial tangent kernel (distance, 90% quantile "
+            "over the interval)",
             to_kernel[:, -1].max(skipna=False),
         )
-        yield at_most(1e-2, "the width of the line that is drawn").claim(
-            "the rich end does not depend on the relative scale (largest distance between functions)",
+        yield at_most(1e-2, "the width of the lines in the figure").claim(
+            "the rich limit does not depend on the relative scale (largest distance between functions)",
             _spread(data.learned[:, 0]) / size,
         )
-        yield at_least(5e-2, "one sees it: five times the width of the line").claim(
-            "the kernel end does (largest distance between functions)", _spread(data.learned[:, -1]) / size
+        yield at_least(5e-2, "visible: five times the width of the lines").claim(
+            "the kernel limit does (largest distance between functions)", _spread(data.learned[:, -1]) / size
         )
-        yield at_least(5e-2, "one sees it: five times the width of the line").claim(
-            "and it is not the spline (largest distance from it, mean of relative scales)",
+        yield at_least(5e-2, "visible: five times the width of the lines").claim(
+            "the kernel limit is not the spline (largest distance from it, mean over relative scales)",
             to_spline[:, -1].mean(skipna=False),
         )
 
 
 def _start(width: int, layers: float, seed: int) -> Weights:
-    """w₁, b₁ ~ N(0, 1) and w₂ ~ N(0, 2/k), with the first layer times c and the second divided by it."""
+    """w₁, b₁ ~ N(0, 1) and w₂ ~ N(0, 2/k), with the first layer multiplied and the second divided by c."""
     rng = np.random.default_rng(seed)
     inner, bias, outer = rng.standard_normal((3, width))
     return layers * inner, layers * bias, np.sqrt(2 / width) * outer / layers, np.array(0.0)
 
 
 def _learned(network: tacit.Network, x: Float) -> Float:
-    """What the network gives between the points at the end of its flow; NaN where it does not fit them."""
+    """Outputs of the trained network on a grid; NaN if it does not fit the points."""
     end = settle(network, POINTS[:, None], VALUES, loss=_FIT * float(np.mean(VALUES**2)))
     return end.network.outputs(x[:, None])[:, 0] if end.converged else np.full(len(x), np.nan)
 
 
 def _kernel_interpolant(network: tacit.Network, x: Float) -> Float:
-    """K(x, X) K(X, X)⁻¹ y of the tangent kernel, which doubling leaves as it is."""
+    """K(x, X) K(X, X)⁻¹ y of the tangent kernel, which doubling does not change."""
     across = network.tangent_kernel(x[:, None], POINTS[:, None])
     return np.asarray(across @ np.linalg.solve(network.tangent_kernel(POINTS[:, None]), VALUES))
 

@@ -1,4 +1,4 @@
-"""Where wide factorizations end for measurements that commute: Theorem 4 of Woodworth et al. 2020."""
+"""Limits of wide factorizations with commuting measurements: Theorem 4 of Woodworth et al. 2020."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tacit.papers.woodworth2020.matrices import commuting, gap, predicted
 from tacit.show.figures import KERNEL, RICH, TRUTH
 
 _COLOURS = (RICH, TRUTH, KERNEL)
-_FINE = 41  # points of a drawn curve
+_FINE = 41  # points per curve in the figure
 
 
 @figure(
@@ -44,10 +44,10 @@ _FINE = 41  # points of a drawn curve
     short="wide factorizations",
 )
 class WideFactorizations:
-    """Where a factorization UVᵀ ends whose measurements commute, and what Theorem 4 says of infinite width:
-    the minimizer of Q_μ on spectra, 2μ² = α²k. Left: distance to it against the width, mean square over draws
-    of the weights; it falls like k^(−1/2). Right: singular values of the minimizer over α²k, and circles for
-    those of flows from [U; V][U; V]ᵀ = 2μ²I.
+    """Limits of factorizations UVᵀ with commuting measurements, compared with Theorem 4: at infinite width
+    the limit is the minimizer of Q_μ on spectra, 2μ² = α²k. Left: distance to the minimizer against the
+    width, root mean square over draws of the weights; it decreases like k^(−1/2). Right: singular values of
+    the minimizer against α²k (lines), and of limits of flows from [U; V][U; V]ᵀ = 2μ²I (circles).
     """
 
     def data(
@@ -62,7 +62,7 @@ class WideFactorizations:
         seed: int,
         progress: Progress,
     ) -> xr.Dataset:
-        """Flows from every level, width and draw, and from infinite width along a path of levels."""
+        """Flows for every level, width and draw, and for infinite width at several levels."""
         X, y = commuting(size, samples, seed)
         shape, along = (size, size), np.logspace(-5, 2, path)
         distance = np.empty((len(levels), len(widths), draws))
@@ -74,19 +74,19 @@ class WideFactorizations:
                     distance[i, j, draw] = gap(start, X, y, end, 1e-7, 1e-7)
         fine = np.logspace(-5, 2, _FINE)
         curve = np.array([_spectrum(predicted(X, y, level)) for level in fine])
-        marks = [_marked(X, y, level) for level in along]
+        marks = [_infinite_width(X, y, level) for level in along]
         return xr.Dataset(
             {
                 "distance": (("level", "width", "draw"), distance),
                 "curve": (("fine", "place"), curve),
-                "exact": ("path", np.array([apart for apart, _ in marks])),
+                "exact": ("path", np.array([distance for distance, _ in marks])),
                 "spectrum": (("path", "place"), np.array([spectrum for _, spectrum in marks])),
             },
             coords={"level": levels, "width": widths, "path": along, "fine": fine},
         )
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
-        """Distances by width, and spectra by level."""
+        """Distances against the width, and spectra against the level."""
         distance = np.sqrt((data.distance**2).mean("draw"))
         for colour, level in zip(_COLOURS, data.level.values, strict=False):
             axes[0].plot(
@@ -111,20 +111,22 @@ class WideFactorizations:
         axes[1].legend()
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """The theorem at infinite width, and the rate at finite ones."""
+        """The theorem at infinite width, and the rate at which finite widths approach it."""
         yield at_most(1e-8, "a hundred times the residual at which flows stop").claim(
-            "from infinite width flows end at the minimizer (largest relative distance)",
+            "at infinite width flows end at the minimizer (largest relative distance)",
             data.exact.max(skipna=False),
         )
         distance = np.sqrt((data.distance**2).mean("draw", skipna=False))
         for level in data.level.values:
-            yield within(-0.6, -0.4, "tells −1/2 from −1/4 and −1").claim(
-                f"at α²k = {level:g} Gaussian starts end apart from it by a power of the width",
+            yield within(-0.6, -0.4, "distinguishes −1/2 from −1/4 and −1").claim(
+                f"at α²k = {level:g} the distance for Gaussian weights is a power of the width (exponent)",
                 slope(np.log(data.width.values), np.log(distance.sel(level=level).values)),
             )
         nuclear = data.spectrum.sum("place", skipna=False).values
-        yield at_least(1e-3, "the limit minimizes it: it falls, by more than flows leave").claim(
-            "the smaller α²k, the smaller the nuclear norm: its relative fall from largest to smallest",
+        yield at_least(
+            1e-3, "the limit as α → 0 minimizes it, so it decreases, by more than the residual of flows"
+        ).claim(
+            "the nuclear norm decreases with α²k (relative decrease from the largest to the smallest α²k)",
             1 - nuclear[0] / nuclear[-1],
         )
 
@@ -133,11 +135,8 @@ def _spectrum(matrix: Float) -> Float:
     return np.asarray(np.linalg.svd(matrix, compute_uv=False))
 
 
-def _marked(X: Float, y: Float, level: float) -> tuple[float, Float]:
-    """How far from the minimizer the flow from infinite width ends, and its singular values."""
-    end, (found, fits, _) = (
-        predicted(X, y, level),
-        ended(wide(X.shape[1:], math.inf, level), X, y, 1e-10, 1e-10),
-    )
-    apart = float(np.linalg.norm(found - end) / np.linalg.norm(end)) if fits else math.nan
-    return apart, _spectrum(found)
+def _infinite_width(X: Float, y: Float, level: float) -> tuple[float, Float]:
+    """Distance of the flow at infinite width to the minimizer, and its singular values."""
+    end = predicted(X, y, level)
+    found, fits, _ = ended(wide(X.shape[1:], math.inf, level), X, y, 1e-10, 1e-10)
+    return float(np.linalg.norm(found - end) / np.linalg.norm(end)) if fits else math.nan, _spectrum(found)

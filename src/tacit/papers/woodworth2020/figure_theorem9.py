@@ -1,4 +1,4 @@
-"""Kernel bounds against what happens: Theorem 9 of Woodworth et al. 2020."""
+"""Bounds of the kernel regime compared with measured distances: Theorem 9 of Woodworth et al. 2020."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _MEASURES = ("moved", "apart")
     short="how far weights move",
 )
 class KernelBounds:
-    """How far the weights W = [U; V] of a factorization move (left) and how far they are from their tangent
-    flow (right), the largest on the way, over α²k: measured from infinite width (filled) and finite ones
-    (open). Lines, for infinite width: Theorem 9 as stated, solid where its assumptions hold, and the sharp
-    form, from the length of the way. The distance to the tangent flow falls like (α²k)^(−3/2), the bound
-    stated like (α²k)^(−1/2).
+    """How far the weights W = [U; V] of a factorization move (left), and how far they get from their
+    linearized flow (right), against α²k: largest distances during training, at infinite width (filled) and
+    finite widths (open). Lines, for infinite width: Theorem 9 as stated, solid where its assumptions hold,
+    and the sharp form, from the length of the path. The distance to the linearized flow decreases like
+    (α²k)^(−3/2), the stated bound like (α²k)^(−1/2).
     """
 
     def data(
@@ -51,7 +51,7 @@ class KernelBounds:
         seed: int,
         progress: Progress,
     ) -> xr.Dataset:
-        """The theorem in both forms, asked about every level and width, the infinite one first."""
+        """Both forms of the theorem for every level and width, infinite width first."""
         problem = completion(size, observed, seed)
         y = problem.y / np.linalg.norm(problem.y)
         level, width = np.logspace(0, 5, levels), [math.inf, *map(float, widths)]
@@ -81,7 +81,7 @@ class KernelBounds:
         )
 
     def draw(self, data: xr.Dataset, axes: Any) -> None:
-        """What happens, and both bounds on it, from infinite width."""
+        """Measured distances, and both bounds for infinite width."""
         for k, ax in enumerate(axes):
             for j, (form, colour) in enumerate(zip(_FORMS, (RICH, KERNEL), strict=True)):
                 bound, applies = data.bound.values[0, :, j, k], data.applies.values[0, :, j]
@@ -97,49 +97,49 @@ class KernelBounds:
         axes[0].figure.legend(marks, names, loc="outside upper center", ncols=len(names))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
-        """Both forms hold; what the second bound is worth; and how all fall."""
+        """Both forms hold, the second stated bound exceeds the movement, and the powers of α²k."""
         measured, bound, applies = data.measured.values, data.bound.values, data.applies.values
         for k, form in enumerate(_FORMS):
             used = (measured / bound[:, :, k])[applies[:, :, k]]
-            yield at_most(1.0, "that is the theorem").claim(
-                f"the bounds hold wherever the theorem applies, in its {form} form (largest share used)",
+            yield at_most(1.0, "the theorem").claim(
+                f"the bounds of the {form} form hold wherever it applies (largest measured value over bound)",
                 float(used.max()) if used.size else math.nan,
             )
         first = [_first(data.level.values, applies[0, :, k]) for k in range(2)]
-        yield at_least(2.0, "a multiple").claim(
-            "the sharp form applies from smaller scales on (ratio of the least α²k)",
+        yield at_least(2.0, "at least twice").claim(
+            "the sharp form applies at smaller scales (ratio of the smallest α²k)",
             np.divide(first[0], first[1]),
         )
-        yield at_least(1.0, "it exceeds it").claim(
+        yield at_least(1.0, "the bound exceeds the movement").claim(
             "the second bound, as stated, exceeds the whole movement (smallest ratio)",
             (bound[:, :, 0, 1] / measured[:, :, 0]).min(),
         )
         yield from _power_claims(data)
         narrow = measured[-1, :, 0]
-        yield at_least(1.5, "it grows").claim(
-            "at finite width the start itself must be unlearned: movement grows again (largest over least)",
+        yield at_least(1.5, "clear growth").claim(
+            "at finite width initial outputs must be unlearned: movement grows again (largest over least)",
             narrow[-1] / narrow.min(),
         )
 
 
 def _power_claims(data: xr.Dataset) -> Iterator[Claim]:
-    """Powers of α²k from infinite width."""
+    """Powers of α²k at infinite width."""
     far = data.level.values >= 100
     logs, measured, bound = np.log(data.level.values[far]), data.measured.values[0], data.bound.values[0]
     powers: list[tuple[str, Float, float]] = [
         ("the movement", measured[:, 0], -0.5),
-        ("the distance to the tangent flow", measured[:, 1], -1.5),
-        ("the bound stated for it", bound[:, 0, 1], -0.5),
-        ("the sharp one", bound[:, 1, 1], -1.5),
+        ("the distance to the linearized flow", measured[:, 1], -1.5),
+        ("its stated bound", bound[:, 0, 1], -0.5),
+        ("its sharp bound", bound[:, 1, 1], -1.5),
     ]
     for what, values, power in powers:
-        yield within(power - 0.1, power + 0.1, "tells one power from the other").claim(
-            f"{what} falls with α²k by the power {power:g}", slope(logs, np.log(values[far]))
+        yield within(power - 0.1, power + 0.1, "distinguishes the powers").claim(
+            f"{what} is a power of α²k (exponent, expected: {power:g})", slope(logs, np.log(values[far]))
         )
 
 
 def _draw_measured(data: xr.Dataset, i: int, k: int, ax: Any) -> None:
-    """One width."""
+    """The measured distances at one width."""
     inverse = float(data.inverse_width[i])
     name = rf"$k=10^{{{-math.log10(inverse):.0f}}}$" if inverse else r"$k=\infty$"
     marker = "oDs^"[i % 4]
@@ -148,7 +148,7 @@ def _draw_measured(data: xr.Dataset, i: int, k: int, ax: Any) -> None:
 
 
 def _first(levels: Float, applies: Any) -> float:
-    """The least level from which on it applies."""
+    """The smallest level above which the theorem always applies; NaN if there is none."""
     fails = np.flatnonzero(~applies)
     after = int(fails[-1]) + 1 if fails.size else 0
     return float(levels[after]) if after < len(levels) else math.nan

@@ -1,17 +1,17 @@
 r"""Factorizations in the lifted form of Woodworth et al. 2020, Section 6 and Appendix H.
 
-W = [U; V], M̄ = WWᵀ and X̄_n = ½[[0, X_n], [X_nᵀ, 0]] have ⟨M̄, X̄_n⟩ = ⟨UVᵀ, X_n⟩, so that a factorization U Vᵀ
-is a symmetric one of larger measurements. Under L = ½‖y − y*‖²
+With W = [U; V], M̄ = WWᵀ and X̄_n = ½[[0, X_n], [X_nᵀ, 0]], ⟨M̄, X̄_n⟩ = ⟨UVᵀ, X_n⟩: a factorization U Vᵀ is a
+symmetric factorization with larger measurements. Under L = ½‖y − y*‖²
 
     W' = −2 Σ_n (y_n − y*_n) X̄_n W,   y' = −Σ(t)(y − y*),   Σ(t)_mn = 4⟨WWᵀ, X̄_n X̄_m⟩   (equations 71, 72)
 
-⟨X̄_n, X̄_m⟩ = ½⟨X_n, X_m⟩: the bounds λ and Λ of the lifted Gram matrix are half of those of the measurements.
-Norms of what W does are those of a factor C of few columns, W(0) = C Qᵀ with QᵀQ = I: the width is taken out.
+Since ⟨X̄_n, X̄_m⟩ = ½⟨X_n, X_m⟩, the eigenvalue bounds λ and Λ of the lifted Gram matrix are half of those
+of the measurements. The flow depends on W Wᵀ only. If W(0) = C Qᵀ with QᵀQ = I, the norms of all movements
+are those of the narrow factor C, so the cost does not depend on the width.
 
-Starts of factorizations of any width, as narrow as they can be: the flow knows W Wᵀ only, W = [U; V].
-
-W Wᵀ of D rows and k columns from N(0, 1) has a Wishart law, and so has T Tᵀ for a lower triangular T with
-T_ii² from χ²(k − i), i = 0, 1, …, and N(0, 1) below (Bartlett's decomposition): D columns stand for any k.
+Gaussian weights of any width are drawn in the same way: W Wᵀ of D rows and k columns from N(0, 1) has a
+Wishart distribution, and so has T Tᵀ for a lower triangular T with T_ii² from χ²(k − i), i = 0, 1, …, and
+N(0, 1) below the diagonal (Bartlett's decomposition). D columns therefore suffice for every k.
 
 Errata
 ------
@@ -19,8 +19,8 @@ Errata
 - **Printed.** For M = WWᵀ, Ṁ = ∇L̃(M)M + M∇L̃(M).
 - **Holds.** Ṁ = −2(∇L̃(M)M + M∇L̃(M)), for Ẇ = −∇_W L̃(WWᵀ) = −2∇L̃(M)W.
 - **Test.** `test_the_lifted_flow_has_a_minus_and_a_two` in
-  [`test_errata_matrices.py`](../tests/test_errata_matrices.py), where the tests of the next entries are,
-  too.
+  [`test_errata_matrices.py`](../tests/test_errata_matrices.py), which also has the tests of
+  the next entries.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from tacit.papers import Assumption, Setting
 from tacit.papers.shared_results import shared
 
 LOSS = tacit.losses.Square("half-sum")
-RTOL = 1e-10  # of the flows that are measured
-INSTANTS = 121  # of a flow that are looked at
-SETTLED = 1e-9  # of ‖y(0) − y*‖: the residual at which a flow counts as ended
-_EARLY = 1e-4  # of the first instant, as log(‖y(0) − y*‖/‖y − y*‖)
-_LATE = 100.0  # times the last instant: the tangent flow is at its end
+RTOL = 1e-10  # relative tolerance of the measured flows
+INSTANTS = 121  # default number of recorded instants
+SETTLED = 1e-9  # residual, relative to ‖y(0) − y*‖, at which a flow is stopped
+_EARLY = 1e-4  # log(‖y(0) − y*‖/‖y − y*‖) at the first instant
+_LATE = 100.0  # multiple of the last instant at which the linearized flow has converged, too
 
 
 @dataclass(frozen=True, eq=False)
 class Lifted:
     """A factorization in its lifted form.
 
-    model: as narrow as it can be, with the same flow. X: its measurements, dense. y: the targets. W: the
-    weights at the start, stacked. gram: of the lifted measurements, 𝒳𝒳ᵀ in Appendix H. width: columns that
-    the weights had.
+    model: the narrowest factorization with the same flow. X: its measurements, dense. y: the targets. W: the
+    initial weights, stacked. gram: the Gram matrix of the lifted measurements, 𝒳𝒳ᵀ in Appendix H. width: the
+    number of columns of the original weights.
     """
 
     model: Any
@@ -63,7 +63,7 @@ class Lifted:
 
     @cached_property
     def low(self) -> float:
-        """λ: the smallest eigenvalue of 𝒳𝒳ᵀ; 0 where it is rounding."""
+        """λ: the smallest eigenvalue of 𝒳𝒳ᵀ; 0 if it is round-off."""
         values = np.linalg.eigvalsh(self.gram)
         return float(values[0]) if values[0] > len(values) * np.finfo(float).eps * values[-1] else 0.0
 
@@ -74,12 +74,12 @@ class Lifted:
 
     @cached_property
     def spectrum(self) -> Float:
-        """Eigenvalues of W(0)W(0)ᵀ, from the smallest."""
+        """The eigenvalues of W(0)W(0)ᵀ, in increasing order."""
         return np.maximum(np.linalg.eigvalsh(self.W @ self.W.T), 0.0)
 
     @property
     def mu(self) -> float:
-        """The μ with the smallest γ/μ: the middle of the spectrum of W(0)W(0)ᵀ."""
+        """The μ with the smallest γ/μ: the midpoint of the spectrum of W(0)W(0)ᵀ."""
         return float(self.spectrum[0] + self.spectrum[-1]) / 2
 
     def gamma(self, mu: float) -> float:
@@ -95,10 +95,11 @@ class Lifted:
 
 @dataclass(frozen=True, eq=False)
 class Movement:
-    """What W and its tangent flow did, at instants from the start to the end.
+    """Distances along the flow of W and its linearization, at instants from initialization to the limit.
 
-    time: of each. moved: ‖W − W(0)‖_F. apart: ‖W − W_TK‖_F. left, tangent_left: ‖y − y*‖ of the two flows.
-    last: instants from this on belong to the tangent flow alone, with W at its end. settled: did W arrive?
+    time: the instants. moved: ‖W − W(0)‖_F. apart: ‖W − W_TK‖_F. left, tangent_left: ‖y − y*‖ of the two
+    flows. last: index from which on only the linearized flow continues, with W at its limit. settled: that
+    the flow of W converged.
     """
 
     time: Float
@@ -111,20 +112,20 @@ class Movement:
 
 
 def factorized(model: Any) -> Setting:
-    """Is the model a factorization?"""
+    """The assumption that the model is a factorization."""
     found = getattr(model, "input_ndim", 0) == 3 and hasattr(model, "start")
     return Setting("the model is a Factorization or a SymmetricFactorization", found)
 
 
 def asymmetric(model: Any) -> Setting:
-    """Is the model a factorization into two matrices of their own?"""
+    """The assumption that the model is a factorization into two different matrices."""
     found = factorized(model).holds and len(model.start()) == 2
     return Setting("the model is a Factorization", found)
 
 
 @shared
 def lift(model: Any, X: Any, y: Any) -> Lifted:
-    """The factorization in its lifted form."""
+    """The lifted form of a factorization and its data."""
     X = model.as_inputs(X)
     dense = np.asarray(X.dense() if hasattr(X, "dense") else X, dtype=np.float64)
     y = as_floats(y, "y", ndim=(1,))
@@ -143,7 +144,7 @@ def lift(model: Any, X: Any, y: Any) -> Lifted:
 
 @shared
 def followed(lifted: Lifted, instants: int) -> Movement:
-    """The flow of W and the tangent flow at the same instants, evenly in how far the residual has fallen."""
+    """The flow of W and its linearization, at instants spaced geometrically in log(‖y(0) − y*‖/‖y − y*‖)."""
     start = math.log(2) - 2 * math.log(lifted.residual)
     falls = np.geomspace(_EARLY, -math.log(SETTLED), instants)
     flow = tacit.flow(lifted.model, lifted.X, lifted.y, loss=LOSS, at=start + 2 * falls, rtol=RTOL)
@@ -164,22 +165,22 @@ def followed(lifted: Lifted, instants: int) -> Movement:
 
 
 def _stacked(flow: tacit.Trajectory) -> Float:
-    """W at each instant, (T, rows, columns)."""
+    """W at every instant, (T, rows, columns)."""
     return np.concatenate(list(flow.weights.values()), axis=1)
 
 
 def _norms(matrices: Float) -> Float:
-    """Frobenius norms."""
+    """The Frobenius norm of each matrix."""
     return np.asarray(np.linalg.norm(matrices, axis=(1, 2)))
 
 
 def wide(
     shape: tuple[int, ...], width: float, level: float, seed: int | np.random.Generator = 0
 ) -> tacit.Factorization:
-    """A factorization whose weights are from N(0, level/width), with d₁ + d₂ columns at the most.
+    """A factorization with weights from N(0, level/width), represented by at most d₁ + d₂ columns.
 
-    level: α²k, the mean of the diagonal of W Wᵀ. width: k, infinite for W Wᵀ = level·I itself. One seed gives
-    the same weights up to the level.
+    level: α²k, the mean of the diagonal of W Wᵀ. width: k; infinite for W Wᵀ = level·I. The same seed gives
+    the same weights up to a factor.
     """
     rows, size = sum(shape), math.sqrt(level)
     rng = np.random.default_rng(seed)
@@ -188,7 +189,7 @@ def wide(
 
 
 def gaussian_factor(rows: int, width: int, rng: np.random.Generator) -> Float:
-    """W with W Wᵀ as that of rows×width weights from N(0, 1/width)."""
+    """A W for which W Wᵀ has the distribution of rows×width weights from N(0, 1/width)."""
     if width < rows:
         return rng.standard_normal((rows, width)) / math.sqrt(width)
     below = np.tril(rng.standard_normal((rows, rows)), -1)
@@ -198,15 +199,15 @@ def gaussian_factor(rows: int, width: int, rng: np.random.Generator) -> Float:
 def ended(
     model: Any, X: Float, y: Float, residual: float = 1e-8, rtol: float = 1e-8
 ) -> tuple[Float, bool, str]:
-    """The predictor at the end of the flow, whether it fits the data, and where it stopped.
+    """The predictor at the end of the flow, whether it fits the data, and why the flow stopped.
 
-    residual: ‖f(X) − y‖ at which it has ended, relative to that at the start or ‖y‖, whichever is more.
+    residual: ‖f(X) − y‖ at which the flow stops, relative to ‖y‖ or the initial residual, if that is larger.
     """
     start = np.asarray(model.predictor())
     outputs = X.reshape(len(X), -1) @ start.ravel()
     size, missing = float(np.linalg.norm(y)), float(np.linalg.norm(outputs - y))
     if missing <= residual * size:
-        return start, True, "at its start"
+        return start, True, "at initialization"
     until = -2 * math.log(residual * max(size, missing))
     flow = tacit.flow(model, X, y, loss=tacit.losses.Square("sum"), at=[until], rtol=rtol)
     return np.asarray(flow.predictor[-1]), bool(flow.converged), flow.reason

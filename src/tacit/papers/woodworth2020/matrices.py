@@ -1,6 +1,5 @@
-"""A partly observed matrix of rank 1: what Figure 5 and the figure of Theorem 9 complete.
-
-Measurements that commute, and the minimizer of Q_μ on spectra: what figures of Theorem 4 share.
+"""Problems shared by figures: partly observed matrices of rank 1 (Figure 5 and Theorem 9), and commuting
+measurements with the minimizer of Q_μ on spectra (Theorem 4).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from tacit.papers.woodworth2020.lifted import ended
 
 @dataclass(frozen=True, eq=False)
 class Completion:
-    """truth: Y* = u*v*ᵀ, (d, d). seen: which entries are observed."""
+    """A matrix to complete; truth: Y* = u*v*ᵀ, (d, d). seen: which entries are observed."""
 
     truth: Float
     seen: np.ndarray
@@ -33,12 +32,12 @@ class Completion:
 
     @property
     def y(self) -> Float:
-        """The entries observed."""
+        """The observed entries."""
         return self.truth[self.seen]
 
     @property
     def norm(self) -> float:
-        """‖Y*‖_*, its one singular value."""
+        """‖Y*‖_*, its only singular value."""
         return float(np.linalg.norm(self.truth))
 
     def excess(self, matrix: Float) -> float:
@@ -46,12 +45,12 @@ class Completion:
         return float(np.linalg.norm(matrix, "nuc")) - self.norm
 
     def unseen(self, change: Float) -> float:
-        """The root mean square of the entries that are not observed."""
+        """The root mean square of the unobserved entries."""
         return float(np.sqrt(np.mean(change[~self.seen] ** 2)))
 
 
 def completion(size: int, observed: int, seed: int) -> Completion:
-    """Y* with u*, v* from N(0, I), and N entries of it at random, each row and column with one at least."""
+    """Y* with u*, v* from N(0, I), and N random entries of it, at least one in every row and column."""
     rng = np.random.default_rng(seed)
     truth = np.outer(*rng.standard_normal((2, size)))
     while True:
@@ -61,7 +60,7 @@ def completion(size: int, observed: int, seed: int) -> Completion:
 
 
 def commuting(size: int, samples: int, seed: int) -> tuple[Float, Float]:
-    """Symmetric measurements of norm 1 with the same eigenvectors, and targets of norm 1."""
+    """Symmetric measurements of norm 1 with common eigenvectors, and targets of norm 1."""
     rng = np.random.default_rng(seed)
     frame = np.linalg.qr(rng.standard_normal((size, size)))[0]
     values, y = rng.standard_normal((samples, size)), rng.standard_normal(samples)
@@ -69,15 +68,20 @@ def commuting(size: int, samples: int, seed: int) -> tuple[Float, Float]:
     return np.einsum("ia,na,ja->nij", frame, values, frame), y / np.linalg.norm(y)
 
 
-def predicted(X: Float, y: Float, level: float) -> Float:
+def spectral_limit(X: Float, y: Float, level: float) -> tacit.Limit:
     """argmin Q_μ(spectrum(M)) s.t. ⟨X_n, M⟩ = y_n, for 2μ² = α²k = level."""
     potential = tacit.potentials.Spectral(tacit.potentials.Hypentropy(math.log(level / 2)))
-    return np.asarray(tacit.limit(potential, X, y).predictor)
+    return tacit.limit(potential, X, y)
+
+
+def predicted(X: Float, y: Float, level: float) -> Float:
+    """The limit of a factorization of infinite width by Theorem 4."""
+    return np.asarray(spectral_limit(X, y, level).predictor)
 
 
 def gap(
     start: tacit.Factorization, X: Float, y: Float, end: Float, residual: float = 1e-7, rtol: float = 1e-7
 ) -> float:
-    """How far from a matrix the flow ends, relative to its norm; NaN where it does not fit the data."""
+    """Distance of the limit of the flow from a matrix, relative to its norm; NaN if it does not fit."""
     found, fits, _ = ended(start, X, y, residual, rtol)
     return float(np.linalg.norm(found - end) / np.linalg.norm(end)) if fits else math.nan

@@ -1,23 +1,24 @@
-r"""How many samples the kernel regime needs for a sparse truth, Woodworth et al. 2020, Section 4.
+r"""Number of samples for a sparse truth in both regimes, Woodworth et al. 2020, Section 4.
 
-"N = Ω(d) samples would be needed" for β_ℓ2. For Gaussian features it sees N of d directions, drawn evenly,
-and the inverse of a Wishart matrix multiplies the noise: for N < d − 1
+**Kernel regime.** "N = Ω(d) samples would be needed" for β_ℓ2. For Gaussian features β_ℓ2 is the projection
+of β* on a uniformly random subspace of dimension N, plus noise multiplied by an inverse Wishart matrix: for
+N < d − 1
 
     E‖β_ℓ2 − β*‖² = (1 − N/d)‖β*‖² + σ²N/(d − N − 1).
 
-An error of a share e of ‖β*‖² therefore takes at least N = (1 − e)d samples, however sparse the truth is:
-fewer than d/2 leave more than half of a truth with a single entry, which the rich regime finds from a few.
+An error of a fraction e of ‖β*‖² therefore needs at least N = (1 − e)d samples, for any sparsity: with fewer
+than d/2 samples the error exceeds ‖β*‖²/2 even for a single nonzero entry, which the rich regime finds from a
+few samples.
 
-How many samples the rich regime needs for a sparse truth, Woodworth et al. 2020, Section 4.
-
-"In the rich limit, N = Ω(r* log d) samples suffices for β_ℓ1 to generalize well", for r* nonzero entries of
-β*. For Gaussian features and y = Xβ* the constant is known (Chandrasekaran, Recht, Parrilo, Willsky 2012,
-Corollary 3.3 and Proposition 3.10): where N/√(N+1) ≥ ω, β_ℓ1 differs from β* with a probability of at most
+**Rich regime.** "In the rich limit, N = Ω(r* log d) samples suffices for β_ℓ1 to generalize well", for r*
+nonzero entries of β*. For Gaussian features and y = Xβ* the constant is known (Chandrasekaran, Recht,
+Parrilo, Willsky 2012, Corollary 3.3 and Proposition 3.10): if N/√(N+1) ≥ ω, β_ℓ1 differs from β* with
+probability at most
 
     exp(−(N/√(N+1) − ω)²/2),    ω² = 2r*log(d/r*) + 5r*/4.
 
-A network that starts small enough ends near it. The kernel regime sees N of d directions, drawn evenly:
-‖β_ℓ2 − β*‖² has the distribution Beta((d−N)/2, N/2), and so many samples teach it little.
+The limit of a network with small initialization is close to β_ℓ1. In the kernel regime, ‖β_ℓ2 − β*‖² has the
+distribution Beta((d−N)/2, N/2), so the same number of samples leaves a large error.
 """
 
 from __future__ import annotations
@@ -29,13 +30,18 @@ import numpy as np
 from scipy.stats import beta, binom
 
 import tacit
+from tacit.data.arrays import Float
 from tacit.data.problems import sparse_regression
 from tacit.papers import Bound, Parts, Premise, Setting, theorem
 from tacit.papers.arguments import ParameterError, whole
 from tacit.papers.moroshko2020.separation import plain_diagonal
 
-_SOME = 60  # features, that draws of half as many samples take little time
-_ERRORS = 5.0  # standard errors that a mean may be off: less than once in a million seeds
+_MAX_FEATURES = 60  # of the draws without noise, to limit their time
+_ERRORS = 5.0  # allowed deviation of a mean in standard errors: exceeded less than once in a million seeds
+_FAILING = 1e-3  # the probability of failure for which N is chosen
+_CHANCE = 1e-6  # probability that more draws fail than are allowed to
+_RECOVERED = 0.025  # the error at which Figures 1c and 3c consider the truth recovered
+_LOG_SCALE = {True: -4000.0, False: -90.0}  # log α^D at which networks of depth 2, or deeper, are rich
 
 
 def expected_error(samples: int, features: int, noise: float) -> float:
@@ -49,53 +55,47 @@ def sample_size(
 ) -> Parts:
     """E‖β_ℓ2 − β*‖² = (1 − N/d)‖β*‖² + σ²N/(d−N−1) for Gaussian features: the kernel regime needs N = Ω(d).
 
-    The sample size of Section 4 for the limit at infinite scale, on the data of Figure 1c.
+    The sample size of Section 4 for the limit at infinite scale, on data like those of Figure 1c.
     """
     samples, features = whole(samples, "samples", 1), whole(features, "features", 1)
     draws = whole(draws, "draws", 10)
     if not (isinstance(noise, (int, float, np.number)) and 0 <= noise < math.inf):
-        raise ParameterError(f"noise must not be negative, got {noise!r}")
+        raise ParameterError(f"noise must be a finite number of at least 0, got {noise!r}")
     known = isinstance(model, tacit.Diagonal) and model.profile is None
     yield Setting("the model is Diagonal with equal initial weights", known)
     yield Premise(f"N = {samples} is below d − 1 = {features - 1}", samples < features - 1)
     rng = np.random.default_rng(seed)
-    errors = _errors(samples, features, min(5, features), noise, draws, rng)
+    kernel = [tacit.potentials.Quadratic()]
+    (errors,) = _errors(kernel, samples, features, min(5, features), noise, draws, rng)
     expected = expected_error(samples, features, noise)
-    room = _ERRORS * float(np.std(errors, ddof=1)) / math.sqrt(draws)
+    margin = _ERRORS * float(np.std(errors, ddof=1)) / math.sqrt(draws)
     yield Bound(
         f"mean of ‖β_ℓ2 − β*‖² over {draws} draws, ‖β*‖ = 1",
         float(np.mean(errors)),
-        at_least=expected - room,
-        at_most=expected + room,
+        at_least=expected - margin,
+        at_most=expected + margin,
     )
-    size = min(features, _SOME)
-    errors = _errors(max((size - 1) // 2, 1), size, 1, 0.0, draws, rng)
-    room = _ERRORS * float(np.std(errors, ddof=1)) / math.sqrt(draws)
-    text = f"the same from fewer than d/2 samples, of a single entry, without noise (d = {size})"
-    yield Bound(text, float(np.mean(errors)), at_least=0.5 - room)
+    size = min(features, _MAX_FEATURES)
+    (errors,) = _errors(kernel, max((size - 1) // 2, 1), size, 1, 0.0, draws, rng)
+    margin = _ERRORS * float(np.std(errors, ddof=1)) / math.sqrt(draws)
+    text = f"the same with fewer than d/2 samples, a single nonzero entry and no noise (d = {size})"
+    yield Bound(text, float(np.mean(errors)), at_least=0.5 - margin)
 
 
 def _errors(
-    samples: int, features: int, nonzero: int, noise: float, draws: int, rng: np.random.Generator
-) -> list[float]:
-    """‖β_ℓ2 − β*‖² in each draw."""
-    kernel = tacit.potentials.Quadratic()
+    models: list[Any], samples: int, features: int, nonzero: int, noise: float, draws: int, rng: Any
+) -> Float:
+    """‖β − β*‖² of the limit of every model, for every draw: (models, draws)."""
     errors = []
     for _ in range(draws):
         problem = sparse_regression(samples, features, nonzero=nonzero, noise=noise, seed=rng)
-        errors.append(problem.population_error(tacit.limit(kernel, problem.X, problem.y).predictor))
-    return errors
-
-
-_FAILING = 1e-3  # the probability of the theorem, for which N is chosen
-_CHANCE = 1e-6  # that more draws fail than are allowed to
-_WELL = 0.025  # the error at which the paper's Figures 1c and 3c say that the truth is found
-_LOG_SCALE = {True: -4000.0, False: -90.0}  # log α^D at which networks of depth 2, or deeper ones, are rich
-_DEVIATIONS = 5.0  # of a mean
+        limits = [tacit.limit(each, problem.X, problem.y) for each in models]
+        errors.append([problem.population_error(limit.predictor) for limit in limits])
+    return np.transpose(errors)
 
 
 def samples_needed(features: int, nonzero: int) -> int:
-    """The least N with exp(−(N/√(N+1) − ω)²/2) ≤ 1e-3."""
+    """The smallest N with exp(−(N/√(N+1) − ω)²/2) ≤ 1e-3."""
     width = math.sqrt(2 * nonzero * math.log(features / nonzero) + 1.25 * nonzero)
     needed = width + math.sqrt(-2 * math.log(_FAILING))
     return math.ceil((needed**2 + math.sqrt(needed**4 + 4 * needed**2)) / 2)  # N² = needed²·(N+1)
@@ -103,35 +103,25 @@ def samples_needed(features: int, nonzero: int) -> int:
 
 @theorem("woodworth2020/sample-size-rich", flows=10, about=("Section 4, generalization",))
 def sample_size_rich(model: Any, features: int, nonzero: int = 5, draws: int = 10, seed: int = 0) -> Parts:
-    """Gaussian features, r* nonzero entries: β_ℓ1 = β* but for a probability of exp(−(N/√(N+1) − ω)²/2), ω² =
+    """Gaussian features, r* nonzero entries: β_ℓ1 = β* except with probability exp(−(N/√(N+1) − ω)²/2), ω² =
     2r*log(d/r*) + 5r*/4, so that the rich regime needs N = O(r* log d).
 
-    The sample size of Section 4 for a network of this depth and a small start, on data without noise.
+    The sample size of Section 4 for a network of this depth and small initialization, on data without noise.
     """
     features, draws = whole(features, "features", 3), whole(draws, "draws", 10)
     nonzero = whole(nonzero, "nonzero", 1)
     yield plain_diagonal(model)
-    yield Premise(f"r* = {nonzero} entries are fewer than d = {features}", nonzero < features)
+    yield Premise(f"r* = {nonzero} nonzero entries are fewer than d = {features}", nonzero < features)
     samples = samples_needed(features, nonzero)
     yield Premise(f"N = {samples} samples are fewer than d = {features}", samples < features)
-    errors = _both_errors(model.depth, samples, features, nonzero, draws, seed)
-    failed = float(np.mean(errors[0] > _WELL))
-    text = f"share of {draws} draws in which {samples} samples leave ‖β − β*‖² above {_WELL}, ‖β*‖ = 1"
+    rich = tacit.Diagonal(model.depth, log_scale=_LOG_SCALE[model.depth == 2] / model.depth)
+    models, rng = [rich, tacit.potentials.Quadratic()], np.random.default_rng(seed)
+    errors, kernel_errors = _errors(models, samples, features, nonzero, 0.0, draws, rng)
+    failed = float(np.mean(errors > _RECOVERED))
+    text = f"fraction of {draws} draws with {samples} samples and ‖β − β*‖² above {_RECOVERED}, ‖β*‖ = 1"
     yield Bound(text, failed, at_most=float(binom.isf(_CHANCE, draws, _FAILING)) / draws)
     law = beta((features - samples) / 2, samples / 2)
-    room = _DEVIATIONS * float(law.std()) / math.sqrt(draws)
-    mean, expected = float(np.mean(errors[1])), 1 - samples / features
-    text = f"mean of ‖β_ℓ2 − β*‖² over the same, 1 − N/d = {expected:.4g}"
-    yield Bound(text, mean, at_least=expected - room, at_most=expected + room)
-
-
-def _both_errors(depth: float, samples: int, features: int, nonzero: int, draws: int, seed: int) -> Any:
-    """‖β − β*‖² of a network of small scale, and of β_ℓ2, in each draw."""
-    rng = np.random.default_rng(seed)
-    rich = tacit.Diagonal(depth, log_scale=_LOG_SCALE[depth == 2] / depth)
-    errors = []
-    for _ in range(draws):
-        problem = sparse_regression(samples, features, nonzero=nonzero, noise=0.0, seed=rng)
-        ends = (tacit.limit(each, problem.X, problem.y) for each in (rich, tacit.potentials.Quadratic()))
-        errors.append([problem.population_error(end.predictor) for end in ends])
-    return np.transpose(errors)
+    margin = _ERRORS * float(law.std()) / math.sqrt(draws)
+    mean, expected = float(np.mean(kernel_errors)), 1 - samples / features
+    text = f"mean of ‖β_ℓ2 − β*‖² over these draws (1 − N/d = {expected:.4g})"
+    yield Bound(text, mean, at_least=expected - margin, at_most=expected + margin)

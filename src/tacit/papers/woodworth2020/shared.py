@@ -1,6 +1,5 @@
-"""The largest initialization scale from which sparse regression recovers the truth: Figures 1c and 3c.
-
-Potentials of one coordinate, at unit scale and others: what Figures 2 and 3 draw.
+"""Shared by the figures: the largest initialization scale that recovers the truth (Figures 1c and 3c), and
+potentials of one coordinate (Figures 2 and 3).
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ ACCURATE = 0.025  # population error that counts as recovery
 def largest_scale(problem: SparseRegression, depth: float, lowest: float) -> float:
     """log of the largest predictor scale α^D at which the limit recovers the truth; NaN if there is none.
 
-    The error crosses the threshold at most once on the way down, so: go down in growing strides until it
-    is met, then bisect. lowest: the smallest log10 α^D that is tried.
+    The error crosses the threshold at most once as the scale decreases. The scale is therefore decreased in
+    growing steps until the limit recovers the truth, and then bisected. lowest: the smallest log10 α^D tried.
     """
 
     def accurate(level: float) -> bool:
@@ -50,21 +49,21 @@ def _error(problem: SparseRegression, depth: float, log_scale: float) -> float:
 
 
 def _model(depth: float, log_scale: float) -> tacit.Diagonal:
-    """The network of a predictor scale."""
+    """The network with the predictor scale α^D = exp(log_scale)."""
     return tacit.Diagonal(depth=depth, log_scale=log_scale / depth)
 
 
 def _width(level: float) -> float:
-    """How many decades bisection leaves open at a level."""
+    """The resolution of the bisection at a level, in decades."""
     return 0.02 * max(1.0, -level)
 
 
 def trained_error(problems: list[SparseRegression], depth: float, levels: np.ndarray) -> float:
-    """The error of weights that are trained from the largest scale at which the limit recovers the truth.
+    """The error of raw weights trained from the largest scale at which the limit recovers the truth.
 
-    Of the first problem with such a scale; NaN if there is none. The scale is found more precisely than by
-    bisection, so that the limit has an error of 0.025.
-    levels: log α^D of every problem, NaN where no scale recovers the truth.
+    For the first problem with such a scale; NaN if there is none. The scale is refined after the bisection,
+    so that the limit has an error of 0.025. levels: log α^D of every problem; NaN if no scale recovers the
+    truth.
     """
     for problem, level in zip(problems, levels, strict=True):
         if np.isnan(level):
@@ -88,9 +87,8 @@ def recovery(
 ) -> xr.Dataset:
     """Largest recovering scale by number of samples and depth, and the error of the ℓ1 solution.
 
-    At the most samples also the error of raw weights that are trained from that scale, by depth.
-
-    Within a draw the samples are nested: more of them only add to those there were.
+    With the most samples also the error of raw weights trained from that scale, by depth. The samples of a
+    draw are nested: larger samples contain the smaller ones.
     """
     draws = [sparse_regression(max(samples), features, seed=seed + k) for k in range(seeds)]
     cases = [(i, k) for i in range(len(samples)) for k in range(seeds)]
@@ -115,13 +113,13 @@ def recovery(
 
 
 def _first(problem: SparseRegression, samples: int) -> SparseRegression:
-    """The problem of its first samples."""
+    """The problem with its first samples only."""
     return SparseRegression(problem.X[:samples], problem.y[:samples], problem.truth)
 
 
 def recovery_claim(data: xr.Dataset) -> Claim:
-    """The largest scale is that of the weights themselves, too."""
-    return within(0.999, 1.001, "a scale that is off by a percent is noticed").claim(
+    """The largest recovering scale is also that of the raw weights."""
+    return within(0.999, 1.001, "detects a scale that is wrong by one percent").claim(
         "with the most samples, raw weights trained from the largest recovering scale have an error of 0.025 "
         "(ratio, farthest from 1)",
         farthest(data.trained_error.values / ACCURATE),
@@ -129,20 +127,20 @@ def recovery_claim(data: xr.Dataset) -> Claim:
 
 
 def samples_for_l1(data: xr.Dataset) -> float:
-    """The fewest samples with which the ℓ1 solution recovers the truth, on average over draws."""
+    """The smallest number of samples for which the ℓ1 solution recovers the truth on average over draws."""
     good = data.l1_error.mean("seed", skipna=False).values <= ACCURATE
     return least(data.samples.values[good])
 
 
 def median(data: xr.Dataset, depth: float) -> np.ndarray:
-    """Median over draws of log α^D, counting "none" as −∞; NaN where most draws have none."""
+    """Median over draws of log α^D, with −∞ for draws without a scale; NaN if these are the majority."""
     levels = data.log_scale.sel(depth=depth).values
     median = np.median(np.where(np.isnan(levels), -np.inf, levels), axis=1)
     return np.where(np.isfinite(median), median, np.nan)
 
 
 def draw_recovery(data: xr.Dataset, ax: Any, per_depth: Callable[[np.ndarray, float], np.ndarray]) -> None:
-    """Curves of the recovering scale, crosses where there is none, and the ℓ1 threshold."""
+    """Curves of the recovering scale, crosses if there is none, and the ℓ1 threshold."""
     markers = dict(zip(data.depth.values, "osD^v", strict=False))
     bottom = 0.0
     for depth in data.depth.values:
@@ -158,10 +156,10 @@ def draw_recovery(data: xr.Dataset, ax: Any, per_depth: Callable[[np.ndarray, fl
 
 
 def unit_potential(depth: float, log_scale: float = 0.0) -> Hypentropy | DeepHypentropy:
-    """Q of depth D at one coordinate, predictor scale e^log_scale."""
+    """The potential Q of depth D for one coordinate, with predictor scale e^log_scale."""
     return Hypentropy(log_scale) if depth == 2 else DeepHypentropy(depth, log_scale)
 
 
 def values(potential: Any, z: np.ndarray) -> np.ndarray:
-    """Of a potential at each of these coordinates."""
+    """The values of a potential at each of these coordinates."""
     return np.array([float(potential.value(x)) for x in z])

@@ -1,12 +1,13 @@
 r"""Theorem 9 and Corollary 10 of Woodworth et al. 2020, with Lemmas 11 to 13 of Appendix H.
 
-How far does a wide factorization move, and how far from its tangent flow? In the form W of `lifted.py`, with
-r = ‖y(0) − y*‖, λI ⪯ 𝒳𝒳ᵀ ⪯ ΛI and ‖W(0)W(0)ᵀ − μI‖ ≤ γ, all found from model and data. Suprema are over
-the whole flow, from the start until its residual is 1e-9 of what it was, and for the tangent flow to its end.
+How far do the weights of a wide factorization move, and how far from the linearized flow? In the form W of
+`lifted.py`, with r = ‖y(0) − y*‖, λI ⪯ 𝒳𝒳ᵀ ⪯ ΛI and ‖W(0)W(0)ᵀ − μI‖ ≤ γ, all computed from model and data.
+Suprema are over the whole flow, until its residual is 1e-9 of the initial one, and over the linearized flow
+up to its limit.
 
-The *sharp* form rests on the length of the way. Σ = JJᵀ for the Jacobian J of the outputs, ‖W'‖ = ‖Jᵀe‖ for
-e = y − y*, and ‖e‖' = −‖Jᵀe‖²/‖e‖ ≤ −‖W'‖·√λ_min(Σ), where λ_min(Σ) ≥ 4λσ_min(W)². Hence, as long as
-√λ·s² ≥ 2r for s = σ_min(W(0)), no W is farther from W(0) than the smaller root ρ of 2√λ·ρ(s − ρ) = r. With
+The *sharp* form uses the length of the path. Σ = JJᵀ for the Jacobian J of the outputs, ‖W'‖ = ‖Jᵀe‖ for
+e = y − y*, and ‖e‖' = −‖Jᵀe‖²/‖e‖ ≤ −‖W'‖·√λ_min(Σ), where λ_min(Σ) ≥ 4λσ_min(W)². Hence, if √λ·s² ≥ 2r for
+s = σ_min(W(0)), the distance of W from W(0) is at most the smaller root ρ of 2√λ·ρ(s − ρ) = r. With
 ‖J − J(0)‖ ≤ 2√Λρ the same argument for y − y_TK gives the second bound, which is quadratic in r.
 
 Errata
@@ -16,15 +17,16 @@ Errata
   ‖Ẇ‖ ≤ ‖Σ_n (y_n(t) − y_n)X_nW‖ in (80).
 - **Holds.** The 4 belongs to the loss ½‖y − y*‖² (for ‖y − y*‖² it is 8), and with it Ẇ = −2 Σ_n (y_n(t)
   − y_n)X_nW: (80) lacks a factor 2.
-- **Why it does no harm.** With 4μλ in (75) the right-hand side of (79) is 3μλ, and 2/(3μλ) < 1/(μλ): the
-  first bound of Theorem 9 holds with 2/3 of what is printed.
+- **Why Theorem 9 is unaffected.** With 4μλ in (75) the right-hand side of (79) is 3μλ, and 2/(3μλ) < 1/(μλ):
+  the first bound of Theorem 9 holds with 2/3 of the printed value.
 - **Test.** `test_equations_71_and_80_belong_to_different_losses`
 
 ### Theorem 9: the second bound says less than the first, and what holds
 - **Printed.** sup‖W − W_TK‖ ≤ Λ√(1+λ/4Λ)·r²/(λ²μ^{3/2}) + 2√Λ√(1+γ/μ)·r/(λ√μ), r = ‖y(0) − y*‖.
-- **Its worth.** Its second term alone is at least 1.7 times the first bound, on ‖W − W(0)‖: it does not
-  tell a W that follows its tangent flow from one that moves anywhere else as far. (86) adds ‖y − y*‖ and
-  ‖y_TK − y*‖, which are of first order in r, where their difference is of second.
+- **What it implies.** Its second term alone is at least 1.7 times the first bound, of ‖W − W(0)‖, so it
+  does not distinguish a W that follows the linearized flow from one that moves equally far in another
+  direction. (86) adds ‖y − y*‖ and ‖y_TK − y*‖, which are of first order in r, while their difference is of
+  second order.
 - **Holds.** Σ = JJᵀ for the Jacobian J of the outputs; ‖W′‖ = ‖Jᵀe‖ and ‖e‖′ = −‖Jᵀe‖²/‖e‖ for e = y −
   y*; and λ_min(Σ) ≥ 4λσ_min(W)², where (75) loses the condition number Λ/λ. Hence, for s = σ_min(W(0))
   and **√λ·s² ≥ 2r**,
@@ -35,11 +37,12 @@ Errata
 
   > sup‖W − W_TK‖ ≤ jm + (jρ + 2√Λ‖W(0)‖·jm)/(2√λ·s), j = 2√Λρ, m = r/(4λ(s − ρ)²),
 
-  which is O(r²/μ^{3/2}). Wherever Theorem 9 applies, this does, and both bounds are smaller.
-- **Evidence.** 3×3, 5 entries observed, α²k from 1 to 1e5: the first bound is used to 45% as stated and
-  to more than 99% in the sharp form; the second is 10³ to 10⁷ times what happens as stated, some 10 times
-  in the sharp form. What happens falls like (α²k)^{−3/2}, as the sharp bound does.
-- **So (70) is not tight.** O(1/(α³k^{3/2}) + α/√k) holds.
+  which is O(r²/μ^{3/2}). Whenever Theorem 9 applies, this does too, and both bounds are smaller.
+- **Evidence.** 3×3, 5 entries observed, α²k from 1 to 1e5: the measured movement is 45% of the first bound as
+  stated, and more than 99% of the sharp form. The second bound is 10³ to 10⁷ times the measured distance as
+  stated, and about 10 times in the sharp form. The measured distance decreases like (α²k)^{−3/2}, and so does
+  the sharp bound.
+- **Consequence.** (70) is not tight: O(1/(α³k^{3/2}) + α/√k) holds.
 - **Tests.** `test_the_second_bound_of_theorem_9_exceeds_the_first`;
   `test_the_sharp_form_implies_the_stated_one` and others in
   [`test_theorems_woodworth_matrices.py`](../tests/papers/woodworth2020/test_theorems_woodworth_matrices.py).
@@ -61,7 +64,8 @@ from tacit.papers.arguments import positive, whole
 from tacit.papers.woodworth2020.lifted import INSTANTS, SETTLED, Lifted, Movement, factorized, followed, lift
 
 _Assumed = Generator[Assumption, None, bool]
-_ACCURACY = 10 * SETTLED  # of what is measured, relative to the movement
+_ACCURACY = 10 * SETTLED  # error of the measured distances, relative to the movement
+_MIN_DECREASE, _MAX_DECREASE = 1e-6, 18.0  # log(r/residual) that round-off of the residual does not affect
 
 
 @theorem("woodworth2020/theorem9", flows=2, matrices=True)
@@ -69,9 +73,9 @@ def theorem9(model: Any, X: Any, y: Any, mu: float | None = None, instants: int 
     """μ > 4Λγ/λ and r ≤ (μλ/√Λ)(1 − √((1+γ/μ)/(1+λ/4Λ))), r = ‖y(0) − y*‖, imply sup‖W − W(0)‖ ≤
     √(Λ+λ/4)·r/(λ√μ) and sup‖W − W_TK‖ ≤ Λ√(1+λ/4Λ)·r²/(λ²μ^{3/2}) + 2√Λ√(1+γ/μ)·r/(λ√μ).
 
-    Printed: The same, and true; but the second bound exceeds the first, and so says nothing of W_TK.
+    Printed: The same, and true; but the second bound exceeds the first, so it implies nothing about W_TK.
 
-    Theorem 9; mu: the middle of the spectrum of W(0)W(0)ᵀ if left out.
+    Theorem 9. mu: by default the midpoint of the spectrum of W(0)W(0)ᵀ.
     """
     course = yield from _course(model, X, y, mu, instants, _wide)
     if course is None:
@@ -90,14 +94,14 @@ def theorem9_sharp(model: Any, X: Any, y: Any, instants: int = INSTANTS) -> Part
     Printed: sup‖W − W_TK‖ ≤ Λ√(1+λ/4Λ)·r²/(λ²μ^{3/2}) + 2√Λ√(1+γ/μ)·r/(λ√μ), which is true, but of first
     order in r.
 
-    Theorem 9 by the length of the way: weaker assumptions, smaller bounds; it implies the form stated.
+    Theorem 9 by the length of the path: weaker assumptions and smaller bounds; it implies the stated form.
     """
     course = yield from _course(model, X, y, None, instants, _near)
     if course is None:
         return
     lifted, _, movement = course
     first, second = sharp_bounds(lifted)
-    left = _ACCURACY * first  # of the way, where the flow is stopped
+    left = _ACCURACY * first  # the movement after the flow is stopped
     yield Bound("sup‖W(T) − W(0)‖_F", float(movement.moved.max()), at_most=first + left)
     yield Bound("sup‖W(T) − W_TK(T)‖_F", float(movement.apart.max()), at_most=second + left)
 
@@ -107,22 +111,22 @@ def lemma11(model: Any, X: Any, y: Any, mu: float | None = None, instants: int =
     """‖W − W(0)‖ ≤ R until T implies ‖y(t) − y*‖ ≤ r·exp(−2μλt + 4Λ(γ+R²+2R√(μ+γ))t) until T, and ‖y_TK(t) −
     y*‖ ≤ r·exp(−2μλt + 4Λγt).
 
-    Printed: The factor 4 in Σ of (71) goes with the loss ½‖y − y*‖², not ‖y − y*‖²; (75) has 2μλ where (74)
-    gives 4μλ.
+    Printed: The factor 4 in Σ of (71) belongs to the loss ½‖y − y*‖², not to ‖y − y*‖²; (75) has 2μλ, while
+    (74) gives 4μλ.
 
-    Lemma 11 with the smallest R, which is measured; as rates at which the residuals fall at the least.
+    Lemma 11 with the measured radius R, stated as lower bounds of the rates at which residuals decrease.
     """
     course = yield from _course(model, X, y, mu, instants, _independent)
     if course is None:
         return
     lifted, level, movement = course
     R, gamma = float(movement.moved.max()), lifted.gamma(level)
-    still = 2 * level * lifted.low - 4 * lifted.high * gamma
-    moving = still - 4 * lifted.high * (R**2 + 2 * R * math.sqrt(level + gamma))
-    for name, rate, left in (("y", moving, movement.left), ("y_TK", still, movement.tangent_left)):
+    linearized = 2 * level * lifted.low - 4 * lifted.high * gamma
+    moving = linearized - 4 * lifted.high * (R**2 + 2 * R * math.sqrt(level + gamma))
+    for name, rate, left in (("y", moving, movement.left), ("y_TK", linearized, movement.tangent_left)):
         yield Bound(
-            f"{rate:.4g}·t over log(r/‖{name}(t) − y*‖), the largest on the way, with R = {R:.4g}",
-            _share(lifted, movement, rate, left),
+            f"{rate:.4g}·t over log(r/‖{name}(t) − y*‖), the largest ratio, with R = {R:.4g}",
+            _largest_ratio(lifted, movement, rate, left),
             at_most=1.0,
         )
 
@@ -131,9 +135,9 @@ def lemma11(model: Any, X: Any, y: Any, mu: float | None = None, instants: int =
 def lemma12(model: Any, X: Any, y: Any, mu: float | None = None, instants: int = INSTANTS) -> Parts:
     """The assumptions of Theorem 9 imply sup‖W(t) − W(0)‖ ≤ √(Λ+λ/4)·r/(λ√μ).
 
-    Printed: The same, and true; but (80) lacks a factor 2 on its right-hand side, for which (75) has room.
+    Printed: The same, and true; but (80) lacks a factor 2 on its right-hand side, which (75) compensates.
 
-    Lemma 12, and the radius R of (78) within which its proof keeps the flow.
+    Lemma 12, and the radius R of (78), within which the flow stays according to the proof.
     """
     course = yield from _course(model, X, y, mu, instants, _wide)
     if course is None:
@@ -142,16 +146,16 @@ def lemma12(model: Any, X: Any, y: Any, mu: float | None = None, instants: int =
     moved, gamma = float(movement.moved.max()), lifted.gamma(level)
     radius = math.sqrt(level + level * lifted.low / (4 * lifted.high)) - math.sqrt(level + gamma)
     yield Bound("sup‖W(t) − W(0)‖_F", moved, at_most=movement_bound(lifted, level))
-    yield Bound("(78) the same, against R = √(μ+μλ/4Λ) − √(μ+γ)", moved, at_most=radius)
+    yield Bound("(78) the same, at most R = √(μ+μλ/4Λ) − √(μ+γ)", moved, at_most=radius)
 
 
 def movement_bound(lifted: Lifted, mu: float) -> float:
-    """√(Λ+λ/4)·r/(λ√μ): how far W moves at the most (Theorem 9, first line)."""
+    """√(Λ+λ/4)·r/(λ√μ), the bound of sup‖W − W(0)‖ (Theorem 9, first line)."""
     return math.sqrt(lifted.high + lifted.low / 4) * lifted.residual / (lifted.low * math.sqrt(mu))
 
 
 def tangent_bound(lifted: Lifted, mu: float) -> float:
-    """How far W is from its tangent flow at the most (Theorem 9, second line)."""
+    """The bound of sup‖W − W_TK‖ (Theorem 9, second line)."""
     low, high, r = lifted.low, lifted.high, lifted.residual
     curved = high * math.sqrt(1 + low / (4 * high)) * r**2 / (low**2 * mu**1.5)
     spread = math.sqrt(1 + lifted.gamma(mu) / mu)
@@ -159,7 +163,7 @@ def tangent_bound(lifted: Lifted, mu: float) -> float:
 
 
 def sharp_bounds(lifted: Lifted) -> tuple[float, float]:
-    """How far W is from its start and its tangent flow at the most; infinite where nothing is known."""
+    """The sharp bounds of sup‖W − W(0)‖ and sup‖W − W_TK‖; infinite if √λ·s² < 2r."""
     if not _within(lifted):
         return math.inf, math.inf
     low, high, r = math.sqrt(lifted.low), math.sqrt(lifted.high), lifted.residual
@@ -177,9 +181,9 @@ def _within(lifted: Lifted) -> bool:
 def _course(
     model: Any, X: Any, y: Any, mu: float | None, instants: int, assumed: Callable[[Lifted, float], _Assumed]
 ) -> Generator[Assumption, None, tuple[Lifted, float, Movement] | None]:
-    """What is assumed of start and flow: returns the lifted form, μ and what W did; None where it stays.
+    """Yield the assumptions and return the lifted form, μ and the movement; None if there is no bound.
 
-    assumed: the part about the start, which tells whether bounds can be computed of it.
+    assumed: yields the assumptions about the initialization, and returns whether its bounds are defined.
     """
     yield factorized(model)
     lifted = lift(model, X, y)
@@ -193,7 +197,7 @@ def _course(
 
 
 def _wide(lifted: Lifted, mu: float) -> _Assumed:
-    """What Theorem 9 and Lemma 12 assume; without independent measurements they bound nothing."""
+    """The assumptions of Theorem 9 and Lemma 12; their bounds need independent measurements."""
     rows, low, high, gamma = len(lifted.W), lifted.low, lifted.high, lifted.gamma(mu)
     yield Assumption(f"the width {lifted.width} is at least {rows}", lifted.width >= rows)
     yield from _independent(lifted, mu)
@@ -209,7 +213,7 @@ def _wide(lifted: Lifted, mu: float) -> _Assumed:
 
 
 def _near(lifted: Lifted, mu: float) -> _Assumed:
-    """What the sharp form assumes."""
+    """The assumptions of the sharp form."""
     yield from _independent(lifted, mu)
     reach = math.sqrt(lifted.low) * float(lifted.spectrum[0])
     yield Assumption(f"2r = {2 * lifted.residual:.6g} is at most √λ·s² = {reach:.6g}", _within(lifted))
@@ -217,7 +221,7 @@ def _near(lifted: Lifted, mu: float) -> _Assumed:
 
 
 def _independent(lifted: Lifted, mu: float) -> _Assumed:
-    """What they all assume, and Lemma 11 nothing else."""
+    """The assumption of all statements here, and the only one of Lemma 11."""
     yield Assumption(
         f"the measurements are independent: λ = {lifted.low:.4g} is above 0 (Λ = {lifted.high:.4g})",
         lifted.low > 0,
@@ -225,10 +229,10 @@ def _independent(lifted: Lifted, mu: float) -> _Assumed:
     return True
 
 
-def _share(lifted: Lifted, movement: Movement, rate: float, left: Float) -> float:
-    """rate·t over log(r/left), the largest at instants where left is more than rounding."""
-    seen = slice(0, movement.last)
-    falls = np.log(lifted.residual / left[seen])
-    time = movement.time[seen]
-    sound = (falls > 1e-6) & (falls < 18)
-    return float(np.max(rate * time[sound] / falls[sound], initial=-math.inf))
+def _largest_ratio(lifted: Lifted, movement: Movement, rate: float, left: Float) -> float:
+    """The largest rate·t/log(r/left), over instants at which round-off does not affect the logarithm."""
+    recorded = slice(0, movement.last)
+    decrease = np.log(lifted.residual / left[recorded])
+    time = movement.time[recorded]
+    accurate = (decrease > _MIN_DECREASE) & (decrease < _MAX_DECREASE)
+    return float(np.max(rate * time[accurate] / decrease[accurate], initial=-math.inf))
