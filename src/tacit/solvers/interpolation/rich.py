@@ -258,7 +258,7 @@ def _newton_state(equations: Equations, potential: Separable, inside: barrier.In
     w = inside.predictor
     bound = np.inf if potential.power == np.inf else 1 - _CLIPPED
     by_slope = rapidity.rapidity_of_slope(np, np.clip(slope, -bound, bound), potential.power)
-    u = np.where(np.abs(w) > _SMALL * np.abs(w).max(), potential.rapidity(w), by_slope)
+    u: Float = np.where(np.abs(w) > _SMALL * np.abs(w).max(), potential.rapidity(w), by_slope)
     return State(u, Pair.of(inside.nu), potential.weight * (slope - rapidity.slope(np, u, potential.power)))
 
 
