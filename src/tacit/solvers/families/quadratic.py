@@ -12,8 +12,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from tacit.data.arrays import Float
-from tacit.data.equations import Equations
-from tacit.data.memory import Memory
+from tacit.data.equations import Equations, Memory
 from tacit.numerics.double_double import Pair, product
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.solvers.families.l1 import cached_l1

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.data.equations import Equations
-from tacit.data.memory import Memory
+from tacit.data.equations import Equations, Memory
 from tacit.errors import NoPotentialError
 from tacit.numerics.double_double import Pair
 from tacit.numerics.roots import outer_square
