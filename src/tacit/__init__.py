@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from tacit.results.probe import Probe as Probe
     from tacit.results.probe_sweep import ProbeSweep as ProbeSweep
     from tacit.results.regime import Regime as Regime
+    from tacit.results.saddle_path import SaddlePath as SaddlePath
     from tacit.results.stability import Stability as Stability
     from tacit.results.sweeping_path import SweepingPath as SweepingPath
     from tacit.results.trajectory import Trajectory as Trajectory
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from tacit.verbs.max_margin import max_margin as max_margin
     from tacit.verbs.probe import probe as probe
     from tacit.verbs.regime import regime as regime
+    from tacit.verbs.saddle_path import saddle_path as saddle_path
     from tacit.verbs.stability import support_stability as support_stability
     from tacit.verbs.sweeping_path import sweeping_path as sweeping_path
 
@@ -88,6 +90,7 @@ _HOMES = {  # module: its public names, imported when they are first used
     "results.probe": "Probe",
     "results.probe_sweep": "ProbeSweep",
     "results.regime": "Regime",
+    "results.saddle_path": "SaddlePath",
     "results.stability": "Stability",
     "results.sweeping_path": "SweepingPath",
     "results.trajectory": "Trajectory",
@@ -99,6 +102,7 @@ _HOMES = {  # module: its public names, imported when they are first used
     "verbs.max_margin": "max_margin",
     "verbs.probe": "probe",
     "verbs.regime": "regime",
+    "verbs.saddle_path": "saddle_path",
     "verbs.stability": "support_stability",
     "verbs.sweeping_path": "sweeping_path",
 }
@@ -125,6 +129,8 @@ _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "Probe.sweep": "tacit.verbs.probe:sweep_of",
     "ProbeSweep.picture": "tacit.show.probes:sweep_picture",
     "ProbeSweep.summary": "tacit.show.probe_text:sweep_report",
+    "SaddlePath.picture": "tacit.show.saddles:saddle_picture",
+    "SaddlePath.summary": "tacit.show.saddles:saddle_report",
     "SweepingPath.summary": "tacit.show.path_text:sweeping_report",
     "Trajectory.picture": "tacit.show.flows:flow_picture",
     "Trajectory.predicted_end": "tacit.verbs.other_scales:predicted_end",
