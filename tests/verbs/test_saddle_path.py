@@ -102,7 +102,7 @@ def test_the_path_ends_at_basis_pursuit(seed):
 
 
 def lasso_residual(features, y, b, penalty):
-    """Largest violation of the optimality conditions of ½‖Xb − y‖² + Σ penalty|b|, relative to the penalty."""
+    """Largest violation of the conditions of ½‖Xb − y‖² + Σ penalty|b|, relative to the penalty."""
     slope = features.T @ (y - features @ b) / penalty
     return max(np.abs(slope[b != 0] - np.sign(b[b != 0])).max(initial=0), np.abs(slope).max() - 1)
 

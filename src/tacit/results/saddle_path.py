@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.arrays import Float, as_floats
-from tacit.data.number_format import shown
+from tacit.data.printable import shown
 from tacit.data.units import Units
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import Model, as_model
 from tacit.results.delegation import delegate
 from tacit.results.result import Labelled, Pictured
 
-# Distance of a slope from its threshold, relative to it, with which the average counts as a Lasso solution: the
-# round-off of slopes at the end of long paths on near-collinear spectra.
+# Distance of a slope from its threshold, relative to it, with which the average counts as a Lasso solution:
+# the round-off of slopes at the end of long paths on near-collinear spectra.
 _ON_THRESHOLD = 1e-9
 
 
@@ -40,8 +40,8 @@ class PathAverage:
 
         minimize ½‖Xb − y‖² + (1/τ) Σ θ_j |b_j|
 
-    (Berthier 2025), since Xᵀ(y − Xb̄) = s/τ for the slopes s, which are within their thresholds θ. What can fail
-    is s_j = θ_j sign(b̄_j) where b̄_j ≠ 0: a feature that has left still counts in the average.
+    (Berthier 2025), since Xᵀ(y − Xb̄) = s/τ for the slopes s, which are within their thresholds θ. What can
+    fail is s_j = θ_j sign(b̄_j) where b̄_j ≠ 0: a feature that has left still counts in the average.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class PathAverage:
 class SaddlePath(Pictured):
     """Gradient flow on the square loss as the scale of its initialization goes to 0: a path of jumps.
 
-    The predictor is 0 up to times[0], and predictors[k] from times[k] on. Times are τ = ∫ds/du in the notation of
+    The predictor is 0 up to times[0], and predictors[k] from times[k] on. Times are in τ of
     `tacit.saddle_path`; `time` converts them to training times at a finite scale.
 
     Attributes
@@ -113,8 +113,8 @@ class SaddlePath(Pictured):
     intercepts : (K,) array
         The intercept from each time on; 0 without one.
     units : Units
-        The standard deviations by which the features were divided, and the means that were subtracted: slopes and
-        thresholds are those of the transformed features.
+        The standard deviations by which the features were divided, and the means that were subtracted: slopes
+        and thresholds are those of the transformed features.
     features : tuple of str, or None
         Names of the columns, if they have any.
 
@@ -162,7 +162,7 @@ class SaddlePath(Pictured):
         return self.predictors[place - 1].copy() if place else np.zeros(self.X.shape[1])
 
     def average(self, tau: float) -> PathAverage:
-        """Average the path over the times from 0 to τ, and check whether it solves the Lasso with penalty 1/τ.
+        """Average the path over the times up to τ, and check whether it solves the Lasso with penalty 1/τ.
 
         Parameters
         ----------
@@ -244,15 +244,15 @@ class SaddlePath(Pictured):
 def clock(model: Model, X: Float, thresholds: Float) -> float:
     """Training time per unit of τ for the flow of this model, to leading order in its scale.
 
-    In mirror space weight·s = Xᵀν with dν/dt = e^{log_speed}·(−∂L/∂f), and a coordinate leaves 0 at s = 1, or at
-    a rapidity of |log m| at depth 2, for the scale m of the predictor.
+    In mirror space weight·s = Xᵀν with dν/dt = e^{log_speed}·(−∂L/∂f), and a coordinate leaves 0 at s = 1, or
+    at a rapidity of |log m| at depth 2, for the scale m of the predictor.
     """
     features = X.shape[1]
     form = model.mirror_form(features)
     if form is None or form.own_map() is not None or np.any(form.start):
         raise NoPotentialError(
-            f"the saddle path is that of diagonal networks that start at the predictor 0, tied or of two layers; "
-            f"{model!r} has no such clock"
+            "the saddle path is that of diagonal networks that start at the predictor 0, with tied layers "
+            f"or two layers; {model!r} has no such clock"
         )
     end = np.broadcast_to(np.asarray(form.weight, float), (features,))
     if math.isinf(form.power):

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.number_format import shown
-from tacit.data.printable import label, short_name
+from tacit.data.printable import label, short_name, shown
 from tacit.results.result import numbered
 from tacit.results.saddle_path import SaddlePath
 from tacit.show.figures import MUTED, Picture
@@ -31,14 +30,15 @@ def saddle_report(result: SaddlePath, names: Sequence[str] | None = None) -> str
     if len(result.times):
         end, enters = result.predictors[-1], sum(event.enters for event in result.events)
         told = [
-            f"{short_name(named[each.feature], 24)} {'enters' if each.enters else 'leaves'} at τ = {each.time:.4g}"
+            f"{short_name(named[each.feature], 24)} {'enters' if each.enters else 'leaves'} "
+            f"at τ = {each.time:.4g}"
             for each in result.events[:_EVENTS]
         ]
+        leaves = len(result.events) - enters
         more = ", …" if len(result.events) > _EVENTS else ""
         lines |= {
-            "events": f"features enter {count(enters, 'time')} and leave {count(len(result.events) - enters, 'time')}: "
-            + ", ".join(told)
-            + more,
+            "events": f"features enter {count(enters, 'time')} and leave {count(leaves, 'time')}: "
+            f"{', '.join(told)}{more}",
             "end": f"{norms(end)}   {carriers(end)}   residual {result.residuals[-1]:.1g} of ‖y‖",
             **intercept(result, result.intercepts[-1]),
             "features": top_features(end, names, result.units),

@@ -4,9 +4,9 @@ With slopes s and predictor b, both 0 at τ = 0, and the pull u = Xᵀ(y − Xb)
 
     ds/dτ = u,    |s_j| ≤ θ_j,    b_j s_j ≥ 0,    b_j = 0 where |s_j| < θ_j,    u_j = 0 where b_j ≠ 0.
 
-The weights of coordinate j leave 0 when |s_j| arrives at its threshold θ_j (Pesme and Flammarion 2023). Between
-these times b is constant; at each of them it jumps to the minimizer of ‖Xb − y‖² among the b with b_j s_j ≥ 0
-where |s_j| = θ_j, and b_j = 0 elsewhere. Every jump lowers ‖Xb − y‖, so that the path is finite.
+The weights of coordinate j leave 0 when |s_j| arrives at its threshold θ_j (Pesme and Flammarion 2023).
+Between these times b is constant; at each of them it jumps to the minimizer of ‖Xb − y‖² among the b with b_j
+s_j ≥ 0 where |s_j| = θ_j, and b_j = 0 elsewhere. Every jump lowers ‖Xb − y‖, so that the path is finite.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def follow(X: Float, y: Float, thresholds: Float, depth: float, prior: Float) ->
     while here.pull.any():
         if len(jumps) > _JUMPS + _JUMPS_PER_COLUMN * X.shape[1]:
             raise NotConvergedError(
-                f"the saddle path has not ended after {len(jumps):,} jumps; features that nearly coincide can "
-                "delay it: drop near-duplicates"
+                f"the saddle path has not ended after {len(jumps):,} jumps; features that nearly "
+                "coincide can delay it: drop near-duplicates"
             )
         time, slopes, entering = _next_time(here, thresholds)
         touching = entering | (touching & (here.pull == 0))

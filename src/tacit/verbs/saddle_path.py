@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, check_problem, check_squares, feature_names, kept
-from tacit.data.inputs import Inputs
+from tacit.data.entries import Inputs
 from tacit.data.prepared import design_of
 from tacit.models import Diagonal
 from tacit.results.saddle_path import SaddleEvent, SaddlePath
@@ -29,11 +29,11 @@ def saddle_path(
 
         ds/dτ = u = Xᵀ(y − Xb),    |s_j| ≤ θ_j,    b_j s_j ≥ 0,    b_j = 0 where |s_j| < θ_j
 
-    The predictor b stays at a saddle of the loss until a slope |s_j| arrives at its threshold θ_j, and jumps to
-    the least-squares solution with b_j s_j ≥ 0 on the features at their thresholds (Pesme and Flammarion 2023,
-    for depth 2). In the time τ the path is the same for every depth. It ends at the solution of minimum ℓ1 norm
-    Σ θ_j|b_j| (or at the least-squares solution of minimum norm, if X w = y has no solution). Nothing is
-    simulated: the jumps are computed exactly.
+    The predictor b stays at a saddle of the loss until a slope |s_j| arrives at its threshold θ_j, and jumps
+    to the least-squares solution with b_j s_j ≥ 0 on the features at their thresholds (Pesme and Flammarion
+    2023, for depth 2). In the time τ the path is the same for every depth. It ends at the solution of minimum
+    ℓ1 norm Σ θ_j|b_j| (or at the least-squares solution of minimum norm, if X w = y has no solution). Nothing
+    is simulated: the jumps are computed exactly.
 
     Parameters
     ----------
@@ -42,15 +42,16 @@ def saddle_path(
     y : (N,) array-like
         Targets.
     depth : float, optional
-        D, 2 or more. It decides how features that are equal share the predictor, and the thresholds that follow
-        from a profile.
+        D, 2 or more. It decides how features that are equal share the predictor, and the thresholds that
+        follow from a profile.
     profile : (d,) array-like, optional
-        Positive initial weights of each feature relative to the scale. At depths D > 2, θ_j = profile_j^{2−D};
-        at depth 2 a profile decides ties only.
+        Positive initial weights of each feature relative to the scale. At depths D > 2, θ_j =
+        profile_j^{2−D}; at depth 2 a profile decides ties only.
     intercept : bool, optional
         Fit X w + b = y, with an unpenalized intercept b: the path for centred data.
     standardize : bool, optional
-        The path of features divided by their standard deviation. The predictors belong to the original features.
+        The path of features divided by their standard deviation. The predictors belong to the original
+        features.
 
     Returns
     -------

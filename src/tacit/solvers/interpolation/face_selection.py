@@ -1,13 +1,13 @@
 r"""The member of a polytope that small scales of initialization select.
 
-If several predictors are minimizers of the (weighted) ℓ1 norm, they form a polytope {σ∘v : A v = y, v ≥ 0}. As
-the scale a of a diagonal network goes to 0, its potential is, up to a factor and to higher orders,
+If several predictors are minimizers of the (weighted) ℓ1 norm, they form a polytope {σ∘v : A v = y, v ≥ 0}.
+As the scale a of a diagonal network goes to 0, its potential is, up to a factor and to higher orders,
 
     depth 2:    ‖w‖₁ + (1/2|log a|)·Σ |w_j| (log|w_j| − 1 − 2 log p_j)
     depth D:    Σ p_j^{2−D}|w_j| − a^{D−2}·(D/2)·Σ |w_j|^{2/D}
 
-so that the limit maximizes the entropy −Σ v log(v/p²) (Wind et al. 2023), or Σ v^{2/D} whatever the profile p.
-Both have infinite slopes at v_j = 0: the member is unique, and positive wherever any member is.
+so that the limit maximizes the entropy −Σ v log(v/p²) (Wind et al. 2023), or Σ v^{2/D} whatever the profile
+p. Both have infinite slopes at v_j = 0: the member is unique, and positive wherever any member is.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ def select(A: Float, y: Float, depth: float, prior: Float) -> Selected:
     unit = float(v.max(initial=0.0)) or 1.0
     v, targets = v / unit, targets / unit
     change, best, steps = np.inf, np.inf, 0
-    for steps in range(1, _MAX_STEPS + 1):
+    while steps < _MAX_STEPS:
+        steps += 1
         slope, W = _derivatives(v, power, prior)
         _, direction = newton_direction(rows, W / W.max(), (targets - rows @ v) / W.max(), -slope)
         step = W * direction
