@@ -45,7 +45,7 @@ def saddle_report(result: SaddlePath, names: Sequence[str] | None = None) -> str
             "Lasso": _lasso(result),
         }
     lines["computed"] = f"{1000 * result.seconds:.0f} ms"
-    return aligned(lines)
+    return aligned(lines, len("intercept"))
 
 
 def _span(result: SaddlePath) -> str:
