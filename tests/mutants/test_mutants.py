@@ -80,7 +80,8 @@ def test_calls_of_an_import_belong_to_every_test_of_the_file(tmp_path):
     """Cases that a file makes when it is imported are noticed only if its tests run."""
     package = tmp_path / "src" / "tacit"
     package.mkdir(parents=True)
-    (package / "__init__.py").write_text("def twice(x):\n    return 2 * x\n\n\ndef half(x):\n    return x / 2\n")
+    source = "def twice(x):\n    return 2 * x\n\n\ndef half(x):\n    return x / 2\n"
+    (package / "__init__.py").write_text(source)
     (tmp_path / "test_it.py").write_text(
         "import tacit\n\nCASES = [tacit.twice(1)]\n\n\ndef test_it():\n    assert CASES == [2]\n"
     )
