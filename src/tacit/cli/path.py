@@ -20,7 +20,6 @@ from tacit.cli.options import (
 from tacit.cli.terminal import say, waited, wrapped
 from tacit.errors import InputError
 
-
 _MU = "10:1e-6:50"  # values of μ, unless others are asked for
 
 
@@ -61,7 +60,9 @@ def add(commands: Any) -> Any:
         help=f"geometrically spaced, or numbers with commas between them (default: {_MU})",
     )
     command.add_argument(
-        "--saddle", action="store_true", help="the flow of the square loss as the scale of the start goes to 0"
+        "--saddle",
+        action="store_true",
+        help="the flow of the square loss as the scale goes to 0",
     )
     command.add_argument(
         "--sweeping", action="store_true", help="also the flow at infinite scale, which may leave the path"
@@ -122,7 +123,9 @@ def _saddle(options: argparse.Namespace) -> int:
     from tacit.verbs.saddle_path import saddle_path
 
     if options.sweeping or options.mu is not None:
-        raise InputError("--saddle is for the square loss, where there is no μ; leave out --mu and --sweeping")
+        raise InputError(
+            "--saddle takes no --mu and no --sweeping, which are for classification; leave them out"
+        )
     table = read_data(options)
     claim_outputs(options)
     timed = options.scale is not None or options.log_scale is not None
