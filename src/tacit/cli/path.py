@@ -1,10 +1,12 @@
-"""tacit path: maximum margins from the kernel to the rich end, for classification.
+"""tacit path: maximum margins from the kernel to the rich end, for classification; or the saddle path.
 
 The predictors of largest margin in the geometry of a diagonal network, for each
 μ = (scale of the predictor) / accuracy: what the flow of the exponential loss tends to.
 The scale of the predictor is scale^depth for a diagonal model and √k/4 for an untied one,
 scale·(1+s²)/(1-s²) at shape s; the path does not depend on it, the accuracies do.
 The target holds two classes: -1 and +1, or any other two (the first in order is -1).
+With --saddle, the flow of the square loss as the scale goes to 0: the features enter and leave
+one after another, and the path ends at the solution of least ℓ1 norm. The target is a number.
 
 examples:
   tacit path cells.csv --target label --mu 10:1e-6:50
@@ -12,6 +14,7 @@ examples:
   tacit path cells.csv --target label --intercept --standardize
   tacit path cells.csv --target label --model untied --scale 0.1 --shape 0.9
   tacit path cells.csv --target label --mu 1,0.1,0.01 --json -
+  tacit path spectra.csv --target octane --saddle --intercept --standardize --plot path.png
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ from tacit.cli.options import (
 )
 from tacit.errors import InputError
 
+_MU = "10:1e-6:50"  # values of μ, unless others are asked for
+
 
 def add(commands: Any) -> Any:
     """The command and its options."""
@@ -50,9 +55,13 @@ def add(commands: Any) -> Any:
     command.add_argument(
         "--mu",
         type=numbers,
-        default="10:1e-6:50",
         metavar="FROM:TO:COUNT",
-        help="geometrically spaced, or numbers with commas between them (default: %(default)s)",
+        help=f"geometrically spaced, or numbers with commas between them (default: {_MU})",
+    )
+    command.add_argument(
+        "--saddle",
+        action="store_true",
+        help="the flow of the square loss as the scale goes to 0",
     )
     command.add_argument(
         "--sweeping", action="store_true", help="also the flow at infinite scale, which may leave the path"
@@ -62,12 +71,15 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.saddle:
+        return _saddle(options)
     from tacit.verbs.margin_path import depth_of, margin_path
     from tacit.verbs.sweeping_path import sweeping_path
 
     table = read_data(options, classes=True)
     claim_outputs(options)
     model = model_of(options, table.X)
+    mu = numbers(_MU) if options.mu is None else options.mu
     depth, scale = depth_of(model.potential(table.X.shape[1]).base), model.predictor_scale
     if options.sweeping and (options.intercept or options.standardize):
         raise InputError(
@@ -77,12 +89,12 @@ def _run(options: argparse.Namespace) -> int:
     found = margin_path(
         table.X,
         table.y,
-        options.mu,
+        mu,
         depth=depth,
         intercept=options.intercept,
         standardize=options.standardize,
     )
-    sweeping = sweeping_path(table.X, table.y, options.mu, depth=depth) if options.sweeping else None
+    sweeping = sweeping_path(table.X, table.y, mu, depth=depth) if options.sweeping else None
     summaries = [found.summary(scale, table.features)] + ([sweeping.summary()] if sweeping else [])
 
     def content() -> dict[str, Any]:
@@ -95,3 +107,34 @@ def _run(options: argparse.Namespace) -> int:
 
     deliver(options, "\n".join(summaries), content, draw, width=10)
     return DONE if found.converged.all() else FAILED
+
+
+def _saddle(options: argparse.Namespace) -> int:
+    """The saddle path, of the model's depth; at a finite scale, when training arrives at each jump."""
+    from tacit.verbs.saddle_path import saddle_path
+
+    if options.sweeping or options.mu is not None:
+        raise InputError(
+            "--saddle takes no --mu and no --sweeping, which are for classification; leave them out"
+        )
+    table = read_data(options)
+    claim_outputs(options)
+    timed = options.scale is not None or options.log_scale is not None
+    model = model_of(options, table.X)
+    found = saddle_path(
+        table.X,
+        table.y,
+        depth=getattr(model, "depth", 2),
+        intercept=options.intercept,
+        standardize=options.standardize,
+    )
+    times = found.time(model) if timed else None
+    summary, extra = found.summary(table.features), {}
+    if times is not None:
+        extra = {"training_times": times.tolist()}
+        if len(times):
+            ends = f"the first jump at time {times[0]:.4g}, the last at {times[-1]:.4g}, to leading order"
+            summary += f"\n  training   {model.describe()}: {ends}"
+    content = {**source(options, table), "features": table.features, **found.to_dict(), **extra}
+    deliver(options, summary, lambda: content, lambda file: found.plot(file, names=table.features), width=9)
+    return DONE

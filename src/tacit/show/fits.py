@@ -46,9 +46,7 @@ def coefficients_picture(path: CoefficientPath, names: Sequence[str]) -> Picture
         ax.set(xlabel="scale of the initialization, in units of the data", ylabel="coefficient")
         ax.set_title("kernel end (●)", loc="left", color=KERNEL)
         ax.set_title("rich end" + " (◆)" * (path.rich is not None), loc="right", color=RICH)
-        ax.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=4, title=title
-        )
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=4, title=title)
 
     return Picture(draw, {"figsize": (6.4, 4.4)}, "fit")
 
