@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import tacit
 from tacit.data.arrays import Float
 
 _SIGNAL = (1.5, -1.0, 0.7)
@@ -20,3 +21,9 @@ def sparse_problem(samples: int, features: int, seed: int | list[int]) -> tuple[
 def relative(found: Float, truth: Float) -> float:
     """The relative distance of a predictor to another."""
     return float(np.linalg.norm(found - truth) / np.linalg.norm(truth))
+
+
+def step_at_edge(model: tacit.Model, X: Float, y: Float) -> float:
+    """The step size at the edge of stability, 2/sharpness at the limit of the flow."""
+    tiny = 1e-9
+    return float(tiny / tacit.limit(model, X, y, training=tacit.Training(step=tiny)).edge)

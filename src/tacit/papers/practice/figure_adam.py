@@ -1,0 +1,118 @@
+"""Adam, audited: no flow from one scale ends where it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import tacit
+from tacit.data.arrays import Float
+from tacit.papers import Claim, Progress, at_least, at_most, figure
+from tacit.papers.practice.data import relative, sparse_problem
+from tacit.show.figures import KERNEL, RICH
+
+_BETAS, _EPSILON = (0.9, 0.999), 1e-8  # Adam's usual constants
+
+
+@figure(
+    "practice/adam",
+    quick={"samples": 8, "features": 16, "scale": 0.01, "rate": 1e-3, "steps": 20_000, "scales": 31},
+    paper={"samples": 20, "features": 60, "scale": 0.01, "rate": 1e-3, "steps": 60_000, "scales": 81},
+    figsize=(7.2, 2.8),
+    ncols=2,
+    about=("Audit of final weights",),
+    seconds=4,
+    short="Adam, audited",
+)
+class Adam:
+    """Gradient descent and Adam from the same weights, depth 2. Left: the scale of the flow's start that each
+    feature would need, from the final weights alone: one scale for gradient descent, scales over orders of
+    magnitude for Adam. Right: relative distance of the end to the limit of gradient flow from one scale, against
+    that scale: for gradient descent it vanishes at the scale of the start, for Adam nowhere.
+    """
+
+    def data(
+        self,
+        samples: int,
+        features: int,
+        scale: float,
+        rate: float,
+        steps: int,
+        scales: int,
+        *,
+        seed: int,
+        progress: Progress,
+    ) -> xr.Dataset:
+        """Both runs, their audits, and distances to limits from every scale."""
+        X, y, _ = sparse_problem(samples, features, seed)
+        descent = tacit.descend(tacit.Diagonal(scale=scale), X, y, tacit.Training(step=rate))
+        ends = {
+            "gradient descent": (descent.weights["w₊"], descent.weights["w₋"]),
+            "Adam": _adam(X, y, scale, rate, steps),
+        }
+        grid = scale * np.geomspace(1e-3, 1e3, scales)
+        limits = [
+            tacit.limit(tacit.Diagonal(scale=each), X, y).predictor for each in progress(grid, "scales")
+        ]
+        audits = {name: tacit.audit(weights, X) for name, weights in ends.items()}
+        predictors = {name: plus**2 - minus**2 for name, (plus, minus) in ends.items()}
+        return xr.Dataset(
+            {
+                "start": (("optimizer", "feature"), np.array([audits[name].scale for name in ends])),
+                "distance": (
+                    ("optimizer", "scale"),
+                    np.array([[relative(w, predictors[name]) for w in limits] for name in ends]),
+                ),
+                "residual": ("optimizer", [relative(X @ predictors[name], y) for name in ends]),
+            },
+            coords={"optimizer": list(ends), "scale": grid},
+            attrs={"scale": scale},
+        )
+
+    def draw(self, data: xr.Dataset, axes: Any) -> None:
+        """Scales of features, and distances."""
+        for name, colour in zip(data.optimizer.values, (KERNEL, RICH), strict=True):
+            one = data.sel(optimizer=name)
+            axes[0].plot(np.sort(one.start), "o", color=colour, ms=4, label=name)
+            axes[1].plot(one.scale, one.distance, color=colour, label=name)
+        axes[0].set(yscale="log", xlabel="features, sorted", ylabel="scale of the start")
+        axes[0].legend()
+        axes[1].set(xscale="log", yscale="log", xlabel="scale of a flow", ylabel="distance of its limit")
+        axes[1].legend()
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """What gradient descent and Adam leave in their weights."""
+        spread = (data.start.max("feature", skipna=False) / data.start.min("feature", skipna=False)).values
+        yield at_most(1.05, "steps change the scale in second order").claim(
+            "gradient descent ends where a flow from one scale does (largest over smallest scale)", spread[0]
+        )
+        yield at_least(3, "sixty times the spread of gradient descent").claim(
+            "Adam would need different scales for different features (largest over smallest)", spread[1]
+        )
+        nearest = data.distance.min("scale", skipna=False).values
+        yield at_least(10, "an order of magnitude").claim(
+            "no single scale explains Adam (distance to the nearest limit, relative to that of gradient descent)",
+            nearest[1] / nearest[0],
+        )
+        yield at_most(1e-3, "small beside the distances").claim(
+            "both runs fit the data (largest relative residual)", float(data.residual.max(skipna=False))
+        )
+
+
+def _adam(X: Float, y: Float, scale: float, rate: float, steps: int) -> tuple[Float, Float]:
+    """Adam on the weights of w₊² − w₋², with its rate decreased linearly to 0 so that it comes to rest."""
+    N, d = X.shape
+    weights = np.full((2, d), scale)
+    first, second = np.zeros((2, d)), np.zeros((2, d))
+    signs = np.array([[1.0], [-1.0]])
+    for k in range(1, steps + 1):
+        pull = (X @ (weights[0] ** 2 - weights[1] ** 2) - y) @ X / N
+        gradient = 2 * signs * pull * weights
+        first = _BETAS[0] * first + (1 - _BETAS[0]) * gradient
+        second = _BETAS[1] * second + (1 - _BETAS[1]) * gradient**2
+        mean, size = first / (1 - _BETAS[0] ** k), np.sqrt(second / (1 - _BETAS[1] ** k))
+        weights = weights - rate * (1 - k / steps) * mean / (size + _EPSILON)
+    return weights[0], weights[1]

@@ -1,0 +1,163 @@
+"""Weight decay as a clock: grokking."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import tacit
+from tacit.data.arrays import Float
+from tacit.papers import Claim, Progress, at_least, at_most, figure
+from tacit.papers.practice.data import sparse_problem
+from tacit.show.figures import KERNEL, RICH, TRUTH
+
+_COLOURS = (KERNEL, TRUTH, RICH)
+_FITTED = 1e-2  # relative training error that counts as fitted
+
+
+@figure(
+    "practice/grokking",
+    quick={
+        "samples": 16,
+        "features": 32,
+        "scale": 1.0,
+        "decays": [0.1, 0.01, 0.001],
+        "until": 4.0,
+        "level": 0.1,
+        "tests": 400,
+        "times": 60,
+        "step": 0.02,
+    },
+    paper={
+        "samples": 40,
+        "features": 120,
+        "scale": 1.0,
+        "decays": [1e-2, 1e-3, 1e-4],
+        "until": 4.0,
+        "level": 0.1,
+        "tests": 2000,
+        "times": 200,
+        "step": 0.02,
+    },
+    figsize=(7.2, 3.0),
+    ncols=2,
+    about=("Weight decay",),
+    seconds=12,
+    short="grokking: weight decay as a clock",
+)
+class Grokking:
+    """Weight decay λ shrinks the initialization that the solution remembers: at time t gradient descent is near
+    the limit of gradient flow from the scale αe^{−λt}. The training error (dashed) vanishes early, and the test
+    error (dots) falls long afterwards, when the solution becomes sparse. Left: against the number of steps.
+    Right: against λt all decays collapse on one curve, which is computed without training (line).
+    """
+
+    def data(
+        self,
+        samples: int,
+        features: int,
+        scale: float,
+        decays: list[float],
+        until: float,
+        level: float,
+        tests: int,
+        times: int,
+        step: float,
+        *,
+        seed: int,
+        progress: Progress,
+    ) -> xr.Dataset:
+        """Training with every decay, recorded at the same λt, and the prediction."""
+        X, y, signal = sparse_problem(samples, features, seed)
+        T = np.random.default_rng([seed, 1]).standard_normal((tests, features))
+        goal, model = T @ signal, tacit.Diagonal(scale=scale)
+        clock = np.concatenate([np.geomspace(1e-3, 0.2, times // 3), np.linspace(0.2, until, times)[1:]])
+        shape = (len(decays), len(clock))
+        test, train, taken = np.empty(shape), np.empty(shape), np.empty(shape)
+        crossings = np.empty((2, len(decays)))
+        for i, decay in enumerate(progress(decays, "decays")):
+            runs = _train(X, y, scale, decay, step, clock)
+            errors = [(np.mean((T @ w - goal) ** 2), np.mean((X @ w - y) ** 2)) for w in runs]
+            test[i], train[i] = np.array(errors).T
+            taken[i] = clock / (decay * step)
+            predicted = tacit.decay_path(model, X, y, decay, X_test=T, y_test=goal)
+            crossings[:, i] = _first_below(clock, test[i], level), decay * predicted.grokking_time(level)
+        path = tacit.decay_path(model, X, y, 1.0, X_test=T, y_test=goal, times=clock)
+        where = ("decay", "clock")
+        return xr.Dataset(
+            {
+                "test": (where, test),
+                "train": (where, train / np.mean(y**2)),
+                "steps": (where, taken),
+                "predicted": ("clock", path.test_error),
+                "crossing": (("kind", "decay"), crossings),
+            },
+            coords={"decay": decays, "clock": clock, "kind": ["run", "predicted"]},
+            attrs={"level": level},
+        )
+
+    def draw(self, data: xr.Dataset, axes: Any) -> None:
+        """Errors against steps, and against λt."""
+        for decay, colour in zip(data.decay.values, _COLOURS, strict=False):
+            one = data.sel(decay=decay)
+            axes[0].plot(one.steps, one.test, color=colour, label=rf"$\lambda={decay:g}$")
+            axes[0].plot(one.steps, one.train, "--", color=colour, lw=0.8)
+            axes[1].plot(one.clock[::2], one.test[::2], ".", color=colour, ms=4)
+        axes[0].plot([], [], "--", color="k", lw=0.8, label="training error")
+        axes[0].set(xscale="log", yscale="log", xlabel="steps", ylabel="test error", ylim=(1e-4, None))
+        axes[0].legend()
+        axes[1].plot(data.clock, data.predicted, color="k", lw=1, label="predicted")
+        axes[1].axhline(data.attrs["level"], color="0.8", lw=0.8, zorder=0)
+        axes[1].set(yscale="log", xlabel=r"$\lambda t$", ylabel="test error")
+        axes[1].legend()
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Grokking times, the collapse, and that the training error vanishes long before."""
+        smallest = data.isel(decay=int(np.argmin(data.decay.values)))
+        run, predicted = smallest.crossing.values
+        yield at_most(0.02, "of the order of λ and of the step").claim(
+            f"the grokking time at λ = {float(smallest.decay):g} is the predicted one (relative difference)",
+            abs(run / predicted - 1),
+        )
+        late = smallest.sel(clock=smallest.clock >= smallest.clock.max() / 8)
+        yield at_most(
+            0.1, "of the order of λ and of the step, where the error falls by orders of magnitude"
+        ).claim(
+            f"test errors at λ = {float(smallest.decay):g} lie on the predicted curve (median relative difference)",
+            float(np.abs(late.test / late.predicted - 1).median("clock", skipna=False)),
+        )
+        fitted = _first_below(smallest.clock.values, smallest.train.values, _FITTED)
+        yield at_least(10, "an order of magnitude").claim(
+            "the test error falls long after the training data are fitted (ratio of times)", run / fitted
+        )
+
+
+def _train(X: Float, y: Float, scale: float, decay: float, step: float, clock: Float) -> list[Float]:
+    """Gradient descent on w₊² − w₋² with weight decay: the predictors at the recorded λt."""
+    N, d = X.shape
+    plus, minus = np.full(d, scale), np.full(d, scale)
+    records, k, found = np.rint(clock / (decay * step)).astype(int), 0, []
+    shrink = 1 - step * decay
+    for record in records:
+        while k < record:
+            pull = (2 * step / N) * ((X @ (plus * plus - minus * minus) - y) @ X)
+            plus, minus = plus * (shrink - pull), minus * (shrink + pull)
+            k += 1
+        found.append(plus**2 - minus**2)
+    return found
+
+
+def _first_below(clock: Float, errors: Float, level: float) -> float:
+    """Where an error falls below a level, by interpolation of its logarithm; NaN if it does not."""
+    below = np.flatnonzero(errors < level)
+    if not below.size:
+        return math.nan
+    k = int(below[0])
+    if k == 0:
+        return float(clock[0])
+    high, low = np.log(errors[k - 1 : k + 1] / level)
+    return float(clock[k - 1] + (clock[k] - clock[k - 1]) * high / (high - low))
