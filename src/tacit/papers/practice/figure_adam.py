@@ -30,8 +30,8 @@ _BETAS, _EPSILON = (0.9, 0.999), 1e-8  # Adam's usual constants
 class Adam:
     """Gradient descent and Adam from the same weights, depth 2. Left: the scale of the flow's start that each
     feature would need, from the final weights alone: one scale for gradient descent, scales over orders of
-    magnitude for Adam. Right: relative distance of the end to the limit of gradient flow from one scale, against
-    that scale: for gradient descent it vanishes at the scale of the start, for Adam nowhere.
+    magnitude for Adam. Right: relative distance of the end to the limit of gradient flow from one scale,
+    against that scale: for gradient descent it vanishes at the scale of the start, for Adam nowhere.
     """
 
     def data(
@@ -94,7 +94,7 @@ class Adam:
         )
         nearest = data.distance.min("scale", skipna=False).values
         yield at_least(10, "an order of magnitude").claim(
-            "no single scale explains Adam (distance to the nearest limit, relative to that of gradient descent)",
+            "no single scale explains Adam (distance to the nearest limit, relative to gradient descent)",
             nearest[1] / nearest[0],
         )
         yield at_most(1e-3, "small beside the distances").claim(

@@ -95,5 +95,5 @@ class BatchSize:
         )
         yield at_least(1, "more noise, a longer way").claim(
             "smaller batches end farther from the flow (least ratio of distances)",
-            least((away.values[:-1] / away.values[1:])),
+            least(away.values[:-1] / away.values[1:]),
         )

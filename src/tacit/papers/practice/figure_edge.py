@@ -30,10 +30,10 @@ from tacit.show.figures import KERNEL, MUTED, RICH
     short="beyond the edge of stability",
 )
 class Edge:
-    """Gradient descent of depth 2 with steps below and above the edge of stability 2/sharpness at the limit of
-    the flow, on several random problems. Where it converges, the limit of the flow from the effective start of
-    the run is its end to round-off (blue), sign changes of weights included, although the limit of gradient
-    flow itself is far off (orange). Runs that did not converge are left out.
+    """Gradient descent of depth 2 with steps below and above the edge of stability 2/sharpness at the limit
+    of the flow, on several random problems. Where it converges, the limit of the flow from the effective
+    start of the run is its end to round-off (blue), sign changes of weights included, although the limit of
+    gradient flow itself is far off (orange). Runs that did not converge are left out.
     """
 
     def data(

@@ -50,10 +50,10 @@ _FITTED = 1e-2  # relative training error that counts as fitted
     short="grokking: weight decay as a clock",
 )
 class Grokking:
-    """Weight decay λ shrinks the initialization that the solution remembers: at time t gradient descent is near
-    the limit of gradient flow from the scale αe^{−λt}. The training error (dashed) vanishes early, and the test
-    error (dots) falls long afterwards, when the solution becomes sparse. Left: against the number of steps.
-    Right: against λt all decays collapse on one curve, which is computed without training (line).
+    """Weight decay λ shrinks the initialization that the solution remembers: at time t gradient descent is
+    near the limit of gradient flow from the scale αe^{−λt}. The training error (dashed) vanishes early, and
+    the test error (dots) falls long afterwards, when the solution becomes sparse. Left: against the number of
+    steps. Right: against λt all decays collapse on one curve, which is computed without training (line).
     """
 
     def data(
@@ -127,7 +127,7 @@ class Grokking:
         yield at_most(
             0.1, "of the order of λ and of the step, where the error falls by orders of magnitude"
         ).claim(
-            f"test errors at λ = {float(smallest.decay):g} lie on the predicted curve (median relative difference)",
+            f"test errors at λ = {float(smallest.decay):g} lie on the predicted curve (median difference)",
             float(np.abs(late.test / late.predicted - 1).median("clock", skipna=False)),
         )
         fitted = _first_below(smallest.clock.values, smallest.train.values, _FITTED)

@@ -40,8 +40,8 @@ from tacit.show.figures import KERNEL, MUTED, RICH
     short="label noise",
 )
 class LabelNoise:
-    """Gradient descent with noise ±δ on the labels for many steps, and clean labels afterwards (depth 2).
-    The run ends where the flow does that starts with weights α·exp(−2γ²δ²K·m_j/N), a profile that depends on the
+    """Gradient descent with noise ±δ on the labels for many steps, and clean labels afterwards (depth 2). The
+    run ends where the flow does that starts with weights α·exp(−2γ²δ²K·m_j/N), a profile that depends on the
     mean square m_j of each feature (filled). One scale for all features, with the mean exponent (open), or no
     account of the noise (crosses) is far from it, as the features differ in size.
     """
@@ -93,6 +93,6 @@ class LabelNoise:
         """The profile predicts the run; one scale does not."""
         for name, text in (("uniform", "one scale for all features"), ("clean", "the limit without noise")):
             yield at_least(2, "what is of higher order in the noise is smaller than what it predicts").claim(
-                f"{text} is farther from the run than the profile, at the strongest noise (ratio of distances)",
+                f"{text} is farther from the run than the profile (ratio of distances, strongest noise)",
                 least((data[name] / data.prediction).values[-1:]),
             )

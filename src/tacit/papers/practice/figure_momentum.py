@@ -33,9 +33,9 @@ _COLOURS = (RICH, KERNEL, TRUTH)
 )
 class Momentum:
     """Gradient descent with momentum β ends where plain gradient descent with a step 2λ does, to second order
-    (depth 2; Papazov et al. 2024): λ = γ(1 + β)/(2(1 − β)²) for the heavy ball, γ(1 − β + 2β²)/(2(1 − β)²) for
-    Nesterov's. Relative distance of the end to the limit of the flow (open), to the prediction (filled), and to
-    the prediction with the constant λ = γ/(1 − β)² in its place (crosses), against λ·sharpness.
+    (depth 2; Papazov et al. 2024): λ = γ(1 + β)/(2(1 − β)²) for the heavy ball, γ(1 − β + 2β²)/(2(1 − β)²)
+    for Nesterov's. Relative distance of the end to the limit of the flow (open), to the prediction (filled),
+    and to the prediction with the constant λ = γ/(1 − β)² in its place (crosses), against λ·sharpness.
     """
 
     def data(

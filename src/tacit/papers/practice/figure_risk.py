@@ -41,9 +41,9 @@ _COLOURS = (RICH, KERNEL)
     short="risk in high dimension",
 )
 class RiskAgainstScale:
-    """The risk E‖w − b*‖² of the limit of gradient flow on Gaussian features with noise, against the scale of the
-    initialization. Lines: state evolution, from the signal, the noise and the number of samples alone. Circles:
-    means over data sets. Dots: single data sets, which scatter by tens of percent.
+    """The risk E‖w − b*‖² of the limit of gradient flow on Gaussian features with noise, against the scale of
+    the initialization. Lines: state evolution, from the signal, the noise and the number of samples alone.
+    Circles: means over data sets. Dots: single data sets, which scatter by tens of percent.
     """
 
     def data(
@@ -103,6 +103,6 @@ class RiskAgainstScale:
         ratio = (data.risk.mean("draw", skipna=False) / data.predicted).mean("scale", skipna=False)
         for depth in data.depth.values:
             yield at_most(0.25, "the bias at this size and the scatter of the mean of data sets").claim(
-                f"at depth {depth} state evolution predicts the mean risk (relative difference, mean over scales)",
+                f"at depth {depth} state evolution predicts the mean risk (relative difference)",
                 float(abs(ratio.sel(depth=depth) - 1)),
             )

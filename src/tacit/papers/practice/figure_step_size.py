@@ -39,9 +39,9 @@ _LOW = 0.2  # of the edge of stability: below it the leading order decides
 )
 class StepSize:
     """Where gradient descent ends, against the step size in units of the edge of stability. Open markers: the
-    distance of the end to the limit of gradient flow, of first order in the step. Filled markers: its distance
-    to the prediction made before training, from one flow, of second order. Grey: the limit of the flow from
-    the effective start of the run, which is exact (Even et al. 2023 for depth 2).
+    distance of the end to the limit of gradient flow, of first order in the step. Filled markers: its
+    distance to the prediction made before training, from one flow, of second order. Grey: the limit of the
+    flow from the effective start of the run, which is exact (Even et al. 2023 for depth 2).
     """
 
     def data(
