@@ -37,6 +37,7 @@ from tacit.cli.options import (
     numbers,
     read_data,
     source,
+    told_assumptions,
 )
 from tacit.cli.terminal import remark
 from tacit.errors import InputError, Interrupted
@@ -195,8 +196,7 @@ def _complete(options: argparse.Namespace) -> int:
     begun = time.perf_counter()
     table = read_matrix(options.data)
     options.reading = time.perf_counter() - begun
-    if table.assumed:
-        remark(f"assumed of {options.data}: {'; '.join(table.assumed)}")
+    told_assumptions(options, table.assumed)
     X, y = observed(pd.DataFrame(table.values, table.rows, table.columns))  # names, for messages
     model = _factorization(options, X)
     saved = [] if options.save is None else [Output(options.save, _kind(options.save), "flow")]

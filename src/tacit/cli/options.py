@@ -116,10 +116,16 @@ def read_data(options: argparse.Namespace, classes: bool = False, many: bool = F
     begun = time.perf_counter()
     table = read_table(options.data, options.target, classes=classes, many=many)
     options.reading = time.perf_counter() - begun
-    if table.assumed:
-        where = "standard input" if options.data == "-" else options.data
-        remark(f"assumed of {where}: {'; '.join(table.assumed)}")
+    told_assumptions(options, table.assumed)
     return table
+
+
+def told_assumptions(options: argparse.Namespace, assumed: Sequence[str]) -> str:
+    """Tell what had to be assumed to read the data; returns what they are called."""
+    where = "standard input" if options.data == "-" else str(options.data)
+    if assumed:
+        remark(f"assumed of {where}: {'; '.join(assumed)}")
+    return where
 
 
 def inputs_of(options: argparse.Namespace, X: Any) -> Any:

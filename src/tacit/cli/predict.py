@@ -20,10 +20,11 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, add_command, claim_outputs
+from tacit.cli.options import DONE, add_command, claim_outputs, told_assumptions
 from tacit.cli.terminal import remark
 from tacit.data.printable import is_seen, printable
 
@@ -80,9 +81,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _tell(options: argparse.Namespace, new: NewSamples, features: int) -> None:
     """What was assumed, and which columns are not used."""
-    where = "standard input" if options.data == "-" else options.data
-    if new.assumed:
-        remark(f"assumed of {where}: {'; '.join(new.assumed)}")
+    where = told_assumptions(options, new.assumed)
     if options.data.lower().endswith(".npz"):
         remark(f"assumed of {where}: columns of X are the model's features in order")
     if new.unused:
@@ -121,9 +120,9 @@ def _score(model: LinearModel, new: NewSamples, predictions: list[Any]) -> dict[
     if new.target is None:
         return {}
     if model.classes:
-        truth = [str(value) for value in _plain(new.target)]
-        hits = np.array([str(guess) == value for guess, value in zip(predictions, truth, strict=True)])
-        shares = [hits[np.array(truth) == each].mean() for each in dict.fromkeys(truth)]
+        truth = np.array([_name(value) for value in new.target.tolist()])
+        hits = np.array([str(guess) for guess in predictions]) == truth
+        shares = [hits[truth == each].mean() for each in np.unique(truth)]
         return {"accuracy": float(hits.mean()), "balanced accuracy": float(np.mean(shares))}
     try:
         truth_numbers = np.asarray(new.target, dtype=np.float64)
@@ -133,26 +132,17 @@ def _score(model: LinearModel, new: NewSamples, predictions: list[Any]) -> dict[
         return {}
     with np.errstate(over="ignore"):  # an error beyond floats is ∞, and said to be
         rmse = _root_mean_square(truth_numbers - np.asarray(predictions))
-    largest = float(np.abs(truth_numbers).max())
-    spread = largest * float(np.std(truth_numbers / (largest or 1.0)))
+        center = (truth_numbers / len(truth_numbers)).sum()  # a sum of huge numbers would overflow
+        spread = _root_mean_square(truth_numbers - center)
     score = {"RMSE": rmse}
     return {**score, "R²": 1 - (rmse / spread) ** 2} if rmse < _LOST * spread else score
 
 
 def _root_mean_square(values: Any) -> float:
     """√(mean of squares), also where the squares leave the range of floats."""
-    import numpy as np
-
-    largest = float(np.abs(values).max())
-    if not 0 < largest < np.inf:
-        return largest
-    return largest * float(np.sqrt(np.mean((values / largest) ** 2)))
+    return math.hypot(*values) / math.sqrt(len(values))
 
 
-def _plain(column: Any) -> list[Any]:
-    """Entries as the model's classes are written: whole numbers without a point."""
-    return [_whole(value) for value in column.tolist()]
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _name(value: Any) -> str:
+    """An entry as the model's classes are written: whole numbers without a point."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)

@@ -67,3 +67,10 @@ def shown(number: float, digits: int = 6) -> str:
         return text
     gap = number - near  # exact: the two are close
     return f"{text} {'+' if gap > 0 else '-'} {abs(gap):.2g}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage of two digits."""
+    if share < 1e-4:
+        return "less than 0.01%"
+    return f"{100 * share:.2g}%" if share < 0.995 else f"{100 * share:.0f}%"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from tacit.show.output_files import Output, marked, write_file
 
 STYLE = Path(__file__).with_name("tacit.mplstyle")
 KERNEL, RICH, TRUTH, MUTED = "#0072B2", "#D55E00", "#009E73", "#999999"
+FAINT = 400  # curves that are drawn at all, where the largest of them have a colour
 _METADATA = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
 _STRANGE_LETTERS = "Glyph .* missing from|Matplotlib currently does not support"  # drawn as empty boxes
 
@@ -88,6 +89,20 @@ def _drawn(draw: Callable[[Any], None], *, figsize: Any = None, **layout: Any) -
     draw(figure.subplots(**layout))
     _lay_out(figure)
     return figure
+
+
+def draw_largest(
+    ax: Any, x: Any, curves: Any, order: Any, labels: Sequence[str], shown: int = 6, **style: Any
+) -> list[tuple[str, int]]:
+    """Draw curves (columns) in this order: the first ones with a colour and a label, the others faint.
+
+    Returns colour and index of every curve with a label, for what is to be drawn beside it.
+    """
+    ax.plot(x, curves[:, order[shown:FAINT]], color=MUTED, lw=0.4, alpha=0.6, **style)
+    largest = [(f"C{place}", i) for place, i in enumerate(order[:shown])]
+    for colour, i in largest:
+        ax.plot(x, curves[:, i], color=colour, label=labels[i], **style)
+    return largest
 
 
 def level_line(ax: Any, x: Any, y: Any, name: str, at: int | None) -> None:

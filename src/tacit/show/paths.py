@@ -10,11 +10,9 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.data.printable import label, shown
 from tacit.results.paths import Kink, MarginPath, SweepingPath
-from tacit.show.figures import KERNEL, MUTED, RICH, Picture
-from tacit.show.text import CHEAP, aligned, count, exponential, intercept, norms, top_features, units
+from tacit.show.figures import KERNEL, RICH, Picture, draw_largest
+from tacit.show.text import CHEAP, aligned, count, exponential, intercept, norms, size_of, top_features, units
 
-_SHOWN = 6  # coordinates with a colour and a name
-_FAINT = 400  # coordinates drawn at all
 _SAMPLES = 60  # samples with a bar
 _NUMBERED = 30  # samples whose number has room
 _FEW = 20  # values of μ that are drawn as points
@@ -62,12 +60,10 @@ def _draw_directions(
     mu, ways = found.mu[order], _directions(found.predictors)[order]
     points = {"marker": "o", "ms": 3} if len(mu) < _FEW else {}
     largest = np.argsort(-np.abs(ways[-1]))
-    axis.plot(mu, ways[:, largest[_SHOWN:_FAINT]], color=MUTED, lw=0.4, alpha=0.6, **points)
-    for place, i in enumerate(largest[:_SHOWN]):
-        axis.plot(mu, ways[:, i], color=f"C{place}", label=label(names[i], 18), **points)
+    for colour, i in draw_largest(axis, mu, ways, largest, [label(name, 18) for name in names], **points):
         if sweeping is not None:
             flow = _directions(sweeping.predictors)[order, i]
-            axis.plot(mu, flow, color=f"C{place}", ls="--", mfc="w", **points)
+            axis.plot(mu, flow, color=colour, ls="--", mfc="w", **points)
     if sweeping is not None:
         axis.plot([], [], color="k", ls="--", label=r"the flow at $\alpha\to\infty$")
     axis.set_ylabel(r"direction $w/\|w\|$")
@@ -149,10 +145,9 @@ def path_report(result: MarginPath, scale: float = 1.0, names: Sequence[str] | N
 
     scale: μ = scale/accuracy, to tell the accuracies at which a flow is near the ends.
     """
-    samples, features = result.X.shape
     first, last = int(result.mu.argmax()), int(result.mu.argmin())
     lines = {
-        "data": f"{count(samples, 'sample')} × {count(features, 'feature')}",
+        "data": size_of(result.X),
         **units(result),
         "path": f"depth {shown(result.depth)}, {count(len(result.mu), 'value')} of μ, "
         f"{result.mu[first]:.4g} to {result.mu[last]:.4g}",

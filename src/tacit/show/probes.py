@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.printable import label, short_name
+from tacit.data.printable import label, percent, short_name
 from tacit.results.probe import Probe, ProbeSweep
 from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, Picture
-from tacit.show.text import aligned, count
+from tacit.show.text import aligned, count, table
 
 COLORS = {"kernel": KERNEL, "rich": RICH, "intermediate": "#CC79A7", "unknown": MUTED}
 NEAR = 0.1  # the threshold of regimes
@@ -162,7 +162,7 @@ def probe_report(result: Probe) -> str:
         "network": repr(result.network),
         "data": "; ".join((data, *result.names)),
         "VERDICT": verdict(result),
-        "gap": f"{_percent(result.linearization_gap)} from the linearized network on held-out inputs"
+        "gap": f"{percent(result.linearization_gap)} from the linearized network on held-out inputs"
         + _rich(result.distance_to_rich),
         "kernel": f"turned by {result.kernel_distance:.2g} (1 − cos) in training; first-order training would "
         f"move it by {_times(result.kernel_movement)}",
@@ -196,21 +196,11 @@ def verdict(result: Any) -> str:
 def _rich(distance: float) -> str:
     if math.isnan(distance):
         return ""
-    return f", {_percent(distance)} from a start a tenth as large"
-
-
-def _percent(share: float) -> str:
-    return (
-        "less than 0.01%"
-        if share < 1e-4
-        else f"{100 * share:.2g}%"
-        if share < 0.995
-        else f"{100 * share:.0f}%"
-    )
+    return f", {percent(distance)} from a start a tenth as large"
 
 
 def _times(share: float) -> str:
-    return _percent(share) if share < 10 else f"{share:.2g} times its size"
+    return percent(share) if share < 10 else f"{share:.2g} times its size"
 
 
 def moved_layers(layers: dict[str, float]) -> str:
@@ -285,14 +275,10 @@ def sweep_report(result: ProbeSweep) -> str:
     what = f"weights of {', '.join(result.rescaled)}" if result.rescaled else "all weights"
     rows = [("scale", "regime", "gap", "to rich", "kernel", "κ", "")]
     for i, (scale, point) in enumerate(zip(result.scales, result.points, strict=True)):
-        rich = "" if math.isnan(point.distance_to_rich) else _percent(point.distance_to_rich)
+        rich = "" if math.isnan(point.distance_to_rich) else percent(point.distance_to_rich)
         left = "" if result.reached[i] else "goal not reached"
-        gap = "<0.01%" if point.linearization_gap < 1e-4 else _percent(point.linearization_gap)
+        gap = "<0.01%" if point.linearization_gap < 1e-4 else percent(point.linearization_gap)
         numbers = (f"{point.kernel_distance:.1e}", f"{point.scale_criterion:.1e}")
         rows.append((f"{scale:.3g}", point.regime, gap, rich, *numbers, left))
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    table = [
-        "  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
     head = f"  {what} times each scale, trained anew ({result.loss}, {result.seconds:.1f} s)"
-    return "\n".join([head, *table])
+    return "\n  ".join([head, *table(rows)])

@@ -23,11 +23,9 @@ CHEAP = 100_000  # entries of X up to which more is computed for a summary than 
 
 def limit_report(result: Limit, names: Sequence[str] | None = None) -> str:
     """Data, model, limit, regime and certificate, a line each."""
-    shape = " × ".join(f"{size:,}" for size in result.X.shape[1:])
     w = result.predictor
     lines = {
-        "data": f"{count(len(result.X), 'sample')} × {shape} feature{'s' if shape != '1' else ''}, "
-        f"rank {result.rank:,}",
+        "data": f"{size_of(result.X)}, rank {result.rank:,}",
         **units(result),
         "model": result.model.describe(),
         "limit": _spectrum(w) if result.X.ndim == 3 else f"{norms(w)}   {carriers(w.ravel())}",
@@ -61,7 +59,7 @@ def flow_report(result: Trajectory, names: Sequence[str] | None = None) -> str:
     w = result.predictor[-1]
     first, last = result.accuracy[0], result.accuracy[-1]
     lines = {
-        "data": _data(result.X),
+        "data": size_of(result.X),
         **units(result),
         "model": f"{kind}{result.model.describe()}",
         "loss": f"{result.loss_function.name}, accuracy {first + 0.0:.4g} → {last:.6g} "
@@ -77,7 +75,7 @@ def flow_report(result: Trajectory, names: Sequence[str] | None = None) -> str:
     return aligned(lines)
 
 
-def _data(X: Any) -> str:
+def size_of(X: Any) -> str:
     """How much data there are."""
     if isinstance(X, Entries):
         part = 100 * len(X) / (X.shape[0] * X.shape[1])
@@ -116,16 +114,15 @@ def _turned(result: Trajectory) -> dict[str, str]:
 
 def margin_report(result: Margin, names: Sequence[str] | None = None) -> str:
     """Data, norm, predictor, support, other solutions and certificate, a line each."""
-    samples, features = result.X.shape
     w = result.predictor
     lines = {
-        "data": f"{count(samples, 'sample')} × {count(features, 'feature')}",
+        "data": size_of(result.X),
         **units(result),
         "norm": f"{result.norm}, {result.value:.6g} at margin 1",
         "predictor": f"{norms(w)}   {carriers(w)}",
         **intercept(result, result.intercept),
         "features": top_features(w, names, result.units),
-        "support": f"{count(len(result.support), 'sample')} of {samples:,}",
+        "support": f"{count(len(result.support), 'sample')} of {len(result.X):,}",
         "solutions": _solutions(result),
         "certificate": f"KKT residual {result.kkt:.0e}   error {result.error:.0e}   "
         f"{1000 * result.seconds:.0f} ms",
@@ -216,6 +213,12 @@ def aligned(lines: dict[str, str], least: int = 0) -> str:
     lines = {printable(name): printable(text) for name, text in lines.items()}
     width = max(least, *map(len, lines))
     return "\n".join(f"  {name:<{width}}  {text}" for name, text in lines.items())
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines in which the cells of every column have the same width."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(f"{c:<{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def count(number: int, what: str) -> str:
