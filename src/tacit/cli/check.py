@@ -47,6 +47,7 @@ from tacit.cli.options import (
     claim_outputs,
     read_data,
     source,
+    units_of,
 )
 from tacit.cli.terminal import waited, wrapped
 from tacit.errors import InputError, NotConvergedError
@@ -145,16 +146,11 @@ def _run(options: argparse.Namespace) -> int:
         print(_report(verdicts, everything=options.all))
         print(wrapped(f"({waited(options)})"))
     if options.json is not None:
-        asked = {"intercept": options.intercept, "standardize": options.standardize}
-        content = {**source(options, table), **asked, "parameters": parameters, **verdicts.to_dict()}
-        write_json(content, options.json, "check")
+        asked = {**units_of(options), "parameters": parameters}
+        write_json({**source(options, table), **asked, **verdicts.to_dict()}, options.json, "check")
     if options.plot is not None:
         verdicts.plot(options.plot, everything=options.all)
-    return _status(verdicts)
-
-
-def _status(verdicts: Any) -> int:
-    """Failed where a theorem is violated or not decided, as where a flow or limit that it needs got lost."""
+    # A theorem is not decided, either, where a flow or limit that it needs got lost.
     lost = any(isinstance(error, NotConvergedError) for error in verdicts.refused.values())
     return FAILED if lost or not verdicts.holds else DONE
 
@@ -184,14 +180,10 @@ def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
     return parameters
 
 
-def _number(text: str) -> float:
-    """Whole where it is written so, as numbers of draws and seeds are."""
-    return int(text) if text.strip().isdecimal() else float(text)
-
-
 def _numbers(name: str, text: str) -> float | tuple[float, ...]:
+    """A number or several, whole where they are written so, as numbers of draws and seeds are."""
     try:
-        numbers = tuple(_number(part) for part in text.split(","))
+        numbers = tuple(int(each) if each.strip().isdecimal() else float(each) for each in text.split(","))
     except ValueError:
         raise InputError(
             f"--with {name} takes a number, or several with commas between them, got {text!r}"

@@ -163,19 +163,15 @@ def _fitted(estimator: Any, X: Any, y: Any) -> tuple[Any, list[str]]:
 def _estimator(options: argparse.Namespace, folds: int) -> Any:
     from tacit import estimators
 
-    common: dict[str, Any] = {
-        "depth": options.depth,
-        "fit_intercept": not options.no_intercept,
-        "standardize": options.standardize,
-    }
+    asked = {"depth": options.depth, "standardize": options.standardize}
+    asked |= {"fit_intercept": not options.no_intercept}
     if options.loss is not None:
-        common["loss"] = {"margin": None}.get(options.loss, options.loss)
+        asked["loss"] = None if options.loss == "margin" else options.loss
     if options.scale is not None:
         single = estimators.FlowClassifier if options.classify else estimators.FlowRegressor
-        return single(scale=options.scale, stop=options.stop, **common)
+        return single(scale=options.scale, stop=options.stop, **asked)
     searched = estimators.FlowClassifierCV if options.classify else estimators.FlowRegressorCV
-    rule = {} if options.rule is None else {"rule": options.rule}
-    return searched(cv=folds, **rule, **common)
+    return searched(cv=folds, **asked, **({} if options.rule is None else {"rule": options.rule}))
 
 
 def _targets(table: Table, classify: bool) -> Any:
@@ -198,12 +194,11 @@ def _model(options: argparse.Namespace, table: Table, estimator: Any) -> Any:
 
     from tacit.data.linear_model import LinearModel
 
-    found = {name: getattr(estimator, f"{name}_", None) for name in ("scale", "depth", "stop", "mu", "loss")}
-    fit = {name: value for name, value in found.items() if value is not None}
+    names = ("scale", "depth", "stop", "mu", "loss")  # as they were chosen, or asked for
+    values = {name: getattr(estimator, f"{name}_", getattr(options, name, None)) for name in names}
+    fit = {name: value for name, value in values.items() if value is not None}
     if hasattr(estimator, "best_score_"):
         fit |= {"cross_validation": {"folds": estimator.n_splits_, "score": estimator.best_score_}}
-    asked = {"scale": options.scale, "depth": options.depth, "stop": options.stop}
-    fit = {**{name: value for name, value in asked.items() if value is not None}, **fit}
     fit |= {"intercept": not options.no_intercept, "standardize": options.standardize}
     return LinearModel(
         table.features,

@@ -38,6 +38,7 @@ from tacit.cli.options import (
     read_data,
     source,
     told_assumptions,
+    units_of,
 )
 from tacit.cli.terminal import remark
 from tacit.errors import InputError, Interrupted
@@ -122,8 +123,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.save is not None and not options.save.lower().endswith(".nc"):
         raise InputError(f"--save writes netCDF; name its file .nc, not {options.save}")
     claim_outputs(options, [] if options.save is None else [Output(options.save, "nc", "flow")])
-    units = {"intercept": options.intercept, "standardize": options.standardize}
-    result, status = _followed(options, model, table.X, table.y, loss=options.loss, **units)
+    asked = {"loss": options.loss, **units_of(options)}
+    result, status = _followed(options, model, table.X, table.y, **asked)
     content = {**source(options, table), "features": table.features}
     _report(options, result, content, features=table.features, names=table.features)
     return status

@@ -30,6 +30,7 @@ from tacit.cli.options import (
     inputs_of,
     read_data,
     source,
+    units_of,
 )
 
 
@@ -55,7 +56,7 @@ def _run(options: argparse.Namespace) -> int:
     table = read_data(options)
     model = model_of(options, inputs_of(options, table.X))
     claim_outputs(options)
-    asked = {name: getattr(options, name) for name in ("tol", "intercept", "standardize", "least_squares")}
+    asked = {"tol": options.tol, "least_squares": options.least_squares, **units_of(options)}
     result = limit(model, table.X, table.y, **asked)
     deliver(
         options,

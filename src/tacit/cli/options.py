@@ -7,7 +7,6 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.terminal import remark, waited, wrapped
@@ -97,6 +96,11 @@ def add_units(command: Any, intercept: str, standardize: str = "") -> None:
     )
 
 
+def units_of(options: argparse.Namespace) -> dict[str, bool]:
+    """What --intercept and --standardize say, as the functions of Tacit take it."""
+    return {"intercept": options.intercept, "standardize": options.standardize}
+
+
 def add_seed(command: Any, what: str) -> None:
     """--seed, 0 if it is not given."""
     help = f"{what} (default: %(default)s)"
@@ -145,13 +149,9 @@ def claim_outputs(options: argparse.Namespace, others: Sequence[Output] = ()) ->
     from tacit.show.output_files import claim_all
 
     for path in (options.json, options.plot, *(output.path for output in others)):
-        if path and os.path.exists(path) and _same_file(path, options.data):
+        if path and os.path.exists(path) and options.data != "-" and os.path.samefile(path, options.data):
             raise InputError(f"{path} is the data itself; write the result elsewhere")
     claim_all([*json_and_plot(options), *others])
-
-
-def _same_file(path: str | Path, data: str) -> bool:
-    return data != "-" and os.path.samefile(path, data)
 
 
 def deliver(

@@ -35,6 +35,7 @@ from tacit.cli.options import (
     numbers,
     read_data,
     source,
+    units_of,
 )
 from tacit.errors import InputError
 
@@ -86,14 +87,7 @@ def _run(options: argparse.Namespace) -> int:
             "--sweeping is the limit of flows, which have no --intercept, and it takes features as they are; "
             "leave it out, or leave out --intercept and --standardize"
         )
-    found = margin_path(
-        table.X,
-        table.y,
-        mu,
-        depth=depth,
-        intercept=options.intercept,
-        standardize=options.standardize,
-    )
+    found = margin_path(table.X, table.y, mu, depth=depth, **units_of(options))
     sweeping = sweeping_path(table.X, table.y, mu, depth=depth) if options.sweeping else None
     summaries = [found.summary(scale, table.features)] + ([sweeping.summary()] if sweeping else [])
 
@@ -121,13 +115,7 @@ def _saddle(options: argparse.Namespace) -> int:
     claim_outputs(options)
     timed = options.scale is not None or options.log_scale is not None
     model = model_of(options, table.X)
-    found = saddle_path(
-        table.X,
-        table.y,
-        depth=getattr(model, "depth", 2),
-        intercept=options.intercept,
-        standardize=options.standardize,
-    )
+    found = saddle_path(table.X, table.y, depth=getattr(model, "depth", 2), **units_of(options))
     times = found.time(model) if timed else None
     summary, extra = found.summary(table.features), {}
     if times is not None:

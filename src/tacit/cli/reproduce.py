@@ -66,24 +66,19 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.show.output_files import Output, claim_all, write_json
 
     chosen = figures(options.selection)
-    listing = options.selection == "list"
-    table = (
-        []
-        if options.json in (None, "-")
-        else [Output(options.json, "json", f"reproduce {options.selection}")]
-    )
+    by = f"reproduce {options.selection}"
+    table = [] if options.json in (None, "-") else [Output(options.json, "json", by)]
     claim_all(table)
-    content = _list_figures(chosen, options) if listing else _make_figures(chosen, options, table)
+    if options.selection == "list":
+        content: list[dict[str, Any]] = [{"figure": each.key, "caption": each.caption} for each in chosen]
+        if options.json != "-":
+            print(_listing(chosen))
+    else:
+        content = _make_figures(chosen, options, table)
     holds = all(entry.get("holds", True) for entry in content)
     if options.json is not None:
-        write_json({"figures": content, "holds": holds}, options.json, f"reproduce {options.selection}")
+        write_json({"figures": content, "holds": holds}, options.json, by)
     return DONE if holds else FAILED
-
-
-def _list_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict[str, Any]]:
-    if options.json != "-":
-        print(_listing(chosen))
-    return [{"figure": entry.key, "caption": entry.caption} for entry in chosen]
 
 
 def _listing(chosen: list[Entry]) -> str:
@@ -115,23 +110,22 @@ def _make_figures(
     from tacit.cli import reproduce_many
     from tacit.papers.completed import finished
 
-    asked = {"preset": options.preset, "seed": options.seed, "out": options.out}
+    asked = {name: getattr(options, name) for name in ("preset", "seed", "out")}
     before = {} if options.force else reproduce_many.those_of(chosen, lambda entry: finished(entry, **asked))
-    quiet = options.json == "-"
-    how = reproduce_many.How(
-        **asked, force=options.force, jobs=options.jobs, quiet=quiet, debug=options.debug
-    )
+    more = {name: getattr(options, name) for name in ("force", "jobs", "debug")}
+    how = reproduce_many.How(**asked, **more, quiet=options.json == "-")
     reproduce_many.claim_files([entry for entry in chosen if entry.key not in before], how, table)
     if len(chosen) == 1:
         return [_make_one(chosen[0], how, before.get(chosen[0].key))]
     contents = reproduce_many.make(chosen, how, before)
-    if not quiet:
+    if not how.quiet:
         took = time.perf_counter() - options.begun
         print(f"\n{reproduce_many.table(contents)}\n\n{reproduce_many.total(contents, took)}")
     return contents
 
 
 def _make_one(entry: Entry, how: How, before: dict[str, Any] | None) -> dict[str, Any]:
+    from tacit.cli import reproduce_many
     from tacit.cli.terminal import wrapped
     from tacit.papers import reproduce
     from tacit.papers.reproduction import in_words
@@ -144,8 +138,7 @@ def _make_one(entry: Entry, how: How, before: dict[str, Any] | None) -> dict[str
     else:
         content = {**before, "from_before": True}
     if not how.quiet:
-        verdicts, _, picture = in_words(content).rpartition("\n")  # a path is not folded
-        print(f"{wrapped(verdicts)}\n{picture}", flush=True)
+        reproduce_many.tell(in_words(content))
         if before is not None:
             print(wrapped("  kept from before: made by the same software; --force makes it again"))
     return content
