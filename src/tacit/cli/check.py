@@ -42,6 +42,7 @@ from tacit.cli.options import (
     FAILED,
     add_command,
     add_data,
+    add_flag,
     add_outputs,
     add_units,
     claim_outputs,
@@ -92,10 +93,8 @@ def add(commands: Any) -> Any:
         help="a parameter of theorems, such as epsilon=0.01 or scales=1e3,1e4,1e5; those that have no such "
         "parameter do without (repeat it for several; --list shows which theorem takes what)",
     )
-    command.add_argument(
-        "--all",
-        action="store_true",
-        help="also show theorems that do not apply, why, and how their bounds fare all the same",
+    add_flag(
+        command, "--all", "also show theorems that do not apply, why, and how their bounds fare all the same"
     )
     command.add_argument("--list", action=_List, help="list the theorems and their parameters, and exit")
     plot = "draw what is measured against every bound, the nearest to broken first (.png, .pdf, .svg)"

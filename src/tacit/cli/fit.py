@@ -25,6 +25,7 @@ from tacit.cli.options import (
     FAILED,
     add_command,
     add_data,
+    add_flag,
     add_outputs,
     claim_outputs,
     deliver,
@@ -46,16 +47,10 @@ def add(commands: Any) -> Any:
     """The command and its options."""
     command = add_command(commands, "fit", _run, __doc__)
     add_data(command)
-    command.add_argument("--classify", action="store_true", help="the target holds classes: words or numbers")
+    add_flag(command, "--classify", "the target holds classes: words or numbers")
     _add_knobs(command)
-    command.add_argument(
-        "--no-intercept",
-        action="store_true",
-        help="f(x) = w·x, without the free constant that is the default",
-    )
-    command.add_argument(
-        "--standardize", action="store_true", help="start the weights of features divided by their deviation"
-    )
+    add_flag(command, "--no-intercept", "f(x) = w·x, without the free constant that is the default")
+    add_flag(command, "--standardize", "start the weights of features divided by their deviation")
     command.add_argument("--save", metavar="FILE", help="write the model as JSON, for 'tacit predict'")
     add_outputs(command, "model and scores", "draw coefficients over scales, with the one that was chosen")
     return command

@@ -29,6 +29,7 @@ from tacit.cli.options import (
     INTERRUPTED,
     add_command,
     add_data,
+    add_flag,
     add_outputs,
     add_units,
     claim_outputs,
@@ -86,7 +87,7 @@ def _add_instants(command: Any) -> None:
 def _add_ways(command: Any) -> None:
     """How to integrate."""
     command.add_argument("--rtol", type=float, default=1e-8, help="relative accuracy (default: %(default)s)")
-    command.add_argument("--linearized", action="store_true", help="follow the tangent model (kernel regime)")
+    add_flag(command, "--linearized", "follow the tangent model (kernel regime)")
     command.add_argument(
         "--method",
         choices=("auto", "parameters", "descent", "normalized"),

@@ -23,6 +23,7 @@ from tacit.cli.options import (
     FAILED,
     add_command,
     add_data,
+    add_flag,
     add_outputs,
     add_units,
     claim_outputs,
@@ -41,10 +42,10 @@ def add(commands: Any) -> Any:
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
     add_units(command, "fit X w + b = y: b is free, and no part of what is kept small")
     command.add_argument("--tol", type=float, default=1e-10, help="tolerance (default: %(default)s)")
-    command.add_argument(
+    add_flag(
+        command,
         "--least-squares",
-        action="store_true",
-        help="where the data cannot be fitted, the limit among the solutions of least squares",
+        "where the data cannot be fitted, the limit among the solutions of least squares",
     )
     add_outputs(command, "the result", "draw the limit between its two ends (png, pdf, svg)")
     return command

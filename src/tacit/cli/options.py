@@ -85,13 +85,24 @@ def add_data(command: Any) -> None:
     command.add_argument("--target", metavar="COL", help="the column to predict (all others are features)")
 
 
+def add_setting(command: Any, name: str, default: Any, what: str, **more: Any) -> None:
+    """An option with a value of the type of its default, which its help tells."""
+    help = f"{what} (default: %(default)s)"
+    command.add_argument(name, type=type(default), default=default, help=help, **more)
+
+
+def add_flag(command: Any, name: str, help: str) -> None:
+    """An option without a value."""
+    command.add_argument(name, action="store_true", help=help)
+
+
 def add_units(command: Any, intercept: str, standardize: str = "") -> None:
     """--intercept and --standardize; the texts say what they mean here."""
-    command.add_argument("--intercept", action="store_true", help=intercept)
-    command.add_argument(
+    add_flag(command, "--intercept", intercept)
+    add_flag(
+        command,
         "--standardize",
-        action="store_true",
-        help=standardize
+        standardize
         or "start the weights of features divided by their standard deviation; the result is for your units",
     )
 

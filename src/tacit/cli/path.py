@@ -28,6 +28,7 @@ from tacit.cli.options import (
     FAILED,
     add_command,
     add_data,
+    add_flag,
     add_outputs,
     add_units,
     claim_outputs,
@@ -59,14 +60,8 @@ def add(commands: Any) -> Any:
         metavar="FROM:TO:COUNT",
         help=f"geometrically spaced, or numbers with commas between them (default: {_MU})",
     )
-    command.add_argument(
-        "--saddle",
-        action="store_true",
-        help="the flow of the square loss as the scale goes to 0",
-    )
-    command.add_argument(
-        "--sweeping", action="store_true", help="also the flow at infinite scale, which may leave the path"
-    )
+    add_flag(command, "--saddle", "the flow of the square loss as the scale goes to 0")
+    add_flag(command, "--sweeping", "also the flow at infinite scale, which may leave the path")
     add_outputs(command, "the path", "draw the path (png, pdf, svg)")
     return command
 

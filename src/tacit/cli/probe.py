@@ -33,6 +33,7 @@ from tacit.cli.options import (
     FAILED,
     add_command,
     add_data,
+    add_flag,
     add_outputs,
     add_seed,
     claim_outputs,
@@ -65,14 +66,12 @@ def _add_training(command: Any) -> None:
         help="training loss; exp and logistic take two classes, cross-entropy an output for each "
         "(default: %(default)s)",
     )
-    command.add_argument(
+    add_flag(
+        command,
         "--standardize",
-        action="store_true",
-        help="features and target (of the square loss) with mean 0 and standard deviation 1",
+        "features and target (of the square loss) with mean 0 and standard deviation 1",
     )
-    command.add_argument(
-        "--doubled", action="store_true", help="subtract a copy, so that outputs start at 0 (same kernel)"
-    )
+    add_flag(command, "--doubled", "subtract a copy, so that outputs start at 0 (same kernel)")
     command.add_argument(
         "--steps", type=int, default=2000, help="of training, at most (default: %(default)s)"
     )

@@ -21,7 +21,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, FAILED, add_command, add_seed
+from tacit.cli.options import DONE, FAILED, add_command, add_flag, add_seed
 from tacit.cli.reproduce_many import add_jobs
 from tacit.errors import MissingPackageError
 
@@ -50,10 +50,10 @@ def add(commands: Any) -> Any:
         help="quick: seconds; paper: the paper's sizes (default: %(default)s)",
     )
     add_seed(command, "of the random data")
-    command.add_argument(
+    add_flag(
+        command,
         "--force",
-        action="store_true",
-        help="make figures again that the folder has, and replace those of another preset or seed",
+        "make figures again that the folder has, and replace those of another preset or seed",
     )
     add_jobs(command)
     command.add_argument("--out", default="tacit-output", metavar="DIR", help="folder (default: %(default)s)")

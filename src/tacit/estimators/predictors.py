@@ -69,9 +69,7 @@ def predictors(
     rows, targets = training.normalized, training.normalized_targets
     unit = size / training.spread / training.units.scale
     stops = [stop for stop in grid.stops if stop is not None and stop > training.floor * REACHED]
-    at_limit = len(grid.stops) - len(
-        stops
-    )  # the remaining stops are never reached: the limit takes their place
+    at_limit = len(grid.stops) - len(stops)  # stops that are never reached: the limit takes their place
     patience = None if score is None else Patience(lambda w: score(w * unit), stops)
     runs = stopped_paths(models, rows, targets, stops, rtol=rtol, enough=patience) if stops else None
     for model in models:

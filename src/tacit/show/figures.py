@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import logging
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,7 @@ class Picture:
         """The path of the file that it was saved in, or a figure of Matplotlib."""
         if file is not None:
             return save_figure(self.draw, file, self.by, **self.layout)
-        from matplotlib.style import context
-
-        with context(str(STYLE)), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=_STRANGE_LETTERS)
+        with _style():
             return _drawn(self.draw, **self.layout)
 
 
@@ -66,17 +64,24 @@ def render(
     """
     for name in ("matplotlib", "fontTools"):  # they remark on caches, fonts, and dates inside fonts
         logging.getLogger(name).setLevel(logging.ERROR)
-    from matplotlib.style import context
-
     pictures = []
-    with context(str(STYLE)), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=_STRANGE_LETTERS)
+    with _style():
         figure = _drawn(draw, figsize=figsize, **layout)
         for kind in kinds:
             file = io.BytesIO()
             figure.savefig(file, format=kind, metadata={_METADATA[kind]: marked(by)})
             pictures.append(file.getvalue())
     return pictures
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    """The look of our figures."""
+    from matplotlib.style import context
+
+    with context(str(STYLE)), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=_STRANGE_LETTERS)
+        yield
 
 
 def _drawn(draw: Callable[[Any], None], *, figsize: Any = None, **layout: Any) -> Any:

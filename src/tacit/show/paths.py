@@ -156,8 +156,8 @@ def path_report(result: MarginPath, scale: float = 1.0, names: Sequence[str] | N
         **intercept(result, result.intercept[[first, last]]),
         "features": f"{top_features(result.predictors[last], names, result.units)} "
         f"at μ = {result.mu[last]:.4g}",
-        "kernel end": _near_kernel(result, scale),
-        "rich end": _near_rich(result, scale),
+        "kernel end": _near_end(result, 0, scale),
+        "rich end": _near_end(result, 1, scale),
         **_support_changes(result),
         "computed": f"KKT residuals up to {result.kkt.max():.0e}, errors up to {result.error.max():.0e}, "
         f"{1000 * result.seconds:.0f} ms",
@@ -190,20 +190,15 @@ def _held(result: MarginPath, i: int) -> str:
     return f"μ = {result.mu[i]:.4g}: {norms(w)}   {count(int(result.support[i].sum()), 'support vector')}"
 
 
-def _near_kernel(result: MarginPath, scale: float) -> str:
-    until, excess = result.near()[0], result.excess[0]
-    norm = "‖w‖₂" if np.ptp(result.geometry.log_scale) == 0 else "the kernel's norm"
-    if until is not None:
-        return f"{norm} within 5% of the least down to μ = {until:.3g}: {_accuracy(scale, until)}"
-    return f"{norm} within 5% of the least all along" if excess.max() <= 0.05 else "beyond the path"
-
-
-def _near_rich(result: MarginPath, scale: float) -> str:
-    since, excess = result.near()[1], result.excess[1]
-    norm = "‖w‖₁" if np.ptp(result.geometry.weight) == 0 else "the weighted ‖w‖₁"
-    if since is not None:
-        return f"{norm} within 5% of the least from μ = {since:.3g} on: {_accuracy(scale, since)}"
-    return f"{norm} within 5% of the least all along" if excess.max() <= 0.05 else "beyond the path"
+def _near_end(result: MarginPath, end: int, scale: float) -> str:
+    """Where the norm of the kernel end (0) or of the rich end (1) is nearly the least possible."""
+    mu, excess = result.near()[end], result.excess[end]
+    spread = np.ptp((result.geometry.log_scale, result.geometry.weight)[end])
+    norm = (("‖w‖₂", "the kernel's norm"), ("‖w‖₁", "the weighted ‖w‖₁"))[end][int(spread != 0)]
+    if mu is None:
+        return f"{norm} within 5% of the least all along" if excess.max() <= 0.05 else "beyond the path"
+    where = f"from μ = {mu:.3g} on" if end else f"down to μ = {mu:.3g}"
+    return f"{norm} within 5% of the least {where}: {_accuracy(scale, mu)}"
 
 
 def _accuracy(scale: float, mu: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -116,27 +117,15 @@ def _draw_sweep(ax: Any, result: ProbeSweep) -> None:
         ax.plot(x, np.maximum(values[order], _FLOOR), mark, color=color, label=name, lw=1.2)
     ax.axhline(NEAR, color=MUTED, lw=0.8, ls="--")
     ax.axvline(1.0, color=MUTED, lw=0.8, ls=":")
-    ax.set(xscale="log", yscale="log", ylabel="relative distance", xlabel=_scale_label(result))
+    ax.set(xscale="log", yscale="log", ylabel="relative distance")
+    ax.set_xlabel(f"scale of {', '.join(result.rescaled) or 'all weights'}")
     bands = _bands(x, [result.regimes[i] for i in order])
+    above = {"transform": ax.get_xaxis_transform(), "ha": "center", "va": "bottom", "fontsize": 8}
     for left, right, name in bands:
         ax.axvspan(left, right, color=COLORS[name], alpha=0.08, lw=0)
-        middle = np.sqrt(left * right)
-        ax.text(
-            middle,
-            1.01,
-            name,
-            transform=ax.get_xaxis_transform(),
-            ha="center",
-            va="bottom",
-            color=COLORS[name],
-            fontsize=8,
-        )
+        ax.text(np.sqrt(left * right), 1.01, name, color=COLORS[name], **above)
     ax.set_xlim(bands[0][0], bands[-1][1])
     ax.legend(loc="best", fontsize=7.5)
-
-
-def _scale_label(result: ProbeSweep) -> str:
-    return f"scale of {', '.join(result.rescaled)}" if result.rescaled else "scale of all weights"
 
 
 def _bands(x: Any, regimes: list[str]) -> list[tuple[float, float, str]]:
@@ -144,13 +133,8 @@ def _bands(x: Any, regimes: list[str]) -> list[tuple[float, float, str]]:
     edges = [*np.sqrt(x[1:] * x[:-1])]
     half = np.sqrt(x[1] / x[0]) if len(x) > 1 else 2.0
     ends = [x[0] / half**0.5, *edges, x[-1] * half**0.5]
-    bands: list[tuple[float, float, str]] = []
-    for i, name in enumerate(regimes):
-        if bands and bands[-1][2] == name:
-            bands[-1] = (bands[-1][0], float(ends[i + 1]), name)
-        else:
-            bands.append((float(ends[i]), float(ends[i + 1]), name))
-    return bands
+    runs = [list(run) for _, run in groupby(range(len(regimes)), key=regimes.__getitem__)]
+    return [(float(ends[run[0]]), float(ends[run[-1] + 1]), regimes[run[0]]) for run in runs]
 
 
 def probe_report(result: Probe) -> str:
@@ -158,12 +142,13 @@ def probe_report(result: Probe) -> str:
     problem, measured = result.problem, result.measured
     trained = measured.trained
     data = f"{count(len(problem.X), 'sample')}, {len(problem.X_test):,} held out"
+    far = result.distance_to_rich
+    rich = "" if math.isnan(far) else f", {percent(far)} from a start a tenth as large"
     lines = {
         "network": repr(result.network),
         "data": "; ".join((data, *result.names)),
         "VERDICT": verdict(result),
-        "gap": f"{percent(result.linearization_gap)} from the linearized network on held-out inputs"
-        + _rich(result.distance_to_rich),
+        "gap": f"{percent(result.linearization_gap)} from the linearized network on held-out inputs{rich}",
         "kernel": f"turned by {result.kernel_distance:.2g} (1 − cos) in training; first-order training would "
         f"move it by {_times(result.kernel_movement)}",
         "criterion": f"κ = {result.scale_criterion:.2g} (Chizat et al. 2019; small: kernel regime)",
@@ -175,8 +160,9 @@ def probe_report(result: Probe) -> str:
         "to change": advice(result),
     }
     if not result.converged:
+        goal = "1e-2 of the targets" if result.loss.quadratic else "5% of the loss of outputs 0"
         lines["NOT REACHED"] = (
-            f"training was to go on to {_goal(result)}, and {trained.reason}; both networks are compared at "
+            f"training was to go on to {goal}, and {trained.reason}; both networks are compared at "
             "the loss reached (most_steps allows more)"
         )
     return aligned(lines)
@@ -191,12 +177,6 @@ def verdict(result: Any) -> str:
         "where it ends",
         "unknown": "unknown: training has not halved the loss, and the two cannot be told apart",
     }[result.regime]
-
-
-def _rich(distance: float) -> str:
-    if math.isnan(distance):
-        return ""
-    return f", {percent(distance)} from a start a tenth as large"
 
 
 def _times(share: float) -> str:
@@ -241,10 +221,6 @@ def _fit(result: Probe) -> str:
         return f"relative residual {residual:.2g}"
     margins = np.asarray(result.loss.margins(trained.outputs.reshape(y.shape), y))
     return f"loss {math.exp(-trained.accuracy):.2g}, {int((margins > 0).sum()):,} of {len(y):,} right"
-
-
-def _goal(result: Probe) -> str:
-    return "1e-2 of the targets" if result.loss.quadratic else "5% of the loss of outputs 0"
 
 
 def advice(result: Probe) -> str:

@@ -43,7 +43,8 @@ def verdicts_picture(verdicts: Sequence[Any], title: str = "") -> Picture:
     Theorems that do not apply are drawn hollow. title: what they were asked about.
     """
     bounds = [(verdict, bound) for verdict in verdicts for bound in verdict.bounds]
-    rows = [_row(verdict, bound) for verdict, bound in bounds if bound.threshold]  # others only tell a number
+    # Bounds without a threshold only tell a number.
+    rows = [_row(verdict, bound) for verdict, bound in bounds if bound.threshold]
     rows.sort(key=lambda row: (not row.applies, -math.inf if math.isnan(row.share) else -row.share))
 
     def draw(ax: Any) -> None:
