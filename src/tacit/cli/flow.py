@@ -265,10 +265,7 @@ def _report_matrix(options: argparse.Namespace, table: Any, result: Any) -> None
     content = {"data": options.data, "assumed": table.assumed, **labels, "filled": filled}
     as_text = options.save is not None and _kind(options.save) == "csv"
     matrix = table.filled(end) if as_text else None
-    names = None if options.plot is None else _cells(table, result)
+    names = None
+    if options.plot is not None and result.is_kept:  # where the picture has all entries
+        names = [f"{i}, {j}" for i in table.rows for j in table.columns]
     _report(options, result, content, names=names, matrix=matrix)
-
-
-def _cells(table: Any, result: Any) -> Any:
-    """The names of all entries, where the picture has them all."""
-    return [f"{i}, {j}" for i in table.rows for j in table.columns] if result.is_kept else None

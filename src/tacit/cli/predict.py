@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.cli.options import DONE, add_command, claim_outputs, told_assumptions
 from tacit.cli.terminal import remark
-from tacit.data.printable import is_seen, printable
+from tacit.data.printable import is_seen, printable, some
 
 if TYPE_CHECKING:
     from tacit.data.linear_model import LinearModel, NewSamples
@@ -66,7 +66,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json is not None:
         content = {"model": options.model, "data": options.data, "target": model.target, "score": score}
         write_json({**content, "predictions": predictions, "unused": new.unused}, options.json, "predict")
-    text = _table(model.target, predictions)
+    text = "".join(f"{_cell(value)}\n" for value in (model.target, *predictions))
     if not table and sys.stdout.isatty():
         text = printable(text, keep="\n")
     if table:
@@ -85,13 +85,8 @@ def _tell(options: argparse.Namespace, new: NewSamples, features: int) -> None:
     if options.data.lower().endswith(".npz"):
         remark(f"assumed of {where}: columns of X are the model's features in order")
     if new.unused:
-        names = ", ".join(repr(name) for name in new.unused[:_SHOWN])
-        more = ", …" if len(new.unused) > _SHOWN else ""
-        remark(f"columns of {where} that the model does not use: {names}{more}")
-
-
-def _table(target: str, predictions: list[Any]) -> str:
-    return "".join(f"{_cell(value)}\n" for value in (target, *predictions))
+        names = some([repr(name) for name in new.unused], _SHOWN)
+        remark(f"columns of {where} that the model does not use: {names}")
 
 
 def _cell(value: Any) -> str:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.data.printable import label, shown
+from tacit.data.printable import label, shown, some
 from tacit.results.paths import Kink, MarginPath, SweepingPath
 from tacit.show.figures import KERNEL, RICH, Picture, draw_largest
 from tacit.show.text import CHEAP, aligned, count, exponential, intercept, norms, size_of, top_features, units
 
 _SAMPLES = 60  # samples with a bar
 _NUMBERED = 30  # samples whose number has room
+_EVENTS = 6  # that are told
 _FEW = 20  # values of μ that are drawn as points
 
 Span = tuple[float, float]  # from one μ down to another
@@ -180,9 +181,8 @@ def _support_changes(result: MarginPath) -> dict[str, str]:
 
 def _changes(events: Sequence[Any]) -> str:
     """How many samples enter or leave the support, and the first of them."""
-    shown = [f"{e.sample} {'enters' if e.enters else 'leaves'} at {e.mu:.4g}" for e in events[:6]]
-    more = ", …" if len(events) > 6 else ""
-    return f"{len(events)}, counting samples from 0: {', '.join(shown)}{more}" if shown else ""
+    told = [f"{e.sample} {'enters' if e.enters else 'leaves'} at {e.mu:.4g}" for e in events]
+    return f"{len(events)}, counting samples from 0: {some(told, _EVENTS)}" if told else ""
 
 
 def _held(result: MarginPath, i: int) -> str:

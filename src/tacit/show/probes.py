@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.printable import label, percent, short_name
+from tacit.data.printable import label, percent, short_name, some
 from tacit.results.probe import Probe, ProbeSweep
 from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, Picture
 from tacit.show.text import aligned, count, table
@@ -142,7 +142,7 @@ def probe_report(result: Probe) -> str:
     problem, measured = result.problem, result.measured
     trained = measured.trained
     data = f"{count(len(problem.X), 'sample')}, {len(problem.X_test):,} held out"
-    far = result.distance_to_rich
+    far, moved = result.distance_to_rich, result.kernel_movement
     rich = "" if math.isnan(far) else f", {percent(far)} from a start a tenth as large"
     lines = {
         "network": repr(result.network),
@@ -150,7 +150,7 @@ def probe_report(result: Probe) -> str:
         "VERDICT": verdict(result),
         "gap": f"{percent(result.linearization_gap)} from the linearized network on held-out inputs{rich}",
         "kernel": f"turned by {result.kernel_distance:.2g} (1 − cos) in training; first-order training would "
-        f"move it by {_times(result.kernel_movement)}",
+        f"move it by {percent(moved) if moved < 10 else f'{moved:.2g} times its size'}",
         "criterion": f"κ = {result.scale_criterion:.2g} (Chizat et al. 2019; small: kernel regime)",
         "layers": moved_layers(result.layers),
         "spectrum": _spectrum(result),
@@ -179,17 +179,13 @@ def verdict(result: Any) -> str:
     }[result.regime]
 
 
-def _times(share: float) -> str:
-    return percent(share) if share < 10 else f"{share:.2g} times its size"
-
-
 def moved_layers(layers: dict[str, float]) -> str:
     """The largest relative movements."""
     order = sorted((name for name in layers if math.isfinite(layers[name])), key=lambda name: -layers[name])
-    shown = ", ".join(f"{short_name(name, 40)} {layers[name]:.2g}" for name in order[:_SHOWN])
+    shown = some([f"{short_name(name, 40)} {layers[name]:.2g}" for name in order], _SHOWN)
     zeros = len(layers) - len(order)
     fresh = f"; {count(zeros, 'layer')} moved from 0" if zeros else ""
-    return f"moved by {shown}{', …' if len(order) > _SHOWN else ''} of their size{fresh}"
+    return f"moved by {shown} of their size{fresh}"
 
 
 def _spectrum(result: Probe) -> str:

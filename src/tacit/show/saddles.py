@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.printable import label, short_name, shown
+from tacit.data.printable import label, short_name, shown, some
 from tacit.results.result import numbered
 from tacit.results.saddle_path import SaddlePath
 from tacit.show.figures import Picture, draw_largest
@@ -31,13 +31,12 @@ def saddle_report(result: SaddlePath, names: Sequence[str] | None = None) -> str
         told = [
             f"{short_name(named[each.feature], 24)} {'enters' if each.enters else 'leaves'} "
             f"at τ = {each.time:.4g}"
-            for each in result.events[:_EVENTS]
+            for each in result.events
         ]
         leaves = len(result.events) - enters
-        more = ", …" if len(result.events) > _EVENTS else ""
         lines |= {
             "events": f"features enter {count(enters, 'time')} and leave {count(leaves, 'time')}: "
-            f"{', '.join(told)}{more}",
+            f"{some(told, _EVENTS)}",
             "end": f"{norms(end)}   {carriers(end)}   residual {result.residuals[-1]:.1g} of ‖y‖",
             **intercept(result, result.intercepts[-1]),
             "features": top_features(end, names, result.units),

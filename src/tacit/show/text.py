@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.data.arrays import Float, beyond_squares
 from tacit.data.entries import Entries
-from tacit.data.printable import printable, short_name
+from tacit.data.printable import printable, short_name, some
 from tacit.data.units import Units
 from tacit.results.limit import Limit
 from tacit.results.margin import Margin
@@ -97,11 +97,10 @@ def _predictor(result: Trajectory, w: Float, names: Sequence[str] | None) -> dic
     if max(w.shape) > _DECOMPOSED:
         return {"predictor": f"Frobenius norm {np.linalg.norm(w):.4g}"}
     sizes = np.asarray(np.linalg.svd(w, compute_uv=False), dtype=float)
-    shown = ", ".join(f"{size:.4g}" for size in sizes[:_NAMED]) + (", …" if len(sizes) > _NAMED else "")
     carry = f"99% of the nuclear norm in {count(_carrying(sizes), 'singular value')}"
     return {
         "predictor": f"nuclear norm {sizes.sum():.4g}   Frobenius norm {np.linalg.norm(sizes):.4g}   {carry}",
-        "spectrum": shown,
+        "spectrum": some([f"{size:.4g}" for size in sizes], _NAMED),
     }
 
 
@@ -145,8 +144,7 @@ def intercept(result: Any, b: Any) -> dict[str, str]:
     """b of f(x) = w·x + b, where there is one; of several, the first few."""
     if result.units is None or not result.units.intercept:
         return {}
-    values = np.ravel(b)
-    told = ", ".join(f"{each:.6g}" for each in values[:_NAMED]) + (", …" if len(values) > _NAMED else "")
+    told = some([f"{each:.6g}" for each in np.ravel(b)], _NAMED)
     return {"intercept": f"{told} (free, and not in the potential)"}
 
 
@@ -173,7 +171,7 @@ def _fit(result: Trajectory) -> str:
         margins = result.margins[-1]
         size = np.linalg.norm(result.predictor[-1]) or 1.0
         support = np.flatnonzero(result.support[-1])
-        named = ", ".join(map(str, support[:6])) + (", …" if len(support) > 6 else "")
+        named = some([str(n) for n in support], _NAMED)
         return (
             f"smallest margin {margins.min():.4g}, {margins.min() / size:.4g}·‖w‖₂; 99% of the pull from "
             f"{count(len(support), 'sample')} ({named})"
