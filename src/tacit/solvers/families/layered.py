@@ -31,11 +31,11 @@ from tacit.potentials.arrays import quiet
 from tacit.potentials.layered import Layered
 from tacit.solvers.families.l1 import cached_l1
 from tacit.solvers.families.quadratic import diagonal_error_estimate
-from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
+from tacit.solvers.interpolation.accuracy import diagonal_error
 from tacit.solvers.interpolation.newton import residual
-from tacit.solvers.interpolation.rich import least_change
+from tacit.solvers.interpolation.rich import correction, exactly_feasible
 from tacit.solvers.interpolation.separable import only_solution
-from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution, no_error, unknown_error
+from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.support import Held, hold, margin_solution
 
@@ -56,8 +56,6 @@ _FREE = 1e-15  # changes of w below this do not affect X w = y
 _UNSEEN = 1e-8  # steps of coordinates below this are round-off of the whole step
 _LAGGING = 2.0  # growth from which on such a coordinate is set to the predictor of its slope at once
 _SMALL = 1e-9  # coordinates below this keep their slope, not their predictor, when targets grow
-_LARGE = 1e-4  # coordinates above this absorb the round-off of y − Xw
-_INVISIBLE = 1e-11  # relative change of a coordinate that its slope does not notice
 
 
 def interpolate(potential: Any, equations: Equations, memory: Memory) -> Solution:
@@ -267,7 +265,7 @@ def minimize_layered(equations: Equations, potential: Layered) -> Solution:
     """argmin Q(w) subject to X w = y."""
     origin = potential.start(equations.X.shape[1])
     if np.array_equal(equations.X @ origin, equations.y):  # or there are no equations
-        return Solution(origin.copy(), Pair.of(np.zeros_like(equations.y)), 0, True, no_error)
+        return Solution.unmoved(origin, len(equations.y))
     only = only_solution(equations, potential, origin)
     if only is not None:
         return only
@@ -280,17 +278,16 @@ def minimize_layered(equations: Equations, potential: Layered) -> Solution:
     if goal > level:
         w, nu = _scaled(problem, state, w, goal - level)
     unit = math.exp(problem.log_weight + min(goal - level, 0.0))
-    w = _feasible(equations, w)
+    w = exactly_feasible(equations, w)
     if not np.isfinite(w).all():  # the solution overflows
-        return Solution(origin.copy(), Pair.of(np.zeros_like(equations.y)), point.steps, False, unknown_error)
+        return Solution.unmoved(origin, len(equations.y), settled=False)
 
     def assess() -> float:
         exact = problem.exact(state)
         large = np.abs(w) > _SMALL * np.abs(w).max()
         W = problem.inverse_hessian(exact) * unit_of_w * np.where(large, math.exp(point.unresolved), 1.0)
         slopes = equations.slopes(exact.nu).value
-        moved = diagonal_move(equations, W, w, slopes)
-        return forward_error(equations, moved, w, problem.gap(exact), slope_rounding(equations, exact.nu))
+        return diagonal_error(equations, W, w, slopes, problem.gap(exact), exact.nu)
 
     return Solution(w, Pair(unit * nu.high, unit * nu.low), point.steps, point.settled, assess)
 
@@ -363,20 +360,4 @@ def _scaled(problem: Problem, state: State, w: Float, by: float) -> tuple[Float,
     others = math.exp(problem.log_scale) * problem.unit * problem.potential.rise(place)
     others = problem.origin + np.where(np.isfinite(others), others, 0.0)
     w = np.where(large, w, others)
-    return w + _correction(problem.equations, w), state.nu + moved
-
-
-def _correction(equations: Equations, w: Float) -> Float:
-    """The change of large coordinates that removes y − Xw."""
-    rho = equations.y - equations.X @ w
-    if not np.isfinite(rho).all():  # overflow: the result is reported as not converged
-        return np.zeros_like(w)
-    size = np.abs(w) / np.abs(w).max()
-    return least_change(equations.X, np.where(size > _LARGE, size, 0.0), rho)
-
-
-def _feasible(equations: Equations, w: Float) -> Float:
-    """Remove the round-off in y − Xw by changes of large coordinates that do not affect their slopes."""
-    rho, correction = equations.y - equations.X @ w, _correction(equations, w)
-    smaller = np.linalg.norm(rho - equations.X @ correction) < np.linalg.norm(rho)
-    return w + correction if smaller and (np.abs(correction) <= _INVISIBLE * np.abs(w)).all() else w
+    return w + correction(problem.equations, w), state.nu + moved

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from tacit.data.arrays import Float
 from tacit.numerics.double_double import Pair
 from tacit.results.limit import Estimate, Limit
@@ -53,6 +55,12 @@ class Solution(Assessed):
     iterations: int
     settled: bool
     assess: Assess
+
+    @classmethod
+    def unmoved(cls, start: Float, samples: int, settled: bool = True) -> Solution:
+        """The start, where it is the solution or, if not `settled`, in place of one that overflows."""
+        error = no_error if settled else unknown_error
+        return cls(start.copy(), Pair.of(np.zeros(samples)), 0, settled, error)
 
 
 def limit_result(solution: Solution, problem: tuple[Any, Float, Float, float], **fields: Any) -> Limit:
