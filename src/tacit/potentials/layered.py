@@ -151,7 +151,7 @@ class Layered(Potential):
         alone = blocks.t_at_rise(np.where(usable, side * share, 0.0))
         slopes = side * blocks.slope(alone)
         sizes = np.where(usable, np.abs(slopes), np.inf)
-        nearest, slope = sizes == sizes.min(axis=0), np.where(sizes[0] <= sizes[1], *slopes)
+        nearest, slope = sizes == sizes.min(axis=0), np.where(sizes[0] <= sizes[1], slopes[0], slopes[1])
         other = blocks.moved(np.zeros_like(alone), np.where(nearest, 0.0, side * slope))
         t, gaps = np.where(nearest, alone, other), np.zeros_like(alone)
         for _ in range(_MAX_STEPS):
