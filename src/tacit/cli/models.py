@@ -67,7 +67,8 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
     command.add_argument(
         "--scale",
         type=_size,
-        help=f"size at the start: of the weights (diagonal), {products}; default 1{small}; 0 for the limit of small scales (diagonal)",
+        help=f"size at the start: of the weights (diagonal), {products}; default 1{small}; "
+        "0 stands for the limit of small scales (diagonal)",
     )
     command.add_argument(
         "--log-scale", type=float, help="natural logarithm of the scale, where it leaves the float range"
