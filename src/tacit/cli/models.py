@@ -58,8 +58,9 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
     products = "of the product u·v (untied)" + (" or |a|·‖w‖ (neuron)" if "neuron" in names else "")
     command.add_argument(
         "--scale",
-        type=float,
-        help=f"size at the start: of the weights (diagonal), {products}; default 1{small}",
+        type=_size,
+        help=f"size at the start: of the weights (diagonal), {products}; default 1{small}; "
+        "0 stands for the limit of small scales (diagonal)",
     )
     command.add_argument(
         "--log-scale", type=float, help="natural logarithm of the scale, where it leaves the float range"
@@ -106,6 +107,17 @@ def _numbers(text: str) -> list[float]:
         raise argparse.ArgumentTypeError(f"must be numbers with commas between them, got {text!r}") from None
     if len(found) < 2:
         raise argparse.ArgumentTypeError(f"must name two layers or more, as in 0.1,0.2, got {text!r}")
+    return found
+
+
+def _size(text: str) -> float:
+    """A number; 0 only where 0 is written, because a limit at scale 0 is not that of a tiny scale."""
+    try:
+        found = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
+    if found == 0 and set(text.lower().partition("e")[0]) & set("123456789"):
+        raise argparse.ArgumentTypeError(f"{text} is below 1e-308: give its natural logarithm, --log-scale")
     return found
 
 
@@ -162,10 +174,10 @@ def _diagonal(options: argparse.Namespace, X: Any) -> Any:
     if options.log_scale is not None and options.scale is not None:
         raise InputError("give --scale or --log-scale, not both")
     scale = _given(options, "scale", 1.0)
-    if not 0 < scale < math.inf:
+    if not 0 <= scale < math.inf:
         raise InputError(
-            f"--scale must be positive and finite, got {scale:g}; beyond 1e-308 or 1e308 give its natural "
-            "logarithm, with --log-scale"
+            f"--scale must be 0 or positive and finite, got {scale:g}; beyond 1e-308 or 1e308 give its "
+            "natural logarithm, with --log-scale"
         )
     return Diagonal(depth=_given(options, "depth", 2.0), scale=scale, log_scale=options.log_scale)
 
