@@ -107,7 +107,7 @@ def add_units(command: Any, intercept: str, standardize: str = "") -> None:
     )
 
 
-def units_of(options: argparse.Namespace) -> dict[str, bool]:
+def units_of(options: argparse.Namespace) -> dict[str, Any]:
     """What --intercept and --standardize say, as the functions of Tacit take it."""
     return {"intercept": options.intercept, "standardize": options.standardize}
 

@@ -69,8 +69,8 @@ def cifar10() -> Images:
             if folder is not None and (folder / f"test_batch{ending}").is_file():
                 paths = [_existing(folder / f"{name}{ending}") for name in _BATCHES]
                 images, labels = zip(*(_read(read, path) for path in paths), strict=True)
-                for *batch, path in zip(images, labels, paths, strict=True):
-                    _check_labels(*batch, (32, 32, 3), path)
+                for batch, batch_labels, path in zip(images, labels, paths, strict=True):
+                    _check_labels(batch, batch_labels, (32, 32, 3), path)
                 train, train_labels = np.concatenate(images[:-1]), np.concatenate(labels[:-1])
                 return Images(train, train_labels, images[-1], labels[-1])
     return _from_openml("CIFAR-10", "CIFAR_10", (3, 32, 32), 50_000, "cifar10/data_batch_1, …, test_batch")

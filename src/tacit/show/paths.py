@@ -59,7 +59,7 @@ def _draw_directions(
 ) -> None:
     order = np.argsort(-found.mu)
     mu, ways = found.mu[order], _directions(found.predictors)[order]
-    points = {"marker": "o", "ms": 3} if len(mu) < _FEW else {}
+    points: dict[str, Any] = {"marker": "o", "ms": 3} if len(mu) < _FEW else {}
     largest = np.argsort(-np.abs(ways[-1]))
     for colour, i in draw_largest(axis, mu, ways, largest, [label(name, 18) for name in names], **points):
         if sweeping is not None:
