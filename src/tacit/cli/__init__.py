@@ -30,13 +30,13 @@ from tacit.cli.elapsed import begun
 from tacit.cli.guests import blaming_guests
 from tacit.cli.interrupts import ending_at_once, say_interrupted
 from tacit.cli.options import BAD_INPUT, FAILED, INTERRUPTED
-from tacit.cli.streams import for_nobody_too
+from tacit.cli.streams import tolerating_closed_streams
 from tacit.data.printable import printable
 from tacit.errors import NotConvergedError, TacitError
 from tacit.show.output_files import reserving_output
 from tacit.show.progress import announcing
 
-threads.few()  # before NumPy is loaded
+threads.limit_threads()  # before NumPy is loaded
 _COMMANDS = (limit, flow, path, fit, predict, check, derive, probe, reproduce, report, demo)
 
 
@@ -54,7 +54,7 @@ class _Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the return value is the exit status."""
     arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    with for_nobody_too():
+    with tolerating_closed_streams():
         write_anything()
         return _status(arguments)
 

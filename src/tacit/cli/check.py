@@ -13,7 +13,7 @@ from tacit.cli.options import (
     add_command,
     add_data,
     add_units,
-    claim_outputs,
+    check_output_files,
     read_data,
     source,
 )
@@ -96,7 +96,7 @@ class _List(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, **texts)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from tacit.cli.verdicts import listing
+        from tacit.cli.theorem_text import listing
         from tacit.papers.checking import data_theorems
 
         print(listing(data_theorems()))
@@ -118,7 +118,7 @@ def _in_units(X: Any, y: Any, intercept: bool, standardize: bool) -> tuple[Any, 
 
 def _run(options: argparse.Namespace) -> int:
     from tacit.cli.terminal import wrapped
-    from tacit.cli.verdicts import report
+    from tacit.cli.theorem_text import report
     from tacit.models.model import check_intercept
     from tacit.papers.checking import check, select_theorems
     from tacit.show.output_files import write_json
@@ -128,7 +128,7 @@ def _run(options: argparse.Namespace) -> int:
     X, y = _in_units(table.X, table.y, options.intercept, options.standardize)
     model = model_of(options, X)
     check_intercept(model, options.intercept)
-    claim_outputs(options)
+    check_output_files(options)
     verdicts = check(model, X, y, only=options.only, anyway=options.all, **parameters)
     _refuse_what_none_could_take(verdicts)
     if options.json != "-":

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from tacit.cli.models import check_options
-from tacit.cli.options import claim_outputs
+from tacit.cli.options import check_output_files
 from tacit.cli.run_flow import followed, report
 from tacit.cli.terminal import remark
 from tacit.errors import InputError
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     X, y = observed(_Labelled(table))
     model = _model(options, X)
     saved = [] if options.save is None else [Output(options.save, _kind(options.save), "flow")]
-    claim_outputs(options, saved)
+    check_output_files(options, saved)
     result, status = followed(options, model, X, y, until=_until(options, X, y))
     _report(options, table, result)
     return status

@@ -72,9 +72,9 @@ def add(commands: Any) -> Any:
 def _run(options: argparse.Namespace) -> int:
     from tacit.derivation.cost import cost
     from tacit.derivation.derive import derive
-    from tacit.show.output_files import claim_all, write_json
+    from tacit.show.output_files import check_outputs, write_json
 
-    claim_all(json_and_plot(options))  # before anything is computed
+    check_outputs(json_and_plot(options))  # before anything is computed
     start = _start(options.at, options.seed)
     function = guest_or_import(options.function)
     if sys.stderr.isatty():

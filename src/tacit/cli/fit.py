@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.elapsed import waited
-from tacit.cli.options import DONE, FAILED, add_command, add_data, claim_outputs, read_data, source
+from tacit.cli.options import DONE, FAILED, add_command, add_data, check_output_files, read_data, source
 from tacit.cli.terminal import remark, say, wrapped
 from tacit.errors import InputError
 
@@ -109,7 +109,7 @@ def _run(options: argparse.Namespace) -> int:
     table = read_data(options, many=options.classify)
     targets = _targets(table, options.classify)
     folds = _possible_folds(options, targets) if options.scale is None else 0
-    claim_outputs(options, [] if options.save is None else [Output(options.save, "json", _SAVED)])
+    check_output_files(options, [] if options.save is None else [Output(options.save, "json", _SAVED)])
     named = pd.DataFrame(table.X, columns=list(table.features))
     estimator, doubts = _fitted(_estimator(options, folds), named, targets)
     for doubt in doubts:

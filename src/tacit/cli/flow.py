@@ -11,7 +11,7 @@ from tacit.cli.options import (
     add_command,
     add_data,
     add_units,
-    claim_outputs,
+    check_output_files,
     inputs_of,
     numbers,
     read_data,
@@ -111,7 +111,7 @@ def _run(options: argparse.Namespace) -> int:
     model = model_of(options, inputs_of(options, table.X))
     if options.save is not None and not options.save.lower().endswith(".nc"):
         raise InputError(f"--save writes netCDF; name its file .nc, not {options.save}")
-    claim_outputs(options, [] if options.save is None else [Output(options.save, "nc", "flow")])
+    check_output_files(options, [] if options.save is None else [Output(options.save, "nc", "flow")])
     units = {"intercept": options.intercept, "standardize": options.standardize}
     result, status = followed(options, model, table.X, table.y, loss=options.loss, **units)
     content = {**source(options, table), "features": table.features}

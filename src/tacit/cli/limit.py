@@ -13,7 +13,7 @@ from tacit.cli.options import (
     add_command,
     add_data,
     add_units,
-    claim_outputs,
+    check_output_files,
     inputs_of,
     read_data,
     source,
@@ -58,7 +58,7 @@ def _run(options: argparse.Namespace) -> int:
 
     table = read_data(options)
     model = model_of(options, inputs_of(options, table.X))
-    claim_outputs(options)
+    check_output_files(options)
     result = limit(
         model,
         table.X,

@@ -111,14 +111,14 @@ def source(options: argparse.Namespace, table: Table) -> dict[str, Any]:
     return {"data": options.data, "target": table.target, "assumed": table.assumed}
 
 
-def claim_outputs(options: argparse.Namespace, others: Sequence[Output] = ()) -> None:
+def check_output_files(options: argparse.Namespace, others: Sequence[Output] = ()) -> None:
     """Everything that could keep the results from being written, said before they are computed."""
-    from tacit.show.output_files import claim_all
+    from tacit.show.output_files import check_outputs
 
     for path in (options.json, options.plot, *(output.path for output in others)):
         if path and os.path.exists(path) and _same_file(path, options.data):
             raise InputError(f"{path} is the data itself; write the result elsewhere")
-    claim_all([*json_and_plot(options), *others])
+    check_outputs([*json_and_plot(options), *others])
 
 
 def _same_file(path: str | Path, data: str) -> bool:

@@ -13,7 +13,7 @@ from tacit.cli.options import (
     add_command,
     add_data,
     add_units,
-    claim_outputs,
+    check_output_files,
     numbers,
     read_data,
     source,
@@ -71,7 +71,7 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.verbs.sweeping_path import sweeping_path
 
     table = read_data(options, classes=True)
-    claim_outputs(options)
+    check_output_files(options)
     model = model_of(options, table.X)
     depth, scale = depth_of(model.potential(table.X.shape[1]).base), model.predictor_scale
     if options.sweeping and (options.intercept or options.standardize):

@@ -8,7 +8,7 @@ import io
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, add_command, claim_outputs
+from tacit.cli.options import DONE, add_command, check_output_files
 from tacit.cli.terminal import remark
 from tacit.data.printable import is_seen, printable
 
@@ -60,7 +60,7 @@ def _run(options: argparse.Namespace) -> int:
 
     model = read_model(options.model)
     table = [] if options.out is None else [Output(options.out, "csv", "predict")]
-    claim_outputs(options, table)
+    check_output_files(options, table)
     new = read_new_samples(options.data, model.features, model.target)
     _tell(options, new, len(model.features))
     predictions = model.predict(new.X)

@@ -13,7 +13,7 @@ from tacit.cli.options import (
     FAILED,
     add_command,
     add_data,
-    claim_outputs,
+    check_output_files,
     numbers,
     read_data,
     seed_number,
@@ -109,7 +109,7 @@ def _run(options: argparse.Namespace) -> int:
     table = read_data(
         options, classes=options.loss in ("exp", "logistic"), many=options.loss == "cross-entropy"
     )
-    claim_outputs(options)
+    check_output_files(options)
     network = guest_network(options.network, table.X.shape[1], _outputs(options, table.y))
     X, y = _units(options, table)
     network = network.doubled() if options.doubled else network

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.cli.options import DONE, FAILED, add_command
-from tacit.cli.reproduce_many import How, add_jobs, claim_files
+from tacit.cli.reproduce_many import How, add_jobs, check_figure_files
 from tacit.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,12 +58,12 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.papers import figures
     from tacit.papers.completed import kept
     from tacit.report import Shown, page
-    from tacit.show.output_files import Output, claim, write_file
+    from tacit.show.output_files import Output, check_output, write_file
 
     if not options.out.lower().endswith((".html", ".htm")):
         raise InputError(f"the report is HTML; name its file .html, not {options.out!r}")
     target = Output(options.out, "html", "report")
-    claim(target)
+    check_output(target)
     folder, chosen = _folder(options.folder), figures("all")
     before = reproduce_many.those_of(chosen, lambda entry: kept(entry, folder))
     how = How("quick", 0, folder, jobs=options.jobs, quiet=True, debug=options.debug)
@@ -95,7 +95,7 @@ def _folder(named: str | None) -> str:
 def _written(how: How, missing: Sequence[Entry]) -> Iterator[How]:
     """Missing figures are made in the folder; elsewhere, for the moment, if something there is in the way."""
     try:
-        claim_files(missing, how)
+        check_figure_files(missing, how)
         hindrance = ""
     except InputError as error:
         hindrance = str(error)

@@ -67,7 +67,7 @@ def add(commands: Any) -> Any:
 
 def _run(options: argparse.Namespace) -> int:
     from tacit.papers import figures
-    from tacit.show.output_files import Output, claim_all, write_json
+    from tacit.show.output_files import Output, check_outputs, write_json
 
     chosen = figures(options.selection)
     listing = options.selection == "list"
@@ -76,7 +76,7 @@ def _run(options: argparse.Namespace) -> int:
         if options.json in (None, "-")
         else [Output(options.json, "json", f"reproduce {options.selection}")]
     )
-    claim_all(table)
+    check_outputs(table)
     content = _list_figures(chosen, options) if listing else _make_figures(chosen, options, table)
     holds = all(entry.get("holds", True) for entry in content)
     if options.json is not None:
@@ -125,7 +125,7 @@ def _make_figures(
     how = reproduce_many.How(
         **asked, force=options.force, jobs=options.jobs, quiet=quiet, debug=options.debug
     )
-    reproduce_many.claim_files([entry for entry in chosen if entry.key not in before], how, table)
+    reproduce_many.check_figure_files([entry for entry in chosen if entry.key not in before], how, table)
     if len(chosen) == 1:
         return [_make_one(chosen[0], how, before.get(chosen[0].key))]
     contents = reproduce_many.make(chosen, how, before)

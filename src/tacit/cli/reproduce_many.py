@@ -64,14 +64,14 @@ def those_of(chosen: Sequence[Entry], found: Callable[[Entry], _Content | None])
     return {entry.key: content for entry in chosen if (content := found(entry)) is not None}
 
 
-def claim_files(missing: Sequence[Entry], how: How, others: Sequence[Output] = ()) -> None:
+def check_figure_files(missing: Sequence[Entry], how: How, others: Sequence[Output] = ()) -> None:
     """Everything that could keep figures from being written, said before they are computed."""
-    from tacit.show.output_files import claim_all, make_folder
+    from tacit.show.output_files import check_outputs, make_folder
 
     for folder in {os.path.dirname(os.path.join(how.out, entry.key)) for entry in missing}:
         make_folder(folder)
     files = [entry.outputs(**how.asked) for entry in missing]
-    claim_all([*(output for each in files for output in each.values()), *others])
+    check_outputs([*(output for each in files for output in each.values()), *others])
 
 
 def make(chosen: Sequence[Entry], how: How, before: Mapping[str, _Content]) -> list[_Content]:
@@ -152,13 +152,13 @@ def table(contents: Sequence[_Content]) -> str:
         name = f"{content['figure']:<{width}}"
         if "claims" in content:
             held, failed = counts(content)
-            words = "from before" if content["from_before"] else "new"
+            text = "from before" if content["from_before"] else "new"
             numbers = f"{held:>4}  {failed or '-':>4}  {content['seconds']:>7.1f}"
-            lines.append(f"{name}  {numbers}  {words}{'  FAILS' if failed else ''}")
+            lines.append(f"{name}  {numbers}  {text}{'  FAILS' if failed else ''}")
         else:
-            words = "left out: " + content["left_out"] if "left_out" in content else content["error"]
+            text = "left out: " + content["left_out"] if "left_out" in content else content["error"]
             word = "NOT MADE: " if "error" in content else ""
-            lines.append(f"{name}  {shortened(word + words, max(_LEAST, columns() - width - 2))}")
+            lines.append(f"{name}  {shortened(word + text, max(_LEAST, columns() - width - 2))}")
     return "\n".join(lines)
 
 

@@ -33,7 +33,7 @@ class _Error(_Output):
 
 
 @contextmanager
-def for_nobody_too() -> Iterator[None]:
+def tolerating_closed_streams() -> Iterator[None]:
     """Let a command do its work, and write its files, where standard output or error is closed.
 
     It may be closed from the start (`>&-`), or be a pipe whose reader goes: what was to be read is dropped,

@@ -9,7 +9,7 @@ _MOST = 4
 _NAMES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def few() -> None:
+def limit_threads() -> None:
     """Half of the cores, four at the most, unless the user has said how many.
 
     Most matrices here are small: threads then wait for each other, and on a busy machine for everybody else,

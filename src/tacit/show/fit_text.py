@@ -1,4 +1,4 @@
-"""What a person reads of a fitted estimator."""
+"""Summaries of fitted estimators, as printed by `tacit fit`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tacit.data.prepared import Design
-from tacit.show.text import aligned, carriers, count, norms, top_features
+from tacit.show.text import aligned, count, equations, sizes, top_features
 
 if TYPE_CHECKING:
     from tacit.data.tables import Table
 
-_CLASSES = 6  # whose features are told
+_CLASSES = 6  # whose features are printed
 
 
 def fit_report(estimator: Any, table: Table) -> str:
-    """Data, knob, score, predictor and certificate, a line each."""
+    """Summarize a fitted estimator: data, initialization, score, predictor and certificate."""
     samples, features = table.X.shape
     rows = np.atleast_2d(estimator.coef_)
     lines = {
@@ -24,9 +24,9 @@ def fit_report(estimator: Any, table: Table) -> str:
         "start": _start(estimator),
         "fit": _fit(estimator),
         **_score(estimator, table),
-        "predictor": f"{norms(rows)}   {carriers(rows.ravel())}",
+        "predictor": sizes(rows * Design(table.X, standardize=estimator.standardize).scale, None),
         **_features(estimator, rows, table),
-        "intercept": ", ".join(f"{b:.6g}" for b in np.ravel(estimator.intercept_)),
+        "intercept": "b = " + ", ".join(f"{b:.6g}" for b in np.ravel(estimator.intercept_)),
         "certificate": _certificate(estimator),
     }
     return aligned(lines)
@@ -38,14 +38,14 @@ def _classes(estimator: Any) -> str:
 
 
 def _start(estimator: Any) -> str:
-    """The knob, in the data's own units, and who chose it."""
+    """Depth and scale relative to the data, and how they were chosen."""
     scale, depth = (_of(estimator, name) for name in ("scale", "depth"))
-    by = "chosen by cross-validation" if hasattr(estimator, "cv_results_") else "as asked for"
-    return f"depth {depth:g}, scale {scale:.3g} in the data's own units, {by}"
+    by = "chosen by cross-validation" if hasattr(estimator, "cv_results_") else "as given"
+    return f"{equations(depth=f'{depth:g}', scale=f'{scale:.3g}')} (relative to the data), {by}"
 
 
 def _of(estimator: Any, name: str) -> Any:
-    """What was chosen, or what was asked for."""
+    """The chosen value of a parameter if there is one, else the given value."""
     return getattr(estimator, f"{name}_", None) or getattr(estimator, name, None)
 
 
@@ -53,36 +53,38 @@ def _fit(estimator: Any) -> str:
     loss = getattr(estimator, "loss_", None)
     stop = _of(estimator, "stop")
     if loss == "margin":
-        return "the predictor of largest margin"
+        return "maximum-margin predictor"
     if loss == "square":
-        ended = "its end" if stop is None else f"{stop:.3g} of the loss at the start"
-        return f"the flow that fits labels as the numbers −1 and 1 (square loss), to {ended}"
+        ended = "limit" if stop is None else f"stopped at {stop:.3g} of the initial loss"
+        return f"flow of the square loss on labels −1 and 1, {ended}"
     if loss is not None:
-        apart = "" if estimator.separable_ else "; no linear predictor separates these classes"
-        stopped = "" if stop is None else f", stopped at {stop:.3g} of what its loss can fall by"
-        return f"the flow of the {loss} loss{stopped}{apart}"
+        apart = "" if estimator.separable_ else "; the classes are not linearly separable"
+        stopped = "" if stop is None else f", stopped at {stop:.3g} of the possible decrease of the loss"
+        return f"flow of the {loss} loss{stopped}{apart}"
     if estimator.stopped_:
-        return f"the flow, stopped where the training loss is {stop:.3g} of that of a constant"
+        return f"flow, stopped when the training loss is {stop:.3g} of that of a constant"
     return (
-        "all samples are fitted" if estimator.interpolates_ else "least squares: these data cannot be fitted"
+        "limit; all samples are fitted"
+        if estimator.interpolates_
+        else "limit; least squares, because no predictor fits all samples"
     )
 
 
 def _score(estimator: Any, table: Table) -> dict[str, str]:
-    """The cross-validated score of what was chosen, beside that of knowing nothing."""
+    """The cross-validated score, and that of a constant predictor for comparison."""
     if not hasattr(estimator, "best_score_"):
         return {}
     folds = f"{estimator.n_splits_} folds"
     if hasattr(estimator, "classes_"):
         common = np.unique(table.y, return_counts=True)[1].max() / len(table.y)
-        share = f"{estimator.best_score_:.1%} right ({folds})"
-        return {"score": f"{share}; the most frequent class alone would be right in {common:.1%}"}
+        share = f"accuracy = {estimator.best_score_:.1%} ({folds})"
+        return {"score": f"{share}; share of the most frequent class = {common:.1%}"}
     rmse, spread = np.sqrt(-estimator.best_score_), table.y.std()
-    return {"score": f"RMSE {rmse:.4g} ({folds}); the target's standard deviation is {spread:.4g}"}
+    return {"score": f"RMSE = {rmse:.4g} ({folds}); standard deviation of the target = {spread:.4g}"}
 
 
 def _features(estimator: Any, rows: Any, table: Table) -> dict[str, str]:
-    """Those that contribute most, of every class where there are several."""
+    """The features that contribute most, for every class if there are several."""
     units = Design(table.X, standardize=True).units(table.y)
     if len(rows) == 1:
         return {"features": top_features(rows[0], table.features, units)}
@@ -95,5 +97,7 @@ def _certificate(estimator: Any) -> str:
     found = estimator.certificate_
     each = found if isinstance(found, tuple) else (found,)
     worst = max(float(one.stationarity) for one in each)
-    of = "of largest margin" if getattr(estimator, "loss_", "") == "margin" else "of least Q for its outputs"
-    return f"{'holds' if all(one.holds for one in each) else 'DOES NOT HOLD'}: {of}, stationarity {worst:.0e}"
+    margin = getattr(estimator, "loss_", "") == "margin"
+    optimal = "maximum margin" if margin else "minimum of Q for these outputs"
+    state = "holds" if all(one.holds for one in each) else "DOES NOT HOLD"
+    return f"{state} ({optimal}), stationarity = {worst:.0e}"

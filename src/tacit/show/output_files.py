@@ -53,7 +53,7 @@ def marked(by: str) -> str:
     return f"{MADE_BY} [{by}]"
 
 
-def claim(output: Output) -> Path:
+def check_output(output: Output) -> Path:
     """The path, if the file can be written there and nothing of the user's would be lost.
 
     The folder must be there; `InputError` says what is in the way.
@@ -75,11 +75,11 @@ def make_folder(path: str | Path) -> None:
         Path(path).mkdir(parents=True, exist_ok=True)
 
 
-def claim_all(outputs: Iterable[Output]) -> None:
+def check_outputs(outputs: Iterable[Output]) -> None:
     """Claim every path; no two may be the same file."""
     taken: set[str] = set()
     for output in outputs:
-        claim(output)
+        check_output(output)
         place = os.path.realpath(output.path)
         if place in taken:
             raise InputError(f"{output.path} is asked for twice; every output needs a file of its own")
@@ -97,7 +97,7 @@ def write_together(files: Iterable[tuple[bytes, Output]]) -> None:
     drafts: dict[Path, Path] = {}
     try:
         for content, output in files:
-            place = Path(os.path.realpath(claim(output)))
+            place = Path(os.path.realpath(check_output(output)))
             drafts[place] = place.with_name(f".tacit-{secrets.token_hex(8)}")
             with _refusing(f"write {output.path}"):
                 _write_draft(drafts[place], content, place)

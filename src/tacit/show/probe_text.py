@@ -1,4 +1,4 @@
-"""Probes and monitors in words: the verdict, the numbers behind it, what to change."""
+"""Summaries of probes: the verdict, the measurements, and what to change."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tacit.results.probe_sweep import ProbeSweep
 from tacit.show.text import aligned, count
 
 _SHOWN = 6  # layers in a line
-_LARGE = 0.1  # of the targets: outputs at the start that training has to take back first
-_CLEAR = 0.01, 10.0  # κ that is aimed at: clearly kernel, clearly not
+_LARGE = 0.1  # size of the outputs at initialization, relative to the targets, that affects training
+_CLEAR = 0.01, 10.0  # values of κ well inside the kernel regime, and well outside
 
 
 def probe_report(result: Probe) -> str:
-    """A line for each thing."""
+    """Summarize a probe."""
     problem, measured = result.problem, result.measured
     trained = measured.trained
     data = f"{count(len(problem.X), 'sample')}, {len(problem.X_test):,} held out"
@@ -26,41 +26,42 @@ def probe_report(result: Probe) -> str:
         "network": repr(result.network),
         "data": "; ".join((data, *result.names)),
         "VERDICT": verdict(result),
-        "gap": f"{_percent(result.linearization_gap)} from the linearized network on held-out inputs"
+        "gap": f"{_percent(result.linearization_gap)} to the linearized network on held-out inputs"
         + _rich(result.distance_to_rich),
-        "kernel": f"turned by {result.kernel_distance:.2g} (1 − cos) in training; first-order training would "
-        f"move it by {_times(result.kernel_movement)}",
+        "kernel": f"1 − cos(K, K(0)) = {result.kernel_distance:.2g} after training; to first order, "
+        f"training changes K by {_times(result.kernel_movement)}",
         "criterion": f"κ = {result.scale_criterion:.2g} (Chizat et al. 2019; small: kernel regime)",
         "layers": moved_layers(result.layers),
         "spectrum": _spectrum(result),
         "start": _start(result),
         "training": f"{problem.loss.name}: {_fit(result)}, {count(trained.steps, 'step')}, "
-        f"{result.seconds:.1f} s in all",
+        f"{result.seconds:.1f} s in total",
         "to change": advice(result),
     }
     if not result.converged:
         lines["NOT REACHED"] = (
-            f"training was to go on to {_goal(result)}, and {trained.reason}; both networks are compared at "
-            "the loss reached (most_steps allows more)"
+            f"training did not reach {_goal(result)}: {trained.reason}; the networks are compared at the "
+            "loss that was reached (increase most_steps)"
         )
     return aligned(lines)
 
 
 def verdict(result: Any) -> str:
-    """The regime, and what it means."""
+    """The regime and its meaning."""
     return {
-        "kernel": "kernel: it ends where its linearization does, and learns no features",
-        "rich": "rich: it ends far from its linearization, as smaller starts do, and learns features",
-        "intermediate": "intermediate: it leaves its linearization, and the size of the start still decides "
-        "where it ends",
-        "unknown": "unknown: training has not halved the loss, and the two cannot be told apart",
+        "kernel": "kernel (lazy): training ends close to the linearized network, and no features are learned",
+        "rich": "rich: training ends far from the linearized network, close to the end of smaller "
+        "initializations, and features are learned",
+        "intermediate": "intermediate: training ends far from the linearized network, but the end still "
+        "depends on the initialization scale",
+        "unknown": "unknown: training has not halved the loss, so the regimes cannot be distinguished",
     }[result.regime]
 
 
 def _rich(distance: float) -> str:
     if math.isnan(distance):
         return ""
-    return f", {_percent(distance)} from a start a tenth as large"
+    return f", {_percent(distance)} to the network initialized at a tenth of the scale"
 
 
 def _percent(share: float) -> str:
@@ -78,22 +79,22 @@ def _times(share: float) -> str:
 
 
 def moved_layers(layers: dict[str, float]) -> str:
-    """The largest relative movements."""
+    """The layers with the largest relative change."""
     order = sorted((name for name in layers if math.isfinite(layers[name])), key=lambda name: -layers[name])
-    shown = ", ".join(f"{short_name(name, 40)} {layers[name]:.2g}" for name in order[:_SHOWN])
+    shown = ", ".join(f"{short_name(name, 40)} = {layers[name]:.2g}" for name in order[:_SHOWN])
     zeros = len(layers) - len(order)
-    fresh = f"; {count(zeros, 'layer')} moved from 0" if zeros else ""
-    return f"moved by {shown}{', …' if len(order) > _SHOWN else ''} of their size{fresh}"
+    fresh = f"; {count(zeros, 'layer')} started at 0" if zeros else ""
+    return f"relative change {shown}{', …' if len(order) > _SHOWN else ''}{fresh}"
 
 
 def _spectrum(result: Probe) -> str:
     values, times = result.eigenvalues, result.time_scales
     reached = values > 0
     if not reached.any():
-        return "the kernel is 0: nothing can be learned from this start"
+        return "the tangent kernel is 0 at this initialization, so gradient descent cannot move"
     last = times[reached][-1]
     idle = (
-        "" if reached.all() else f"; {count(int((~reached).sum()), 'direction')} of the outputs cannot move"
+        "" if reached.all() else f"; {count(int((~reached).sum()), 'direction')} of the outputs cannot change"
     )
     ends = f"{values[0]:.3g} … {values[reached][-1]:.2g}", f"{times[0]:.2g} … {last:.2g}"
     return f"eigenvalues {ends[0]}, time scales {ends[1]}{idle}"
@@ -102,41 +103,45 @@ def _spectrum(result: Probe) -> str:
 def _start(result: Probe) -> str:
     size = result.output_size
     of = "‖y‖" if result.loss.quadratic else "1"
-    told = f"outputs at the start are {size:.2g} of {of}"
+    outputs = f"‖f(θ₀)‖ = {size:.2g}·{of}"
     if size <= _LARGE:
-        return told
-    return f"{told}: training has to take them back; .doubled() starts at 0 with the same kernel"
+        return outputs
+    return (
+        f"{outputs}, which training must undo; .doubled() has outputs 0 at initialization and the same kernel"
+    )
 
 
 def _fit(result: Probe) -> str:
     trained, y = result.measured.trained, result.problem.y
     if result.loss.quadratic:
         residual = np.linalg.norm(trained.outputs.reshape(y.shape) - y) / (np.linalg.norm(y) or 1.0)
-        return f"relative residual {residual:.2g}"
+        return f"relative residual = {residual:.2g}"
     margins = np.asarray(result.loss.margins(trained.outputs.reshape(y.shape), y))
-    return f"loss {math.exp(-trained.accuracy):.2g}, {int((margins > 0).sum()):,} of {len(y):,} right"
+    return f"loss = {math.exp(-trained.accuracy):.2g}, {int((margins > 0).sum()):,} of {len(y):,} correct"
 
 
 def _goal(result: Probe) -> str:
-    return "1e-2 of the targets" if result.loss.quadratic else "5% of the loss of outputs 0"
+    return "a relative residual of 1e-2" if result.loss.quadratic else "5% of the loss at outputs 0"
 
 
 def advice(result: Probe) -> str:
-    """Which way to go, by how much, and how to see it."""
+    """What to change to reach the other regimes, and by how much."""
     if result.regime == "unknown":
-        return "train longer (most_steps), or start from larger weights: network.rescaled(10)"
+        return "train longer (increase most_steps), or start from larger weights: network.rescaled(10)"
     degree, parts = result.degree, []
     if result.regime != "kernel":
-        first = "outputs of 0 at the start (.doubled()), then " if result.output_size > _LARGE else ""
-        parts.append(f"towards the kernel: {first}larger weights{_factor(result, degree, 0)}, or more units")
+        first = "outputs 0 at initialization (.doubled()), then " if result.output_size > _LARGE else ""
+        parts.append(
+            f"towards the kernel regime: {first}larger weights{_factor(result, degree, 0)}, or more units"
+        )
     if result.regime != "rich":
         parts.append(f"to learn features: smaller weights{_factor(result, degree, 1)}, or fewer units")
-    parts.append("probe.sweep(scales) tries it, with layers='last' on the last layer alone")
+    parts.append("probe.sweep(scales) measures other scales (layers='last': of the last layer only)")
     return "; ".join(parts)
 
 
 def _factor(result: Probe, degree: float, way: int) -> str:
-    """κ falls as the inverse of the outputs' scale, c^degree: the factor that brings it where it is clear."""
+    """The factor for the weights that brings κ to a clear value: κ is inversely proportional to c^degree."""
     kappa = result.scale_criterion
     if not (degree and 0 < kappa < math.inf):
         return ""
@@ -145,7 +150,7 @@ def _factor(result: Probe, degree: float, way: int) -> str:
 
 
 def sweep_report(result: ProbeSweep) -> str:
-    """A table over the scales."""
+    """Summarize a sweep: a table with a row for each scale."""
     what = f"weights of {', '.join(result.rescaled)}" if result.rescaled else "all weights"
     rows = [("scale", "regime", "gap", "to rich", "kernel", "κ", "")]
     for i, (scale, point) in enumerate(zip(result.scales, result.points, strict=True)):
@@ -158,5 +163,5 @@ def sweep_report(result: ProbeSweep) -> str:
     table = [
         "  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
-    head = f"  {what} times each scale, trained anew ({result.loss}, {result.seconds:.1f} s)"
+    head = f"  {what} times each scale, then trained ({result.loss}, {result.seconds:.1f} s)"
     return "\n".join([head, *table])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tacit.cli import main
+from tacit.show.bounds import verdicts_picture
 from tacit.show.figures import KERNEL, RICH
-from tacit.show.verdicts import verdicts_picture
 from tacit.theorems import Assumption, Bound, Verdict
 
 
@@ -103,7 +103,7 @@ def test_the_command_draws_the_verdicts_that_it_prints(tmp_path, monkeypatch, ca
     seen = []
     real = verdicts_picture
     monkeypatch.setattr(
-        "tacit.show.verdicts.verdicts_picture", lambda found, title: seen.extend(found) or real(found, title)
+        "tacit.show.bounds.verdicts_picture", lambda found, title: seen.extend(found) or real(found, title)
     )
     line = f"check data.npz --log-scale -60 --only woodworth2020 --plot bounds.png{flags}"
     assert main(line.split()) == 0
