@@ -44,7 +44,8 @@ def test_norms_are_told_apart_where_there_is_ascii_only(tmp_path, variables):
     for part in ("2 samples x 2 features", "|w|_1", "|w|_2", "mu = 1", "gro?e"):
         assert part in out
     assert err.splitlines() == [
-        "tacit: assumed of d.csv: fields separated by ';'; classes of 'label': 'ill' is -1 and 'well' is +1"
+        "tacit: assumed about d.csv: fields separated by ';'; classes of 'label': 'ill' is -1 and 'well' "
+        "is +1"
     ]
 
 

@@ -36,7 +36,7 @@ def test_empty_cells_are_filled_by_the_flow(flow):
     status, out, err = flow(
         "films.csv --model completion --width 8 --scale 0.01 --seed 3 --save filled.csv --plot way.png"
     )
-    assert (status, err) == (0, "tacit: assumed of films.csv: the first column has the row names\n")
+    assert (status, err) == (0, "tacit: assumed about films.csv: the first column has the row names\n")
     model = tacit.Factorization.gaussian((6, 5), 8, 0.01, seed=3)
     end = tacit.flow(model, *tacit.observed(GAPS)).predictor[-1]
     filled = pd.read_csv("filled.csv", index_col=0, dtype=str).astype(float)  # each to its last bit

@@ -125,7 +125,7 @@ def test_what_no_table_holds_is_asked_in_python():
 def test_figures_on_record_are_shown_where_they_cannot_be_made(whole):
     for entry in (each for each in figures() if each.key in ON_RECORD):
         text = Read(article(whole, entry)).text
-        assert "On record, not made anew: there is no <network>. Below" in text
+        assert "Recorded version: there is no <network>. Below" in text
         assert "s (NVIDIA H200)" in text and "JAX 0.11.2" in text and "✓ holds" in text
         assert f"tacit reproduce {entry.key} --preset paper --seed 0" in text
     assert "<td>14 of 17, 3 on record</td>" in whole.partition("<h2>")[0]
@@ -195,8 +195,8 @@ def test_figures_that_were_made_otherwise_are_marked():
     whole = page(made, "2031-02-03")
     for place, entry in enumerate(figures()):
         text = Read(article(whole, entry)).text
-        assert ("Made otherwise:" in text) == (place in ways)
-        assert place not in ways or f"Made otherwise: {ways[place][1]}" in text
+        assert ("Made differently:" in text) == (place in ways)
+        assert place not in ways or f"Made differently: {ways[place][1]}" in text
     links = ", ".join(entry.key for entry in usual)
     count = len(made) - len(ways)
     said = f"{count} of {len(made)} figures were made by this software: paper preset, seed 7."

@@ -41,7 +41,7 @@ _COMMANDS = (limit, flow, path, fit, predict, check, derive, probe, reproduce, r
 
 
 class _Parser(argparse.ArgumentParser):
-    """Errors in one line, with the next thing to type."""
+    """A parser that reports an error in one line, with the command that shows the help."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"tacit: {_in_one_line(message)} (try '{self.prog} --help')\n")
@@ -52,7 +52,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the return value is the exit status."""
+    """Run a command and return its exit status."""
     arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     with tolerating_closed_streams():
         write_anything()
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _status(arguments: Sequence[str]) -> int:
-    """Run a command, and say in a line what goes wrong."""
+    """Run a command; report an error in one line on standard error."""
     try:
         with ending_at_once():
             started = begun()
@@ -83,7 +83,7 @@ def _status(arguments: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """The command itself; with --json - nothing but JSON gets to standard output, whatever guests print."""
+    """Run the command; with --json -, standard output receives JSON only, even if the user's code prints."""
     only_json = getattr(options, "json", None) == "-"
     with announcing(), blaming_guests(), reserving_output() if only_json else nullcontext():
         return int(options.run(options))
@@ -94,7 +94,7 @@ def _explanation(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError):
         return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
-    return f"unexpected {type(error).__name__}: {error} (--debug shows where it arose)"
+    return f"unexpected {type(error).__name__}: {error} (--debug shows the traceback)"
 
 
 def _in_one_line(text: str) -> str:
@@ -106,7 +106,7 @@ def _flush() -> None:
 
 
 def _give_up_output() -> None:
-    """Send what standard output will not take nowhere, so that it fails no second time at exit."""
+    """Discard output that standard output does not accept, so that it does not fail again at exit."""
     try:
         _flush()
     except OSError:
@@ -121,7 +121,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _with_negative_numbers(arguments: Sequence[str]) -> list[str]:
-    """`--log-scale -1e3` as `--log-scale=-1e3`: argparse takes what begins with a minus for a flag."""
+    """Write `--log-scale -1e3` as `--log-scale=-1e3`, since argparse takes a leading minus for an option."""
     joined: list[str] = []
     for argument in arguments:
         if re.match(r"-(\.?\d|inf|nan)", argument) and joined and re.fullmatch(r"--[a-z-]+", joined[-1]):

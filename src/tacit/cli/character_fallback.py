@@ -1,4 +1,4 @@
-"""What a terminal or a pipe cannot write, in letters that it can."""
+"""Replacement of characters that the encoding of a terminal or pipe lacks."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _PLAIN = {
     "∫": "int ",
     "\N{COMBINING TILDE}": "~",
     "\N{COMBINING CIRCUMFLEX ACCENT}": "^",
-    "λ": "lambda",  # whose name in Unicode is lamda
+    "λ": "lambda",  # Unicode spells the name "lamda"
     "Λ": "Lambda",
 }
 _RAISED = {"<super>": "^", "<sub>": "_"}
 
 
 def write_anything() -> None:
-    """Let standard output and error take every letter: ‖w‖₁ as |w|_1 where they know no more than ASCII."""
+    """Let standard output and error replace characters that they cannot encode: ‖w‖₁ becomes |w|_1."""
     codecs.register_error("tacit", _replaced)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -1,4 +1,4 @@
-"""tacit check: every theorem that applies to a model and data."""
+"""tacit check: evaluation of every theorem that applies to a model and data."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ _PARAMETERS = """parameters for --with:
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(
         commands,
         "check",
         _run,
         help="which theorems apply to your model and data, and whether they hold",
-        description="Every theorem about training that applies to the model on these data: its assumptions,\n"
-        "its bound, what is measured, and how loose the bound is. Statements about classification\n"
-        "ask for two classes: -1 and +1, or any other two (the first in order is -1).",
+        description="Evaluate every theorem about training that applies to the model on these data: its\n"
+        "assumptions, its bounds, the measured values, and how loose the bounds are. Theorems about\n"
+        "classification need two classes: -1 and +1, or any other two (the first in sorted order is -1).",
         epilog="examples:\n"
         "  tacit check genes.csv --target response --depth 2 --scale 1e-3\n"
         "  tacit check genes.csv --target response --log-scale -100 --with epsilon=0.05\n"
@@ -60,37 +60,37 @@ def add(commands: Any) -> Any:
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
     add_units(
         command,
-        "ask about centred features and targets, which is regression with a free intercept; theorems about "
-        "classification have none",
-        "ask about features divided by their standard deviation",
+        "centre features and target, which amounts to regression with an unpenalized intercept; not for "
+        "theorems about classification",
+        "divide features by their standard deviation",
     )
-    command.add_argument("--only", metavar="KEY", help="a paper, or one theorem of it (default: all)")
+    command.add_argument("--only", metavar="KEY", help="check only this paper or theorem (default: all)")
     command.add_argument(
         "--with",
         dest="parameters",
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="a parameter of theorems, such as epsilon=0.01 or scales=1e3,1e4,1e5; those that have no such "
-        "parameter do without (repeat it for several; --list shows which theorem takes what)",
+        help="set a parameter of the theorems that have it, such as epsilon=0.01 or scales=1e3,1e4,1e5 "
+        "(may be repeated; --list shows the parameters of each theorem)",
     )
     command.add_argument(
         "--all",
         action="store_true",
-        help="also show theorems that do not apply, why, and how their bounds fare all the same",
+        help="also show theorems that do not apply, with the reason and the measured values",
     )
     command.add_argument("--list", action=_List, help="list the theorems and their parameters, and exit")
-    command.add_argument("--json", metavar="FILE", help="write the verdicts as JSON; - for standard output")
+    command.add_argument("--json", metavar="FILE", help="write the verdicts as JSON (-: standard output)")
     command.add_argument(
         "--plot",
         metavar="FILE",
-        help="draw what is measured against every bound, the nearest to broken first (.png, .pdf, .svg)",
+        help="draw the measured values relative to the bounds, the tightest first (.png, .pdf, .svg)",
     )
     return command
 
 
 class _List(argparse.Action):
-    """--list asks for no data, like --help."""
+    """--list, which needs no data, like --help."""
 
     def __init__(self, option_strings: list[str], dest: str, **texts: Any):
         super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, **texts)
@@ -104,7 +104,7 @@ class _List(argparse.Action):
 
 
 def _in_units(X: Any, y: Any, intercept: bool, standardize: bool) -> tuple[Any, Any]:
-    """Data whose plain problem is that of X and y beside an intercept, or with standardized features."""
+    """Data transformed such that the problem without intercept equals the one with the given options."""
     from tacit.data.arrays import as_floats, as_labels
     from tacit.data.prepared import Design
 
@@ -144,13 +144,13 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _status(verdicts: Any) -> int:
-    """Failed where a theorem is violated or not decided, as where a flow or limit that it needs got lost."""
+    """FAILED if a theorem is violated or undecided, for example because a flow did not converge."""
     lost = any(isinstance(error, NotConvergedError) for error in verdicts.refused.values())
     return FAILED if lost or not verdicts.holds else DONE
 
 
 def _refuse_what_none_could_take(verdicts: Any) -> None:
-    """Raise what kept every theorem about this model from being asked, if it is the data."""
+    """Raise the error if the data prevented the evaluation of every theorem about this model."""
     errors = list(verdicts.refused.values())
     asked = any(not each.about_others for each in verdicts.others)
     if errors and not verdicts and not asked:
@@ -158,7 +158,7 @@ def _refuse_what_none_could_take(verdicts: Any) -> None:
 
 
 def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
-    """Names and values of --with."""
+    """The names and values given by --with."""
     from tacit.papers.checking import validate_parameters
 
     defaults = {name: value for each in chosen for name, value in each.defaults.items()}
@@ -175,7 +175,7 @@ def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
 
 
 def _number(text: str) -> float:
-    """Whole where it is written so, as numbers of draws and seeds are."""
+    """An int if the text has no decimal point or exponent, as for seeds and counts; else a float."""
     return int(text) if text.strip().isdecimal() else float(text)
 
 
@@ -184,6 +184,6 @@ def _numbers(name: str, text: str) -> float | tuple[float, ...]:
         numbers = tuple(_number(part) for part in text.split(","))
     except ValueError:
         raise InputError(
-            f"--with {name} takes a number, or several with commas between them, got {text!r}"
+            f"--with {name} takes a number, or several separated by commas, got {text!r}"
         ) from None
     return numbers[0] if len(numbers) == 1 else numbers

@@ -1,4 +1,4 @@
-"""tacit flow --model completion: a matrix with gaps, filled in by the flow of a factorization."""
+"""tacit flow --model completion: missing entries of a matrix, filled in by a matrix factorization."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tacit.cli.terminal import remark
 from tacit.errors import InputError
 
 _WIDTH, _SCALE = 50, 1e-3
-_ROUGH = 1e-3  # the relative residual at which a flow on a large matrix ends, if not told otherwise
+_ROUGH = 1e-3  # default relative residual at which a flow on a large matrix stops
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read the matrix, run the flow, write what was asked for."""
+    """Read the matrix, run the flow and write the outputs."""
     from tacit.data.matrices import read_matrix
     from tacit.data.observed import observed
     from tacit.show.output_files import Output
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     table = read_matrix(options.data)
     options.reading = time.perf_counter() - begun
     if table.assumed:
-        remark(f"assumed of {options.data}: {'; '.join(table.assumed)}")
+        remark(f"assumed about {options.data}: {'; '.join(table.assumed)}")
     X, y = observed(_Labelled(table))
     model = _model(options, X)
     saved = [] if options.save is None else [Output(options.save, _kind(options.save), "flow")]
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class _Labelled:
-    """A matrix with the names of its rows and columns, for messages."""
+    """A matrix with the names of its rows and columns, for error messages."""
 
     def __init__(self, table: Any):
         self.values, self.index, self.columns = table.values, table.rows, table.columns
@@ -55,20 +55,24 @@ class _Labelled:
 
 
 def _check_flow(options: argparse.Namespace) -> None:
-    """Refuse what belongs to predictions of a target."""
+    """Raise if an option is given that applies to models with a target only."""
     if options.target is not None:
-        raise InputError("--target does not go with --model completion: every column is part of the matrix")
+        raise InputError(
+            "--target does not go with --model completion: all columns are entries of the matrix"
+        )
     if options.loss != "square":
-        raise InputError(f"--loss {options.loss} does not go with --model completion, which fits numbers")
+        raise InputError(
+            f"--loss {options.loss} does not go with --model completion, which needs the square loss"
+        )
     for name in ("intercept", "standardize"):
         if getattr(options, name):
-            raise InputError(f"--{name} does not go with --model completion: its columns are no features")
+            raise InputError(f"--{name} does not go with --model completion: its columns are not features")
     if options.save is not None:
         _kind(options.save)
 
 
 def _kind(path: str) -> str:
-    """What --save writes: the matrix as text, or the trajectory."""
+    """The kind of file for --save: the matrix as text, or the trajectory."""
     from tacit.data.matrices import MATRIX_FILES
 
     if path.lower().endswith(".nc"):
@@ -90,7 +94,7 @@ def _model(options: argparse.Namespace, X: Any) -> Any:
 
 
 def _until(options: argparse.Namespace, X: Any, y: Any) -> float | None:
-    """Where the flow ends, if not told: on a large matrix at a residual that is enough to fill it in."""
+    """The accuracy at which the flow stops; by default, large matrices use a residual that suffices."""
     import numpy as np
 
     from tacit.flows.forms.reduced import is_small
@@ -99,7 +103,7 @@ def _until(options: argparse.Namespace, X: Any, y: Any) -> float | None:
     if told or is_small(sum(X.shape), len(y)):
         return options.until
     print(
-        f"tacit: a large matrix: the flow ends at a relative residual of {_ROUGH:g} (--until says where)",
+        f"tacit: large matrix; the flow stops at a relative residual of {_ROUGH:g} (--until changes this)",
         file=sys.stderr,
     )
     return -math.log(float(np.mean(y**2)) / 2) - 2 * math.log(_ROUGH)
@@ -119,5 +123,5 @@ def _report(options: argparse.Namespace, table: Any, result: Any) -> None:
 
 
 def _cells(table: Any, result: Any) -> Any:
-    """The names of all entries, where the picture has them all."""
+    """The names of all entries, if the trajectory stores all of them."""
     return [f"{i}, {j}" for i in table.rows for j in table.columns] if result.is_kept else None

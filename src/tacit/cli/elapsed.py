@@ -1,4 +1,4 @@
-"""How long a person has waited, from the moment the command line was loaded."""
+"""Elapsed time since the command line was loaded."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ _loaded: float | None = time.perf_counter()
 
 
 def begun() -> float:
-    """When the wait began: of the first command, when this module was loaded."""
+    """The starting time; for the first command, the time at which this module was loaded."""
     global _loaded
     first, _loaded = _loaded, None
     return time.perf_counter() if first is None else first
 
 
 def waited(options: argparse.Namespace) -> str:
-    """The time since, and how much of it went into reading the data."""
+    """The elapsed time, and the part of it that was spent on reading the data."""
     total = time.perf_counter() - options.begun
-    return f"{in_words(total)} in all, {in_words(options.reading)} of it for reading the data"
+    return f"{in_words(total)} in total, {in_words(options.reading)} of it for reading the data"
 
 
 def in_words(seconds: float) -> str:
-    """Two digits, in a unit that suits them."""
+    """A duration with two digits and a suitable unit."""
     if seconds < 0.0995:
         return f"{1000 * seconds:.0f} ms"
     if seconds < 9.95:

@@ -1,4 +1,4 @@
-"""tacit flow: gradient flow itself, step by step."""
+"""tacit flow: integration of gradient flow."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tacit.errors import InputError
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(
         commands,
         "flow",
         _run,
-        help="run gradient flow on your data: how the predictor moves, to any accuracy",
-        description="Integrate gradient flow from the model's initialization. Accuracy is −log of the\n"
-        "training loss: --until 1e4 goes on to a loss of exp(-10000). Data that cannot be fitted end at\n"
-        "least squares. Ctrl-C stops it and keeps what is there.",
+        help="integrate gradient flow on your data, to any accuracy",
+        description="Integrate gradient flow from the initialization of the model. The accuracy is −log of\n"
+        "the training loss: --until 1e4 continues to a loss of exp(-10000). If no predictor fits the data,\n"
+        "the flow ends at a least-squares solution. Ctrl-C stops the flow and keeps what has been computed.",
         epilog="examples:\n"
         "  tacit flow genes.csv --target response --depth 2 --scale 1e-3 --plot flow.png\n"
         "  tacit flow cells.csv --target label --loss exp --until 1e4 --json -\n"
@@ -41,7 +41,7 @@ def add(commands: Any) -> Any:
     )
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear", "completion"))
-    add_units(command, "f(x) = w·x + b, with b at its best at every moment (square loss)")
+    add_units(command, "f(x) = w·x + b with the optimal b at every time (square loss only)")
     _add_instants(command)
     _add_ways(command)
     _add_outputs(command)
@@ -49,16 +49,18 @@ def add(commands: Any) -> Any:
 
 
 def _add_instants(command: Any) -> None:
-    """The loss, how far to go, and what to record."""
+    """Add options for the loss, the end of the flow and the recorded times."""
     command.add_argument(
         "--loss",
         choices=("square", "exp", "logistic"),
         default="square",
-        help="training loss; exp and logistic take two classes, -1 and +1 or any other two "
+        help="training loss; exp and logistic need a target with two classes, -1 and +1 or any other two "
         "(default: %(default)s)",
     )
     command.add_argument(
-        "--until", type=float, help="accuracy to stop at (default: a relative residual of rtol/100, or 30)"
+        "--until",
+        type=float,
+        help="accuracy at which to stop (default: a relative residual of rtol/100; 30 for exp and logistic)",
     )
     command.add_argument(
         "--at", type=numbers, metavar="A,B,…", help="record at exactly these accuracies, or FROM:TO:COUNT"
@@ -72,33 +74,35 @@ def _add_instants(command: Any) -> None:
 
 
 def _add_ways(command: Any) -> None:
-    """How to integrate."""
+    """Add options for the method of integration."""
     command.add_argument("--rtol", type=float, default=1e-8, help="relative accuracy (default: %(default)s)")
-    command.add_argument("--linearized", action="store_true", help="follow the tangent model (kernel regime)")
+    command.add_argument(
+        "--linearized", action="store_true", help="follow the linearized model (kernel regime)"
+    )
     command.add_argument(
         "--method",
         choices=("auto", "parameters", "descent", "normalized"),
         default="auto",
-        help="parameters: the raw weights, slower and independent of the potential; descent, normalized: "
+        help="parameters: raw weights, slower but independent of the potential; descent, normalized: "
         "gradient descent (default: %(default)s)",
     )
-    command.add_argument("--step", type=float, help="step size of descent (default: 0.001)")
+    command.add_argument("--step", type=float, help="step size of gradient descent (default: 0.001)")
 
 
 def _add_outputs(command: Any) -> None:
-    """Where to write what."""
-    command.add_argument("--json", metavar="FILE", help="write the trajectory as JSON; - for standard output")
+    """Add options for the output files."""
+    command.add_argument("--json", metavar="FILE", help="write the trajectory as JSON (-: standard output)")
     command.add_argument(
         "--save",
         metavar="FILE",
-        help="write the trajectory as netCDF (.nc); of completion also the matrix, its empty cells filled in "
+        help="write the trajectory as netCDF (.nc); with --model completion also the filled matrix "
         "(.csv, .tsv, .txt)",
     )
     command.add_argument("--plot", metavar="FILE", help="draw the trajectory (png, pdf, svg)")
     command.add_argument(
         "--clock",
         choices=("time", "accuracy"),
-        help="of the plot (default: time, or accuracy for exp, logistic)",
+        help="horizontal axis of the plot (default: time; accuracy for exp and logistic)",
     )
 
 

@@ -1,4 +1,4 @@
-"""tacit limit: where gradient flow ends."""
+"""tacit limit: the limit of gradient flow."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from tacit.cli.terminal import say, wrapped
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(
         commands,
         "limit",
         _run,
-        help="where gradient flow ends on your data, without running it",
-        description="Where gradient flow on the square loss ends, without running it: the model's weights\n"
-        "start at the given scale (and shape), and of all w with X w = y this is the one it reaches.",
+        help="compute the limit of gradient flow on your data, without training",
+        description="Compute the limit of gradient flow on the square loss without training. The weights of\n"
+        "the model start at the given scale (and shape); of all w with X w = y, the limit is the one that\n"
+        "minimizes the potential of the model.",
         epilog="examples:\n"
         "  tacit limit genes.csv --target response --depth 2 --scale 1e-3\n"
         "  tacit limit genes.csv --target response --depth 3 --scale 0.05 --plot limit.png\n"
@@ -40,15 +41,19 @@ def add(commands: Any) -> Any:
     )
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
-    add_units(command, "fit X w + b = y: b is free, and no part of what is kept small")
+    add_units(command, "fit X w + b = y with an unpenalized intercept b")
     command.add_argument("--tol", type=float, default=1e-10, help="tolerance (default: %(default)s)")
     command.add_argument(
         "--least-squares",
         action="store_true",
-        help="where the data cannot be fitted, the limit among the solutions of least squares",
+        help="if no predictor fits the data, compute the limit among the least-squares solutions",
     )
-    command.add_argument("--json", metavar="FILE", help="write the result as JSON; - for standard output")
-    command.add_argument("--plot", metavar="FILE", help="draw the limit between its two ends (png, pdf, svg)")
+    command.add_argument("--json", metavar="FILE", help="write the result as JSON (-: standard output)")
+    command.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="draw the limit and the limits of large and small scales (png, pdf, svg)",
+    )
     return command
 
 
@@ -79,5 +84,5 @@ def _run(options: argparse.Namespace) -> int:
         if speak:
             say(f"  figure       {path}")
     if speak:
-        print(wrapped(f"  waited       {waited(options)}"))
+        print(wrapped(f"  elapsed      {waited(options)}"))
     return DONE if result.converged else FAILED

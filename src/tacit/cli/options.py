@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_NUMBERS = 100_000
 
 
 def add_command(commands: Any, name: str, run: Callable[..., int], help: str, **texts: str) -> Any:
-    """A command with its help; the texts may have lines of their own."""
+    """Add a command with its help; line breaks in the texts are kept."""
     command = commands.add_parser(
         name,
         help=help,
@@ -35,14 +35,14 @@ def add_command(commands: Any, name: str, run: Callable[..., int], help: str, **
 
 
 def seed_number(text: str) -> int:
-    """A whole number, 0 or more."""
+    """A nonnegative whole number."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"must be a whole number, 0 or more, got {text!r}")
     return int(text)
 
 
 def numbers(text: str) -> list[float]:
-    """FROM:TO:COUNT, geometrically spaced, or numbers with commas between them."""
+    """FROM:TO:COUNT, geometrically spaced, or numbers separated by commas."""
     try:
         if ":" not in text:
             return [float(part) for part in text.split(",")]
@@ -53,41 +53,39 @@ def numbers(text: str) -> list[float]:
         good = False
     if not good:
         raise argparse.ArgumentTypeError(
-            f"must be FROM:TO:COUNT with positive ends, or numbers with commas, got {text!r}"
+            f"must be FROM:TO:COUNT with positive ends, or numbers separated by commas, got {text!r}"
         )
     if count > _MOST_NUMBERS:
-        raise argparse.ArgumentTypeError(
-            f"asks for {count:,} values; at most {_MOST_NUMBERS:,} are computed at once"
-        )
+        raise argparse.ArgumentTypeError(f"asks for {count:,} values; at most {_MOST_NUMBERS:,} are allowed")
     import numpy as np
 
     return [float(number) for number in np.geomspace(first, last, count)]
 
 
 def add_data(command: Any) -> None:
-    """DATA and --target."""
+    """Add DATA and --target."""
     command.add_argument(
         "data",
         metavar="DATA",
-        help="CSV, TSV or other text with a line of names (also .gz, .bz2, .xz; - for standard input), "
+        help="CSV, TSV or other text with a header line (also .gz, .bz2, .xz; -: standard input), "
         "Parquet, Excel (.xlsx), or NPZ with arrays X and y",
     )
     command.add_argument("--target", metavar="COL", help="the column to predict (all others are features)")
 
 
 def add_units(command: Any, intercept: str, standardize: str = "") -> None:
-    """--intercept and --standardize; the texts say what they mean here."""
+    """Add --intercept and --standardize with their help."""
     command.add_argument("--intercept", action="store_true", help=intercept)
     command.add_argument(
         "--standardize",
         action="store_true",
         help=standardize
-        or "start the weights of features divided by their standard deviation; the result is for your units",
+        or "divide features by their standard deviation; the result is for the original features",
     )
 
 
 def read_data(options: argparse.Namespace, classes: bool = False, many: bool = False) -> Table:
-    """The table that DATA and --target name; what had to be assumed to read it is told."""
+    """Read the table given by DATA and --target, and report assumptions about its format."""
     from tacit.data.tables import read_table
 
     begun = time.perf_counter()
@@ -95,29 +93,29 @@ def read_data(options: argparse.Namespace, classes: bool = False, many: bool = F
     options.reading = time.perf_counter() - begun
     if table.assumed:
         where = "standard input" if options.data == "-" else options.data
-        remark(f"assumed of {where}: {'; '.join(table.assumed)}")
+        remark(f"assumed about {where}: {'; '.join(table.assumed)}")
     return table
 
 
 def inputs_of(options: argparse.Namespace, X: Any) -> Any:
-    """The features as --intercept and --standardize make them: starts that depend on data are for these."""
+    """The features after --intercept and --standardize; initializations that depend on data use these."""
     from tacit.data.prepared import Design
 
     return Design(X, options.intercept, options.standardize).features
 
 
 def source(options: argparse.Namespace, table: Table) -> dict[str, Any]:
-    """Where the numbers of a result come from, for JSON."""
+    """The source of the data, for JSON."""
     return {"data": options.data, "target": table.target, "assumed": table.assumed}
 
 
 def check_output_files(options: argparse.Namespace, others: Sequence[Output] = ()) -> None:
-    """Everything that could keep the results from being written, said before they are computed."""
+    """Check that all outputs can be written, before they are computed."""
     from tacit.show.output_files import check_outputs
 
     for path in (options.json, options.plot, *(output.path for output in others)):
         if path and os.path.exists(path) and _same_file(path, options.data):
-            raise InputError(f"{path} is the data itself; write the result elsewhere")
+            raise InputError(f"{path} is the data file; choose another name for the result")
     check_outputs([*json_and_plot(options), *others])
 
 
@@ -126,7 +124,7 @@ def _same_file(path: str | Path, data: str) -> bool:
 
 
 def json_and_plot(options: argparse.Namespace) -> list[Output]:
-    """The files that --json and --plot name, if any."""
+    """The files given by --json and --plot."""
     from tacit.show.figures import figure_kind
     from tacit.show.output_files import Output
 

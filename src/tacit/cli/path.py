@@ -1,4 +1,4 @@
-"""tacit path: maximum margins from the kernel to the rich end."""
+"""tacit path: maximum-margin predictors from the kernel to the rich end."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from tacit.errors import InputError
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(
         commands,
         "path",
         _run,
-        help="maximum margins from the kernel to the rich end, for classification",
-        description="The predictors of largest margin in the geometry of a diagonal network, for each\n"
-        "μ = (scale of the predictor) / accuracy: what the flow of the exponential loss tends to.\n"
-        "The scale of the predictor is scale^depth for a diagonal model and √k/4 for an untied one,\n"
-        "scale·(1+s²)/(1-s²) at shape s; the path does not depend on it, the accuracies do.\n"
-        "The target holds two classes: -1 and +1, or any other two (the first in order is -1).",
+        help="maximum-margin classifiers from the kernel to the rich end",
+        description="Compute the maximum-margin predictors of a diagonal network, which the flow of the\n"
+        "exponential loss approaches, as a function of μ = (predictor scale) / accuracy. The predictor\n"
+        "scale is scale^depth for a diagonal model and √k/4 = scale·(1+s²)/(1-s²) for an untied model of\n"
+        "shape s; the accuracies that are printed depend on it, the path does not. The target contains two\n"
+        "classes: -1 and +1, or any other two (the first in sorted order becomes -1).",
         epilog="examples:\n"
         "  tacit path cells.csv --target label --mu 10:1e-6:50\n"
         "  tacit path cells.csv --target label --depth 3 --sweeping --plot path.png\n"
@@ -45,7 +45,7 @@ def add(commands: Any) -> Any:
     add_model(command, ("diagonal", "untied"))
     add_units(
         command,
-        "margins of w·x + b: b is free, and no part of what is kept small",
+        "margins of w·x + b with an unpenalized intercept b",
         "measure w by the weights of features divided by their standard deviation; the result is for your "
         "units",
     )
@@ -54,12 +54,14 @@ def add(commands: Any) -> Any:
         type=numbers,
         default="10:1e-6:50",
         metavar="FROM:TO:COUNT",
-        help="geometrically spaced, or numbers with commas between them (default: %(default)s)",
+        help="geometrically spaced, or numbers separated by commas (default: %(default)s)",
     )
     command.add_argument(
-        "--sweeping", action="store_true", help="also the flow at infinite scale, which may leave the path"
+        "--sweeping",
+        action="store_true",
+        help="also compute the flow at infinite scale (sweeping process), which may leave the path",
     )
-    command.add_argument("--json", metavar="FILE", help="write the path as JSON; - for standard output")
+    command.add_argument("--json", metavar="FILE", help="write the path as JSON (-: standard output)")
     command.add_argument("--plot", metavar="FILE", help="draw the path (png, pdf, svg)")
     return command
 

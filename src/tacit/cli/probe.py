@@ -1,4 +1,4 @@
-"""tacit probe: a network of your own on your data, kernel or rich."""
+"""tacit probe: the training regime of a network on data."""
 
 from __future__ import annotations
 
@@ -24,35 +24,38 @@ from tacit.errors import InputError
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(
         commands,
         "probe",
         _run,
-        help="does your own network learn features on your data, or stay near its start?",
-        description="Train a network of your own for a short while beside its linearization, and say which\n"
-        "regime it is in: kernel (the two stay together), rich (it ends far away, wherever it starts small)\n"
-        "or intermediate, with the numbers and what to change. A function in a file of yours makes it\n"
-        "(FILE.py:NAME runs the file as Python code: name only files that you trust):\n\n"
+        help="does your network learn features on your data, or train lazily?",
+        description="Train your network and its linearization for a short time, and report the regime:\n"
+        "kernel or lazy (the two stay close together), rich (the network learns features) or intermediate,\n"
+        "with the measurements and what to change. The network is made by a function in a file\n"
+        "(FILE.py:NAME runs the file as Python code, so use only files that you trust):\n\n"
         "    # model.py\n"
         "    import torch\n"
         "    def make_network(features):\n"
         "        torch.manual_seed(0)\n"
         "        return torch.nn.Sequential(\n"
         "            torch.nn.Linear(features, 100), torch.nn.ReLU(), torch.nn.Linear(100, 1))\n\n"
-        "It gives a torch module, a pair (apply, params) of JAX, or a tacit.Network, and is called with the\n"
-        "number of features, and of outputs if it asks for a second number: 1, or the classes of\n"
+        "The function returns a torch module, a pair (apply, params) for JAX, or a tacit.Network. It is\n"
+        "called with the number of features, and, if it has a second argument, the number of outputs: 1, or\n"
+        "the number of classes for\n"
         "cross-entropy.",
         epilog="examples:\n"
         "  tacit probe model.py:make_network spectra.csv --target octane --standardize\n"
         "  tacit probe model.py:make_network spectra.csv --target octane --scales 1e-2:1e2:9 --plot p.png\n"
         "  tacit probe model.py:make_network cells.csv --target label --loss cross-entropy --json -",
     )
-    command.add_argument("network", metavar="FILE.py:MAKE_NETWORK", help="what makes the network")
+    command.add_argument(
+        "network", metavar="FILE.py:MAKE_NETWORK", help="the function that makes the network"
+    )
     add_data(command)
     _add_training(command)
     _add_sweep(command)
-    command.add_argument("--json", metavar="FILE", help="write the numbers as JSON; - for standard output")
+    command.add_argument("--json", metavar="FILE", help="write the numbers as JSON (-: standard output)")
     command.add_argument(
         "--plot", metavar="FILE", help="draw the probe, or the sweep of --scales (png, pdf, svg)"
     )
@@ -60,42 +63,47 @@ def add(commands: Any) -> Any:
 
 
 def _add_training(command: Any) -> None:
-    """What is trained, on what, and for how long."""
+    """Add options for the network, the loss and the length of training."""
     command.add_argument(
         "--loss",
         choices=("square", "exp", "logistic", "cross-entropy"),
         default="square",
-        help="training loss; exp and logistic take two classes, cross-entropy an output for each "
+        help="training loss; exp and logistic need two classes, cross-entropy one output for each class "
         "(default: %(default)s)",
     )
     command.add_argument(
         "--standardize",
         action="store_true",
-        help="features and target (of the square loss) with mean 0 and standard deviation 1",
+        help="scale features, and the target of the square loss, to mean 0 and standard deviation 1",
     )
     command.add_argument(
-        "--doubled", action="store_true", help="subtract a copy, so that outputs start at 0 (same kernel)"
+        "--doubled",
+        action="store_true",
+        help="subtract a copy of the network, so that the initial outputs are 0 (same tangent kernel)",
     )
     command.add_argument(
-        "--steps", type=int, default=2000, help="of training, at most (default: %(default)s)"
+        "--steps", type=int, default=2000, help="largest number of training steps (default: %(default)s)"
     )
     command.add_argument(
-        "--seed", type=seed_number, default=0, help="which samples are held out (default: %(default)s)"
+        "--seed",
+        type=seed_number,
+        default=0,
+        help="seed for the choice of held-out samples (default: %(default)s)",
     )
 
 
 def _add_sweep(command: Any) -> None:
-    """At which scales too."""
+    """Add options for a sweep over scales."""
     command.add_argument(
         "--scales",
         type=numbers,
         metavar="A,B,…",
-        help="probe the network with its weights times each of these too, or FROM:TO:COUNT",
+        help="also probe the network with its weights multiplied by each of these, or FROM:TO:COUNT",
     )
     command.add_argument(
         "--layers",
         metavar="A,B,…",
-        help="with --scales: rescale these layers only; 'last' is the last matrix",
+        help="with --scales: rescale these layers only ('last': the last weight matrix)",
     )
 
 
@@ -105,7 +113,7 @@ def _run(options: argparse.Namespace) -> int:
     if not is_guest(options.network):
         raise InputError(f"name the function that makes the network as FILE.py:NAME, not {options.network!r}")
     if options.layers is not None and options.scales is None:
-        raise InputError("--layers says what --scales rescales: give both")
+        raise InputError("--layers needs --scales; it names the layers that are rescaled")
     table = read_data(
         options, classes=options.loss in ("exp", "logistic"), many=options.loss == "cross-entropy"
     )
@@ -127,7 +135,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _units(options: argparse.Namespace, table: Any) -> tuple[Any, Any]:
-    """The data, standardized where that is asked for; without, a target far from 0 is remarked on."""
+    """The data, standardized on request; otherwise a target far from 0 is reported."""
     import numpy as np
 
     from tacit.data.arrays import check_squares
@@ -142,7 +150,7 @@ def _units(options: argparse.Namespace, table: Any) -> tuple[Any, Any]:
         elif (np.abs(y.mean(axis=0)) > 3 * spread).any() and (spread > 0).all():
             print(
                 f"tacit: {table.target or 'the target'} is {y.mean():.4g} ± {y.std():.2g}: most of training "
-                "goes into its mean; --standardize takes it out",
+                "fits its mean; --standardize removes it",
                 file=sys.stderr,
             )
     if options.standardize:
@@ -152,7 +160,7 @@ def _units(options: argparse.Namespace, table: Any) -> tuple[Any, Any]:
 
 
 def _outputs(options: argparse.Namespace, y: Any) -> int:
-    """Outputs that the data ask for."""
+    """The number of outputs that the data require."""
     import numpy as np
 
     if options.loss == "cross-entropy":

@@ -1,4 +1,4 @@
-"""tacit report: the papers, reproduced, in one HTML file."""
+"""tacit report: the reproduction of the papers in one HTML file."""
 
 from __future__ import annotations
 
@@ -24,29 +24,28 @@ _FIGURES = "tacit-output"
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(
         commands,
         "report",
         _run,
-        help="all figures, claims, theorems and errata in one HTML file",
-        description="One HTML file that needs nothing else: every figure of the papers with its claims,\n"
-        "measured numbers, thresholds, verdicts and versions; the theorems; the errata; and what goes\n"
-        "beyond the papers. Figures that 'tacit reproduce' has made are taken from their folder, whatever\n"
-        "their preset; those that are missing are made first, at the quick preset. Exit status 1 if a\n"
-        "claim fails.",
+        help="collect all figures, claims, theorems and errata in one HTML file",
+        description="Write one self-contained HTML file with every figure of the papers, its claims,\n"
+        "measured numbers, thresholds, verdicts and versions; the theorems; the errata; and results beyond\n"
+        "the papers. Figures that 'tacit reproduce' has made are taken from their folder; missing\n"
+        "figures are made first with the quick preset. The exit status is 1 if a claim fails.",
         epilog="examples:\n"
         "  tacit report\n"
         "  tacit reproduce all --preset paper --out figures && tacit report --from figures --out report.html",
     )
     command.add_argument(
-        "--out", default="tacit-report.html", metavar="FILE", help="the file (default: %(default)s)"
+        "--out", default="tacit-report.html", metavar="FILE", help="output file (default: %(default)s)"
     )
     command.add_argument(
         "--from",
         dest="folder",
         metavar="DIR",
-        help=f"the folder of figures (default: {_FIGURES})",
+        help=f"folder with existing figures (default: {_FIGURES})",
     )
     add_jobs(command)
     return command
@@ -78,22 +77,20 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _folder(named: str | None) -> str:
-    """The folder of figures; one that the user names must be there."""
+    """The folder of figures; it must exist if the user names it."""
     from tacit.show.output_files import make_folder
 
     if named is None:
         make_folder(_FIGURES)
         return _FIGURES
     if not os.path.isdir(named):
-        raise InputError(
-            f"there is no folder {named}; 'tacit reproduce all --out {named}' makes one with figures"
-        )
+        raise InputError(f"no folder {named}; 'tacit reproduce all --out {named}' makes it")
     return named
 
 
 @contextmanager
 def _written(how: How, missing: Sequence[Entry]) -> Iterator[How]:
-    """Missing figures are made in the folder; elsewhere, for the moment, if something there is in the way."""
+    """Make missing figures in the folder; in a temporary one if a file there may not be replaced."""
     try:
         check_figure_files(missing, how)
         hindrance = ""
@@ -104,7 +101,7 @@ def _written(how: How, missing: Sequence[Entry]) -> Iterator[How]:
         return
     from tacit.cli.terminal import remark
 
-    remark(f"figures that {how.out} lacks are made for the report only: {hindrance}")
+    remark(f"figures missing in {how.out} are made for the report only: {hindrance}")
     with tempfile.TemporaryDirectory() as elsewhere:
         yield replace(how, out=elsewhere)
 

@@ -1,4 +1,4 @@
-"""tacit reproduce: figures of the papers."""
+"""tacit reproduce: the figures of the papers."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _READABLE = 30  # columns that a title needs
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(
         commands,
         "reproduce",
         _run,
-        help="figures of the papers, with a verdict on every claim",
-        description="Make figures of the papers again: picture (PNG, PDF), data (netCDF) and a JSON with\n"
-        "every claim, its measured value, its threshold and the verdict. Exit status 1 if one fails.\n"
-        "Several are made at once. A figure that the folder has already, made by the same software with the\n"
-        "same preset and seed, is kept and not made again: a run that was stopped goes on where it was. One\n"
-        "of another preset or seed is not replaced without --force; another --out keeps both.\n"
-        "Figures of MNIST and CIFAR-10 need the data: in the folder that TACIT_DATA names, or from OpenML\n"
-        "through scikit-learn; without them all others are made.",
+        help="reproduce figures of the papers, with a test of every claim",
+        description="Reproduce figures of the papers: the picture (PNG, PDF), the data (netCDF), and a JSON\n"
+        "file with every claim, its measured value, its threshold and the verdict. The status is 1 if a\n"
+        "claim fails. Several figures are made in parallel. An existing figure that was made by the same\n"
+        "software with the same preset and seed is kept, so a run can be resumed. A figure with\n"
+        "another preset or seed is replaced only with --force; use another --out to keep both.\n"
+        "Figures of MNIST and CIFAR-10 need the data, in the folder TACIT_DATA or from OpenML through\n"
+        "scikit-learn; if the data are missing, all other figures are made.",
         epilog="examples:\n"
         "  tacit reproduce list\n"
         "  tacit reproduce woodworth2020/fig1a\n"
@@ -43,25 +43,27 @@ def add(commands: Any) -> Any:
         nargs="?",
         default="list",
         metavar="list | PAPER | PAPER/FIGURE | all",
-        help="what to make (default: list)",
+        help="all, a paper, a figure, or list (default: list)",
     )
     command.add_argument(
         "--preset",
         choices=("quick", "paper"),
         default="quick",
-        help="quick: seconds; paper: the paper's sizes (default: %(default)s)",
+        help="quick: takes seconds; paper: the sizes in the paper (default: %(default)s)",
     )
     command.add_argument(
-        "--seed", type=seed_number, default=0, help="of the random data (default: %(default)s)"
+        "--seed", type=seed_number, default=0, help="seed of the random data (default: %(default)s)"
     )
     command.add_argument(
         "--force",
         action="store_true",
-        help="make figures again that the folder has, and replace those of another preset or seed",
+        help="make existing figures again, and replace those with another preset or seed",
     )
     add_jobs(command)
-    command.add_argument("--out", default="tacit-output", metavar="DIR", help="folder (default: %(default)s)")
-    command.add_argument("--json", metavar="FILE", help="all verdicts as JSON; - for standard output")
+    command.add_argument(
+        "--out", default="tacit-output", metavar="DIR", help="output folder (default: %(default)s)"
+    )
+    command.add_argument("--json", metavar="FILE", help="write all verdicts as JSON (-: standard output)")
     return command
 
 
@@ -91,7 +93,7 @@ def _list_figures(chosen: list[Entry], options: argparse.Namespace) -> list[dict
 
 
 def _listing(chosen: list[Entry]) -> str:
-    """Keys and titles under their papers, a line each; two lines where the terminal is narrow."""
+    """Keys and titles by paper, one per line, or on two lines if the terminal is narrow."""
     from tacit.cli.terminal import columns, shortened, wrapped
     from tacit.papers.catalogue import titles
 
@@ -115,7 +117,7 @@ def _listing(chosen: list[Entry]) -> str:
 def _make_figures(
     chosen: list[Entry], options: argparse.Namespace, table: list[Output]
 ) -> list[dict[str, Any]]:
-    """Those that the folder does not have are made, once it is sure that they can be written."""
+    """Make the figures that the folder lacks, after checking that they can be written."""
     from tacit.cli import reproduce_many
     from tacit.papers.completed import finished
 
@@ -151,5 +153,5 @@ def _make_one(entry: Entry, how: How, before: dict[str, Any] | None) -> dict[str
         verdicts, _, picture = in_words(content).rpartition("\n")  # a path is not folded
         print(f"{wrapped(verdicts)}\n{picture}", flush=True)
         if before is not None:
-            print(wrapped("  kept from before: made by the same software; --force makes it again"))
+            print(wrapped("  kept: made earlier by the same software; --force makes it again"))
     return content

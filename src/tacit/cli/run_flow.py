@@ -1,4 +1,4 @@
-"""A flow as commands run it: with the options of `tacit flow`, kept where it is interrupted, and told."""
+"""Flows of the command line: run with the options of `tacit flow`, keep interrupted ones, write outputs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ASKED = ("until", "at", "times", "rtol", "linearized", "method", "step")
 
 
 def followed(options: argparse.Namespace, model: Any, X: Any, y: Any, **more: Any) -> tuple[Any, int]:
-    """The trajectory, or what there is of an interrupted one, and the status to exit with."""
+    """The trajectory, which is partial after an interrupt, and the exit status."""
     from tacit.verbs.flow import flow
 
-    take_time()  # an interrupted flow keeps what it has
+    take_time()  # the results of an interrupted flow are saved
     asked = {name: getattr(options, name) for name in _ASKED}
     try:
         result = flow(model, X, y, **{**asked, **more})
@@ -30,13 +30,13 @@ def followed(options: argparse.Namespace, model: Any, X: Any, y: Any, **more: An
 
 
 def _spare_earlier(options: argparse.Namespace) -> None:
-    """Half a flow does not take the place of an earlier one: it gets a name of its own."""
+    """Rename the outputs of an interrupted flow, so that they do not replace existing files."""
     for name in ("json", "save", "plot"):
         path = getattr(options, name)
         if path not in (None, "-") and os.path.exists(path):
             stem, kind = os.path.splitext(path)
             setattr(options, name, f"{stem}-interrupted{kind}")
-            remark(f"{path} is kept; what there is goes to {stem}-interrupted{kind}")
+            remark(f"{path} is kept; the interrupted flow is written to {stem}-interrupted{kind}")
 
 
 def report(
@@ -48,10 +48,10 @@ def report(
     names: Any = None,
     matrix: Any = None,
 ) -> None:
-    """Print, write and draw what was asked for.
+    """Print the summary and write the requested files.
 
-    content: what JSON holds besides the trajectory. features: for the summary. names: those of entries of the
-    predictor, for the picture. matrix: what --save writes as text, in place of the trajectory.
+    content: entries of the JSON file besides the trajectory. features: names for the summary. names: names of
+    the entries of the predictor, for the figure. matrix: text that --save writes instead of the trajectory.
     """
     from tacit.show.output_files import Output, netcdf_file, write_file, write_json
 
@@ -70,4 +70,4 @@ def report(
         if speak:
             say(f"  figure     {path}")
     if speak:
-        print(wrapped(f"  waited     {waited(options)}"))
+        print(wrapped(f"  elapsed    {waited(options)}"))

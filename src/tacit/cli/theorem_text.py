@@ -1,4 +1,4 @@
-"""What a person reads of theorems at a terminal: verdicts, and the list of them."""
+"""Text about theorems for the terminal: verdicts, and the list of theorems."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from tacit.cli.terminal import wrapped
 
 
 def report(verdicts: Any, everything: bool) -> str:
-    """The verdicts, the hint where some are not shown, and what was not asked."""
+    """The verdicts, a hint if some are hidden, and the theorems that were skipped."""
     hidden = not everything and bool(verdicts.others or verdicts.refused)
     hint = f"; --all shows {'the others' if verdicts else 'more of them'}" if hidden else ""
     text = wrapped(verdicts.summary(everything) + hint)
     if not verdicts.not_asked:
         return text
     keys = ", ".join(verdicts.not_asked)
-    long = f"not asked, for they take minutes on data of this size: {keys}; --only KEY asks one"
+    long = f"skipped, since they take minutes on data of this size: {keys}; --only KEY checks one"
     return f"{text}\n{wrapped(long)}"
 
 
 def listing(theorems: list[Any]) -> str:
-    """Every theorem under its paper, with its place there, its statement and its parameters."""
+    """All theorems by paper, with their number, statement and parameters."""
     from tacit.papers.catalogue import titles
     from tacit.papers.checking import DERIVED
     from tacit.results.verdicts import cited
@@ -39,8 +39,8 @@ def listing(theorems: list[Any]) -> str:
 
 
 def _shown(default: Any) -> str:
-    """A default as one would type it."""
+    """A default value as it would be typed."""
     if default is None:
-        return "… (found from the data if left out)"
+        return "… (default: determined from the data)"
     values = default if isinstance(default, tuple) else (default,)
     return ",".join(value if isinstance(value, str) else f"{value:g}" for value in values)

@@ -1,4 +1,4 @@
-"""How many threads the linear algebra of a command takes."""
+"""The number of threads for linear algebra."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _NAMES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def limit_threads() -> None:
-    """Half of the cores, four at the most, unless the user has said how many.
+    """Use half of the cores and at most four threads, unless the user has set the number.
 
-    Most matrices here are small: threads then wait for each other, and on a busy machine for everybody else,
-    ten times as long as the work takes. Only where NumPy is not loaded yet, which reads this when it is.
+    Most matrices here are small, so that more threads mostly wait for each other: on a busy machine this took
+    ten times as long. NumPy reads the setting when it is loaded, so it has no effect afterwards.
     """
     if "numpy" in sys.modules:
         return

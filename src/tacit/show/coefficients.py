@@ -1,4 +1,4 @@
-"""Coefficients of a linear model against the scale of its initialization, as a picture."""
+"""Picture of the coefficients of a linear model against the scale of its initialization."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tacit.data.arrays import Float
 from tacit.data.printable import label
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
 
-_NAMED, _FAINT = 7, 400  # coordinates with a colour and a name, and drawn at all
+_NAMED, _FAINT = 7, 400  # coordinates with a colour and a name; coordinates that are drawn
 
 
 @dataclass(frozen=True, eq=False)
 class CoefficientCurves:
-    """What is drawn: a row of coefs for each scale, the scale that was chosen, and both ends where known."""
+    """The data of the picture: coefficients for each scale, the selected scale, and both ends if known."""
 
     scales: Float
     coefs: Float
@@ -28,7 +28,7 @@ class CoefficientCurves:
 
 
 def coefficients_picture(curves: CoefficientCurves, names: Sequence[str]) -> Picture:
-    """The largest coefficients by name, the chosen scale as a line, both ends as marks at the sides."""
+    """A picture of the largest coefficients, the selected scale (dashed) and both ends (marks)."""
 
     def draw(ax: Any) -> None:
         order = np.argsort(-curves.scales)
@@ -47,7 +47,7 @@ def coefficients_picture(curves: CoefficientCurves, names: Sequence[str]) -> Pic
         ax.axhline(0, color="k", lw=0.5)
         ax.set_xscale("log")
         ax.set_xlim(1.3 * scales.max(), scales.min() / 1.3)
-        ax.set(xlabel="scale of the initialization, in units of the data", ylabel="coefficient")
+        ax.set(xlabel="scale of the initialization, relative to the data", ylabel="coefficient")
         ax.set_title("kernel end" + " (●)" * (curves.kernel is not None), loc="left", color=KERNEL)
         ax.set_title("rich end" + " (◆)" * (curves.rich is not None), loc="right", color=RICH)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=4, title=curves.title)

@@ -1,4 +1,4 @@
-"""Level sets of a potential with flows that end where they touch the solutions; or flows that end apart."""
+"""Pictures of derived potentials: level sets touching the solutions, or flows with different ends."""
 
 from __future__ import annotations
 
@@ -12,79 +12,79 @@ from tacit.results.level_sets import Apart, Levels
 from tacit.show.figures import KERNEL, RICH, TRUTH, Picture
 
 _COLOURS = (KERNEL, RICH, TRUTH)
-_ROOM = 0.06  # around what is drawn, relative to its size
+_ROOM = 0.06  # margin around the curves, relative to their size
 
 
-def level_picture(portrait: Levels) -> Picture:
-    """Level sets, and for each flow the line of solutions and the level set that touches it."""
+def level_picture(panels: Levels) -> Picture:
+    """A picture of level sets, and for each flow the line of solutions and the level set that touches it."""
 
     def draw(ax: Any) -> None:
-        _draw_levels(portrait, ax)
+        _draw_levels(panels, ax)
         for flow, (normal, _, end, level), colour in zip(
-            portrait.flows, portrait.touched, _COLOURS, strict=False
+            panels.flows, panels.touched, _COLOURS, strict=False
         ):
-            curve = portrait.curves[level]
+            curve = panels.curves[level]
             ax.plot(curve[:, 0], curve[:, 1], color=colour, lw=1.0, alpha=0.9)
-            _draw_line(ax, normal, end, portrait, colour)
+            _draw_line(ax, normal, end, panels, colour)
             ax.plot(flow[:, 0], flow[:, 1], color=colour, lw=1.8, solid_capstyle="round")
             _arrow(ax, flow, colour)
             ax.plot(*end, "o", ms=5.5, mfc="w", mec=colour, mew=1.4, zorder=5)
-        _start(ax, portrait.origin)
-        _frame(ax, np.vstack(portrait.curves))
+        _start(ax, panels.origin)
+        _frame(ax, np.vstack(panels.curves))
         ax.plot([], [], color="0.25", lw=1.8, label="gradient flow")
         ax.plot([], [], color="0.25", lw=1.0, ls=(0, (4, 2)), label="solutions $x\\cdot w = y$")
-        ax.plot([], [], "o", color="0.25", mfc="w", mew=1.4, label="where $Q$ touches them")
-        i, j = portrait.pair
+        ax.plot([], [], "o", color="0.25", mfc="w", mew=1.4, label="minimum of $Q$")
+        i, j = panels.pair
         ax.set(xlabel=f"$w_{{{i + 1}}}$", ylabel=f"$w_{{{j + 1}}}$")
-        _finish(ax, portrait.title)
+        _finish(ax, panels.title)
 
     return Picture(draw, {"figsize": (4.4, 4.4)}, "derive")
 
 
-def _draw_levels(portrait: Levels, ax: Any) -> None:
+def _draw_levels(panels: Levels, ax: Any) -> None:
     from matplotlib import colormaps
 
-    shades = colormaps["Blues"](np.linspace(0.04, 0.34, len(portrait.curves)))
-    for curve, shade in zip(reversed(portrait.curves), shades, strict=True):
+    shades = colormaps["Blues"](np.linspace(0.04, 0.34, len(panels.curves)))
+    for curve, shade in zip(reversed(panels.curves), shades, strict=True):
         if np.isfinite(curve).all():
             ax.fill(curve[:, 0], curve[:, 1], color=shade, lw=0, zorder=0)
         ax.plot(curve[:, 0], curve[:, 1], color="0.72", lw=0.6, zorder=1)
 
 
-def _draw_line(ax: Any, normal: Float, end: Float, portrait: Levels, colour: str) -> None:
+def _draw_line(ax: Any, normal: Float, end: Float, panels: Levels, colour: str) -> None:
     along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
-    points = np.vstack(portrait.curves)
+    points = np.vstack(panels.curves)
     reach = 2 * float((np.nanmax(points, axis=0) - np.nanmin(points, axis=0)).max())
     points = end + np.outer([-reach, reach], along)
     ax.plot(points[:, 0], points[:, 1], color=colour, lw=1.0, ls=(0, (4, 2)), zorder=2)
 
 
 def _arrow(ax: Any, flow: Float, colour: str) -> None:
-    """Halfway along."""
+    """Draw an arrow half way along the curve."""
     lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(flow, axis=0), axis=1))])
     at = [np.interp(share * lengths[-1], lengths, flow[:, axis]) for share in (0.5, 0.56) for axis in (0, 1)]
     shape = {"arrowstyle": "-|>", "color": colour, "lw": 1.2, "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", at[2:], at[:2], arrowprops=shape, zorder=4)
 
 
-def apart_picture(portrait: Apart) -> Picture:
-    """Flows of several losses, and the line of solutions along which their ends are spread."""
+def apart_picture(panels: Apart) -> Picture:
+    """A picture of flows of several losses, which end at different points of the line of solutions."""
 
     def draw(ax: Any) -> None:
         from matplotlib import colormaps
 
         ax.axhline(0, color="0.4", lw=1.0, ls=(0, (4, 2)), label="solutions $X w = y$", zorder=1)
-        shades = colormaps["viridis"](np.linspace(0.05, 0.85, len(portrait.flows)))
-        for flow, weight, shade in zip(portrait.flows, portrait.weights, shades, strict=True):
+        shades = colormaps["viridis"](np.linspace(0.05, 0.85, len(panels.flows)))
+        for flow, weight, shade in zip(panels.flows, panels.weights, shades, strict=True):
             ax.plot(flow[:, 0], flow[:, 1], color=shade, lw=1.6, label=f"first sample × {weight:g}")
             ax.plot(*flow[-1], "o", ms=5.5, mfc="w", mec=shade, mew=1.4, zorder=5, clip_on=False)
-        _start(ax, portrait.flows[0][0])
-        _frame(ax, np.vstack(portrait.flows), 0.08)
+        _start(ax, panels.flows[0][0])
+        _frame(ax, np.vstack(panels.flows), 0.08)
         ax.set(
-            xlabel=f"along the solutions (ends up to {portrait.spread:.2g} apart)",
-            ylabel="away from them, towards $w_0$",
+            xlabel=f"along the solutions (ends up to {panels.spread:.2g} apart)",
+            ylabel="orthogonal to them, towards $w_0$",
         )
-        _finish(ax, portrait.title)
+        _finish(ax, panels.title)
 
     return Picture(draw, {"figsize": (4.6, 4.2)}, "derive")
 

@@ -1,4 +1,4 @@
-"""The path of maximum-margin predictors as a picture."""
+"""Picture of a path of maximum-margin predictors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tacit.results.sweeping_path import SweepingPath
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
 
 _SHOWN = 6  # coordinates with a colour and a name
-_FAINT = 400  # coordinates drawn at all
+_FAINT = 400  # coordinates that are drawn
 _SAMPLES = 60  # samples with a bar
-_NUMBERED = 30  # samples whose number has room
+_NUMBERED = 30  # samples up to which all are numbered
 _FEW = 20  # values of μ that are drawn as points
 
 Span = tuple[float, float]  # from one μ down to another
@@ -30,9 +30,9 @@ def path_picture(
     sweeping: SweepingPath | None = None,
     clock: str | None = None,
 ) -> Picture:
-    """Left: directions against μ. Right: from which μ to which each sample is in the support, and the kinks.
+    """A picture of the directions (left) and of the support with its kinks (right) against μ.
 
-    clock: what μ is for the flow that is meant, in symbols: the scale of its predictor over its accuracy γ̃.
+    clock: the label of μ, such as "μ = α²/γ̃".
     """
 
     def draw(axes: Any) -> None:
@@ -47,7 +47,7 @@ def path_picture(
 
 
 def _limits(mu: Float) -> Span:
-    """From the largest to the smallest; a single value has room on both sides."""
+    """The limits of the axis, from the largest μ to the smallest; wider if there is a single value."""
     first, last = float(mu.max()), float(mu.min())
     return (first, last) if first > last else (3 * first, last / 3)
 
@@ -78,7 +78,7 @@ def _draw_directions(
 
 
 def support_spans(path: MarginPath | SweepingPath) -> list[list[Span]]:
-    """For each sample, from which μ down to which it is in the support: ends are the kinks, or the events."""
+    """The ranges of μ in which each sample is in the support; they end at kinks or events."""
     order = np.argsort(-path.mu)
     changes = path.changes
     return [
@@ -88,10 +88,10 @@ def support_spans(path: MarginPath | SweepingPath) -> list[list[Span]]:
 
 
 def _spans(mu: Float, inside: Any, changes: list[Kink]) -> list[Span]:
-    """Of one sample; mu: falling, with whether it is in the support at each.
+    """The ranges of one sample, from its membership of the support at decreasing values of μ.
 
-    Changes that do not lead to what is known at the next μ are not its own: a sample can touch the margin
-    without pushing. A change that nobody has located is put at the next μ.
+    Located changes that contradict the membership at the next μ are ignored, since a sample can touch the
+    margin with multiplier 0. A change that was not located is placed at the next μ.
     """
     spans, since = [], mu[0] if inside[0] else None
     for above, below, now in zip(mu, mu[1:], inside[1:], strict=False):
@@ -112,7 +112,7 @@ def _draw_support(found: MarginPath | SweepingPath, sweeping: SweepingPath | Non
     pushes = [[] for _ in bars] if sweeping is None else support_spans(sweeping)
     ever = [n for n, spans in enumerate(zip(bars, pushes, strict=True)) if any(spans)]
     shown = ever[:_SAMPLES]
-    thick, above = min(3, 80 / (len(shown) or 1)), min(0.4, 0.025 * len(shown))  # side by side, however many
+    thick, above = min(3, 80 / (len(shown) or 1)), min(0.4, 0.025 * len(shown))  # bars that do not overlap
     for place, n in enumerate(shown):
         _draw_bars(axis, place, bars[n], color=KERNEL, lw=thick)
         _draw_bars(axis, place + above, pushes[n], color=RICH, lw=thick / 2)
@@ -124,7 +124,7 @@ def _draw_support(found: MarginPath | SweepingPath, sweeping: SweepingPath | Non
     step = -(-len(shown) // _NUMBERED)
     axis.set_yticks(range(0, len(shown), step or 1), [str(n) for n in shown[:: step or 1]], fontsize=6.5)
     axis.set_ylim(-1, len(shown))
-    axis.set_ylabel("sample, counted from 0")
+    axis.set_ylabel("sample (numbered from 0)")
     axis.set_title(_title(len(found.changes), len(bars), len(ever), len(shown)), loc="left")
     axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
 
@@ -136,10 +136,10 @@ def _draw_bars(axis: Any, height: float, spans: list[Span], **style: Any) -> Non
 
 
 def _title(kinks: int, samples: int, ever: int, shown: int) -> str:
-    """How many kinks there are, and what is not shown."""
+    """The number of kinks, and of samples that are not shown."""
     lines = [f"support vectors, {kinks or 'no'} {'kink' if kinks == 1 else 'kinks'}"]
     if ever > shown:
         lines.append(f"the first {shown} of {ever}")
     if samples > ever:
-        lines.append(f"not shown: {samples - ever} of {samples} samples, never in the support")
+        lines.append(f"{samples - ever} of {samples} samples are never in the support")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Probes as pictures."""
+"""Pictures of probes and sweeps."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tacit.show.figures import KERNEL, MUTED, RICH, TRUTH, Picture
 
 COLORS = {"kernel": KERNEL, "rich": RICH, "intermediate": "#CC79A7", "unknown": MUTED}
 NEAR = 0.1  # the threshold of regimes
-_POINTS = 400  # held-out outputs that are drawn
-_BARS = 14  # layers
-_FLOOR = 1e-8  # below which distances are rounding of what was trained
+_POINTS = 400  # largest number of held-out outputs that are drawn
+_BARS = 14  # largest number of layers that are drawn
+_FLOOR = 1e-8  # distances below this are round-off of the training
 
 
 def probe_picture(result: Probe) -> Picture:
-    """Four panels: spectrum, training, held-out outputs, layers."""
+    """A picture with four panels: spectrum, training, held-out outputs and layers."""
 
     def draw(axes: Any) -> None:
         _spectrum(axes[0, 0], result)
@@ -27,8 +27,8 @@ def probe_picture(result: Probe) -> Picture:
         _held_out(axes[1, 0], result)
         _layers(axes[1, 1], result)
         axes[0, 0].figure.suptitle(
-            f"{result.regime} regime: {100 * result.linearization_gap:.2g}% from the linearization, kernel "
-            f"turned by {result.kernel_distance:.2g}",
+            f"{result.regime} regime: {100 * result.linearization_gap:.2g}% from the linearization, "
+            f"kernel distance {result.kernel_distance:.2g}",
             color=COLORS[result.regime],
             fontsize=10.5,
         )
@@ -40,7 +40,7 @@ def _spectrum(ax: Any, result: Probe) -> None:
     values = result.eigenvalues[result.eigenvalues > 0]
     ranks = np.arange(1, len(values) + 1)
     ax.loglog(ranks, values, "o-", ms=2.5, lw=0.8, color=KERNEL)
-    ax.set(title="tangent kernel at the start", xlabel="rank $i$", ylabel=r"eigenvalue $\lambda_i$")
+    ax.set(title="tangent kernel at initialization", xlabel="rank $i$", ylabel=r"eigenvalue $\lambda_i$")
     slope = result.measured.linear.slope
     twin = ax.secondary_yaxis("right", functions=(lambda v: _inverse(v, slope), lambda t: _inverse(t, slope)))
     twin.set_ylabel(r"time scale $1/(\lambda_i\,s)$")
@@ -53,7 +53,7 @@ def _inverse(values: Any, slope: float) -> Any:
 
 
 def _training(ax: Any, result: Probe) -> None:
-    """Loss against time: the linearized network as a line, the network as markers on it or off it."""
+    """Draw the loss of the network (markers) and of the linearized network (line) against time."""
     trained, linear = result.measured.trained, result.measured.linearized
     shown = np.unique(np.geomspace(1, max(len(trained.times) - 1, 1), 28).astype(int))
     shown = shown[shown < len(trained.times)]
@@ -65,7 +65,7 @@ def _training(ax: Any, result: Probe) -> None:
 
 
 def _held_out(ax: Any, result: Probe) -> None:
-    """What the two give at inputs that none has seen."""
+    """Draw the outputs of the network and of the linearized network on held-out inputs."""
     here, there = result.measured.linearized_outputs.ravel(), result.measured.outputs.ravel()
     every = max(len(here) // _POINTS, 1)
     ends = [min(here.min(), there.min()), max(here.max(), there.max())]
@@ -75,7 +75,7 @@ def _held_out(ax: Any, result: Probe) -> None:
 
 
 def _layers(ax: Any, result: Probe) -> None:
-    """How far each moved."""
+    """Draw the relative change of each layer."""
     names = list(result.layers)[:_BARS]
     moved = np.array([result.layers[name] for name in names], dtype=float)
     finite = np.where(np.isfinite(moved), moved, np.nan)
@@ -84,19 +84,19 @@ def _layers(ax: Any, result: Probe) -> None:
     least = np.nanmin(finite[finite > 0]) if (finite > 0).any() else 1e-3
     ax.set_xscale("log")
     ax.set_xlim(left=10 ** np.floor(np.log10(least) - 0.3))
-    ax.xaxis.set_minor_formatter("")  # numbers that would overlap
+    ax.xaxis.set_minor_formatter("")  # minor labels would overlap
     for place, size in zip(places, moved, strict=True):
         if not np.isfinite(size):
             ax.text(ax.get_xlim()[0], place, " from 0", va="center", color=MUTED, fontsize=8)
     ax.set_ylim(-0.6, len(names) - 0.4)
     ax.set_yticks(places, [label(name, 22) for name in names])
     hidden = len(result.layers) - len(names)
-    title = "movement of layers" + (f" ({hidden} more)" if hidden else "")
+    title = "relative change of layers" + (f" ({hidden} more)" if hidden else "")
     ax.set(title=title, xlabel=r"$\|W' - W\|/\|W\|$")
 
 
 def sweep_picture(result: ProbeSweep) -> Picture:
-    """One panel: distances against the scale, and the verdicts above."""
+    """A picture of the distances against the scale, with the regimes."""
     return Picture(lambda ax: _draw_sweep(ax, result), {"figsize": (5.4, 3.6)}, "probe")
 
 
@@ -105,7 +105,7 @@ def _draw_sweep(ax: Any, result: ProbeSweep) -> None:
     x = result.scales[order]
     series = {
         "distance from the linearization": (result.linearization_gap, "o-", KERNEL),
-        "distance from the end of a small start": (result.distance_to_rich, "s-", RICH),
+        "distance from a tenth of the scale": (result.distance_to_rich, "s-", RICH),
         r"kernel distance $1 - \cos$": (result.kernel_distance, "^-", TRUTH),
     }
     for name, (values, mark, color) in series.items():
@@ -136,7 +136,7 @@ def _scale_label(result: ProbeSweep) -> str:
 
 
 def _bands(x: Any, regimes: list[str]) -> list[tuple[float, float, str]]:
-    """Ranges of scales with one verdict, which meet half way between those that differ."""
+    """Ranges of scales with the same regime; they meet half way between different ones."""
     edges = [*np.sqrt(x[1:] * x[:-1])]
     half = np.sqrt(x[1] / x[0]) if len(x) > 1 else 2.0
     ends = [x[0] / half**0.5, *edges, x[-1] * half**0.5]
