@@ -23,21 +23,34 @@ from tacit.cli import (
     probe,
     report,
     reproduce,
-    threads,
 )
-from tacit.cli.character_fallback import write_anything
-from tacit.cli.elapsed import begun
 from tacit.cli.guests import blaming_guests
 from tacit.cli.interrupts import ending_at_once, say_interrupted
 from tacit.cli.options import BAD_INPUT, FAILED, INTERRUPTED
-from tacit.cli.streams import tolerating_closed_streams
+from tacit.cli.streams import tolerating_closed_streams, write_anything
+from tacit.cli.terminal import begun
 from tacit.data.printable import printable
 from tacit.errors import NotConvergedError, TacitError
 from tacit.show.output_files import reserving_output
 from tacit.show.progress import announcing
 
-threads.limit_threads()  # before NumPy is loaded
+_MOST_THREADS = 4
+_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _COMMANDS = (limit, flow, path, fit, predict, check, derive, probe, reproduce, report, demo)
+
+
+def _use_few_threads() -> None:
+    """Use half of the cores and at most four threads, unless the user has set the number.
+
+    Most matrices here are small, so that more threads mostly wait for each other: on a busy machine this took
+    ten times as long. NumPy reads the setting when it is loaded, so it has no effect afterwards.
+    """
+    if "numpy" not in sys.modules:
+        for name in _THREADS:
+            os.environ.setdefault(name, str(max(1, min(_MOST_THREADS, (os.cpu_count() or 1) // 2))))
+
+
+_use_few_threads()
 
 
 class _Parser(argparse.ArgumentParser):

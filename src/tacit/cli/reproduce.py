@@ -150,7 +150,7 @@ def _make_one(entry: Entry, how: How, before: dict[str, Any] | None) -> dict[str
     else:
         content = {**before, "from_before": True}
     if not how.quiet:
-        verdicts, _, picture = in_words(content).rpartition("\n")  # a path is not folded
+        verdicts, _, picture = in_words(content).rpartition("\n")  # paths are not wrapped
         print(f"{wrapped(verdicts)}\n{picture}", flush=True)
         if before is not None:
             print(wrapped("  kept: made earlier by the same software; --force makes it again"))

@@ -179,7 +179,7 @@ def _draw_predictor(panels: FlowPanels, axis: Any) -> None:
     title = every if len(order) <= _FAINT else f"the {_FAINT} largest of {len(order):,}"
     axis.set_title(title, loc="left")
     low, high = axis.get_ylim()
-    axis.set_ylim(low, high + 0.3 * (high - low))  # room for the legend
+    axis.set_ylim(low, high + 0.3 * (high - low))  # space for the legend
     axis.legend(loc="upper left", ncols=3)
 
 
