@@ -70,6 +70,7 @@ def test_limit_prints_data_model_limit_regime_and_certificate(limit):
         "features",
         "regime",
         "certificate",
+        "computed",
         "elapsed",
     ]
     for part in ("8 samples × 30 features, rank 8", "Diagonal(depth=2, scale=0.001)", "stationarity"):

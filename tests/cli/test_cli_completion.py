@@ -45,7 +45,7 @@ def test_empty_cells_are_filled_by_the_flow(flow):
     np.testing.assert_allclose(filled.to_numpy(), TARGET, atol=0.05)
     with open("way.png", "rb") as picture:
         assert picture.read(4) == b"\x89PNG"
-    for words in ("entries of a 6 × 5 matrix", "nuclear norm", "filled.csv", "way.png"):
+    for words in ("entries of a 6 × 5 matrix", "‖M‖_*", "filled.csv", "way.png"):
         assert words in out
 
 
@@ -137,4 +137,4 @@ def test_other_kinds_of_files_are_refused(flow):
 def test_large_matrices_stop_at_a_coarse_residual_and_say_so(flow, monkeypatch):
     monkeypatch.setattr("tacit.flows.forms.reduced._ROWS", 0)
     status, out, err = flow("films.csv --model completion --width 8 --scale 0.1")
-    assert status == 0 and "relative residual of 0.001" in err and "relative residual 0.001" in out
+    assert status == 0 and "relative residual of 0.001" in err and "relative residual = 0.001" in out

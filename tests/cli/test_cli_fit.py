@@ -49,7 +49,7 @@ def test_a_fit_is_that_of_the_estimator(run):
 def test_without_a_scale_it_is_cross_validated_and_predicts(run):
     status, out, _ = run("fit numbers.csv --target target --cv 2 --save model.json")
     own = FlowRegressorCV(cv=2).fit(X[TRAIN], Y[TRAIN])
-    assert status == 0 and f"scale {own.scale_:.3g} in the data's own units, chosen by" in out
+    assert status == 0 and f"scale = {own.scale_:.3g} (relative to the data), chosen by" in out
     assert "band 0 " in out and "band 5 " in out and "RMSE" in out and "2 folds" in out
     status, out, err = run("predict model.json numbers-new.csv --json -")
     content = json.loads(out)

@@ -77,7 +77,7 @@ def test_classes_by_name_have_an_output_each(folder, capsys, tmp_path):
     more = ("--loss", "cross-entropy", "--steps", "60", "--plot", str(tmp_path / "p.png"), "--doubled")
     assert run(folder, "make", *more, data="kinds.csv", target="kind") == 0
     read = capsys.readouterr()
-    assert "blue is 0, green is 1, red is 2" in read.err and "right" in read.out
+    assert "blue is 0, green is 1, red is 2" in read.err and "correct" in read.out
     assert (tmp_path / "p.png").stat().st_size > 10_000
 
 
