@@ -1,4 +1,14 @@
-"""tacit derive: the potential of a parametrization, or the reason why it has none."""
+"""tacit derive: find the potential and the conserved quantities of your parametrization.
+
+Decide whether gradient flow of w = F(θ) is a mirror flow, a warped mirror flow (after a change
+of clock), or neither, and count its conserved quantities. F is written with jax.numpy.
+FILE.py:FUNCTION runs the file as Python code, so use only files that you trust.
+
+examples:
+  tacit derive maps.py:neuron --at random:4
+  tacit derive maps.py:neuron --at start.txt --json - --plot neuron.pdf
+  tacit derive package.module:function --at theta.npy --samples 16
+"""
 
 from __future__ import annotations
 
@@ -8,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit.cli.guests import guest_or_import
-from tacit.cli.options import DONE, FAILED, add_command, json_and_plot, seed_number
-from tacit.cli.terminal import wrapped
+from tacit.cli.options import DONE, FAILED, add_command, add_outputs, add_seed, json_and_plot
+from tacit.cli.terminal import remark, wrapped
 from tacit.data.printable import shortened
 from tacit.errors import InputError
 
@@ -19,19 +29,7 @@ _DIGITS = 20  # of a number of parameters; Python refuses to convert more than 4
 
 def add(commands: Any) -> Any:
     """Add the command and its options."""
-    command = add_command(
-        commands,
-        "derive",
-        _run,
-        help="find the potential and the conserved quantities of your parametrization",
-        description="Decide whether gradient flow of w = F(θ) is a mirror flow, a warped mirror flow\n"
-        "(after a change of clock), or neither, and count its conserved quantities. F is written with\n"
-        "jax.numpy. FILE.py:FUNCTION runs the file as Python code, so use only files that you trust.",
-        epilog="examples:\n"
-        "  tacit derive maps.py:neuron --at random:4\n"
-        "  tacit derive maps.py:neuron --at start.txt --json - --plot neuron.pdf\n"
-        "  tacit derive package.module:function --at theta.npy --samples 16",
-    )
+    command = add_command(commands, "derive", _run, __doc__)
     command.add_argument(
         "function", metavar="FILE.py:FUNCTION", help="the function θ ↦ w in a file or module, which is run"
     )
@@ -54,24 +52,14 @@ def add(commands: Any) -> Any:
         help="length of orbits, relative to the length scale on which the Jacobian changes (default: "
         "%(default)s)",
     )
-    command.add_argument(
-        "--seed",
-        type=seed_number,
-        default=0,
-        help="seed of random initial weights and orbits (default: %(default)s)",
-    )
+    add_seed(command, "of random starts and orbits")
     command.add_argument(
         "--candidates",
         metavar="FILE.py:NAME",
         help="a function θ ↦ number, or a list of functions: test whether they are conserved",
     )
-    command.add_argument("--json", metavar="FILE", help="write the result as JSON (-: standard output)")
-    command.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="draw level sets of the potential with some flows, or flows that end at different points "
-        "(.png, .pdf or .svg)",
-    )
+    plot = "draw level sets of the potential with flows across them, or flows that end apart"
+    add_outputs(command, "the verdict", f"{plot} (.png, .pdf or .svg)")
     return command
 
 
@@ -86,7 +74,7 @@ def _run(options: argparse.Namespace) -> int:
     if sys.stderr.isatty():
         expected = cost(function, start, samples=options.samples)
         if expected.large:
-            print(f"tacit: {expected}", file=sys.stderr)
+            remark(str(expected))
     quantities = () if options.candidates is None else guest_or_import(options.candidates)
     found = derive(
         function,
@@ -123,7 +111,7 @@ def _start(text: str, seed: int) -> Any:
         return np.random.default_rng(seed).standard_normal(int(count))
     path = Path(text)
     if not path.is_file():
-        raise InputError(f"no file {text}; --at takes a file of numbers, or random:P")
+        raise InputError(f"there is no file {text}; --at takes a file of numbers, or random:P")
     try:
         return (
             np.load(path)

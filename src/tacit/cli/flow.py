@@ -1,11 +1,23 @@
-"""tacit flow: integration of gradient flow, also for matrix completion."""
+"""tacit flow: integrate gradient flow on your data, to any accuracy.
+
+Integrate gradient flow from the initialization of the model. The accuracy is −log of the
+training loss: --until 1e4 continues to a loss of exp(-10000). If no predictor fits the data, the
+flow ends at a least-squares solution. Ctrl-C stops the flow and keeps what has been computed.
+
+examples:
+  tacit flow genes.csv --target response --depth 2 --scale 1e-3 --plot flow.png
+  tacit flow cells.csv --target label --loss exp --until 1e4 --json -
+  tacit flow cells.csv --target label --loss logistic --at 1,10,100 --save flow.nc
+  tacit flow genes.csv --target response --times 0.01:100:50 --save flow.nc
+  tacit flow data.npz --model linear --width 10000 --plot flow.pdf
+  tacit flow matrix.csv --model completion --width 50 --scale 1e-3 --save filled.csv
+"""
 
 from __future__ import annotations
 
 import argparse
 import math
 import os
-import sys
 import time
 from typing import Any
 
@@ -17,14 +29,16 @@ from tacit.cli.options import (
     INTERRUPTED,
     add_command,
     add_data,
+    add_outputs,
     add_units,
     check_output_files,
+    deliver,
     inputs_of,
     numbers,
     read_data,
     source,
 )
-from tacit.cli.terminal import remark, say, waited, wrapped
+from tacit.cli.terminal import remark
 from tacit.errors import InputError, Interrupted
 
 _ASKED = ("until", "at", "times", "rtol", "linearized", "method", "step")
@@ -34,22 +48,7 @@ _ROUGH = 1e-3  # default relative residual at which a flow on a large matrix sto
 
 def add(commands: Any) -> Any:
     """Add the command and its options."""
-    command = add_command(
-        commands,
-        "flow",
-        _run,
-        help="integrate gradient flow on your data, to any accuracy",
-        description="Integrate gradient flow from the initialization of the model. The accuracy is −log of\n"
-        "the training loss: --until 1e4 continues to a loss of exp(-10000). If no predictor fits the data,\n"
-        "the flow ends at a least-squares solution. Ctrl-C stops the flow and keeps what has been computed.",
-        epilog="examples:\n"
-        "  tacit flow genes.csv --target response --depth 2 --scale 1e-3 --plot flow.png\n"
-        "  tacit flow cells.csv --target label --loss exp --until 1e4 --json -\n"
-        "  tacit flow cells.csv --target label --loss logistic --at 1,10,100 --save flow.nc\n"
-        "  tacit flow genes.csv --target response --times 0.01:100:50 --save flow.nc\n"
-        "  tacit flow data.npz --model linear --width 10000 --plot flow.pdf\n"
-        "  tacit flow matrix.csv --model completion --width 50 --scale 1e-3 --save filled.csv",
-    )
+    command = add_command(commands, "flow", _run, __doc__)
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear", "completion"))
     add_units(command, "f(x) = w·x + b with the optimal b at every time (square loss only)")
@@ -102,14 +101,13 @@ def _add_ways(command: Any) -> None:
 
 def _add_outputs(command: Any) -> None:
     """Add options for the output files."""
-    command.add_argument("--json", metavar="FILE", help="write the trajectory as JSON (-: standard output)")
+    add_outputs(command, "the trajectory", "draw the trajectory (png, pdf, svg)")
     command.add_argument(
         "--save",
         metavar="FILE",
         help="write the trajectory as netCDF (.nc); with --model completion also the filled matrix "
         "(.csv, .tsv, .txt)",
     )
-    command.add_argument("--plot", metavar="FILE", help="draw the trajectory (png, pdf, svg)")
     command.add_argument(
         "--clock",
         choices=("time", "accuracy"),
@@ -172,28 +170,26 @@ def _report(
     content: entries of the JSON file besides the trajectory. features: names for the summary. names: names of
     the entries of the predictor, for the figure. matrix: text that --save writes instead of the trajectory.
     """
-    from tacit.show.output_files import Output, netcdf_file, write_file, write_json
+    from tacit.show.output_files import Output, netcdf_file, write_file
 
-    speak = options.json != "-"
-    if speak:
-        print(wrapped(result.summary(features)))
-    if options.json is not None:
-        write_json({**content, **result.to_dict()}, options.json, "flow")
-    if options.save is not None:
-        saved, kind = (netcdf_file(result.to_xarray(), "flow"), "nc") if matrix is None else (matrix, "csv")
-        write_file(saved, Output(options.save, kind, "flow"))
-        if speak:
-            say(f"  {'data' if matrix is None else 'matrix':<10} {options.save}")
-    if options.plot is not None:
-        path = result.plot(options.plot, clock=options.clock, names=names)
-        if speak:
-            say(f"  figure     {path}")
-    if speak:
-        print(wrapped(f"  elapsed    {waited(options)}"))
+    def save() -> str:
+        file, kind = (netcdf_file(result.to_xarray(), "flow"), "nc") if matrix is None else (matrix, "csv")
+        return str(write_file(file, Output(options.save, kind, "flow")))
+
+    deliver(
+        options,
+        result.summary(features),
+        lambda: {**content, **result.to_dict()},
+        lambda file: result.plot(file, clock=options.clock, names=names),
+        {} if options.save is None else {"data" if matrix is None else "matrix": save},
+        width=9,
+    )
 
 
 def _complete(options: argparse.Namespace) -> int:
     """Read a matrix with missing entries, run the flow of a factorization, and write the outputs."""
+    import pandas as pd
+
     from tacit.data.entries import observed
     from tacit.data.matrices import read_matrix
     from tacit.show.output_files import Output
@@ -205,27 +201,13 @@ def _complete(options: argparse.Namespace) -> int:
     options.reading = time.perf_counter() - begun
     if table.assumed:
         remark(f"assumed about {options.data}: {'; '.join(table.assumed)}")
-    X, y = observed(_Labelled(table))
+    X, y = observed(pd.DataFrame(table.values, table.rows, table.columns))  # names, for messages
     model = _factorization(options, X)
     saved = [] if options.save is None else [Output(options.save, _kind(options.save), "flow")]
     check_output_files(options, saved)
     result, status = _followed(options, model, X, y, until=_until(options, X, y))
     _report_matrix(options, table, result)
     return status
-
-
-class _Labelled:
-    """A matrix with the names of its rows and columns, for error messages."""
-
-    def __init__(self, table: Any):
-        self.values, self.index, self.columns = table.values, table.rows, table.columns
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self.values
-
-    def to_numpy(self, dtype: Any, na_value: float) -> Any:
-        """The matrix."""
-        return self.values
 
 
 def _check_completion(options: argparse.Namespace) -> None:
@@ -276,10 +258,7 @@ def _until(options: argparse.Namespace, X: Any, y: Any) -> float | None:
     told = any(each is not None for each in (options.until, options.at, options.times))
     if told or is_small(sum(X.shape), len(y)):
         return options.until
-    print(
-        f"tacit: large matrix; the flow stops at a relative residual of {_ROUGH:g} (--until changes this)",
-        file=sys.stderr,
-    )
+    remark(f"a large matrix: the flow ends at a relative residual of {_ROUGH:g} (--until says where)")
     return -math.log(float(np.mean(y**2)) / 2) - 2 * math.log(_ROUGH)
 
 

@@ -101,7 +101,7 @@ def guest_model(text: str, features: int) -> Any:
 
     found = guest(text)
     if callable(found) and not isinstance(found, Model):
-        found = _made(text, found, *[features] * _asks(found))
+        found = _made(text, found, *[features][: _asked(found)])
     if not isinstance(found, Model):
         raise InputError(
             f"{text} must be a tacit.Model, or a class or function that returns one; it is "
@@ -120,7 +120,12 @@ def guest_network(text: str, features: int, outputs: int) -> Any:
 
     found = guest(text)
     if callable(found) and not isinstance(found, Network) and not _is_module(found):
-        found = _made(text, found, *(features, outputs)[: _asked(found)])
+        if (count := _asked(found)) > 2:
+            raise InputError(
+                "what makes a network is given the numbers of features and of outputs, and "
+                f"{count} are asked for"
+            )
+        found = _made(text, found, *(features, outputs)[:count])
     if isinstance(found, Network):
         return found
     if _is_module(found):
@@ -151,26 +156,13 @@ def _asked(function: Any) -> int:
     """The number of required positional arguments."""
     parameters = inspect.signature(function).parameters.values()
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    count = sum(each.kind in kinds and each.default is each.empty for each in parameters)
-    if count > 2:
-        raise InputError(
-            "the function is called with the numbers of features and outputs, but it requires "
-            f"{count} arguments"
-        )
-    return count
-
-
-def _asks(function: Any) -> bool:
-    """Whether the function has a required argument."""
-    parameters = inspect.signature(function).parameters.values()
-    needed = (each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD))
-    return any(each.default is each.empty for each in needed)
+    return sum(each.kind in kinds and each.default is each.empty for each in parameters)
 
 
 def _loaded(path: Path) -> ModuleType:
     """Run the file as a module."""
     if not path.is_file():
-        raise InputError(f"no file {path}")
+        raise InputError(f"there is no file {path}")
     name = f"tacit_guest_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None and spec.origin is not None

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from tacit.cli.guests import guest_model, is_guest
-from tacit.cli.options import seed_number
+from tacit.cli.options import whole_number
 from tacit.errors import InputError
 
 _ALSO = {
@@ -113,7 +113,7 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
             help="standard deviation of a linear network's initial weights (default: width^-½)",
         )
         command.add_argument(
-            "--seed", type=seed_number, help="seed of random weights or directions (default: 0)"
+            "--seed", type=whole_number(0), help="seed of random weights or directions (default: 0)"
         )
 
 

@@ -1,4 +1,19 @@
-"""tacit predict: predictions of a fitted model for new samples."""
+"""tacit predict: predict with a model saved by 'tacit fit'.
+
+Predict with a model that 'tacit fit --save' has written. Columns are matched by name, in any
+order; columns that the model does not use are reported. If the target is among them, the error
+on these samples is reported, too.
+
+If the name of the target or of a class begins with = + - @, a tab or another control character,
+the CSV file has a ' before it, because a spreadsheet would evaluate the name as a formula.
+Programs that read the CSV file see the '; Tacit does not remove it. Numbers, and names in JSON,
+are written unchanged.
+
+examples:
+  tacit predict model.json new.csv
+  tacit predict model.json new.parquet --out predictions.csv
+  tacit predict model.json held-out.csv --json -
+"""
 
 from __future__ import annotations
 
@@ -23,23 +38,7 @@ _LOST = 1e100  # errors above this multiple of the spread: R² is not reported
 
 def add(commands: Any) -> Any:
     """Add the command and its options."""
-    command = add_command(
-        commands,
-        "predict",
-        _run,
-        help="predict with a model saved by 'tacit fit'",
-        description="Predict with a model that 'tacit fit --save' has written. Columns are matched by name,\n"
-        "in any order; columns that the model does not use are reported. If the target is among them, the\n"
-        "error on these samples is reported, too.\n\n"
-        "If the name of the target or of a class begins with = + - @, a tab or another control character,\n"
-        "the CSV file has a ' before it, because a spreadsheet would evaluate the name as a formula.\n"
-        "Programs that read the CSV file see the '; Tacit does not remove it. Numbers, and names in JSON,\n"
-        "are written unchanged.",
-        epilog="examples:\n"
-        "  tacit predict model.json new.csv\n"
-        "  tacit predict model.json new.parquet --out predictions.csv\n"
-        "  tacit predict model.json held-out.csv --json -",
-    )
+    command = add_command(commands, "predict", _run, __doc__)
     command.add_argument("model", metavar="MODEL", help="JSON file written by 'tacit fit --save'")
     command.add_argument(
         "data", metavar="NEW", help="samples, in any format that 'tacit fit' reads (-: standard input)"

@@ -1,4 +1,14 @@
-"""tacit report: the reproduction of the papers in one HTML file."""
+"""tacit report: collect all figures, claims, theorems and errata in one HTML file.
+
+Write one self-contained HTML file with every figure of the papers, its claims, measured numbers,
+thresholds, verdicts and versions; the theorems; the errata; and results beyond the papers.
+Figures that 'tacit reproduce' has made are taken from their folder; missing figures are made
+first with the quick preset. The exit status is 1 if a claim fails.
+
+examples:
+  tacit report
+  tacit reproduce all --preset paper --out figures && tacit report --from figures --out report.html
+"""
 
 from __future__ import annotations
 
@@ -25,19 +35,7 @@ _FIGURES = "tacit-output"
 
 def add(commands: Any) -> Any:
     """Add the command and its options."""
-    command = add_command(
-        commands,
-        "report",
-        _run,
-        help="collect all figures, claims, theorems and errata in one HTML file",
-        description="Write one self-contained HTML file with every figure of the papers, its claims,\n"
-        "measured numbers, thresholds, verdicts and versions; the theorems; the errata; and results beyond\n"
-        "the papers. Figures that 'tacit reproduce' has made are taken from their folder; missing\n"
-        "figures are made first with the quick preset. The exit status is 1 if a claim fails.",
-        epilog="examples:\n"
-        "  tacit report\n"
-        "  tacit reproduce all --preset paper --out figures && tacit report --from figures --out report.html",
-    )
+    command = add_command(commands, "report", _run, __doc__)
     command.add_argument(
         "--out", default="tacit-report.html", metavar="FILE", help="output file (default: %(default)s)"
     )

@@ -1,4 +1,19 @@
-"""tacit reproduce: the figures of the papers."""
+"""tacit reproduce: reproduce figures of the papers, with a test of every claim.
+
+Reproduce figures of the papers: the picture (PNG, PDF), the data (netCDF), and a JSON file with
+every claim, its measured value, its threshold and the verdict. The exit status is 1 if a claim
+fails. Several figures are made in parallel. An existing figure that was made by the same software
+with the same preset and seed is kept, so a run can be resumed. A figure with another preset or
+seed is replaced only with --force; use another --out to keep both. Figures of MNIST and CIFAR-10
+need the data, in the folder TACIT_DATA or from OpenML through scikit-learn; if the data are
+missing, all other figures are made.
+
+examples:
+  tacit reproduce list
+  tacit reproduce woodworth2020/fig1a
+  tacit reproduce azulay2021 --jobs 2
+  tacit reproduce all --preset paper --out figures
+"""
 
 from __future__ import annotations
 
@@ -6,7 +21,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, FAILED, add_command, seed_number
+from tacit.cli.options import DONE, FAILED, add_command, add_seed
 from tacit.cli.reproduce_many import add_jobs
 from tacit.errors import MissingPackageError
 
@@ -20,24 +35,7 @@ _READABLE = 30  # columns that a title needs
 
 def add(commands: Any) -> Any:
     """Add the command and its options."""
-    command = add_command(
-        commands,
-        "reproduce",
-        _run,
-        help="reproduce figures of the papers, with a test of every claim",
-        description="Reproduce figures of the papers: the picture (PNG, PDF), the data (netCDF), and a JSON\n"
-        "file with every claim, its measured value, its threshold and the verdict. The status is 1 if a\n"
-        "claim fails. Several figures are made in parallel. An existing figure that was made by the same\n"
-        "software with the same preset and seed is kept, so a run can be resumed. A figure with\n"
-        "another preset or seed is replaced only with --force; use another --out to keep both.\n"
-        "Figures of MNIST and CIFAR-10 need the data, in the folder TACIT_DATA or from OpenML through\n"
-        "scikit-learn; if the data are missing, all other figures are made.",
-        epilog="examples:\n"
-        "  tacit reproduce list\n"
-        "  tacit reproduce woodworth2020/fig1a\n"
-        "  tacit reproduce azulay2021 --jobs 2\n"
-        "  tacit reproduce all --preset paper --out figures",
-    )
+    command = add_command(commands, "reproduce", _run, __doc__)
     command.add_argument(
         "selection",
         nargs="?",
@@ -51,9 +49,7 @@ def add(commands: Any) -> Any:
         default="quick",
         help="quick: takes seconds; paper: the sizes in the paper (default: %(default)s)",
     )
-    command.add_argument(
-        "--seed", type=seed_number, default=0, help="seed of the random data (default: %(default)s)"
-    )
+    add_seed(command, "of the random data")
     command.add_argument(
         "--force",
         action="store_true",

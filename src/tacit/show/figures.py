@@ -17,6 +17,7 @@ STYLE = Path(__file__).with_name("tacit.mplstyle")
 KERNEL, RICH, TRUTH, MUTED = "#0072B2", "#D55E00", "#009E73", "#999999"
 _METADATA = {"png": "Software", "pdf": "Creator", "svg": "Creator"}
 # warnings about characters that would be drawn as empty boxes
+# warnings about characters that would be drawn as empty boxes
 _STRANGE_LETTERS = "Glyph .* missing from|Matplotlib currently does not support"
 
 

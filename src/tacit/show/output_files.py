@@ -20,8 +20,7 @@ from tacit.errors import InputError
 
 _LOOK = 16_384  # bytes at both ends of a file that are searched for the mark
 _MARK = rb"made by Tacit(?: \[([^\]]*)\])?"
-_MARKS = {  # the beginning of a file by Tacit, with the position of the mark
-    "csv": rb"(?!)",  # a CSV file cannot contain a mark and is never replaced
+_MARKS = {  # the beginning of a file by Tacit, with the position of the mark; CSV has no place for one
     "html": rb"<!DOCTYPE html>\n<!-- " + _MARK + rb" -->",
     "json": rb'\s*\{\s*"made_by":\s*"' + _MARK + rb'"',
     "nc": rb"CDF.*made_by\0.{8}" + _MARK,
@@ -189,6 +188,8 @@ def _check_replaceable(output: Output) -> None:
         raise InputError(f"{path} is write-protected; choose another name")
     if path.stat().st_size == 0:  # empty files, for example by mktemp, may be replaced
         return
+    if kind == "csv":
+        raise InputError(f"{path} exists, and Tacit does not replace CSV files; {_INSTEAD}")
     writer = _writer(path, kind)
     if writer is None:
         raise InputError(f"{path} exists and was not written by Tacit as {kind.upper()}; {_INSTEAD}")
