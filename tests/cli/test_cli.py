@@ -174,10 +174,10 @@ BAD = {
     "--depth nan": "depth must be finite",
     "--depth inf": "depth must be finite",
     "--depth 1e30": "depth",
-    "--shape 0.5": "--shape does not go with --model diagonal: its layers are tied",
+    "--shape 0.5": "--shape is not an option of --model diagonal: its layers are tied",
     "--scale 0.1 --log-scale -3": "not both",
-    "--model untied --layers 0.1": "must name two layers or more",
-    "--model untied --layers 0.1,x": "must be numbers with commas between them",
+    "--model untied --layers 0.1": "must give the sizes of two or more layers",
+    "--model untied --layers 0.1,x": "must be numbers separated by commas",
     "--model untied --layers 0.1,0.2,0.3 --scale 2": "leave out --scale and --shape",
     "--layers 0.1,0.2,0.3": "its layers are tied",
     "--model untied --shape 1": "shape must lie strictly between -1 and 1",
@@ -187,7 +187,7 @@ BAD = {
     "--dep 3": "--dep",
     "--log-scale -inf": "finite",
     "--target nope": "'nope'",
-    "--plot no/such/limit.png": "cannot write no/such/limit.png: no folder no/such; make it first",
+    "--plot no/such/limit.png": "cannot write no/such/limit.png: there is no folder no/such; make it first",
     "--json no/limit.json": "no folder no; make it first",
     "--plot limit.jpg": ".png, .pdf or .svg",
     "--json .": "folder",
@@ -215,7 +215,7 @@ def test_neither_the_data_nor_files_of_others_are_overwritten(limit, flag):
     mine.write_text("a thesis")
     before = data.read_bytes()
     for path in (data, data.absolute(), "link.csv", "hard.csv"):
-        refused(limit(f"{flag} {path}"), "is the data itself")
+        refused(limit(f"{flag} {path}"), "is the data file")
     refused(limit(f"{flag} {mine}"), "was not written by Tacit")
     assert mine.read_text() == "a thesis"
     assert data.read_bytes() == before

@@ -120,5 +120,5 @@ def test_no_picture_is_written_over_the_data(tmp_path, monkeypatch, capsys):
     np.savez("data.npz", X=np.eye(2), y=np.ones(2))
     before = (tmp_path / "data.npz").read_bytes()
     assert main(["check", "data.npz", "--plot", "data.npz"]) == 2
-    assert "is the data itself" in capsys.readouterr().err
+    assert "is the data file" in capsys.readouterr().err
     assert (tmp_path / "data.npz").read_bytes() == before

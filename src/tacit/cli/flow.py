@@ -214,15 +214,15 @@ def _check_completion(options: argparse.Namespace) -> None:
     """Raise if an option is given that applies to models with a target only."""
     if options.target is not None:
         raise InputError(
-            "--target does not go with --model completion: all columns are entries of the matrix"
+            "--target is not an option of --model completion: all columns are entries of the matrix"
         )
     if options.loss != "square":
         raise InputError(
-            f"--loss {options.loss} does not go with --model completion, which needs the square loss"
+            f"--loss {options.loss} is not an option of --model completion, which needs the square loss"
         )
     for name in ("intercept", "standardize"):
         if getattr(options, name):
-            raise InputError(f"--{name} does not go with --model completion: its columns are not features")
+            raise InputError(f"--{name} is not an option of --model completion: its columns are not features")
     if options.save is not None:
         _kind(options.save)
 
