@@ -22,6 +22,8 @@ import tacit
 
 MODULES = ("estimators", "losses", "papers", "potentials", "theorems", "warping")
 BEFORE_NUMPYDOC = 400
+# Methods that other modules of Tacit call, but users need not: they are not in the reference.
+INTERNAL = ("as_inputs", "as_neuron", "family", "kernel_work", "lifted", "on", "picture", "status")
 _NAME = re.compile(r"^~?((?:tacit\.)?\w+(?:\.\w+)?)(?:\(.*\))?$")
 _SPANS = re.compile(r"(`[^`]+`|(?<![\w*])\*\w[\w ]*\*(?![\w*]))")
 

@@ -508,7 +508,7 @@ def test_the_saddle_path_is_that_of_the_library(run):
     command = "path genes.csv --target response --saddle"
     status, out, err = run(f"{command} --depth 3 --scale 1e-4 --intercept --json s.json")
     assert (status, err) == (0, "")
-    assert "the flow as the scale goes to 0, depth 3" in out
+    assert "limit of the flow as the scale vanishes, depth 3" in out
     assert "the first jump at time" in out
     content = strict_json(Path("s.json").read_text())
     found = tacit.saddle_path(X, Y, depth=3, intercept=True)

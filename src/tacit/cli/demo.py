@@ -23,7 +23,7 @@ def add(commands: Any) -> Any:
     command.add_argument(
         "--out", default="tacit-output", metavar="DIR", help="output folder (default: %(default)s)"
     )
-    add_seed(command, "of the random data")
+    add_seed(command, "seed of the random data")
     return command
 
 

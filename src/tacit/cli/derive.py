@@ -52,13 +52,13 @@ def add(commands: Any) -> Any:
         help="length of orbits, relative to the length scale on which the Jacobian changes (default: "
         "%(default)s)",
     )
-    add_seed(command, "of random starts and orbits")
+    add_seed(command, "seed of random initial weights and orbits")
     command.add_argument(
         "--candidates",
         metavar="FILE.py:NAME",
         help="a function θ ↦ number, or a list of functions: test whether they are conserved",
     )
-    plot = "draw level sets of the potential with flows across them, or flows that end apart"
+    plot = "draw level sets of the potential with some flows, or flows with different ends"
     add_outputs(command, "the verdict", f"{plot} (.png, .pdf or .svg)")
     return command
 
@@ -111,7 +111,7 @@ def _start(text: str, seed: int) -> Any:
         return np.random.default_rng(seed).standard_normal(int(count))
     path = Path(text)
     if not path.is_file():
-        raise InputError(f"there is no file {text}; --at takes a file of numbers, or random:P")
+        raise InputError(f"no file {text}; --at takes a file of numbers, or random:P")
     try:
         return (
             np.load(path)

@@ -258,7 +258,7 @@ def _until(options: argparse.Namespace, X: Any, y: Any) -> float | None:
     told = any(each is not None for each in (options.until, options.at, options.times))
     if told or is_small(sum(X.shape), len(y)):
         return options.until
-    remark(f"a large matrix: the flow ends at a relative residual of {_ROUGH:g} (--until says where)")
+    remark(f"large matrix; the flow stops at a relative residual of {_ROUGH:g} (--until changes this)")
     return -math.log(float(np.mean(y**2)) / 2) - 2 * math.log(_ROUGH)
 
 

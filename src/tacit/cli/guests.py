@@ -122,8 +122,8 @@ def guest_network(text: str, features: int, outputs: int) -> Any:
     if callable(found) and not isinstance(found, Network) and not _is_module(found):
         if (count := _asked(found)) > 2:
             raise InputError(
-                "what makes a network is given the numbers of features and of outputs, and "
-                f"{count} are asked for"
+                "the function is called with the numbers of features and outputs, but it requires "
+                f"{count} arguments"
             )
         found = _made(text, found, *(features, outputs)[:count])
     if isinstance(found, Network):
@@ -162,7 +162,7 @@ def _asked(function: Any) -> int:
 def _loaded(path: Path) -> ModuleType:
     """Run the file as a module."""
     if not path.is_file():
-        raise InputError(f"there is no file {path}")
+        raise InputError(f"no file {path}")
     name = f"tacit_guest_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None and spec.origin is not None

@@ -23,9 +23,9 @@ _MOST_NUMBERS = 100_000
 
 
 def add_command(commands: Any, name: str, run: Callable[..., int], text: str | None) -> Any:
-    """A command whose help is the docstring of its module: what it does, how, and from "examples:" on how to.
+    """Add a command whose help is the docstring of its module: summary, description, and "examples:".
 
-    Python -OO leaves out docstrings, and with them these texts.
+    Python -OO removes docstrings and therefore these texts.
     """
     first, _, rest = (text or "").partition("\n\n")
     description, _, examples = rest.partition("examples:\n")
@@ -42,7 +42,7 @@ def add_command(commands: Any, name: str, run: Callable[..., int], text: str | N
 
 
 def whole_number(least: int) -> Callable[[str], int]:
-    """Whole numbers from the least on, as the type of an option."""
+    """The type of an option that takes whole numbers of at least `least`."""
 
     def number(text: str) -> int:
         if not text.isdecimal() or int(text) < least:
@@ -96,14 +96,14 @@ def add_units(command: Any, intercept: str, standardize: str = "") -> None:
 
 
 def add_seed(command: Any, what: str) -> None:
-    """--seed, 0 if it is not given."""
+    """Add --seed with the default 0."""
     help = f"{what} (default: %(default)s)"
     command.add_argument("--seed", type=whole_number(0), default=0, help=help)
 
 
 def add_outputs(command: Any, json: str, plot: str) -> None:
-    """--json and --plot; the texts say what is written and drawn."""
-    command.add_argument("--json", metavar="FILE", help=f"write {json} as JSON; - for standard output")
+    """Add --json and --plot with their help."""
+    command.add_argument("--json", metavar="FILE", help=f"write {json} as JSON (-: standard output)")
     command.add_argument("--plot", metavar="FILE", help=plot)
 
 
@@ -154,10 +154,10 @@ def deliver(
     saved: dict[str, Callable[[], str]] | None = None,
     width: int = 11,
 ) -> None:
-    """Tell, write and draw a result as --json and --plot ask; with --json - nothing is told.
+    """Print, write and draw a result as requested; with --json -, nothing but JSON is printed.
 
-    saved: what else is written, by its name in the text, and functions that write it and return what is told
-    of it. width: of the names in the summary, with which those of files are aligned.
+    saved: other outputs: their names in the printed text, and functions that write them and return the text.
+    width: of the names in the summary, for the alignment of file names.
     """
     from tacit.show.output_files import write_json
 
@@ -171,8 +171,10 @@ def deliver(
         files["figure"] = str(draw(options.plot))
     if told:
         for name, file in files.items():
-            print(printable(f"  {name:<{width}}  {file}"))  # not folded: people copy paths
-        print(wrapped(f"  {'waited':<{width}}  {waited(options)}"))
+            print(
+                printable(f"  {name:<{width}}  {file}")
+            )  # paths are not wrapped, so that they can be copied
+        print(wrapped(f"  {'elapsed':<{width}}  {waited(options)}"))
 
 
 def json_and_plot(options: argparse.Namespace) -> list[Output]:

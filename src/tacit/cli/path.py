@@ -39,7 +39,7 @@ from tacit.cli.options import (
 )
 from tacit.errors import InputError
 
-_MU = "10:1e-6:50"  # values of μ, unless others are asked for
+_MU = "10:1e-6:50"  # default values of μ
 
 
 def add(commands: Any) -> Any:
@@ -50,18 +50,18 @@ def add(commands: Any) -> Any:
     add_units(
         command,
         "margins of w·x + b with an unpenalized intercept b",
-        "divide features by their standard deviation; the result is for the original units",
+        "divide features by their standard deviation; the result is for the original features",
     )
     command.add_argument(
         "--mu",
         type=numbers,
         metavar="FROM:TO:COUNT",
-        help=f"geometrically spaced, or numbers with commas between them (default: {_MU})",
+        help=f"geometrically spaced, or numbers separated by commas (default: {_MU})",
     )
     command.add_argument(
         "--saddle",
         action="store_true",
-        help="the flow of the square loss as the scale goes to 0",
+        help="limit of the flow of the square loss as the scale vanishes",
     )
     command.add_argument(
         "--sweeping",
@@ -85,7 +85,7 @@ def _run(options: argparse.Namespace) -> int:
     depth, scale = depth_of(model.potential(table.X.shape[1]).base), model.predictor_scale
     if options.sweeping and (options.intercept or options.standardize):
         raise InputError(
-            "--sweeping is the limit of flows, which have no --intercept, and it takes features as they are; "
+            "--sweeping has no intercept and uses the features unchanged; "
             "leave it out, or leave out --intercept and --standardize"
         )
     found = margin_path(
@@ -112,12 +112,12 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _saddle(options: argparse.Namespace) -> int:
-    """The saddle path, of the model's depth; at a finite scale, when training arrives at each jump."""
+    """The saddle path for the depth of the model; with a scale, also the time of each jump."""
     from tacit.verbs.saddle_path import saddle_path
 
     if options.sweeping or options.mu is not None:
         raise InputError(
-            "--saddle takes no --mu and no --sweeping, which are for classification; leave them out"
+            "--saddle is for regression; leave out --mu and --sweeping, which are for classification"
         )
     table = read_data(options)
     check_output_files(options)

@@ -80,7 +80,7 @@ def _add_training(command: Any) -> None:
     command.add_argument(
         "--steps", type=int, default=2000, help="largest number of training steps (default: %(default)s)"
     )
-    add_seed(command, "which samples are held out")
+    add_seed(command, "seed for the choice of held-out samples")
 
 
 def _add_sweep(command: Any) -> None:
@@ -141,8 +141,8 @@ def _units(options: argparse.Namespace, table: Any) -> tuple[Any, Any]:
             y = (y - y.mean(axis=0)) / spread
         elif (np.abs(y.mean(axis=0)) > 3 * spread).any() and (spread > 0).all():
             remark(
-                f"{table.target or 'the target'} is {y.mean():.4g} ± {y.std():.2g}: most of training goes "
-                "into its mean; --standardize takes it out"
+                f"{table.target or 'the target'} is {y.mean():.4g} ± {y.std():.2g}: most of training fits "
+                "its mean; --standardize removes it"
             )
     if options.standardize:
         spread = X.std(axis=0)

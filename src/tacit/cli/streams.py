@@ -54,7 +54,7 @@ def tolerating_closed_streams() -> Iterator[None]:
     """
     _open_missing()
     with ExitStack() as stack:
-        if sys.stdin is None:  # closed from the start: nothing can be read
+        if sys.stdin is None:  # closed from the start
             sys.stdin = stack.enter_context(open(os.devnull, encoding="utf-8"))
         if sys.stdout is sys.__stdout__:  # not redirected by the caller
             patient = _patient(sys.stdout, _Output(_OUTPUT, "w", closefd=False))
