@@ -139,9 +139,9 @@ def test_folds_are_no_more_than_samples_of_the_smallest_class(run):
     for folds in (4, 10, 13):
         status, out, err = run(f"{line} --cv {folds}")
         assert (status, out) == (2, "")
-        assert f"in {folds} folds asks for more than class 'v' has samples, 3; give --cv 3 or less" in err
+        assert f"with {folds} folds is impossible: samples of class 'v': 3; give --cv 3 or less" in err
     few_of_one_class((9, 1))
-    assert "than class 'v' has samples, 1; give --scale, which needs none" in run(line)[2]
+    assert "samples of class 'v': 1; give --scale, which needs no cross-validation" in run(line)[2]
     assert run(f"{line} --scale 0.1")[0] == 0
 
 
