@@ -66,8 +66,8 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
     products = "of the product u·v (untied)" + (" or |a|·‖w‖ (neuron)" if "neuron" in names else "")
     command.add_argument(
         "--scale",
-        type=float,
-        help=f"size of the initial weights (diagonal), {products}; default 1{small}",
+        f"--scale must be finite and not negative, got {scale:g}; for values below 1e-308 or above 1e308, "
+        "give the natural logarithm with --log-scale",
     )
     command.add_argument(
         "--log-scale",
@@ -130,6 +130,17 @@ def _numbers(text: str) -> list[float]:
     return found
 
 
+def _size(text: str) -> float:
+    """A number; 0 only where 0 is written, because a limit at scale 0 is not that of a tiny scale."""
+    try:
+        found = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
+    if found == 0 and set(text.lower().partition("e")[0]) & set("123456789"):
+        raise argparse.ArgumentTypeError(f"{text} is below 1e-308: give its natural logarithm, --log-scale")
+    return found
+
+
 def _width(text: str) -> float:
     """A whole number or infinity."""
     try:
@@ -182,9 +193,9 @@ def _diagonal(options: argparse.Namespace, X: Any) -> Any:
     if options.log_scale is not None and options.scale is not None:
         raise InputError("give --scale or --log-scale, not both")
     scale = _given(options, "scale", 1.0)
-    if not 0 < scale < math.inf:
+    if not 0 <= scale < math.inf:
         raise InputError(
-            f"--scale must be positive and finite, got {scale:g}; for values below 1e-308 or above 1e308, "
+            f"--scale must be finite and not negative, got {scale:g}; for values below 1e-308 or above 1e308, "
             "give the natural logarithm with --log-scale"
         )
     return Diagonal(depth=_given(options, "depth", 2.0), scale=scale, log_scale=options.log_scale)

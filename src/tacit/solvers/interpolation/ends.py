@@ -84,10 +84,10 @@ def least_l1(equations: Equations, weight: Float) -> Solution:
         )
     if weight.ndim == 2:
         return _by_linear_program(equations, *weight)
-    return _at_vanishing_scale(equations, weight) or _by_linear_program(equations, weight, weight)
+    return unique_vertex(equations, weight) or _by_linear_program(equations, weight, weight)
 
 
-def _at_vanishing_scale(equations: Equations, weight: Float) -> Solution | None:
+def unique_vertex(equations: Equations, weight: Float) -> Solution | None:
     """The vertex on the support of the limit at a vanishing scale; None if it is not the unique minimizer."""
     X, y = equations.X, equations.y
     flow = minimize_separable(equations, Separable(np.inf, np.full(X.shape[1], _VANISHING), weight))
