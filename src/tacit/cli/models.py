@@ -66,8 +66,9 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
     products = "of the product u·v (untied)" + (" or |a|·‖w‖ (neuron)" if "neuron" in names else "")
     command.add_argument(
         "--scale",
-        f"--scale must be finite and not negative, got {scale:g}; for values below 1e-308 or above 1e308, "
-        "give the natural logarithm with --log-scale",
+        type=_size,
+        help=f"size of the initial weights (diagonal), {products}; default 1{small}; "
+        "0: the limit of vanishing scale (diagonal)",
     )
     command.add_argument(
         "--log-scale",
@@ -195,8 +196,8 @@ def _diagonal(options: argparse.Namespace, X: Any) -> Any:
     scale = _given(options, "scale", 1.0)
     if not 0 <= scale < math.inf:
         raise InputError(
-            f"--scale must be finite and not negative, got {scale:g}; for values below 1e-308 or above 1e308, "
-            "give the natural logarithm with --log-scale"
+            f"--scale must be 0 or positive and finite, got {scale:g}; for values below 1e-308 or above "
+            "1e308, give the natural logarithm with --log-scale"
         )
     return Diagonal(depth=_given(options, "depth", 2.0), scale=scale, log_scale=options.log_scale)
 
