@@ -518,5 +518,5 @@ def test_the_saddle_path_is_that_of_the_library(run):
     np.testing.assert_allclose(content["training_times"], found.time(tacit.Diagonal(3, 1e-4)), rtol=1e-9)
     assert run(f"{command} --plot s.png")[0] == 0
     assert Path("s.png").read_bytes().startswith(MAGIC["png"])
-    refused(run(f"{command} --mu 1,2"), "leave them out")
+    refused(run(f"{command} --mu 1,2"), "leave out --mu and --sweeping")
     refused(run(f"{command} --scale 2"), "must be below 1")

@@ -138,7 +138,7 @@ def test_modules_are_guests_too(run, tmp_path, monkeypatch):
     assert (status, err) == (
         2,
         "tacit: no_such_module:f cannot be loaded: No module named 'no_such_module'; "
-        "a file is named as FILE.py:FUNCTION\n",
+        "name a file as FILE.py:FUNCTION\n",
     )
 
 
