@@ -128,7 +128,7 @@ def test_figures_on_record_are_shown_where_they_cannot_be_made(whole):
         assert "Recorded version: there is no <network>. This" in text
         assert "s (NVIDIA H200)" in text and "JAX 0.11.2" in text and "✓ holds" in text
         assert f"tacit reproduce {entry.key} --preset paper --seed 0" in text
-    assert "<td>14 of 17, 3 on record</td>" in whole.partition("<h2>")[0]
+    assert "<td>14 of 17, 3 recorded</td>" in whole.partition("<h2>")[0]
 
 
 def test_a_record_has_the_time_and_the_sizes_of_all_its_calls():
@@ -150,7 +150,7 @@ def test_without_a_record_the_reason_is_a_sentence(monkeypatch, tmp_path):
     }
     for reason, sentence in reasons.items():
         absent = [Shown(each, {"left_out": reason}, None) for each in figures("woodworth2020/fig8")]
-        assert f"Not made: {sentence} Once" in Read(page(absent, "today")).text
+        assert f"Not made: {sentence} To make" in Read(page(absent, "today")).text
 
 
 def test_pictures_say_what_they_are_and_name_a_caption_only_where_there_is_one(whole):
@@ -205,4 +205,4 @@ def test_figures_that_were_made_otherwise_are_marked():
     all_others = [replace(each, content={**each.content, "made_with": {}}) for each in made]
     text = Read(page(all_others, "2031-02-03")).text
     assert f"0 of {len(made)} figures were made by this software" in text
-    assert "The others say how they were made." in text and "Otherwise:" not in text
+    assert "The other figures state their settings." in text and "Otherwise:" not in text
