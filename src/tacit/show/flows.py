@@ -1,4 +1,4 @@
-"""A trajectory as a picture: loss, predictor, margins and conserved quantities against the clock."""
+"""Picture of a trajectory: loss, predictor, margins and conserved quantities against time or accuracy."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from tacit.results.trajectory import Trajectory
 from tacit.show.figures import FAINT, KERNEL, RICH, TRUTH, Picture, draw_largest
 
 _SAMPLES = 60
-_FEW = 20  # instants that are drawn as points
-_STILL = 1e-4  # a change of accuracy; what comes before it is not drawn on a logarithmic axis
-_FAR = 1e3  # accuracy, from where on its axis is logarithmic
-_KERNEL_WORK = 2e10  # multiplications that the turning of the kernel is worth
-_SMALLEST = 1e-16  # a change of nothing at all still has its place on a logarithmic axis
+_FEW = 20  # fewer recorded times than this are drawn as points
+_STILL = 1e-4  # change of accuracy before which nothing is drawn on a logarithmic axis
+_FAR = 1e3  # accuracy above which its axis is logarithmic
+_KERNEL_WORK = 2e10  # multiplications up to which the change of the kernel is computed for the picture
+_SMALLEST = 1e-16  # replaces 0 on the logarithmic axis
 _ACCURACY = r"accuracy $\tilde\gamma = -\log$ loss"
 
 
 def flow_picture(
     trajectory: Trajectory, end: Float | None, *, clock: str | None = None, names: Sequence[str] | None = None
 ) -> Picture:
-    """Four panels: the loss in time, and predictor, samples and conserved quantities against the clock.
+    """A picture with four panels: loss, predictor, samples and conserved quantities.
 
-    clock: "time" or "accuracy"; left out, time for the square loss and accuracy for the others. end: the
-    predicted limit, marked at the end where it is known.
+    clock: "time" or "accuracy"; by default, time for the square loss and accuracy for the others. end: the
+    predicted limit, marked at the end of the curves, if it is known.
     """
     times, time_label = _clock(trajectory, clock)
 
@@ -46,7 +46,7 @@ def flow_picture(
 
 
 def _clock(trajectory: Trajectory, clock: str | None) -> tuple[Float, str]:
-    """The clock at every instant, and what it is called."""
+    """The values of the clock, and the label of its axis."""
     clock = clock or ("accuracy" if trajectory.loss_function.relative else "time")
     if clock == "accuracy":
         return trajectory.accuracy, _ACCURACY
@@ -62,7 +62,7 @@ def _time(trajectory: Trajectory) -> tuple[Float, str]:
 
 
 def _set_scale(axis: Any, values: Float, accuracy: Float) -> None:
-    """Logarithmic, where the values span decades, from where the accuracy begins to change."""
+    """Use a logarithmic axis if the values span two decades, from where the accuracy begins to change."""
     if values is accuracy and accuracy[-1] < 100:
         return
     finite = np.isfinite(values)
@@ -75,7 +75,7 @@ def _set_scale(axis: Any, values: Float, accuracy: Float) -> None:
 
 
 def _style(trajectory: Trajectory) -> dict[str, Any]:
-    """Few instants are points of the trajectory; what lies between them is not known."""
+    """Draw few recorded times as points, since the curve between them is unknown."""
     return {"marker": "o", "ms": 3, "ls": ":"} if len(trajectory.accuracy) < _FEW else {}
 
 
@@ -112,12 +112,12 @@ def _draw_predictor(
     axis.set_ylabel(what)
     axis.set_title(every if len(order) <= FAINT else f"the {FAINT} largest of {len(order):,}", loc="left")
     low, high = axis.get_ylim()
-    axis.set_ylim(low, high + 0.3 * (high - low))  # room for the legend
+    axis.set_ylim(low, high + 0.3 * (high - low))  # space for the legend
     axis.legend(loc="upper left", ncols=3)
 
 
 def _paths(trajectory: Trajectory, names: Sequence[str] | None) -> tuple[Float, Sequence[str]]:
-    """The coordinates of the predictor at every instant, with their labels; of huge ones some."""
+    """The coordinates of the predictor at every time with their labels; the largest of big matrices."""
     predictor, (*_, columns) = trajectory.predictor, trajectory.predictor.shape
     if not trajectory.is_kept:
         which = np.sort(np.argsort(-np.abs(predictor[-1]).ravel())[:FAINT])
@@ -134,7 +134,7 @@ def _paths(trajectory: Trajectory, names: Sequence[str] | None) -> tuple[Float, 
 
 
 def _sizes(trajectory: Trajectory) -> Any:
-    """‖w‖ at every instant where directions are shown, as for losses that separate; else 1."""
+    """‖w‖ at every time if directions are drawn, as for separating losses; otherwise 1."""
     if not (trajectory.loss_function.separating and trajectory.model.has_predictor):
         return 1.0
     predictors = trajectory.predictor.reshape(len(trajectory.accuracy), -1)
@@ -146,7 +146,7 @@ def _draw_fit(trajectory: Trajectory, times: Float, axis: Any) -> None:
     style, loss = _style(trajectory), trajectory.loss_function
     if loss.separating or loss.classes:
         fit = trajectory.margins.reshape(len(times), -1) / _sizes(trajectory)
-        axis.plot(times, fit.min(axis=1), color=RICH, lw=1.6, label="the smallest", zorder=2.1, **style)
+        axis.plot(times, fit.min(axis=1), color=RICH, lw=1.6, label="smallest", zorder=2.1, **style)
         axis.axhline(0, color="k", lw=0.5)
         unit = r" / \|w\|" if trajectory.model.has_predictor else ""
         axis.set_ylabel(r"margins $f_y - f_k$" if loss.classes else rf"margins $y_n f(x_n){unit}$")
@@ -170,7 +170,7 @@ def _draw_kept(trajectory: Trajectory, times: Float, axis: Any) -> None:
     if turning is not None:
         title += ", and the kernel"
         turning = np.where(turning > _SMALLEST, turning, np.nan)
-        name = "turning of the tangent kernel"
+        name = "change of the tangent kernel"
         axis.plot(times, turning, color=TRUTH, label=name, **(style or {"ls": "--"}))
     axis.set_yscale("log")
     axis.set_ylim(1e-17, 3)
@@ -181,7 +181,7 @@ def _draw_kept(trajectory: Trajectory, times: Float, axis: Any) -> None:
 
 
 def _turning(trajectory: Trajectory) -> Float | None:
-    """How far the tangent kernel has turned, where that can be afforded."""
+    """The change of the tangent kernel, if it is cheap enough to compute."""
     work = len(trajectory.accuracy) * trajectory.X.size * len(trajectory.X)
     small = trajectory.kernel_is_small
     return None if trajectory.linearized or not small or work > _KERNEL_WORK else trajectory.kernel_distance
