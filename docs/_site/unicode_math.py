@@ -67,8 +67,8 @@ _ORDINARY = {
     "Be",
     "Do",
 }
-_PRODUCT = re.compile(r"[A-Z][A-Za-z]|[A-Z]{3}|[dxuwσ][twxuμ]")  # such as Xw, UV, dt
-_STRONG = re.compile(r"[Α-ωℓ∇∂∫∏√∞≤≥≪≫≈≠→↦∈∘·×±‖⟨⟩⊥½¼¾=∝⪰²³ᵀ⁻₀-₋ᵢⱼₙ\u0302\u0303\u0304]|\w[\^_][\w({−ℓ]")
+_PRODUCT = re.compile(r"[A-Z][A-Za-z]|[A-Z]{3}|[xuwσ][twxuμ]|d[A-Za-zτ]")  # such as Xw, UV, dt
+_STRONG = re.compile(r"[Α-ωℓ∇∂∫∏√∞≤≥≪≫≈≠→↦∈∘·×±‖⟨⟩⊥½¼¾=∝⪰²³ᵀ⁻₀-₋ᵢⱼₙ\u0302\u0303\u0304]|\w[\^_][\w({−ℓ]|\(−")
 
 
 def latex(text):
