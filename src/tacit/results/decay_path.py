@@ -53,7 +53,7 @@ class DecayPath(Pictured):
     >>> import tacit
     >>> path = tacit.decay_path(tacit.Diagonal(scale=5.0), [[1, 2]], [2], 1e-3, times=[0, 1000, 5000])
     >>> path.predictors.round(3).tolist()
-    [[0.4, 0.8], [0.399, 0.8], [0.006, 0.997]]
+    [[0.4, 0.8], [0.399, 0.8], [0.033, 0.983]]
     """
 
     times: Float

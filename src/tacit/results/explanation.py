@@ -39,7 +39,7 @@ class Explanation(Pictured):
     Examples
     --------
     >>> import tacit
-    >>> X, y = [[1, 2, 0.5], [0, 1, -1]], [2, 1]
+    >>> X, y = [[1, 2, 0.5, 0.3]], [2]
     >>> w = tacit.limit(tacit.Diagonal(depth=3, scale=0.5), X, y).predictor
     >>> found = tacit.explain(X, y, w)
     >>> found.best_scales.round(4)[found.depths == 3].tolist()

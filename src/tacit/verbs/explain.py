@@ -62,7 +62,7 @@ def explain(X: Inputs, y: ArrayLike, w: ArrayLike, *, depths: Sequence[float] = 
     Examples
     --------
     >>> import tacit
-    >>> X, y = [[1, 2, 0.5], [0, 1, -1]], [2, 1]
+    >>> X, y = [[1, 2, 0.5, 0.3]], [2]
     >>> w = tacit.limit(tacit.Diagonal(depth=2, scale=0.1), X, y).predictor
     >>> found = tacit.explain(X, y, w)
     >>> (found.least < 1e-9).tolist()
