@@ -1,13 +1,13 @@
-"""tacit predict: predictions of a model that 'tacit fit' has saved, for new samples.
+"""tacit predict: predict with a model saved by 'tacit fit'.
 
-Predict with a model that 'tacit fit --save' has written. Columns are found by name,
-in any order; those that the model does not use are named. Where the target is among them, the
-error on these samples is told.
+Predict with a model that 'tacit fit --save' has written. Columns are matched by name, in any
+order; columns that the model does not use are reported. If the target is among them, the error
+on these samples is reported, too.
 
-Names in the CSV, of the target and of classes, that begin with = + - @, a tab or another control
-character are written with a ' before them, because a spreadsheet would evaluate them as formulas.
-Programs that read the CSV see the '; Tacit does not remove it. Numbers, and names in JSON, are
-written unchanged.
+If the name of the target or of a class begins with = + - @, a tab or another control character,
+the CSV file has a ' before it, because a spreadsheet would evaluate the name as a formula.
+Programs that read the CSV file see the '; Tacit does not remove it. Numbers, and names in JSON,
+are written unchanged.
 
 examples:
   tacit predict model.json new.csv
@@ -20,33 +20,34 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, add_command, claim_outputs
+from tacit.cli.options import DONE, add_command, check_output_files, told_assumptions
 from tacit.cli.terminal import remark
-from tacit.data.printable import is_seen, printable
+from tacit.data.printable import is_seen, printable, some
 
 if TYPE_CHECKING:
     from tacit.data.linear_model import LinearModel, NewSamples
 
-_SHOWN = 8  # names of columns that are told
-_FORMULAS = tuple("=+-@＝＋－＠")  # spreadsheets evaluate what begins with these; some, full-width ones too
-_SEPARATORS = set(";\t|")  # of cells, where a comma is the decimal mark
-_LOST = 1e100  # times the spread: an error of which no R² is told
+_SHOWN = 8  # names of columns in a message
+_FORMULAS = tuple("=+-@＝＋－＠")  # spreadsheets evaluate text that begins with these
+_SEPARATORS = set(";\t|")  # of cells in locales with a decimal comma
+_LOST = 1e100  # errors above this multiple of the spread: R² is not reported
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
+    """Add the command and its options."""
     command = add_command(commands, "predict", _run, __doc__)
-    command.add_argument("model", metavar="MODEL", help="JSON that 'tacit fit --save' has written")
+    command.add_argument("model", metavar="MODEL", help="JSON file written by 'tacit fit --save'")
     command.add_argument(
-        "data", metavar="NEW", help="samples, in any file that 'tacit fit' reads; - for standard input"
+        "data", metavar="NEW", help="samples, in any format that 'tacit fit' reads (-: standard input)"
     )
     command.add_argument(
-        "--out", metavar="FILE", help="write the predictions as CSV (standard output if left out)"
+        "--out", metavar="FILE", help="write the predictions as CSV (default: standard output)"
     )
-    command.add_argument("--json", metavar="FILE", help="write them as JSON; - for standard output")
+    command.add_argument("--json", metavar="FILE", help="write the predictions as JSON (-: standard output)")
     command.set_defaults(plot=None)
     return command
 
@@ -57,7 +58,7 @@ def _run(options: argparse.Namespace) -> int:
 
     model = read_model(options.model)
     table = [] if options.out is None else [Output(options.out, "csv", "predict")]
-    claim_outputs(options, table)
+    check_output_files(options, table)
     new = read_new_samples(options.data, model.features, model.target)
     _tell(options, new, len(model.features))
     predictions = model.predict(new.X)
@@ -65,7 +66,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.json is not None:
         content = {"model": options.model, "data": options.data, "target": model.target, "score": score}
         write_json({**content, "predictions": predictions, "unused": new.unused}, options.json, "predict")
-    text = _table(model.target, predictions)
+    text = "".join(f"{_cell(value)}\n" for value in (model.target, *predictions))
     if not table and sys.stdout.isatty():
         text = printable(text, keep="\n")
     if table:
@@ -79,24 +80,17 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _tell(options: argparse.Namespace, new: NewSamples, features: int) -> None:
-    """What was assumed, and which columns are not used."""
-    where = "standard input" if options.data == "-" else options.data
-    if new.assumed:
-        remark(f"assumed of {where}: {'; '.join(new.assumed)}")
+    """Report assumptions about the file, and columns that are not used."""
+    where = told_assumptions(options, new.assumed)
     if options.data.lower().endswith(".npz"):
-        remark(f"assumed of {where}: columns of X are the model's features in order")
+        remark(f"assumed about {where}: the columns of X are the features of the model, in the same order")
     if new.unused:
-        names = ", ".join(repr(name) for name in new.unused[:_SHOWN])
-        more = ", …" if len(new.unused) > _SHOWN else ""
-        remark(f"columns of {where} that the model does not use: {names}{more}")
-
-
-def _table(target: str, predictions: list[Any]) -> str:
-    return "".join(f"{_cell(value)}\n" for value in (target, *predictions))
+        names = some([repr(name) for name in new.unused], _SHOWN)
+        remark(f"the model does not use these columns of {where}: {names}")
 
 
 def _cell(value: Any) -> str:
-    """A cell that no spreadsheet takes for a formula: text that looks like one follows a '."""
+    """A cell that no spreadsheet evaluates: text that looks like a formula gets a ' in front."""
     from tacit.data.arrays import is_number
 
     if not isinstance(value, str):
@@ -115,15 +109,15 @@ def _is_formula(value: str) -> bool:
 
 
 def _score(model: LinearModel, new: NewSamples, predictions: list[Any]) -> dict[str, float]:
-    """How good the predictions are, where the truth is in the file and can be read."""
+    """The score of the predictions if the file contains the target."""
     import numpy as np
 
     if new.target is None:
         return {}
     if model.classes:
-        truth = [str(value) for value in _plain(new.target)]
-        hits = np.array([str(guess) == value for guess, value in zip(predictions, truth, strict=True)])
-        shares = [hits[np.array(truth) == each].mean() for each in dict.fromkeys(truth)]
+        truth = np.array([_name(value) for value in new.target.tolist()])
+        hits = np.array([str(guess) for guess in predictions]) == truth
+        shares = [hits[truth == each].mean() for each in np.unique(truth)]
         return {"accuracy": float(hits.mean()), "balanced accuracy": float(np.mean(shares))}
     try:
         truth_numbers = np.asarray(new.target, dtype=np.float64)
@@ -131,28 +125,19 @@ def _score(model: LinearModel, new: NewSamples, predictions: list[Any]) -> dict[
         return {}
     if not np.isfinite(truth_numbers).all():
         return {}
-    with np.errstate(over="ignore"):  # an error beyond floats is ∞, and said to be
+    with np.errstate(over="ignore"):  # an error that overflows is reported as ∞
         rmse = _root_mean_square(truth_numbers - np.asarray(predictions))
-    largest = float(np.abs(truth_numbers).max())
-    spread = largest * float(np.std(truth_numbers / (largest or 1.0)))
+        center = (truth_numbers / len(truth_numbers)).sum()  # a sum of huge numbers would overflow
+        spread = _root_mean_square(truth_numbers - center)
     score = {"RMSE": rmse}
     return {**score, "R²": 1 - (rmse / spread) ** 2} if rmse < _LOST * spread else score
 
 
 def _root_mean_square(values: Any) -> float:
-    """√(mean of squares), also where the squares leave the range of floats."""
-    import numpy as np
-
-    largest = float(np.abs(values).max())
-    if not 0 < largest < np.inf:
-        return largest
-    return largest * float(np.sqrt(np.mean((values / largest) ** 2)))
+    """√(mean of squares), without overflow of the squares."""
+    return math.hypot(*values) / math.sqrt(len(values))
 
 
-def _plain(column: Any) -> list[Any]:
-    """Entries as the model's classes are written: whole numbers without a point."""
-    return [_whole(value) for value in column.tolist()]
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _name(value: Any) -> str:
+    """An entry in the format of the model's classes: whole numbers without a decimal point."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
