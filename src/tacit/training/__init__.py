@@ -1,0 +1,1 @@
+"""Training with steps: gradient descent, momentum, mini-batches, weight decay and label noise."""
