@@ -21,6 +21,7 @@ ORDER = [  # each may import what stands before it; what shares a line, only its
     {"networks"},
     {"results"},
     {"solvers", "flows"},
+    {"training"},
     {"show"},
     {"derivation"},
     {"verbs"},

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tacit.models import model as model
     from tacit.networks import Network as Network
     from tacit.papers.checking import check as check
+    from tacit.results.audit import Audit as Audit
     from tacit.results.certificate import Certificate as Certificate
     from tacit.results.limit import Limit as Limit
     from tacit.results.margin import Margin as Margin
@@ -49,11 +50,15 @@ if TYPE_CHECKING:
     from tacit.results.probe import Probe as Probe
     from tacit.results.probe_sweep import ProbeSweep as ProbeSweep
     from tacit.results.regime import Regime as Regime
+    from tacit.results.run import Run as Run
     from tacit.results.stability import Stability as Stability
     from tacit.results.sweeping_path import SweepingPath as SweepingPath
     from tacit.results.trajectory import Trajectory as Trajectory
     from tacit.results.verdicts import Verdicts as Verdicts
+    from tacit.training.settings import Training as Training
+    from tacit.verbs.audit import audit as audit
     from tacit.verbs.certify import certify as certify
+    from tacit.verbs.descend import descend as descend
     from tacit.verbs.flow import flow as flow
     from tacit.verbs.limit import limit as limit
     from tacit.verbs.margin_path import margin_path as margin_path
@@ -80,6 +85,7 @@ _HOMES = {  # module: its public names, imported when they are first used
     "models": "Diagonal Factorization LinearNetwork Model Neuron SymmetricFactorization UntiedDiagonal model",
     "networks": "Network",
     "papers.checking": "check",
+    "results.audit": "Audit",
     "results.certificate": "Certificate",
     "results.limit": "Limit",
     "results.margin": "Margin",
@@ -88,11 +94,15 @@ _HOMES = {  # module: its public names, imported when they are first used
     "results.probe": "Probe",
     "results.probe_sweep": "ProbeSweep",
     "results.regime": "Regime",
+    "results.run": "Run",
     "results.stability": "Stability",
     "results.sweeping_path": "SweepingPath",
     "results.trajectory": "Trajectory",
     "results.verdicts": "Verdicts",
+    "training.settings": "Training",
+    "verbs.audit": "audit",
     "verbs.certify": "certify",
+    "verbs.descend": "descend",
     "verbs.flow": "flow",
     "verbs.limit": "limit",
     "verbs.margin_path": "margin_path",
@@ -104,6 +114,9 @@ _HOMES = {  # module: its public names, imported when they are first used
 }
 _HOME = {name: f"tacit.{module}" for module, names in _HOMES.items() for name in names.split()}
 _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
+    "Audit.picture": "tacit.show.runs:audit_picture",
+    "Audit.start": "tacit.verbs.audit:start_of",
+    "Audit.summary": "tacit.show.runs:audit_report",
     "AlongMu.picture": "tacit.show.paths:path_picture",
     "Certificate.picture": "tacit.show.limits:certificate_picture",
     "Derivation.picture": "tacit.derivation.illustration:derivation_picture",
@@ -125,6 +138,11 @@ _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "Probe.sweep": "tacit.verbs.probe:sweep_of",
     "ProbeSweep.picture": "tacit.show.probes:sweep_picture",
     "ProbeSweep.summary": "tacit.show.probe_text:sweep_report",
+    "Run.explained": "tacit.verbs.descend:explained",
+    "Run.flow_limit": "tacit.verbs.descend:flow_limit",
+    "Run.picture": "tacit.show.runs:run_picture",
+    "Run.predicted": "tacit.verbs.descend:predicted",
+    "Run.summary": "tacit.show.runs:run_report",
     "SweepingPath.summary": "tacit.show.path_text:sweeping_report",
     "Trajectory.picture": "tacit.show.flows:flow_picture",
     "Trajectory.predicted_end": "tacit.verbs.other_scales:predicted_end",

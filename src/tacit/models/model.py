@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -157,8 +158,8 @@ class Model:
             If the model is not a diagonal network, or its layers do not move like two vectors.
         """
         raise NoPotentialError(
-            f"step size, momentum and weight decay are understood for Diagonal and UntiedDiagonal only, not for "
-            f"{type(self).__name__}; tacit.flow(method='descent') runs gradient descent on it"
+            f"the weights during and after training are known for Diagonal and UntiedDiagonal only, not for "
+            f"{type(self).__name__}; tacit.flow integrates them"
         )
 
     def moved_to(self, w: Float) -> Model:
@@ -182,6 +183,31 @@ class Model:
         pair = self.weight_pair(len(w))
         plus, minus = pair.at(np.asarray(w, dtype=float))
         return pair.model(plus, minus)
+
+    _end: Float | None = None  # where the flow of `tacit.limit` ends, in the models that limits hold
+
+    def ending_at(self, w: Float) -> Model:
+        """This model, called by `limit.model()` to be the one at the end.
+
+        Parameters
+        ----------
+        w : array
+            The predictor at the end of the flow.
+
+        Returns
+        -------
+        Model
+            A copy of the model.
+        """
+        found = copy(self)
+        object.__setattr__(found, "_end", w)
+        return found
+
+    def __call__(self) -> Model:
+        """The model at the end of training: limit.model() is limit.model with the weights where the flow ends."""
+        if self._end is None:
+            raise InputError("only the model of a limit has an end: call tacit.limit(model, X, y).model()")
+        return self.moved_to(self._end)
 
     @property
     def predictor_scale(self) -> Any:

@@ -34,7 +34,7 @@ _DONE = 1e-9  # relative residual at which the flow is stopped: what is left of 
 
 @dataclass
 class Integrals:
-    """J and K, each (2, d) for + and −, the integral of Var², and the area under the loss."""
+    """J, K and the integral of the variance of squared gradients, (2, d) for + and −, and the area under the loss."""
 
     pair: WeightPair
     X: Float
@@ -47,7 +47,7 @@ class Integrals:
 
     def __post_init__(self) -> None:
         self.J, self.K = np.zeros((2, self.X.shape[1])), np.zeros((2, self.X.shape[1]))
-        self.scatter = np.zeros(self.X.shape[1])
+        self.scatter = np.zeros((2, self.X.shape[1]))
         self._squares = self.X**2
 
     def add(self, w: Float, plus: Float, minus: Float, duration: float, shrunk: float) -> None:
@@ -62,7 +62,7 @@ class Integrals:
             b = self.batch
             variance = (N - b) / (b * (N - 1)) * np.maximum(r**2 @ self._squares / N - g**2, 0.0)
             self.K += duration * variance * size
-            self.scatter += duration * (2 * variance**2 + 4 * variance * g**2)
+            self.scatter += duration * (2 * variance**2 + 4 * variance * g**2) * size**2
 
 
 @quiet

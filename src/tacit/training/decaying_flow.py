@@ -1,7 +1,7 @@
 r"""Gradient flow with weight decay λ(t), in mirror space, until the decay is switched off.
 
-    D = 2:    w± = w±(0)·e^{−Λ ± rate·Xᵀν},                                        Λ = ∫λ dt
-    D > 2:    w± = e^{−Λ}·(w±(0)^{2−D} ∓ (D−2)·rate·Xᵀν)^{−1/(D−2)},    ν' = e^{−(D−2)Λ}·(y − Xw)/N
+D = 2:    w± = w±(0)·e^{−Λ ± rate·Xᵀν},                                        Λ = ∫λ dt
+D > 2:    w± = e^{−Λ}·(w±(0)^{2−D} ∓ (D−2)·rate·Xᵀν)^{−1/(D−2)},    ν' = e^{−(D−2)Λ}·(y − Xw)/N
 """
 
 from __future__ import annotations

@@ -28,7 +28,9 @@ from tacit.training.inertia import integrate_inertia
 from tacit.training.settings import Training, attenuation
 
 EXACT, SECOND, LEADING = "exact", "second order in the step", "leading order in the noise"
-_INERTIAL = 0.01  # λ·sharpness from which on inertia is integrated: below, the error of J is of the order of 1%
+_INERTIAL = (
+    0.01  # λ·sharpness from which on inertia is integrated: below, the error of J is of the order of 1%
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,9 @@ def effective_start(
     if training.label_noise:
         changes = changes + _label_noise(pair, X, training)
     order = LEADING if found.K.any() or training.label_noise else SECOND
+    b = training.momentum  # successive velocities share their noise
     scatter = training.noise_delay * pair.rate**2 * np.sqrt(training.time_step * found.scatter)
+    scatter *= np.sqrt((1 + b**2) / (1 - b**2)) * (D - 1) * np.array([pair.plus, pair.minus]) ** (D - 2)
     weights = _moved(pair, changes, attenuation(training))
     shift = _mean_size(np.log(np.array(weights) / np.array([pair.plus, pair.minus]) / attenuation(training)))
     return EffectiveStart(pair.model(*weights), order, shift, _mean_size(scatter), inertia is not None)

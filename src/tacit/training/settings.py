@@ -86,7 +86,9 @@ class Training:
         for name, value in numbers.items():
             object.__setattr__(self, name, value)
         if not numbers["momentum"] < 1:
-            raise InputError(f"momentum must lie in [0, 1), got {self.momentum}; at 1 the weights never come to rest")
+            raise InputError(
+                f"momentum must lie in [0, 1), got {self.momentum}; at 1 the weights never come to rest"
+            )
         if self.nesterov and not self.momentum:
             raise InputError("nesterov needs momentum: give momentum between 0 and 1, or leave nesterov out")
         if self.batch is not None:
