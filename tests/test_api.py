@@ -18,10 +18,12 @@ from tacit import potentials
 pytestmark = pytest.mark.any_cpu
 
 VERBS = [
+    "audit",
     "certify",
     "closed_form",
     "check",
     "derive",
+    "descend",
     "flow",
     "limit",
     "margin_path",
@@ -36,7 +38,7 @@ VERBS = [
 CLASSES = ["Certificate", "Derivation", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
 CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Prepared", "Stability"]
 CLASSES += ["Monitor", "Network", "Probe", "ProbeSweep", "Status", "SweepingPath", "SymmetricFactorization"]
-CLASSES += ["Verdicts"]
+CLASSES += ["Audit", "Run", "Training", "Verdicts"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]
 ERRORS = [
     *REFUSALS,

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.data.status import Status
+from tacit.flows.area import Area
 from tacit.flows.fitting import Fitting
 from tacit.flows.form import Flow, Form
 from tacit.flows.goals import Goal
@@ -95,7 +96,7 @@ class Watch:
 
 @dataclass(frozen=True)
 class Recording:
-    """Recorded states and gauge values, termination status and reason, and the number of steps."""
+    """Recorded states and gauge values, termination status and reason, number of steps, and ∫L dt."""
 
     states: list[Any]
     marks: list[float]
@@ -103,6 +104,7 @@ class Recording:
     reason: str
     status: Status
     steps: int
+    area: float
 
 
 @quiet
@@ -136,7 +138,7 @@ def record(
     except KeyboardInterrupt:
         converged, reason, status = False, "interrupted", Status.INTERRUPTED
     states, marks = zip(*run.recorder.finish(run.last, converged), strict=True)
-    return Recording(list(states), list(marks), converged, reason, status, run.steps)
+    return Recording(list(states), list(marks), converged, reason, status, run.steps, run.area)
 
 
 class _Run:
@@ -155,7 +157,10 @@ class _Run:
         state = form.begin()
         self.last: Reading = (state, self.gauge(state))
         self.recorder = recorder_of(goal, fit.problem, self.last)
-        self.watch, self.steps = Watch(level(state), fit), 0
+        first = level(state)
+        self.watch, self.steps, self.area = Watch(first, fit), 0, math.nan
+        if fit.problem.loss.quadratic and fit.problem.model.has_predictor:
+            self._area, self.area = Area(form, level, state, first), 0.0
 
     def follow(self, segment: Segment) -> bool:
         """Record the states of a segment; return whether the goal is reached."""
@@ -163,9 +168,13 @@ class _Run:
         last = reader(segment.end)
         if last[1] >= self.goal.end:
             last, reader = reader.locate(self.goal.end)
-        self.watch.check(self.level(last[0]) if self.goal.timed else last[1], segment.discrete)
+        level = self.level(last[0]) if self.goal.timed else last[1]
+        self.watch.check(level, segment.discrete)
         self.last = last
         self.steps += reader.segment.steps
+        if self.area == self.area:  # not NaN
+            self._area.add(reader.segment, last[0], level)
+            self.area = self._area.value
         self.recorder.follow(reader, last)
         self.progress(last[1])
         return last[1] >= self.goal.end

@@ -162,8 +162,8 @@ class Diagonal(Model):
                 return Diagonal(self.depth, profile=plus)
             if self.depth != int(self.depth):
                 raise NoPotentialError(
-                    f"a network of depth {self.depth} with w₊ ≠ w₋ is not one of whole layers; choose a whole "
-                    "number as depth"
+                    f"a network of depth {self.depth} with w₊ ≠ w₋ is not one of whole layers; choose a "
+                    "whole number as depth"
                 )
             layers = int(self.depth)
             return UntiedDiagonal.from_layers([plus] * layers, [minus] * layers)

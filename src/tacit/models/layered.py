@@ -149,8 +149,8 @@ class LayeredDiagonal(Model):
         for layers in (self.plus, self.minus):
             if not ((layers == layers[0]).all() and (layers[0] > 0).all()):
                 raise NoPotentialError(
-                    "with three or more layers, steps of gradient descent are understood only from layers of a "
-                    "product that are equal and positive; these are not"
+                    "with three or more layers, steps of gradient descent are understood only from layers "
+                    "of a product that are equal and positive; these are not"
                 )
         plus, minus = (np.broadcast_to(layers[0], (d,)) for layers in (self.plus, self.minus))
 

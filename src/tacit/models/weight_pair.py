@@ -2,10 +2,10 @@ r"""Pairs of weights that stand for all weights of a diagonal network.
 
     w = w₊^D − w₋^D,    w±' = ∓rate·g·w±^{D−1},    g = ∂L/∂w
 
-Tied networks have this form with rate D. So do untied ones with rate 1: at two layers, (u₊+v₊)/2 and (u₋−v₋)/2
-are multiplied by the same factor in every step of gradient descent with any momentum and weight decay, and the
-other two combinations by another, so that one number for each suffices; with more layers, if those of a product
-are equal at the start, and hence at all times.
+Tied networks have this form with rate D. So do untied ones with rate 1: at two layers, (u₊+v₊)/2 and
+(u₋−v₋)/2 are multiplied by the same factor in every step of gradient descent with any momentum and weight
+decay, and the other two combinations by another, so that one number for each suffices; with more layers, if
+those of a product are equal at the start, and hence at all times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,6 @@ from tacit.models.parametrizations import Weights
 from tacit.numerics.rounding import quiet
 from tacit.potentials import DeepHypentropy
 from tacit.potentials.rapidity import log_cosh, power_of_depth
-
-if TYPE_CHECKING:
-    from tacit.models.model import Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +39,7 @@ class WeightPair:
     depth: float
     rate: float
     lift: Callable[[Float, Float], Weights]
-    model: Callable[[Float, Float], Model]
+    model: Callable[[Float, Float], Any]
 
     def __post_init__(self) -> None:
         for weights in (self.plus, self.minus):
@@ -86,7 +83,8 @@ class WeightPair:
 
     @quiet
     def at_rapidity(self, u: Float) -> tuple[Float, Float]:
-        """w± = a·(e^{±u/D}·cosh(u/p)^{1/(D−2)}), with p = D/(D−2); a·e^{±u/2} for D = 2 (`Diagonal._lift`)."""
+        """w± = a·(e^{±u/D}·cosh(u/p)^{1/(D−2)}), with p = D/(D−2); a·e^{±u/2} for D = 2 "
+        "(`Diagonal._lift`)."""
         D = self.depth
         growth = log_cosh(np, np.abs(u) * (D - 2) / D) / (D - 2) if D > 2 else 0.0
         return self.scale * np.exp(growth + u / D), self.scale * np.exp(growth - u / D)
@@ -111,6 +109,6 @@ def checked_positive(weights: Float, what: str) -> None:
     if not (np.isfinite(weights).all() and (np.abs(weights) > 0).all()):
         i = int(np.argmin(np.isfinite(weights) & (np.abs(weights) > 0)))
         raise NoPotentialError(
-            f"{what} is {weights[i]:.3g} at coordinate {i}: no start describes a coordinate whose weights have "
-            "died or overflowed"
+            f"{what} is {weights[i]:.3g} at coordinate {i}: no start describes a coordinate whose weights "
+            "have died or overflowed"
         )

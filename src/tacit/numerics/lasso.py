@@ -2,9 +2,10 @@ r"""The Lasso, with a certificate.
 
     argmin ½‖X b − y‖² + penalty·‖b‖₁
 
-b is optimal if and only if |X_jᵀ(y − X b)| ≤ penalty everywhere, and X_jᵀ(y − X b) = penalty·sign(b_j) where b_j ≠ 0.
-Its residual is the projection of y onto the polytope |X_jᵀθ| ≤ penalty, a least-distance problem that nonnegative
-least squares solve (Lawson and Hanson 1974, Chapter 23); the active features then give b to round-off.
+b is optimal if and only if |X_jᵀ(y − X b)| ≤ penalty everywhere, and X_jᵀ(y − X b) = penalty·sign(b_j) where
+b_j ≠ 0. Its residual is the projection of y onto the polytope |X_jᵀθ| ≤ penalty, a least-distance problem
+that nonnegative least squares solve (Lawson and Hanson 1974, Chapter 23); the active features then give b to
+round-off.
 """
 
 from __future__ import annotations

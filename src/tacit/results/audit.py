@@ -18,15 +18,16 @@ from tacit.results.result import Drawn, Labelled, Result, numbered
 class Audit(Result):
     """The start of a flow of depth 2 that ends at given weights.
 
-    The flow keeps w₊w₋ and changes ½·log(w₊/w₋) by combinations of the rows of X only. From weights at the end, what
-    it keeps can therefore be read: the start is scale·exp(±shift).
+    The flow keeps w₊w₋ and changes ½·log(w₊/w₋) by combinations of the rows of X only. From weights at the
+    end, what it keeps can therefore be read: the start is scale·exp(±shift).
 
     Attributes
     ----------
     scale : (d,) array
         √(w₊w₋) of each coordinate; 0 if one of its weights has died.
     shift : (d,) array
-        (I − P_row)·½log(w₊/w₋): the bias of the start that no combination of rows explains; 0 for dead coordinates.
+        (I − P_row)·½log(w₊/w₋): the bias of the start that no combination of rows explains; 0 for dead
+        coordinates.
     shift_share : float
         ‖shift‖/‖½log(w₊/w₋)‖: how much of the end no flow from w₊ = w₋ explains.
     spread : float
@@ -64,14 +65,16 @@ class Audit(Result):
         """The model that starts at scale·exp(±shift), for `tacit.limit`."""
         if len(self.dead):
             raise NoPotentialError(
-                f"a weight of coordinate {int(self.dead[0])} is 0 at the end: no flow arrives there in finite time"
+                f"a weight of coordinate {int(self.dead[0])} is 0 at the end: no flow arrives there in "
+                "finite time"
             )
         found: Model = delegate(self, "start")
         return found
 
     @property
     def explained(self) -> bool:
-        """Whether a flow from about one scale explains the end: shift below 1% and scales within a factor of 1.5."""
+        """Whether a flow from about one scale explains the end: shift below 1% and scales within a factor "
+        "of 1.5."""
         return bool(not len(self.dead) and self.shift_share < _SHARE and self.spread < _SPREAD)
 
     def summary(self) -> str:

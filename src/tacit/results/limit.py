@@ -114,8 +114,8 @@ class Limit(Summarized, Pictured):
     inside : Limit or None
         The limit for the centred and standardized features, if intercept or standardize was set.
     trained : Trained or None
-        With training=…: the settings, the end of gradient flow, and how well the prediction is known. `order`,
-        `distance_to_flow`, `edge` and `prediction_error` read it.
+        With training=…: the settings, the end of gradient flow, and how well the prediction is known.
+        `order`, `distance_to_flow`, `edge` and `prediction_error` read it.
 
     Examples
     --------
@@ -165,7 +165,8 @@ class Limit(Summarized, Pictured):
 
     @property
     def order(self) -> str:
-        """How the effect of training is known: "exact", "second order in the step", "leading order in the noise"."""
+        """How the effect of training is known: "exact", "second order in the step", "leading order in the "
+        "noise"."""
         return "exact" if self.trained is None else self.trained.order
 
     @property
@@ -175,7 +176,8 @@ class Limit(Summarized, Pictured):
 
     @property
     def prediction_error(self) -> float:
-        """An estimate of the relative distance from this prediction to the end of a run; 0 for gradient flow."""
+        """An estimate of the relative distance from this prediction to the end of a run; 0 for gradient "
+        "flow."""
         return 0.0 if self.trained is None else self.trained.error
 
     @property
@@ -191,16 +193,16 @@ class Limit(Summarized, Pictured):
     def area(self) -> float:
         """The area under the training loss of gradient flow, ∫₀^∞ L dt with L = 1/(2N)·‖Xw − y‖².
 
-        It is Q(w)/(2c) if the flow is d∇Q/dt = c·Xᵀ(y − Xw)/N: known before training. c = 4 for `Diagonal` of depth
-        2, and D(D−2)·scale^{D−2} for larger depths. A biased start has the Bregman divergence in place of Q. With
-        training=…, the area of gradient flow from the effective start.
+        It is Q(w)/(2c) if the flow is d∇Q/dt = c·Xᵀ(y − Xw)/N: known before training. c = 4 for `Diagonal` of
+        depth 2, and D(D−2)·scale^{D−2} for larger depths. A biased start has the Bregman divergence in place
+        of Q. With training=…, the area of gradient flow from the effective start.
         """
         limit = self.inside or self
         form = limit.model.mirror_form(len(limit.predictor)) if isinstance(limit.model, Model) else None
         if form is None:
             raise NoPotentialError(
-                "the area under the loss is known for models whose flow is a mirror flow, Diagonal and UntiedDiagonal, "
-                f"not for {type(limit.model).__name__}; tacit.flow integrates it"
+                "the area under the loss is known for models whose flow is a mirror flow, Diagonal and "
+                f"UntiedDiagonal, not for {type(limit.model).__name__}; tacit.flow integrates it"
             )
         return float(limit.value * np.exp(-form.log_speed) / 2)
 

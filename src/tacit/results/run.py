@@ -33,8 +33,8 @@ class Run(Summarized, Pictured):
     steps : int
         The number of steps.
     converged : bool
-        Whether the relative residual ‖Xw − y‖/‖y‖ fell to `until`, after decay and label noise had ended (with decay
-        that stays on: whether the gradient with decay did, relative to the decay).
+        Whether the relative residual ‖Xw − y‖/‖y‖ fell to `until`, after decay and label noise had ended
+        (with decay that stays on: whether the gradient with decay did, relative to the decay).
     reason : str
         Why the run ended.
     status : Status
@@ -62,9 +62,9 @@ class Run(Summarized, Pictured):
     """
 
     predictor: Float
-    weights: dict[str, Float]
-    loss: Float
-    recorded: Any
+    weights: dict[str, Float] = field(repr=False)
+    loss: Float = field(repr=False)
+    recorded: Any = field(repr=False)
     steps: int
     converged: bool
     reason: str
@@ -85,9 +85,9 @@ class Run(Summarized, Pictured):
     def effective(self) -> Model:
         """The effective start: the model whose gradient flow ends where this run did, for `tacit.limit`.
 
-        It is exact at every moment of the run: of all predictors with the outputs Xw of this moment, w minimizes the
-        potential of this model. Raises `NoPotentialError` if there is none: a weight died, or, at depth D > 2, a
-        step was so large that it changed a sign.
+        It is exact at every moment of the run: of all predictors with the outputs Xw of this moment, w
+        minimizes the potential of this model. Raises `NoPotentialError` if there is none: a weight died, or,
+        at depth D > 2, a step was so large that it changed a sign.
         """
         if isinstance(self._effective, str):
             raise NoPotentialError(self._effective)
@@ -100,12 +100,14 @@ class Run(Summarized, Pictured):
 
     @cached_property
     def flow_error(self) -> float:
-        """The relative distance from the limit of gradient flow to the end of the run; NaN if it is not known."""
+        """The relative distance from the limit of gradient flow to the end of the run; NaN if it is not "
+        "known."""
         return self._distance_to(lambda: self.flow)
 
     @cached_property
     def prediction_error(self) -> float:
-        """The relative distance from the prediction of `limit(…, training=…)` to the end; NaN if there is none."""
+        """The relative distance from the prediction of `limit(…, training=…)` to the end; NaN if there is "
+        "none."""
         return self._distance_to(lambda: self.prediction.predictor)
 
     @cached_property

@@ -12,10 +12,10 @@ from tacit.data.arrays import Float
 class Trained:
     """How a training differs from gradient flow, and how well that is predicted.
 
-    training: the settings. order: "exact", "second order in the step" or "leading order in the noise". flow: the
-    predictor where gradient flow ends. error: an estimate of ‖prediction − end of the run‖/‖prediction‖. edge:
-    step·sharpness/2 at the end. stable_up_to: the edge at which oscillations stop to decay. note: what the summary
-    adds. start: the model before training.
+    training: the settings. order: "exact", "second order in the step" or "leading order in the noise". flow:
+    the predictor where gradient flow ends. error: an estimate of ‖prediction − end of the run‖/‖prediction‖.
+    edge: step·sharpness/2 at the end. stable_up_to: the edge at which oscillations stop to decay. note: what
+    the summary adds. start: the model before training.
     """
 
     training: Any

@@ -159,6 +159,7 @@ class Trajectory(Summarized):
     _shares: Float | None = field(repr=False)
     _weights: SeenWeights = field(repr=False)
     _kernels: Callable[[slice], Float] = field(repr=False)
+    _area: float = field(default=float("nan"), repr=False)
     units: Units | None = field(default=None, repr=False)
     features: tuple[str, ...] | None = field(default=None, repr=False)
 
@@ -243,6 +244,20 @@ class Trajectory(Summarized):
     def loss(self) -> Float:
         """The training loss exp(−accuracy); 0 if it is below the smallest float."""
         return np.exp(-self.accuracy)
+
+    @property
+    def area(self) -> float:
+        """The area under the square loss up to the last recorded time, ∫L dt, added up during the integration.
+
+        Where the data cannot be fitted, the area above the least-squares loss. `Limit.area` predicts it for the
+        whole flow. Raises `InputError` for other losses, for networks and for gradient descent.
+        """
+        if np.isnan(self._area):
+            raise InputError(
+                "the area under the loss is added up for gradient flow on the square loss, of models with a "
+                "predictor: not for other losses, networks and gradient descent"
+            )
+        return self._area
 
     @cached_property
     def margins(self) -> Float:

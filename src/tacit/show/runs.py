@@ -27,25 +27,36 @@ def run_report(result: Run, names: Sequence[str] | None = None) -> str:
         "training": result.training.describe(),
         "run": f"{norms(w)}   {carriers(w)}",
         "features": top_features(w, names),
-        "effective": f"{_distance(result.effective_error)} from the limit of the effective start",
-        "predicted": f"{_distance(result.prediction_error)} from the prediction without the run{_order(result)}",
-        "flow": f"{_distance(result.flow_error)} from the limit of gradient flow",
-        "edge": f"step·sharpness/2 = {result.edge:.3g} at the end (stable below {result.training.stable_up_to:.3g})",
+        "effective": _compared(result.effective_error, "the limit of the effective start", _why(result)),
+        "predicted": _compared(result.prediction_error, "the prediction without the run", _order(result)),
+        "flow": _compared(result.flow_error, "the limit of gradient flow"),
+        "edge": f"step·sharpness/2 = {result.edge:.3g} (stable below {result.training.stable_up_to:.3g})",
         "computed": f"{count(result.steps, 'step')}, {1000 * result.seconds:.0f} ms",
         name: result.reason,
     }
     return aligned(lines)
 
 
-def _distance(value: float) -> str:
-    return "not known:" if np.isnan(value) else f"{value:.2g}"
+def _compared(distance: float, other: str, note: str = "") -> str:
+    """A distance, or why there is none."""
+    if np.isnan(distance):
+        return f"not known: {note}"
+    return f"{distance:.2g} from {other}{f' ({note})' if note else ''}"
+
+
+def _why(result: Run) -> str:
+    try:
+        _ = result.effective
+    except TacitError as error:
+        return str(error)
+    return ""
 
 
 def _order(result: Run) -> str:
     try:
-        return f" ({result.prediction.order})"
+        return str(result.prediction.order)
     except TacitError as error:
-        return f" ({error})"
+        return str(error)
 
 
 def run_picture(result: Run, names: Sequence[str]) -> Picture:
@@ -89,7 +100,8 @@ def audit_report(result: Audit, names: Sequence[str] | None = None) -> str:
     lines = {"weights": f"{count(len(result.scale), 'coordinate')}, {norms(result.predictor)}"}
     if len(scales):
         lines["scale"] = (
-            f"√(w₊w₋) from {scales.min():.3g} to {scales.max():.3g} (median {np.median(scales):.3g}): a flow keeps it"
+            f"√(w₊w₋) from {scales.min():.3g} to {scales.max():.3g} (median {np.median(scales):.3g}): a "
+            "flow keeps it"
         )
         lines["shift"] = f"{100 * result.shift_share:.2g}% of ½log(w₊/w₋) is outside the rows of X"
     if len(result.dead):

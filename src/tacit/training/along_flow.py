@@ -3,8 +3,8 @@ r"""Integrals along gradient flow, from which the end of gradient descent is pre
     J±_j = ∫ g_j² w±^{D−2} dt,    K±_j = ∫ Var_j w±^{D−2} dt,    A = ∫ L dt,    g = Xᵀ(Xw − y)/N
 
 with Var_j the variance of g_j over the draw of a batch of b samples without replacement,
-(N − b)/(b(N − 1))·(mean_n (x_nj r_n)² − g_j²). The flow itself is integrated by the steps of `tacit.flow` in mirror
-space, and each step by Gauss' rule.
+(N − b)/(b(N − 1))·(mean_n (x_nj r_n)² − g_j²). The flow itself is integrated by the steps of `tacit.flow` in
+mirror space, and each step by Gauss' rule.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _DONE = 1e-9  # relative residual at which the flow is stopped: what is left of 
 
 @dataclass
 class Integrals:
-    """J, K and the integral of the variance of squared gradients, (2, d) for + and −, and the area under the loss."""
+    """J, K and the integral of the variance of squared gradients, (2, d) for + and −, and the area under "
+    "the loss."""
 
     pair: WeightPair
     X: Float
@@ -67,7 +68,8 @@ class Integrals:
 
 @quiet
 def integrate(into: Integrals, pair: WeightPair, model: Model, within: Range, shrunk: float = 1.0) -> str:
-    """Follow the flow from a pair to its end, after decay that has multiplied the weights by shrunk^{1/(D−2)}. Return why it ended early; empty if it did not."""
+    """Follow the flow from a pair to its end, after decay that has multiplied the weights by "
+    "shrunk^{1/(D−2)}. Return why it ended early; empty if it did not."""
     X, y = into.X, into.y
     problem = fitting(Problem(model, X, y, Square(), _RTOL), within).problem
     form = DualSquare(problem, pair.mirror_form())

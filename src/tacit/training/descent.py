@@ -1,17 +1,17 @@
 r"""Gradient descent on the two weight vectors of a diagonal network.
 
-A step multiplies w± by 1 − x±, x± = ±γ·rate·g·w±^{D−2}, if there is neither momentum nor decay. Whatever a run
-does, the sum S of γ·rate·g over its steps lies in the row space of X, and so does everything that a flow can do to
-log w± (D = 2) or w±^{2−D} (D > 2), with opposite signs for + and −. Hence the run ends where the flow ends that
-starts at
+A step multiplies w± by 1 − x±, x± = ±γ·rate·g·w±^{D−2}, if there is neither momentum nor decay. Whatever a
+run does, the sum S of γ·rate·g over its steps lies in the row space of X, and so does everything that a flow
+can do to log w± (D = 2) or w±^{2−D} (D > 2), with opposite signs for + and −. Hence the run ends where the
+flow ends that starts at
 
     D = 2:    log w±ᵉ = log w± ± S/(1 − β)    = log w±(0) + Σ [log|1 − x±| + x±] without momentum
     D > 2:    (w±ᵉ)^{2−D} = w±^{2−D} ∓ (D−2)·S/(1 − β)
 
-with the weights w± at the end of the run (Even et al. 2023 for D = 2 without momentum). With momentum the factor
-1/(1 − β) is a choice: it removes all of the first order in γ, so that w±ᵉ is close to the start. Weight decay
-multiplies w± by factors that are in w±ᵉ; for D > 2, S then weighs each step with A_k^{D−2}, A_k being the product
-of these factors before the step, and is divided by A^{D−2}.
+with the weights w± at the end of the run (Even et al. 2023 for D = 2 without momentum). With momentum the
+factor 1/(1 − β) is a choice: it removes all of the first order in γ, so that w±ᵉ is close to the start.
+Weight decay multiplies w± by factors that are in w±ᵉ; for D > 2, S then weighs each step with A_k^{D−2}, A_k
+being the product of these factors before the step, and is divided by A^{D−2}.
 """
 
 from __future__ import annotations
@@ -93,12 +93,11 @@ class Descent:
         state, training, draws = self.state, self.training, self.draws
         W, V, x, t, part = state.W, state.V, self._x, self._t, self._part
         momentum, nesterov, deep = training.momentum, training.nesterov, self.pair.depth > 2
-        whole = draws.batch_of_step() is None if draws.given is None else False
         until = min(training.decay_steps, state.steps + steps)
         self._set_powers(W)
         for k in range(state.steps, state.steps + steps):
             try:
-                batch = None if whole else draws.batch_of_step()
+                batch = None if draws.all else draws.batch_of_step()
             except StopIteration:
                 return False
             self._pull(W, batch, k < training.noise_steps)
@@ -163,18 +162,24 @@ class Descent:
         for weights, name in ((plus, "w₊"), (minus, "w₋")):
             checked_positive(weights, f"the final {name}")
         if D == 2:
-            return self.pair.model(plus * np.exp(S), minus * np.exp(-S))
+            return self._model(plus * np.exp(S), minus * np.exp(-S))
         if D % 2 and (state.W < 0).any():
             i = int(np.argmax((state.W < 0).any(axis=0)))
             raise NoPotentialError(
-                f"the weights of coordinate {i} changed their sign during the run, which no flow of depth {D:g} does"
+                f"the weights of coordinate {i} changed their sign during the run, which no flow of depth "
+                f"{D:g} does"
             )
         S = S * (D - 2) * np.exp((2 - D) * state.log_decayed)
         powers = plus ** (2 - D) - S, minus ** (2 - D) + S
         if not (np.array(powers) > 0).all():
             i = int(np.argmin(np.array(powers).min(axis=0)))
             raise NoPotentialError(
-                f"the steps of coordinate {i} were so large that no flow of depth {D:g} ends there (x ≥ 1): choose a "
-                "smaller step"
+                f"the steps of coordinate {i} were so large that no flow of depth {D:g} ends there (x ≥ "
+                "1): choose a smaller step"
             )
-        return self.pair.model(*(each ** (1 / (2 - D)) for each in powers))
+        return self._model(*(each ** (1 / (2 - D)) for each in powers))
+
+    def _model(self, plus: Float, minus: Float) -> Model:
+        for weights in (plus, minus):
+            checked_positive(weights, "the effective start")
+        return self.pair.model(plus, minus)

@@ -25,11 +25,16 @@ class Draws:
         self.given: Iterator[Any] | None = None if given is None else iter(given)
         self._batches: Iterator[Index] = iter(())
 
+    @property
+    def all(self) -> bool:
+        """Whether every step uses all samples."""
+        return self.given is None and self.batch in (None, self.samples)
+
     def batch_of_step(self) -> Index | None:
         """The samples of the next step; None for all. Raises `StopIteration` after the last given batch."""
         if self.given is not None:
             return self._checked(next(self.given))
-        if self.batch is None or self.batch == self.samples:
+        if self.all or self.batch is None:
             return None
         found = next(self._batches, None)
         if found is None:

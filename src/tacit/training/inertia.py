@@ -1,7 +1,7 @@
 r"""Gradient flow with inertia, λẅ + ẇ = −∇L, which gradient descent with momentum follows to second order.
 
-In ℓ± = log w± and ρ± = ℓ±' it is λ(ρ' + ρ²) + ρ = ∓rate·g·w±^{D−2}, from rest. It ends where the flow ends that
-starts at
+In ℓ± = log w± and ρ± = ℓ±' it is λ(ρ' + ρ²) + ρ = ∓rate·g·w±^{D−2}, from rest. It ends where the flow
+ends that starts at
 
     D = 2:    log w±ᵉ = log w±(0) − λ∫ρ±² dt                            (Papazov et al. 2024)
     D > 2:    (w±ᵉ)^{2−D} = w±(0)^{2−D} + (D−1)(D−2)λ∫w±^{2−D}ρ±² dt

@@ -3,11 +3,11 @@ r"""Where gradient descent will end, from one gradient flow: the effective start
     D = 2:    log w±ᵉ = log(A·w±(0)) − rate²·(λJ± + λ_n K±) − rate²·γ²δ²K m/(2b(1 − β)²)
     D > 2:    (w±ᵉ/A)^{2−D} = w±(0)^{2−D} + rate²(D−1)(D−2)·(λJ± + λ_n K±)
 
-with J± and K± along the flow (`along_flow`), λ and λ_n from `Training.delay` and `noise_delay`, A the factor by
-which weight decay alone multiplies the weights, and label noise ±δ for K steps on targets with feature means
-m_j = mean_n x_nj². Without batches, decay and noise, J is what Even et al. 2023 sum along the run, integrated
-along the flow. With momentum, gradient descent follows λẅ + ẇ = −∇L (Papazov et al. 2024), and along that flow
-log w±ᵉ = log w±(0) − λ∫(d log w±/dt)² dt exactly.
+with J± and K± along the flow (`along_flow`), λ and λ_n from `Training.delay` and `noise_delay`, A the factor
+by which weight decay alone multiplies the weights, and label noise ±δ for K steps on targets with feature
+means m_j = mean_n x_nj². Without batches, decay and noise, J is what Even et al. 2023 sum along the run,
+integrated along the flow. With momentum, gradient descent follows λẅ + ẇ = −∇L (Papazov et al. 2024), and
+along that flow log w±ᵉ = log w±(0) − λ∫(d log w±/dt)² dt exactly.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _INERTIAL = (
 class EffectiveStart:
     """The model from whose initialization the flow ends where the training will.
 
-    shift: the typical change of log w±(0) by steps and noise. scatter: the typical deviation of a single run from
-    it, due to the draw of batches. inertial: whether inertia was integrated.
+    shift: the typical change of log w±(0) by steps and noise. scatter: the typical deviation of a single run
+    from it, due to the draw of batches. inertial: whether inertia was integrated.
     """
 
     model: Model
@@ -52,7 +52,8 @@ class EffectiveStart:
 def effective_start(
     pair: WeightPair, model: Model, X: Float, y: Float, training: Training, within: Range, sharpness: float
 ) -> EffectiveStart:
-    """The effective start of a training whose decay is switched off in the end. Raises if the theory is missing."""
+    """The effective start of a training whose decay is switched off in the end. Raises if the theory is "
+    "missing."""
     D = pair.depth
     if training.label_noise and D > 2:
         raise NoPotentialError(

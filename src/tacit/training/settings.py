@@ -2,7 +2,8 @@ r"""How weights are trained: the settings of gradient descent, and their convers
 
     v ← momentum·v − step·(∇L + decay·w),    w ← w + v        (Nesterov: w ← w + momentum·v − step·(…))
 
-with L = 1/(2N)·‖Xw − y‖² over the batch, N its size, and v = 0 at the start. Time is step/(1 − momentum) per step.
+with L = 1/(2N)·‖Xw − y‖² over the batch, N its size, and v = 0 at the start. Time is step/(1 − momentum) per
+step.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.data.arrays import Float, as_floats
+from tacit.data.arrays import as_floats
 from tacit.errors import InputError
 
 _ON_TIME = 1e-9  # of a step: round-off of decay_time/dt, so that 15/0.1 is 150 steps
@@ -29,8 +30,8 @@ class Training:
 
         v ← momentum·v − step·G,    w ← w + v    (nesterov: w ← w + momentum·v − step·G)
 
-    for the weights of the model: w₊ and w₋ of `Diagonal`, the layers of `UntiedDiagonal`. Its time is the number
-    of steps times step/(1 − momentum).
+    for the weights of the model: w₊ and w₋ of `Diagonal`, the layers of `UntiedDiagonal`. Its time is the
+    number of steps times step/(1 − momentum).
 
     Parameters
     ----------
@@ -43,8 +44,8 @@ class Training:
     batch : int, optional
         Samples per step, drawn anew in each step without replacement. All of them by default.
     decay : float or function, optional
-        Weight decay λ ≥ 0: the gradient of λ/2·‖w‖² is added to that of the loss. A function of time may return
-        different values at different times.
+        Weight decay λ ≥ 0: the gradient of λ/2·‖w‖² is added to that of the loss. A function of time may
+        return different values at different times.
     decay_time : float, optional
         The time from which on the decay is 0. By default it stays on.
     label_noise : float, optional
@@ -96,8 +97,8 @@ class Training:
         object.__setattr__(self, "noise_steps", _whole(self.noise_steps, "noise_steps", 0))
         if bool(self.label_noise) != bool(self.noise_steps):
             raise InputError(
-                f"label_noise = {self.label_noise:g} and noise_steps = {self.noise_steps} belong together: give "
-                "both, or neither"
+                f"label_noise = {self.label_noise:g} and noise_steps = {self.noise_steps} belong together: "
+                "give both, or neither"
             )
         self._check_decay()
         self._check_flow()
@@ -115,8 +116,8 @@ class Training:
         """At step 0 there are no steps that momentum, batches or noise could act on."""
         if self.step == 0 and (self.momentum or self.batch or self.label_noise):
             raise InputError(
-                "step = 0 is gradient flow, which has no momentum, batches or label noise: give a step, or leave "
-                "them out"
+                "step = 0 is gradient flow, which has no momentum, batches or label noise: give a step, or "
+                "leave them out"
             )
 
     @classmethod
@@ -134,10 +135,10 @@ class Training:
     ) -> Training:
         """Convert the settings of `torch.optim.SGD`.
 
-        PyTorch keeps the buffer b ← momentum·b + G and moves w by −lr·b, so that v = −lr·b: momentum, Nesterov
-        and weight decay mean the same. What differs is the loss: `MSELoss` is 2L, so step = 2·lr and
-        decay = weight_decay/2. A network β = u∘v has w± = (u ± v)/2 and hence half the step and twice the decay;
-        started at u = √2·α, v = 0 it is `Diagonal(scale=α/√2)` (Even et al. 2023).
+        PyTorch keeps the buffer b ← momentum·b + G and moves w by −lr·b, so that v = −lr·b: momentum,
+        Nesterov and weight decay mean the same. What differs is the loss: `MSELoss` is 2L, so step = 2·lr and
+        decay = weight_decay/2. A network β = u∘v has w± = (u ± v)/2 and hence half the step and twice the
+        decay; started at u = √2·α, v = 0 it is `Diagonal(scale=α/√2)` (Even et al. 2023).
 
         Parameters
         ----------
@@ -163,8 +164,8 @@ class Training:
         """
         if dampening:
             raise InputError(
-                f"dampening must be 0, got {dampening}: PyTorch does not dampen the first step, so that no step size "
-                "stands for it; multiply lr by 1 − dampening and leave dampening out"
+                f"dampening must be 0, got {dampening}: PyTorch does not dampen the first step, so that no "
+                "step size stands for it; multiply lr by 1 − dampening and leave dampening out"
             )
         if loss not in _LOSSES:
             raise InputError(f"loss must be one of {', '.join(map(repr, _LOSSES))}, got {loss!r}")
@@ -182,8 +183,8 @@ class Training:
         """
         if self.batch is not None and self.batch > samples:
             raise InputError(
-                f"batch must be at most the number of samples, {samples}, got {self.batch}; batches are drawn "
-                "without replacement"
+                f"batch must be at most the number of samples, {samples}, got {self.batch}; batches are "
+                "drawn without replacement"
             )
 
     def describe(self) -> str:
@@ -264,7 +265,8 @@ class Training:
 
     @property
     def stable_up_to(self) -> float:
-        """step·sharpness/2 at which oscillations stop to decay: 1, or 1 + β, or (1 + β)/(1 + 2β) with Nesterov."""
+        """step·sharpness/2 at which oscillations stop to decay: 1, or 1 + β, or (1 + β)/(1 + 2β) with "
+        "Nesterov."""
         b = self.momentum
         return (1 + b) / (1 + 2 * b) if self.nesterov else 1 + b
 

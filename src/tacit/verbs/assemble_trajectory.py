@@ -57,6 +57,7 @@ def assemble(
         _shares=shares,
         _weights=SeenWeights([each.weights for each in seen], form.restore),
         _kernels=_kernel_distances(form, start, seen, linearized),
+        _area=recording.area,
     )
 
 

@@ -17,8 +17,9 @@ from tacit.results.audit import Audit
 def audit(weights: Any, X: Inputs) -> Audit:
     """Read from the weights at the end of any training of β = w₊² − w₋² which flow explains them.
 
-    The flow, from any start, keeps √(w₊w₋) and the part of ½·log(w₊/w₋) that is orthogonal to the rows of X. Gradient
-    descent moves both by little; Adam, for example, does not (its steps do not lie in the row space).
+    The flow, from any start, keeps √(w₊w₋) and the part of ½·log(w₊/w₋) that is orthogonal to the rows of X.
+    Gradient descent moves both by little; Adam, for example, does not (its steps do not lie in the row
+    space).
 
     Parameters
     ----------
@@ -66,7 +67,8 @@ def _pair(weights: Any, features: int) -> tuple[Float, Float]:
     """|w₊| and |w₋|."""
     if isinstance(weights, dict) or not hasattr(weights, "__len__") or len(weights) != 2:
         raise InputError(
-            "weights must be a pair (w_plus, w_minus) of arrays; for a run, (run.weights['w₊'], run.weights['w₋'])"
+            "weights must be a pair (w_plus, w_minus) of arrays; for a run, (run.weights['w₊'], "
+            "run.weights['w₋'])"
         )
     plus, minus = (as_floats(w, n, ndim=(1,)) for w, n in zip(weights, ("w_plus", "w_minus"), strict=True))
     for w, name in ((plus, "w_plus"), (minus, "w_minus")):

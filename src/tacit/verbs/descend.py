@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,9 @@ def descend(
 ) -> Run:
     """Run gradient descent on L = 1/(2N)·‖Xw − y‖², with the steps of a `Training`.
 
-    The result knows from which start gradient flow would end where the run did, exactly for any step size, momentum,
-    batches and decay (`Run.effective`), and compares the run with the prediction of `limit` and with gradient flow.
+    The result knows from which start gradient flow would end where the run did, exactly for any step size,
+    momentum, batches and decay (`Run.effective`), and compares the run with the prediction of `limit` and
+    with gradient flow.
 
     Parameters
     ----------
@@ -60,14 +62,15 @@ def descend(
     training : Training
         Step size, momentum, batches, weight decay, label noise.
     until : float, optional
-        The relative residual ‖Xw − y‖/‖y‖ at which to stop; checked every few steps, at most 512. 0: take max_steps
-        steps.
+        The relative residual ‖Xw − y‖/‖y‖ at which to stop; checked every few steps, at most 512. 0: take
+        max_steps steps.
     max_steps : int, optional
         The largest number of steps.
     seed : int or Generator, optional
         For batches and label noise.
     batches : iterable of index arrays, optional
-        The samples of each step, in place of random batches, such as those of a loader. The run ends with them.
+        The samples of each step, in place of random batches, such as those of a loader. The run ends with
+        them.
 
     Returns
     -------
@@ -140,9 +143,8 @@ def _check_solvable(design: Design, y: Float) -> None:
     residual = float(np.linalg.norm(y - design.samples.fittable(y))) / size
     if residual > _SOLVABLE:
         raise InconsistentDataError(
-            f"X w = y has no solution (least squares leaves {residual:.3g} of ‖y‖): the model cannot fit these data, and "
-            "gradient descent with batches would never come to rest. Fit y to X first, or use weight decay that stays "
-            "on",
+            f"X w = y has no solution (least squares leaves {residual:.3g} of ‖y‖): the model cannot fit "
+            "them, and batches would never come to rest. Fit y to X first, or use weight decay that stays on",
             residual,
         )
 
@@ -201,6 +203,8 @@ class _Loop:
             return self._diverged()
         if now.steps >= self.first_end and self._reached(residual, relative):
             return _Ending(Status.REACHED, self._goal(relative))
+        if not more:
+            return _Ending(Status.STALLED, f"the given batches ended, at relative residual {relative:.2g}")
         if (
             np.array_equal(now.W, self.safe.W)
             and np.array_equal(now.V, self.safe.V)
@@ -211,12 +215,11 @@ class _Loop:
                 f"the steps no longer change the weights, at relative residual {relative:.2g}",
             )
         self.safe = now.copy()
-        if not more:
-            return _Ending(Status.STALLED, f"the given batches ended, at relative residual {relative:.2g}")
         if now.steps >= self.max_steps:
             return _Ending(
                 Status.STALLED,
-                f"stopped after {now.steps:,} steps at relative residual {relative:.2g}; max_steps allows more",
+                f"stopped after {now.steps:,} steps at relative residual {relative:.2g}; "
+                "max_steps allows more",
             )
         return None
 
@@ -243,7 +246,8 @@ class _Loop:
         self.descent.state = self.safe
         return _Ending(
             Status.STALLED,
-            f"diverged within {steps:,} steps: the residual grew {_BLOWN_UP:.0e} times or left the range of floats; "
+            f"diverged within {steps:,} steps: the residual grew {_BLOWN_UP:.0e} times or left the range "
+            "of floats; "
             "choose a smaller step",
         )
 
@@ -287,6 +291,7 @@ def _result(run: _Loop, ended: _Ending, training: Training, seconds: float, fiel
     )
 
 
+@quiet
 def explained(run: Run) -> Limit:
     """The limit of the effective start, for the outputs that the run has reached."""
     return limit(run.effective, run.X, run.X @ run.predictor)
@@ -298,5 +303,7 @@ def flow_limit(run: Run) -> Limit:
 
 
 def predicted(run: Run) -> Limit:
-    """The prediction without the run."""
-    return limit(run.model, run.X, run.y, training=replace(run.training))
+    """The prediction without the run, whose closeness to the edge the summary says."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return limit(run.model, run.X, run.y, training=run.training)

@@ -63,9 +63,9 @@ def limit(
         If X w = y has no solution, compute the limit of the flow all the same: the least-squares solution of
         minimum Q. The y of the result is then its fit.
     training : Training, optional
-        Predict where this training ends instead of gradient flow, for `Diagonal` and `UntiedDiagonal`. The result
-        also has `order`, `distance_to_flow`, `prediction_error` and `edge`; its model is the effective start, from
-        which gradient flow ends where the training is predicted to.
+        Predict where this training ends instead of gradient flow, for `Diagonal` and `UntiedDiagonal`. The
+        result also has `order`, `distance_to_flow`, `prediction_error` and `edge`; its model is the effective
+        start, from which gradient flow ends where the training is predicted to.
 
     Returns
     -------

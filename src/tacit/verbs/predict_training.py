@@ -32,8 +32,8 @@ def check_training(training: Any, intercept: bool = False, standardize: bool = F
     if intercept or standardize:
         name = "intercept" if intercept else "standardize"
         raise InputError(
-            f"{name} is not available with training=…, whose steps act on the weights of the given features: centre "
-            "and divide X and y first"
+            f"{name} is not available with training=…, whose steps act on the weights of the given "
+            "features: centre and divide X and y first"
         )
     return training
 
@@ -70,7 +70,7 @@ def trained_limit(
 
 
 def sharpness(pair: WeightPair, X: Float, w: Float, moving: WeightPair | None = None) -> float:
-    """The largest eigenvalue of the Hessian of the loss by the weights, where the flow from a pair fits the data.
+    """The largest eigenvalue of the Hessian of the loss, where the flow from a pair fits the data.
 
     moving: the pair whose weights take the steps; D equal layers move at another rate than tied weights.
     """
@@ -83,14 +83,15 @@ def _check_edge(edge: float, training: Training, warn: bool = False) -> None:
     share = edge / training.stable_up_to
     if not share < 1:
         raise InputError(
-            f"step = {training.step:g} is beyond the edge of stability: step·sharpness/2 = {edge:.3g} at the end, and "
-            f"the weights oscillate from {training.stable_up_to:.3g} on; choose step below "
-            f"{training.step / share:.3g}, or run the training with tacit.descend, whose effective start is exact for "
-            "any step"
+            f"step = {training.step:g} is beyond the edge of stability: step·sharpness/2 = {edge:.3g} at "
+            f"the end, and the weights oscillate from {training.stable_up_to:.3g} on; choose step below "
+            f"{training.step / share:.3g}, or run the training with tacit.descend, whose effective start "
+            "is exact for any step"
         )
     if warn and share > _WARN:
         warnings.warn(
-            f"step·sharpness/2 = {edge:.3g} is close to the edge of stability, {training.stable_up_to:.3g}: the "
+            f"step·sharpness/2 = {edge:.3g} is close to the edge of stability, "
+            f"{training.stable_up_to:.3g}: the "
             "prediction is rough there; tacit.descend runs the training",
             UserWarning,
             stacklevel=4,
@@ -100,19 +101,20 @@ def _check_edge(edge: float, training: Training, warn: bool = False) -> None:
 def _with_decay(
     family: Family, model: Any, pair: WeightPair, design: Design, y: Float, tol: float, training: Training
 ) -> Limit:
-    """argmin 1/(2N)·‖Xb − y‖² + c·‖b‖₁: the least loss with decay at depth 2, c = λ/2 for tied weights, λ for two layers."""
+    """argmin 1/(2N)·‖Xb − y‖² + c·‖b‖₁: the least loss with decay at depth 2, c = λ/2 for tied weights, λ "
+    "for two layers."""
     X, N = design.features, len(y)
     if pair.depth > 2:
         raise NoPotentialError(
-            f"weight decay that stays on is not convex at depth {pair.depth:g}: where it ends depends on the start. "
-            "Set decay_time to switch it off, or run the training with tacit.descend"
+            f"weight decay that stays on is not convex at depth {pair.depth:g}: where it ends depends on "
+            "the start. Set decay_time to switch it off, or run the training with tacit.descend"
         )
     if callable(training.decay):
         raise InputError("decay is a function of time: give decay_time, the time from which on it is 0")
     if training.batch not in (None, N) or training.label_noise:
         raise NoPotentialError(
-            "with weight decay that stays on, batches and label noise never come to rest: leave them out, set "
-            "decay_time, or run the training with tacit.descend"
+            "with weight decay that stays on, batches and label noise never come to rest: leave them out, "
+            "set decay_time, or run the training with tacit.descend"
         )
     penalty = training.decay / pair.rate
     b, violation = lasso(X, y, N * penalty)
