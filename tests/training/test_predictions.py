@@ -171,9 +171,7 @@ def test_label_noise_gives_every_coordinate_its_own_scale():
     run = tacit.descend(model, X, y, training)
     assert run.prediction_error < run.flow_error / 5
     scales = 0.3 * np.exp(-np.linspace(0, 5, 40))
-    uniform = min(
-        distance(tacit.limit(tacit.Diagonal(2, a), X, y).predictor, run.predictor) for a in scales
-    )
+    uniform = min(distance(tacit.limit(tacit.Diagonal(2, a), X, y).predictor, run.predictor) for a in scales)
     assert run.prediction_error < uniform / 2
 
 
@@ -225,7 +223,12 @@ def test_other_models_and_potentials_are_refused_by_name():
 
 def test_plain_limits_are_exact_at_distance_zero():
     found = tacit.limit(tacit.Diagonal(2, 0.3), *problem(1))
-    assert (found.order, found.edge, found.distance_to_flow, found.prediction_error) == ("exact", 0.0, 0.0, 0.0)
+    assert (found.order, found.edge, found.distance_to_flow, found.prediction_error) == (
+        "exact",
+        0.0,
+        0.0,
+        0.0,
+    )
     assert "training" not in found.to_dict()
 
 

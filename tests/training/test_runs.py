@@ -83,7 +83,12 @@ def problems(count, seed):
     rng = np.random.default_rng(seed)
     for _ in range(count):
         N, d = rng.integers(2, 6), rng.integers(6, 15)
-        yield rng.standard_normal((N, d)), rng.standard_normal(N), 10 ** rng.uniform(-3, 0), rng.uniform(0.1, 0.6)
+        yield (
+            rng.standard_normal((N, d)),
+            rng.standard_normal(N),
+            10 ** rng.uniform(-3, 0),
+            rng.uniform(0.1, 0.6),
+        )
 
 
 OPTIONS = [

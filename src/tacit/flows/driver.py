@@ -114,14 +114,16 @@ def record(
     goal: Goal,
     fit: Fitting,
     progress: Callable[[float], None] = lambda _: None,
+    area: bool = False,
 ) -> Recording:
     """Follow the flow to the end of the goal, and record the states at its marks.
 
     Without marks, record about 200 states between start and end. If the flow stalls or is interrupted with
     Ctrl-C, the states so far are returned; if it comes to rest, it stays there at all later times. progress:
-    called with the value of the gauge after each step.
+    called with the value of the gauge after each step. area: whether to add up ∫L dt, which costs a quarter
+    of the integration.
     """
-    run = _Run(form, level, goal, fit, progress)
+    run = _Run(form, level, goal, fit, progress, area)
     try:
         if run.last[1] < goal.end:
             drive(form, run.follow)
@@ -151,6 +153,7 @@ class _Run:
         goal: Goal,
         fit: Fitting,
         progress: Callable[[float], None],
+        area: bool,
     ):
         self.gauge = form.log_time if goal.timed else level
         self.level, self.goal, self.progress = level, goal, progress
@@ -159,8 +162,7 @@ class _Run:
         self.recorder = recorder_of(goal, fit.problem, self.last)
         first = level(state)
         self.watch, self.steps, self.area = Watch(first, fit), 0, math.nan
-        if fit.problem.loss.quadratic and fit.problem.model.has_predictor:
-            self._area, self.area = Area(form, level, state, first), 0.0
+        self._area = Area(form, level, state, first) if area else None
 
     def follow(self, segment: Segment) -> bool:
         """Record the states of a segment; return whether the goal is reached."""
@@ -172,7 +174,7 @@ class _Run:
         self.watch.check(level, segment.discrete)
         self.last = last
         self.steps += reader.segment.steps
-        if self.area == self.area:  # not NaN
+        if self._area is not None:
             self._area.add(reader.segment, last[0], level)
             self.area = self._area.value
         self.recorder.follow(reader, last)

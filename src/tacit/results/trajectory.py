@@ -159,7 +159,7 @@ class Trajectory(Summarized):
     _shares: Float | None = field(repr=False)
     _weights: SeenWeights = field(repr=False)
     _kernels: Callable[[slice], Float] = field(repr=False)
-    _area: float = field(default=float("nan"), repr=False)
+    _area: Callable[[], float] | None = field(default=None, repr=False)
     units: Units | None = field(default=None, repr=False)
     features: tuple[str, ...] | None = field(default=None, repr=False)
 
@@ -188,9 +188,10 @@ class Trajectory(Summarized):
 
     def __getstate__(self) -> dict[str, Any]:
         """Replace functions that compute times and kernel distances by their values, for pickle and copy."""
-        computed = {"_times": Known((self.time, self.log_time))}
+        computed: dict[str, Any] = {"_times": Known((self.time, self.log_time))}
         if self.kernel_is_small:
             computed["_kernels"] = Known(self.kernel_distance)
+        computed["_area"] = None  # a computed area is kept
         return {**vars(self), **computed}
 
     @cached_property
@@ -245,19 +246,24 @@ class Trajectory(Summarized):
         """The training loss exp(−accuracy); 0 if it is below the smallest float."""
         return np.exp(-self.accuracy)
 
-    @property
+    @cached_property
     def area(self) -> float:
-        """The area under the square loss up to the last recorded time, ∫L dt, added up during the integration.
+        """The area under the square loss up to the last recorded time, ∫L dt; the flow is integrated once more.
 
         Where the data cannot be fitted, the area above the least-squares loss. `Limit.area` predicts it for the
         whole flow. Raises `InputError` for other losses, for networks and for gradient descent.
         """
-        if np.isnan(self._area):
+        if self._area is None:
+            raise InputError(
+                "this trajectory was copied or pickled before its area was computed: ask for .area before that"
+            )
+        found = self._area()
+        if np.isnan(found):
             raise InputError(
                 "the area under the loss is added up for gradient flow on the square loss, of models with a "
                 "predictor: not for other losses, networks and gradient descent"
             )
-        return self._area
+        return found
 
     @cached_property
     def margins(self) -> Float:
