@@ -22,8 +22,10 @@ VERBS = [
     "certify",
     "closed_form",
     "check",
+    "decay_path",
     "derive",
     "descend",
+    "explain",
     "flow",
     "limit",
     "margin_path",
@@ -32,13 +34,15 @@ VERBS = [
     "prepare",
     "probe",
     "regime",
+    "risk",
+    "saddle_path",
     "support_stability",
     "sweeping_path",
 ]
 CLASSES = ["Certificate", "Derivation", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
 CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Prepared", "Stability"]
 CLASSES += ["Monitor", "Network", "Probe", "ProbeSweep", "Status", "SweepingPath", "SymmetricFactorization"]
-CLASSES += ["Audit", "Run", "Training", "Verdicts"]
+CLASSES += ["Audit", "DecayPath", "Explanation", "Risk", "Run", "SaddlePath", "Training", "Verdicts"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]
 ERRORS = [
     *REFUSALS,
@@ -88,6 +92,10 @@ def test_public_names_are_these():
         (tacit.max_margin, "X, y, norm, *, intercept, standardize"),
         (tacit.margin_path, "X, y, mu, *, depth, model, intercept, standardize"),
         (tacit.sweeping_path, "X, y, mu, *, depth, model"),
+        (tacit.decay_path, "model, X, y, decay, *, X_test, y_test, times"),
+        (tacit.explain, "X, y, w, *, depths"),
+        (tacit.risk, "model, signal, noise, samples, *, draws, seed"),
+        (tacit.saddle_path, "X, y, *, depth, profile, intercept, standardize"),
         (tacit.support_stability, "X, y, *, depth, model, down_to"),
         (
             tacit.flow,

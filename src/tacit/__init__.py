@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tacit import potentials as potentials
     from tacit import theorems as theorems
     from tacit import warping as warping
-    from tacit.data.observed import observed as observed
+    from tacit.data.entries import observed as observed
     from tacit.data.prepared import Prepared as Prepared
     from tacit.data.prepared import prepare as prepare
     from tacit.data.status import Status as Status
@@ -43,35 +43,43 @@ if TYPE_CHECKING:
     from tacit.papers.checking import check as check
     from tacit.results.audit import Audit as Audit
     from tacit.results.certificate import Certificate as Certificate
+    from tacit.results.decay_path import DecayPath as DecayPath
+    from tacit.results.explanation import Explanation as Explanation
     from tacit.results.limit import Limit as Limit
     from tacit.results.margin import Margin as Margin
-    from tacit.results.margin_path import MarginPath as MarginPath
     from tacit.results.monitor import Monitor as Monitor
+    from tacit.results.paths import MarginPath as MarginPath
+    from tacit.results.paths import Stability as Stability
+    from tacit.results.paths import SweepingPath as SweepingPath
     from tacit.results.probe import Probe as Probe
-    from tacit.results.probe_sweep import ProbeSweep as ProbeSweep
+    from tacit.results.probe import ProbeSweep as ProbeSweep
     from tacit.results.regime import Regime as Regime
+    from tacit.results.risk import Risk as Risk
     from tacit.results.run import Run as Run
-    from tacit.results.stability import Stability as Stability
-    from tacit.results.sweeping_path import SweepingPath as SweepingPath
+    from tacit.results.saddle_path import SaddlePath as SaddlePath
     from tacit.results.trajectory import Trajectory as Trajectory
     from tacit.results.verdicts import Verdicts as Verdicts
     from tacit.training.settings import Training as Training
     from tacit.verbs.audit import audit as audit
     from tacit.verbs.certify import certify as certify
+    from tacit.verbs.decay_path import decay_path as decay_path
     from tacit.verbs.descend import descend as descend
+    from tacit.verbs.explain import explain as explain
     from tacit.verbs.flow import flow as flow
     from tacit.verbs.limit import limit as limit
     from tacit.verbs.margin_path import margin_path as margin_path
     from tacit.verbs.max_margin import max_margin as max_margin
     from tacit.verbs.probe import probe as probe
     from tacit.verbs.regime import regime as regime
-    from tacit.verbs.stability import support_stability as support_stability
+    from tacit.verbs.risk import risk as risk
+    from tacit.verbs.saddle_path import saddle_path as saddle_path
+    from tacit.verbs.sweeping_path import support_stability as support_stability
     from tacit.verbs.sweeping_path import sweeping_path as sweeping_path
 
 __version__ = "0.2.0.dev0"
 
 _HOMES = {  # module: its public names, imported when they are first used
-    "data.observed": "observed",
+    "data.entries": "observed",
     "data.prepared": "Prepared prepare",
     "data.status": "Status",
     "derivation.closed_form": "closed_form",
@@ -87,30 +95,34 @@ _HOMES = {  # module: its public names, imported when they are first used
     "papers.checking": "check",
     "results.audit": "Audit",
     "results.certificate": "Certificate",
+    "results.decay_path": "DecayPath",
+    "results.explanation": "Explanation",
     "results.limit": "Limit",
     "results.margin": "Margin",
-    "results.margin_path": "MarginPath",
+    "results.paths": "MarginPath Stability SweepingPath",
     "results.monitor": "Monitor",
-    "results.probe": "Probe",
-    "results.probe_sweep": "ProbeSweep",
+    "results.probe": "Probe ProbeSweep",
     "results.regime": "Regime",
+    "results.risk": "Risk",
     "results.run": "Run",
-    "results.stability": "Stability",
-    "results.sweeping_path": "SweepingPath",
+    "results.saddle_path": "SaddlePath",
     "results.trajectory": "Trajectory",
     "results.verdicts": "Verdicts",
     "training.settings": "Training",
     "verbs.audit": "audit",
     "verbs.certify": "certify",
+    "verbs.decay_path": "decay_path",
     "verbs.descend": "descend",
+    "verbs.explain": "explain",
     "verbs.flow": "flow",
     "verbs.limit": "limit",
     "verbs.margin_path": "margin_path",
     "verbs.max_margin": "max_margin",
     "verbs.probe": "probe",
     "verbs.regime": "regime",
-    "verbs.stability": "support_stability",
-    "verbs.sweeping_path": "sweeping_path",
+    "verbs.risk": "risk",
+    "verbs.saddle_path": "saddle_path",
+    "verbs.sweeping_path": "support_stability sweeping_path",
 }
 _HOME = {name: f"tacit.{module}" for module, names in _HOMES.items() for name in names.split()}
 _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
@@ -118,9 +130,15 @@ _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "Audit.start": "tacit.verbs.audit:start_of",
     "Audit.summary": "tacit.show.runs:audit_report",
     "AlongMu.picture": "tacit.show.paths:path_picture",
+    "CoefficientPath.picture": "tacit.show.fits:coefficients_picture",
     "Certificate.picture": "tacit.show.limits:certificate_picture",
     "Derivation.picture": "tacit.derivation.illustration:derivation_picture",
-    "Limit.other_scales": "tacit.verbs.other_scales:other_scales",
+    "Limit.other_scales": "tacit.verbs.regime:other_scales",
+    "DecayPath.picture": "tacit.show.practice:decay_picture",
+    "DecayPath.predictor_at": "tacit.verbs.decay_path:predictor_at",
+    "DecayPath.summary": "tacit.show.practice:decay_report",
+    "Explanation.picture": "tacit.show.practice:explanation_picture",
+    "Explanation.summary": "tacit.show.practice:explanation_report",
     "Limit.picture": "tacit.show.limits:limit_picture",
     "Limit.doubt": "tacit.solvers.table:explain_error",
     "Limit.regime": "tacit.verbs.regime:regime_of",
@@ -129,25 +147,29 @@ _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "Margin.summary": "tacit.show.text:margin_report",
     "MarginPath.excess": "tacit.verbs.margin_path:excess_of",
     "MarginPath.kinks": "tacit.verbs.margin_path:kinks_of",
-    "MarginPath.summary": "tacit.show.path_text:path_report",
+    "MarginPath.summary": "tacit.show.paths:path_report",
     "Monitor.picture": "tacit.show.monitors:monitor_picture",
     "Monitor.summary": "tacit.show.monitors:monitor_report",
     "Probe.doubled": "tacit.verbs.probe:doubled",
     "Probe.picture": "tacit.show.probes:probe_picture",
-    "Probe.summary": "tacit.show.probe_text:probe_report",
+    "Probe.summary": "tacit.show.probes:probe_report",
     "Probe.sweep": "tacit.verbs.probe:sweep_of",
     "ProbeSweep.picture": "tacit.show.probes:sweep_picture",
-    "ProbeSweep.summary": "tacit.show.probe_text:sweep_report",
+    "ProbeSweep.summary": "tacit.show.probes:sweep_report",
+    "Risk.picture": "tacit.show.practice:risk_picture",
+    "Risk.summary": "tacit.show.practice:risk_report",
     "Run.explained": "tacit.verbs.descend:explained",
     "Run.flow_limit": "tacit.verbs.descend:flow_limit",
     "Run.picture": "tacit.show.runs:run_picture",
     "Run.predicted": "tacit.verbs.descend:predicted",
     "Run.summary": "tacit.show.runs:run_report",
-    "SweepingPath.summary": "tacit.show.path_text:sweeping_report",
+    "SaddlePath.picture": "tacit.show.saddles:saddle_picture",
+    "SaddlePath.summary": "tacit.show.saddles:saddle_report",
+    "SweepingPath.summary": "tacit.show.paths:sweeping_report",
     "Trajectory.picture": "tacit.show.flows:flow_picture",
-    "Trajectory.predicted_end": "tacit.verbs.other_scales:predicted_end",
+    "Trajectory.predicted_end": "tacit.verbs.regime:predicted_end",
     "Trajectory.summary": "tacit.show.text:flow_report",
-    "Verdicts.picture": "tacit.show.verdicts:picture_of",
+    "Verdicts.picture": "tacit.show.bounds:picture_of",
 }
 register(_IMPLEMENTATIONS)
 _MODULES = ("estimators", "losses", "potentials", "theorems", "warping")

@@ -59,7 +59,7 @@ PIECES = (
     Fault(
         "orbit",
         "A derivation asks whether the metric is a function of w where the orbit is smaller than w.",
-        "tacit.derivation.verdict:judge",
+        "tacit.derivation.judging:judge",
         swapped("n > d and metric.spread >= CLEAR", "n < d and metric.spread >= CLEAR"),
         tests=("derivation/test_judging.py",),
         unconcerned={
@@ -70,8 +70,8 @@ PIECES = (
     Fault(
         "layered-gap",
         "Newton's step for untied layers divides by a share where it has to multiply.",
-        "tacit.solvers.interpolation.layered:Problem.gap",
-        swapped("second * state.gaps[1]", "second / state.gaps[1]"),
+        "tacit.solvers.families.layered:Problem.gap",
+        swapped("parts * state.gaps", "parts / state.gaps"),
         tests=("solvers/interpolation/test_limit_layered.py",),
         unconcerned={
             "check": "No theorem is about three and more untied layers.",
@@ -100,7 +100,7 @@ PIECES = (
     Fault(
         "t-test",
         "The t test of the cautious rule has as many degrees of freedom as folds.",
-        "tacit.estimators.selection:_cautious",
+        "tacit.estimators.cross_validation:_cautious",
         swapped("len(gains) - 1)", "len(gains))"),
         tests=("estimators/test_regressor_cv.py",),
         unconcerned={

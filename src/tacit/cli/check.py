@@ -1,22 +1,54 @@
-"""tacit check: every theorem that applies to a model and data."""
+"""tacit check: check which theorems apply to your model and data, and whether they hold.
+
+Evaluate every theorem about training that applies to the model on these data: its assumptions,
+its bounds, the measured values, and how loose the bounds are. Theorems about classification
+need two classes: -1 and +1, or any other two (the first in sorted order is -1).
+
+examples:
+  tacit check genes.csv --target response --depth 2 --scale 1e-3
+  tacit check genes.csv --target response --log-scale -100 --with epsilon=0.05
+  tacit check cells.csv --target label --scale 10 --only moroshko2020
+  tacit check data.npz --model linear --width 500 --json -
+  tacit check genes.csv --target response --scale 1e-3 --plot bounds.png
+  tacit check --list
+
+parameters for --with:
+  epsilon        woodworth2020/theorem2: relative excess of a norm over its minimum
+  method         woodworth2020/theorem1, theorem3: auto, or parameters to integrate
+                 the raw weights (slower, but independent of the potential)
+  until          moroshko2020/lemma3, lemma11, lemma13: largest accuracy
+  mu             moroshko2020/condition5, theorem6: scale over accuracy
+  power, scales  moroshko2020/theorem4, theorem7: the flow stops at accuracy s^power
+                 for scales s, in units of ‖w_ℓ2‖₂; theorem6: scales
+  down_to        moroshko2020/condition5: smallest μ; min2021/theorem1: share of the
+                 loss at which the flow stops
+  alpha, delta   min2021/theorem2: weights drawn from N(0, width^(-2·alpha)), and
+                 the bound holds with probability 1 - delta; moroshko2020/depth:
+                 delta is the excess ℓ1 norm
+  widths, seed   min2021/rate: widths and seed of the Gaussian networks
+  noise, draws   woodworth2020/sample-size: noise of the targets, and number of
+                 random tables of this size (from seed); sample-size-rich: draws
+  nonzero        woodworth2020/sample-size-rich: number of relevant features
+"""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from tacit.cli.elapsed import waited
 from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
     DONE,
     FAILED,
     add_command,
     add_data,
+    add_outputs,
     add_units,
-    claim_outputs,
+    check_output_files,
     read_data,
     source,
 )
+from tacit.cli.terminal import waited, wrapped
 from tacit.errors import InputError, NotConvergedError
 
 _PARAMETERS = """parameters for --with:
@@ -39,72 +71,52 @@ _PARAMETERS = """parameters for --with:
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
-    command = add_command(
-        commands,
-        "check",
-        _run,
-        help="which theorems apply to your model and data, and whether they hold",
-        description="Every theorem about training that applies to the model on these data: its assumptions,\n"
-        "its bound, what is measured, and how loose the bound is. Statements about classification\n"
-        "ask for two classes: -1 and +1, or any other two (the first in order is -1).",
-        epilog="examples:\n"
-        "  tacit check genes.csv --target response --depth 2 --scale 1e-3\n"
-        "  tacit check genes.csv --target response --log-scale -100 --with epsilon=0.05\n"
-        "  tacit check cells.csv --target label --scale 10 --only moroshko2020\n"
-        "  tacit check data.npz --model linear --width 500 --json -\n"
-        "  tacit check genes.csv --target response --scale 1e-3 --plot bounds.png\n"
-        "  tacit check --list\n\n" + _PARAMETERS,
-    )
+    """Add the command and its options."""
+    command = add_command(commands, "check", _run, __doc__)
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
     add_units(
         command,
-        "ask about centred features and targets, which is regression with a free intercept; theorems about "
-        "classification have none",
-        "ask about features divided by their standard deviation",
+        "centre features and target, which amounts to regression with an unpenalized intercept; not for "
+        "theorems about classification",
+        "divide features by their standard deviation",
     )
-    command.add_argument("--only", metavar="KEY", help="a paper, or one theorem of it (default: all)")
+    command.add_argument("--only", metavar="KEY", help="check only this paper or theorem (default: all)")
     command.add_argument(
         "--with",
         dest="parameters",
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="a parameter of theorems, such as epsilon=0.01 or scales=1e3,1e4,1e5; those that have no such "
-        "parameter do without (repeat it for several; --list shows which theorem takes what)",
+        help="set a parameter of the theorems that have it, such as epsilon=0.01 or scales=1e3,1e4,1e5 "
+        "(may be repeated; --list shows the parameters of each theorem)",
     )
     command.add_argument(
         "--all",
         action="store_true",
-        help="also show theorems that do not apply, why, and how their bounds fare all the same",
+        help="also show theorems that do not apply, with the reason and the measured values",
     )
     command.add_argument("--list", action=_List, help="list the theorems and their parameters, and exit")
-    command.add_argument("--json", metavar="FILE", help="write the verdicts as JSON; - for standard output")
-    command.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="draw what is measured against every bound, the nearest to broken first (.png, .pdf, .svg)",
-    )
+    plot = "draw the measured values relative to the bounds, the tightest first (.png, .pdf, .svg)"
+    add_outputs(command, "the verdicts", plot)
     return command
 
 
 class _List(argparse.Action):
-    """--list asks for no data, like --help."""
+    """--list, which needs no data, like --help."""
 
     def __init__(self, option_strings: list[str], dest: str, **texts: Any):
         super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, **texts)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from tacit.cli.verdicts import listing
         from tacit.papers.checking import data_theorems
 
-        print(listing(data_theorems()))
+        print(_listing(data_theorems()))
         parser.exit()
 
 
 def _in_units(X: Any, y: Any, intercept: bool, standardize: bool) -> tuple[Any, Any]:
-    """Data whose plain problem is that of X and y beside an intercept, or with standardized features."""
+    """Data transformed such that the problem without intercept equals the one with the given options."""
     from tacit.data.arrays import as_floats, as_labels
     from tacit.data.prepared import Design
 
@@ -117,8 +129,6 @@ def _in_units(X: Any, y: Any, intercept: bool, standardize: bool) -> tuple[Any, 
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.cli.terminal import wrapped
-    from tacit.cli.verdicts import report
     from tacit.models.model import check_intercept
     from tacit.papers.checking import check, select_theorems
     from tacit.show.output_files import write_json
@@ -128,11 +138,11 @@ def _run(options: argparse.Namespace) -> int:
     X, y = _in_units(table.X, table.y, options.intercept, options.standardize)
     model = model_of(options, X)
     check_intercept(model, options.intercept)
-    claim_outputs(options)
+    check_output_files(options)
     verdicts = check(model, X, y, only=options.only, anyway=options.all, **parameters)
     _refuse_what_none_could_take(verdicts)
     if options.json != "-":
-        print(report(verdicts, everything=options.all))
+        print(_report(verdicts, everything=options.all))
         print(wrapped(f"({waited(options)})"))
     if options.json is not None:
         asked = {"intercept": options.intercept, "standardize": options.standardize}
@@ -144,13 +154,13 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _status(verdicts: Any) -> int:
-    """Failed where a theorem is violated or not decided, as where a flow or limit that it needs got lost."""
+    """FAILED if a theorem is violated or undecided, for example because a flow did not converge."""
     lost = any(isinstance(error, NotConvergedError) for error in verdicts.refused.values())
     return FAILED if lost or not verdicts.holds else DONE
 
 
 def _refuse_what_none_could_take(verdicts: Any) -> None:
-    """Raise what kept every theorem about this model from being asked, if it is the data."""
+    """Raise the error if the data prevented the evaluation of every theorem about this model."""
     errors = list(verdicts.refused.values())
     asked = any(not each.about_others for each in verdicts.others)
     if errors and not verdicts and not asked:
@@ -158,7 +168,7 @@ def _refuse_what_none_could_take(verdicts: Any) -> None:
 
 
 def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
-    """Names and values of --with."""
+    """The names and values given by --with."""
     from tacit.papers.checking import validate_parameters
 
     defaults = {name: value for each in chosen for name, value in each.defaults.items()}
@@ -175,7 +185,7 @@ def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
 
 
 def _number(text: str) -> float:
-    """Whole where it is written so, as numbers of draws and seeds are."""
+    """An int if the text has no decimal point or exponent, as for seeds and counts; else a float."""
     return int(text) if text.strip().isdecimal() else float(text)
 
 
@@ -184,6 +194,45 @@ def _numbers(name: str, text: str) -> float | tuple[float, ...]:
         numbers = tuple(_number(part) for part in text.split(","))
     except ValueError:
         raise InputError(
-            f"--with {name} takes a number, or several with commas between them, got {text!r}"
+            f"--with {name} takes a number, or several separated by commas, got {text!r}"
         ) from None
     return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _report(verdicts: Any, everything: bool) -> str:
+    """The verdicts, a hint if some are hidden, and the theorems that were skipped."""
+    hidden = not everything and bool(verdicts.others or verdicts.refused)
+    hint = f"; --all shows {'the others' if verdicts else 'more of them'}" if hidden else ""
+    text = wrapped(verdicts.summary(everything) + hint)
+    if not verdicts.not_asked:
+        return text
+    keys = ", ".join(verdicts.not_asked)
+    long = f"skipped, since they take minutes on data of this size: {keys}; --only KEY checks one"
+    return f"{text}\n{wrapped(long)}"
+
+
+def _listing(theorems: list[Any]) -> str:
+    """All theorems by paper, with their number, statement and parameters."""
+    from tacit.papers.catalogue import titles
+    from tacit.papers.checking import DERIVED
+    from tacit.results.verdicts import cited
+
+    parts = []
+    for paper, title in titles().items():
+        lines = [title]
+        for each in theorems:
+            if each.key.startswith(f"{paper}/"):
+                where = cited(*each.place)
+                lines += [f"  {each.key}" + (f" ({where})" if where else ""), f"    {each.statement}"]
+                lines += [f"    {name}: {DERIVED[name]}" for name in each.needs if name in DERIVED]
+                lines += [f"    --with {name}={_shown(value)}" for name, value in each.defaults.items()]
+        parts.append("\n".join(lines))
+    return wrapped("\n\n".join(parts))
+
+
+def _shown(default: Any) -> str:
+    """A default value as it would be typed."""
+    if default is None:
+        return "… (default: determined from the data)"
+    values = default if isinstance(default, tuple) else (default,)
+    return ",".join(value if isinstance(value, str) else f"{value:g}" for value in values)

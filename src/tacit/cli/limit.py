@@ -1,83 +1,69 @@
-"""tacit limit: where gradient flow ends."""
+"""tacit limit: compute the limit of gradient flow on your data, without training.
+
+Compute the limit of gradient flow on the square loss without training. The weights of the model
+start at the given scale (and shape); of all w with X w = y, the limit is the one that minimizes
+the potential of the model.
+
+examples:
+  tacit limit genes.csv --target response --depth 2 --scale 1e-3
+  tacit limit genes.csv --target response --depth 3 --scale 0.05 --plot limit.png
+  tacit limit spectra.csv --target octane --scale 1e-3 --intercept --standardize
+  tacit limit data.npz --model untied --scale 1e-4 --shape 0.9 --json -
+  tacit limit data.npz --model neuron --scale 0.1 --shape 0.5 --slope 0.2
+  tacit limit data.npz --model linear --start balanced --std 0.1
+"""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from tacit.cli.elapsed import waited
 from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
     DONE,
     FAILED,
     add_command,
     add_data,
+    add_outputs,
     add_units,
-    claim_outputs,
+    check_output_files,
+    deliver,
     inputs_of,
     read_data,
     source,
 )
-from tacit.cli.terminal import say, wrapped
 
 
 def add(commands: Any) -> Any:
-    """The command and its options."""
-    command = add_command(
-        commands,
-        "limit",
-        _run,
-        help="where gradient flow ends on your data, without running it",
-        description="Where gradient flow on the square loss ends, without running it: the model's weights\n"
-        "start at the given scale (and shape), and of all w with X w = y this is the one it reaches.",
-        epilog="examples:\n"
-        "  tacit limit genes.csv --target response --depth 2 --scale 1e-3\n"
-        "  tacit limit genes.csv --target response --depth 3 --scale 0.05 --plot limit.png\n"
-        "  tacit limit spectra.csv --target octane --scale 1e-3 --intercept --standardize\n"
-        "  tacit limit data.npz --model untied --scale 1e-4 --shape 0.9 --json -\n"
-        "  tacit limit data.npz --model neuron --scale 0.1 --shape 0.5 --slope 0.2\n"
-        "  tacit limit data.npz --model linear --start balanced --std 0.1",
-    )
+    """Add the command and its options."""
+    command = add_command(commands, "limit", _run, __doc__)
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
-    add_units(command, "fit X w + b = y: b is free, and no part of what is kept small")
+    add_units(command, "fit X w + b = y with an unpenalized intercept b")
     command.add_argument("--tol", type=float, default=1e-10, help="tolerance (default: %(default)s)")
     command.add_argument(
         "--least-squares",
         action="store_true",
-        help="where the data cannot be fitted, the limit among the solutions of least squares",
+        help="if no predictor fits the data, compute the limit among the least-squares solutions",
     )
-    command.add_argument("--json", metavar="FILE", help="write the result as JSON; - for standard output")
-    command.add_argument("--plot", metavar="FILE", help="draw the limit between its two ends (png, pdf, svg)")
+    add_outputs(
+        command, "the result", "draw the limit and the limits of large and small scales (png, pdf, svg)"
+    )
     return command
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.show.output_files import write_json
     from tacit.verbs.limit import limit
 
     table = read_data(options)
     model = model_of(options, inputs_of(options, table.X))
-    claim_outputs(options)
-    result = limit(
-        model,
-        table.X,
-        table.y,
-        tol=options.tol,
-        intercept=options.intercept,
-        standardize=options.standardize,
-        least_squares=options.least_squares,
+    check_output_files(options)
+    asked = {name: getattr(options, name) for name in ("tol", "intercept", "standardize", "least_squares")}
+    result = limit(model, table.X, table.y, **asked)
+    deliver(
+        options,
+        result.summary(table.features),
+        lambda: {**source(options, table), "features": table.features, **result.to_dict()},
+        lambda file: result.plot(file, names=table.features),
     )
-    speak = options.json != "-"
-    if speak:
-        print(wrapped(result.summary(table.features)))
-    if options.json is not None:
-        content = {**source(options, table), "features": table.features}
-        write_json({**content, **result.to_dict()}, options.json, "limit")
-    if options.plot is not None:
-        path = result.plot(options.plot, names=table.features)
-        if speak:
-            say(f"  figure       {path}")
-    if speak:
-        print(wrapped(f"  waited       {waited(options)}"))
     return DONE if result.converged else FAILED

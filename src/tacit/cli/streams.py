@@ -1,24 +1,37 @@
-"""Standard output and error that nobody may read: the work goes on, whoever has gone."""
+"""Standard streams that replace characters they cannot encode and tolerate broken pipes."""
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from itertools import groupby
 from typing import Any
 
 _INPUT, _OUTPUT, _ERROR = 0, 1, 2
+# fmt: off
+_PLAIN = {
+    "‖": "|", "∥": "|", "−": "-", "×": "x", "·": "*", "∗": "*", "±": "+-", "∓": "-+", "⁄": "/", "∘": "o",
+    "≤": "<=", "≥": ">=", "≠": "!=", "≈": "~", "∝": "~", "≪": "<<", "→": "->", "←": "<-", "↦": "|->",
+    "…": "...", "⟨": "<", "⟩": ">", "′": "'", "√": "sqrt ", "∠": "angle ", "∇": "grad ", "∂": "d",
+    "∫": "int ", "∞": "inf", "⊥": "_perp", "\N{COMBINING TILDE}": "~", "\N{COMBINING CIRCUMFLEX ACCENT}": "^",
+    "λ": "lambda", "Λ": "Lambda",  # Unicode spells the name "lamda"
+}
+# fmt: on
+_RAISED = {"<super>": "^", "<sub>": "_"}
 
 
 class _Output(io.FileIO):
-    """What is written goes nowhere once its reader has gone, as `head` does when it has its lines."""
+    """A stream that discards its data once the reader has closed the pipe, as `head` does."""
 
     gone: type[OSError] = BrokenPipeError
 
     def write(self, data: Any, /) -> int:
-        """How many bytes were taken."""
+        """Write data and return the number of bytes written or discarded."""
         try:
             return super().write(data)
         except self.gone:
@@ -27,23 +40,23 @@ class _Output(io.FileIO):
 
 
 class _Error(_Output):
-    """Nobody can be told that a complaint cannot be written."""
+    """Standard error, which ignores every error of writing, since it could not be reported."""
 
     gone = OSError
 
 
 @contextmanager
-def for_nobody_too() -> Iterator[None]:
-    """Let a command do its work, and write its files, where standard output or error is closed.
+def tolerating_closed_streams() -> Iterator[None]:
+    """Let a command finish and write its files if standard output or error is closed.
 
-    It may be closed from the start (`>&-`), or be a pipe whose reader goes: what was to be read is dropped,
-    and the exit status is that of the work.
+    A stream may be closed from the start (`>&-`) or be a broken pipe. Text for it is discarded, and the exit
+    status is that of the computation.
     """
     _open_missing()
     with ExitStack() as stack:
-        if sys.stdin is None:  # closed from the start: nothing can be read
+        if sys.stdin is None:  # closed from the start
             sys.stdin = stack.enter_context(open(os.devnull, encoding="utf-8"))
-        if sys.stdout is sys.__stdout__:  # and is not somebody's who catches it
+        if sys.stdout is sys.__stdout__:  # not redirected by the caller
             patient = _patient(sys.stdout, _Output(_OUTPUT, "w", closefd=False))
             stack.callback(_finish, patient)
             stack.enter_context(redirect_stdout(patient))
@@ -55,7 +68,7 @@ def for_nobody_too() -> Iterator[None]:
 
 
 def _open_missing() -> None:
-    """A file that is opened while standard output is closed would get its number, and what is printed."""
+    """Open closed standard streams on the null device; otherwise the next file would get their number."""
     for number in (_INPUT, _OUTPUT, _ERROR):
         try:
             os.fstat(number)
@@ -71,7 +84,7 @@ def _lead_nowhere(number: int) -> None:
 
 
 def _patient(stream: Any, file: io.FileIO) -> io.TextIOWrapper:
-    """A stream with the same letters and lines; Python has none where it was closed from the start."""
+    """A stream with the same encoding and buffering; sys.stdout is None if closed from the start."""
     if stream is None:
         return io.TextIOWrapper(io.BufferedWriter(file), encoding="utf-8")
     stream.flush()
@@ -85,8 +98,40 @@ def _patient(stream: Any, file: io.FileIO) -> io.TextIOWrapper:
 
 
 def _finish(stream: io.TextIOWrapper) -> None:
-    """Write what is left; what cannot be written has been complained of."""
+    """Flush the stream; errors have been reported before."""
     with suppress(OSError):
         stream.flush()
     with suppress(OSError):
         stream.detach()
+
+
+def write_anything() -> None:
+    """Let standard output and error replace characters that they cannot encode: ‖w‖₁ becomes |w|_1."""
+    codecs.register_error("tacit", _replaced)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="tacit")
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return plain(error.object[error.start : error.end]), error.end
+
+
+def plain(text: str) -> str:
+    """The text in ASCII."""
+    runs = groupby(text, key=lambda letter: unicodedata.decomposition(letter).split(" ")[0])
+    return "".join(_RAISED.get(kind, "") + "".join(map(_letter, run)) for kind, run in runs)
+
+
+def _letter(letter: str) -> str:
+    if letter in _PLAIN or letter.isascii():
+        return _PLAIN.get(letter, letter)
+    name = unicodedata.name(letter, "").split(" ")
+    if name[0] == "GREEK" and len(name) == 4:
+        return name[-1].capitalize() if name[1] == "CAPITAL" else name[-1].lower()
+    parts = unicodedata.normalize("NFKD", letter)
+    if parts == letter:
+        return "" if unicodedata.combining(letter) else "?"
+    return "".join(map(_letter, parts))

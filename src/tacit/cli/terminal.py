@@ -1,22 +1,25 @@
-"""Text as wide as the terminal, and whole in a pipe."""
+"""Text wrapped to the width of the terminal, and elapsed time."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import shutil
 import sys
 import textwrap
+import time
 
 from tacit.data.printable import printable
 
 _NARROWEST = 40
+_loaded: float | None = time.perf_counter()
 
 
 def columns() -> int:
-    """The width of the terminal; without end where there is none, as in a pipe: lines stay whole there.
+    """The width of the terminal; unlimited in a pipe, so that lines are not wrapped there.
 
-    COLUMNS in the environment sets it, too.
+    The environment variable COLUMNS overrides it.
     """
     if not (os.environ.get("COLUMNS") or sys.stdout.isatty()):
         return sys.maxsize
@@ -24,10 +27,10 @@ def columns() -> int:
 
 
 def wrapped(text: str) -> str:
-    """The text with its long lines folded.
+    """The text with long lines wrapped.
 
-    A line goes on below the last of its leading fields, which two spaces or more set apart; where these take
-    too much of the width, below the first.
+    Continuation lines are indented to the last of the leading fields that are followed by at least two
+    spaces, or to the first one if that would use more than a third of the width.
     """
     return "\n".join(_folded(line) for line in text.split("\n"))
 
@@ -44,15 +47,39 @@ def _folded(line: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """The text, cut at a word with an ellipsis where it is longer."""
+    """The text, cut at a word and with an ellipsis if it is longer than the width."""
     return textwrap.shorten(text, width, placeholder=" …")
 
 
 def say(line: str) -> None:
-    """A line on standard output that names a file or a column, whatever characters the name has."""
+    """Print a line on standard output; unprintable characters in names of files or columns are escaped."""
     print(printable(line))
 
 
 def remark(line: str) -> None:
-    """A line on standard error, the same way."""
+    """Print a line on standard error; unprintable characters are escaped."""
     print(f"tacit: {printable(line)}", file=sys.stderr)
+
+
+def begun() -> float:
+    """The starting time; for the first command, the time at which this module was loaded."""
+    global _loaded
+    first, _loaded = _loaded, None
+    return time.perf_counter() if first is None else first
+
+
+def waited(options: argparse.Namespace) -> str:
+    """The elapsed time, and the part of it that was spent on reading the data."""
+    total = time.perf_counter() - options.begun
+    return f"{in_words(total)} in total, {in_words(options.reading)} of it for reading the data"
+
+
+def in_words(seconds: float) -> str:
+    """A duration with two digits and a suitable unit."""
+    if seconds < 0.0995:
+        return f"{1000 * seconds:.0f} ms"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s" if seconds >= 0.995 else f"{seconds:.2f} s"
+    if seconds < 119.5:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7170 else f"{seconds / 3600:.1f} hours"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, as_floats
-from tacit.data.number_format import shown
+from tacit.data.printable import shown
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.layered_form import LayeredForm
 from tacit.models.model import Model
@@ -175,9 +175,9 @@ class LayeredDiagonal(Model):
     def _lift(self, potential: Layered, place: Float) -> Weights:
         """The weights at a place: ±√(x² + aⱼ(0)² − x(0)²), and ±x for the layer of smallest size."""
         weights, unit = {}, np.exp(potential.log_unit)
-        sides = zip(_SIDES, (self.plus, self.minus), potential.blocks, place, strict=True)
-        for side, layers, block, t in sides:
-            x = block.x(block.v0 + t)
+        for k, (side, layers) in enumerate(zip(_SIDES, (self.plus, self.minus), strict=True)):
+            block = potential.blocks[..., k, :]
+            x = block.x(block.v0 + place[k])
             sizes = np.abs(layers) / unit
             least = sizes.argmin(axis=0)
             for j, (size, layer) in enumerate(zip(sizes, layers, strict=True)):

@@ -8,7 +8,7 @@ from typing import Any
 
 from tacit.data.arrays import Float
 from tacit.models.parametrizations import Weights
-from tacit.potentials.geometry import Geometry
+from tacit.potentials.rapidity import Geometry
 
 
 @dataclass(frozen=True, eq=False)

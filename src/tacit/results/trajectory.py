@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -159,7 +159,7 @@ class Trajectory(Summarized):
     _shares: Float | None = field(repr=False)
     _weights: SeenWeights = field(repr=False)
     _kernels: Callable[[slice], Float] = field(repr=False)
-    _area: Callable[[], float] | None = field(default=None, repr=False)
+    _area: Callable[[], float] = field(repr=False)
     units: Units | None = field(default=None, repr=False)
     features: tuple[str, ...] | None = field(default=None, repr=False)
 
@@ -191,7 +191,7 @@ class Trajectory(Summarized):
         computed: dict[str, Any] = {"_times": Known((self.time, self.log_time))}
         if self.kernel_is_small:
             computed["_kernels"] = Known(self.kernel_distance)
-        computed["_area"] = None  # a computed area is kept
+        computed["_area"] = partial(float, self._area())
         return {**vars(self), **computed}
 
     @cached_property
@@ -248,15 +248,11 @@ class Trajectory(Summarized):
 
     @cached_property
     def area(self) -> float:
-        """The area under the square loss up to the last recorded time, ∫L dt; the flow is integrated once more.
+        """The area under the square loss up to the last recorded time, ∫L dt (by integrating once more).
 
-        Where the data cannot be fitted, the area above the least-squares loss. `Limit.area` predicts it for the
+        If the data cannot be fitted, the area above the least-squares loss. `Limit.area` predicts it for the
         whole flow. Raises `InputError` for other losses, for networks and for gradient descent.
         """
-        if self._area is None:
-            raise InputError(
-                "this trajectory was copied or pickled before its area was computed: ask for .area before that"
-            )
         found = self._area()
         if np.isnan(found):
             raise InputError(
@@ -424,3 +420,45 @@ class Trajectory(Summarized):
         """
         end = delegate(self, "predicted_end")
         return self._draw(end, clock=clock, names=names or self.features)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictors:
+    """Predictors at T recorded times, computed from the weights on access.
+
+    Indices and slices work as for an array: predictors[-1] is the last predictor.
+    """
+
+    makers: list[Callable[[], Float]]
+    shape: tuple[int, ...]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes, including that of the recorded times."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return len(self.makers)
+
+    def __getitem__(self, which: Any) -> Float:
+        if isinstance(which, int | np.integer):
+            return np.asarray(self.makers[which]())
+        if isinstance(which, tuple):
+            return np.asarray(
+                self[which[0]][which[1:] if np.ndim(which[0]) == 0 else (slice(None), *which[1:])]
+            )
+        return np.array([self.makers[i]() for i in np.arange(len(self))[which]])
+
+    def __iter__(self) -> Iterator[Float]:
+        return (np.asarray(make()) for make in self.makers)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Float:
+        return np.array(list(self), dtype=dtype)
+
+
+def predictors(observations: Sequence[Any]) -> Any:
+    """The predictors of observations: an array, or `Predictors` if they are functions."""
+    makers = [each.predictor for each in observations if callable(each.predictor)]
+    if len(makers) < len(observations):
+        return np.array([each.predictor for each in observations])
+    return Predictors(makers, (len(observations), *np.shape(makers[-1]())))

@@ -1,1 +1,1 @@
-"""Training with steps: gradient descent, momentum, mini-batches, weight decay and label noise."""
+"""How networks are trained in practice: along the saddle path, with decay, with steps and noise."""

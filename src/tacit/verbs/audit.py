@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, as_floats, feature_names, kept
-from tacit.data.inputs import Inputs
+from tacit.data.entries import Inputs
 from tacit.errors import InputError
 from tacit.models.diagonal import UntiedDiagonal
 from tacit.models.model import Model

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats, check_problem, check_squares, feature_names, kept
-from tacit.data.inputs import Inputs
+from tacit.data.entries import Inputs
 from tacit.data.prepared import Design, design_of
 from tacit.data.status import Status
 from tacit.errors import InconsistentDataError, InputError, Interrupted, NoPotentialError

@@ -12,19 +12,18 @@ from tacit.data.arrays import Float, as_floats, as_labels, check_problem
 from tacit.data.equations import ANY, Equations, Samples
 from tacit.errors import InconsistentDataError, InputError
 from tacit.numerics.double_double import Pair
-from tacit.numerics.kernel_comparison import cosine_distance
 from tacit.numerics.nonnegative import nonnegative_least_squares
 from tacit.numerics.normal_equations import weighted_gram
 from tacit.numerics.rounding import EPS
+from tacit.numerics.subspaces import cosine_distance
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit
 from tacit.solvers.families import error_estimate, family_of
-from tacit.solvers.flow_callback import FlowCounter, Follow
 from tacit.solvers.interpolation import diagnosis
 from tacit.solvers.interpolation.geometry import potential_of
-from tacit.solvers.interpolation.solution import Ends, limit_result
+from tacit.solvers.interpolation.solution import Ends, FlowCounter, Follow, limit_result
 from tacit.solvers.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
 
 RICH_END, RICH = "ℓ1", "rich"
