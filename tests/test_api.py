@@ -87,7 +87,7 @@ def test_public_names_are_these():
 @pytest.mark.parametrize(
     ("function", "signature"),
     [
-        (tacit.limit, "model, X, y, *, tol, intercept, standardize, least_squares"),
+        (tacit.limit, "model, X, y, *, tol, intercept, standardize, least_squares, training"),
         (tacit.regime, "model, X, y"),
         (tacit.max_margin, "X, y, norm, *, intercept, standardize"),
         (tacit.margin_path, "X, y, mu, *, depth, model, intercept, standardize"),
@@ -116,6 +116,12 @@ def test_public_names_are_these():
         (tacit.SymmetricFactorization, "weights"),
         (tacit.SymmetricFactorization.gaussian, "d, width, scale, seed"),
         (tacit.observed, "matrix"),
+        (tacit.descend, "model, X, y, training, *, until, max_steps, seed, batches"),
+        (tacit.audit, "weights, X"),
+        (
+            tacit.Training,
+            "step, momentum, nesterov, batch, decay, decay_time, label_noise, noise_steps",
+        ),
         (tacit.derive, "parametrization, theta0, *, samples, seed, radius, candidates"),
         (tacit.certify, "potential, X, y, predictor, *, problem, tol"),
         (tacit.Diagonal, "depth, scale, profile, log_scale"),

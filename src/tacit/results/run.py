@@ -57,7 +57,7 @@ class Run(Summarized, Pictured):
     >>> import tacit
     >>> X, y = [[1, 2, 0], [0, 1, 1]], [1, 2]
     >>> run = tacit.descend(tacit.Diagonal(scale=0.1), X, y, tacit.Training(step=0.1))
-    >>> run.converged, abs(tacit.limit(run.effective, X, y).predictor - run.predictor).max() < 1e-9
+    >>> run.converged, run.effective_error < 1e-9 < run.flow_error
     (True, True)
     """
 

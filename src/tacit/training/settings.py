@@ -142,8 +142,16 @@ class Training:
 
         Parameters
         ----------
-        lr, momentum, dampening, weight_decay, nesterov
-            As in `torch.optim.SGD`. Dampening must be 0.
+        lr : float
+            The learning rate.
+        momentum : float, optional
+            Of the heavy ball, or of Nesterov.
+        dampening : float, optional
+            Must be 0.
+        weight_decay : float, optional
+            The coefficient of w that is added to the gradient.
+        nesterov : bool, optional
+            Nesterov's momentum.
         loss : "mse" | "half-mse", optional
             `MSELoss()`, the mean of squares, or half of it, which is L.
         product : bool, optional

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats, feature_names, kept
 from tacit.data.entries import Inputs
@@ -14,7 +16,7 @@ from tacit.models.model import Model
 from tacit.results.audit import Audit
 
 
-def audit(weights: Any, X: Inputs) -> Audit:
+def audit(weights: Sequence[ArrayLike], X: Inputs) -> Audit:
     """Read from the weights at the end of any training of β = w₊² − w₋² which flow explains them.
 
     The flow, from any start, keeps √(w₊w₋) and the part of ½·log(w₊/w₋) that is orthogonal to the rows of X.

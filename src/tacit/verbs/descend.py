@@ -43,7 +43,7 @@ def descend(
     until: float = 1e-10,
     max_steps: int = 10**7,
     seed: int | np.random.Generator = 0,
-    batches: Iterable[Any] | None = None,
+    batches: Iterable[ArrayLike] | None = None,
 ) -> Run:
     """Run gradient descent on L = 1/(2N)·‖Xw − y‖², with the steps of a `Training`.
 
