@@ -16,6 +16,7 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.models.layered_form import LayeredForm
 from tacit.models.model import Model
 from tacit.models.parametrizations import Blocks, Elementwise, Invariants, Weights
+from tacit.models.weight_pair import WeightPair
 from tacit.potentials.arrays import quiet
 from tacit.potentials.layered import Layered
 
@@ -141,6 +142,34 @@ class LayeredDiagonal(Model):
             return self._lift(potential, place)
 
         return LayeredForm.of(potential, d, lift)
+
+    def weight_pair(self, d: int) -> WeightPair:
+        """The layers themselves, if they are equal and positive."""
+        self._check_features(d)
+        for layers in (self.plus, self.minus):
+            if not ((layers == layers[0]).all() and (layers[0] > 0).all()):
+                raise NoPotentialError(
+                    "with three or more layers, steps of gradient descent are understood only from layers "
+                    "of a product that are equal and positive; these are not"
+                )
+        plus, minus = (np.broadcast_to(layers[0], (d,)) for layers in (self.plus, self.minus))
+
+        def lift(plus: Float, minus: Float) -> Weights:
+            sides = zip(_SIDES, (plus, minus), strict=True)
+            return {layer_name(j + 1, side): w for side, w in sides for j in range(self.depth)}
+
+        def model(plus: Float, minus: Float) -> LayeredDiagonal:
+            return LayeredDiagonal(np.array([plus] * self.depth), np.array([minus] * self.depth))
+
+        return WeightPair(plus, minus, self.depth, 1, lift, model)
+
+    @quiet
+    def moved_to(self, w: Float) -> LayeredDiagonal:
+        """All layers where the flow has the predictor w."""
+        potential = self.potential(len(w))
+        place = np.array(potential.at_rise((w - potential.origin()) * np.exp(-potential.log_scale))[0])
+        layers = list(self._lift(potential, place).values())
+        return LayeredDiagonal(np.array(layers[: self.depth]), np.array(layers[self.depth :]))
 
     @quiet
     def _lift(self, potential: Layered, place: Float) -> Weights:
