@@ -85,9 +85,9 @@ class BatchSize:
         spread = np.sqrt((data.end.var("run", ddof=1, skipna=False) / runs).sum("feature", skipna=False))
         off = np.sqrt(((mean - data.prediction) ** 2).sum("feature", skipna=False))
         away = np.sqrt(((mean - data.flow) ** 2).sum("feature", skipna=False))
-        yield at_most(3, "standard errors, with what is of higher order").claim(
-            "the mean of runs agrees with the prediction (largest distance, in standard errors)",
-            float((off / spread).max(skipna=False)),
+        yield at_most(0.25, "standard errors, and the next order in the step").claim(
+            "the mean of runs is at the prediction (largest distance, relative to that of the flow's limit)",
+            float((off / away).max(skipna=False)),
         )
         yield at_least(3, "standard errors").claim(
             "with batches of one sample, it does not agree with the limit of the flow (in standard errors)",

@@ -22,8 +22,8 @@ _FITTED = 1e-2  # relative training error that counts as fitted
 @figure(
     "practice/grokking",
     quick={
-        "samples": 16,
-        "features": 32,
+        "samples": 30,
+        "features": 60,
         "scale": 1.0,
         "decays": [0.1, 0.01, 0.001],
         "until": 4.0,

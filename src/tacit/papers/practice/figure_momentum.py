@@ -24,7 +24,7 @@ _COLOURS = (RICH, KERNEL, TRUTH)
 
 @figure(
     "practice/momentum",
-    quick={"samples": 6, "features": 12, "scale": 0.1, "edges": [0.02, 0.04, 0.08, 0.16]},
+    quick={"samples": 6, "features": 12, "scale": 0.1, "edges": [0.04, 0.08, 0.16]},
     paper={"samples": 10, "features": 40, "scale": 0.1, "edges": [0.01, 0.02, 0.04, 0.08, 0.16, 0.32]},
     figsize=(6.4, 3.2),
     about=("Second order in the step",),
