@@ -24,7 +24,7 @@ _COLOURS = (RICH, KERNEL)
         "noise": 0.5,
         "depths": [2, 3],
         "scales": 7,
-        "draws": 40,
+        "draws": 24,
     },
     paper={
         "samples": 160,
