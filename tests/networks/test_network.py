@@ -9,7 +9,7 @@ from network_problems import Perceptron, differences, params
 
 import tacit
 from tacit.autodiff import jax, jnp
-from tacit.networks.distances import distance_between
+from tacit.networks.kernels import distance_between
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((5, 3))

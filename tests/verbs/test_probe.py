@@ -10,9 +10,8 @@ import pytest
 
 import tacit
 from tacit.losses import as_loss
-from tacit.networks.criteria import curvature
 from tacit.networks.linearization import Linearization
-from tacit.networks.measurements import NEAR, regime_name
+from tacit.networks.measurements import NEAR, curvature, regime_name
 
 N, d = 8, 20
 RNG = np.random.default_rng(0)

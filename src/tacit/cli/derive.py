@@ -70,8 +70,7 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.derivation.cost import cost
-    from tacit.derivation.derive import derive
+    from tacit.derivation.derive import cost, derive
     from tacit.show.output_files import claim_all, write_json
 
     claim_all(json_and_plot(options))  # before anything is computed

@@ -40,6 +40,11 @@ def as_floats(values: Any, name: str, *, ndim: tuple[int, ...]) -> Float:
     return array
 
 
+def as_number(value: Any, name: str) -> float:
+    """Convert to a float; raise `InputError` if it is not a finite number."""
+    return float(as_floats(value, name, ndim=(0,)))
+
+
 def _as_numeric(values: Any, name: str) -> NDArray[Any]:
     """Convert to a numeric array; raise for text, dates, complex numbers, masked entries and ragged rows."""
     values = _dense(values, name)

@@ -20,10 +20,9 @@ import numpy as np
 
 from tacit.autodiff import jax, jnp, solve_triangular
 from tacit.data.arrays import Float
-from tacit.derivation.closure import FLOOR
+from tacit.derivation.closure import FLOOR, ZERO
 from tacit.derivation.length_scale import row_norms
 from tacit.derivation.smooth_map import Jets
-from tacit.derivation.span import ZERO
 from tacit.numerics.rounding import EPS
 from tacit.show.progress import progress
 

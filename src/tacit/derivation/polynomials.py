@@ -17,12 +17,12 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from tacit.data.arrays import Float
+from tacit.derivation.closure import CLEAR
 from tacit.derivation.conserved import Conserved, cosines, drifts, parameter_names
 from tacit.derivation.examination import NOISE, multiples, points_nearby
 from tacit.derivation.length_scale import row_norms, sampling_width, unit_singular_values
 from tacit.derivation.metric import perturbed
 from tacit.derivation.smooth_map import Jets
-from tacit.derivation.span import CLEAR
 
 MAX_COEFFICIENTS = 4_000  # of a block; larger blocks are not searched, since the cost is cubic
 EQUATIONS_PER_UNKNOWN = 2.0

@@ -12,12 +12,11 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.derivation.affine_image import FlatPotential, in_coordinates
-from tacit.derivation.candidates import Candidate
-from tacit.derivation.conserved import Conserved
+from tacit.derivation.closure import ZERO
+from tacit.derivation.conserved import Candidate, Conserved
 from tacit.derivation.polynomials import Search, search_polynomials
 from tacit.derivation.potential import DerivedPotential
 from tacit.derivation.smooth_map import Jets
-from tacit.derivation.span import ZERO
 from tacit.errors import NoPotentialError
 from tacit.models.function import FunctionModel, Mapped
 from tacit.models.parametrizations import Invariants

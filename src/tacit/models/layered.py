@@ -1,10 +1,10 @@
-"""Diagonal networks with any number of layers that need not be equal."""
+"""Diagonal networks with any number of layers that need not be equal, and their flow in mirror space."""
 
 from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -13,8 +13,7 @@ import numpy as np
 from tacit.data.arrays import Float, as_floats
 from tacit.data.number_format import shown
 from tacit.errors import InputError, NoPotentialError
-from tacit.models.layered_form import LayeredForm
-from tacit.models.model import Model
+from tacit.models.model import MirrorForm, Model
 from tacit.models.parametrizations import Blocks, Elementwise, Invariants, Weights
 from tacit.potentials.arrays import quiet
 from tacit.potentials.layered import Layered
@@ -192,3 +191,130 @@ def span(sizes: Float) -> str:
 
 def _product(layers: list[Any]) -> Any:
     return reduce(operator.mul, layers)
+
+
+@dataclass(frozen=True, eq=False)
+class LayeredMap:
+    """The mirror map from slopes s = ∇Q/weight to the predictor, with the interface of `MirrorMap`.
+
+    Each coordinate has two blocks, ∏ plusⱼ and ∏ minusⱼ, and each block a parameter t, its place. Near the
+    ends of their domain, slopes would lose the digits of their distance to the end; places keep them.
+    """
+
+    potential: Layered
+    place: Float  # (2, k, d)
+    lead: tuple[int, ...] = ()  # axes in front of the features, k in all
+
+    @property
+    def power(self) -> float:
+        """L/(L−2)."""
+        return self.potential.depth / (self.potential.depth - 2)
+
+    @property
+    def log_scale(self) -> Float:
+        """log m of every coordinate."""
+        return self.potential.log_scale
+
+    def _shaped(self, values: Float) -> Float:
+        """(k, d) as (*lead, d)."""
+        return values.reshape(*self.lead, values.shape[-1])
+
+    @cached_property
+    def _block_room(self) -> tuple[Float, Float]:
+        """How far the slope of each block can fall and rise."""
+        return self.potential.both.distance_to_ends(self.place)
+
+    @cached_property
+    def room(self) -> tuple[Float, Float]:
+        """How far slopes can fall and rise."""
+        (fall, rise), both = self._block_room, self.potential.both
+        down, up = np.where(both.side > 0, fall, rise), np.where(both.side > 0, rise, fall)
+        down, up = (np.where(both.alive > 0, each, np.inf).min(axis=0) for each in (down, up))
+        return self._shaped(down), self._shaped(up)
+
+    def moved(self, change: Float, floor: float = 0.0) -> LayeredMap:
+        """The map at changed slopes; `change` may have additional leading axes.
+
+        Outside the domain the predictor is NaN. With a floor, the change is clipped so that the distance to
+        the ends does not fall below this fraction of its current value.
+        """
+        if floor:
+            fall, rise = self.room
+            change = np.clip(change, -(1 - floor) * fall, (1 - floor) * rise)
+        flat, both = change.reshape(-1, change.shape[-1]), self.potential.both
+        return LayeredMap(
+            self.potential, both.moved(self.place, both.side * flat, self._block_room), change.shape[:-1]
+        )
+
+    def reached(self, change: Float, floor: float) -> Float:
+        """The predictor of `moved`."""
+        return self.moved(change, floor).predictor
+
+    def __getitem__(self, at: int) -> LayeredMap:
+        """The map at one entry of the leading axis."""
+        return LayeredMap(self.potential, self.place.reshape(2, *self.lead, -1)[:, at][:, None])
+
+    def inside(self) -> bool:
+        """Whether every slope is inside its domain."""
+        return bool(np.isfinite(self.place).all())
+
+    @cached_property
+    def distance(self) -> Float:
+        """The distance of each slope to the nearer end of its domain."""
+        return np.minimum(*self.room)
+
+    @property
+    def rapidity(self) -> Float:
+        """The places of both blocks."""
+        return self.place.reshape(2, *self.lead, -1)
+
+    @cached_property
+    def predictor(self) -> Float:
+        """w."""
+        both = self.potential.both
+        rise = (both.side * both.rise(self.place)).sum(axis=0)
+        return self._shaped(self.potential.origin() + np.exp(self.potential.log_scale) * rise)
+
+    @cached_property
+    def stiffness(self) -> Float:
+        """dw/ds."""
+        gain = self.potential.both.gain(self.place).sum(axis=0)
+        return self._shaped(np.exp(self.potential.log_scale) * gain)
+
+    @cached_property
+    def rapidity_rate(self) -> Float:
+        """dt/ds of the faster of the two blocks."""
+        both = self.potential.both
+        return self._shaped((1 / both.rate(both.v0 + self.place)).max(axis=0))
+
+    def farthest(self) -> float:
+        """The largest |t|."""
+        return float(np.abs(self.place).max())
+
+    def rounding(self) -> Float:
+        """The round-off error of the slopes, in units of the machine epsilon."""
+        return (1 + self._shaped(np.abs(self.place).max(axis=0))) / self.rapidity_rate
+
+
+@dataclass(frozen=True, eq=False)
+class LayeredForm(MirrorForm):
+    """∇Q(w(t)) = Xᵀν(t) for the potential of several layers; fields as in `MirrorForm`."""
+
+    potential: Any = None
+
+    def own_map(self) -> LayeredMap:
+        """The mirror map at initialization."""
+        return LayeredMap(self.potential, self.start[:, None])
+
+    def log_stiffness(self, u: Any) -> Any:
+        """log dw/ds at the places u."""
+        return self.log_scale + np.log(self.potential.gain((u[0], u[1])))
+
+    @classmethod
+    def of(cls, potential: Layered, d: int, lift: Any) -> LayeredForm:
+        """The form of a potential for d features."""
+        log_scale, log_weight = (
+            np.broadcast_to(each, (d,)) for each in (potential.log_scale, potential.log_weight)
+        )
+        power = potential.depth / (potential.depth - 2)
+        return cls(power, log_scale, np.exp(log_weight), np.zeros((2, d)), 0.0, lift, potential)

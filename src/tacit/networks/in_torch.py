@@ -1,7 +1,8 @@
 """Networks in PyTorch: modules as functions of their parameters, differentiated by `torch.func`.
 
 All computations stay in PyTorch, on the device of the module; only the results become NumPy arrays.
-Converting the module to JAX instead gives errors of 1e-4 for some activations.
+Converting the module to JAX instead gives errors of 1e-4 for some activations. A module whose output is not a
+deterministic function of parameters and one sample is rejected.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import numpy as np
 
 from tacit.errors import InputError, TacitError
 from tacit.networks.backend import Array, Backend, Layer, layers_of
-from tacit.networks.modules import check_module, takes_integers
 from tacit.packages import needed
 
 with needed("torch", "Network.from_torch"):
@@ -311,3 +311,51 @@ def _array(tensor: Any) -> Array:
     if not isinstance(tensor, torch.Tensor):
         raise InputError(f"the module must return a tensor, got {type(tensor).__name__}")
     return tensor.detach().cpu().numpy()
+
+
+def check_module(module: Any) -> None:
+    """Raise `InputError` if a submodule, in its present mode, is random or mixes the samples of a batch."""
+    for path, each in module.named_modules():
+        name = f"{path} ({type(each).__name__})" if path else type(each).__name__
+        if each.training and _averages(each):
+            raise InputError(
+                f"batch normalization in training mode ({name}) makes the output for a sample depend on the "
+                "other samples: call module.eval() before Network.from_torch(module), and module.train() "
+                "afterwards"
+            )
+        if isinstance(each, torch.nn.modules.batchnorm._BatchNorm) and each.running_mean is None:
+            raise InputError(
+                f"{name} keeps no running averages, so that the output for a sample depends on the other "
+                "samples in evaluation mode, too: set track_running_stats=True"
+            )
+        if each.training and _is_random(each):
+            raise InputError(
+                f"dropout in training mode ({name}) is random: call module.eval() before "
+                "Network.from_torch(module), and module.train() afterwards"
+            )
+    for name, each in module.named_parameters():
+        if isinstance(each, torch.nn.parameter.UninitializedParameter):
+            raise InputError(f"parameter {name} has no shape yet: run the module once on a batch")
+        if each.is_complex():
+            raise InputError(f"weights must be real, but {name} is complex: use two real parameters instead")
+        if each.device.type == "meta":
+            raise InputError(f"parameter {name} is on the device 'meta' and has no values: load them first")
+
+
+def _averages(module: Any) -> bool:
+    """Whether the module uses or records averages over the batch in training mode."""
+    instance = isinstance(module, torch.nn.modules.instancenorm._InstanceNorm) and module.track_running_stats
+    return isinstance(module, torch.nn.modules.batchnorm._BatchNorm) or instance
+
+
+def _is_random(module: Any) -> bool:
+    """Whether the module draws random numbers in training mode."""
+    if isinstance(module, torch.nn.modules.dropout._DropoutNd):
+        return bool(module.p > 0)
+    inside = isinstance(module, torch.nn.RNNBase | torch.nn.MultiheadAttention) and module.dropout > 0
+    return inside or isinstance(module, torch.nn.RReLU)
+
+
+def takes_integers(module: Any) -> bool:
+    """Whether the module looks up integers in an embedding."""
+    return any(isinstance(each, torch.nn.Embedding | torch.nn.EmbeddingBag) for each in module.modules())

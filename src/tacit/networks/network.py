@@ -14,12 +14,18 @@ from tacit.data.inputs import Inputs
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import Model
 from tacit.networks.backend import Array, Backend, Layer, listed
-from tacit.networks.distances import angle_of, distance_between, movement
-from tacit.networks.homogeneity import Homogeneity, homogeneity
 from tacit.networks.inputs import as_outputs, as_samples, check_function
-from tacit.networks.kernels import MEMORY, KernelCost, cost_of, tangent_kernel
+from tacit.networks.kernels import (
+    MEMORY,
+    KernelCost,
+    angle_of,
+    cost_of,
+    distance_between,
+    movement,
+    tangent_kernel,
+)
 from tacit.networks.parametrization import NetworkParametrization
-from tacit.networks.rebalancing import balanced, check_same, random_inputs
+from tacit.networks.rescaling import Homogeneity, balanced, check_same, homogeneity, random_inputs
 from tacit.networks.symmetries import Conserved, conserved
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 import sympy
 from sympy.integrals.manualintegrate import manualintegrate
 
-from tacit.derivation.symbolic.signs import random_values, sign
+from tacit.derivation.symbolic.curve import random_values, sign
 
 # The check covers this many multiples of |start| (or of 1) on each side, in so many pieces.
 _REACH, _PIECES = 4.0, 16
