@@ -100,7 +100,7 @@ PIECES = (
     Fault(
         "t-test",
         "The t test of the cautious rule has as many degrees of freedom as folds.",
-        "tacit.estimators.selection:_cautious",
+        "tacit.estimators.cross_validation:_cautious",
         swapped("len(gains) - 1)", "len(gains))"),
         tests=("estimators/test_regressor_cv.py",),
         unconcerned={

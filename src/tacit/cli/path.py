@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from tacit.cli.elapsed import waited
 from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
     DONE,
@@ -18,7 +17,7 @@ from tacit.cli.options import (
     read_data,
     source,
 )
-from tacit.cli.terminal import say, wrapped
+from tacit.cli.terminal import say, waited, wrapped
 from tacit.errors import InputError
 
 
@@ -66,8 +65,7 @@ def add(commands: Any) -> Any:
 
 def _run(options: argparse.Namespace) -> int:
     from tacit.show.output_files import write_json
-    from tacit.verbs.margin_path import margin_path
-    from tacit.verbs.path_inputs import depth_of
+    from tacit.verbs.margin_path import depth_of, margin_path
     from tacit.verbs.sweeping_path import sweeping_path
 
     table = read_data(options, classes=True)

@@ -26,11 +26,6 @@ from tacit.models.parametrizations import (
     symmetric,
 )
 from tacit.models.reduction import Reduction, Turned, alignment, identity_scale, narrowed, stacked, unstacked
-    Reduction,
-    Turned,
-    alignment,
-    identity_scale,
-)
 
 _KERNEL = 20_000  # rows of the largest tangent kernel that is computed: 3.2 GB
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.data.equations import Equations
-from tacit.data.memory import Memory
+from tacit.data.equations import Equations, Memory
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.normal_equations import newton_direction
 from tacit.potentials.arrays import quiet

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.data.equations import Equations
-from tacit.data.memory import Memory
+from tacit.data.equations import Equations, Memory
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.solvers.families.l1 import cached_l1
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding

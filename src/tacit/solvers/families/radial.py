@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.data.equations import Equations
-from tacit.data.memory import Memory
+from tacit.data.equations import Equations, Memory
 from tacit.errors import NoPotentialError
 from tacit.potentials.radial import length
 from tacit.solvers.families.quadratic import diagonal_error_estimate, maximize_margin_in

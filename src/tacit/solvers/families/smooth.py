@@ -16,8 +16,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from tacit.data.arrays import Float
-from tacit.data.equations import Equations
-from tacit.data.memory import Memory
+from tacit.data.equations import Equations, Memory
 from tacit.numerics.double_double import Pair
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.normal_equations import newton_direction
