@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from scipy.integrate import DOP853
 
-from tacit.autodiff import jax, jnp
+from tacit.autodiff import jax, jnp, readable_errors
 from tacit.data.arrays import Float
 from tacit.derivation.closure import CLEAR, ZERO
 from tacit.derivation.length_scale import length_scale, row_norms, sampling_width, tolerance
-from tacit.derivation.smooth_map import Jets, readable_errors
+from tacit.derivation.smooth_map import Jets
 from tacit.errors import InputError
 
 _RTOL = 1e-12  # of the integrator
@@ -207,7 +207,7 @@ def _largest_cosine(jets: Jets, gradient: _Gradient, points: Float, name: str) -
     """The largest |cos∠(∇I, ∇Fᵢ)| over the points at which F and I are differentiable."""
     found, constant = [], True
     for theta in points:
-        with readable_errors(f"the candidate {name}", "a number"):
+        with readable_errors(f"the candidate {name}", "take θ and return a number"):
             slope = np.asarray(jets(gradient, theta)[1])
         J = jets.slopes(theta)
         constant = constant and not np.linalg.norm(slope) > 0

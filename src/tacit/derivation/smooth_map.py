@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.autodiff import jax, jnp
+from tacit.autodiff import jax, jnp, readable_errors
 from tacit.data.arrays import Float
 from tacit.errors import InputError
 from tacit.models.function import FunctionModel
@@ -19,31 +19,8 @@ from tacit.pickling import Carried, carried
 MEMORY = 4e9  # bytes; limit for Jacobians and tangent spaces, and for the tensors of the metric
 _ARRAYS = 4  # arrays of the size of J per point: Jacobian, basis and work space
 FLAT, _JACOBIAN = attrgetter("flat"), attrgetter("jacobian")  # functions of `Jets`, to be compiled
+USAGE = "the parametrization", "take θ and return a vector w"
 Layout = tuple[tuple[str, tuple[int, ...]], ...]
-
-
-@contextmanager
-def readable_errors(subject: str = "the parametrization", output: str = "a vector w") -> Iterator[None]:
-    """Turn errors of JAX and of the user's function into `InputError`s that name the function."""
-    try:
-        yield
-    except jax.errors.JAXTypeError as error:
-        raise InputError(
-            f"{subject} cannot be traced by JAX: write it with jax.numpy or plain arithmetic, without "
-            "branches on values, and without NumPy functions or float() on values that depend on θ "
-            f"({_first_line(error)})"
-        ) from error
-    except InputError:
-        raise
-    except (TypeError, ValueError, AttributeError, KeyError, IndexError, NotImplementedError) as error:
-        raise InputError(
-            f"{subject} failed: {type(error).__name__}: {_first_line(error)}; it must take θ and return "
-            f"{output}"
-        ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
 
 
 class Jets:
@@ -77,7 +54,7 @@ class Jets:
 
     def __call__(self, make: Callable[..., Any], *arguments: Any) -> Any:
         """make(self)(*arguments), traced once."""
-        with self.double(), readable_errors():
+        with self.double(), readable_errors(*USAGE):
             result = self.compiled(make)(*(np.asarray(each, dtype=float) for each in arguments))
             return jax.tree_util.tree_map(np.asarray, result)
 
@@ -126,7 +103,7 @@ def checked_model(parametrization: Any, theta0: Any, samples: int = 1) -> tuple[
         )
     if not isinstance(theta0, dict) and np.size(theta0) == 0:
         raise InputError("theta0 is empty; give at least one parameter")
-    with jax.enable_x64(True), readable_errors():
+    with jax.enable_x64(True), readable_errors(*USAGE):
         model = FunctionModel(parametrization, theta0)
     arrays = model.start()
     start = np.concatenate([np.ravel(each) for each in arrays.values()])

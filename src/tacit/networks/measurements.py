@@ -13,7 +13,7 @@ from tacit.data.arrays import Float
 from tacit.losses import Loss
 from tacit.networks.descent import Descent, Trained, WeightTraining
 from tacit.networks.kernels import distance_between
-from tacit.networks.linearization import Linearization, Linearized
+from tacit.networks.linearization import Linearization
 from tacit.networks.network import Network
 
 NEAR = 0.1  # relative distance within which an end gives the regime its name, as in `tacit.regime`
@@ -64,7 +64,7 @@ class Measured:
     scale_criterion: float
     kernel_movement: float
     trained: Trained
-    linearized: Linearized
+    linearized: Trained  # its state is the coefficients of the linearized model
     outputs: Float  # outputs of the trained network on the held-out inputs
     linearized_outputs: Float
     linearization_gap: float
@@ -106,11 +106,11 @@ def measure(
     linear = linear or Linearization.of(network, problem.X, problem.y, problem.loss)
     goal = problem.goal(linear.start)
     first = linear.until(goal, problem.most_steps)
-    criteria = _before_training(linear, linear.change(first.coefficients))
+    criteria = _before_training(linear, linear.change(first.state))
     trained = _train(network, problem, goal, linear.top, watch("training"))
     last = network.with_weights(trained.state)
     at = first if trained.accuracy == goal else linear.until(trained.accuracy, problem.most_steps)
-    ends = last.outputs(problem.X_test), linear.outputs(problem.X_test, linear.change(at.coefficients))
+    ends = last.outputs(problem.X_test), linear.outputs(problem.X_test, linear.change(at.state))
     gap = problem.distance(*ends)
     moved = distance_between(linear.kernel, last.tangent_kernel(problem.X))
     is_kernel = gap < SAME and moved < NEAR  # then the name does not depend on the rich end
