@@ -13,7 +13,6 @@ of the integrator for all levels that matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,20 +155,20 @@ def _pairs(fields: Float, p: int, seed: int = 0) -> Float:
     return rng.standard_normal((min(len(first), p + _BATCH), 2, len(fields))) @ fields
 
 
-def brackets_of(jets: Jets) -> Callable[..., Any]:
-    """(θ, C) ↦ [X_a, X_b] for the pairs (a, b) in C (m, 2, d), the sizes of their terms, and |X_a||X_b|."""
+def brackets_of(jets: Jets, theta: Any, pairs: Any) -> Any:
+    """[X_a, X_b] for the pairs (a, b), (m, 2, d), the sizes of their terms, and |X_a||X_b|."""
 
     def field(theta: Any, c: Any) -> Any:
         return jax.vjp(jets.flat, theta)[1](c)[0]
 
-    def bracket(theta: Any, pair: Any) -> Any:
+    def bracket(pair: Any) -> Any:
         X, Y = field(theta, pair[0]), field(theta, pair[1])
         forward = jax.jvp(lambda at: field(at, pair[1]), (theta,), (X,))[1]
         backward = jax.jvp(lambda at: field(at, pair[0]), (theta,), (Y,))[1]
         terms = jnp.linalg.norm(forward) + jnp.linalg.norm(backward)
         return forward - backward, terms, jnp.linalg.norm(X) * jnp.linalg.norm(Y)
 
-    return jax.vmap(bracket, in_axes=(None, 0))
+    return jax.vmap(bracket)(pairs)
 
 
 def _relative_brackets(jets: Jets, theta: Float, pairs: Float, length: float) -> Float:
@@ -184,15 +183,10 @@ def _relative_brackets(jets: Jets, theta: Float, pairs: Float, length: float) ->
     return np.concatenate(found)
 
 
-def _linearized_field(jets: Jets) -> Callable[..., Any]:
-    """(θ, V, c) ↦ the unit field of c at θ, and its derivative along each row of V."""
-    field = unit_field(jets)
-
-    def rates(theta: Any, V: Any, c: Any) -> Any:
-        along = jax.vmap(lambda v: jax.jvp(lambda at: field(at, c), (theta,), (v,))[1])(V)
-        return field(theta, c), along
-
-    return rates
+def _linearized_field(jets: Jets, theta: Any, V: Any, c: Any) -> Any:
+    """The unit field of c at θ, and its derivative along each row of V."""
+    field, derivative = jax.linearize(lambda at: unit_field(jets, at, c), theta)
+    return field, jax.vmap(derivative)(V)
 
 
 def add_transported(

@@ -161,18 +161,18 @@ class Candidate:
 
 @dataclass(frozen=True)
 class _Gradient:
-    """θ ↦ I and ∇I, of the flat θ."""
+    """I and ∇I, of the flat θ."""
 
     quantity: Callable[[Any], Any]
 
-    def __call__(self, jets: Jets) -> Callable[..., Any]:
+    def __call__(self, jets: Jets, theta: Any) -> Any:
         def scalar(theta: Any) -> Any:
             value = jnp.asarray(self.quantity(jets.shaped(theta)))
             if value.shape != ():
                 raise InputError(f"a conserved quantity must be a number, got shape {value.shape}")
             return value
 
-        return jax.value_and_grad(scalar)
+        return jax.value_and_grad(scalar)(theta)
 
 
 def check_candidates(

@@ -19,7 +19,7 @@ from tacit.data.arrays import Float
 from tacit.derivation.length_scale import row_norms
 from tacit.derivation.potential import Rates
 from tacit.derivation.result import Derivation
-from tacit.derivation.smooth_map import FLAT, Jets
+from tacit.derivation.smooth_map import Jets
 from tacit.errors import InputError, NoPotentialError
 from tacit.numerics.roots import crossing
 from tacit.show.figures import Picture
@@ -141,7 +141,7 @@ def _flow(derivation: Derivation, X: Float, y: Float, weights: Float) -> Float:
     slowest = float(np.linalg.svd(roots[:, None] * (X @ jets.slopes(start)), compute_uv=False)[-1]) ** 2
     atol = _FLOW_RTOL * (np.abs(start).max() or 1.0)
     with jets.double():
-        value, descent = jets.compiled(FLAT), jets.compiled(_descent)
+        value, descent = jets.compiled(Jets.flat), jets.compiled(_descent)
         solution = solve_ivp(
             lambda _, theta: np.asarray(descent(theta, X, y, weights)),
             (0.0, 1e4 / slowest),
@@ -154,14 +154,10 @@ def _flow(derivation: Derivation, X: Float, y: Float, weights: Float) -> Float:
         return np.array([value(theta) for theta in solution.y.T])
 
 
-def _descent(jets: Jets) -> Any:
-    """(θ, X, y, weights) ↦ the negative gradient of the weighted square loss."""
-
-    def descent(theta: Any, X: Any, y: Any, weights: Any) -> Any:
-        w, transpose = jax.vjp(jets.flat, theta)
-        return -transpose(X.T @ (weights * (X @ w - y)))[0]
-
-    return descent
+def _descent(jets: Jets, theta: Any, X: Any, y: Any, weights: Any) -> Any:
+    """The negative gradient of the weighted square loss."""
+    w, transpose = jax.vjp(jets.flat, theta)
+    return -transpose(X.T @ (weights * (X @ w - y)))[0]
 
 
 def flows_apart(derivation: Derivation) -> Apart:

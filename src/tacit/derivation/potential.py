@@ -26,11 +26,11 @@ from scipy.integrate import DOP853
 
 from tacit.autodiff import jax, jnp, solve_triangular
 from tacit.data.arrays import Float
-from tacit.derivation.divergence import DivergenceFromStart
 from tacit.derivation.metric import orthonormal_frame, warp_in_frame
 from tacit.derivation.smooth_map import Jets
 from tacit.errors import InputError, OutsideDomainError
 from tacit.models.function import FunctionModel
+from tacit.potentials.base import DivergenceFromStart
 
 _STAGES = 12
 _TABLE = np.zeros((_STAGES + 1, _STAGES + 1))
@@ -105,23 +105,19 @@ class Rates:
     warped: bool
     dual: bool
 
-    def __call__(self, jets: Jets) -> Callable[..., Any]:
-        """(state, step) ↦ rates."""
-
-        def rates(state: Any, step: Any) -> Any:
-            p = len(state) - len(step) - 2
-            theta, z, g = state[:p], state[p:-2], jnp.exp(state[-2])
-            L, Q = orthonormal_frame(jets, theta)
-            v = warp_in_frame(jets, theta, L, Q) if self.warped else jnp.zeros_like(z)
-            if self.dual:
-                slope, inner = step, L.T @ step / g
-                change = L @ inner
-            else:
-                change, inner = step, solve_triangular(L, step, lower=True)
-                slope = g * solve_triangular(L, inner, lower=True, trans="T")
-            return jnp.concatenate([Q @ inner, slope, jnp.stack([v @ change, z @ change])])
-
-        return rates
+    def __call__(self, jets: Jets, state: Any, step: Any) -> Any:
+        """The rates of a state."""
+        p = len(state) - len(step) - 2
+        theta, z, g = state[:p], state[p:-2], jnp.exp(state[-2])
+        L, Q = orthonormal_frame(jets, theta)
+        v = warp_in_frame(jets, theta, L, Q) if self.warped else jnp.zeros_like(z)
+        if self.dual:
+            slope, inner = step, L.T @ step / g
+            change = L @ inner
+        else:
+            change, inner = step, solve_triangular(L, step, lower=True)
+            slope = g * solve_triangular(L, inner, lower=True, trans="T")
+        return jnp.concatenate([Q @ inner, slope, jnp.stack([v @ change, z @ change])])
 
 
 @dataclass(frozen=True)
@@ -130,32 +126,26 @@ class _Line:
 
     rates: Rates
 
-    def __call__(self, jets: Jets) -> Callable[..., Any]:
-        """(θ₀, step, length) ↦ the final state, the fraction of the line that exists, and the rates there.
+    def __call__(self, jets: Jets, theta0: Any, step: Any, length: Any) -> Any:
+        """The final state, the fraction of the line that exists, and the rates there.
 
         The state is integrated as its difference from θ₀, and θ is accurate to the tolerance in units of the
         map's length scale, or to the resolution of floats at θ₀ if that is more.
         """
-        rates = self.rates(jets)
+        p, d = len(theta0), len(step)
+        unit = jnp.maximum(length, _RESOLVED * jnp.max(jnp.abs(theta0)))
+        origin = jnp.concatenate([theta0, jnp.zeros(d + 2)])
 
-        def line(theta0: Any, step: Any, length: Any) -> Any:
-            p, d = len(theta0), len(step)
-            unit = jnp.maximum(length, _RESOLVED * jnp.max(jnp.abs(theta0)))
+        def rate(state: Any) -> Any:
+            return self.rates(jets, origin + state, step)
 
-            def floor(rate: Any) -> Any:
-                slope = jnp.max(abs(rate[p:-2]))
-                value = slope * jnp.sum(abs(jets.jacobian(theta0) @ rate[:p]))
-                return jnp.concatenate(
-                    [jnp.full(p, unit), jnp.full(d, slope), jnp.stack([jnp.ones(()), value])]
-                )
+        def floor(rate: Any) -> Any:
+            slope = jnp.max(abs(rate[p:-2]))
+            value = slope * jnp.sum(abs(jets.jacobian(theta0) @ rate[:p]))
+            return jnp.concatenate([jnp.full(p, unit), jnp.full(d, slope), jnp.stack([jnp.ones(()), value])])
 
-            origin = jnp.concatenate([theta0, jnp.zeros(d + 2)])
-            end, *rest = integrate(
-                lambda state: rates(origin + state, step), jnp.zeros_like(origin), floor, _TOLERANCE, _STEPS
-            )
-            return origin + end, *rest
-
-        return line
+        end, *rest = integrate(rate, jnp.zeros_like(origin), floor, _TOLERANCE, _STEPS)
+        return origin + end, *rest
 
 
 @dataclass(frozen=True, eq=False)

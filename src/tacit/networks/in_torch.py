@@ -37,6 +37,12 @@ from tacit.networks.dense import (
 )
 
 Tensors = dict[str, Any]
+_RANDOM = {  # modules that are random in training mode if this attribute is positive
+    torch.nn.modules.dropout._DropoutNd: "p",
+    torch.nn.RNNBase: "dropout",
+    torch.nn.MultiheadAttention: "dropout",
+    torch.nn.RReLU: "upper",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +231,9 @@ class InTorch:
 
     @cached_property
     def _takes_integers(self) -> bool:
-        return takes_integers(self.skeleton)
+        """Whether the module looks up integers in an embedding."""
+        embeddings = torch.nn.Embedding | torch.nn.EmbeddingBag
+        return any(isinstance(each, embeddings) for each in self.skeleton.modules())
 
     def _inputs(self, weights: Array, X: Array) -> Any:
         """X in the precision of the weights; integers stay integers if the module has embeddings."""
@@ -317,18 +325,21 @@ def check_module(module: Any) -> None:
     """Raise `InputError` if a submodule, in its present mode, is random or mixes the samples of a batch."""
     for path, each in module.named_modules():
         name = f"{path} ({type(each).__name__})" if path else type(each).__name__
-        if each.training and _averages(each):
+        batch = isinstance(each, torch.nn.modules.batchnorm._BatchNorm)
+        instance = isinstance(each, torch.nn.modules.instancenorm._InstanceNorm)
+        if each.training and (batch or (instance and each.track_running_stats)):
             raise InputError(
                 f"batch normalization in training mode ({name}) makes the output for a sample depend on the "
                 "other samples: call module.eval() before Network.from_torch(module), and module.train() "
                 "afterwards"
             )
-        if isinstance(each, torch.nn.modules.batchnorm._BatchNorm) and each.running_mean is None:
+        if batch and each.running_mean is None:
             raise InputError(
                 f"{name} keeps no running averages, so that the output for a sample depends on the other "
                 "samples in evaluation mode, too: set track_running_stats=True"
             )
-        if each.training and _is_random(each):
+        random = (getattr(each, name) > 0 for kind, name in _RANDOM.items() if isinstance(each, kind))
+        if each.training and any(random):
             raise InputError(
                 f"dropout in training mode ({name}) is random: call module.eval() before "
                 "Network.from_torch(module), and module.train() afterwards"
@@ -340,22 +351,3 @@ def check_module(module: Any) -> None:
             raise InputError(f"weights must be real, but {name} is complex: use two real parameters instead")
         if each.device.type == "meta":
             raise InputError(f"parameter {name} is on the device 'meta' and has no values: load them first")
-
-
-def _averages(module: Any) -> bool:
-    """Whether the module uses or records averages over the batch in training mode."""
-    instance = isinstance(module, torch.nn.modules.instancenorm._InstanceNorm) and module.track_running_stats
-    return isinstance(module, torch.nn.modules.batchnorm._BatchNorm) or instance
-
-
-def _is_random(module: Any) -> bool:
-    """Whether the module draws random numbers in training mode."""
-    if isinstance(module, torch.nn.modules.dropout._DropoutNd):
-        return bool(module.p > 0)
-    inside = isinstance(module, torch.nn.RNNBase | torch.nn.MultiheadAttention) and module.dropout > 0
-    return inside or isinstance(module, torch.nn.RReLU)
-
-
-def takes_integers(module: Any) -> bool:
-    """Whether the module looks up integers in an embedding."""
-    return any(isinstance(each, torch.nn.Embedding | torch.nn.EmbeddingBag) for each in module.modules())

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.data.arrays import as_numeric, check_finite
 from tacit.errors import InputError
 from tacit.networks.backend import Array, Backend
 
@@ -17,30 +18,12 @@ _PERTURBATION = 0.05  # of each weight: outputs that cancel at initialization do
 
 def as_samples(X: Any, name: str = "X") -> Array:
     """X as an array of any shape with samples first, of floats or integers."""
-    if hasattr(X, "detach"):  # a PyTorch tensor
-        X = X.detach().cpu()
-    if hasattr(X, "toarray"):
-        X = X.toarray()
-    try:
-        array = np.asarray(X)
-    except (ValueError, TypeError):
-        raise InputError(
-            f"{name} must be an array with samples first; got rows of different lengths"
-        ) from None
-    if array.dtype.kind == "O":
-        try:
-            array = array.astype(np.float64)
-        except (ValueError, TypeError):
-            raise InputError(f"{name} must contain only numbers") from None
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"{name} must contain only numbers, got values of type {array.dtype}")
+    array = as_numeric(X.detach().cpu() if hasattr(X, "detach") else X, name)  # detach: of PyTorch tensors
     if array.ndim == 0 or array.size == 0:
         raise InputError(f"{name} must contain at least one sample, samples first, got shape {array.shape}")
     if array.dtype.kind in "bf":
         array = array.astype(np.float64 if array.dtype == np.float64 else np.float32, copy=False)
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        bad = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise InputError(f"{name} must be finite, got {array[bad]} at {name}{list(bad)}")
+    check_finite(array, name)
     return array
 
 

@@ -93,12 +93,13 @@ def cost_of(
 
 @dataclass(frozen=True)
 class _Rows:
-    """The Jacobian rows of some inputs, computed in blocks."""
+    """The Jacobian rows of some inputs, computed in blocks. by_columns: compute all of them by columns."""
 
     backend: Backend
     weights: Array
     X: Array
     outputs: int
+    by_columns: bool
 
     @property
     def count(self) -> int:
@@ -106,6 +107,8 @@ class _Rows:
 
     def block(self, begin: int, end: int) -> Any:
         """The rows from begin to end, which are whole samples or some outputs of one sample."""
+        if self.by_columns and (begin, end) == (0, self.count):
+            return self.backend.columns(self.weights, self.X)
         m = self.outputs
         basis = np.eye(m, dtype=self.weights.dtype)
         first, last = begin // m, -(-end // m)
@@ -148,31 +151,18 @@ def tangent_kernel(
 
 
 def _by_rows(backend: Backend, weights: Array, X: Array, Y: Array | None, cost: KernelCost) -> Array:
+    """The product of all Jacobian rows, block by block; a single block if they fit into memory."""
     outputs = cost.rows // len(X)
-    X_rows = _Rows(backend, weights, X, outputs)
-    Y_rows = X_rows if Y is None else _Rows(backend, weights, Y, outputs)
-    return (_at_once if cost.jacobian_bytes <= cost.memory else _by_blocks)(X_rows, Y_rows, cost)
-
-
-def _at_once(X_rows: _Rows, Y_rows: _Rows, cost: KernelCost) -> Array:
-    backend, weights = X_rows.backend, X_rows.weights
-    by_columns = weights.size == cost.weights < X_rows.outputs
-
-    def all_rows(rows: _Rows) -> Any:
-        return backend.columns(weights, rows.X) if by_columns else rows.block(0, rows.count)
-
-    first = all_rows(X_rows)
-    return backend.inner(first, first if Y_rows is X_rows else all_rows(Y_rows))
-
-
-def _by_blocks(X_rows: _Rows, Y_rows: _Rows, cost: KernelCost) -> Array:
-    K = np.empty((X_rows.count, Y_rows.count), dtype=X_rows.weights.dtype)
-    for a, b in _blocks(X_rows.count, X_rows.outputs, cost.block):
+    by_columns = weights.size == cost.weights < outputs
+    X_rows = _Rows(backend, weights, X, outputs, by_columns)
+    Y_rows = X_rows if Y is None else _Rows(backend, weights, Y, outputs, by_columns)
+    K = np.empty((X_rows.count, Y_rows.count), dtype=weights.dtype)
+    for a, b in _blocks(X_rows.count, outputs, cost.block):
         first = X_rows.block(a, b)
-        for c, d in _blocks(Y_rows.count, Y_rows.outputs, cost.block, a if Y_rows is X_rows else 0):
-            second = first if Y_rows is X_rows and (a, b) == (c, d) else Y_rows.block(c, d)
-            K[a:b, c:d] = X_rows.backend.inner(first, second)
-            if Y_rows is X_rows:
+        for c, d in _blocks(Y_rows.count, outputs, cost.block, 0 if Y is not None else a):
+            second = first if Y is None and (a, b) == (c, d) else Y_rows.block(c, d)
+            K[a:b, c:d] = backend.inner(first, second)
+            if Y is None:
                 K[c:d, a:b] = K[a:b, c:d].T
     return K
 

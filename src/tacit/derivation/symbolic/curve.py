@@ -6,6 +6,7 @@ slope, z = Q'(w), and Q = ∫ z dw. Everything is a function of one parameter of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,6 +42,23 @@ def sign(expression: Any) -> int:
 
 def _random_sign(expression: Any, rng: np.random.Generator) -> int:
     return int(np.sign(float(sympy.re(sympy.N(expression.subs(random_values(expression, rng)))))))
+
+
+def real_function(symbol: Any, expression: Any) -> Callable[[float], float]:
+    """The expression as a function of a number; NaN where it is not real."""
+    raw = sympy.lambdify(symbol, expression, modules=["scipy", "numpy"])
+
+    def evaluated(at: float) -> float:
+        if symbol.is_positive and not at > 0:
+            return float("nan")
+        with np.errstate(all="ignore"):
+            try:
+                found = complex(raw(np.float64(at)))
+            except (OverflowError, ZeroDivisionError, ValueError, TypeError):
+                return float("nan")
+        return found.real if abs(found.imag) <= 1e-12 * abs(found.real) else float("nan")
+
+    return evaluated
 
 
 def random_values(expression: Any, rng: np.random.Generator) -> dict[Any, Any]:
@@ -83,9 +101,8 @@ class Curve:
 
     def subs(self, values: Any) -> Curve:
         """The curve with symbols of the start replaced."""
-        parts = ("start", "predictor", "slope", "value", "inverse")
-        changed = {name: getattr(self, name) for name in parts if getattr(self, name) is not None}
-        changed = {name: sympy.sympify(each).subs(values) for name, each in changed.items()}
+        parts = {name: getattr(self, name) for name in ("start", "predictor", "slope", "value", "inverse")}
+        changed = {k: sympy.sympify(each).subs(values) for k, each in parts.items() if each is not None}
         ratio = None if self.ratio is None else tuple(each.subs(values) for each in self.ratio)
         return replace(self, **changed, ratio=ratio)
 
