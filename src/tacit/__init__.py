@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tacit.results.probe import Probe as Probe
     from tacit.results.probe import ProbeSweep as ProbeSweep
     from tacit.results.regime import Regime as Regime
+    from tacit.results.saddle_path import SaddlePath as SaddlePath
     from tacit.results.trajectory import Trajectory as Trajectory
     from tacit.results.verdicts import Verdicts as Verdicts
     from tacit.verbs.certify import certify as certify
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from tacit.verbs.max_margin import max_margin as max_margin
     from tacit.verbs.probe import probe as probe
     from tacit.verbs.regime import regime as regime
+    from tacit.verbs.saddle_path import saddle_path as saddle_path
     from tacit.verbs.sweeping_path import support_stability as support_stability
     from tacit.verbs.sweeping_path import sweeping_path as sweeping_path
 
@@ -87,6 +89,7 @@ _HOMES = {  # module: its public names, imported when they are first used
     "results.monitor": "Monitor",
     "results.probe": "Probe ProbeSweep",
     "results.regime": "Regime",
+    "results.saddle_path": "SaddlePath",
     "results.trajectory": "Trajectory",
     "results.verdicts": "Verdicts",
     "verbs.certify": "certify",
@@ -96,11 +99,13 @@ _HOMES = {  # module: its public names, imported when they are first used
     "verbs.max_margin": "max_margin",
     "verbs.probe": "probe",
     "verbs.regime": "regime",
+    "verbs.saddle_path": "saddle_path",
     "verbs.sweeping_path": "support_stability sweeping_path",
 }
 _HOME = {name: f"tacit.{module}" for module, names in _HOMES.items() for name in names.split()}
 _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "AlongMu.picture": "tacit.show.paths:path_picture",
+    "CoefficientPath.picture": "tacit.show.fits:coefficients_picture",
     "Certificate.picture": "tacit.show.limits:certificate_picture",
     "Derivation.picture": "tacit.derivation.illustration:derivation_picture",
     "Limit.other_scales": "tacit.verbs.regime:other_scales",
@@ -121,6 +126,8 @@ _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "Probe.sweep": "tacit.verbs.probe:sweep_of",
     "ProbeSweep.picture": "tacit.show.probes:sweep_picture",
     "ProbeSweep.summary": "tacit.show.probes:sweep_report",
+    "SaddlePath.picture": "tacit.show.saddles:saddle_picture",
+    "SaddlePath.summary": "tacit.show.saddles:saddle_report",
     "SweepingPath.summary": "tacit.show.paths:sweeping_report",
     "Trajectory.picture": "tacit.show.flows:flow_picture",
     "Trajectory.predicted_end": "tacit.verbs.regime:predicted_end",

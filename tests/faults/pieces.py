@@ -70,7 +70,7 @@ PIECES = (
     Fault(
         "layered-gap",
         "Newton's step for untied layers divides by a share where it has to multiply.",
-        "tacit.solvers.interpolation.layered:Problem.gap",
+        "tacit.solvers.families.layered:Problem.gap",
         swapped("second * state.gaps[1]", "second / state.gaps[1]"),
         tests=("solvers/interpolation/test_limit_layered.py",),
         unconcerned={

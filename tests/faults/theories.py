@@ -234,7 +234,7 @@ THEORIES = (
     Fault(
         "imbalance",
         "The level of imbalance counts twice.",
-        "tacit.solvers.networks.imbalance:imbalance_level",
+        "tacit.solvers.networks.bounds:imbalance_level",
         returning(lambda level, *_: 2 * level),
         check=(Asked("min2021/theorem1", "white"),),
         figures=(Shown("min2021/fig2"),),

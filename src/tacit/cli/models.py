@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from tacit.cli.guests import guest_model, is_guest
-from tacit.cli.options import seed_number
+from tacit.cli.options import whole_number
 from tacit.errors import InputError
 
 _ALSO = {
@@ -101,7 +101,9 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
             "--std; or orthogonal ones, which end at the solution of least norm (default: gaussian)",
         )
         command.add_argument("--std", type=float, help="of a linear network's start (default: width^-½)")
-        command.add_argument("--seed", type=seed_number, help="of random weights or directions (default: 0)")
+        command.add_argument(
+            "--seed", type=whole_number(0), help="of random weights or directions (default: 0)"
+        )
 
 
 def _numbers(text: str) -> list[float]:

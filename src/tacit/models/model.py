@@ -14,7 +14,7 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.models.parametrizations import Weights
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
-from tacit.potentials.geometry import Geometry
+from tacit.potentials.rapidity import Geometry
 
 
 @dataclass(frozen=True, eq=False)

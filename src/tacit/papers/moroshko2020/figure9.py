@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from tacit.numerics.kernel_comparison import cosine_distance
+from tacit.numerics.subspaces import cosine_distance
 from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.measures import least
 from tacit.papers.moroshko2020.data import SAME_SUPPORT

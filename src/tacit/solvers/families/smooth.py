@@ -22,8 +22,8 @@ from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.normal_equations import newton_direction
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
+from tacit.solvers.families.quadratic import metric_move
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
-from tacit.solvers.interpolation.metric import metric_move
 from tacit.solvers.interpolation.solution import MarginSolution, Solution
 from tacit.solvers.kkt import best_multipliers
 from tacit.solvers.margins.constraints import Margins
