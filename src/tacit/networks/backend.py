@@ -110,10 +110,10 @@ class Backend(Protocol):
         """The network (f(θ₁, x) − f(θ₂, x))/√2 and its weights θ₁ = θ₂ = θ."""
 
 
-def layers_of(names: Iterable[str], shapes: Iterable[Sequence[int]]) -> tuple[Layer, ...]:
+def layers_of(shapes: Iterable[tuple[str, Sequence[int]]]) -> tuple[Layer, ...]:
     """Layers with these names and shapes, stored consecutively in the flat weights."""
     layers, begin = [], 0
-    for name, shape in zip(names, shapes, strict=True):
+    for name, shape in shapes:
         end = begin + math.prod(shape)
         layers.append(Layer(name, tuple(shape), slice(begin, end)))
         begin = end

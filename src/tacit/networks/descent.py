@@ -135,6 +135,21 @@ class Trained:
 
 
 @dataclass(frozen=True, eq=False)
+class _Ray:
+    """The states at steps of any size in one direction. speed: ‖Jᵀp‖², the decrease of the loss per size."""
+
+    subject: Trainable
+    state: Float
+    f: Float
+    direction: Float
+    speed: float
+
+    def outputs(self, h: float) -> Float:
+        """The outputs after a step of size h."""
+        return self.subject.outputs(self.state + h * self.direction)
+
+
+@dataclass(frozen=True, eq=False)
 class Descent:
     """Training with a loss on targets y until the accuracy `goal`.
 
@@ -152,24 +167,26 @@ class Descent:
         """Train from this state until the goal or the largest number of steps is reached."""
         f = subject.outputs(state)
         accuracies, times = [self.accuracy(f)], [0.0]
-        stiffness, step, steps, reason = 0.0, np.inf, 0, ""
-        powers = _FIRST_POWERS
-        while accuracies[-1] < self.goal and not reason:
-            direction, speed = subject.direction(state, self.negative_gradient(f))
-            if not speed > 0:
+        stiffness, step, steps, reason, powers = 0.0, np.inf, 0, "", _FIRST_POWERS
+        while accuracies[-1] < self.goal:
+            ray = _Ray(subject, state, f, *subject.direction(state, self.negative_gradient(f)))
+            if not ray.speed > 0:
                 reason = "the gradient is 0"
                 break
             if len(times) % _UPDATE_EVERY == 1:
                 stiffness, powers = self._stiffness(subject, state, f, powers), 1
-            step = min(step, self.stride / max(stiffness, 1e-300), subject.longest(state, direction))
-            after, step, steps, reason = self._step(subject, state, f, direction, speed, step, steps)
-            if after is None:
+            step = min(step, self.stride / max(stiffness, 1e-300), subject.longest(state, ray.direction))
+            found, attempts = self._step(ray, step, self.most_steps - steps)
+            steps += attempts
+            if found is None:
+                reason = "no step lowers the loss" if steps < self.most_steps else ""
                 break
+            after, step = found
             level = self.accuracy(after)
             if level > self.goal:
-                step, after = self._shortened(subject, state, direction, step)
+                step, after = self._shortened(ray, step)
                 level = self.goal
-            state, f = state + step * direction, after
+            state, f = state + step * ray.direction, after
             times.append(times[-1] + step * self._time_unit(accuracies[-1], level))
             accuracies.append(level)
             step *= _CONTROL.growth[0]
@@ -190,53 +207,36 @@ class Descent:
             subject.top = product / size
         return size
 
-    def _step(
-        self,
-        subject: Trainable,
-        state: Float,
-        f: Float,
-        direction: Float,
-        speed: float,
-        step: float,
-        steps: int,
-    ) -> tuple[Float | None, float, int, str]:
-        """Outputs after an acceptable step, its size, the count of steps, and the reason if there is none."""
-        p, lower = self.negative_gradient(f), list[tuple[Float, float]]()
+    def _step(self, ray: _Ray, step: float, most: int) -> tuple[tuple[Float, float] | None, int]:
+        """Outputs after an acceptable step and its size, or None, and the number of attempts."""
+        p, f, lower, attempts = self.negative_gradient(ray.f), ray.f, list[tuple[Float, float]](), 0
 
         def attempt(h: float) -> tuple[Float | None, float]:
-            nonlocal steps
-            if steps >= self.most_steps:
+            nonlocal attempts
+            if attempts >= most:
                 return None, np.inf
-            steps += 1
-            after = subject.outputs(state + h * direction)
+            attempts += 1
+            after = ray.outputs(h)
             if not np.isfinite(after).all():
                 return None, np.inf
             # The trapezoidal rule avoids the cancellation in a difference of losses.
             decrease = float(np.sum((p + self.negative_gradient(after)) * (after - f))) / 2
             if decrease > 0:
                 lower.append((after, h))
-            acceptable = _DECREASE[0] <= decrease / (h * speed) <= _DECREASE[1]
+            acceptable = _DECREASE[0] <= decrease / (h * ray.speed) <= _DECREASE[1]
             return (after, 0.0) if acceptable else (None, np.inf)
 
         taken = _CONTROL.search(attempt, step)
-        if taken is not None:
-            return taken.step, taken.h, steps, ""
-        if lower:
-            return *lower[0], steps, ""
-        if steps >= self.most_steps:
-            return None, step, steps, f"the limit of {steps:,} steps is reached"
-        return None, step, steps, "no step lowers the loss"
+        return (taken.step, taken.h) if taken is not None else next(iter(lower), None), attempts
 
-    def _shortened(
-        self, subject: Trainable, state: Float, direction: Float, step: float
-    ) -> tuple[float, Float]:
+    def _shortened(self, ray: _Ray, step: float) -> tuple[float, Float]:
         """The step size at which the accuracy equals the goal, and the outputs there."""
 
         def excess(h: float) -> float:
-            return self.accuracy(subject.outputs(state + h * direction)) - self.goal
+            return self.accuracy(ray.outputs(h)) - self.goal
 
         h = crossing(excess, 0.0, step, rtol=1e-10) if excess(0.0) < 0 else 0.0
-        return h, subject.outputs(state + h * direction)
+        return h, ray.outputs(h)
 
     def _time_unit(self, first: float, last: float) -> float:
         """Time for each unit of η: 1/L for relative losses, 1 otherwise."""

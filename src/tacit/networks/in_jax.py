@@ -25,9 +25,7 @@ _USAGE = "take the parameters and X with samples first, and return an array of s
 
 def _is_weight(leaf: Any) -> bool:
     """Whether a leaf is a floating-point array. A Python number is a setting, such as a dropout rate."""
-    if not hasattr(leaf, "dtype") or not hasattr(leaf, "shape"):
-        return False
-    return bool(jnp.issubdtype(leaf.dtype, jnp.inexact))
+    return hasattr(leaf, "shape") and bool(jnp.issubdtype(getattr(leaf, "dtype", int), jnp.inexact))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +67,7 @@ class InJax:
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
         """The leaves that are floating-point arrays, in the order of the tree."""
-        weights = [(name, leaf.shape) for name, leaf in self._leaves if _is_weight(leaf)]
-        return layers_of([name for name, _ in weights], [shape for _, shape in weights])
+        return layers_of((name, leaf.shape) for name, leaf in self._leaves if _is_weight(leaf))
 
     @cached_property
     def fixed(self) -> tuple[str, ...]:

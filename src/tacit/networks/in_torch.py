@@ -77,7 +77,7 @@ class InTorch:
     @cached_property
     def layers(self) -> tuple[Layer, ...]:
         """The trained parameters, in the order of the module."""
-        return layers_of(self.trained, [tuple(each.shape) for each in self.trained.values()])
+        return layers_of((name, each.shape) for name, each in self.trained.items())
 
     @property
     def fixed(self) -> tuple[str, ...]:
