@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -33,30 +33,12 @@ _FIRST_POWERS = 8  # iterations of the power method at the start; later calls co
 _UPDATE_EVERY = 20  # steps between updates of the largest eigenvalue, by one iteration each
 
 
-class Trainable(Protocol):
-    """A system that can be trained: a state (an array) with outputs (N, m).
-
-    top: the current estimate of the first eigenvector of K H, of length 1.
-    """
-
-    top: Float
-
-    def outputs(self, state: Float) -> Float:
-        """The outputs f of a state."""
-
-    def direction(self, state: Float, p: Float) -> tuple[Float, float]:
-        """The velocity of the state for the negative loss gradient p, and pᵀK p."""
-
-    def times_kernel(self, state: Float, u: Float) -> Float:
-        """The product K u with the tangent kernel at this state."""
-
-    def longest(self, state: Float, direction: Float) -> float:
-        """The longest step allowed from this state."""
-
-
 @dataclass(eq=False)
 class WeightTraining:
-    """The weights of a network at inputs X. top: initially the first eigenvector of its kernel."""
+    """The weights of a network at inputs X. top: the estimate of the first eigenvector of K H, of length 1.
+
+    Initially it is that of the kernel K.
+    """
 
     network: Network
     X: Any
@@ -96,7 +78,7 @@ class WeightTraining:
 
 @dataclass(eq=False)
 class CoefficientTraining:
-    """The coefficients c of the linearized model, f = f(0) + K c."""
+    """The coefficients c of the linearized model, f = f(0) + K c. top: as for `WeightTraining`."""
 
     kernel: Float
     start: Float  # (N, m)
@@ -117,6 +99,9 @@ class CoefficientTraining:
     def longest(self, state: Float, direction: Float) -> float:
         """Unlimited, since the model is linear."""
         return np.inf
+
+
+Trainable = WeightTraining | CoefficientTraining
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,7 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import Model
 from tacit.models.parametrizations import Invariants, Parametrization
 from tacit.models.reduction import Weights
-from tacit.networks.backend import Array, Backend, Layer, listed
-from tacit.networks.inputs import as_outputs, as_samples, check_function
+from tacit.networks.backend import Array, Backend, Layer, as_outputs, as_samples, check_function, listed
 from tacit.networks.kernels import (
     MEMORY,
     KernelCost,
