@@ -114,7 +114,9 @@ def _crossings(derivation: Derivation, slope: Float, levels: Float) -> Float:
             rtol=_RAY_RTOL,
             atol=_RAY_RTOL * (np.abs(start).max() or 1.0),
         )
-    found = [jets.value(states[0][:p]) if len(states) else np.full(d, np.nan) for states in ray.y_events]
+    found = [
+        jets.value(states[0][:p]) if len(states) else np.full(d, np.nan) for states in ray.y_events or ()
+    ]
     return np.array(found)
 
 

@@ -92,7 +92,7 @@ class Diagonal(CoordinatewiseModel):
             if not (profile > 0).all():
                 i = int(np.argmax(profile <= 0))
                 raise InputError(f"profile must be positive, got profile[{i}] = {profile[i]}")
-            self._set(profile=profile.copy())
+            self._store(profile=profile.copy())
 
     def __repr__(self) -> str:
         size = (
@@ -216,7 +216,7 @@ class UntiedDiagonal(CoordinatewiseModel):
         v = np.atleast_1d(np.sqrt(scale) * np.sqrt((1 + shape) / (1 - shape)))
         given = {"scale": scale, "shape": shape}
         kept = {name: float(each) if each.ndim == 0 else each.copy() for name, each in given.items()}
-        self._set(**kept, _weights=(u, v, u, v))
+        self._store(**kept, _weights=(u, v, u, v))
 
     @classmethod
     def from_weights(

@@ -53,11 +53,11 @@ class FunctionModel(PicklesFunctions, Model):
         checked = {
             name: as_floats(each, f"theta0 ({name})", ndim=(0, 1, 2)).copy() for name, each in given.items()
         }
-        self._set(theta0=checked if isinstance(self.theta0, dict) else checked[_ONE])
+        self._store(theta0=checked if isinstance(self.theta0, dict) else checked[_ONE])
         shape = np.shape(self.parametrization.predictor(self._weights))
         if len(shape) != 1:
             raise InputError(f"function(θ) must be a vector, one number per feature, got shape {shape}")
-        self._set(features=shape[0])
+        self._store(features=shape[0])
 
     def __repr__(self) -> str:
         name = name_of_function(self.function)

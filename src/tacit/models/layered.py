@@ -132,7 +132,7 @@ def same_length(**layers: Any) -> Float:
 
 def layered(plus: Any, minus: Any) -> tuple[Float, Float]:
     """Both lists of layers as arrays, (L, d), or (L, 1) if all layers are numbers."""
-    named = {}
+    named: dict[str, Any] = {}
     for name, layers in (("plus", plus), ("minus", minus)):
         if isinstance(layers, dict | str) or not hasattr(layers, "__len__"):
             what = type(layers).__name__

@@ -65,7 +65,7 @@ class LinearNetwork(Model):
 
     def __post_init__(self) -> None:
         U, V = as_layers(inner=self.inner, outer=self.outer)
-        self._set(inner=U, outer=V)
+        self._store(inner=U, outer=V)
 
     @classmethod
     def gaussian(

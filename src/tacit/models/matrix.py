@@ -80,7 +80,7 @@ class Factorization(_MatrixModel):
 
     def __post_init__(self) -> None:
         U, V = as_layers(left=self.left, right=self.right)
-        self._set(left=U, right=V)
+        self._store(left=U, right=V)
 
     @classmethod
     def gaussian(
@@ -197,7 +197,7 @@ class SymmetricFactorization(_MatrixModel):
 
     def __post_init__(self) -> None:
         (W,) = as_layers(weights=self.weights)
-        self._set(weights=W)
+        self._store(weights=W)
 
     @classmethod
     def gaussian(

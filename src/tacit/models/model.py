@@ -109,7 +109,7 @@ class Model:
         """Whether its outputs are a linear function of X."""
         return bool(self.parametrization.linear)
 
-    def _set(self, **values: Any) -> None:
+    def _store(self, **values: Any) -> None:
         """Store checked arguments in a frozen dataclass."""
         for name, value in values.items():
             object.__setattr__(self, name, value)

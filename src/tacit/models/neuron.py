@@ -64,7 +64,7 @@ class Neuron(Model):
                 f"slope must be above 0 and at most 1, got {self.slope}; 1 gives a linear neuron, and "
                 "the theorems do not cover slope 0 (ReLU)"
             )
-        self._set(output=output, weights=weights.copy(), slope=slope)
+        self._store(output=output, weights=weights.copy(), slope=slope)
 
     @classmethod
     def from_scale(
