@@ -74,7 +74,9 @@ class FunctionModel(PicklesFunctions, Model):
 
     def start(self, d: int | None = None) -> Weights:
         """θ₀."""
-        return fixed_start(self._weights, self.features, d, "function(θ) has {} entries")
+        return fixed_start(
+            self._weights, self.features, d, "function(θ) has {} entries but the data has {} features"
+        )
 
     def potential(self, d: int | None = None) -> Any:
         """No potential is known; raises `NoPotentialError`."""

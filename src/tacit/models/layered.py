@@ -124,9 +124,9 @@ class LayeredDiagonal(CoordinatewiseModel):
 def same_length(**layers: Any) -> Float:
     """Named layers as an array, (L, d), or (L, 1) if all are numbers."""
     given = [np.atleast_1d(as_floats(layer, name, ndim=(0, 1))) for name, layer in layers.items()]
-    if len({len(layer) for layer in given} - {1}) > 1:
-        sizes = ", ".join(f"{name} {layer.shape}" for name, layer in zip(layers, given, strict=True))
-        raise InputError(f"all layers must be numbers or have the same length, got {sizes}")
+    lengths = {len(layer) for layer in given} - {1}
+    if len(lengths) > 1:
+        raise InputError(f"layers must be numbers or have the same length, got lengths {sorted(lengths)}")
     return np.array(np.broadcast_arrays(*given))
 
 

@@ -294,8 +294,8 @@ def as_layers(**layers: Any) -> list[Float]:
             )
     both = " and ".join(arrays)
     if len({array.shape[1] for array in arrays.values()}) > 1:
-        columns = ", ".join(f"{name} has {array.shape[1]}" for name, array in arrays.items())
-        raise InputError(f"{both} must have the same number of columns, one per hidden unit: {columns}")
+        columns = ", ".join(f"{name} has {array.shape[1]} columns" for name, array in arrays.items())
+        raise InputError(f"{both} must have one column per hidden unit: {columns}")
     if not any(array.any() for array in arrays.values()):
         raise InputError(f"{both} are all 0, and such weights never move; change one of them")
     return list(arrays.values())

@@ -16,7 +16,7 @@ from tacit.models.linear import as_deviation, as_generator, as_layers, as_size, 
 from tacit.models.model import Model, fixed_start
 from tacit.models.parametrizations import Weights
 
-_ROWS = "the model takes matrices with {} rows,"
+_ROWS = "the model takes matrices with {} rows, but the data has {}"
 _SYMMETRIC = 1e-12  # asymmetry of a measurement that is round-off, relative to its largest entry
 
 

@@ -61,11 +61,14 @@ def as_model(given: Any) -> Model:
 
 
 def fixed_start(
-    weights: Weights, features: int, d: int | None, known: str = "the model has {} features"
+    weights: Weights,
+    features: int,
+    d: int | None,
+    wrong: str = "the model has {} features but the data has {}",
 ) -> Weights:
     """Copies of the weights of a model that fixes its number of features; raise if the data has others."""
     if d not in (None, features):
-        raise InputError(f"{known.format(features)} but the data has {d}")
+        raise InputError(wrong.format(features, d))
     return {name: np.array(each) for name, each in weights.items()}
 
 
