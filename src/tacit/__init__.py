@@ -132,7 +132,7 @@ _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "Trajectory.picture": "tacit.show.flows:flow_picture",
     "Trajectory.predicted_end": "tacit.verbs.regime:predicted_end",
     "Trajectory.summary": "tacit.show.text:flow_report",
-    "Verdicts.picture": "tacit.show.verdicts:picture_of",
+    "Verdicts.picture": "tacit.show.bounds:picture_of",
 }
 register(_IMPLEMENTATIONS)
 _MODULES = ("estimators", "losses", "potentials", "theorems", "warping")

@@ -59,7 +59,7 @@ PIECES = (
     Fault(
         "orbit",
         "A derivation asks whether the metric is a function of w where the orbit is smaller than w.",
-        "tacit.derivation.verdict:judge",
+        "tacit.derivation.judging:judge",
         swapped("n > d and metric.spread >= CLEAR", "n < d and metric.spread >= CLEAR"),
         tests=("derivation/test_judging.py",),
         unconcerned={
@@ -71,7 +71,7 @@ PIECES = (
         "layered-gap",
         "Newton's step for untied layers divides by a share where it has to multiply.",
         "tacit.solvers.families.layered:Problem.gap",
-        swapped("second * state.gaps[1]", "second / state.gaps[1]"),
+        swapped("parts * state.gaps", "parts / state.gaps"),
         tests=("solvers/interpolation/test_limit_layered.py",),
         unconcerned={
             "check": "No theorem is about three and more untied layers.",
