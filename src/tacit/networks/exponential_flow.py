@@ -22,9 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tacit.autodiff import jax, jnp
 from tacit.errors import InputError
-from tacit.networks.in_jax import InJax
 from tacit.networks.network import Network
 
 _SERIES = 1e-4  # below this z = λh the integrals are evaluated by their series, whose error is z³/24
@@ -56,12 +54,15 @@ def settle(
     For networks in JAX with one output, in double precision. tol: error of a step, relative to the norm of
     all weights. most: largest number of steps. The memory is that of J, N times that of the weights.
     """
+    from tacit.autodiff import jax, jnp
+    from tacit.networks.in_jax import InJax
+
     backend = network._backend
     if not isinstance(backend, InJax):
         raise InputError("this integrator needs a network in JAX, tacit.Network(apply, params); got PyTorch")
     with jax.enable_x64(True):
         start, X, y = (jnp.asarray(each, float) for each in (network.weights, X, y))
-        end = steps(backend, start, X, y, loss, tol, most)
+        end = jax.jit(_steps, static_argnums=0)(backend, start, X, y, loss, tol, most)
         mean = float(jnp.mean(end.residual**2))
         last = network.with_weights(np.asarray(end.weights))
     return Settled(last, mean, float(end.time), int(end.count), mean <= loss)
@@ -79,9 +80,12 @@ class State(NamedTuple):
     rests: Any
 
 
-@partial(jax.jit, static_argnums=0)
-def steps(backend: InJax, start: Any, X: Any, y: Any, loss: Any, tol: Any, most: Any) -> State:
-    """Integrate until the mean square residual is at most `loss`, the flow rests, or after `most` steps."""
+def _steps(backend: Any, start: Any, X: Any, y: Any, loss: Any, tol: Any, most: Any) -> State:
+    """Integrate until the mean square residual is at most `loss`, the flow rests, or after `most` steps.
+
+    JAX compiles this function.
+    """
+    from tacit.autodiff import jax, jnp
 
     def linearize(weights: Any) -> tuple[Any, Any]:
         """Residuals and their Jacobian."""
@@ -121,6 +125,8 @@ def steps(backend: InJax, start: Any, X: Any, y: Any, loss: Any, tol: Any, most:
 
 def _integrals(K: Any, r: Any, h: Any) -> tuple[Any, Any]:
     """The integrals ∫₀ʰ e^{−tK}r dt and ∫₀ʰ (t/h) e^{−tK}r dt."""
+    from tacit.autodiff import jnp
+
     rates, modes = jnp.linalg.eigh(K)
     z = jnp.maximum(rates, 0) * h
     large = jnp.maximum(z, _SERIES)
