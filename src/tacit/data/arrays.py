@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.printable import shortened
+from tacit.data.printable import shortened, some
 from tacit.errors import InputError
 from tacit.numerics.rounding import Float as Float
 from tacit.numerics.rounding import Index as Index
@@ -257,7 +257,7 @@ def as_text(entry: Any) -> str:
 def _describe_classes(names: NDArray[Any]) -> str:
     """List the classes for an error message that wants two of them."""
     texts = [f"{name:g}" if isinstance(name, float) else shortened(repr(name), 24) for name in names.tolist()]
-    shown = ", ".join(texts[:6]) + (", …" if len(texts) > 6 else "")
+    shown = some(texts, 6)
     if len(texts) == 1:
         return f"only one class, {shown}"
     return f"{len(texts)} classes: {shown}; keep the samples of two classes, or merge all but one"
