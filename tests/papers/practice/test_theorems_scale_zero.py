@@ -104,7 +104,7 @@ def twice_the_decay(monkeypatch):
 def test_sign_descent_obeys_its_bound():
     rng = np.random.default_rng(0)
     inputs, y = rng.standard_normal((10, 30)), np.repeat([1.0, -1.0], 5)
-    verdict = check("practice/sign-descent", tacit.Diagonal(), X=inputs, y=y)
+    (verdict,) = tacit.check(tacit.Diagonal(), inputs, y, only="practice/sign-descent")
     assert verdict.verdict == "holds", verdict.summary()
     assert verdict.bounds[1].measured < 0.05
 

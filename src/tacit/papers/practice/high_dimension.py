@@ -12,7 +12,7 @@ _BIAS = 0.10
 _ERRORS = 4  # standard errors of the mean of simulated risks
 
 
-@theorem("practice/state-evolution", flows=40, shell=None)
+@theorem("practice/state-evolution", about=("State evolution",), flows=40, shell=None)
 def state_evolution(
     model: Any, signal: Any, noise: Any, sample_size: Any, draws: int = 40, seed: int = 0
 ) -> Parts:

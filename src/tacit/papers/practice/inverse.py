@@ -17,7 +17,7 @@ from tacit.papers.statements import unmet
 _RECOVERED = 1e-6
 
 
-@theorem("practice/inverse", flows=0)
+@theorem("practice/inverse", about=("Inverse question",), flows=0)
 def inverse(model: Any, X: Any, y: Any) -> Parts:
     """‖(I − P)∇Q(w)‖/‖∇Q(w)‖ vanishes at the depth and scale from which the flow ended at w.
 

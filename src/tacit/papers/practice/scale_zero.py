@@ -32,7 +32,7 @@ _LOG_SCALE, _SLACK = -2000.0, 1e-6
 _CLOSE = 1e-4  # relative distance to the end at such a scale
 
 
-@theorem("practice/saddle-path", flows=0)
+@theorem("practice/saddle-path", about=("Saddle path",), flows=0)
 def saddle_path(model: Any, X: Any, y: Any) -> Parts:
     """As the scale goes to 0 the flow jumps from saddle to saddle and ends at the minimum of Σ p^{2−D}|β|.
 
@@ -55,7 +55,7 @@ def saddle_path(model: Any, X: Any, y: Any) -> Parts:
     yield Bound("excess norm of the end over the minimum, relative", excess, at_most=_ROUNDING)
 
 
-@theorem("practice/early-stopping", flows=0)
+@theorem("practice/early-stopping", about=("Early stopping",), flows=0)
 def early_stopping(model: Any, X: Any, y: Any) -> Parts:
     """The average of the saddle path up to τ solves the Lasso with penalty 1/τ, where it is certified.
 
@@ -74,7 +74,7 @@ def early_stopping(model: Any, X: Any, y: Any) -> Parts:
     yield Bound("largest violation of the conditions of the Lasso, relative", worst, at_most=_LASSO)
 
 
-@theorem("practice/scale-zero", flows=0)
+@theorem("practice/scale-zero", about=("Scale zero",), flows=0)
 def scale_zero(model: Any, X: Any, y: Any) -> Parts:
     """Small scales select the ℓ1 minimizer of maximum entropy (depth 2), or of maximum Σ|β|^{2/D} (depth D).
 

@@ -21,7 +21,7 @@ from tacit.papers import Bound, Parts, Premise, theorem
 from tacit.papers.arguments import arrived, whole
 
 
-@theorem("practice/sign-descent", flows=20, shell=None)
+@theorem("practice/sign-descent", about=("Sign descent",), flows=20, shell=None)
 def sign_descent(X: Any, y: Any, steps: int = 10_000) -> Parts:
     """w ← w − η·sign(∇L) on the exponential loss tends to the margin max min y_n x_n·w/‖w‖∞ for η ∝ t^{−½}.
 

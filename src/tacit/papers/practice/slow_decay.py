@@ -31,7 +31,7 @@ _LARGE = (
 _RTOL = 1e-7  # of the simulation
 
 
-@theorem("practice/slow-decay", flows=20)
+@theorem("practice/slow-decay", about=("Slow decay",), flows=20)
 def slow_decay(model: Any, X: Any, y: Any) -> Parts:
     """Along weight decay λ from a large scale the predictor at time t is the limit at log α − λt, up to O(λ).
 
