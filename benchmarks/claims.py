@@ -3,7 +3,7 @@ r"""Claims of the figures over many seeds: how near its threshold each comes, an
 A claim that holds at one seed says little. Here figures are computed at fifty, and what each claim measures
 is kept, a line of JSON for each figure and seed, as it comes: a run that is stopped goes on where it was.
 Figures whose data do not depend on the seed are computed twice, to see that, and no more.
-`tacit.papers.failure_rate` says how often a claim would fail at another seed.
+`benchmarks/failure_rate.py` says how often a claim would fail at another seed.
 
     python benchmarks/claims.py                                 all figures, quick presets, 50 seeds
     python benchmarks/claims.py woodworth2020/fig1c --seeds 100
@@ -33,10 +33,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from failure_rate import MOST, chance_of_failure
 
-from tacit.papers import Claim, Entry, figures, halfway, measures
+from tacit.papers import Claim, Entry, figures, measures
 from tacit.papers.catalogue import papers, sources
-from tacit.papers.failure_rate import MOST, chance_of_failure
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "tests" / "papers" / "claims.json"
@@ -65,7 +65,7 @@ def source(module: str) -> str:
     What all papers share is no code of a figure, but for its pieces; nor are titles and items of a paper.
     """
     known = {name: text for paper in papers() for name, text in sources(paper).items() if name.count(".") > 2}
-    known |= {piece.__name__: inspect.getsource(piece) for piece in (halfway, measures)}
+    known |= {piece.__name__: inspect.getsource(piece) for piece in (measures,)}
     found: dict[str, str] = {}
     todo = [module]
     while todo:

@@ -30,7 +30,7 @@ exponential tails, too large for lighter ones, and itself a power law, which hea
 where it says 1 in 1,000, a normal variable fails 0.16 times in 1,000, an exponential one 1.0 times,
 Student's t with five degrees of freedom 1.4 times. Positive values with a positive threshold vary by
 factors: of these, logarithms are taken. A share of cases is counted instead, by the beta-binomial
-distribution with Jeffreys' prior. `tacit.papers.failure_rate` has the formulas;
+distribution with Jeffreys' prior. `benchmarks/failure_rate.py` has the formulas;
 `tests/papers/test_failure_rate.py` checks them on known distributions.
 
 Where "—" stands for the chance, the value does not depend on the seed. Thresholds without a reason are

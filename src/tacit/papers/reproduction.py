@@ -275,6 +275,11 @@ def figure(
     return register
 
 
+def presets(**sizes: tuple[Any, Any]) -> dict[str, Any]:
+    """The presets as arguments of `figure`: each parameter with its value in "quick" and in "paper"."""
+    return {name: {key: pair[k] for key, pair in sizes.items()} for k, name in enumerate(PRESETS)}
+
+
 def figures(selection: str = "all") -> list[Entry]:
     """The figures of a selection; only their modules are imported.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,18 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.azulay2021.training import (
+    TO_LEAST,
     Regression,
     draw_problem,
     exponent,
     far_from_kernel,
     follow,
+    gap,
     to_ends,
+    unit_vector,
 )
-from tacit.papers.measures import ratio, share
+from tacit.papers.measures import ratio, share, variables
+from tacit.papers.reproduction import presets
 from tacit.show.figures import MUTED, side_by_side
 
 ORIENTATIONS = ("unseen", "generic")
@@ -31,14 +36,13 @@ _WAY = r"$\|\tilde w(\infty)-\tilde w_K\|\,/\,\|\tilde w(\infty)-\tilde w(0)\|$"
 
 @figure(
     "azulay2021/neuron-limits",
-    quick={"scales": [0.01, 10.0], "shapes": [-0.3, 0.9], "slopes": [1.0, 0.1], "marks": 2, "points": 34},
-    paper={
-        "scales": [0.001, 0.01, 0.1, 1.0, 10.0, 100.0],
-        "shapes": [-0.5, 0.0, 0.5, 0.9],
-        "slopes": [1.0, 0.5, 0.1],
-        "marks": 7,
-        "points": 81,
-    },
+    **presets(
+        scales=([0.01, 10.0], [0.001, 0.01, 0.1, 1.0, 10.0, 100.0]),
+        shapes=([-0.3, 0.9], [-0.5, 0.0, 0.5, 0.9]),
+        slopes=([1.0, 0.1], [1.0, 0.5, 0.1]),
+        marks=(2, 7),
+        points=(34, 81),
+    ),
     figsize=(7.6, 5.6),
     nrows=2,
     ncols=2,
@@ -70,15 +74,14 @@ class NeuronLimits:
         rng = np.random.default_rng(seed)
         problem = draw_problem(2, 4, rng)
         compared, left_out = _compare(problem, scales, shapes, slopes, rng, progress)
-        generic = rng.standard_normal(4)
-        generic /= np.linalg.norm(generic)
+        generic = unit_vector(4, rng)
         hidden = problem.unseen(generic)
         lines = _lines(problem, {"unseen": hidden, "generic": generic}, marks, points, progress)
         seen = float(np.sqrt(1 - hidden @ hidden))
         plateau = [far_from_kernel(s, seen) for s in lines["line_shape"][1]]
         return xr.Dataset(
             {
-                **{name: ("run", column) for name, column in compared.items()},
+                **variables("run", **compared),
                 **lines,
                 "plateau": ("line_shape", plateau),
             },
@@ -128,10 +131,8 @@ def _compare(
     progress: Progress,
 ) -> tuple[dict[str, list[Any]], int]:
     """Limit and flow of a neuron of random orientation and sign for each setting."""
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("scale", "shape", "slope", "difference", "reached")
-    }
-    settings = [(scale, shape, rho) for scale in scales for shape in shapes for rho in slopes]
+    rows = []
+    settings = list(product(scales, shapes, slopes))
     for scale, shape, rho in progress(settings, "neurons"):
         direction, sign = rng.standard_normal(problem.X.shape[1]), int(rng.choice([-1, 1]))
         model = tacit.Neuron.from_scale(scale, shape, direction, sign, rho)
@@ -140,10 +141,10 @@ def _compare(
         except tacit.NoPotentialError:
             continue
         found, reached = follow(model, problem)
-        difference = float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
-        for name, value in zip(columns, (scale, shape, rho, difference, reached), strict=True):
-            columns[name].append(value)
-    return columns, len(settings) - len(columns["scale"])
+        rows.append((scale, shape, rho, gap(found, expected), reached))
+    columns = map(list, zip(*rows, strict=True))
+    names = ("scale", "shape", "slope", "difference", "reached")
+    return dict(zip(names, columns, strict=True)), len(settings) - len(rows)
 
 
 def _lines(
@@ -247,8 +248,7 @@ def _draw_differences(data: xr.Dataset, ax: Any) -> None:
     ax.axhline(1e-8, color=MUTED, lw=0.8, ls="--")
     scale = data.scale.values
     ax.set(xscale="log", yscale="log", xlim=(scale.min() / 4, scale.max() * 4), ylim=(1e-13, 1e-7))
-    ax.set_ylabel("relative difference")
-    ax.set_xlabel(r"scale $\alpha$; side by side: shapes $s$")
+    ax.set(xlabel=r"scale $\alpha$; side by side: shapes $s$", ylabel="relative difference")
     ax.legend(loc="lower left")
 
 
@@ -257,8 +257,7 @@ def _draw_least(data: xr.Dataset, ax: Any) -> None:
     for j, s in enumerate(data.line_shape.values):
         ax.plot(data.line_scale, data.to_least[0, j], color=_SHADES[j], lw=1.3, label=f"$s={s:g}$")
         ax.plot(data.mark_scale, data.to_least_mark[0, j], "o", ms=4, color=_SHADES[j])
-    ax.set(xscale="log", yscale="log", xlim=(5e-7, 20), ylim=(1e-4, 40), xlabel=r"scale $\alpha$")
-    ax.set_ylabel(r"$\|\tilde w(\infty)-\hat w\|\,/\,\|\hat w\|$")
+    _logarithmic(ax, (5e-7, 20), (1e-4, 40), r"scale $\alpha$", TO_LEAST)
     ax.legend(loc="lower right")
 
 
@@ -273,9 +272,7 @@ def _draw_kernel(data: xr.Dataset, ax: Any) -> None:
         ax.axhline(data.plateau[j], color=color, lw=0.8, ls=":")
     ax.plot([], [], "o-", color="0.4", ms=4, lw=1.3, label=r"$X\tilde w(0)=0$")
     ax.plot([], [], "o", ls=(0, (4, 2)), color="0.4", mfc="w", ms=4, lw=1.3, label="generic")
-    ax.set(
-        xscale="log", yscale="log", xlim=(0.05, 2e5), ylim=(1e-8, 2), xlabel=r"scale $\alpha$", ylabel=_WAY
-    )
+    _logarithmic(ax, (0.05, 2e5), (1e-8, 2), r"scale $\alpha$", _WAY)
     ax.legend(loc="lower left")
 
 
@@ -286,7 +283,10 @@ def _draw_shapes(data: xr.Dataset, ax: Any) -> None:
         ax.plot(data.gap, data.to_near[j], color=_SHADES[j], lw=wide, label=rf"$\alpha={alpha:g}$")
         size = 7.5 if j == 1 else 4
         ax.plot(data.mark_gap, data.to_near_mark[j], "o", ms=size, color=_SHADES[j], mfc="w")
-    ax.set(
-        xscale="log", yscale="log", xlim=(7e-4, 1.4), ylim=(1e-8, 1), xlabel="$1-s$, shape $s$", ylabel=_WAY
-    )
+    _logarithmic(ax, (7e-4, 1.4), (1e-8, 1), "$1-s$, shape $s$", _WAY)
     ax.legend(loc="lower right")
+
+
+def _logarithmic(ax: Any, x: tuple[float, float], y: tuple[float, float], below: str, beside: str) -> None:
+    """Logarithmic axes with these limits and labels."""
+    ax.set(xscale="log", yscale="log", xlim=x, ylim=y, xlabel=below, ylabel=beside)

@@ -13,7 +13,8 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.numerics.roots import crossing
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
-from tacit.papers.measures import least, ratio
+from tacit.papers.measures import least, ratio, variables
+from tacit.papers.reproduction import presets
 from tacit.potentials import Bregman
 from tacit.show.figures import KERNEL, MUTED, RICH
 from tacit.warping import hessian_violation, metric, warp, warped_clock
@@ -53,8 +54,7 @@ def reached(warped: Callable[[Any], Float], level: float, horizon: float) -> flo
 
 @figure(
     "azulay2021/warp",
-    quick={"along": 25, "marks": 9},
-    paper={"along": 80, "marks": 13},
+    **presets(along=(25, 80), marks=(9, 13)),
     figsize=(8.6, 2.9),
     ncols=3,
     about=("Section 5", "Lemma 3"),
@@ -78,8 +78,8 @@ class TwoClocks:
         levels = progress(run.accuracy[1:], "warp")
         tau = np.array([0.0, *(reached(warped, level, 1.2 * float(clock[-1])) for level in levels)])
         chosen = np.unique(np.linspace(0, np.searchsorted(t, SHOWN), along).astype(int))
-        gradient = np.array([q.gradient(each) for each in w])
         basis = np.linalg.svd(SAMPLES, full_matrices=True)[2][2:]
+        outside = np.linalg.norm(np.array([q.gradient(each) for each in w]) @ basis.T, axis=1)
         ticks = np.linspace(0, SHOWN, marks)
         tau_ticks = np.linspace(0, np.interp(SHOWN, t, tau), marks)
         bent = np.array(
@@ -90,15 +90,13 @@ class TwoClocks:
         )
         return xr.Dataset(
             {
-                "time": ("instant", t),
-                "clock": ("instant", clock),
-                "tau": ("instant", tau),
-                "predictor": (("instant", "feature"), w),
-                "warped": (("instant", "feature"), warped(tau)),
-                "warped_clock_flow": (("instant", "feature"), warped(clock)),
-                "outside": ("instant", np.linalg.norm(gradient @ basis.T, axis=1)),
-                "by_time": (("mark", "feature"), warped(np.interp(ticks, t, tau))),
-                "by_tau": (("mark", "feature"), warped(tau_ticks)),
+                **variables("instant", time=t, clock=clock, tau=tau, outside=outside),
+                **variables(
+                    "instant feature", predictor=w, warped=warped(tau), warped_clock_flow=warped(clock)
+                ),
+                **variables(
+                    "mark feature", by_time=warped(np.interp(ticks, t, tau)), by_tau=warped(tau_ticks)
+                ),
                 "violation": (("field", "place"), bent),
                 "place_time": ("place", t[chosen]),
                 "speed": float(warp(delta, 1e-9 * w[-1])),

@@ -29,6 +29,7 @@ from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import least, ratio
 from tacit.papers.min2021.network import guaranteed_rate, imbalance_level
 from tacit.papers.min2021.training import Regression, descend, follow, white_inputs
+from tacit.papers.reproduction import presets
 
 CASES = {"case 1": (0.1, 0.1), "case 2": (0.5, 0.02), "case 3": (0.05, 0.2)}  # σ_U and σ_V (Appendix A.1)
 BALANCED = "balanced"
@@ -104,8 +105,7 @@ def setting_claims(data: xr.Dataset) -> Iterator[Claim]:
 
 @figure(
     "min2021/fig2",
-    quick={"samples": 50, "features": 200, "width": 250, "points": 161},
-    paper={"samples": 100, "features": 400, "width": 500, "points": 191},
+    **presets(samples=(50, 100), features=(200, 400), width=(250, 500), points=(161, 191)),
     figsize=(7.8, 3.1),
     ncols=2,
     gridspec_kw={"width_ratios": [1.35, 1]},
@@ -201,8 +201,9 @@ _MARKERS = {"case 1": "s", "case 2": "^", "case 3": "o", BALANCED: "D"}
 
 @figure(
     "min2021/fig3",
-    quick={"samples": 50, "features": 200, "width": 250, "most": 40_000, "marks": 41},
-    paper={"samples": 100, "features": 400, "width": 500, "most": 100_000, "marks": 101},
+    **presets(
+        samples=(50, 100), features=(200, 400), width=(250, 500), most=(40_000, 100_000), marks=(41, 101)
+    ),
     figsize=(5.6, 3.6),
     about=("Theorem 1",),
     seconds=4,

@@ -35,6 +35,7 @@ from tacit.papers.moroshko2020.trajectories import (
     traces,
     unit,
 )
+from tacit.papers.reproduction import presets
 from tacit.show.figures import TRUTH
 
 VIEW = np.radians([66.0, 28.0])  # azimuth and pitch from which the sphere is seen
@@ -80,8 +81,7 @@ def area(ends: Float) -> float:
 
 @figure(
     "moroshko2020/fig3a",
-    quick={"scales": [0.001, 1.0, 1e4], "instants": 60},
-    paper={"scales": [0.001, 1.0, 3.0, 1e4], "instants": 200},
+    **presets(scales=([0.001, 1.0, 1e4], [0.001, 1.0, 3.0, 1e4]), instants=(60, 200)),
     figsize=(5.1, 3.2),
     seconds=4,
     short="directions that separate",

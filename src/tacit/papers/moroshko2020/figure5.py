@@ -25,6 +25,7 @@ from tacit.papers.moroshko2020.margins import (
 )
 from tacit.papers.moroshko2020.plot_grid import reached_at
 from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights, raw_weights, raw_weights_claim
+from tacit.papers.reproduction import presets
 
 
 @figure(
@@ -112,8 +113,7 @@ DATASETS = {"same support": SAME_SUPPORT, "two support vectors": TWO_SUPPORT_VEC
 
 @figure(
     "moroshko2020/fig5b",
-    quick={"depths": [2.0, 10.0], "scales": 5},
-    paper={"depths": [2.0, 3.0, 10.0], "scales": 17},
+    **presets(depths=([2.0, 10.0], [2.0, 3.0, 10.0]), scales=(5, 17)),
     about=("Role of depth",),
     seconds=7,
     short="accuracy that it takes",

@@ -37,6 +37,7 @@ from tacit.papers.moroshko2020.trajectories import (
     trace,
     unit,
 )
+from tacit.papers.reproduction import presets
 
 PANELS = {"3b": ONE_SUPPORT, "3c": MANY_ENDS, "3d": LEAVING}
 DECADES = (-9, 16)  # of γ̃, first and last
@@ -54,8 +55,7 @@ _OFFSETS: dict[
 
 @figure(
     "moroshko2020/fig6",
-    quick={"scales": [0.001, 1.0, 100.0, 1e4], "instants": 76},
-    paper={"scales": [0.001, 1.0, 100.0, 1e4], "instants": 300},
+    **presets(scales=([0.001, 1.0, 100.0, 1e4], [0.001, 1.0, 100.0, 1e4]), instants=(76, 300)),
     nrows=3,
     figsize=(5.6, 9.6),
     seconds=22,

@@ -24,12 +24,15 @@ from tacit.papers.moroshko2020.margins import (
 )
 from tacit.papers.moroshko2020.plot_grid import levels
 from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights, raw_weights_claim
+from tacit.papers.reproduction import presets
 
 
 @figure(
     "moroshko2020/fig7",
-    quick={"scales": [1e-3, 0.1, 0.3, 1.0, 100.0], "instants": 80},
-    paper={"scales": [1e-3, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 100.0], "instants": 200},
+    **presets(
+        scales=([1e-3, 0.1, 0.3, 1.0, 100.0], [1e-3, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 100.0]),
+        instants=(80, 200),
+    ),
     figsize=(4.9, 3.4),
     seconds=5,
     short="the scale selects",

@@ -32,6 +32,7 @@ from tacit.papers.moroshko2020.margins import (
 )
 from tacit.papers.moroshko2020.plot_grid import levels
 from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights, raw_weights_claim
+from tacit.papers.reproduction import presets
 from tacit.show.figures import MUTED, RICH
 
 DEPTH = 3  # of the networks of Figure 8
@@ -153,8 +154,7 @@ def _draw_above_path(data: xr.Dataset, ax: Any) -> None:
 
 @figure(
     "moroshko2020/fig8a",
-    quick={"scales": [0.01, 10.0], "draws": 3, "instants": 80},
-    paper={"scales": [0.01, 0.03, 0.1, 0.3, 1.0, 10.0], "draws": 20, "instants": 240},
+    **presets(scales=([0.01, 10.0], [0.01, 0.03, 0.1, 0.3, 1.0, 10.0]), draws=(3, 20), instants=(80, 240)),
     figsize=(5.4, 3.5),
     seconds=10,
 )
@@ -224,8 +224,7 @@ class _SparseData:
 
 @figure(
     "moroshko2020/fig8b",
-    quick={"scales": [0.01, 1.0, 10.0], "draws": 3, "instants": 80},
-    paper={"scales": [0.01, 0.1, 1.0, 10.0], "draws": 20, "instants": 240},
+    **presets(scales=([0.01, 1.0, 10.0], [0.01, 0.1, 1.0, 10.0]), draws=(3, 20), instants=(80, 240)),
     figsize=(5.4, 3.5),
     seconds=4,
     short="ten dimensions",
@@ -266,8 +265,7 @@ class LocalMarginsOfSparseData(_SparseData):
 
 @figure(
     "moroshko2020/fig8c",
-    quick={"scales": [0.01, 1.0, 10.0], "draws": 1, "instants": 80},
-    paper={"scales": [0.01, 0.1, 1.0, 10.0], "draws": 1, "instants": 240},
+    **presets(scales=([0.01, 1.0, 10.0], [0.01, 0.1, 1.0, 10.0]), draws=(1, 1), instants=(80, 240)),
     figsize=(5.4, 5.0),
     nrows=2,
     sharex=True,

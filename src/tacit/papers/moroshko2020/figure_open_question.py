@@ -37,6 +37,7 @@ from tacit.papers.moroshko2020.planes import rate, worst
 from tacit.papers.moroshko2020.plot_grid import between
 from tacit.papers.moroshko2020.raw_weights import raw_weights
 from tacit.papers.moroshko2020.trajectories import apart, unit
+from tacit.papers.reproduction import presets
 from tacit.show.figures import RICH
 
 DEPTHS = (2, 3)
@@ -105,8 +106,7 @@ def draw_dataset(rng: np.random.Generator) -> Float:
 
 @figure(
     "moroshko2020/open-question",
-    quick={"sizes": [1e3, 1e6], "levels": 29, "draws": 3},
-    paper={"sizes": [1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8], "levels": 61, "draws": 8},
+    **presets(sizes=([1e3, 1e6], [1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8]), levels=(29, 61), draws=(3, 8)),
     ncols=2,
     width_ratios=[1.15, 1],
     figsize=(8.8, 4.3),

@@ -43,6 +43,7 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import slope
+from tacit.papers.reproduction import presets
 from tacit.papers.woodworth2020.lifted import ended, wide
 from tacit.papers.woodworth2020.matrices import Completion, completion
 from tacit.show.figures import level_line
@@ -58,16 +59,15 @@ _NAMES = {
 
 @figure(
     "woodworth2020/fig5",
-    quick={"size": 8, "observed": 45, "scales": 8, "widths": 4, "narrowest": 16, "levels": 11, "starts": 5},
-    paper={
-        "size": 10,
-        "observed": 60,
-        "scales": 12,
-        "widths": 12,
-        "narrowest": 10,
-        "levels": 25,
-        "starts": 5,
-    },
+    **presets(
+        size=(8, 10),
+        observed=(45, 60),
+        scales=(8, 12),
+        widths=(4, 12),
+        narrowest=(16, 10),
+        levels=(11, 25),
+        starts=(5, 5),
+    ),
     figsize=(9.4, 2.8),
     ncols=3,
     seconds=14,

@@ -13,6 +13,7 @@ from tacit.data.arrays import Float
 from tacit.networks.architectures import Weights, univariate
 from tacit.networks.exponential_flow import settle
 from tacit.papers import Claim, Progress, at_least, at_most, figure
+from tacit.papers.reproduction import presets
 from tacit.show.figures import KERNEL, MUTED, RICH
 
 # The paper does not state its points. Here the kinks of the linear spline alternate in sign: with trained
@@ -24,8 +25,12 @@ _FIT = 1e-9  # mean squared residual at which flows stop, relative to the mean s
 
 @figure(
     "woodworth2020/fig7",
-    quick={"width": 600, "scales": [1e-2, 0.1, 1.0, 300.0], "layers": [1.0, 0.5, 0.3], "grid": 161},
-    paper={"width": 10_000, "scales": [1e-3, 1e-2, 0.1, 1.0, 100.0], "layers": [1.0, 0.3, 0.15], "grid": 401},
+    **presets(
+        width=(600, 10_000),
+        scales=([1e-2, 0.1, 1.0, 300.0], [1e-3, 1e-2, 0.1, 1.0, 100.0]),
+        layers=([1.0, 0.5, 0.3], [1.0, 0.3, 0.15]),
+        grid=(161, 401),
+    ),
     figsize=(9.4, 2.8),
     ncols=3,
     sharey=True,

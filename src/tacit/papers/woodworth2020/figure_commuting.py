@@ -12,6 +12,7 @@ import xarray as xr
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import slope
+from tacit.papers.reproduction import presets
 from tacit.papers.woodworth2020.lifted import wide
 from tacit.papers.woodworth2020.matrices import commuting, gap, predicted
 
@@ -20,22 +21,14 @@ _RESIDUAL, _RTOL = 1e-9, 1e-8  # relative residual at which flows stop, and tole
 
 @figure(
     "woodworth2020/commuting",
-    quick={
-        "size": 4,
-        "samples": 3,
-        "mixtures": [0.0, 1e-3, 0.01, 0.1, 1.0],
-        "levels": 7,
-        "lowest": -4.0,
-        "draws": 3,
-    },
-    paper={
-        "size": 5,
-        "samples": 4,
-        "mixtures": [0.0, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0],
-        "levels": 17,
-        "lowest": -6.0,
-        "draws": 3,
-    },
+    **presets(
+        size=(4, 5),
+        samples=(3, 4),
+        mixtures=([0.0, 1e-3, 0.01, 0.1, 1.0], [0.0, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0]),
+        levels=(7, 17),
+        lowest=(-4.0, -6.0),
+        draws=(3, 3),
+    ),
     figsize=(8.0, 3.0),
     ncols=2,
     about=("Theorem 4",),

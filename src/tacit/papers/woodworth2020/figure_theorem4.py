@@ -12,6 +12,7 @@ import xarray as xr
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import slope
+from tacit.papers.reproduction import presets
 from tacit.papers.woodworth2020.lifted import ended, wide
 from tacit.papers.woodworth2020.matrices import commuting, gap, predicted
 from tacit.show.figures import KERNEL, RICH, TRUTH
@@ -22,22 +23,14 @@ _FINE = 41  # points per curve in the figure
 
 @figure(
     "woodworth2020/theorem4",
-    quick={
-        "size": 4,
-        "samples": 2,
-        "levels": [1e-2, 1.0],
-        "widths": [300, 3000, 30_000],
-        "draws": 3,
-        "path": 5,
-    },
-    paper={
-        "size": 6,
-        "samples": 3,
-        "levels": [1e-2, 0.1, 1.0],
-        "widths": [100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000],
-        "draws": 8,
-        "path": 17,
-    },
+    **presets(
+        size=(4, 6),
+        samples=(2, 3),
+        levels=([1e-2, 1.0], [1e-2, 0.1, 1.0]),
+        widths=([300, 3000, 30_000], [100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000]),
+        draws=(3, 8),
+        path=(5, 17),
+    ),
     figsize=(7.2, 3.0),
     ncols=2,
     seconds=13,

@@ -12,6 +12,7 @@ import xarray as xr
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import slope
+from tacit.papers.reproduction import presets
 from tacit.papers.shared_results import sharing
 from tacit.papers.statements import check
 from tacit.papers.woodworth2020.lifted import wide
@@ -24,8 +25,13 @@ _MEASURES = ("moved", "apart")
 
 @figure(
     "woodworth2020/theorem9",
-    quick={"size": 3, "observed": 6, "levels": 6, "widths": [10_000], "instants": 31},
-    paper={"size": 10, "observed": 60, "levels": 21, "widths": [10_000, 1_000_000], "instants": 121},
+    **presets(
+        size=(3, 10),
+        observed=(6, 60),
+        levels=(6, 21),
+        widths=([10_000], [10_000, 1_000_000]),
+        instants=(31, 121),
+    ),
     figsize=(7.6, 3.2),
     ncols=2,
     about=("Corollary 10",),

@@ -1,6 +1,7 @@
-"""The effect of depth: Figure 3 of Woodworth et al. 2020.
+"""Regularizers of one coordinate and the effect of depth: Figures 2 and 3 of Woodworth et al. 2020.
 
-Potentials of one coordinate (3a, 3b), and sparse regression at several depths (3c).
+The implicit and explicit regularizers of depth 2 (2), potentials of several depths (3a, 3b), and sparse
+regression at several depths (3c).
 """
 
 from __future__ import annotations
@@ -12,21 +13,79 @@ import numpy as np
 import xarray as xr
 
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
-from tacit.papers.measures import least, ratio, slope
-from tacit.papers.woodworth2020.shared import (
-    draw_recovery,
-    median,
-    recovery,
-    recovery_claim,
-    unit_potential,
-    values,
+from tacit.papers.measures import least, ratio, slope, variables
+from tacit.papers.reproduction import presets
+from tacit.papers.woodworth2020.recovery import Recovery, draw_recovery, median, recovery_claim
+from tacit.potentials import DeepHypentropy, Hypentropy, WeightDistance
+
+
+def unit_potential(depth: float, log_scale: float = 0.0) -> Hypentropy | DeepHypentropy:
+    """The potential Q of depth D for one coordinate, with predictor scale e^log_scale."""
+    return Hypentropy(log_scale) if depth == 2 else DeepHypentropy(depth, log_scale)
+
+
+def values(potential: Any, z: np.ndarray) -> np.ndarray:
+    """The values of a potential at each of these coordinates."""
+    return np.array([float(potential.value(x)) for x in z])
+
+
+@figure(
+    "woodworth2020/fig2",
+    **presets(points=(121, 601)),
+    about=("Theorem 1", "Explicit regularization"),
+    short="implicit and explicit",
 )
+class ImplicitAndExplicit:
+    """The implicit regularizer q and the explicit regularizer r, the squared distance that weights must
+    move (Figure 2).
+    """
+
+    def data(self, points: int, *, seed: int, progress: Progress) -> xr.Dataset:
+        """q, r, and the smallest real root of the quartic in the paper."""
+        z = np.linspace(-12, 12, points)
+        far = np.logspace(3, 12, 10)
+        q, r = Hypentropy(0.0), WeightDistance(0.0)
+        return xr.Dataset(
+            {
+                **variables("z", q=values(q, z), r=values(r, z), root=[_smallest_root(x) for x in z]),
+                **variables("far", q_far=values(q, far), r_far=values(r, far)),
+            },
+            coords={"z": z, "far": far},
+        )
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """Both curves, with the root of the quartic as markers on r."""
+        ax.plot(data.z, data.q, label="$q(z)$, implicit")
+        ax.plot(data.z, data.r, label="$r(z)$, explicit")
+        every = max(1, data.z.size // 24)
+        ax.plot(data.z[::every], data.root[::every], "o", ms=3, color="k", label="root of $p_z(u)$")
+        ax.set(xlabel="$z$", ylabel="coordinate potential")
+        ax.legend()
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """r is the root of the quartic, similar to q but algebraic."""
+        gap = float(np.abs(data.r - data.root).max())
+        yield at_most(1e-6).claim("r is the smallest real root of the quartic (largest difference)", gap)
+        far = data.far.values
+        yield within(0.999, 1.0).claim("r grows like |z| (r/|z| at 1e12)", data.r_far.values[-1] / far[-1])
+        yield within(0.999, 1.001).claim(
+            "q grows like |z| log|z| (slope of q/|z| against log|z|)",
+            slope(np.log(far), data.q_far.values / far),
+        )
+        ratio = (data.q / data.r.where(data.z != 0)).values
+        spread = np.nanmax(ratio) / np.nanmin(ratio)
+        yield at_least(1.05).claim("q and r are not proportional (largest over smallest q/r)", spread)
+
+
+def _smallest_root(z: float) -> float:
+    """Smallest real root of p_z(u) = u⁴ − 6u³ + (12−2z²)u² − (8+10z²)u + z² + z⁴."""
+    roots = np.roots([1, -6, 12 - 2 * z**2, -(8 + 10 * z**2), z**2 + z**4])
+    return float(np.sort(roots[np.abs(roots.imag) < 1e-6 * (1 + np.abs(roots.real))].real)[0])
 
 
 @figure(
     "woodworth2020/fig3a",
-    quick={"depths": [2.0, 3.0, 4.0, 8.0], "points": 121},
-    paper={"depths": [2.0, 3.0, 4.0, 8.0, 20.0], "points": 601},
+    **presets(depths=([2.0, 3.0, 4.0, 8.0], [2.0, 3.0, 4.0, 8.0, 20.0]), points=(121, 601)),
     about=("Theorem 3",),
     short="potentials by depth",
 )
@@ -35,15 +94,12 @@ class CoordinatePotentials:
 
     def data(self, depths: list[float], points: int, *, seed: int, progress: Progress) -> xr.Dataset:
         """q_D at moderate, small and large arguments."""
-        z, near, far = np.linspace(-6, 6, points), np.logspace(-8, -4, 9), np.logspace(4, 40, 19)
-        curves = {
-            name: (
-                ("depth", axis),
-                np.array([values(unit_potential(depth), at) for depth in progress(depths, "fig3a")]),
-            )
-            for name, axis, at in (("q", "z", z), ("q_near", "near", near), ("q_far", "far", far))
-        }
-        return xr.Dataset(curves, coords={"depth": depths, "z": z, "near": near, "far": far})
+        at = {"z": np.linspace(-6, 6, points), "near": np.logspace(-8, -4, 9), "far": np.logspace(4, 40, 19)}
+        q, near, far = (
+            (("depth", axis), [values(unit_potential(depth), z) for depth in depths])
+            for axis, z in progress(list(at.items()), "fig3a")
+        )
+        return xr.Dataset({"q": q, "q_near": near, "q_far": far}, coords={"depth": depths, **at})
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
         """One curve per depth."""
@@ -70,8 +126,7 @@ class CoordinatePotentials:
 
 @figure(
     "woodworth2020/fig3b",
-    quick={"features": 100, "depths": [2.0, 3.0, 4.0, 8.0], "points": 481},
-    paper={"features": 100, "depths": [2.0, 3.0, 4.0, 8.0], "points": 961},
+    **presets(features=(100, 100), depths=([2.0, 3.0, 4.0, 8.0], [2.0, 3.0, 4.0, 8.0]), points=(481, 961)),
     about=("Theorem 3",),
     short="from ℓ1 to ℓ2 by depth",
 )
@@ -83,14 +138,14 @@ class SparseAgainstDense:
     ) -> xr.Dataset:
         """The ratio against the scale α of the weights."""
         log_alpha = np.linspace(-20, 4, points) * np.log(10)
-        ratio = np.empty((len(depths), points))
-        for j in progress(range(len(depths)), "fig3b"):
-            for i, level in enumerate(log_alpha):
-                potential = unit_potential(depths[j], depths[j] * level)
-                sparse, dense = potential.value(1.0), features * potential.value(1 / np.sqrt(features))
-                ratio[j, i] = sparse / dense
+
+        def ratio(depth: float, level: float) -> float:
+            potential = unit_potential(depth, depth * level)
+            return float(potential.value(1.0) / (features * potential.value(1 / np.sqrt(features))))
+
+        ratios = [[ratio(depth, level) for level in log_alpha] for depth in progress(depths, "fig3b")]
         return xr.Dataset(
-            {"ratio": (("depth", "log_alpha"), ratio)},
+            {"ratio": (("depth", "log_alpha"), ratios)},
             coords={"depth": depths, "log_alpha": log_alpha},
             attrs={"features": features},
         )
@@ -100,20 +155,13 @@ class SparseAgainstDense:
         decades = data.log_alpha / np.log(10)
         for depth in data.depth.values:
             ax.plot(decades, data.ratio.sel(depth=depth), label=f"$D={depth:g}$")
-        d = data.attrs["features"]
-        ax.axhline(1, color="0.6", lw=0.8, ls=":")
-        ax.axhline(1 / np.sqrt(d), color="0.6", lw=0.8, ls=":")
-        ax.annotate(r"$\ell_2$ norm", (-7.8, 1), xytext=(0, -10), textcoords="offset points", fontsize=8)
-        ax.annotate(
-            r"$\ell_1$ norm", (-7.8, 1 / np.sqrt(d)), xytext=(0, -10), textcoords="offset points", fontsize=8
-        )
+        below = {"xytext": (0, -10), "textcoords": "offset points", "fontsize": 8}
+        for norm, level in ((r"$\ell_2$ norm", 1), (r"$\ell_1$ norm", 1 / np.sqrt(data.attrs["features"]))):
+            ax.axhline(level, color="0.6", lw=0.8, ls=":")
+            ax.annotate(norm, (-7.8, level), **below)
         ax.xaxis.set_major_formatter(lambda level, _: f"$10^{{{level:g}}}$")
-        ax.set(
-            xlim=(-8, 2),
-            ylim=(0, 1.05),
-            xlabel=r"initialization scale $\alpha$",
-            ylabel=r"$Q^D_\alpha(e_1)\,/\,Q^D_\alpha(\mathbf{1}_d/\sqrt{d})$",
-        )
+        ax.set(xlim=(-8, 2), ylim=(0, 1.05), xlabel=r"initialization scale $\alpha$")
+        ax.set_ylabel(r"$Q^D_\alpha(e_1)\,/\,Q^D_\alpha(\mathbf{1}_d/\sqrt{d})$")
         ax.legend(loc="center left", bbox_to_anchor=(0.0, 0.55))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
@@ -142,39 +190,18 @@ class SparseAgainstDense:
 
 @figure(
     "woodworth2020/fig3c",
-    quick={
-        "samples": [35, 45, 50, 55, 60, 70, 85, 100],
-        "features": 200,
-        "depths": [2.0, 3.0, 4.0],
-        "seeds": 3,
-        "lowest": -16.0,
-    },
-    paper={
-        "samples": [40, 50, 55, 60, 65, 70, 80, 100, 125, 150, 200],
-        "features": 1000,
-        "depths": [2.0, 3.0, 4.0, 8.0],
-        "seeds": 5,
-        "lowest": -16.0,
-    },
+    **presets(
+        samples=([35, 45, 50, 55, 60, 70, 85, 100], [40, 50, 55, 60, 65, 70, 80, 100, 125, 150, 200]),
+        features=(200, 1000),
+        depths=([2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 8.0]),
+        seeds=(3, 5),
+        lowest=(-16.0, -16.0),
+    ),
     about=("Theorem 3",),
     seconds=10,
 )
-class LargestRecoveringScaleByDepth:
+class LargestRecoveringScaleByDepth(Recovery):
     """Largest predictor scale α^D that recovers the truth to 0.025, by depth and sample size (Figure 3c)."""
-
-    def data(
-        self,
-        samples: list[int],
-        features: int,
-        depths: list[float],
-        seeds: int,
-        lowest: float,
-        *,
-        seed: int,
-        progress: Progress,
-    ) -> xr.Dataset:
-        """Largest recovering scale by bisection, for every depth, sample size and draw."""
-        return recovery(samples, features, depths, seeds, lowest, seed, progress)
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
         """The largest log α^D against N."""
