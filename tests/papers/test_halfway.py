@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from tacit.papers.measures import farthest, level_at, trained
 
 import tacit
+from tacit.papers.measures import farthest, level_at, trained
 from tacit.potentials import L1
 
 

@@ -33,8 +33,7 @@ from tacit.data.arrays import Float, check_problem
 from tacit.numerics.rounding import EPS
 from tacit.papers import Assumption, Bound, Parts, Premise
 from tacit.papers.arguments import arrived
-from tacit.papers.shared_results import shared
-from tacit.papers.statements import unmet
+from tacit.papers.statements import shared, unmet
 
 Weights = dict[str, Float]
 

@@ -18,8 +18,7 @@ from tacit.errors import InputError, TacitError
 from tacit.models.model import Model, check_model
 from tacit.papers.arguments import ParameterError
 from tacit.papers.catalogue import similar_names, suggestion
-from tacit.papers.shared_results import shared, sharing
-from tacit.papers.statements import Theorem, selected, theorems
+from tacit.papers.statements import Theorem, selected, shared, sharing, theorems
 from tacit.potentials import Potential
 from tacit.results.verdicts import Verdict, Verdicts
 

@@ -56,6 +56,12 @@ def slope(x: Float, y: Float) -> float:
     return float(np.polyfit(x, y, 1)[0]) if np.unique(x).size > 1 else np.nan
 
 
+def exponent(x: Any, y: Any) -> float:
+    """The fitted power of x in y, the slope of log y against log x; NaN if a value is not positive."""
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    return slope(np.log(x), np.log(y)) if np.isfinite(y).all() and (y > 0).all() else math.nan
+
+
 def rank_correlation(x: Float, y: Float) -> float:
     """Spearman's rank correlation; NaN if x or y is constant."""
     if min(np.unique(x).size, np.unique(y).size) < 2:

@@ -1,20 +1,110 @@
-"""The report: a page in HTML with everything in it."""
+"""Theorems of a paper and how each is asked about data, and its numbered items, as tables.
+
+The report: a page in HTML with everything in it.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
 
 from tacit import __version__
-from tacit.papers.catalogue import titles
-from tacit.papers.pages import NO_ERROR, errata, remarks, theorems_of
+from tacit.papers import figures
+from tacit.papers.catalogue import Item, package_of, titles
+from tacit.papers.pages import NO_ERROR, errata, items, remarks, theorems_of
+from tacit.papers.statements import Theorem
 from tacit.report import provenance
-from tacit.report.listings import is_beyond, numbered, statements
 from tacit.report.markup import NOTATION, anchor, articles, html, link, rendered, table
 from tacit.report.panels import Shown, or_recorded, panel
 from tacit.show.output_files import marked
+from tacit.theorems import theorems
+
+_HOW = """<p class="lead">In commands DATA is a file with a table, such as a CSV file, and COL the column to
+predict; statements about classification ask for two classes. Numbers after the name are there to be changed.
+Calls of Python are for what no table or option names: <code>model</code> is a model of Tacit, and the dots
+are yours. Where what a paper prints does not hold, a line has it, and says in which way.</p>
+"""
+
+
+def is_beyond(theorem: Theorem) -> bool:
+    """Is it a statement, or a sharper form of one, that the paper does not have?"""
+    return theorem.key.endswith("-sharp") or not theorem.items
+
+
+def statements(found: Sequence[Theorem], about: str) -> str:
+    """Every statement, what it says, what the paper prints instead, and how to ask it about data."""
+    rows = [
+        (
+            f'<a class="anchor" id="{anchor("theorem", each.key)}">{escape(each.key.partition("/")[2])}</a>',
+            f'{html(each.statement)}{_printed(each)}<code class="ask">{escape(command(each))}</code>',
+        )
+        for each in found
+    ]
+    return _HOW + table(
+        f"Theorems of {about}", ("Name", "What it says, and how to ask it about data"), rows, "named"
+    )
+
+
+def _printed(theorem: Theorem) -> str:
+    return f'<span class="where">Printed: {html(theorem.printed)}</span>' if theorem.printed else ""
+
+
+def command(theorem: Theorem) -> str:
+    """What to type, in a shell or in Python."""
+    about_a_table = set(theorem.needs) == {"model", "X", "y"} and not theorem.matrices
+    if about_a_table and theorem.shell is not None:
+        paper = package_of(theorem.key.partition("/")[0])
+        options = theorem.shell or getattr(paper, "SHELL", "")
+        return f"tacit check DATA --target COL --only {theorem.key} {options}".rstrip()
+    needs = ", ".join(name if name in ("model", "X", "y") else f"{name}=…" for name in theorem.needs)
+    return f'tacit.theorems.check("{theorem.key}", {needs})'
+
+
+_ITEMS_HOW = """<p class="lead">Every theorem, equation and figure of the paper, in the order of its text and
+then its figures, with links to what this file has of it. A file name is that of a test in Tacit's
+repository.</p>
+"""
+
+
+def numbered(paper: str, about: str) -> str:
+    """Item, equations, what it says, and where it is."""
+    rows = [
+        (
+            escape(item.name),
+            escape(item.equations.replace("-", "–")),
+            f'{html(item.says)}<span class="where">{_where(paper, item)}</span>',
+        )
+        for item in items(paper)
+    ]
+    return _ITEMS_HOW + table(
+        f"Items of {about}", ("Item", "Equations", "What it says, and where it is"), rows, "items"
+    )
+
+
+def _where(paper: str, item: Item) -> str:
+    found = [link(anchor("theorem", f"{paper}/{name}"), escape(name)) for name in item.theorems]
+    found += [link(anchor("figure", f"{paper}/{name}"), _figure(name)) for name in item.figures]
+    found += [f"<code>{escape(test.replace('::', ' '))}</code>" for test in item.tests]
+    return "; ".join([", ".join(found)] * bool(found) + [_linked(item.why)] * bool(item.why))
+
+
+def _figure(name: str) -> str:
+    return f"Figure {escape(name[3:])}" if name.startswith("fig") else f"picture {escape(name)}"
+
+
+def _linked(why: str) -> str:
+    """The reason, with the keys of theorems and figures in it as links."""
+    known = {each.key: "figure" for each in figures()} | {each.key: "theorem" for each in theorems()}
+
+    def replaced(found: re.Match[str]) -> str:
+        key = found[0]
+        return link(anchor(known[key], key), key) if key in known else key
+
+    return re.sub(r"\b[a-z]+\d{4}/[\w.-]*\w", replaced, html(why))
+
 
 _BEYOND = "beyond"
 _ABOUT = """Each figure of the papers on the implicit bias of gradient descent, made again from scratch, with

@@ -1,4 +1,6 @@
-"""A figure of the report: its picture, its claims, and how it was made.
+"""With what software, preset and seed figures were made, and which of them otherwise than the others.
+
+A figure of the report: its picture, its claims, and how it was made.
 
 Those that need data which few machines have are shown as they were made once, at the sizes of the paper.
 """
@@ -9,15 +11,72 @@ import base64
 import json
 import re
 import struct
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from tacit.papers.completed import made_with
 from tacit.papers.reproduction import Entry
-from tacit.report.markup import anchor, html, table, verdict
-from tacit.report.provenance import NAMES
+from tacit.report.markup import anchor, html, link, table, verdict
+
+_LIBRARIES = {
+    "python": "Python",
+    "numpy": "NumPy",
+    "scipy": "SciPy",
+    "jax": "JAX",
+    "matplotlib": "Matplotlib",
+}
+_LISTED = 12  # figures that are named
+NAMES = {"tacit": "Tacit", **_LIBRARIES, "source": "source"}
+
+
+def sizes(content: Mapping[str, Any]) -> str:
+    """The preset and the seed, in words."""
+    return f"{content['preset']} preset, seed {content['seed']}"
+
+
+def usual(contents: Sequence[Mapping[str, Any]]) -> str:
+    """The preset and the seed that most figures have; the first of those that are equally common."""
+    return Counter(map(sizes, contents)).most_common(1)[0][0] if contents else ""
+
+
+def otherwise(content: Mapping[str, Any], others: str) -> str:
+    """What sets a figure apart from what this software makes, and from what most others are, if anything."""
+    own = sizes(content)
+    parts = [
+        _software(content.get("made_with", {}), made_with(content["figure"])),
+        f"{own}, where most have {others}" if own != others else "",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def _software(then: Mapping[str, Any], now: Mapping[str, str]) -> str:
+    """The Tacit that made it, if it is another one, or its libraries, if they are others."""
+    changed = [name for name, version in now.items() if then.get(name) != version]
+    if not changed:
+        return ""
+    others = [f"{NAMES[name]} {then[name]}" for name in changed if name in then and name in _LIBRARIES]
+    others = ["other source"] * ("source" in changed) + others
+    by = f"made by Tacit {then.get('tacit', 'of an unknown version')}"
+    return f"{by} with {', '.join(others)}" if others else by
+
+
+def summary(made: Mapping[str, Mapping[str, Any]]) -> str:
+    """A paragraph: what most figures are, and links to those that were made otherwise."""
+    if not made:
+        return ""
+    most = usual(list(made.values()))
+    apart = [key for key, content in made.items() if otherwise(content, most)]
+    count = len(made) - len(apart)
+    same = f"{count} of {len(made)} figures were made by this software: {escape(most)}."
+    if not apart:
+        return f"<p>{same}</p>\n"
+    links = ", ".join(link(anchor("figure", key), escape(key)) for key in apart)
+    others = f"Otherwise: {links}." if len(apart) <= _LISTED else "The others say how they were made."
+    return f"<p>{same} {others}</p>\n"
 
 
 @dataclass(frozen=True)

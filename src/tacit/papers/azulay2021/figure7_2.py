@@ -23,8 +23,8 @@ import xarray as xr
 import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
-from tacit.papers.azulay2021.training import exponent, kernel_metric
-from tacit.papers.measures import least, variables
+from tacit.papers.azulay2021.training import kernel_metric
+from tacit.papers.measures import exponent, least, variables
 from tacit.papers.reproduction import presets
 from tacit.potentials import Bregman
 

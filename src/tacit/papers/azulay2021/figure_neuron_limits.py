@@ -16,14 +16,13 @@ from tacit.papers.azulay2021.training import (
     TO_LEAST,
     Regression,
     draw_problem,
-    exponent,
     far_from_kernel,
     follow,
     gap,
     to_ends,
     unit_vector,
 )
-from tacit.papers.measures import ratio, share, variables
+from tacit.papers.measures import exponent, ratio, share, variables
 from tacit.papers.reproduction import presets
 from tacit.show.figures import MUTED, side_by_side
 

@@ -18,13 +18,12 @@ from tacit.papers.azulay2021.training import (
     Regression,
     around,
     draw_problem,
-    exponent,
     follow,
     gap,
     train_layers,
     unit_vector,
 )
-from tacit.papers.measures import variables
+from tacit.papers.measures import exponent, variables
 from tacit.papers.reproduction import presets
 from tacit.potentials import Bregman, Power
 from tacit.show.figures import MUTED, RICH

@@ -18,12 +18,11 @@ from tacit.papers.azulay2021.training import (
     Regression,
     around,
     draw_problem,
-    exponent,
     follow,
     gap,
     train_layers,
 )
-from tacit.papers.measures import ratio, variables
+from tacit.papers.measures import exponent, ratio, variables
 from tacit.papers.reproduction import presets
 from tacit.show.figures import MUTED, side_by_side
 

@@ -15,7 +15,6 @@ from scipy.integrate import solve_ivp
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers.measures import slope
 from tacit.potentials import Quadratic
 from tacit.show.figures import KERNEL, RICH, TRUTH
 
@@ -39,13 +38,6 @@ class Regression:
     def accuracy(self, residual: float) -> float:
         """−log loss at this relative residual."""
         return float(-np.log(self.y @ self.y / (2 * len(self.y))) - 2 * np.log(residual))
-
-
-def exponent(x: Float, y: Float) -> float:
-    """The fitted slope of log y against log x; NaN where there is nothing to fit."""
-    if not (np.isfinite(y).all() and (y > 0).all()):
-        return float("nan")
-    return slope(np.log(x), np.log(y))
 
 
 def draw_problem(samples: int, features: int, rng: np.random.Generator) -> Regression:

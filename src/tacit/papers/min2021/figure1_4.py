@@ -15,7 +15,7 @@ import xarray as xr
 
 import tacit
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
-from tacit.papers.measures import least, slope
+from tacit.papers.measures import exponent, least
 from tacit.papers.min2021.training import Regression, descend, follow, gaussian_inputs
 from tacit.show.figures import KERNEL, RICH
 
@@ -122,7 +122,6 @@ def legend(axes: Any) -> None:
 
 def width_claims(data: xr.Dataset) -> Iterator[Claim]:
     """The distance, its rate, and where it comes from."""
-    logs = np.log(data.width.values)
     mean = {name: data[name].mean("run", skipna=False).values for name in _NAMES}
     yield at_least(1.0, "it falls").claim(
         "the distance to the minimum-norm solution falls as the width grows (least ratio of neighbours)",
@@ -130,9 +129,8 @@ def width_claims(data: xr.Dataset) -> Iterator[Claim]:
     )
     rates = {"distance": "the distance", "initial": "‖U₂Vᵀ‖ at the start", "final": "‖U₂Vᵀ‖ at the end"}
     for name, what in rates.items():
-        exponent = slope(logs, np.log(mean[name]))
         yield within(-0.6, -0.42, "the exponent of six runs has a standard deviation of 0.012").claim(
-            f"{what} falls like h^(−1/2) (fitted exponent)", exponent
+            f"{what} falls like h^(−1/2) (fitted exponent)", exponent(data.width.values, mean[name])
         )
     yield at_most(0.01, "training ends at a loss of 1e-8").claim(
         "at the end the distance is ‖U₂Vᵀ‖ (largest relative difference)",

@@ -28,7 +28,7 @@ from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import visible
 from tacit.papers import Setting
 from tacit.papers.arguments import ParameterError
-from tacit.papers.shared_results import shared
+from tacit.papers.statements import shared
 from tacit.solvers.networks.imbalance import imbalance_spectrum
 
 RTOL = 1e-10  # of the flows that are measured

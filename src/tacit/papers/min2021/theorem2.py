@@ -53,6 +53,7 @@ import numpy as np
 import tacit
 from tacit.papers import Assumption, Bound, Parts, Premise, theorem
 from tacit.papers.arguments import ParameterError, whole
+from tacit.papers.measures import exponent
 from tacit.papers.min2021.network import (
     LOSS,
     Split,
@@ -226,7 +227,7 @@ def rate(
     distances = [math.sqrt(np.mean([square for square, _ in row])) for row in spread]
     yield Bound(
         f"power of the width by which it falls, fitted from {tried[0]} to {tried[-1]}, α = {power:g}",
-        float(np.polyfit(np.log(tried), np.log(distances), 1)[0]),
+        exponent(tried, distances),
         at_most=0.5 - 2 * power + _SLACK,
         at_least=0.5 - 2 * power - _SLACK,
     )

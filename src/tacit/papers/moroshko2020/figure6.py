@@ -20,9 +20,8 @@ from tacit.papers.moroshko2020.drawing import (
     label,
     legend_beside,
 )
-from tacit.papers.moroshko2020.planes import accuracy_at
-from tacit.papers.moroshko2020.plot_grid import levels
-from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights, raw_weights_claim
+from tacit.papers.moroshko2020.figure3b_3c_3d_4 import accuracy_at
+from tacit.papers.moroshko2020.margins import levels, middle, off_raw_weights, raw_weights_claim
 from tacit.papers.moroshko2020.trajectories import (
     KERNEL_END,
     LEAVING,

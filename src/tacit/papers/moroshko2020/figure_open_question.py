@@ -30,12 +30,11 @@ import xarray as xr
 import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
-from tacit.papers.measures import first, share
+from tacit.papers.measures import exponent, first, share
 from tacit.papers.moroshko2020 import data as samples
 from tacit.papers.moroshko2020.drawing import shade
-from tacit.papers.moroshko2020.planes import rate, worst
-from tacit.papers.moroshko2020.plot_grid import between
-from tacit.papers.moroshko2020.raw_weights import raw_weights
+from tacit.papers.moroshko2020.figure3b_3c_3d_4 import worst
+from tacit.papers.moroshko2020.margins import between, raw_weights
 from tacit.papers.moroshko2020.trajectories import apart, unit
 from tacit.papers.reproduction import presets
 from tacit.show.figures import RICH
@@ -198,7 +197,7 @@ class WhatFlowsFollow:
             )
             yield within(-1.1, -0.9, "tells −1 from −1/2").claim(
                 f"depth {depth}: ever better, as λ^-1 log λ with λ = α^D (exponent of λ without the log)",
-                rate(sizes, infinite / np.log(sizes)),
+                exponent(sizes, infinite / np.log(sizes)),
             )
         shown = data.distance.sel(target="infinite").isel(size=0).values
         yield at_most(1e-6, "a hundred times what integrators leave").claim(

@@ -14,7 +14,7 @@ from tacit.numerics.roots import crossing
 from tacit.papers import Premise, Setting
 from tacit.papers.agreement import suddenness
 from tacit.papers.arguments import arrived, log_alpha, positive
-from tacit.papers.shared_results import shared
+from tacit.papers.statements import shared
 
 Float = NDArray[np.float64]
 _EARLY_END = "the flow of {!r} ended early ({}); no bound can be checked"

@@ -16,6 +16,7 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Bound, Parts, Premise, theorem
 from tacit.papers.arguments import arrived, increasing, log_alpha
+from tacit.papers.measures import exponent
 from tacit.papers.moroshko2020.separation import Separation, plain_diagonal, separation
 
 _INSTANTS = 41
@@ -57,8 +58,7 @@ def theorem1(model: Any, X: Any, y: Any, scales: Any = (1e1, 1e2, 1e3)) -> Parts
         at_most=apart[0],
     )
     sizes = np.maximum(apart, 1e-300) / np.power(reached, 3)
-    exponent = float(np.polyfit(np.log(scales), np.log(sizes), 1)[0])
-    yield Bound("exponent of α^D in sup‖w − w̄‖/γ̃(T)³", exponent, at_most=-1.5)
+    yield Bound("exponent of α^D in sup‖w − w̄‖/γ̃(T)³", exponent(scales, sizes), at_most=-1.5)
 
 
 def _even(data: Separation, most: float) -> Premise:

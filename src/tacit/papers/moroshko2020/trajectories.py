@@ -15,8 +15,7 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Progress
 from tacit.papers.moroshko2020 import data as samples
-from tacit.papers.moroshko2020.plot_grid import between, levels, refined, spread
-from tacit.papers.moroshko2020.raw_weights import middle, off_raw_weights
+from tacit.papers.moroshko2020.margins import between, levels, middle, off_raw_weights, refined, spread
 
 KERNEL_END = 1e2  # μ at which the Q_μ path begins: there it is within 1e-6 of the ℓ2 margin
 _EARLY = 1e-3  # of min(1, α^D): the accuracy at which the flow has not yet turned from its first direction

@@ -12,13 +12,13 @@ import tacit
 from tacit.data.problems import sparse_regression
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import (
+    exponent,
     farthest,
     halfway,
     largest_fall,
     limit_error,
     rank_correlation,
     share,
-    slope,
     variables,
 )
 from tacit.papers.reproduction import presets
@@ -177,7 +177,7 @@ class ExcessNorms:
         kernel = (l2 < 1e-5 * least_l2) & (l2 > 1e-12 * least_l2)
         yield within(-9, -7, "distinguishes the exponent −8 from −6 and −10").claim(
             "the excess ℓ2 norm decreases polynomially, like α^-8 (fitted exponent)",
-            slope(np.log(data.alpha.values[kernel]), np.log(l2[kernel])),
+            exponent(data.alpha.values[kernel], l2[kernel]),
         )
         yield within(0.4995, 0.5005, "detects a scale that is wrong by half a percent").claim(
             "raw weights trained from the scale at which the limit has half the excess ℓ1 norm of the kernel "

@@ -116,7 +116,7 @@ import tacit
 from tacit.papers import Assumption, Bound, Parts, Setting, theorem
 from tacit.papers.arguments import ParameterError, arrived, log_alpha, positive
 from tacit.papers.moroshko2020.separation import plain_diagonal
-from tacit.papers.shared_results import shared
+from tacit.papers.statements import shared
 
 _LARGEST = 150.0  # log α above which q(1/α²) equals 1/(4α⁴) in double precision
 

@@ -39,8 +39,8 @@ from tacit.data.arrays import Float
 from tacit.papers import Assumption, Bound, Parts, Premise, theorem
 from tacit.papers.agreement import AGREE
 from tacit.papers.arguments import arrived
-from tacit.papers.woodworth2020.lifted import Lifted, asymmetric, ended, lift, wide
-from tacit.papers.woodworth2020.matrices import spectral_limit
+from tacit.papers.measures import exponent
+from tacit.papers.woodworth2020.lifted import Lifted, asymmetric, ended, lift, spectral_limit, wide
 
 _COMMUTE = 1e-10  # relative size below which a commutator is round-off
 _SLACK = 0.1  # tolerance of an exponent fitted to a few draws
@@ -97,7 +97,7 @@ def theorem4(
     distances = [_spread(lifted, predicted, width, level, draws, seed) for width in widths]
     yield Bound(
         f"power of the width to which it is proportional, fitted from {min(widths)} to {max(widths)}",
-        float(np.polyfit(np.log(widths), np.log(distances), 1)[0]),
+        exponent(widths, distances),
         at_most=-0.5 + _SLACK,
         at_least=-0.5 - _SLACK,
     )

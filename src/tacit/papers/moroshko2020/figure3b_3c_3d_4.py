@@ -1,39 +1,147 @@
-"""Optimization trajectories in the azimuth-pitch plane: Figures 3b to 3d of Moroshko et al. 2020."""
+"""What is measured on the trajectories of Moroshko et al. 2020, and what holds in several of its figures.
+
+Distances are between directions: the length of the difference of unit vectors. "At the same μ" compares a
+flow of accuracy γ̃ with the point μ = α^D/γ̃ of a path.
+
+What figures in the azimuth-pitch plane share: Figures 3b to 3d and 4 of Moroshko et al. 2020.
+
+Optimization trajectories in the azimuth-pitch plane: Figures 3b to 3d of Moroshko et al. 2020.
+
+Trajectories of depth 3 in the azimuth-pitch plane: Figure 4 of Moroshko et al. 2020.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
 
-from tacit.papers import Claim, at_least, at_most, figure, within
-from tacit.papers.measures import first, least, ratio
-from tacit.papers.moroshko2020.drawing import draw_plane, label, zoom
-from tacit.papers.moroshko2020.planes import (
-    SIZE,
-    Plane,
-    accuracy_at,
-    closest,
-    common_claims,
-    crossing_claims,
-    departure,
-    large_scale_claims,
-    length,
-    run,
-    steady_support_claim,
-    worst,
-)
+from tacit.data.arrays import Float
+from tacit.papers import Claim, Progress, at_least, at_most, figure, within
+from tacit.papers.measures import exponent, first, least, ratio, share
+from tacit.papers.moroshko2020.drawing import draw_plane, frame, label, label_squares, legend_beside, zoom
+from tacit.papers.moroshko2020.margins import raw_weights_claim, reached_at
 from tacit.papers.moroshko2020.trajectories import (
+    DEEP,
+    DEEP_LOCAL,
     LEAVING,
     MANY_ENDS,
     ONE_SUPPORT,
+    Setting,
     apart,
     arc,
     azimuth_pitch,
     off_curve,
+    scene,
 )
+
+
+def run(data: xr.Dataset, scale: float) -> xr.Dataset:
+    """The flow of one scale, with level: μ = α^D/γ̃ at its instants."""
+    one = data.sel(scale=scale)
+    return one.assign(level=scale ** data.attrs["depth"] / one.accuracy)
+
+
+def closest(data: xr.Dataset, scale: float, end: str) -> float:
+    """How near the flow of this scale ever comes to a margin."""
+    return float(apart(run(data, scale).flow, data[end]).min())
+
+
+def worst(values: Any, where: Any) -> float:
+    """The largest value among some of them; NaN if there are none."""
+    chosen = np.asarray(values)[np.asarray(where)]
+    return float(chosen.max()) if chosen.size else np.nan
+
+
+def accuracy_at(one: xr.Dataset, gap: Float, near: float) -> float:
+    """The accuracy from which on a gap of the run is at most this, between instants as a power law."""
+    return reached_at(one.accuracy.values, gap, near)
+
+
+def length(curve: Float) -> float:
+    """Of a curve, given by its vertices."""
+    return float(apart(curve[1:], curve[:-1]).sum())
+
+
+def common_claims(data: xr.Dataset) -> Iterator[Claim]:
+    """What holds of all flows."""
+    yield at_least(1.0).claim(
+        "flows reach the accuracy asked for (share of them)", share(data.reached.values)
+    )
+    yield at_most(1e-3).claim(
+        "at every scale the flow sets out towards the average of the data (largest distance)",
+        apart(data.flow[:, 0], data.start).max(),
+    )
+    yield raw_weights_claim(data)
+
+
+def departure(data: xr.Dataset) -> float:
+    """The μ at which a sample first leaves the support of the flow at infinite scale; 0 if none does."""
+    leaves = data.event_mu.values[data.event_enters.values == 0]
+    return float(leaves.max()) if leaves.size else 0.0
+
+
+def large_scale_claims(data: xr.Dataset, scale: float, near: float) -> Iterator[Claim]:
+    """First the ℓ2 margin, then along the Q_μ path until a sample leaves."""
+    leaves = departure(data)
+    until = f", until a sample leaves at μ = {leaves:.3g}" if leaves else ""
+    yield at_most(near).claim(
+        f"α = {scale:g} first goes to the ℓ2 margin (smallest distance)", closest(data, scale, "l2")
+    )
+    one = run(data, scale)
+    yield at_most(near).claim(
+        f"α = {scale:g} then follows the Q_μ path{until} (largest distance at the same μ ≤ 10)",
+        worst(one.off_path, (one.level <= 10) & (one.level > leaves)),
+    )
+
+
+def steady_support_claim(data: xr.Dataset) -> Claim:
+    """With no change at all, Condition 5 holds for every stopping accuracy."""
+    changes = data.sizes["kink"] + data.sizes["event"]
+    return at_most(0).claim("changes of support, on the Q_μ path and on the flow at infinite scale", changes)
+
+
+def crossing_claims(data: xr.Dataset, target: str, name: str, power: tuple[float, float]) -> Iterator[Claim]:
+    """Ends of flows at fixed μ converge to a point of a path, as a power of α."""
+    large = data.cross_scale.values >= 10
+    errors = apart(data.crossing, data[target]).max(axis=1)
+    yield at_most(1e-6).claim(
+        f"at fixed μ larger scales end ever nearer to {name} (largest distance at the largest α)", errors[-1]
+    )
+    yield within(power[0], power[1]).claim(
+        f"at fixed μ the distance to {name} falls as a power of α, with exponent",
+        exponent(data.cross_scale.values[large], errors[large]),
+    )
+
+
+SIZE = (5.8, 3.9)
+
+
+class Plane:
+    """A figure of one setting."""
+
+    setting: ClassVar[Setting]
+    offsets: ClassVar[
+        tuple[tuple[float, float] | None, ...]
+    ]  # of the values of μ from their squares, in points
+    infinite: ClassVar[bool] = False  # with the flow at infinite scale?
+    margin: ClassVar[float] = 0.06
+
+    def data(
+        self, scales: list[float], instants: int, crossings: int, *, seed: int, progress: Progress
+    ) -> xr.Dataset:
+        """Flows, paths and margins, as directions."""
+        return scene(self.setting, scales, instants, crossings, progress)
+
+    def draw(self, data: xr.Dataset, ax: Any) -> None:
+        """Flows, paths and margins, with μ beside its squares."""
+        draw_plane(data, ax, infinite=self.infinite)
+        label_squares(data, ax, self.offsets)
+        frame(data, ax, margin=self.margin)
+        legend_beside(ax)
+
 
 SHALLOW: dict[str, Any] = {
     "quick": {"scales": [0.001, 1.0, 100.0, 1e4], "instants": 80, "crossings": 22},
@@ -195,4 +303,87 @@ class SupportLeaves(Plane):
         yield at_least(0.02).claim(
             "at fixed μ < μ₀ they do not end at the squares (smallest distance at the largest α)",
             apart(data.crossing[-1], data.marked).min(),
+        )
+
+
+def deep(quick: list[float], paper: list[float]) -> dict[str, Any]:
+    """Presets and layout of a figure of depth 3."""
+    return {
+        "quick": {"scales": quick, "instants": 80, "crossings": 22},
+        "paper": {"scales": paper, "instants": 280, "crossings": 45},
+        "figsize": SIZE,
+    }
+
+
+def deep_claims(data: xr.Dataset) -> Iterator[Claim]:
+    """Section 5 on Figure 4: the largest scale goes to ℓ2, along the path, and then to ℓ_{2/3}."""
+    yield from common_claims(data)
+    yield at_least(0.1).claim(
+        "the ℓ1 margin is no stationary point of the ℓ_{2/3} margin (distance to the nearest)",
+        apart(data.stationary, data.l1).min(),
+    )
+    largest = float(data.scale.values[-1])
+    yield from large_scale_claims(data, largest, 1e-4)
+    one = run(data, largest)
+    gap, leaves = one.off_path, departure(data)
+    yield at_least(0.1).claim(
+        f"α = {largest:g} then deviates from it (largest distance at the same μ)",
+        worst(gap, one.level < leaves),
+    )
+    yield at_most(5e-3).claim(
+        f"α = {largest:g} ends at the ℓ_{{2/3}} margin (distance)", apart(one.flow[-1], data.rich[0])
+    )
+    yield at_most(1e-4).claim("the Q_μ path ends at the ℓ1 margin (distance)", apart(data.path[-1], data.l1))
+
+
+@figure(
+    "moroshko2020/fig4a",
+    **deep([0.01, 1.0, 1e3], [0.01, 0.3, 1.0, 2.0, 10.0, 1e3]),
+    about=("Theorem 6",),
+    seconds=10,
+    short="depth 3 leaves the path",
+)
+class DeepOneEnd(Plane):
+    """Flows of depth 3 leave the Q_μ path and end at the ℓ_{2/3} margin (Figure 4a)."""
+
+    setting = DEEP
+    offsets = ((-7.0, -6.0), (-2.0, -9.0), (2.0, -9.0))
+    infinite = True
+    margin = 0.09
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Section 5 on Figure 4(a)."""
+        yield from deep_claims(data)
+        ends = apart(data.flow[:, -1], data.rich[0])
+        yield at_most(5e-3).claim("every scale ends at the ℓ_{2/3} margin (largest distance)", ends.max())
+
+
+@figure(
+    "moroshko2020/fig4b",
+    **deep([0.01, 0.1, 0.3, 1e3], [0.01, 0.1, 0.14, 0.18, 0.3, 1.0, 10.0, 1e3]),
+    about=("Theorem 6",),
+    seconds=12,
+    short="local and global margins",
+)
+class DeepLocalEnd(Plane):
+    """Flows of depth 3 end at a local ℓ_{2/3} margin from small scales, the global from large (Figure 4b)."""
+
+    setting = DEEP_LOCAL
+    offsets = ((-8.0, 5.0), (-8.0, 4.0), (-8.0, 3.0))
+    infinite = True
+
+    def claims(self, data: xr.Dataset) -> Iterator[Claim]:
+        """Section 5 on Figure 4(b)."""
+        yield from deep_claims(data)
+        azimuth, pitch = azimuth_pitch(data.rich[1:])
+        yield at_most(1e-9).claim(
+            "there is a local minimum at azimuth and pitch 0 (distance)", least(np.hypot(azimuth, pitch))
+        )
+        ends, small = data.flow.values[:, -1], data.scale.values <= 0.14
+        yield at_most(1e-3).claim(
+            "small scales, α ≤ 0.14, end there (largest distance)", worst(apart(ends, [1.0, 0.0, 0.0]), small)
+        )
+        yield at_most(5e-3).claim(
+            "larger scales, α ≥ 0.18, end at the global one (largest distance)",
+            worst(apart(ends, data.rich[0]), ~small),
         )
