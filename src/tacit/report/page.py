@@ -1,6 +1,6 @@
-"""Theorems of a paper and how each is asked about data, and its numbered items, as tables.
+"""The report: a page in HTML with everything in it.
 
-The report: a page in HTML with everything in it.
+For each paper its figures, its theorems and how each is asked about data, and its numbered items, as tables.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from tacit.papers import figures
 from tacit.papers.catalogue import Item, package_of, titles
 from tacit.papers.pages import NO_ERROR, errata, items, remarks, theorems_of
 from tacit.papers.statements import Theorem
-from tacit.report import provenance
-from tacit.report.markup import NOTATION, anchor, articles, html, link, rendered, table
-from tacit.report.panels import Shown, or_recorded, panel
+from tacit.report.markup import NOTATION, anchor, articles, html, link, listed, rendered, table
+from tacit.report.panels import Shown, or_recorded, otherwise, panel, summary, usual
 from tacit.show.output_files import marked
 from tacit.theorems import theorems
 
@@ -36,20 +35,14 @@ def is_beyond(theorem: Theorem) -> bool:
 
 def statements(found: Sequence[Theorem], about: str) -> str:
     """Every statement, what it says, what the paper prints instead, and how to ask it about data."""
-    rows = [
-        (
-            f'<a class="anchor" id="{anchor("theorem", each.key)}">{escape(each.key.partition("/")[2])}</a>',
-            f'{html(each.statement)}{_printed(each)}<code class="ask">{escape(command(each))}</code>',
-        )
-        for each in found
-    ]
-    return _HOW + table(
-        f"Theorems of {about}", ("Name", "What it says, and how to ask it about data"), rows, "named"
-    )
-
-
-def _printed(theorem: Theorem) -> str:
-    return f'<span class="where">Printed: {html(theorem.printed)}</span>' if theorem.printed else ""
+    rows = []
+    for each in found:
+        name = escape(each.key.partition("/")[2])
+        printed = f'<span class="where">Printed: {html(each.printed)}</span>' if each.printed else ""
+        says = f'{html(each.statement)}{printed}<code class="ask">{escape(command(each))}</code>'
+        rows.append((f'<a class="anchor" id="{anchor("theorem", each.key)}">{name}</a>', says))
+    heads = ("Name", "What it says, and how to ask it about data")
+    return _HOW + table(f"Theorems of {about}", heads, rows, "named")
 
 
 def command(theorem: Theorem) -> str:
@@ -71,17 +64,12 @@ repository.</p>
 
 def numbered(paper: str, about: str) -> str:
     """Item, equations, what it says, and where it is."""
-    rows = [
-        (
-            escape(item.name),
-            escape(item.equations.replace("-", "–")),
-            f'{html(item.says)}<span class="where">{_where(paper, item)}</span>',
-        )
-        for item in items(paper)
-    ]
-    return _ITEMS_HOW + table(
-        f"Items of {about}", ("Item", "Equations", "What it says, and where it is"), rows, "items"
-    )
+    rows = []
+    for item in items(paper):
+        says = f'{html(item.says)}<span class="where">{_where(paper, item)}</span>'
+        rows.append((escape(item.name), escape(item.equations.replace("-", "–")), says))
+    heads = ("Item", "Equations", "What it says, and where it is")
+    return _ITEMS_HOW + table(f"Items of {about}", heads, rows, "items")
 
 
 def _where(paper: str, item: Item) -> str:
@@ -116,10 +104,10 @@ items says where each is. Everything is in this one file."""
 def page(figures: Sequence[Shown], when: str) -> str:
     """The report on these figures. when: the day it was made."""
     made = {each.entry.key: each.content for each in figures if each.is_made}
-    figures = [_told_apart(each, provenance.usual(list(made.values()))) for each in figures]
+    figures = [_told_apart(each, usual(list(made.values()))) for each in figures]
     papers = [_Paper(key, title, figures) for key, title in titles().items()]
     parts = [
-        _summary(papers, provenance.summary(made)),
+        _summary(papers, summary(made)),
         *(paper.section() for paper in papers),
         _beyond(papers),
     ]
@@ -155,7 +143,7 @@ def _told_apart(shown: Shown, others: str) -> Shown:
     """The figure, with what sets it apart from the others; or what is on record, where it was not made."""
     if not shown.is_made:
         return or_recorded(shown)
-    return replace(shown, otherwise=provenance.otherwise(shown.content, others))
+    return replace(shown, otherwise=otherwise(shown.content, others))
 
 
 class _Paper:
@@ -189,42 +177,35 @@ class _Paper:
 
     def section(self) -> str:
         """All that there is about the paper."""
-        own = [each for each in self.figures if not each.is_beyond]
-        other = [each for each in self.figures if each.is_beyond]
+        own = [panel(each) for each in self.figures if not each.is_beyond]
+        other = [panel(each) for each in self.figures if each.is_beyond]
+        contents = {
+            ("items", "Numbered items"): [numbered(self.key, self.short)],
+            ("figures", "Figures"): own,
+            ("others", "Figures that the paper does not have"): other,
+            ("theorems", "Theorems"): [statements(self.theorems, self.short)] * bool(self.theorems),
+            ("errata", "Errata"): [articles(self.key, self.errata)] * bool(self.errata),
+        }
         parts = [f'<section id="{self.key}"><h2>{escape(self.title)}</h2>']
-        parts += [f'<h3 id="{self.key}-items">Numbered items</h3>', numbered(self.key, self.short)]
-        if own:
-            parts += [f'<h3 id="{self.key}-figures">Figures</h3>', *map(panel, own)]
-        if other:
-            parts += [
-                f'<h3 id="{self.key}-others">Figures that the paper does not have</h3>',
-                *map(panel, other),
-            ]
-        if self.theorems:
-            parts += [f'<h3 id="{self.key}-theorems">Theorems</h3>', statements(self.theorems, self.short)]
-        if self.errata:
-            parts += [f'<h3 id="{self.key}-errata">Errata</h3>', articles(self.key, self.errata)]
+        for (name, heading), inside in contents.items():
+            parts += [f'<h3 id="{self.key}-{name}">{heading}</h3>', *inside] if inside else []
         return "\n".join([*parts, "</section>"])
 
 
 def _contents(papers: Sequence[_Paper]) -> str:
-    items = []
+    lines = []
     for paper in papers:
-        inner = "".join(
-            f"<li>{link(anchor('figure', each.entry.key), _name(each))}</li>" for each in paper.figures
-        )
-        first, *rest = (f"<li>{link(f'{paper.key}-{kind}', kind)}</li>" for kind in paper.parts)
-        items.append(
-            f"<li>{link(paper.key, escape(paper.title))}\n<ul>{first}{inner}{''.join(rest)}</ul></li>"
-        )
-    items.append(f"<li>{link(_BEYOND, 'Beyond the papers')}</li>")
-    return f'<nav aria-label="Contents">\n<ul>\n{chr(10).join(items)}\n</ul>\n</nav>'
+        first, *rest = (link(f"{paper.key}-{kind}", kind) for kind in paper.parts)
+        figures = (link(anchor("figure", each.entry.key), _listed_as(each)) for each in paper.figures)
+        inner = listed([first, *figures, *rest])
+        lines.append(f"<li>{link(paper.key, escape(paper.title))}\n{inner}</li>")
+    lines.append(f"<li>{link(_BEYOND, 'Beyond the papers')}</li>")
+    return f'<nav aria-label="Contents">\n<ul>\n{chr(10).join(lines)}\n</ul>\n</nav>'
 
 
-def _name(shown: Shown) -> str:
+def _listed_as(shown: Shown) -> str:
     name = escape(shown.entry.key.partition("/")[2])
-    failing = shown.counts[1]
-    if failing:
+    if shown.counts[1]:
         return f"{name} ✗"
     return f"{name} (on record)" if shown.instead_of else name if shown.is_made else f"{name} (not made)"
 
@@ -232,40 +213,26 @@ def _name(shown: Shown) -> str:
 def _summary(papers: Sequence[_Paper], how: str) -> str:
     rows = []
     for paper in papers:
-        numbers = (
-            paper.how_many,
-            *map(str, paper.counts),
-            str(len(paper.theorems)),
-            str(sum(bool(each.title) for each in paper.errata)),
-        )
-        rows.append((link(paper.key, escape(paper.short)), *numbers))
+        counts = *paper.counts, len(paper.theorems), sum(bool(each.title) for each in paper.errata)
+        rows.append((link(paper.key, escape(paper.short)), paper.how_many, *map(str, counts)))
     heads = ("Paper", "Figures", "Claims hold", "fail", "Theorems", "Errata")
-    return (
-        '<section aria-labelledby="summary"><h2 id="summary">Summary</h2>\n'
-        + table("All papers", heads, rows, "summary")
-        + f"\n{how}</section>"
-    )
+    heading = '<section aria-labelledby="summary"><h2 id="summary">Summary</h2>'
+    return f"{heading}\n{table('All papers', heads, rows, 'summary')}\n{how}</section>"
 
 
 def _beyond(papers: Sequence[_Paper]) -> str:
-    figures = [
-        f"<li>{link(anchor('figure', each.entry.key), html(each.entry.title))} ({escape(paper.short)})</li>"
-        for paper in papers
-        for each in paper.figures
-        if each.is_beyond
-    ]
-    sharper = [
-        f"<li>{link(anchor('theorem', each.key), f'<code>{escape(each.key)}</code>')}: "
-        f"{html(each.statement)}</li>"
-        for paper in papers
-        for each in paper.theorems
-        if is_beyond(each)
-    ]
-    parts = [f'<section id="{_BEYOND}"><h2>Beyond the papers</h2>']
-    parts += ["<h3>Figures that the papers do not have</h3>", f"<ul>{''.join(figures)}</ul>"]
-    parts += [
-        "<h3>Statements that the papers do not have, or sharper than theirs</h3>",
-        f"<ul>{''.join(sharper)}</ul>",
-    ]
-    parts += [f"<h3>{NO_ERROR}</h3>", articles(anchor("more", NO_ERROR), remarks())]
-    return "\n".join([*parts, "</section>"])
+    figures, sharper = [], []
+    for paper in papers:
+        for each in filter(lambda shown: shown.is_beyond, paper.figures):
+            title = link(anchor("figure", each.entry.key), html(each.entry.title))
+            figures.append(f"{title} ({escape(paper.short)})")
+        for theorem in filter(is_beyond, paper.theorems):
+            key = link(anchor("theorem", theorem.key), f"<code>{escape(theorem.key)}</code>")
+            sharper.append(f"{key}: {html(theorem.statement)}")
+    contents = {
+        "Figures that the papers do not have": listed(figures),
+        "Statements that the papers do not have, or sharper than theirs": listed(sharper),
+        NO_ERROR: articles(anchor("more", NO_ERROR), remarks()),
+    }
+    parts = [f"<h3>{heading}</h3>\n{inside}" for heading, inside in contents.items()]
+    return "\n".join([f'<section id="{_BEYOND}"><h2>Beyond the papers</h2>', *parts, "</section>"])

@@ -1,8 +1,6 @@
-"""With what software, preset and seed figures were made, and which of them otherwise than the others.
+"""A figure of the report: its picture, its claims, how it was made, and whether otherwise than the others.
 
-A figure of the report: its picture, its claims, and how it was made.
-
-Those that need data which few machines have are shown as they were made once, at the sizes of the paper.
+Figures that need data which few machines have are shown as they were made once, at the sizes of the paper.
 """
 
 from __future__ import annotations
@@ -133,20 +131,14 @@ def _heading(shown: Shown) -> str:
 
 
 def _made(shown: Shown) -> str:
-    content = shown.content
-    rows = [
-        (
-            html(claim["text"]),
-            _number(claim["measured"]),
-            escape(claim["threshold"]).replace("-", "−"),
-            verdict(claim["verdict"] == "holds"),
-        )
-        for claim in content["claims"]
-    ]
-    claims = table(
-        f"Claims of {shown.entry.key}", ("Claim", "Measured", "Threshold", "Verdict"), rows, "claims"
-    )
-    return f"{_record(shown)}{_picture(shown)}\n{claims}\n{_made_how(content)}"
+    rows = []
+    for claim in shown.content["claims"]:
+        threshold = escape(claim["threshold"]).replace("-", "−")
+        holds = verdict(claim["verdict"] == "holds")
+        rows.append((html(claim["text"]), _number(claim["measured"]), threshold, holds))
+    heads = ("Claim", "Measured", "Threshold", "Verdict")
+    claims = table(f"Claims of {shown.entry.key}", heads, rows, "claims")
+    return f"{_record(shown)}{_picture(shown)}\n{claims}\n{_made_how(shown.content)}"
 
 
 def _record(shown: Shown) -> str:
@@ -193,10 +185,9 @@ def _caption(shown: Shown) -> str:
 
 
 def _made_how(content: Mapping[str, Any]) -> str:
+    made_with = content.get("made_with", {})
     parameters = ", ".join(f"{name} {_plain(value)}" for name, value in content["parameters"].items())
-    versions = ", ".join(
-        f"{NAMES.get(name, name)} {value}" for name, value in content.get("made_with", {}).items()
-    )
+    versions = ", ".join(f"{NAMES.get(name, name)} {value}" for name, value in made_with.items())
     device = f" ({content['device']})" if "device" in content else ""
     rows = {
         "Command": f"<code>{escape(command(content))}</code>",
@@ -219,12 +210,10 @@ def command(content: Mapping[str, Any]) -> str:
 
 
 def _not_made(shown: Shown) -> str:
-    caption = _caption(shown)
-    return (
-        (f"<p>{caption}</p>\n" if caption else "")
-        + f'<p class="missing"><strong>Not made:</strong> {_sentence(shown.reason_why_not)} '
-        f"Once that is mended, <code>tacit reproduce {escape(shown.entry.key)}</code> makes it.</p>"
-    )
+    caption, command = _caption(shown), f"<code>tacit reproduce {escape(shown.entry.key)}</code>"
+    reason = f"<strong>Not made:</strong> {_sentence(shown.reason_why_not)}"
+    missing = f'<p class="missing">{reason} Once that is mended, {command} makes it.</p>'
+    return f"<p>{caption}</p>\n{missing}" if caption else missing
 
 
 def _sentence(reason: str) -> str:
@@ -246,9 +235,8 @@ def or_recorded(shown: Shown) -> Shown:
         path, picture = (place / f"{shown.entry.key}.{kind}" for kind in ("json", "png"))
         if path.is_file() and picture.is_file():
             content = _content(json.loads(path.read_text(encoding="utf-8")))
-            return replace(
-                shown, content=content, picture=picture.read_bytes(), instead_of=shown.reason_why_not
-            )
+            found = replace(shown, content=content, picture=picture.read_bytes())
+            return replace(found, instead_of=shown.reason_why_not)
     return shown
 
 

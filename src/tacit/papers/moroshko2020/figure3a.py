@@ -25,11 +25,11 @@ from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.measures import least, ratio
 from tacit.papers.moroshko2020 import data as samples
 from tacit.papers.moroshko2020.drawing import L1, colour_of, label_at, power_of_ten
-from tacit.papers.moroshko2020.figure3b_3c_3d_4 import common_claims
 from tacit.papers.moroshko2020.trajectories import (
     ONE_SUPPORT,
     Setting,
     azimuth_pitch,
+    common_claims,
     flow,
     margins,
     traces,

@@ -1,13 +1,7 @@
-"""What is measured on the trajectories of Moroshko et al. 2020, and what holds in several of its figures.
+"""Trajectories in the azimuth-pitch plane: Figures 3b to 3d (depth 2) and 4 (depth 3), Moroshko et al. 2020.
 
 Distances are between directions: the length of the difference of unit vectors. "At the same μ" compares a
 flow of accuracy γ̃ with the point μ = α^D/γ̃ of a path.
-
-What figures in the azimuth-pitch plane share: Figures 3b to 3d and 4 of Moroshko et al. 2020.
-
-Optimization trajectories in the azimuth-pitch plane: Figures 3b to 3d of Moroshko et al. 2020.
-
-Trajectories of depth 3 in the azimuth-pitch plane: Figure 4 of Moroshko et al. 2020.
 """
 
 from __future__ import annotations
@@ -20,9 +14,9 @@ import xarray as xr
 
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure, within
-from tacit.papers.measures import exponent, first, least, ratio, share
+from tacit.papers.measures import exponent, first, least, ratio
 from tacit.papers.moroshko2020.drawing import draw_plane, frame, label, label_squares, legend_beside, zoom
-from tacit.papers.moroshko2020.margins import raw_weights_claim, reached_at
+from tacit.papers.moroshko2020.margins import reached_at
 from tacit.papers.moroshko2020.trajectories import (
     DEEP,
     DEEP_LOCAL,
@@ -33,9 +27,12 @@ from tacit.papers.moroshko2020.trajectories import (
     apart,
     arc,
     azimuth_pitch,
+    common_claims,
     off_curve,
     scene,
+    worst,
 )
+from tacit.papers.reproduction import presets
 
 
 def run(data: xr.Dataset, scale: float) -> xr.Dataset:
@@ -49,32 +46,9 @@ def closest(data: xr.Dataset, scale: float, end: str) -> float:
     return float(apart(run(data, scale).flow, data[end]).min())
 
 
-def worst(values: Any, where: Any) -> float:
-    """The largest value among some of them; NaN if there are none."""
-    chosen = np.asarray(values)[np.asarray(where)]
-    return float(chosen.max()) if chosen.size else np.nan
-
-
-def accuracy_at(one: xr.Dataset, gap: Float, near: float) -> float:
-    """The accuracy from which on a gap of the run is at most this, between instants as a power law."""
-    return reached_at(one.accuracy.values, gap, near)
-
-
 def length(curve: Float) -> float:
     """Of a curve, given by its vertices."""
     return float(apart(curve[1:], curve[:-1]).sum())
-
-
-def common_claims(data: xr.Dataset) -> Iterator[Claim]:
-    """What holds of all flows."""
-    yield at_least(1.0).claim(
-        "flows reach the accuracy asked for (share of them)", share(data.reached.values)
-    )
-    yield at_most(1e-3).claim(
-        "at every scale the flow sets out towards the average of the data (largest distance)",
-        apart(data.flow[:, 0], data.start).max(),
-    )
-    yield raw_weights_claim(data)
 
 
 def departure(data: xr.Dataset) -> float:
@@ -83,24 +57,29 @@ def departure(data: xr.Dataset) -> float:
     return float(leaves.max()) if leaves.size else 0.0
 
 
-def large_scale_claims(data: xr.Dataset, scale: float, near: float) -> Iterator[Claim]:
-    """First the ℓ2 margin, then along the Q_μ path until a sample leaves."""
+def large_scale_claims(data: xr.Dataset, near: dict[float, float]) -> Iterator[Claim]:
+    """First the ℓ2 margin, then along the Q_μ path until a sample leaves: how near, for each scale."""
     leaves = departure(data)
     until = f", until a sample leaves at μ = {leaves:.3g}" if leaves else ""
-    yield at_most(near).claim(
-        f"α = {scale:g} first goes to the ℓ2 margin (smallest distance)", closest(data, scale, "l2")
-    )
-    one = run(data, scale)
-    yield at_most(near).claim(
-        f"α = {scale:g} then follows the Q_μ path{until} (largest distance at the same μ ≤ 10)",
-        worst(one.off_path, (one.level <= 10) & (one.level > leaves)),
-    )
+    for scale, distance in near.items():
+        one = run(data, scale)
+        followed = worst(one.off_path, (one.level <= 10) & (one.level > leaves))
+        text = f"α = {scale:g} first goes to the ℓ2 margin (smallest distance)"
+        yield at_most(distance).claim(text, closest(data, scale, "l2"))
+        text = f"α = {scale:g} then follows the Q_μ path{until} (largest distance at the same μ ≤ 10)"
+        yield at_most(distance).claim(text, followed)
 
 
 def steady_support_claim(data: xr.Dataset) -> Claim:
     """With no change at all, Condition 5 holds for every stopping accuracy."""
     changes = data.sizes["kink"] + data.sizes["event"]
     return at_most(0).claim("changes of support, on the Q_μ path and on the flow at infinite scale", changes)
+
+
+def differing_support(data: xr.Dataset) -> tuple[str, int]:
+    """Words and number for a claim about the samples at which ℓ2 and ℓ1 margins differ."""
+    differ = int((data.l2_support != data.l1_support).sum())
+    return "samples that support one of the ℓ2 and ℓ1 margins and not the other", differ
 
 
 def crossing_claims(data: xr.Dataset, target: str, name: str, power: tuple[float, float]) -> Iterator[Claim]:
@@ -116,16 +95,12 @@ def crossing_claims(data: xr.Dataset, target: str, name: str, power: tuple[float
     )
 
 
-SIZE = (5.8, 3.9)
-
-
 class Plane:
     """A figure of one setting."""
 
     setting: ClassVar[Setting]
-    offsets: ClassVar[
-        tuple[tuple[float, float] | None, ...]
-    ]  # of the values of μ from their squares, in points
+    # Of the values of μ from their squares, in points.
+    offsets: ClassVar[tuple[tuple[float, float] | None, ...]]
     infinite: ClassVar[bool] = False  # with the flow at infinite scale?
     margin: ClassVar[float] = 0.06
 
@@ -143,11 +118,16 @@ class Plane:
         legend_beside(ax)
 
 
-SHALLOW: dict[str, Any] = {
-    "quick": {"scales": [0.001, 1.0, 100.0, 1e4], "instants": 80, "crossings": 22},
-    "paper": {"scales": [0.001, 0.1, 1.0, 3.0, 10.0, 100.0, 1e4], "instants": 200, "crossings": 30},
-    "figsize": SIZE,
-}
+SHALLOW = presets(
+    scales=([0.001, 1.0, 100.0, 1e4], [0.001, 0.1, 1.0, 3.0, 10.0, 100.0, 1e4]),
+    instants=(80, 200),
+    crossings=(22, 30),
+) | {"figsize": (5.8, 3.9)}
+
+
+def deep(quick: list[float], paper: list[float]) -> dict[str, Any]:
+    """Presets and layout of a figure of depth 3, at these scales."""
+    return {**presets(scales=(quick, paper), instants=(80, 280), crossings=(22, 45)), "figsize": (5.8, 3.9)}
 
 
 @figure(
@@ -163,12 +143,10 @@ class OneSupport(Plane):
         """Section 5 on Panel 3(b)."""
         yield from common_claims(data)
         yield within(1, 1).claim("ℓ1 margins there are", data.sizes["vertex"])
-        differ = int((data.l2_support != data.l1_support).sum())
-        yield at_most(0).claim("samples that support one of the ℓ2 and ℓ1 margins and not the other", differ)
+        yield at_most(0).claim(*differing_support(data))
         yield at_least(0.1).claim("yet they are not the same (distance)", apart(data.l1, data.l2))
         yield steady_support_claim(data)
-        yield from large_scale_claims(data, 100.0, 5e-3)
-        yield from large_scale_claims(data, 1e4, 5e-5)
+        yield from large_scale_claims(data, {100.0: 5e-3, 1e4: 5e-5})
         pair = data.flow.sel(scale=100.0).values, data.flow.sel(scale=1e4).values
         between = max(off_curve(*pair).max(), off_curve(*pair[::-1]).max())
         yield at_most(0.01).claim("α = 100 and α = 10000 cannot be told apart (largest distance)", between)
@@ -200,7 +178,7 @@ class OneSupport(Plane):
             one = run(data, scale)
             yield within(digits / 1.2, digits * 1.2).claim(
                 f"α = {scale:g} is as near to ℓ1 as the last square when the loss is 10^-(this)",
-                accuracy_at(one, apart(one.flow, data.l1), near) / np.log(10),
+                reached_at(one.accuracy.values, apart(one.flow, data.l1), near) / np.log(10),
             )
 
 
@@ -229,8 +207,7 @@ class ManyEnds(Plane):
         yield at_least(0.0).claim(
             "the end moves one way as the scale grows (smallest step)", least(np.diff(azimuth))
         )
-        yield from large_scale_claims(data, 100.0, 5e-3)
-        yield from large_scale_claims(data, 1e4, 5e-5)
+        yield from large_scale_claims(data, {100.0: 5e-3, 1e4: 5e-5})
         yield at_most(1e-6).claim(
             "α = 10000 ends where the Q_μ path does (distance)", apart(ends[-1], data.path[-1])
         )
@@ -268,12 +245,10 @@ class SupportLeaves(Plane):
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Section 5 on Panel 3(d), and its open question."""
         yield from common_claims(data)
-        differ = int((data.l2_support != data.l1_support).sum())
-        yield at_least(1).claim("samples that support one of the ℓ2 and ℓ1 margins and not the other", differ)
+        yield at_least(1).claim(*differing_support(data))
         kink, leaves = first(data.kink_mu.values), departure(data)
         yield within(0.035, 0.045).claim("the Q_μ path has its first kink at μ₀", kink)
-        yield from large_scale_claims(data, 100.0, 5e-3)
-        yield from large_scale_claims(data, 1e4, 5e-5)
+        yield from large_scale_claims(data, {100.0: 5e-3, 1e4: 5e-5})
         earlier = ratio(leaves, kink)
         yield at_least(2).claim("samples leave the flow before the path: the first at μ/μ₀", earlier)
         yield from self._open_question(data, leaves)
@@ -306,15 +281,6 @@ class SupportLeaves(Plane):
         )
 
 
-def deep(quick: list[float], paper: list[float]) -> dict[str, Any]:
-    """Presets and layout of a figure of depth 3."""
-    return {
-        "quick": {"scales": quick, "instants": 80, "crossings": 22},
-        "paper": {"scales": paper, "instants": 280, "crossings": 45},
-        "figsize": SIZE,
-    }
-
-
 def deep_claims(data: xr.Dataset) -> Iterator[Claim]:
     """Section 5 on Figure 4: the largest scale goes to ℓ2, along the path, and then to ℓ_{2/3}."""
     yield from common_claims(data)
@@ -323,7 +289,7 @@ def deep_claims(data: xr.Dataset) -> Iterator[Claim]:
         apart(data.stationary, data.l1).min(),
     )
     largest = float(data.scale.values[-1])
-    yield from large_scale_claims(data, largest, 1e-4)
+    yield from large_scale_claims(data, {largest: 1e-4})
     one = run(data, largest)
     gap, leaves = one.off_path, departure(data)
     yield at_least(0.1).claim(

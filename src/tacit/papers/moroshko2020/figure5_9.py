@@ -1,6 +1,6 @@
-"""How accurately to train for the rich regime: Figure 5 of Moroshko et al. 2020.
+"""How accurately to train for the rich regime (5), and how far the tangent kernel turns on the way (9).
 
-How far the tangent kernel turns on the way: Figure 9 of Moroshko et al. 2020.
+Figures 5 and 9 of Moroshko et al. 2020.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from tacit.numerics.kernel_comparison import cosine_distance
 from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.measures import exponent, least, share
 from tacit.papers.moroshko2020.data import SAME_SUPPORT, TWO_SUPPORT_VECTORS
-from tacit.papers.moroshko2020.drawing import MARKERS, against_accuracy, power_of_ten
+from tacit.papers.moroshko2020.drawing import power_of_ten
 from tacit.papers.moroshko2020.margins import (
-    AGAINST_ACCURACY,
     CLOSE,
     accuracy_needed,
     best_margin,
@@ -33,6 +32,32 @@ from tacit.papers.moroshko2020.margins import (
     reached_at,
 )
 from tacit.papers.reproduction import presets
+
+_STYLES = ("-", (0, (5, 1.5)))  # of the scales
+MARKERS = "os^Dv"  # of the depths
+_MARKED = 9  # markers on a curve
+AGAINST_ACCURACY = presets(
+    depths=([2.0, 3.0, 10.0], [2.0, 3.0, 10.0]), scales=([0.1, 1.0], [0.1, 1.0]), accuracies=(73, 241)
+)
+
+
+def against_accuracy(data: xr.Dataset, name: str, ax: Any) -> None:
+    """A curve for each depth (colour and marker) and scale (solid or dashed, marker full or empty)."""
+    step = max(data.accuracy.size // _MARKED, 1)
+    for i, depth in enumerate(data.depth.values):
+        for j, scale in enumerate(data.scale.values):
+            style = {"color": f"C{i}", "ls": _STYLES[j], "marker": MARKERS[i], "ms": 4.5, "mew": 1.0}
+            start = (2 * i + j) * step // 6  # side by side where curves lie on each other
+            ax.plot(
+                data.accuracy,
+                data[name].sel(depth=depth, scale=scale),
+                label=rf"$D={depth:g}$, $\alpha^D=${power_of_ten(scale)}",
+                mfc="w" if j else style["color"],
+                markevery=(start, step),
+                **style,
+            )
+    ax.set(xscale="log", xlabel=r"accuracy $\tilde\gamma=\log(1/\epsilon)$")
+    ax.set(xlim=(data.accuracy.values[0], data.accuracy.values[-1]))
 
 
 @figure(

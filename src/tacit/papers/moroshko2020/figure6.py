@@ -20,8 +20,7 @@ from tacit.papers.moroshko2020.drawing import (
     label,
     legend_beside,
 )
-from tacit.papers.moroshko2020.figure3b_3c_3d_4 import accuracy_at
-from tacit.papers.moroshko2020.margins import levels, middle, off_raw_weights, raw_weights_claim
+from tacit.papers.moroshko2020.margins import levels, middle, off_raw_weights, raw_weights_claim, reached_at
 from tacit.papers.moroshko2020.trajectories import (
     KERNEL_END,
     LEAVING,
@@ -136,7 +135,7 @@ def _at(data: xr.Dataset, scale: float, accuracy: float) -> Float:
 def _needed(data: xr.Dataset, scale: float) -> float:
     """The accuracy at which a flow comes within 0.1 of the ℓ1 margins."""
     one = data.sel(scale=scale)
-    return accuracy_at(one, off_curve(one.flow.values, arc(data.l1_face.values)), 0.1)
+    return reached_at(one.accuracy.values, off_curve(one.flow.values, arc(data.l1_face.values)), 0.1)
 
 
 def _mark(data: xr.Dataset, ax: Any, offsets: dict[float, tuple[float, float]]) -> None:

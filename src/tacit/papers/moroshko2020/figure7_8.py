@@ -1,11 +1,11 @@
-"""Norms along the flow where many predictors share the ℓ1 margin: Figure 7 of Moroshko et al. 2020.
+"""Norms along the flow, where many predictors share the ℓ1 margin (7), and where local margins compete (8).
 
-Norms along the flow where local margins compete: Figure 8 of Moroshko et al. 2020 (App. H).
+Figures 7 and 8 of Moroshko et al. 2020 (Section 5 and Appendix H).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,11 @@ import xarray as xr
 
 from tacit.data.arrays import Float
 from tacit.papers import Claim, Progress, at_least, at_most, figure
-from tacit.papers.measures import largest_fall, least, ratio, share
+from tacit.papers.measures import largest_fall, least, ratio, share, variables
 from tacit.papers.moroshko2020.data import MANY_L1
 from tacit.papers.moroshko2020.drawing import (
     L1,
-    MARK,
     colour_of,
-    draw_norm_flows,
-    draw_norm_path,
     drawn_as,
     legend_beside,
     power_of_ten,
@@ -41,7 +38,62 @@ from tacit.papers.moroshko2020.margins import (
     size,
 )
 from tacit.papers.reproduction import presets
-from tacit.show.figures import MUTED, RICH
+from tacit.show.figures import MUTED, RICH, TRUTH
+
+
+def in_norms(
+    rows: Float,
+    depth: int,
+    scales: list[float],
+    last: list[float],
+    ends: tuple[float, float],
+    excess: Callable[[Float], Float],
+    instants: int,
+    followed_to: float,
+    progress: Progress,
+) -> tuple[dict[str, Any], Float]:
+    """Two excess norms along the flow of each scale and along the Q_μ path, and the flows themselves.
+
+    last: the accuracy at which each flow ends. ends: of the path. followed_to: the μ down to which the
+    largest scale is compared with the path.
+    """
+    sizes = [scale**depth for scale in scales]
+    cases = progress(list(zip(sizes, last, strict=True)), "flows")
+    flows = [along(depth, size, rows, end, instants) for size, end in cases]
+    accuracy, w = (np.array(part) for part in zip(*flows, strict=True))
+    k, mu = middle(scales), levels(rows, depth, ends, instants)
+    start, kernel = over_margin(rows.mean(axis=0), rows), best_margin(rows, "l2").predictor
+    return {
+        "scale": scales,
+        "mu": mu,
+        "flow": (("norm", "scale", "instant"), excess(w)),
+        "accuracy": (("scale", "instant"), accuracy),
+        "path": (("norm", "mu"), excess(margins_on_path(rows, mu, depth))),
+        **variables("norm", start=excess(start), l2=excess(kernel)),
+        "off_raw_weights": off_raw_weights(depth, sizes[k], rows, accuracy[k], w[k]),
+        "off_path": off_path(rows, w[-1], sizes[-1] / accuracy[-1], depth, followed_to),
+    }, w
+
+
+MARK: dict[str, Any] = {"mec": "k", "mew": 0.7, "ls": "none", "clip_on": False, "zorder": 5}
+
+
+def draw_norm_flows(data: xr.Dataset, ax: Any, widths: list[float]) -> None:
+    """One curve for each scale, darker for larger ones, with a dot where it ends."""
+    for i, (scale, width) in enumerate(zip(data.scale.values, widths, strict=True)):
+        x, y = data.flow.sel(scale=scale).values
+        shade = colour_of(scale)
+        ax.plot(x, y, color=shade, lw=width, label=rf"$\alpha=${power_of_ten(scale)}", zorder=2 + i / 100)
+        ax.plot(x[-1:], y[-1:], "o", ms=5.5, color=shade, **MARK | {"mec": "w", "zorder": 7 + i / 100})
+
+
+def draw_norm_path(data: xr.Dataset, ax: Any) -> None:
+    """The Q_μ path over the flows that follow it, where all flows start, and the ℓ2 margin."""
+    style = {"color": "k", "gapcolor": "w", "ls": (0, (3, 2)), "lw": 1.1, "zorder": 4}
+    ax.plot(*data.path.values, label=r"$Q_\mu$ path", **style)
+    above = {"mec": "w", "zorder": 5.5}  # the start is seen where it lies on the margin
+    ax.plot(*data.start.values, "^", ms=7, color="k", label="start", **MARK | above)
+    ax.plot(*data.l2.values, "o", ms=9, color=TRUTH, label=r"$\ell_2$ margin", **MARK)
 
 
 @figure(
@@ -67,23 +119,11 @@ class WhichL1Solution:
         def excess(w: Float) -> Float:
             return np.array([size(w, 1) / rich.value - 1, size(w, 2) / kernel.value - 1])
 
-        flows = [along(2, a**2, rows, 1e8 * max(1, a**2), instants) for a in progress(scales, "flows")]
-        accuracy, w = (np.array(part) for part in zip(*flows, strict=True))
-        k, mu = middle(scales), levels(rows, 2, (1e2, 1e-10), instants)
+        last = [1e8 * max(1, a**2) for a in scales]
+        shown, _ = in_norms(rows, 2, scales, last, (1e2, 1e-10), excess, instants, 1e-10, progress)
         edge = {name: excess(point)[1] for name, point in points_of_edge(rich.face).items()}
-        return xr.Dataset(
-            {
-                "flow": (("norm", "scale", "instant"), excess(w)),
-                "accuracy": (("scale", "instant"), accuracy),
-                "path": (("norm", "mu"), excess(margins_on_path(rows, mu, 2))),
-                "start": ("norm", excess(over_margin(rows.mean(axis=0), rows))),
-                "l2": ("norm", excess(kernel.predictor)),
-                "edge": ("point", list(edge.values())),
-                "off_raw_weights": off_raw_weights(2, scales[k] ** 2, rows, accuracy[k], w[k]),
-                "off_path": off_path(rows, w[-1], scales[-1] ** 2 / accuracy[-1], 2),
-            },
-            coords={"norm": ["l1", "l2"], "scale": scales, "mu": mu, "point": list(edge)},
-        )
+        coords = {"norm": ["l1", "l2"], "point": list(edge)}
+        return xr.Dataset({**shown, "edge": ("point", list(edge.values()))}, coords=coords)
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
         """All ℓ1 solutions as a bar, the flows, and the Q_μ path."""
@@ -161,35 +201,28 @@ def _competition(
     followed_to: the μ down to which the largest scale is compared with the Q_μ path.
     """
     rows, outer = drawn[0], [scales[0], scales[-1]]
-    flows = [along(DEPTH, a**DEPTH, rows, last * a**DEPTH, instants) for a in progress(scales, "flows")]
-    accuracy, w = (np.array(part) for part in zip(*flows, strict=True))
-    ends = [w[[0, -1], -1], *(_ends(each, outer, last) for each in progress(drawn[1:], "other draws"))]
     minima = [local_margins(each, P) for each in drawn]
-    verdicts = [_verdict(*each) for each in zip(drawn, minima, ends, strict=True)]
     l1, l2 = best_margin(rows, "l1").predictor, best_margin(rows, "l2").predictor
 
     def excess(w: Float) -> Float:
         return np.array([size(w, P) / size(minima[0][0], P) - 1, size(w, 2) / size(l2, 2) - 1])
 
-    k, mu = middle(scales), levels(rows, DEPTH, (1e3, 1e-12), instants)
+    until = [last * a**DEPTH for a in scales]
+    shown, w = in_norms(rows, DEPTH, scales, until, (1e3, 1e-12), excess, instants, followed_to, progress)
+    ends = [w[[0, -1], -1], *(_ends(each, outer, last) for each in progress(drawn[1:], "other draws"))]
+    verdicts = [_verdict(*each) for each in zip(drawn, minima, ends, strict=True)]
     per_draw = {name: np.array([each[name] for each in verdicts]) for name in ("at", "apart", "nearer")}
+    to_best = [each["to_l1"][0] for each in verdicts]
     return xr.Dataset(
         {
-            "flow": (("norm", "scale", "instant"), excess(w)),
-            "accuracy": (("scale", "instant"), accuracy),
-            "path": (("norm", "mu"), excess(margins_on_path(rows, mu, DEPTH))),
+            **shown,
             "minima": (("norm", "minimum"), excess(minima[0])),
-            "start": ("norm", excess(over_margin(rows.mean(axis=0), rows))),
-            "l2": ("norm", excess(l2)),
             "l1": ("norm", excess(l1)),
-            "off_raw_weights": off_raw_weights(DEPTH, scales[k] ** DEPTH, rows, accuracy[k], w[k]),
-            "off_path": off_path(rows, w[-1], scales[-1] ** DEPTH / accuracy[-1], DEPTH, followed_to),
-            "count": ("draw", [len(found) for found in minima]),
-            "l1_to_best": ("draw", [each["to_l1"][0] for each in verdicts]),
+            **variables("draw", count=[len(found) for found in minima], l1_to_best=to_best),
             "to_l1": ("minimum", verdicts[0]["to_l1"]),
-            **{name: (("draw", "outer"), values) for name, values in per_draw.items()},
+            **variables("draw outer", **per_draw),
         },
-        coords={"norm": ["l2/3", "l2"], "scale": scales, "mu": mu, "outer": outer},
+        coords={"norm": ["l2/3", "l2"], "outer": outer},
     )
 
 

@@ -33,9 +33,8 @@ from tacit.papers import Claim, Progress, at_least, at_most, figure, within
 from tacit.papers.measures import exponent, first, share
 from tacit.papers.moroshko2020 import data as samples
 from tacit.papers.moroshko2020.drawing import shade
-from tacit.papers.moroshko2020.figure3b_3c_3d_4 import worst
 from tacit.papers.moroshko2020.margins import between, raw_weights
-from tacit.papers.moroshko2020.trajectories import apart, unit
+from tacit.papers.moroshko2020.trajectories import apart, unit, worst
 from tacit.papers.reproduction import presets
 from tacit.show.figures import RICH
 

@@ -137,11 +137,6 @@ def raw_weights_claim(data: xr.Dataset) -> Claim:
 CLOSE = 0.05  # excess ℓ1 norm that counts as the rich regime
 EARLY = 1e-4  # of min(1, α^D): an accuracy at which the flow has not left its first direction
 
-AGAINST_ACCURACY: dict[str, Any] = {  # the flows of Figures 5a and 9
-    "quick": {"depths": [2.0, 3.0, 10.0], "scales": [0.1, 1.0], "accuracies": 73},
-    "paper": {"depths": [2.0, 3.0, 10.0], "scales": [0.1, 1.0], "accuracies": 241},
-}
-
 
 def size(w: Float, p: float) -> Float:
     """‖w‖_p of each row, p > 0."""
