@@ -162,14 +162,10 @@ def select_theorems(only: str | None, matrices: bool = False) -> list[Theorem]:
 def validate_parameters(names: Any, chosen: list[Theorem]) -> None:
     """Raise InputError if none of the selected theorems takes one of these parameters."""
     known = sorted({name for each in chosen for name in each.options})
-    for name in names:
-        if name not in known:
-            close = similar_names(name, known) or known
-            there = f"they take {', '.join(close)}" if close else "they take none"
-            raise InputError(
-                f"none of the selected theorems takes a parameter {name!r}; {there} "
-                "('tacit check --list' shows all)"
-            )
+    for name in (each for each in names if each not in known):
+        there = f"they take {', '.join(similar_names(name, known) or known) or 'none'}"
+        text = f"none of the selected theorems takes a parameter {name!r}; {there}"
+        raise InputError(f"{text} ('tacit check --list' shows all)")
 
 
 @dataclass(frozen=True, eq=False)

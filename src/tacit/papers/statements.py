@@ -18,7 +18,7 @@ import numpy as np
 import tacit
 from tacit.models.model import check_model
 from tacit.papers import catalogue
-from tacit.papers.catalogue import Catalogue, Item, named_after, package_of, suggestion
+from tacit.papers.catalogue import Catalogue, Item, items_listed, named_after, suggestion
 from tacit.results.claims import Bound
 from tacit.results.verdicts import Assumption, Premise, Verdict
 
@@ -274,9 +274,8 @@ def items_of(key: str, about: tuple[str, ...] = ()) -> tuple[Item, ...]:
     paper = key.partition("/")[0]
     if paper not in catalogue.papers():
         return ()
-    listed: tuple[Item, ...] = getattr(package_of(paper), "ITEMS", ())
-    own = named_after(key, listed)
-    names = [*([own] if own else []), *about]
+    listed = items_listed(paper)
+    names = [*filter(None, [named_after(key, listed)]), *about]
     if not listed:
         return tuple(Item(name, "") for name in names)
     if missing := set(about) - {item.name for item in listed}:
@@ -309,9 +308,7 @@ def selected(selection: str) -> list[Theorem]:
 def _reading_order(theorem: Theorem) -> tuple[int, int]:
     """Sort key: the paper, then its first item; theorems without a paper or an item come last."""
     paper = theorem.key.partition("/")[0]
-    listed = (
-        [item.name for item in getattr(package_of(paper), "ITEMS", ())] if paper in catalogue.papers() else []
-    )
+    listed = [item.name for item in items_listed(paper)]
     places = [listed.index(item.name) for item in theorem.items if item.name in listed]
     return [*catalogue.papers(), paper].index(paper), min(places, default=len(listed))
 
@@ -354,9 +351,8 @@ def check(key: str, model: Any, X: Any = None, y: Any = None, **options: Any) ->
     'holds'
     """
     if key not in _THEOREMS:
-        raise tacit.InputError(
-            f"no theorem {key!r}; {suggestion(key, _THEOREMS.known())} theorems() lists them all"
-        )
+        near = suggestion(key, _THEOREMS.known())
+        raise tacit.InputError(f"no theorem {key!r}; {near} theorems() lists them all")
     check_model(f"check({key!r}, model, X, y)", model, X, y)
     found = _THEOREMS[key]
     data = {name: value for name, value in (("X", X), ("y", y)) if value is not None}
