@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 from failure_rate import MOST, chance_of_failure
 
+from tacit.errors import MissingDataError
 from tacit.papers import Claim, Entry, figures, measures
 from tacit.papers.catalogue import papers, sources
 
@@ -277,10 +278,14 @@ def main() -> int:
     record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     for entry in (entry for selection in options.selection for entry in figures(selection)):
         kept = record.get(entry.key)
-        figure = unchanged(entry, options.preset, kept) if options.same and kept else None
-        if figure is None:
-            found = runs(entry, options.preset, options.seeds, options.values, kept)
-            figure = gathered(found, in_view(kept, found[0]["source"]))
+        try:
+            figure = unchanged(entry, options.preset, kept) if options.same and kept else None
+            if figure is None:
+                found = runs(entry, options.preset, options.seeds, options.values, kept)
+                figure = gathered(found, in_view(kept, found[0]["source"]))
+        except MissingDataError as error:
+            print(f"{entry.key}  left out: {error}", flush=True)
+            continue
         shown = list(table(entry.key, figure))
         print("\n".join(shown), flush=True)
         doubtful += sum(line.startswith("!") for line in shown)

@@ -30,13 +30,14 @@ VERBS = [
     "prepare",
     "probe",
     "regime",
+    "saddle_path",
     "support_stability",
     "sweeping_path",
 ]
 CLASSES = ["Certificate", "Derivation", "Diagonal", "Limit", "Regime", "Trajectory", "UntiedDiagonal"]
 CLASSES += ["Factorization", "LinearNetwork", "Margin", "MarginPath", "Neuron", "Prepared", "Stability"]
 CLASSES += ["Monitor", "Network", "Probe", "ProbeSweep", "Status", "SweepingPath", "SymmetricFactorization"]
-CLASSES += ["Verdicts"]
+CLASSES += ["SaddlePath", "Verdicts"]
 REFUSALS = ["InconsistentDataError", "InputError", "NoPotentialError", "NotSeparableError"]
 ERRORS = [
     *REFUSALS,
@@ -86,6 +87,7 @@ def test_public_names_are_these():
         (tacit.max_margin, "X, y, norm, *, intercept, standardize"),
         (tacit.margin_path, "X, y, mu, *, depth, model, intercept, standardize"),
         (tacit.sweeping_path, "X, y, mu, *, depth, model"),
+        (tacit.saddle_path, "X, y, *, depth, profile, intercept, standardize"),
         (tacit.support_stability, "X, y, *, depth, model, down_to"),
         (
             tacit.flow,

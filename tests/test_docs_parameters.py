@@ -37,6 +37,7 @@ ANSWERS = {  # made by Tacit and read by users, who do not write their arguments
         "Regime",
         "Reproduction",
         "ScaleRange",
+        "SaddlePath",
         "Stability",
         "SweepingPath",
         "Theorem",

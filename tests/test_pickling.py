@@ -118,6 +118,7 @@ RESULTS = {
     "flow of classes": lambda: tacit.flow(tacit.Diagonal(2, 0.1), X, LABELS, loss="exp", until=3.0),
     "margin": lambda: tacit.max_margin(TABLE, LABELS, "l1"),
     "margin path": lambda: tacit.margin_path(TABLE, LABELS, [1.0, 0.1]),
+    "saddle path": lambda: tacit.saddle_path(TABLE, Y, intercept=True),
     "sweeping path": lambda: tacit.sweeping_path(X, LABELS, [1.0, 0.1]),
     "stability": lambda: tacit.support_stability(X, LABELS),
     "certificate": lambda: tacit.certify(tacit.Diagonal(2, 0.1), X, Y, np.linspace(-1, 1, D)),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tacit import potentials as potentials
     from tacit import theorems as theorems
     from tacit import warping as warping
-    from tacit.data.observed import observed as observed
+    from tacit.data.entries import observed as observed
     from tacit.data.prepared import Prepared as Prepared
     from tacit.data.prepared import prepare as prepare
     from tacit.data.status import Status as Status
@@ -44,13 +44,14 @@ if TYPE_CHECKING:
     from tacit.results.certificate import Certificate as Certificate
     from tacit.results.limit import Limit as Limit
     from tacit.results.margin import Margin as Margin
-    from tacit.results.margin_path import MarginPath as MarginPath
     from tacit.results.monitor import Monitor as Monitor
+    from tacit.results.paths import MarginPath as MarginPath
+    from tacit.results.paths import Stability as Stability
+    from tacit.results.paths import SweepingPath as SweepingPath
     from tacit.results.probe import Probe as Probe
-    from tacit.results.probe_sweep import ProbeSweep as ProbeSweep
+    from tacit.results.probe import ProbeSweep as ProbeSweep
     from tacit.results.regime import Regime as Regime
-    from tacit.results.stability import Stability as Stability
-    from tacit.results.sweeping_path import SweepingPath as SweepingPath
+    from tacit.results.saddle_path import SaddlePath as SaddlePath
     from tacit.results.trajectory import Trajectory as Trajectory
     from tacit.results.verdicts import Verdicts as Verdicts
     from tacit.verbs.certify import certify as certify
@@ -60,13 +61,14 @@ if TYPE_CHECKING:
     from tacit.verbs.max_margin import max_margin as max_margin
     from tacit.verbs.probe import probe as probe
     from tacit.verbs.regime import regime as regime
-    from tacit.verbs.stability import support_stability as support_stability
+    from tacit.verbs.saddle_path import saddle_path as saddle_path
+    from tacit.verbs.sweeping_path import support_stability as support_stability
     from tacit.verbs.sweeping_path import sweeping_path as sweeping_path
 
 __version__ = "0.2.0.dev0"
 
 _HOMES = {  # module: its public names, imported when they are first used
-    "data.observed": "observed",
+    "data.entries": "observed",
     "data.prepared": "Prepared prepare",
     "data.status": "Status",
     "derivation.closed_form": "closed_form",
@@ -83,13 +85,11 @@ _HOMES = {  # module: its public names, imported when they are first used
     "results.certificate": "Certificate",
     "results.limit": "Limit",
     "results.margin": "Margin",
-    "results.margin_path": "MarginPath",
+    "results.paths": "MarginPath Stability SweepingPath",
     "results.monitor": "Monitor",
-    "results.probe": "Probe",
-    "results.probe_sweep": "ProbeSweep",
+    "results.probe": "Probe ProbeSweep",
     "results.regime": "Regime",
-    "results.stability": "Stability",
-    "results.sweeping_path": "SweepingPath",
+    "results.saddle_path": "SaddlePath",
     "results.trajectory": "Trajectory",
     "results.verdicts": "Verdicts",
     "verbs.certify": "certify",
@@ -99,15 +99,15 @@ _HOMES = {  # module: its public names, imported when they are first used
     "verbs.max_margin": "max_margin",
     "verbs.probe": "probe",
     "verbs.regime": "regime",
-    "verbs.stability": "support_stability",
-    "verbs.sweeping_path": "sweeping_path",
+    "verbs.saddle_path": "saddle_path",
+    "verbs.sweeping_path": "support_stability sweeping_path",
 }
 _HOME = {name: f"tacit.{module}" for module, names in _HOMES.items() for name in names.split()}
 _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "AlongMu.picture": "tacit.show.paths:path_picture",
     "Certificate.picture": "tacit.show.limits:certificate_picture",
     "Derivation.picture": "tacit.derivation.illustration:derivation_picture",
-    "Limit.other_scales": "tacit.verbs.other_scales:other_scales",
+    "Limit.other_scales": "tacit.verbs.regime:other_scales",
     "Limit.picture": "tacit.show.limits:limit_picture",
     "Limit.doubt": "tacit.solvers.table:explain_error",
     "Limit.regime": "tacit.verbs.regime:regime_of",
@@ -116,18 +116,20 @@ _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "Margin.summary": "tacit.show.text:margin_report",
     "MarginPath.excess": "tacit.verbs.margin_path:excess_of",
     "MarginPath.kinks": "tacit.verbs.margin_path:kinks_of",
-    "MarginPath.summary": "tacit.show.path_text:path_report",
+    "MarginPath.summary": "tacit.show.paths:path_report",
     "Monitor.picture": "tacit.show.monitors:monitor_picture",
     "Monitor.summary": "tacit.show.monitors:monitor_report",
     "Probe.doubled": "tacit.verbs.probe:doubled",
     "Probe.picture": "tacit.show.probes:probe_picture",
-    "Probe.summary": "tacit.show.probe_text:probe_report",
+    "Probe.summary": "tacit.show.probes:probe_report",
     "Probe.sweep": "tacit.verbs.probe:sweep_of",
     "ProbeSweep.picture": "tacit.show.probes:sweep_picture",
-    "ProbeSweep.summary": "tacit.show.probe_text:sweep_report",
-    "SweepingPath.summary": "tacit.show.path_text:sweeping_report",
+    "ProbeSweep.summary": "tacit.show.probes:sweep_report",
+    "SaddlePath.picture": "tacit.show.saddles:saddle_picture",
+    "SaddlePath.summary": "tacit.show.saddles:saddle_report",
+    "SweepingPath.summary": "tacit.show.paths:sweeping_report",
     "Trajectory.picture": "tacit.show.flows:flow_picture",
-    "Trajectory.predicted_end": "tacit.verbs.other_scales:predicted_end",
+    "Trajectory.predicted_end": "tacit.verbs.regime:predicted_end",
     "Trajectory.summary": "tacit.show.text:flow_report",
     "Verdicts.picture": "tacit.show.verdicts:picture_of",
 }

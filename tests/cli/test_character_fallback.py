@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tacit
-from tacit.cli.character_fallback import plain
-from tacit.data.number_format import shown
+from tacit.cli.streams import plain
+from tacit.data.printable import shown
 from tacit.show.text import top_features
 
 pytestmark = pytest.mark.any_cpu

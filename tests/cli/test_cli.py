@@ -501,3 +501,20 @@ def test_commands_take_few_threads_unless_told_otherwise():
         assert out.stdout.split() == [expected, "False"]
     code = "import os, numpy, tacit.cli; assert 'OPENBLAS_NUM_THREADS' not in os.environ"
     subprocess.run([sys.executable, "-c", code], env=plain, check=True)
+
+
+def test_the_saddle_path_is_that_of_the_library(run):
+    command = "path genes.csv --target response --saddle"
+    status, out, err = run(f"{command} --depth 3 --scale 1e-4 --intercept --json s.json")
+    assert (status, err) == (0, "")
+    assert "the flow as the scale goes to 0, depth 3" in out
+    assert "the first jump at time" in out
+    content = strict_json(Path("s.json").read_text())
+    found = tacit.saddle_path(X, Y, depth=3, intercept=True)
+    np.testing.assert_allclose(content["times"], found.times, rtol=1e-9)
+    np.testing.assert_allclose(content["predictors"], found.predictors, atol=1e-9)
+    np.testing.assert_allclose(content["training_times"], found.time(tacit.Diagonal(3, 1e-4)), rtol=1e-9)
+    assert run(f"{command} --plot s.png")[0] == 0
+    assert Path("s.png").read_bytes().startswith(MAGIC["png"])
+    refused(run(f"{command} --mu 1,2"), "leave out --mu")
+    refused(run(f"{command} --scale 2"), "must be below 1")

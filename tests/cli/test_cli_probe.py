@@ -86,7 +86,7 @@ def test_classes_by_name_have_an_output_each(folder, capsys, tmp_path):
     [
         ("nothing", (), "has no 'nothing'; it has"),
         ("fails", (), "model.py, line 19: RuntimeError: boom"),
-        ("nan", (), "gives nan at sample"),
+        ("nan", (), "returns nan at sample"),
         ("number", (), "it gives int"),
         ("greedy", (), "3 are asked for"),
         ("one", ("--layers", "last"), "--layers says what --scales rescales"),

@@ -7,7 +7,7 @@ import pytest
 
 import tacit
 from tacit.cli import main
-from tacit.verbs.other_scales import predicted_end
+from tacit.verbs.regime import predicted_end
 
 pytestmark = pytest.mark.any_cpu
 

@@ -7,7 +7,7 @@ import pytest
 from oracles import gaussian_problem
 
 from tacit.cli import main
-from tacit.cli.elapsed import in_words
+from tacit.cli.terminal import in_words
 from tacit.show import progress
 
 pytestmark = pytest.mark.any_cpu

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tacit import InputError
-from tacit.data.new_samples import read_new_samples
+from tacit.data.linear_model import read_new_samples
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [3.5, -4.0], "c": [0.1, 7.0]})
 WRITERS = {

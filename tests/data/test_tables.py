@@ -66,6 +66,18 @@ def test_a_separator_that_is_also_in_names_is_told_by_the_numbers(tmp_path):
     assert table.features == ("height, m", "weight, kg") and table.X.tolist() == [[1.5, 2.25], [4.5, 5]]
 
 
+def test_a_quoted_name_may_contain_a_separator_and_a_line_break(tmp_path):
+    table = read(tmp_path, "d.csv", '"weight;kg","height\n  in m",response\n1,2.25,3\n4,5,6\n')
+    assert table.features == ("weight;kg", "height\n  in m") and table.X.tolist() == [[1, 2.25], [4, 5]]
+
+
+def test_a_separator_whose_quotes_do_not_end_is_none(tmp_path):
+    """With ; between fields, the name "b would be a quoted one as long as the file."""
+    rows = "".join(f"{i},{i / 4},{i / 2}\n" for i in range(30_000))
+    table = read(tmp_path, "d.csv", f'a;"b,c,response\n{rows}')
+    assert table.features == ('a;"b', "c") and len(table.y) == 30_000
+
+
 def test_comment_lines_are_skipped_and_a_mark_within_a_line_is_none(tmp_path):
     table = read(tmp_path, "d.csv", "# measured, twice\n#\na#1,response\n1,2\n# a break\n3,4\n")
     assert table.features == ("a#1",) and same(table, [[1, 2], [3, 4]])

@@ -35,14 +35,15 @@ def test_the_potential_is_0_at_the_start_and_its_derivative_is_the_slope(name):
         assert abs(float(curve.inverse.subs(W, w))) == pytest.approx(abs(float(at)), rel=1e-12)
 
 
+@pytest.mark.parametrize("n", [0, 1])
 @pytest.mark.parametrize("m", [1, 2])
-def test_the_sign_of_the_factor_reflects_the_potential(m):
-    """w = ±2aᵐ·v/|v|, where r = |v| is constant: reflection maps one potential to the other."""
+def test_the_sign_of_the_factor_reflects_the_potential(m, n):
+    """w = ±2aᵐ·v|v|ⁿ⁻¹, of constant r = |v| if n = 0: reflection maps one potential to the other."""
     a, v = sp.symbols("a v", real=True)
     u = sp.Symbol("u", real=True)
     forms = []
     for factor in (2, -2):
-        direction = sp.Matrix([u, v]) / sp.sqrt(u**2 + v**2)
+        direction = sp.Matrix([u, v]) * sp.sqrt(u**2 + v**2) ** (n - 1)
         start = (1, sp.Rational(3, 5), sp.Rational(4, 5))
         forms.append(tacit.closed_form(list(factor * a**m * direction), (a, u, v), start))
     first, second = (form.potential for form in forms)

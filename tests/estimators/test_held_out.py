@@ -6,8 +6,7 @@ import pytest
 from tacit.estimators import held_out
 from tacit.estimators.grid import Grid
 from tacit.estimators.predictors import predictors
-from tacit.estimators.start import Start
-from tacit.estimators.training import Training
+from tacit.estimators.training import Start, Training
 
 STOPS = (0.5, 0.1, 0.03, 1e-3, 1e-5)
 

@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tacit.estimators import FlowRegressor, FlowRegressorCV
+from tacit.estimators.cross_validation import _cautious, select, smoothed
 from tacit.estimators.grid import Grid
-from tacit.estimators.selection import _cautious, select, smoothed
 
 
 def draw(seed=0, samples=24, features=50, noise=0.5):

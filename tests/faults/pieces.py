@@ -70,7 +70,7 @@ PIECES = (
     Fault(
         "layered-gap",
         "Newton's step for untied layers divides by a share where it has to multiply.",
-        "tacit.solvers.interpolation.layered:Problem.gap",
+        "tacit.solvers.families.layered:Problem.gap",
         swapped("second * state.gaps[1]", "second / state.gaps[1]"),
         tests=("solvers/interpolation/test_limit_layered.py",),
         unconcerned={
@@ -100,7 +100,7 @@ PIECES = (
     Fault(
         "t-test",
         "The t test of the cautious rule has as many degrees of freedom as folds.",
-        "tacit.estimators.selection:_cautious",
+        "tacit.estimators.cross_validation:_cautious",
         swapped("len(gains) - 1)", "len(gains))"),
         tests=("estimators/test_regressor_cv.py",),
         unconcerned={

@@ -234,7 +234,7 @@ THEORIES = (
     Fault(
         "imbalance",
         "The level of imbalance counts twice.",
-        "tacit.solvers.networks.imbalance:imbalance_level",
+        "tacit.solvers.networks.bounds:imbalance_level",
         returning(lambda level, *_: 2 * level),
         check=(Asked("min2021/theorem1", "white"),),
         figures=(Shown("min2021/fig2"),),
@@ -270,7 +270,7 @@ THEORIES = (
     Fault(
         "mu",
         "The path of Q_μ margins has 2μ in place of μ.",
-        "tacit.verbs.path_inputs:geometry_of",
+        "tacit.verbs.margin_path:geometry_of",
         returning(lambda geometry, *_: geometry.shifted(math.log(2))),
         check=(Asked("moroshko2020/theorem6", "two samples, depth 2"),),
         figures=(Shown("moroshko2020/fig3b"),),

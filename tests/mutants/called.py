@@ -1,6 +1,7 @@
 """Plugin of pytest, `-p called`: writes what each test takes, and which functions of Tacit it calls.
 
 A function that JAX compiles is called by the first test that needs it, and a module's fixture belongs to it.
+What a test file calls when it is imported, to make its cases, belongs to each of its tests.
 """
 
 import json
@@ -13,6 +14,7 @@ import pytest
 
 _PACKAGE = os.sep + os.path.join("src", "tacit") + os.sep
 _seen = set()
+_imported = set()
 _tests = {}
 
 
@@ -20,18 +22,34 @@ def _on_call(frame, event, arg):
     _seen.add(frame.f_code)
 
 
+def _trace(function):
+    sys.settrace(function)
+    threading.settrace(function)
+
+
+def _called():
+    files = ((code.co_filename.partition(_PACKAGE)[2], code.co_qualname) for code in _seen)
+    return {f"{file}:{name}" for file, name in files if file}
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_make_collect_report(collector):
+    _seen.clear()
+    _trace(_on_call)
+    yield
+    _trace(None)
+    _imported.update(_called())
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
     _seen.clear()
-    sys.settrace(_on_call)
-    threading.settrace(_on_call)
+    _trace(_on_call)
     begun = time.process_time()
     yield
     seconds = time.process_time() - begun
-    sys.settrace(None)
-    threading.settrace(None)
-    files = ((code.co_filename.partition(_PACKAGE)[2], code.co_qualname) for code in _seen)
-    _tests[item.nodeid] = {"seconds": seconds, "calls": sorted({f"{f}:{name}" for f, name in files if f})}
+    _trace(None)
+    _tests[item.nodeid] = {"seconds": seconds, "calls": sorted(_called() | _imported)}
 
 
 def pytest_unconfigure(config):

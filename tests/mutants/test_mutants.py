@@ -74,3 +74,21 @@ def test_tests_with_many_cases_are_counted_before_some_are_chosen(tmp_path):
     ):
         env["TACIT_CHOSEN"] = json.dumps(chosen)
         assert subprocess.run(command, cwd=tmp_path, env=env, capture_output=True).returncode == status
+
+
+def test_calls_of_an_import_belong_to_every_test_of_the_file(tmp_path):
+    """Cases that a file makes when it is imported are noticed only if its tests run."""
+    package = tmp_path / "src" / "tacit"
+    package.mkdir(parents=True)
+    source = "def twice(x):\n    return 2 * x\n\n\ndef half(x):\n    return x / 2\n"
+    (package / "__init__.py").write_text(source)
+    (tmp_path / "test_it.py").write_text(
+        "import tacit\n\nCASES = [tacit.twice(1)]\n\n\ndef test_it():\n    assert CASES == [2]\n"
+    )
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "tests" / "mutants"), str(package.parent)])}
+    env["TACIT_CALLED"] = str(tmp_path / "called.json")
+    command = [sys.executable, "-m", "pytest", "-p", "called", "-p", "no:cacheprovider", "test_it.py"]
+    assert subprocess.run(command, cwd=tmp_path, env=env, capture_output=True).returncode == 0
+    calls = json.loads((tmp_path / "called.json").read_text())["test_it.py::test_it"]["calls"]
+    assert "__init__.py:twice" in calls
+    assert "__init__.py:half" not in calls

@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 
-from tacit.numerics.hyperbolic import cosh, sinh
+from tacit.flows.forms.mirror import cosh, sinh
 from tacit.numerics.rounding import EPS
 
 SIZES = np.concatenate([np.geomspace(1e-300, 700, 60), [0.0, 0.4999, 0.5, 0.5001, 1.0]])

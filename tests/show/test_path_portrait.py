@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import tacit
-from tacit.results.along_mu import Kink
+from tacit.results.paths import Kink
 from tacit.show import figures
 from tacit.show.paths import path_picture, support_spans
 

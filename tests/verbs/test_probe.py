@@ -175,7 +175,7 @@ def test_the_last_layer_alone_can_be_rescaled():
     for name in ("W", "b", "v"):
         factor = 2.0 if name in sweep.rescaled else 1.0
         np.testing.assert_allclose(start[name], factor * found.network.params[name])
-    with pytest.raises(tacit.InputError, match="no layer 'x'; it has W, b, v"):
+    with pytest.raises(tacit.InputError, match="no layer 'x'; its layers are W, b, v"):
         found.sweep([1.0], layers="x")
 
 

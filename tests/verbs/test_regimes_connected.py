@@ -7,8 +7,7 @@ import pytest
 from connected_oracles import draw, end_of, final_sign, gap, kernel_end, leaky_targets, weights_of
 
 import tacit
-from tacit.verbs.other_scales import other_scales
-from tacit.verbs.regime import both_ends
+from tacit.verbs.regime import both_ends, other_scales
 
 
 def test_distances_are_those_to_both_ends():

@@ -23,21 +23,34 @@ from tacit.cli import (
     probe,
     report,
     reproduce,
-    threads,
 )
-from tacit.cli.character_fallback import write_anything
-from tacit.cli.elapsed import begun
 from tacit.cli.guests import blaming_guests
 from tacit.cli.interrupts import ending_at_once, say_interrupted
 from tacit.cli.options import BAD_INPUT, FAILED, INTERRUPTED
-from tacit.cli.streams import for_nobody_too
+from tacit.cli.streams import for_nobody_too, write_anything
+from tacit.cli.terminal import begun
 from tacit.data.printable import printable
 from tacit.errors import NotConvergedError, TacitError
 from tacit.show.output_files import reserving_output
 from tacit.show.progress import announcing
 
-threads.few()  # before NumPy is loaded
+_MOST_THREADS = 4
+_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _COMMANDS = (limit, flow, path, fit, predict, check, derive, probe, reproduce, report, demo)
+
+
+def _use_few_threads() -> None:
+    """Half of the cores, four at the most, unless the user has said how many.
+
+    Most matrices here are small: threads then wait for each other, and on a busy machine for everybody else,
+    ten times as long as the work takes. Only where NumPy is not loaded yet, which reads this when it is.
+    """
+    if "numpy" not in sys.modules:
+        for name in _THREADS:
+            os.environ.setdefault(name, str(max(1, min(_MOST_THREADS, (os.cpu_count() or 1) // 2))))
+
+
+_use_few_threads()
 
 
 class _Parser(argparse.ArgumentParser):

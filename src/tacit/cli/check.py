@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from tacit.cli.elapsed import waited
 from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
     DONE,
@@ -17,6 +16,7 @@ from tacit.cli.options import (
     read_data,
     source,
 )
+from tacit.cli.terminal import waited, wrapped
 from tacit.errors import InputError, NotConvergedError
 
 _PARAMETERS = """parameters for --with:
@@ -96,10 +96,9 @@ class _List(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, **texts)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from tacit.cli.verdicts import listing
         from tacit.papers.checking import data_theorems
 
-        print(listing(data_theorems()))
+        print(_listing(data_theorems()))
         parser.exit()
 
 
@@ -117,8 +116,6 @@ def _in_units(X: Any, y: Any, intercept: bool, standardize: bool) -> tuple[Any, 
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.cli.terminal import wrapped
-    from tacit.cli.verdicts import report
     from tacit.models.model import check_intercept
     from tacit.papers.checking import check, select_theorems
     from tacit.show.output_files import write_json
@@ -132,7 +129,7 @@ def _run(options: argparse.Namespace) -> int:
     verdicts = check(model, X, y, only=options.only, anyway=options.all, **parameters)
     _refuse_what_none_could_take(verdicts)
     if options.json != "-":
-        print(report(verdicts, everything=options.all))
+        print(_report(verdicts, everything=options.all))
         print(wrapped(f"({waited(options)})"))
     if options.json is not None:
         asked = {"intercept": options.intercept, "standardize": options.standardize}
@@ -187,3 +184,42 @@ def _numbers(name: str, text: str) -> float | tuple[float, ...]:
             f"--with {name} takes a number, or several with commas between them, got {text!r}"
         ) from None
     return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _report(verdicts: Any, everything: bool) -> str:
+    """The verdicts, the hint where some are not shown, and what was not asked."""
+    hidden = not everything and bool(verdicts.others or verdicts.refused)
+    hint = f"; --all shows {'the others' if verdicts else 'more of them'}" if hidden else ""
+    text = wrapped(verdicts.summary(everything) + hint)
+    if not verdicts.not_asked:
+        return text
+    keys = ", ".join(verdicts.not_asked)
+    long = f"not asked, for they take minutes on data of this size: {keys}; --only KEY asks one"
+    return f"{text}\n{wrapped(long)}"
+
+
+def _listing(theorems: list[Any]) -> str:
+    """Every theorem under its paper, with its place there, its statement and its parameters."""
+    from tacit.papers.catalogue import titles
+    from tacit.papers.checking import DERIVED
+    from tacit.results.verdicts import cited
+
+    parts = []
+    for paper, title in titles().items():
+        lines = [title]
+        for each in theorems:
+            if each.key.startswith(f"{paper}/"):
+                where = cited(*each.place)
+                lines += [f"  {each.key}" + (f" ({where})" if where else ""), f"    {each.statement}"]
+                lines += [f"    {name}: {DERIVED[name]}" for name in each.needs if name in DERIVED]
+                lines += [f"    --with {name}={_shown(value)}" for name, value in each.defaults.items()]
+        parts.append("\n".join(lines))
+    return wrapped("\n\n".join(parts))
+
+
+def _shown(default: Any) -> str:
+    """A default as one would type it."""
+    if default is None:
+        return "… (found from the data if left out)"
+    values = default if isinstance(default, tuple) else (default,)
+    return ",".join(value if isinstance(value, str) else f"{value:g}" for value in values)

@@ -7,9 +7,8 @@ import importlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.elapsed import waited
 from tacit.cli.options import DONE, FAILED, add_command, add_data, claim_outputs, read_data, source
-from tacit.cli.terminal import remark, say, wrapped
+from tacit.cli.terminal import remark, say, waited, wrapped
 from tacit.errors import InputError
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ def _run(options: argparse.Namespace) -> int:
     model = _model(options, table, estimator)
     speak = options.json != "-"
     if speak:
-        from tacit.show.fit_text import fit_report
+        from tacit.show.fits import fit_report
 
         print(wrapped(fit_report(estimator, table)))
     if options.json is not None:
@@ -203,7 +202,7 @@ def _targets(table: Table, classify: bool) -> Any:
 def _model(options: argparse.Namespace, table: Table, estimator: Any) -> Any:
     import numpy as np
 
-    from tacit.verbs.linear_model import LinearModel
+    from tacit.data.linear_model import LinearModel
 
     found = {name: getattr(estimator, f"{name}_", None) for name in ("scale", "depth", "stop", "mu", "loss")}
     fit = {name: value for name, value in found.items() if value is not None}

@@ -1,13 +1,20 @@
-"""tacit flow: gradient flow itself, step by step."""
+"""tacit flow: gradient flow itself, step by step; also of a factorization that fills in a matrix."""
 
 from __future__ import annotations
 
 import argparse
+import math
+import os
+import sys
+import time
 from typing import Any
 
-from tacit.cli import completion
-from tacit.cli.models import add_model, model_of
+from tacit.cli.interrupts import take_time
+from tacit.cli.models import add_model, check_options, model_of
 from tacit.cli.options import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
     add_command,
     add_data,
     add_units,
@@ -17,8 +24,12 @@ from tacit.cli.options import (
     read_data,
     source,
 )
-from tacit.cli.run_flow import followed, report
-from tacit.errors import InputError
+from tacit.cli.terminal import remark, say, waited, wrapped
+from tacit.errors import InputError, Interrupted
+
+_ASKED = ("until", "at", "times", "rtol", "linearized", "method", "step")
+_WIDTH, _SCALE = 50, 1e-3
+_ROUGH = 1e-3  # the relative residual at which a flow on a large matrix ends, if not told otherwise
 
 
 def add(commands: Any) -> Any:
@@ -106,14 +117,177 @@ def _run(options: argparse.Namespace) -> int:
     from tacit.show.output_files import Output
 
     if options.model == "completion":
-        return completion.run(options)
+        return _complete(options)
     table = read_data(options, classes=options.loss != "square")
     model = model_of(options, inputs_of(options, table.X))
     if options.save is not None and not options.save.lower().endswith(".nc"):
         raise InputError(f"--save writes netCDF; name its file .nc, not {options.save}")
     claim_outputs(options, [] if options.save is None else [Output(options.save, "nc", "flow")])
     units = {"intercept": options.intercept, "standardize": options.standardize}
-    result, status = followed(options, model, table.X, table.y, loss=options.loss, **units)
+    result, status = _followed(options, model, table.X, table.y, loss=options.loss, **units)
     content = {**source(options, table), "features": table.features}
-    report(options, result, content, features=table.features, names=table.features)
+    _report(options, result, content, features=table.features, names=table.features)
     return status
+
+
+def _followed(options: argparse.Namespace, model: Any, X: Any, y: Any, **more: Any) -> tuple[Any, int]:
+    """The trajectory, or what there is of an interrupted one, and the status to exit with."""
+    from tacit.verbs.flow import flow
+
+    take_time()  # an interrupted flow keeps what it has
+    asked = {name: getattr(options, name) for name in _ASKED}
+    try:
+        result = flow(model, X, y, **{**asked, **more})
+    except Interrupted as stop:
+        _spare_earlier(options)
+        return stop.trajectory, INTERRUPTED
+    return result, DONE if result.converged else FAILED
+
+
+def _spare_earlier(options: argparse.Namespace) -> None:
+    """Half a flow does not take the place of an earlier one: it gets a name of its own."""
+    for name in ("json", "save", "plot"):
+        path = getattr(options, name)
+        if path not in (None, "-") and os.path.exists(path):
+            stem, kind = os.path.splitext(path)
+            setattr(options, name, f"{stem}-interrupted{kind}")
+            remark(f"{path} is kept; what there is goes to {stem}-interrupted{kind}")
+
+
+def _report(
+    options: argparse.Namespace,
+    result: Any,
+    content: dict[str, Any],
+    *,
+    features: Any = None,
+    names: Any = None,
+    matrix: Any = None,
+) -> None:
+    """Print, write and draw what was asked for.
+
+    content: what JSON holds besides the trajectory. features: for the summary. names: those of entries of the
+    predictor, for the picture. matrix: what --save writes as text, in place of the trajectory.
+    """
+    from tacit.show.output_files import Output, netcdf_file, write_file, write_json
+
+    speak = options.json != "-"
+    if speak:
+        print(wrapped(result.summary(features)))
+    if options.json is not None:
+        write_json({**content, **result.to_dict()}, options.json, "flow")
+    if options.save is not None:
+        saved, kind = (netcdf_file(result.to_xarray(), "flow"), "nc") if matrix is None else (matrix, "csv")
+        write_file(saved, Output(options.save, kind, "flow"))
+        if speak:
+            say(f"  {'data' if matrix is None else 'matrix':<10} {options.save}")
+    if options.plot is not None:
+        path = result.plot(options.plot, clock=options.clock, names=names)
+        if speak:
+            say(f"  figure     {path}")
+    if speak:
+        print(wrapped(f"  waited     {waited(options)}"))
+
+
+def _complete(options: argparse.Namespace) -> int:
+    """Read a matrix with gaps, run the flow of a factorization, write what was asked for."""
+    from tacit.data.entries import observed
+    from tacit.data.matrices import read_matrix
+    from tacit.show.output_files import Output
+
+    check_options(options)
+    _check_completion(options)
+    begun = time.perf_counter()
+    table = read_matrix(options.data)
+    options.reading = time.perf_counter() - begun
+    if table.assumed:
+        remark(f"assumed of {options.data}: {'; '.join(table.assumed)}")
+    X, y = observed(_Labelled(table))
+    model = _factorization(options, X)
+    saved = [] if options.save is None else [Output(options.save, _kind(options.save), "flow")]
+    claim_outputs(options, saved)
+    result, status = _followed(options, model, X, y, until=_until(options, X, y))
+    _report_matrix(options, table, result)
+    return status
+
+
+class _Labelled:
+    """A matrix with the names of its rows and columns, for messages."""
+
+    def __init__(self, table: Any):
+        self.values, self.index, self.columns = table.values, table.rows, table.columns
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.values
+
+    def to_numpy(self, dtype: Any, na_value: float) -> Any:
+        """The matrix."""
+        return self.values
+
+
+def _check_completion(options: argparse.Namespace) -> None:
+    """Refuse what belongs to predictions of a target."""
+    if options.target is not None:
+        raise InputError("--target does not go with --model completion: every column is part of the matrix")
+    if options.loss != "square":
+        raise InputError(f"--loss {options.loss} does not go with --model completion, which fits numbers")
+    for name in ("intercept", "standardize"):
+        if getattr(options, name):
+            raise InputError(f"--{name} does not go with --model completion: its columns are no features")
+    if options.save is not None:
+        _kind(options.save)
+
+
+def _kind(path: str) -> str:
+    """What --save writes: the matrix as text, or the trajectory."""
+    from tacit.data.matrices import MATRIX_FILES
+
+    if path.lower().endswith(".nc"):
+        return "nc"
+    if not path.lower().endswith((".csv", ".tsv", ".txt")):
+        raise InputError(
+            f"--save writes the filled matrix as text, or the trajectory as netCDF; name its file "
+            f"{MATRIX_FILES}, or .nc, not {path}"
+        )
+    return "csv"
+
+
+def _factorization(options: argparse.Namespace, X: Any) -> Any:
+    from tacit.models import Factorization
+
+    width = _WIDTH if options.width is None else options.width
+    scale = _SCALE if options.scale is None else options.scale
+    return Factorization.gaussian(X.shape, width, scale, seed=options.seed or 0)
+
+
+def _until(options: argparse.Namespace, X: Any, y: Any) -> float | None:
+    """Where the flow ends, if not told: on a large matrix at a residual that is enough to fill it in."""
+    import numpy as np
+
+    from tacit.flows.forms.reduced import is_small
+
+    told = any(each is not None for each in (options.until, options.at, options.times))
+    if told or is_small(sum(X.shape), len(y)):
+        return options.until
+    print(
+        f"tacit: a large matrix: the flow ends at a relative residual of {_ROUGH:g} (--until says where)",
+        file=sys.stderr,
+    )
+    return -math.log(float(np.mean(y**2)) / 2) - 2 * math.log(_ROUGH)
+
+
+def _report_matrix(options: argparse.Namespace, table: Any, result: Any) -> None:
+    import numpy as np
+
+    end = result.predictor[-1]
+    filled = np.where(np.isnan(table.values), end, table.values)
+    labels = {"rows": table.rows, "columns": table.columns}
+    content = {"data": options.data, "assumed": table.assumed, **labels, "filled": filled}
+    as_text = options.save is not None and _kind(options.save) == "csv"
+    matrix = table.filled(end) if as_text else None
+    names = None if options.plot is None else _cells(table, result)
+    _report(options, result, content, names=names, matrix=matrix)
+
+
+def _cells(table: Any, result: Any) -> Any:
+    """The names of all entries, where the picture has them all."""
+    return [f"{i}, {j}" for i in table.rows for j in table.columns] if result.is_kept else None

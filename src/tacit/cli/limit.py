@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from tacit.cli.elapsed import waited
 from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
     DONE,
@@ -18,7 +17,7 @@ from tacit.cli.options import (
     read_data,
     source,
 )
-from tacit.cli.terminal import say, wrapped
+from tacit.cli.terminal import say, waited, wrapped
 
 
 def add(commands: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from tacit.cli.elapsed import waited
 from tacit.cli.models import add_model, model_of
 from tacit.cli.options import (
     DONE,
@@ -18,8 +17,10 @@ from tacit.cli.options import (
     read_data,
     source,
 )
-from tacit.cli.terminal import say, wrapped
+from tacit.cli.terminal import say, waited, wrapped
 from tacit.errors import InputError
+
+_MU = "10:1e-6:50"  # values of μ, unless others are asked for
 
 
 def add(commands: Any) -> Any:
@@ -28,18 +29,21 @@ def add(commands: Any) -> Any:
         commands,
         "path",
         _run,
-        help="maximum margins from the kernel to the rich end, for classification",
+        help="maximum margins from the kernel to the rich end, for classification; or the saddle path",
         description="The predictors of largest margin in the geometry of a diagonal network, for each\n"
         "μ = (scale of the predictor) / accuracy: what the flow of the exponential loss tends to.\n"
         "The scale of the predictor is scale^depth for a diagonal model and √k/4 for an untied one,\n"
         "scale·(1+s²)/(1-s²) at shape s; the path does not depend on it, the accuracies do.\n"
-        "The target holds two classes: -1 and +1, or any other two (the first in order is -1).",
+        "The target holds two classes: -1 and +1, or any other two (the first in order is -1).\n"
+        "With --saddle, the flow of the square loss as the scale goes to 0: the features enter and leave\n"
+        "one after another, and the path ends at the solution of least ℓ1 norm. The target is a number.",
         epilog="examples:\n"
         "  tacit path cells.csv --target label --mu 10:1e-6:50\n"
         "  tacit path cells.csv --target label --depth 3 --sweeping --plot path.png\n"
         "  tacit path cells.csv --target label --intercept --standardize\n"
         "  tacit path cells.csv --target label --model untied --scale 0.1 --shape 0.9\n"
-        "  tacit path cells.csv --target label --mu 1,0.1,0.01 --json -",
+        "  tacit path cells.csv --target label --mu 1,0.1,0.01 --json -\n"
+        "  tacit path spectra.csv --target octane --saddle --intercept --standardize --plot path.png",
     )
     add_data(command)
     add_model(command, ("diagonal", "untied"))
@@ -52,9 +56,13 @@ def add(commands: Any) -> Any:
     command.add_argument(
         "--mu",
         type=numbers,
-        default="10:1e-6:50",
         metavar="FROM:TO:COUNT",
-        help="geometrically spaced, or numbers with commas between them (default: %(default)s)",
+        help=f"geometrically spaced, or numbers with commas between them (default: {_MU})",
+    )
+    command.add_argument(
+        "--saddle",
+        action="store_true",
+        help="the flow of the square loss as the scale goes to 0",
     )
     command.add_argument(
         "--sweeping", action="store_true", help="also the flow at infinite scale, which may leave the path"
@@ -65,14 +73,16 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.saddle:
+        return _saddle(options)
     from tacit.show.output_files import write_json
-    from tacit.verbs.margin_path import margin_path
-    from tacit.verbs.path_inputs import depth_of
+    from tacit.verbs.margin_path import depth_of, margin_path
     from tacit.verbs.sweeping_path import sweeping_path
 
     table = read_data(options, classes=True)
     claim_outputs(options)
     model = model_of(options, table.X)
+    mu = numbers(_MU) if options.mu is None else options.mu
     depth, scale = depth_of(model.potential(table.X.shape[1]).base), model.predictor_scale
     if options.sweeping and (options.intercept or options.standardize):
         raise InputError(
@@ -82,12 +92,12 @@ def _run(options: argparse.Namespace) -> int:
     found = margin_path(
         table.X,
         table.y,
-        options.mu,
+        mu,
         depth=depth,
         intercept=options.intercept,
         standardize=options.standardize,
     )
-    sweeping = sweeping_path(table.X, table.y, options.mu, depth=depth) if options.sweeping else None
+    sweeping = sweeping_path(table.X, table.y, mu, depth=depth) if options.sweeping else None
     speak = options.json != "-"
     if speak:
         print(wrapped(found.summary(scale, table.features)))
@@ -105,3 +115,43 @@ def _run(options: argparse.Namespace) -> int:
     if speak:
         print(wrapped(f"  waited      {waited(options)}"))
     return DONE if found.converged.all() else FAILED
+
+
+def _saddle(options: argparse.Namespace) -> int:
+    """The saddle path, of the model's depth; at a finite scale, when training arrives at each jump."""
+    from tacit.show.output_files import write_json
+    from tacit.verbs.saddle_path import saddle_path
+
+    if options.sweeping or options.mu is not None:
+        raise InputError(
+            "--saddle takes no --mu and no --sweeping, which are for classification; leave them out"
+        )
+    table = read_data(options)
+    claim_outputs(options)
+    timed = options.scale is not None or options.log_scale is not None
+    model = model_of(options, table.X)
+    found = saddle_path(
+        table.X,
+        table.y,
+        depth=getattr(model, "depth", 2),
+        intercept=options.intercept,
+        standardize=options.standardize,
+    )
+    times = found.time(model) if timed else None
+    speak = options.json != "-"
+    if speak:
+        print(wrapped(found.summary(table.features)))
+        if times is not None and len(times):
+            ends = f"the first jump at time {times[0]:.4g}, the last at {times[-1]:.4g}, to leading order"
+            print(wrapped(f"  training   {model.describe()}: {ends}"))
+    if options.json is not None:
+        content = {**source(options, table), "features": table.features, **found.to_dict()}
+        extra = {} if times is None else {"training_times": times.tolist()}
+        write_json({**content, **extra}, options.json, "path")
+    if options.plot is not None:
+        picture = found.plot(options.plot, names=table.features)
+        if speak:
+            say(f"  figure     {picture}")
+    if speak:
+        print(wrapped(f"  waited     {waited(options)}"))
+    return DONE

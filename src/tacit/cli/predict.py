@@ -13,8 +13,7 @@ from tacit.cli.terminal import remark
 from tacit.data.printable import is_seen, printable
 
 if TYPE_CHECKING:
-    from tacit.data.new_samples import NewSamples
-    from tacit.verbs.linear_model import LinearModel
+    from tacit.data.linear_model import LinearModel, NewSamples
 
 _SHOWN = 8  # names of columns that are told
 _FORMULAS = tuple("=+-@＝＋－＠")  # spreadsheets evaluate what begins with these; some, full-width ones too
@@ -54,9 +53,8 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.data.new_samples import read_new_samples
+    from tacit.data.linear_model import read_model, read_new_samples
     from tacit.show.output_files import Output, write_file, write_json
-    from tacit.verbs.linear_model import read_model
 
     model = read_model(options.model)
     table = [] if options.out is None else [Output(options.out, "csv", "predict")]

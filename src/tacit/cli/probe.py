@@ -6,7 +6,6 @@ import argparse
 import sys
 from typing import Any
 
-from tacit.cli.elapsed import waited
 from tacit.cli.guests import guest_network, is_guest
 from tacit.cli.options import (
     DONE,
@@ -19,7 +18,7 @@ from tacit.cli.options import (
     seed_number,
     source,
 )
-from tacit.cli.terminal import say, wrapped
+from tacit.cli.terminal import say, waited, wrapped
 from tacit.errors import InputError
 
 

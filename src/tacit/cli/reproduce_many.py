@@ -10,8 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.elapsed import in_words
-from tacit.cli.terminal import remark, shortened, wrapped
+from tacit.cli.terminal import in_words, remark, shortened, wrapped
 
 if TYPE_CHECKING:
     from tacit.papers import Entry

@@ -1,15 +1,54 @@
-"""Standard output and error that nobody may read: the work goes on, whoever has gone."""
+"""Standard output and error that take every letter, and that nobody may read: the work goes on."""
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from itertools import groupby
 from typing import Any
 
 _INPUT, _OUTPUT, _ERROR = 0, 1, 2
+_PLAIN = {
+    **dict.fromkeys("‖∥", "|"),
+    "−": "-",
+    "×": "x",
+    "·": "*",
+    "∗": "*",
+    "±": "+-",
+    "∓": "-+",
+    "⁄": "/",
+    "√": "sqrt ",
+    "∘": "o",
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "≈": "~",
+    "∝": "~",
+    "≪": "<<",
+    "∞": "inf",
+    "⊥": "_perp",
+    "→": "->",
+    "←": "<-",
+    "↦": "|->",
+    "…": "...",
+    "⟨": "<",
+    "⟩": ">",
+    "′": "'",
+    "∠": "angle ",
+    "∇": "grad ",
+    "∂": "d",
+    "∫": "int ",
+    "\N{COMBINING TILDE}": "~",
+    "\N{COMBINING CIRCUMFLEX ACCENT}": "^",
+    "λ": "lambda",  # whose name in Unicode is lamda
+    "Λ": "Lambda",
+}
+_RAISED = {"<super>": "^", "<sub>": "_"}
 
 
 class _Output(io.FileIO):
@@ -90,3 +129,35 @@ def _finish(stream: io.TextIOWrapper) -> None:
         stream.flush()
     with suppress(OSError):
         stream.detach()
+
+
+def write_anything() -> None:
+    """Let standard output and error take every letter: ‖w‖₁ as |w|_1 where they know no more than ASCII."""
+    codecs.register_error("tacit", _replaced)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="tacit")
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return plain(error.object[error.start : error.end]), error.end
+
+
+def plain(text: str) -> str:
+    """The text in ASCII."""
+    runs = groupby(text, key=lambda letter: unicodedata.decomposition(letter).split(" ")[0])
+    return "".join(_RAISED.get(kind, "") + "".join(map(_letter, run)) for kind, run in runs)
+
+
+def _letter(letter: str) -> str:
+    if letter in _PLAIN or letter.isascii():
+        return _PLAIN.get(letter, letter)
+    name = unicodedata.name(letter, "").split(" ")
+    if name[0] == "GREEK" and len(name) == 4:
+        return name[-1].capitalize() if name[1] == "CAPITAL" else name[-1].lower()
+    parts = unicodedata.normalize("NFKD", letter)
+    if parts == letter:
+        return "" if unicodedata.combining(letter) else "?"
+    return "".join(map(_letter, parts))

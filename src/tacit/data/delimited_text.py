@@ -43,7 +43,7 @@ def text_table(source: Path | bytes, kind: str) -> TextTable:
     content, title, comments = _without_comments(content)
     first, second = _first_lines(content)
     named = NAMED[kind]
-    separator = _separator(first, second, named)
+    separator = _separator(content, first, second, named)
     spaced = separator != named
     names, header = _header(content, separator, spaced)
     if not names:
@@ -86,8 +86,8 @@ def _first_lines(content: bytes) -> tuple[str, str]:
         return next(found, ""), next(found, "")
 
 
-def _separator(first: str, second: str, named: str) -> str:
-    """Choose the separator in the first line; of several, the one with most numbers in the second line.
+def _separator(content: bytes, first: str, second: str, named: str) -> str:
+    """Choose the separator in the first line; of several, the one with most numbers in the second record.
 
     White space if no separator occurs and both lines have the same number of words.
     """
@@ -99,10 +99,21 @@ def _separator(first: str, second: str, named: str) -> str:
         return marks[0]
 
     def numbers(mark: str) -> int:
-        names, entries = _fields(first, mark), _fields(second, mark)
+        names, entries = _first_records(content, mark)
         return sum(_kinds(entries, mark)) if len(names) == len(entries) else -1
 
     return max(marks, key=numbers)
+
+
+def _first_records(content: bytes, mark: str) -> tuple[list[str], list[str]]:
+    """The first two records that are not blank; quoted names may span lines."""
+    with _lines(content) as lines:
+        records = csv.reader(lines, delimiter=mark, skipinitialspace=True)
+        found = (record for record in records if any(each.strip() for each in record))
+        try:
+            return next(found, []), next(found, [])
+        except csv.Error:  # a field that is too long: a quote that is none with this separator
+            return [], [""]
 
 
 def _fields(line: str, separator: str) -> list[str]:

@@ -2,26 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from tacit.data.arrays import Float, Index
 from tacit.data.independence import Combinations, combine
-from tacit.data.memory import Memory
 from tacit.data.units import Spread
 from tacit.errors import InconsistentDataError
 from tacit.numerics.double_double import Pair, product
 from tacit.numerics.normal_equations import condition
 from tacit.numerics.rounding import EPS, quiet
 
+_Value = TypeVar("_Value")
 _ROUNDOFF = EPS / 2
 ANY = 1e300  # tolerance with which no targets count as inconsistent
 # Reciprocal condition number of X Xᵀ (scaled to unit diagonal) above which a solve in double precision loses
 # at most five digits; below it, rows are combined in double-double arithmetic.
 _WELL_CONDITIONED = 1e-5
 _UNSCALED = (1e-3, 1e3)  # range of the largest entries of rows within which rows are not rescaled
+_SIZE = 64  # entries of each kind that a memory keeps
+_CLOSE = 3.0  # largest distance in log scale at which a solution is a useful start for Newton's method
+_DISTINCT = 0.01  # least distance of two starts: extrapolation from closer ones would amplify round-off
+
+
+class Memory:
+    """A cache that drops its oldest entries; copies and pickles of it are empty."""
+
+    def __init__(self) -> None:
+        self.known: dict[Any, Any] = {}
+        self.solved: dict[Any, dict[float, Float]] = {}
+
+    def __reduce__(self) -> tuple[type[Memory], tuple[()]]:
+        return Memory, ()
+
+    def once(self, key: Any, make: Callable[[], _Value]) -> _Value:
+        """Return the value for this key, calling `make` if it is not cached."""
+        if key not in self.known:
+            self.known[key] = make()
+            if len(self.known) > _SIZE:
+                del self.known[next(iter(self.known))]
+        found: _Value = self.known[key]
+        return found
+
+    def near(self, key: Any, level: float) -> list[tuple[float, Float]]:
+        """Up to four solutions of the same problem at distinct scales close to `level`, nearest first."""
+        solved, chosen = self.solved.get(key, {}), list[float]()
+        for other in sorted(solved, key=lambda each: abs(each - level)):
+            if abs(other - level) > _CLOSE or len(chosen) == 4:
+                break
+            if all(abs(other - each) >= _DISTINCT for each in chosen):
+                chosen.append(other)
+        return [(each, solved[each]) for each in chosen]
+
+    def keep(self, key: Any, level: float, solution: Float) -> None:
+        """Store the solution at this level."""
+        levels = self.solved.setdefault(key, {})
+        levels[level] = solution
+        if len(levels) > _SIZE:
+            del levels[next(iter(levels))]
+
+
+def name_of(*arrays: Any) -> tuple[Any, ...]:
+    """A hashable key for arrays and numbers."""
+    return tuple(np.asarray(each).tobytes() if np.ndim(each) else each for each in arrays)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats, feature_names, kept
+from tacit.data.entries import Sparse
 from tacit.data.equations import Samples
-from tacit.data.inputs import Sparse
 from tacit.data.units import Spread, Units, deviations, mean, standard_deviation
 from tacit.numerics.separation import check_separable
 from tacit.numerics.subspaces import Range

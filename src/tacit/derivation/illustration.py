@@ -22,9 +22,8 @@ from tacit.derivation.result import Derivation
 from tacit.derivation.smooth_map import FLAT, Jets
 from tacit.errors import InputError, NoPotentialError
 from tacit.numerics.roots import crossing
-from tacit.results.level_sets import Apart, Levels
 from tacit.show.figures import Picture
-from tacit.show.level_sets import apart_picture, level_picture
+from tacit.show.level_sets import Apart, Levels, apart_picture, level_picture
 
 _RAYS = 96
 _LEVELS = (0.02, 0.08, 0.18, 0.32, 0.5, 0.72, 1.0)  # relative to the highest; equidistant curves near w₀

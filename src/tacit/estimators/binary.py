@@ -14,13 +14,18 @@ from sklearn.exceptions import ConvergenceWarning
 from tacit.data.arrays import Float
 from tacit.data.prepared import Prepared, prepare
 from tacit.errors import InputError, NotConvergedError, NotSeparableError
-from tacit.estimators.fit import INFINITE, PATH_RTOL, certificate_of_outputs, regime_of_outputs
+from tacit.estimators.fit import (
+    INFINITE,
+    PATH_RTOL,
+    LabelFit,
+    Labels,
+    certificate_of_outputs,
+    regime_of_outputs,
+)
 from tacit.estimators.grid import kernel_end, path_grid
-from tacit.estimators.labels import LabelFit, Labels
 from tacit.estimators.path import CoefficientPath
 from tacit.estimators.separating_flow import LabelledSamples, SeparatingFlow, least_loss
-from tacit.estimators.start import Start
-from tacit.estimators.training import Training
+from tacit.estimators.training import Start, Training
 from tacit.losses import Exponential, Logistic
 from tacit.models import Diagonal
 from tacit.results.certificate import Certificate

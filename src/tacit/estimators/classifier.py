@@ -12,11 +12,9 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from tacit.data.arrays import Float, as_floats, check_squares
 from tacit.errors import InputError
 from tacit.estimators.binary import LEFT, BinaryFit, TwoClasses
-from tacit.estimators.fit import FLOW_RTOL
-from tacit.estimators.labels import LabelFit
-from tacit.estimators.one_against_others import OneAgainstOthers
-from tacit.estimators.start import Start
-from tacit.estimators.training import Training
+from tacit.estimators.fit import FLOW_RTOL, LabelFit
+from tacit.estimators.linear_flow import OneAgainstOthers
+from tacit.estimators.training import Start, Training
 
 SQUARE = "square"
 

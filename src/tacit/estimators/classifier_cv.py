@@ -16,11 +16,10 @@ from tacit.data.arrays import Float
 from tacit.errors import InputError
 from tacit.estimators.binary import LEFT, TwoClasses
 from tacit.estimators.classifier import SQUARE, against_others, check_loss, labelled_data, set_fits, solved
-from tacit.estimators.cross_validation import Subset, scores_of_folds
+from tacit.estimators.cross_validation import Subset, check_rule, scores_of_folds, select
 from tacit.estimators.grid import Grid, as_stops, grid_of
-from tacit.estimators.one_against_others import OneAgainstOthers
-from tacit.estimators.selection import check_rule, select
-from tacit.estimators.start import Start
+from tacit.estimators.linear_flow import OneAgainstOthers
+from tacit.estimators.training import Start
 
 _RTOL = 0.01  # relative accuracy of predictors that are only compared
 _AUTO, _MARGIN = "auto", "margin"

@@ -11,8 +11,7 @@ import numpy as np
 
 from tacit.data.arrays import Float, as_floats
 from tacit.errors import InputError
-from tacit.estimators.start import Start
-from tacit.estimators.training import Training
+from tacit.estimators.training import Start, Training
 
 STOPS = 25  # default number of stops
 _FIRST, _LAST = 0.9, 1e-5  # first and last stop: fractions of the initial loss

@@ -1,4 +1,4 @@
-"""The base class of the estimators: linear models fitted by gradient flow."""
+"""Base classes of the estimators: linear models fitted by gradient flow, and classifiers among them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tacit.data.arrays import Float
 from tacit.estimators.path import CoefficientPath
 
 
@@ -95,3 +96,44 @@ class LinearFlow(BaseEstimator):
     def _inputs(self, X: Any) -> Any:
         check_is_fitted(self)
         return validate_data(self, X, accept_sparse="csr", reset=False)
+
+
+class OneAgainstOthers(ClassifierMixin, LinearFlow):
+    """A classifier with one predictor for two classes, and one for each class if there are more."""
+
+    classes_: NDArray[Any]
+    coef_: Float
+    intercept_: Float
+
+    def decision_function(self, X: ArrayLike) -> Float:
+        """The decision function w·x + b.
+
+        Parameters
+        ----------
+        X : (N, d) array-like or sparse matrix
+            Rows are samples.
+
+        Returns
+        -------
+        (N,) or (N, classes) array
+            One number for each sample, or one for each class if there are more than two.
+        """
+        scores = np.asarray(self._inputs(X) @ self.coef_.T + self.intercept_)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Predict the class of every sample.
+
+        Parameters
+        ----------
+        X : (N, d) array-like or sparse matrix
+            Rows are samples.
+
+        Returns
+        -------
+        (N,) array
+            The labels.
+        """
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[codes])

@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.results.result import Labelled, Result, numbered
-from tacit.show.coefficients import CoefficientCurves, coefficients_picture
+from tacit.show.fits import CoefficientCurves, coefficients_picture
 
 if TYPE_CHECKING:
     from tacit.show.figures import Picture

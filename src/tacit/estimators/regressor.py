@@ -13,8 +13,7 @@ from tacit.data.arrays import Float, as_floats, check_squares
 from tacit.errors import InputError
 from tacit.estimators.fit import Fit, fitted
 from tacit.estimators.linear_flow import LinearFlow
-from tacit.estimators.start import Start
-from tacit.estimators.training import Training
+from tacit.estimators.training import Start, Training
 
 
 class LinearRegressor(RegressorMixin, LinearFlow):

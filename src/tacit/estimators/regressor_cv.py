@@ -10,15 +10,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from tacit.data.arrays import Float
-from tacit.estimators.cross_validation import Subset, scores_of_folds
+from tacit.estimators.cross_validation import Subset, check_rule, scores_of_folds, select
 from tacit.estimators.fit import fitted
 from tacit.estimators.grid import STOPS, Grid, grid_of, kernel_end
-from tacit.estimators.held_out import HeldOut, held_out_outputs
-from tacit.estimators.predictors import predictors
+from tacit.estimators.predictors import HeldOut, held_out_outputs, predictors
 from tacit.estimators.regressor import LinearRegressor, regression_data, set_fit
-from tacit.estimators.selection import check_rule, select
-from tacit.estimators.start import Start
-from tacit.estimators.training import Training
+from tacit.estimators.training import Start, Training
 
 
 class FixedRegressor(RegressorMixin, BaseEstimator):

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_X_y
 from tacit.data.arrays import Float
 from tacit.errors import InputError
 from tacit.estimators.grid import grid_of, kernel_end
-from tacit.estimators.start import Start
-from tacit.estimators.training import Training
+from tacit.estimators.training import Start, Training
 from tacit.verbs.limit import limit
 from tacit.verbs.regime import both_ends
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats
-from tacit.data.number_format import shown
+from tacit.data.printable import shown
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.layered import LayeredDiagonal, layered, span
 from tacit.models.model import MirrorForm, Model

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, as_floats
-from tacit.data.number_format import shown
+from tacit.data.printable import shown
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.layered_form import LayeredForm
 from tacit.models.model import Model

@@ -9,8 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tacit.data.arrays import Float, as_floats
-from tacit.data.entries import Entries
-from tacit.data.inputs import Inputs
+from tacit.data.entries import Entries, Inputs
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.factors import Factors, SymmetricFactors
 from tacit.models.linear import as_deviation, as_generator, as_layers, as_size, size_of

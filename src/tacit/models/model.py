@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float, as_floats
-from tacit.data.entries import Entries
-from tacit.data.inputs import Inputs
+from tacit.data.entries import Entries, Inputs
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.parametrizations import Weights
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
-from tacit.potentials.geometry import Geometry
+from tacit.potentials.rapidity import Geometry
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats
-from tacit.data.number_format import shown
+from tacit.data.printable import shown
 from tacit.errors import InputError
 from tacit.models.model import Model
 from tacit.models.parametrizations import Perceptron, Weights

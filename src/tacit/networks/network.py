@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.data.arrays import kept
-from tacit.data.inputs import Inputs
+from tacit.data.entries import Inputs
 from tacit.errors import InputError, NoPotentialError
 from tacit.models.model import Model
 from tacit.networks.backend import Array, Backend, Layer, listed

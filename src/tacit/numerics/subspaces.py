@@ -97,3 +97,10 @@ def _unit_columns(X: Float) -> Float:
     largest = np.abs(X).max(axis=0)
     X = X / np.where(largest > 0, largest, 1.0)
     return np.asarray(X / np.maximum(np.linalg.norm(X, axis=0), 1.0))
+
+
+def cosine_distance(first: Float, last: Float) -> float:
+    """1 − cos of the angle between two kernels (Frobenius inner product); 0 if one of them is 0."""
+    first, last = (K / (np.abs(K).max(initial=0.0) or 1.0) for K in (first, last))  # avoids overflow
+    size = np.linalg.norm(first) * np.linalg.norm(last)
+    return float(max(0.0, 1 - np.sum(first * last) / size)) if size > 0 else 0.0

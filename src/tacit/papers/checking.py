@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 import tacit
 from tacit.data.arrays import Float, as_floats, as_labels
-from tacit.data.entries import Entries
-from tacit.data.inputs import Inputs
+from tacit.data.entries import Entries, Inputs
 from tacit.data.prepared import prepare
 from tacit.errors import InputError, TacitError
 from tacit.models.model import Model, check_model

@@ -7,11 +7,9 @@ diagonal, for separable potentials; a matrix for others). All accept NumPy and J
 
 from tacit.potentials.base import Potential
 from tacit.potentials.bregman import Bregman
-from tacit.potentials.entropy import Entropy
-from tacit.potentials.norms import L1
-from tacit.potentials.quadratic import Quadratic
+from tacit.potentials.norms import L1, Quadratic
 from tacit.potentials.radial import NeuronPotential, Power
-from tacit.potentials.separable import DeepHypentropy, DiagonalPotential, Hypentropy, WeightDistance
+from tacit.potentials.separable import DeepHypentropy, DiagonalPotential, Entropy, Hypentropy, WeightDistance
 from tacit.potentials.spectral import Nuclear, Spectral
 
 __all__ = [

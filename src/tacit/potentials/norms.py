@@ -1,14 +1,20 @@
-"""The weighted ℓ1 norm as a potential: convex, but not smooth."""
+"""Norms as potentials: the weighted ℓ1 norm, which is not smooth, and squared norms of kernels."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from tacit.potentials.arrays import as_array, parameter
+import numpy as np
+
+from tacit.data.arrays import as_floats
+from tacit.errors import InputError
+from tacit.potentials.arrays import as_array, parameter, quiet
 from tacit.potentials.base import Potential
 
 Array = Any
+# B_ij and B_ji may differ by this part of √(B_ii·B_jj): inverses of symmetric matrices have such round-off.
+_SYMMETRIC = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,3 +70,85 @@ class L1(Potential):
         gradient = self.gradient(w)
         edge = xp.asarray(self.weight) * xp.ones_like(w)
         return xp.where(w == 0, -edge, gradient), xp.where(w == 0, edge, gradient)
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic(Potential):
+    """Q(w) = ½ wᵀ B w, half the squared norm of a kernel; half the squared ℓ2 norm if metric is 1.
+
+    In the kernel regime the flow minimizes ½ wᵀ B w, where B is the inverse of the tangent metric at
+    initialization (Woodworth et al. 2020, equation 6).
+
+    Parameters
+    ----------
+    metric : float, (d,) or (d, d) array-like, optional
+        A positive number, the diagonal of B, or B itself (symmetric positive definite).
+
+    Examples
+    --------
+    >>> from tacit.potentials import Quadratic
+    >>> float(Quadratic().value([3.0, 4.0]))
+    12.5
+    >>> float(Quadratic(metric=[2.0, 0.5]).value([3.0, 4.0]))
+    13.0
+    """
+
+    metric: Any = 1.0
+    family = "quadratic"
+
+    def __post_init__(self) -> None:
+        metric = as_floats(self.metric, "metric", ndim=(0, 1, 2))
+        if metric.ndim == 2 and not _positive_definite(metric):
+            raise InputError(
+                "metric must be symmetric and positive definite (numpy.linalg.cholesky must factor it), "
+                f"got a matrix of shape {metric.shape} that is not"
+            )
+        if metric.ndim < 2 and not (metric > 0).all():
+            raise InputError(f"metric must be positive, got {metric.min()}")
+        if metric.ndim == 2:
+            metric = metric / 2 + metric.T / 2
+        object.__setattr__(self, "metric", float(metric) if metric.ndim == 0 else metric.copy())
+
+    @property
+    def _is_matrix(self) -> bool:
+        return np.ndim(self.metric) == 2
+
+    @quiet
+    def value(self, w: Array) -> Array:
+        """½ wᵀ B w."""
+        xp, w = as_array(w)
+        return xp.sum(w * self.gradient(w)) / 2
+
+    @quiet
+    def gradient(self, w: Array) -> Array:
+        """B w."""
+        xp, w = as_array(w)
+        metric = xp.asarray(self.metric)
+        return metric @ w if self._is_matrix else metric * w
+
+    @quiet
+    def mirror(self, z: Array) -> Array:
+        """B⁻¹ z."""
+        xp, z = as_array(z)
+        metric = xp.asarray(self.metric)
+        return xp.linalg.solve(metric, z) if self._is_matrix else z / metric
+
+    def hessian(self, w: Array) -> Array:
+        """B: the matrix if `metric` is a matrix, otherwise its diagonal."""
+        xp, w = as_array(w)
+        metric = xp.asarray(self.metric)
+        return metric if self._is_matrix else metric * xp.ones_like(w)
+
+
+def _positive_definite(matrix: np.ndarray) -> bool:
+    """Whether the matrix is symmetric, in any unit of the coordinates, and has a Cholesky factor."""
+    if matrix.shape[0] != matrix.shape[1] or not (np.diag(matrix) > 0).all():
+        return False
+    sizes = np.sqrt(np.diag(matrix))
+    if (np.abs(matrix - matrix.T) > _SYMMETRIC * sizes[:, None] * sizes).any():
+        return False
+    try:
+        np.linalg.cholesky(matrix / 2 + matrix.T / 2)
+    except np.linalg.LinAlgError:
+        return False
+    return True

@@ -10,7 +10,7 @@ Woodworth et al. 2020, Theorem 3. As a function of s that formula cancels at s =
 cannot represent slopes closer to 1 than round-off; in u the slack 1 − |s| = 2/(1 + e^{2|u|/p}) keeps all its
 digits.
 
-All functions are elementwise, require u ≥ 0 unless stated otherwise, and work with the logarithm of w/m.
+The functions are elementwise, require u ≥ 0 unless stated otherwise, and work with the logarithm of w/m.
 `xp` is the namespace of the arrays (NumPy or JAX); `power` is p, math.inf for depth 2.
 """
 
@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import math
 from typing import Any
+
+from tacit.potentials.arrays import as_array
 
 Array = Any
 LOG2 = math.log(2.0)
@@ -137,3 +139,102 @@ def rapidity_of_log(xp: Any, level: Array, power: float) -> Array:
         rate = 1 / xp.tanh(u) + xp.tanh(u / power)
         u = u - (log_predictor(xp, u, power) - xp.where(positive, level, 0.0)) / rate
     return xp.where(positive, u, 0.0)
+
+
+class Geometry:
+    r"""Predictor w and gradient ∂Q of a diagonal network, parametrized by the rapidity u of each coordinate.
+
+        w = m·2cosh^p(u/p)·sinh(u),    ∂Q(w) = weight·tanh(u/p);    w = 2m·sinh(u), ∂Q(w) = weight·u for p = ∞
+
+    power is p, log_scale is log m, and weight the weight of Q, each a number or one number per coordinate.
+    The functions above have the formulas for m = 1; potentials, solvers and flows use this class.
+    """
+
+    power: float
+    log_scale: Any
+    weight: Any
+
+    def rapidity(self, w: Array) -> Array:
+        """Rapidities u of the predictor w.
+
+        Parameters
+        ----------
+        w : (d,) array
+            A predictor.
+
+        Returns
+        -------
+        (d,) array
+            The rapidities.
+        """
+        xp, at = as_array(w)
+        return xp.sign(at) * self._abs_rapidity(xp, at)
+
+    def _abs_rapidity(self, xp: Any, w: Any) -> Any:
+        """|u| of the predictor w."""
+        return rapidity_of_log(xp, log_abs(xp, w) - xp.asarray(self.log_scale), self.power)
+
+    def predictor(self, u: Array) -> Array:
+        """Predictor w at rapidities u.
+
+        Parameters
+        ----------
+        u : (d,) array
+            Rapidities.
+
+        Returns
+        -------
+        (d,) array
+            The predictor.
+        """
+        xp, at = as_array(u)
+        size = log_predictor(xp, xp.abs(at), self.power) + xp.asarray(self.log_scale)
+        return xp.sign(at) * xp.exp(size)
+
+    def slope(self, u: Array) -> Array:
+        """Gradient ∂Q at rapidities u.
+
+        Parameters
+        ----------
+        u : (d,) array
+            Rapidities.
+
+        Returns
+        -------
+        (d,) array
+            The gradient of Q.
+        """
+        xp, at = as_array(u)
+        return xp.asarray(self.weight) * slope(xp, at, self.power)
+
+    def log_stiffness(self, u: Array) -> Array:
+        """log dw/ds at rapidities u, where s = ∂Q/weight.
+
+        Parameters
+        ----------
+        u : (d,) array
+            Rapidities.
+
+        Returns
+        -------
+        (d,) array
+            The logarithms.
+        """
+        xp, at = as_array(u)
+        return log_stiffness(xp, at, self.power) + xp.asarray(self.log_scale)
+
+    def inverse_hessian(self, u: Array) -> Array:
+        """Diagonal of (∇²Q)⁻¹, dw/d∂Q, at rapidities u.
+
+        Parameters
+        ----------
+        u : (d,) array
+            Rapidities.
+
+        Returns
+        -------
+        (d,) array
+            The diagonal.
+        """
+        xp, at = as_array(u)
+        return xp.exp(self.log_stiffness(at)) / xp.asarray(self.weight)

@@ -20,8 +20,7 @@ from tacit.errors import InputError
 
 _LOOK = 16_384  # bytes of either end of a file in which our mark must stand
 _MARK = rb"made by Tacit(?: \[([^\]]*)\])?"
-_MARKS = {  # how a file of ours begins, and where in it the mark is
-    "csv": rb"(?!)",  # a table of numbers has no place for one, and is never replaced
+_MARKS = {  # how a file of ours begins, and where in it the mark is; CSV has no place for one
     "html": rb"<!DOCTYPE html>\n<!-- " + _MARK + rb" -->",
     "json": rb'\s*\{\s*"made_by":\s*"' + _MARK + rb'"',
     "nc": rb"CDF.*made_by\0.{8}" + _MARK,
@@ -189,6 +188,8 @@ def _check_replaceable(output: Output) -> None:
         raise InputError(f"{path} is protected from writing; choose another name")
     if path.stat().st_size == 0:  # made by mktemp, or by a disk that was full: nothing is in it
         return
+    if kind == "csv":
+        raise InputError(f"{path} exists, and Tacit does not replace CSV files; {_INSTEAD}")
     writer = _writer(path, kind)
     if writer is None:
         raise InputError(f"{path} exists and was not written by Tacit as {kind.upper()}; {_INSTEAD}")

@@ -17,8 +17,7 @@ from tacit.flows.form import Form, Observation, Problem
 from tacit.flows.goals import Goal
 from tacit.models.parametrizations import Weights
 from tacit.potentials.arrays import quiet
-from tacit.results.predictors import predictors
-from tacit.results.trajectory import SeenWeights, Trajectory
+from tacit.results.trajectory import SeenWeights, Trajectory, predictors
 
 
 def assemble(

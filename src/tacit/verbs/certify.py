@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from tacit.data.arrays import check_tolerance
-from tacit.data.inputs import Inputs
+from tacit.data.entries import Inputs
 from tacit.models.model import Model, check_model
 from tacit.potentials import Potential
 from tacit.results.certificate import Certificate

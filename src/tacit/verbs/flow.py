@@ -19,8 +19,7 @@ from tacit.data.arrays import (
     feature_names,
     kept,
 )
-from tacit.data.entries import Entries
-from tacit.data.inputs import Inputs
+from tacit.data.entries import Entries, Inputs
 from tacit.data.prepared import Design, design_of
 from tacit.data.status import Status
 from tacit.errors import InputError, Interrupted, NoPotentialError

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, check_squares, check_tolerance, feature_names, kept
+from tacit.data.entries import Inputs
 from tacit.data.equations import Samples
-from tacit.data.inputs import Inputs
 from tacit.data.prepared import Design, design_of
 from tacit.errors import InconsistentDataError, InputError
 from tacit.models.model import Model, check_model, check_units, is_linear

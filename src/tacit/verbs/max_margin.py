@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats, check_labelled, feature_names, kept
-from tacit.data.inputs import Inputs
+from tacit.data.entries import Inputs
 from tacit.data.prepared import design_of
 from tacit.errors import InputError, NotConvergedError
 from tacit.models.model import Model

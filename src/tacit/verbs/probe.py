@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.data.arrays import Float, as_floats, kept
-from tacit.data.inputs import Inputs
+from tacit.data.entries import Inputs
 from tacit.errors import InputError
 from tacit.losses import Loss, as_loss
 from tacit.networks.inputs import as_samples
 from tacit.networks.measurements import ProbeProblem, measure
 from tacit.networks.network import Network, check_network
-from tacit.results.probe import Probe
-from tacit.results.probe_sweep import ProbeSweep
+from tacit.results.probe import Probe, ProbeSweep
 from tacit.show.progress import Meter, progress
 from tacit.verbs.flow import check_data
 

@@ -19,7 +19,7 @@ from scipy.special import erfc
 
 import tacit
 from tacit.papers.min2021 import network, theorem2
-from tacit.solvers.networks.wide import distance_bound
+from tacit.solvers.networks.bounds import distance_bound
 from tacit.theorems import check
 
 

@@ -175,9 +175,9 @@ def test_weights_of_another_size_are_noticed(problem, monkeypatch):
 def test_mistakes_are_named(problem):
     with pytest.raises(tacit.InputError, match="widths must be"):
         check("min2021/rate", *problem, widths=(100,))
-    with pytest.raises(tacit.InputError, match="seed must be a whole number"):
+    with pytest.raises(tacit.InputError, match="seed must be an integer"):
         check("min2021/rate", *problem, seed=(1.0, 2.0))
-    with pytest.raises(tacit.InputError, match="widths must be a whole number"):
+    with pytest.raises(tacit.InputError, match="widths must be an integer"):
         check("min2021/rate", *problem, widths=(100.5, 200.0))
     with pytest.raises(tacit.InputError, match="alpha"):
         check("min2021/appendixD", *problem, alpha=0.2)

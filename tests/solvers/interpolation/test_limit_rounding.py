@@ -15,7 +15,7 @@ import tacit
 from tacit.data.equations import Samples
 from tacit.potentials import Quadratic
 from tacit.solvers.interpolation.newton import residual
-from tacit.solvers.networks.rank_one import drift_bound
+from tacit.solvers.networks.bounds import drift_bound
 
 
 def network_end(U, V, X, y):

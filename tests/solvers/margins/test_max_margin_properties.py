@@ -244,7 +244,5 @@ def test_potentials_of_the_length_have_the_l2_margin(potential):
 
 def test_a_potential_without_a_solver_is_refused_with_those_that_have_one():
     neuron = tacit.Neuron(1.0, [1.0, 2.0])
-    with pytest.raises(
-        tacit.NoPotentialError, match=r"Bregman of NeuronPotential; there is one for the potential itself"
-    ):
+    with pytest.raises(tacit.NoPotentialError, match="of NeuronPotential; use NeuronPotential itself"):
         tacit.max_margin([[1.0, 0.0]], [1], neuron)

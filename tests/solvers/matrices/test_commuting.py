@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matrix_oracles import commuting
 
-from tacit.solvers.matrices.commuting import COMMUTE, commutator, diagonalize
+from tacit.solvers.matrices.factorization import COMMUTE, commutator, diagonalize
 
 
 def rebuilt(found):

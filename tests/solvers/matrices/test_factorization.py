@@ -6,8 +6,7 @@ from matrix_oracles import commuting, raw_end
 
 import tacit
 from tacit.potentials import Entropy, Hypentropy, Nuclear, Spectral
-from tacit.solvers.matrices.commuting import diagonalize
-from tacit.solvers.matrices.factorization import ending
+from tacit.solvers.matrices.factorization import diagonalize, ending
 
 
 def identity_start(d1, d2, level):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tacit.solvers.networks.imbalance import imbalance_level
+from tacit.solvers.networks.bounds import imbalance_level
 
 
 def level(inner, outer, X):

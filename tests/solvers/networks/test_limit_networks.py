@@ -14,7 +14,7 @@ from scipy.linalg import null_space, orth
 from scipy.optimize import minimize
 
 import tacit
-from tacit.solvers.networks.wide import distance_bound
+from tacit.solvers.networks.bounds import distance_bound
 
 IMBALANCE = r"(?is)imbalance"
 

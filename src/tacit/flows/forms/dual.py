@@ -11,8 +11,7 @@ import numpy as np
 
 from tacit.data.arrays import Float
 from tacit.flows.form import Form, Observation, Problem
-from tacit.flows.forms.mirror import MIRROR, MirrorMap, at_an_end, within_floats
-from tacit.flows.forms.stagnation import Pace
+from tacit.flows.forms.mirror import MIRROR, MirrorMap, Pace, at_an_end, within_floats
 from tacit.flows.segments import Segment
 from tacit.flows.steps import stiff
 from tacit.flows.steps.stepper import Controlled

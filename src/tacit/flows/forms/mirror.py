@@ -4,7 +4,7 @@ In mirror space the flow is ∇Q(w(t)) = ∇Q(w(0)) + Xᵀν(t), with N unknowns
 the slope s = ∂q of every coordinate, its distances 1 − s and 1 + s from the ends of its domain (depth above
 2) are stored, and each is updated by increments. At small scales these distances fall far below the round-off
 of s, so recomputing them from ν would give only noise. The functions here are therefore written in terms of
-the distances; formulas in terms of the rapidity are in `tacit.potentials.geometry`.
+the distances; formulas in terms of the rapidity are in `tacit.potentials.rapidity`.
 
 Underflow and overflow are valid results: call these functions with floating-point warnings silenced.
 """
@@ -12,6 +12,7 @@ Underflow and overflow are valid results: call these functions with floating-poi
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,7 +23,6 @@ from tacit.data.arrays import Float
 from tacit.flows.form import Premise
 from tacit.models.model import MirrorForm
 from tacit.models.parametrizations import Weights
-from tacit.numerics import hyperbolic
 from tacit.numerics.rounding import EPS
 from tacit.potentials import rapidity
 
@@ -37,6 +37,17 @@ _CENTRAL = 0.5  # |s| below which s is more accurate than its distances to the e
 _SQUARED = 300.0  # |log m| up to which m and its products do not overflow
 _SMALL_SLOPE = 1e-6  # |s| below which e^s − e^{−s} would lose more than eight digits
 _LEAST = EPS  # a/b below which 1 + a/b = 1
+
+_SMALL = 0.5  # |s| below which eˢ − e⁻ˢ cancels; the series to s¹³ is accurate to double precision there
+_SERIES = [1 / math.factorial(k) for k in range(13, 0, -2)]
+
+# Stagnation of a flow.
+_STRETCH = 512  # steps between two checks; a jump at a scale of 1e-300 takes about 1,000 steps at most
+_SLOW = 0.1  # relative advance of the clock per stretch up to which the stretch counts as slow
+_SLOWEST = 1e-3  # relative advance of the clock per stretch up to which the flow stagnates
+_PATIENCE = 10  # number of slow stretches allowed; flows that reach their goal have at most 3
+_IDLE = 5  # successive stretches without a change that count as stagnation; no plateau takes as many steps
+_MOVED = 0.1  # change of log residual, log loss or log distance per stretch that is not noise
 
 
 def within_floats(form: MirrorForm) -> MirrorForm:
@@ -178,7 +189,7 @@ class MirrorMap:
         """w: m·((1−s)^{−p} − (1+s)^{−p}) as m·a^{−p}·(1 − (a/b)^p); 2m·sinh(s) at depth 2."""
         if self._plain:
             many = self.slope.size > _MANY
-            return self._twice * (hyperbolic.sinh(self.slope, self._exp) if many else np.sinh(self.slope))
+            return self._twice * (sinh(self.slope, self._exp) if many else np.sinh(self.slope))
         if self.power == math.inf:
             size = rapidity.log_predictor(np, np.abs(self.slope), self.power) + self.log_scale
             return np.copysign(np.exp(size), self.slope)
@@ -191,7 +202,7 @@ class MirrorMap:
         """dw/ds: m·p·a^{−p−1}·(1 + (a/b)^{p+1}); √(4m² + w²) at depth 2."""
         if self._plain:
             if self.slope.size > _MANY:
-                return self._twice * hyperbolic.cosh(self._exp)
+                return self._twice * cosh(self._exp)
             return np.hypot(self._twice, self.predictor)
         if self.power == math.inf:
             return np.exp(rapidity.log_stiffness(np, self.slope, self.power) + self.log_scale)
@@ -263,3 +274,61 @@ def fast_map(form: MirrorForm) -> MirrorMap:
     log_scale = form.log_scale[:1] if (form.log_scale == form.log_scale[0]).all() else form.log_scale
     kind = FastMirrorMap if form.power == math.inf and np.abs(log_scale).max() < _SQUARED else MirrorMap
     return kind.at(form.power, log_scale, form.start)
+
+
+def sinh(s: Float, exp_s: Float) -> Float:
+    """sinh s, given eˢ, with full relative accuracy also for small s.
+
+    NumPy's sinh takes several times as long as its exp on most processors, and would dominate the cost of
+    flows of depth 2.
+    """
+    squares = np.minimum(s * s, _SMALL**2)
+    near = squares * _SERIES[0]
+    for factor in _SERIES[1:-1]:
+        near += factor
+        near *= squares
+    near += 1.0
+    near *= s
+    return np.where(np.abs(s) < _SMALL, near, 0.5 * (exp_s - 1 / exp_s))
+
+
+def cosh(exp_s: Float) -> Float:
+    """cosh s, given eˢ."""
+    return 0.5 * (exp_s + 1 / exp_s)
+
+
+@dataclass
+class Pace:
+    """Detects that neither the clock, nor the residual or loss, nor a slope's distance to its end changes.
+
+    Round-off moves slopes by 1e-16 of the change of ν. Once a slope is closer to the end of its domain than
+    that, steps are as short as its distance, and the flow cannot reach its next transition.
+    """
+
+    last: tuple[float, float, float] | None = None
+    count: int = 0
+    slow: int = 0
+    idle: int = 0
+
+    def stagnates(self, clock: float, progress: Callable[[], tuple[float, float] | None]) -> bool:
+        """Has too little changed in the last stretch, or in many of them? Call it after each step.
+
+        progress: gives the log of a residual or of the loss, and a slope's distance from its end; None if no
+        slope is at an end. With steps of constant size the clock advances by 1/k in the k-th stretch, so that
+        an early stagnation is noticed only after several slow stretches.
+        """
+        self.count += 1
+        found = None if self.count % _STRETCH else progress()
+        if found is None:
+            return False
+        before, now = self.last, (clock, found[0], math.log(found[1]))
+        self.last = now
+        if before is None:
+            return False
+        if max(abs(now[1] - before[1]), abs(now[2] - before[2])) > _MOVED:
+            self.idle = 0
+            return False
+        self.idle += 1
+        gained = (now[0] - before[0]) / before[0]
+        self.slow += gained <= _SLOW
+        return gained <= _SLOWEST or self.slow > _PATIENCE or self.idle >= _IDLE

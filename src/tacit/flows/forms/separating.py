@@ -21,8 +21,7 @@ import numpy as np
 
 from tacit.data.arrays import Float, Index
 from tacit.flows.form import Form, Observation, Problem
-from tacit.flows.forms.mirror import MIRROR, MirrorMap, at_an_end, within_floats
-from tacit.flows.forms.stagnation import Pace
+from tacit.flows.forms.mirror import MIRROR, MirrorMap, Pace, at_an_end, within_floats
 from tacit.flows.segments import Segment
 from tacit.flows.steps.collocation import CONTROL, CollocationStep, PathEquations
 from tacit.flows.steps.stepper import Controlled

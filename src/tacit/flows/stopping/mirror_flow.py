@@ -18,8 +18,7 @@ from tacit.flows.segments import Segment
 from tacit.flows.steps.stepper import Controlled, StepEquations
 from tacit.flows.stopping.exponential import ORDER, ExponentialStep, refined, step
 from tacit.flows.stopping.kernel import Kernel, Nearby
-from tacit.flows.stopping.losses import StoppedLoss
-from tacit.flows.stopping.samples import FittedSamples
+from tacit.flows.stopping.samples import FittedSamples, StoppedLoss
 from tacit.flows.termination import TOO_LONG
 from tacit.models.model import MirrorForm
 from tacit.numerics.rounding import EPS

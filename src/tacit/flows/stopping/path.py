@@ -16,9 +16,14 @@ from tacit.flows.driver import drive
 from tacit.flows.form import Flow
 from tacit.flows.goals import increasing
 from tacit.flows.segments import Segment
-from tacit.flows.stopping.losses import StoppedExponential, StoppedLogistic, StoppedLoss, StoppedSquare
 from tacit.flows.stopping.mirror_flow import MirrorFlow, State, Stride
-from tacit.flows.stopping.samples import FittedSamples
+from tacit.flows.stopping.samples import (
+    FittedSamples,
+    StoppedExponential,
+    StoppedLogistic,
+    StoppedLoss,
+    StoppedSquare,
+)
 from tacit.flows.termination import ENOUGH, UNFITTABLE, Rest, Stall
 from tacit.potentials.arrays import quiet
 

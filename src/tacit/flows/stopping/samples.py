@@ -1,15 +1,21 @@
-r"""Samples of stopped flows, projected onto the part that can be fitted.
+r"""Samples of stopped flows, projected onto the part that can be fitted, and their losses.
 
 With an orthonormal basis B of the range of X, the flow of the square loss is the same on BᵀX and Bᵀy, and on
 X and BBᵀy; the part of y that cannot be fitted adds a constant to the loss (`tacit.flows.fitting`).
+
+Along ν' = −∂L/∂f the rate of ν, which the integrator interpolates within a step, is −∂L/∂f (called the pull).
+The losses give it, its slope, and the loss as a function of it, so that stopping points are found without
+evaluating predictors.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
+from scipy.special import expit
 
 from tacit.data.arrays import Float
 from tacit.data.prepared import Design
@@ -86,3 +92,84 @@ def _size(rest: Float, y: Float) -> float:
     """‖rest‖², 0 if that is round-off."""
     size = float(rest @ rest)
     return size if size > EPS * float(y @ y) else 0.0
+
+
+class StoppedLoss(Protocol):
+    """Interface of a loss; linear: whether the pull is an affine function of the outputs."""
+
+    linear: bool
+
+    def pull(self, outputs: Float) -> Float:
+        """−∂L/∂f."""
+
+    def slope(self, pull: Float) -> Float:
+        """−∂pull/∂f for each sample, as a function of the pull."""
+
+    def log_loss(self, pull: Float) -> Float:
+        """log L as a function of the pull; over leading axes."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoppedSquare:
+    """L = (1/2N)·Σ(f − y)²."""
+
+    y: Float
+    samples: int
+    linear = True
+
+    def pull(self, outputs: Float) -> Float:
+        """(y − f)/N."""
+        return (self.y - outputs) / self.samples
+
+    def slope(self, pull: Float) -> Float:
+        """1/N."""
+        return np.full_like(pull, 1 / self.samples)
+
+    def log_loss(self, pull: Float) -> Float:
+        """log (N/2)Σ pull²."""
+        return np.asarray(np.log(np.einsum("...n,...n->...", pull, pull)) + np.log(self.samples / 2))
+
+
+@dataclass(frozen=True, eq=False)
+class StoppedExponential:
+    """L = mean of e^{−y f}, for labels y of ±1."""
+
+    y: Float
+    linear = False
+
+    def pull(self, outputs: Float) -> Float:
+        """y·e^{−y f}/N."""
+        return np.asarray(self.y * np.exp(-self.y * outputs) / len(self.y))
+
+    def slope(self, pull: Float) -> Float:
+        """|pull|."""
+        return np.abs(pull)
+
+    def log_loss(self, pull: Float) -> Float:
+        """log Σ|pull|."""
+        return np.asarray(np.log(np.abs(pull).sum(axis=-1)))
+
+
+@dataclass(frozen=True, eq=False)
+class StoppedLogistic:
+    """L = mean of log(1 + e^{−y f}), for labels y of ±1."""
+
+    y: Float
+    linear = False
+
+    def _shares(self, pull: Float) -> Float:
+        """p = 1/(1 + e^m) = N·|pull| for margins m."""
+        return np.minimum(len(self.y) * np.abs(pull), 1 - EPS)
+
+    def pull(self, outputs: Float) -> Float:
+        """y/(1 + e^{y f})/N."""
+        return np.asarray(self.y * expit(-self.y * outputs) / len(self.y))
+
+    def slope(self, pull: Float) -> Float:
+        """p(1 − p)/N."""
+        shares = self._shares(pull)
+        return shares * (1 - shares) / len(self.y)
+
+    def log_loss(self, pull: Float) -> Float:
+        """log of the mean of −log(1 − p)."""
+        return np.asarray(np.log(-np.log1p(-self._shares(pull)).mean(axis=-1)))

@@ -89,7 +89,7 @@ import tacit
 from tacit.data.arrays import check_problem
 from tacit.papers import Assumption, Bound, Parts, Setting, theorem
 from tacit.papers.agreement import AGREE, compared, ended
-from tacit.solvers.networks.wide import distance_bound
+from tacit.solvers.networks.bounds import distance_bound
 
 
 @theorem("azulay2021/theorem1", shell="--model untied")
@@ -156,7 +156,7 @@ def theorem3(model: Any, X: Any, y: Any) -> Parts:
 
     Theorem 3 (6.3 at ICML), whose hypothesis must be ‖wᵢ(0)‖ → 0, with the distance that it leaves out.
 
-    The bound is that of `tacit.solvers.networks.wide.distance_bound`; ‖P⊥W(0)‖·‖a(∞)‖ with ‖a(∞)‖² at most
+    The bound is that of `tacit.solvers.networks.bounds.distance_bound`; ‖P⊥W(0)‖·‖a(∞)‖ with ‖a(∞)‖² at most
     (−λ + √(λ² + 4‖ŵ‖²))/2, λ the smallest eigenvalue of the imbalance, is a simpler one.
     """
     single = isinstance(model, tacit.LinearNetwork) and model.outputs == 1

@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 
 import tacit
-import tacit.solvers.networks.imbalance as limits
+import tacit.solvers.networks.bounds as limits
 from tacit.data.arrays import Float, as_targets
 from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import visible
 from tacit.papers import Setting
 from tacit.papers.arguments import ParameterError
 from tacit.papers.statements import shared
-from tacit.solvers.networks.imbalance import imbalance_spectrum
+from tacit.solvers.networks.bounds import imbalance_spectrum
 
 RTOL = 1e-10  # of the flows that are measured
 _SETTLED = 1e-10  # of ‖E(0)‖: the error at which a flow counts as ended

@@ -17,7 +17,7 @@ import numpy as np
 from tacit.numerics.rounding import EPS
 from tacit.papers import Assumption, Bound, Parts, theorem
 from tacit.papers.min2021.network import RTOL, Split, ended, linear_network, product_rounding, split
-from tacit.solvers.networks.wide import distance_bound
+from tacit.solvers.networks.bounds import distance_bound
 
 _ORTHOGONAL = 1e-12  # relative: a product of weights below it is rounding
 
@@ -54,7 +54,7 @@ def distance(model: Any, X: Any, y: Any) -> Parts:
 
     Not in the paper: the distance that Theorem 2 bounds, from Λ alone, for any start and any width.
 
-    The least bound over μ and its proof are those of `tacit.solvers.networks.wide.distance_bound`. It holds
+    The least bound over μ and its proof are those of `tacit.solvers.networks.bounds.distance_bound`. It holds
     at every instant with the solution of least norm for the outputs of that instant: here those of its end.
     """
     yield linear_network(model)

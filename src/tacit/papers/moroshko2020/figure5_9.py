@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from tacit.numerics.kernel_comparison import cosine_distance
+from tacit.numerics.subspaces import cosine_distance
 from tacit.papers import Claim, Progress, at_least, at_most, figure
 from tacit.papers.measures import exponent, least, share
 from tacit.papers.moroshko2020.data import SAME_SUPPORT, TWO_SUPPORT_VECTORS

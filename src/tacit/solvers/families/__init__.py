@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from tacit.data.arrays import Float
-from tacit.data.equations import Equations
-from tacit.data.memory import Memory
+from tacit.data.equations import Equations, Memory
 from tacit.errors import NoPotentialError
 from tacit.potentials import Potential
 from tacit.solvers.families import l1, layered, quadratic, radial, separable, smooth

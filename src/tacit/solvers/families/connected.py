@@ -11,7 +11,7 @@ import numpy as np
 from tacit.data.arrays import Float, beyond_squares
 from tacit.data.equations import Samples
 from tacit.models import Neuron
-from tacit.numerics.kernel_comparison import cosine_distance
+from tacit.numerics.subspaces import cosine_distance
 from tacit.potentials import NeuronPotential, Potential, Quadratic
 from tacit.potentials.radial import length
 from tacit.results.certificate import Certificate
@@ -22,9 +22,9 @@ from tacit.solvers.families.vectors import known as known
 from tacit.solvers.flow_callback import FlowCounter, Follow
 from tacit.solvers.interpolation.solution import Ends, limit_result
 from tacit.solvers.kkt import relative_residual, stationarity
+from tacit.solvers.networks.bounds import checked_rank_one
 from tacit.solvers.networks.linear import check_network, minimum_norm_columns, network_limit
 from tacit.solvers.networks.neuron import neuron_targets, with_final_sign
-from tacit.solvers.networks.rank_one import checked_rank_one
 
 RICH_END, RICH = "ℓ2 (least norm)", "anti-kernel"
 DECADES = vectors.DECADES

@@ -12,9 +12,9 @@ from tacit.data.arrays import Float, as_floats
 from tacit.data.equations import ANY, Samples
 from tacit.errors import InconsistentDataError, InputError, NoPotentialError, TacitError
 from tacit.numerics.double_double import Pair
-from tacit.numerics.kernel_comparison import cosine_distance
 from tacit.numerics.normal_equations import weighted_gram
 from tacit.numerics.spectra import Frame
+from tacit.numerics.subspaces import cosine_distance
 from tacit.potentials import Spectral
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Estimate, Limit
@@ -23,10 +23,24 @@ from tacit.solvers.flow_callback import Follow
 from tacit.solvers.interpolation.solution import Ends, Solution, limit_result
 from tacit.solvers.kkt import relative_residual, stationarity_at
 from tacit.solvers.matrices import nuclear, schatten
-from tacit.solvers.matrices.commuting import COMMUTE, Diagonal, commutator, diagonalize
-from tacit.solvers.matrices.factorization import MULTIPLE, ending, level_of, spectral_potential
-from tacit.solvers.matrices.kernel import tangent_end, tangent_rows
-from tacit.solvers.matrices.measurements import Measurements, as_stack, check_symmetric, check_targets
+from tacit.solvers.matrices.factorization import (
+    COMMUTE,
+    MULTIPLE,
+    Diagonal,
+    commutator,
+    diagonalize,
+    ending,
+    level_of,
+    spectral_potential,
+)
+from tacit.solvers.matrices.measurements import (
+    Measurements,
+    as_stack,
+    check_symmetric,
+    check_targets,
+    tangent_end,
+    tangent_rows,
+)
 
 RICH_END, RICH = "nuclear norm", "rich"
 DECADES = 9  # scales in a figure; each limit takes seconds

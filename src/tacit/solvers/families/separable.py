@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from tacit.data.arrays import Float
-from tacit.data.equations import Equations
-from tacit.data.memory import Memory, name_of
+from tacit.data.equations import Equations, Memory, name_of
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.solvers.families.l1 import cached_l1

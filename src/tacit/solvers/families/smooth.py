@@ -16,15 +16,14 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from tacit.data.arrays import Float
-from tacit.data.equations import Equations
-from tacit.data.memory import Memory
+from tacit.data.equations import Equations, Memory
 from tacit.numerics.double_double import Pair
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.normal_equations import newton_direction
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
+from tacit.solvers.families.quadratic import metric_move
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
-from tacit.solvers.interpolation.metric import metric_move
 from tacit.solvers.interpolation.solution import MarginSolution, Solution
 from tacit.solvers.kkt import best_multipliers
 from tacit.solvers.margins.constraints import Margins

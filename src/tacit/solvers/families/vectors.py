@@ -12,10 +12,10 @@ from tacit.data.arrays import Float, as_floats, as_labels, check_problem
 from tacit.data.equations import ANY, Equations, Samples
 from tacit.errors import InconsistentDataError, InputError
 from tacit.numerics.double_double import Pair
-from tacit.numerics.kernel_comparison import cosine_distance
 from tacit.numerics.nonnegative import nonnegative_least_squares
 from tacit.numerics.normal_equations import weighted_gram
 from tacit.numerics.rounding import EPS
+from tacit.numerics.subspaces import cosine_distance
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
 from tacit.results.certificate import Certificate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from tacit.errors import NotConvergedError
 from tacit.numerics.double_double import Pair
 from tacit.numerics.normal_equations import newton_direction
 from tacit.numerics.rounding import EPS
+from tacit.potentials.arrays import quiet
 from tacit.potentials.radial import length
 from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
 from tacit.solvers.interpolation.geometry import Separable
@@ -59,6 +61,14 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
         return forward_error(equations, move, w, 0.0, slope_rounding(equations, nu))
 
     return Solution(w, Pair.of(nu), passes, True, assess)
+
+
+@quiet
+def minimum_norm(equations: Equations) -> Solution:
+    """The minimum-norm solution; targets are scaled first, so that no square overflows."""
+    unit = 2.0 ** (math.frexp(float(np.abs(equations.y).max(initial=0.0)))[1] - 1)
+    found = least_quadratic(equations.in_units_of(unit), np.ones(equations.X.shape[1]))
+    return replace(found, predictor=unit * found.predictor, nu=found.nu.scaled(unit))
 
 
 def least_l1(equations: Equations, weight: Float) -> Solution:

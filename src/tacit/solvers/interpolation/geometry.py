@@ -10,7 +10,7 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.errors import InputError
 from tacit.potentials import Potential
-from tacit.potentials.geometry import Geometry
+from tacit.potentials.rapidity import Geometry
 
 
 @dataclass(frozen=True, eq=False)

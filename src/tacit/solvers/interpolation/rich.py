@@ -199,7 +199,7 @@ def error_at(equations: Equations, potential: Separable, w: Float) -> float:
     """
     at = _with_slack_above(potential, _ON_FACE)
     large = np.abs(w) > _SMALL * np.abs(w).max()
-    u = np.where(large, at.rapidity(w), potential.rapidity(w))
+    u: Float = np.where(large, at.rapidity(w), potential.rapidity(w))
     W = at.inverse_hessian(u)
     factor = factorize(equations.X, W / W.max(), careful=potential.power != np.inf)
     nu, zero = Pair.of(np.zeros_like(equations.y)), np.zeros_like(equations.y)
@@ -241,7 +241,7 @@ def _lowered(before: Separable, after: Separable, state: State) -> State:
     """The initial state at smaller scales: large coordinates keep their predictor, small ones their slope."""
     w = before.predictor(state.u)
     large = np.abs(w) > _SMALL * np.abs(w).max()
-    u = np.where(large, after.rapidity(w), state.u)
+    u: Float = np.where(large, after.rapidity(w), state.u)
     moved = np.sign(u) * rapidity.slope_between(np, np.abs(state.u), np.abs(u), before.power)
     return State(u, state.nu, state.gap - before.weight * moved)
 
@@ -258,7 +258,7 @@ def _newton_state(equations: Equations, potential: Separable, inside: barrier.In
     w = inside.predictor
     bound = np.inf if potential.power == np.inf else 1 - _CLIPPED
     by_slope = rapidity.rapidity_of_slope(np, np.clip(slope, -bound, bound), potential.power)
-    u = np.where(np.abs(w) > _SMALL * np.abs(w).max(), potential.rapidity(w), by_slope)
+    u: Float = np.where(np.abs(w) > _SMALL * np.abs(w).max(), potential.rapidity(w), by_slope)
     return State(u, Pair.of(inside.nu), potential.weight * (slope - rapidity.slope(np, u, potential.power)))
 
 
@@ -304,7 +304,7 @@ def _at_scale(
     Coordinates that the equations determine keep their predictor, the others their slope; the former then
     compensate the change of the latter in X w = y.
     """
-    w = np.where(determined, here.predictor(u), potential.predictor(u))
+    w: Float = np.where(determined, here.predictor(u), potential.predictor(u))
     return w + least_change(equations.X, np.where(determined, np.abs(w), 0.0), residual(equations, w))
 
 

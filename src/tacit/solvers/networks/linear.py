@@ -20,11 +20,10 @@ from tacit.errors import InputError, NoPotentialError
 from tacit.models import LinearNetwork
 from tacit.numerics.double_double import Pair
 from tacit.solvers.flow_callback import Follow
-from tacit.solvers.interpolation.radial import minimum_norm
+from tacit.solvers.interpolation.ends import minimum_norm
 from tacit.solvers.interpolation.solution import Solution
-from tacit.solvers.networks.imbalance import imbalance_level
+from tacit.solvers.networks.bounds import distance_bound, imbalance_level
 from tacit.solvers.networks.neuron import units
-from tacit.solvers.networks.wide import distance_bound
 
 _ROUNDED = 1e-12  # distance from the minimum-norm solution, relative to its size, that is round-off
 _SMALL = 1e-2  # relative distance up to which the error message suggests a larger tolerance

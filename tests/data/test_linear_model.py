@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tacit import InputError
+from tacit.data.linear_model import LinearModel, read_model
 from tacit.show.output_files import json_file, write_json
-from tacit.verbs.linear_model import LinearModel, read_model
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((6, 3))

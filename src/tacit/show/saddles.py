@@ -1,0 +1,91 @@
+"""Saddle paths as text and as pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tacit.data.printable import label, short_name, shown
+from tacit.results.result import numbered
+from tacit.results.saddle_path import SaddlePath
+from tacit.show.figures import MUTED, Picture
+from tacit.show.text import aligned, carriers, count, intercept, norms, top_features, units
+
+_NAMED, _FAINT = 7, 400  # coordinates with a colour and a name, and drawn at all
+_EVENTS = 6  # events in a summary
+_MARGIN = 2.0  # factor by which the axis of τ begins before the first jump and ends after the last
+
+
+def saddle_report(result: SaddlePath, names: Sequence[str] | None = None) -> str:
+    """Data, jumps, events, end and averages of a saddle path, a line each."""
+    samples, features = result.X.shape
+    named = numbered(names, features)
+    lines = {
+        "data": f"{count(samples, 'sample')} × {count(features, 'feature')}",
+        **units(result),
+        "path": f"the flow as the scale goes to 0, depth {shown(result.depth)}, {_span(result)}",
+    }
+    if len(result.times):
+        end, enters = result.predictors[-1], sum(event.enters for event in result.events)
+        told = [
+            f"{short_name(named[each.feature], 24)} {'enters' if each.enters else 'leaves'} "
+            f"at τ = {each.time:.4g}"
+            for each in result.events[:_EVENTS]
+        ]
+        leaves = len(result.events) - enters
+        more = ", …" if len(result.events) > _EVENTS else ""
+        lines |= {
+            "events": f"features enter {count(enters, 'time')} and leave {count(leaves, 'time')}: "
+            f"{', '.join(told)}{more}",
+            "end": f"{norms(end)}   {carriers(end)}   residual {result.residuals[-1]:.1g} of ‖y‖",
+            **intercept(result, result.intercepts[-1]),
+            "features": top_features(end, names, result.units),
+            "Lasso": _lasso(result),
+        }
+    lines["computed"] = f"{1000 * result.seconds:.0f} ms"
+    return aligned(lines, len("intercept"))
+
+
+def _span(result: SaddlePath) -> str:
+    if not len(result.times):
+        return "no jumps: the targets do not depend on the features"
+    return f"{count(len(result.times), 'jump')} from τ = {result.times[0]:.4g} to {result.times[-1]:.4g}"
+
+
+def _lasso(result: SaddlePath) -> str:
+    """At which jumps the average of the path is a Lasso solution."""
+    holds = [result.average(tau).holds for tau in result.times]
+    if all(holds):
+        return "the average of the path up to τ solves the Lasso with penalty 1/τ, at all jumps"
+    first = result.times[holds.index(False)]
+    return (
+        f"the average of the path up to τ solves the Lasso with penalty 1/τ at {sum(holds)} of "
+        f"{count(len(holds), 'jump')}, not at τ = {first:.4g}"
+    )
+
+
+def saddle_picture(result: SaddlePath, names: Sequence[str]) -> Picture:
+    """Coefficients as steps against τ, the features that matter most by name."""
+
+    def draw(ax: Any) -> None:
+        ax.axhline(0, color="k", lw=0.5)
+        ax.set(xlabel=r"$\tau$, training time in units of the scale", ylabel="coefficient")
+        if not len(result.times):
+            return
+        ends = result.times[0] / _MARGIN, result.times[-1] * _MARGIN
+        tau = np.concatenate([[ends[0]], result.times, [ends[1]]])
+        steps = np.vstack([np.zeros(result.X.shape[1]), result.predictors, result.predictors[-1]])
+        largest = np.argsort(-(np.abs(steps).max(axis=0) + np.abs(steps[-1])), kind="stable")
+        faint = [i for i in largest[_NAMED:_FAINT] if steps[:, i].any()]
+        ax.step(tau, steps[:, faint], where="post", color=MUTED, lw=0.4, alpha=0.6)
+        for place, i in enumerate(largest[:_NAMED]):
+            if steps[:, i].any():
+                ax.step(tau, steps[:, i], where="post", color=f"C{place}", label=label(names[i], 18))
+        ax.set_xscale("log")
+        ax.set_xlim(*ends)
+        ax.set_title(f"the flow as the scale goes to 0: {count(len(result.times), 'jump')}", loc="left")
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=4)
+
+    return Picture(draw, {"figsize": (6.4, 4.4)}, "path")
