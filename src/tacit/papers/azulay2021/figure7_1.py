@@ -77,13 +77,11 @@ class ScaleAndShape:
         yield at_most(2, "of its size, where the kernel has ten times as much").claim(
             "small and balanced (s = 0) generalizes as ℓ1 does (ratio)", error[0, 0] / rich
         )
-        yield at_most(0.05, "a twentieth: α = 1 is not infinite").claim(
-            "large scale is the kernel regime (relative difference)", abs(error[0, -1] / kernel - 1)
-        )
+        text = "large scale is the kernel regime (relative difference)"
+        yield at_most(0.05, "a twentieth: α = 1 is not infinite").claim(text, abs(error[0, -1] / kernel - 1))
         early, late = (np.interp(np.log(1e-3), np.log(data.scale.values), row) for row in error[[0, -1]])
-        yield at_least(2, "a multiple").claim(
-            "at α = 1e-3, s → 1 raises the error towards the kernel's (ratio to s = 0)", late / early
-        )
+        text = "at α = 1e-3, s → 1 raises the error towards the kernel's (ratio to s = 0)"
+        yield at_least(2, "a multiple").claim(text, late / early)
         s, alpha = data["shape"].values, data["scale"].values
         root_k = np.log(4 * alpha[None, :] * (1 + s[:, None] ** 2) / (1 - s[:, None] ** 2))
         order = np.argsort(root_k.ravel())

@@ -171,10 +171,8 @@ class NeuronContours:
             exponent(data.small.values, data.small_spread.values),
         )
         error, gap = data.error.values, 1 - data.near.values
-        yield within(-1.02, -0.98).claim(
-            "α → ∞: q tends to the quadratic with B on a unit neighbourhood (fitted exponent of the error)",
-            exponent(data.large.values, error[0]),
-        )
+        text = "α → ∞: q tends to the quadratic with B on a unit neighbourhood (fitted exponent of the error)"
+        yield within(-1.02, -0.98).claim(text, exponent(data.large.values, error[0]))
         factor = error * data.large.values / gap[:, None] ** 2
         yield at_most(1.0).claim(
             "the relative error is (1−s)²/α up to a factor (largest factor)", factor.max()
@@ -208,21 +206,15 @@ def _sweeps(sweep: int) -> dict[str, Any]:
 
 def _shape_claims(data: xr.Dataset) -> Iterator[Claim]:
     """The curvature at w̃(0) is B's, and B tends to the identity."""
-    yield at_most(1e-12).claim(
-        "∇²q(w̃(0)) = (3/2)√((1−s)/(α(1+s)))·B (largest relative difference of an entry)",
-        data.hessian_error.max(),
-    )
+    text = "∇²q(w̃(0)) = (3/2)√((1−s)/(α(1+s)))·B (largest relative difference of an entry)"
+    yield at_most(1e-12).claim(text, data.hessian_error.max())
     s = data.near.values
     expected = 1 - (1 - s) ** 2 / (2 * (1 + s**2))
-    yield at_most(1e-7).claim(
-        "contours near w̃(0) have the axes of B (largest difference of the curvatures' ratio)",
-        np.abs(data.ratio.values - expected).max(),
-    )
+    text = "contours near w̃(0) have the axes of B (largest difference of the curvatures' ratio)"
+    yield at_most(1e-7).claim(text, np.abs(data.ratio.values - expected).max())
     late = s >= 0.9
-    yield within(1.9, 2.1).claim(
-        "s → 1: they become circles, like (1−s)² (fitted exponent of 1 − ratio)",
-        exponent(1 - s[late], 1 - data.ratio.values[late]),
-    )
+    text = "s → 1: they become circles, like (1−s)² (fitted exponent of 1 − ratio)"
+    yield within(1.9, 2.1).claim(text, exponent(1 - s[late], 1 - data.ratio.values[late]))
     rounded = data.spread.values
     yield at_most(0.05).claim(
         "at α = 2, s = 0.8 q is all but constant on |w − w̃(0)| = 1 (spread)", rounded[2]

@@ -108,10 +108,8 @@ class NeuronLimits:
                 allowed, "flows stop at a residual of 1e-10, which the data may enlarge, and kinks more so"
             ).claim(f"{name} neurons end at the limit (largest relative difference)", worst)
         total = data.sizes["run"] + data.attrs["left_out"]
-        yield at_most(0.25, "most are compared", of=total).claim(
-            "starts left out because the sign of a at their end is not known (share)",
-            ratio(data.attrs["left_out"], total),
-        )
+        text = "starts left out because the sign of a at their end is not known (share)"
+        yield at_most(0.25, "most are compared", of=total).claim(text, ratio(data.attrs["left_out"], total))
         yield at_least(0.75, "most are compared", of=data.reached.size).claim(
             "flows that came to the residual 1e-10 (share)", share(data.reached.values)
         )
@@ -191,16 +189,13 @@ def _end_claims(data: xr.Dataset) -> Iterator[Claim]:
     """Where scale and shape take the limit."""
     scale, least = data.line_scale.values, data.to_least.values
     small = scale <= 1e-3
-    yield at_most(2e-3, "√α is 1e-3 there").claim(
-        "α → 0 ends at least norm, at any shape (largest distance at α = 1e-6)", least[..., 0].max()
-    )
+    text = "α → 0 ends at least norm, at any shape (largest distance at α = 1e-6)"
+    yield at_most(2e-3, "√α is 1e-3 there").claim(text, least[..., 0].max())
     rates = [exponent(scale[small], row[small]) for row in least.reshape(-1, len(scale))]
-    yield at_least(0.48, "tells 1/2 from other powers").claim(
-        "like √α (least fitted exponent)", np.min(rates)
-    )
-    yield at_most(0.52, "tells 1/2 from other powers").claim(
-        "and no faster (largest fitted exponent)", np.max(rates)
-    )
+    text = "like √α (least fitted exponent)"
+    yield at_least(0.48, "tells 1/2 from other powers").claim(text, np.min(rates))
+    text = "and no faster (largest fitted exponent)"
+    yield at_most(0.52, "tells 1/2 from other powers").claim(text, np.max(rates))
     yield from _kernel_claims(data)
 
 
@@ -217,10 +212,8 @@ def _kernel_claims(data: xr.Dataset) -> Iterator[Claim]:
         "like (1−s)² or faster once (1−s)² ≪ α (least fitted exponent, α ≥ 1)", np.min(rates[1:])
     )
     rates = [exponent(scale[large], row[large]) for row in kernel[0]]
-    yield at_most(-0.98, "tells −1 from other powers").claim(
-        "α → ∞ ends at the kernel end where the data do not see the start (largest fitted exponent)",
-        np.max(rates),
-    )
+    text = "α → ∞ ends at the kernel end where the data do not see the start (largest fitted exponent)"
+    yield at_most(-0.98, "tells −1 from other powers").claim(text, np.max(rates))
     yield at_most(1e-4, "1/α is 1e-5 there").claim(
         "(largest distance there, α = 1e5)", kernel[0, :, -1].max()
     )

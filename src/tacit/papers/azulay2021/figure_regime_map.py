@@ -100,10 +100,8 @@ class RegimeMap:
             "at γ̃ = 1e4 all flows are on the path of Q_μ margins (largest distance)", gaps[-1]
         )
         yield at_least(0.1).claim("and off it at γ̃ = 1 (largest distance)", gaps[0])
-        yield at_most(1e-6, "a hundred times what integrators leave").claim(
-            "raw weights of scale 1 and a middle shape have the same shares (largest difference)",
-            data.off_raw_weights.max(),
-        )
+        text = "raw weights of scale 1 and a middle shape have the same shares (largest difference)"
+        yield at_most(1e-6, "a hundred times what integrators leave").claim(text, data.off_raw_weights.max())
 
 
 def _l1(w: np.ndarray) -> Any:

@@ -123,10 +123,8 @@ class VanishingWeights:
                 f"shrinking {name} ends at least norm (distance at the smallest)", ways[name][0]
             )
         held = ways[SHRUNK[2]]
-        yield at_least(0.01, "three times as far as the others go at their worst").claim(
-            "shrinking the output layer alone does not, though ‖w̃_i(0)‖ → 0 (distance at the smallest)",
-            held[0],
-        )
+        text = "shrinking the output layer alone does not, though ‖w̃_i(0)‖ → 0 (distance at the smallest)"
+        yield at_least(0.01, "three times as far as the others go at their worst").claim(text, held[0])
         yield at_most(1e-3, "a thousandth of the distance").claim(
             "it stays where a(0) = 0 ends (relative difference)",
             abs(ratio(held[0], float(data.left_over)) - 1),

@@ -124,14 +124,10 @@ class TwoClocks:
             farthest = np.linalg.norm(np.asarray(first) - np.asarray(second), axis=-1).max()
             return ratio(float(farthest), size)
 
-        yield at_most(1e-6).claim(
-            "both flows draw the same curve (largest distance at equal loss)",
-            apart(data.predictor, data.warped),
-        )
-        yield at_most(1e-5).claim(
-            "at the times that τ = ∫(3/2)|a|dt says (largest distance)",
-            apart(data.predictor, data.warped_clock_flow),
-        )
+        text = "both flows draw the same curve (largest distance at equal loss)"
+        yield at_most(1e-6).claim(text, apart(data.predictor, data.warped))
+        text = "at the times that τ = ∫(3/2)|a|dt says (largest distance)"
+        yield at_most(1e-5).claim(text, apart(data.predictor, data.warped_clock_flow))
         yield at_most(1e-6).claim(
             "and end at the limit of Theorem 2 (distance)", apart(data.predictor[-1], data.limit)
         )
@@ -145,10 +141,8 @@ class TwoClocks:
         yield at_least(2).claim(
             "the clocks differ: the warped one speeds up by a factor", speeds[-1] / speeds[0]
         )
-        yield within(1 - 1e-9, 1 + 1e-9).claim(
-            "g → (3/2)√δ where w̃ → 0 (Lemma 3 says 0): their ratio",
-            float(data.speed) / (1.5 * np.sqrt(data.attrs["delta"])),
-        )
+        text = "g → (3/2)√δ where w̃ → 0 (Lemma 3 says 0): their ratio"
+        yield within(1 - 1e-9, 1 + 1e-9).claim(text, float(data.speed) / (1.5 * np.sqrt(data.attrs["delta"])))
 
 
 def _draw_curve(data: xr.Dataset, ax: Any) -> None:

@@ -191,11 +191,8 @@ def lemma31(model: Any, X: Any, y: Any, method: str = "auto") -> Parts:
     lost &= np.abs(potential.gradient(np.full(len(slope), _TINY))) > AGREE / 10 * size
     nu = np.linalg.lstsq(X[:, ~lost].T, slope[~lost], rcond=None)[0]
     note = f"; without {lost.sum()} entries below all floats, whose slopes are not told" if lost.any() else ""
-    yield Bound(
-        f"‖∇Q(w̃(∞)) − ∇Q(w̃(0)) − Xᵀν‖∞, relative, ‖ν‖ = {np.linalg.norm(nu):.4g}{note}",
-        float(np.abs(slope - X.T @ nu)[~lost].max(initial=0.0)) / size,
-        at_most=AGREE,
-    )
+    text = f"‖∇Q(w̃(∞)) − ∇Q(w̃(0)) − Xᵀν‖∞, relative, ‖ν‖ = {np.linalg.norm(nu):.4g}{note}"
+    yield Bound(text, float(np.abs(slope - X.T @ nu)[~lost].max(initial=0.0)) / size, at_most=AGREE)
 
 
 @theorem("azulay2021/definition1", flows=0)
@@ -279,10 +276,7 @@ def section71(model: Any, X: Any, y: Any) -> Parts:
     for small in _SMALL:
         joint = tacit.UntiedDiagonal(scale=small * k, shape=math.sqrt(1 - small))
         gaps.append(float(np.linalg.norm(tacit.limit(joint, X, y).predictor - goal)) / size)
-    yield Bound(
-        f"distance to the joint limit at α = {_SMALL[-1] * k:.3g}, k̂ = {k:.4g}, relative",
-        gaps[-1],
-        at_most=max(gaps[0], _NOISE),
-    )
+    text = f"distance to the joint limit at α = {_SMALL[-1] * k:.3g}, k̂ = {k:.4g}, relative"
+    yield Bound(text, gaps[-1], at_most=max(gaps[0], _NOISE))
     if gaps[-1] > _NOISE:
         yield Bound("exponent of α in it", exponent(_SMALL, gaps), at_least=0.8, at_most=1.2)

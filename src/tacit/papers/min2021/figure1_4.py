@@ -123,10 +123,8 @@ def legend(axes: Any) -> None:
 def width_claims(data: xr.Dataset) -> Iterator[Claim]:
     """The distance, its rate, and where it comes from."""
     mean = {name: data[name].mean("run", skipna=False).values for name in _NAMES}
-    yield at_least(1.0, "it falls").claim(
-        "the distance to the minimum-norm solution falls as the width grows (least ratio of neighbours)",
-        least(mean["distance"][:-1] / mean["distance"][1:]),
-    )
+    text = "the distance to the minimum-norm solution falls as the width grows (least ratio of neighbours)"
+    yield at_least(1.0, "it falls").claim(text, least(mean["distance"][:-1] / mean["distance"][1:]))
     rates = {"distance": "the distance", "initial": "‖U₂Vᵀ‖ at the start", "final": "‖U₂Vᵀ‖ at the end"}
     for name, what in rates.items():
         yield within(-0.6, -0.42, "the exponent of six runs has a standard deviation of 0.012").claim(

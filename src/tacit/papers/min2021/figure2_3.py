@@ -93,10 +93,8 @@ def draw_bounds(data: xr.Dataset, ax: Any, clock: float, end: float) -> None:
 
 def setting_claims(data: xr.Dataset) -> Iterator[Claim]:
     """The starts differ in nothing but their imbalance."""
-    yield at_most(1e-12, "rounding, and room").claim(
-        "all starts have the same end-to-end matrix (largest relative difference)",
-        data.apart.max(skipna=False),
-    )
+    text = "all starts have the same end-to-end matrix (largest relative difference)"
+    yield at_most(1e-12, "rounding, and room").claim(text, data.apart.max(skipna=False))
     yield at_most(1e-12, "rounding, and room").claim(
         "the balanced start has no imbalance (c, relative to the least of the others)",
         data.level.sel(start=BALANCED) / data.level.sel(start=list(CASES)).min(skipna=False),
@@ -161,14 +159,10 @@ class LossFromImbalancedStarts:
         late = data.time.interp(accuracy=-np.log(SMALL))
         order = np.argsort(data.level.sel(start=list(CASES)).values)
         times = late.sel(start=list(CASES)).values[order]
-        yield at_least(1.2, "a fifth sooner").claim(
-            f"the larger the imbalance, the sooner the loss is {SMALL:g} (least ratio of times)",
-            least(times[:-1] / times[1:]),
-        )
-        yield at_least(1.2, "a fifth later").claim(
-            "the balanced start is slowest (its time over the longest of the others)",
-            late.sel(start=BALANCED) / times.max(),
-        )
+        text = f"the larger the imbalance, the sooner the loss is {SMALL:g} (least ratio of times)"
+        yield at_least(1.2, "a fifth sooner").claim(text, least(times[:-1] / times[1:]))
+        text = "the balanced start is slowest (its time over the longest of the others)"
+        yield at_least(1.2, "a fifth later").claim(text, late.sel(start=BALANCED) / times.max())
         gained = (data.accuracy - data.first)[1:]
         over = data.guaranteed * data.time[:, 1:] - gained
         yield at_most(0.0, "that is the theorem").claim(
@@ -284,9 +278,8 @@ class DescentFromImbalancedStarts:
         )
         gained = (data.accuracy - data.first)[:, 1:]
         bound = data.guaranteed * data.iteration[:, 1:] * STEP
-        yield at_most(0.0, "that is the theorem").claim(
-            "the loss is never above the bound (most of log(L/bound))", (bound - gained).max(skipna=False)
-        )
+        text = "the loss is never above the bound (most of log(L/bound))"
+        yield at_most(0.0, "that is the theorem").claim(text, (bound - gained).max(skipna=False))
         yield within(1.0, 1.1, "a tenth faster than guaranteed at most; not slower, by the theorem").claim(
             "case 3: the bound is almost tight (average rate over the guaranteed one)",
             (gained / bound).sel(start="case 3")[-1],

@@ -142,11 +142,8 @@ def theorem2(model: Any, X: Any, y: Any, alpha: float = 0.5, delta: float = 0.1)
     largest, smallest = float(parts.sizes[0]), float(parts.sizes[-1])
     log_C = 1 + largest / smallest**2 * float(np.linalg.norm(np.asarray(y, dtype=np.float64)))
     prefactor = math.sqrt(model.outputs + len(parts.sizes)) * unit
-    yield Bound(
-        "(20) ‖UVᵀ − Θ̂‖₂ at the end of the flow",
-        measured,
-        at_most=_grown(prefactor, log_C * width ** (2 * power - 1)),
-    )
+    text = "(20) ‖UVᵀ − Θ̂‖₂ at the end of the flow"
+    yield Bound(text, measured, at_most=_grown(prefactor, log_C * width ** (2 * power - 1)))
     level = imbalance_level(model, X)
     if level > 0:
         growth = largest * float(np.linalg.norm(parts.error)) / (smallest**2 * level)

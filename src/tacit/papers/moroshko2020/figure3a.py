@@ -140,10 +140,8 @@ class SeparatingDirections:
         (left, right), (bottom, top) = data.plane.values
         share = (right - left) * (np.sin(top) - np.sin(bottom)) / (4 * np.pi)
         yield at_most(0.02).claim("Figure 3b is a small part of the sphere (share of it)", share)
-        yield at_most(0.05).claim(
-            "and of the directions that separate the data (share of them)",
-            ratio(share, float(data.separating)),
-        )
+        text = "and of the directions that separate the data (share of them)"
+        yield at_most(0.05).claim(text, ratio(share, float(data.separating)))
         margin = np.nan_to_num(data.flow.values @ data.rows.values.T, nan=-np.inf).min()
         yield at_least(0.1).claim("all trajectories stay where the data are separated (least margin)", margin)
         other = data.other_margin.values

@@ -89,10 +89,8 @@ def crossing_claims(data: xr.Dataset, target: str, name: str, power: tuple[float
     yield at_most(1e-6).claim(
         f"at fixed μ larger scales end ever nearer to {name} (largest distance at the largest α)", errors[-1]
     )
-    yield within(power[0], power[1]).claim(
-        f"at fixed μ the distance to {name} falls as a power of α, with exponent",
-        exponent(data.cross_scale.values[large], errors[large]),
-    )
+    text = f"at fixed μ the distance to {name} falls as a power of α, with exponent"
+    yield within(power[0], power[1]).claim(text, exponent(data.cross_scale.values[large], errors[large]))
 
 
 class Plane:
@@ -157,19 +155,15 @@ class OneSupport(Plane):
         yield from self._digits(data)
 
     def _small_scales(self, data: xr.Dataset) -> Iterator[Claim]:
-        yield at_least(0.25).claim(
-            "α = 0.001 does not visit the ℓ2 margin (smallest distance, over that of ℓ1 and ℓ2)",
-            ratio(closest(data, 0.001, "l2"), float(apart(data.l1, data.l2))),
-        )
+        text = "α = 0.001 does not visit the ℓ2 margin (smallest distance, over that of ℓ1 and ℓ2)"
+        yield at_least(0.25).claim(text, ratio(closest(data, 0.001, "l2"), float(apart(data.l1, data.l2))))
         curves = (data.flow.sel(scale=scale).values for scale in (0.001, 1e4))
         small, large = (ratio(length(w), float(apart(w[0], w[-1]))) for w in curves)
         yield at_most(1.05).claim("α = 0.001 heads straight for the ℓ1 margin (length over distance)", small)
         yield at_least(1.3).claim("the way of α = 10000 is longer, by a factor of", ratio(large, small))
         same = apart(data.crossing.sel(cross_scale=1.0), data.l1) / apart(data.marked, data.l1)
-        yield at_most(0.1).claim(
-            "at α = 1 too μ tells how near to ℓ1 the flow is (largest relative difference to the squares)",
-            np.abs(same - 1).max(),
-        )
+        text = "at α = 1 too μ tells how near to ℓ1 the flow is (largest relative difference to the squares)"
+        yield at_most(0.1).claim(text, np.abs(same - 1).max())
 
     def _digits(self, data: xr.Dataset) -> Iterator[Claim]:
         """Digits of 1/ε at which flows are as near to ℓ1 as the last square: four million, and 434."""
@@ -199,10 +193,8 @@ class ManyEnds(Plane):
         yield at_most(1e-3).claim(
             "every scale ends at a largest ℓ1 margin (largest distance)", off_curve(ends, edge).max()
         )
-        yield at_least(0.5).claim(
-            "which one depends on the scale (distance of the ends of the smallest and the largest)",
-            apart(ends[0], ends[-1]),
-        )
+        text = "which one depends on the scale (distance of the ends of the smallest and the largest)"
+        yield at_least(0.5).claim(text, apart(ends[0], ends[-1]))
         azimuth, _ = azimuth_pitch(ends)
         yield at_least(0.0).claim(
             "the end moves one way as the scale grows (smallest step)", least(np.diff(azimuth))
@@ -256,46 +248,34 @@ class SupportLeaves(Plane):
     def _open_question(self, data: xr.Dataset, leaves: float) -> Iterator[Claim]:
         near = {scale: data.crossing.sel(cross_scale=scale)[0] for scale in (1.0, 100.0, 1e4)}
         gap = {scale: float(apart(w, data.marked[0])) for scale, w in near.items()}
-        yield at_least(1.5).claim(
-            "larger scales follow the path a bit longer (distance at μ = 0.04: α = 1 over α = 100)",
-            ratio(gap[1.0], gap[100.0]),
-        )
+        text = "larger scales follow the path a bit longer (distance at μ = 0.04: α = 1 over α = 100)"
+        yield at_least(1.5).claim(text, ratio(gap[1.0], gap[100.0]))
         yield at_least(0.03).claim("but at μ = 0.04 even α = 10000 is off the path (distance)", gap[1e4])
-        yield at_least(0.9).claim(
-            "and that distance no longer shrinks with the scale (α = 10000 over α = 100)",
-            ratio(gap[1e4], gap[100.0]),
-        )
+        text = "and that distance no longer shrinks with the scale (α = 10000 over α = 100)"
+        yield at_least(0.9).claim(text, ratio(gap[1e4], gap[100.0]))
         one = run(data, 1e4)
         yield at_least(0.03).claim(
             "not even the curve is that of the path (largest distance of α = 10000 to any point of it)",
             worst(off_curve(one.flow.values, data.path.values), one.level < leaves),
         )
-        yield at_most(1e-5).claim(
-            "α = 10000 follows the flow at infinite scale (largest distance at the same μ ≤ 10)",
-            worst(one.off_sweeping, one.level <= 10),
-        )
+        text = "α = 10000 follows the flow at infinite scale (largest distance at the same μ ≤ 10)"
+        yield at_most(1e-5).claim(text, worst(one.off_sweeping, one.level <= 10))
         yield from crossing_claims(data, "marked_sweeping", "the flow at infinite scale", (-2.1, -1.7))
-        yield at_least(0.02).claim(
-            "at fixed μ < μ₀ they do not end at the squares (smallest distance at the largest α)",
-            apart(data.crossing[-1], data.marked).min(),
-        )
+        text = "at fixed μ < μ₀ they do not end at the squares (smallest distance at the largest α)"
+        yield at_least(0.02).claim(text, apart(data.crossing[-1], data.marked).min())
 
 
 def deep_claims(data: xr.Dataset) -> Iterator[Claim]:
     """Section 5 on Figure 4: the largest scale goes to ℓ2, along the path, and then to ℓ_{2/3}."""
     yield from common_claims(data)
-    yield at_least(0.1).claim(
-        "the ℓ1 margin is no stationary point of the ℓ_{2/3} margin (distance to the nearest)",
-        apart(data.stationary, data.l1).min(),
-    )
+    text = "the ℓ1 margin is no stationary point of the ℓ_{2/3} margin (distance to the nearest)"
+    yield at_least(0.1).claim(text, apart(data.stationary, data.l1).min())
     largest = float(data.scale.values[-1])
     yield from large_scale_claims(data, {largest: 1e-4})
     one = run(data, largest)
     gap, leaves = one.off_path, departure(data)
-    yield at_least(0.1).claim(
-        f"α = {largest:g} then deviates from it (largest distance at the same μ)",
-        worst(gap, one.level < leaves),
-    )
+    text = f"α = {largest:g} then deviates from it (largest distance at the same μ)"
+    yield at_least(0.1).claim(text, worst(gap, one.level < leaves))
     yield at_most(5e-3).claim(
         f"α = {largest:g} ends at the ℓ_{{2/3}} margin (distance)", apart(one.flow[-1], data.rich[0])
     )
@@ -349,7 +329,5 @@ class DeepLocalEnd(Plane):
         yield at_most(1e-3).claim(
             "small scales, α ≤ 0.14, end there (largest distance)", worst(apart(ends, [1.0, 0.0, 0.0]), small)
         )
-        yield at_most(5e-3).claim(
-            "larger scales, α ≥ 0.18, end at the global one (largest distance)",
-            worst(apart(ends, data.rich[0]), ~small),
-        )
+        text = "larger scales, α ≥ 0.18, end at the global one (largest distance)"
+        yield at_most(5e-3).claim(text, worst(apart(ends, data.rich[0]), ~small))

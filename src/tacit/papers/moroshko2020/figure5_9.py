@@ -119,21 +119,15 @@ class ExcessAgainstAccuracy:
         yield at_most(1e-9).claim(
             "the ℓ1 margin is that of every ℓ_{2/D} too (largest difference)", data.rich_to_l1.max().item()
         )
-        yield at_least(1.0).claim(
-            "a smaller scale is nearer to ℓ1 at the same accuracy (share of accuracies and depths)",
-            share(excess[:, 0] < excess[:, 1]),
-        )
-        yield at_least(1.0).claim(
-            "a deeper network is nearer to ℓ1 at the same accuracy (share of accuracies and scales)",
-            share(np.diff(excess, axis=0) < 0),
-        )
+        text = "a smaller scale is nearer to ℓ1 at the same accuracy (share of accuracies and depths)"
+        yield at_least(1.0).claim(text, share(excess[:, 0] < excess[:, 1]))
+        text = "a deeper network is nearer to ℓ1 at the same accuracy (share of accuracies and scales)"
+        yield at_least(1.0).claim(text, share(np.diff(excess, axis=0) < 0))
         yield at_least(50).claim(
             "at depth 2 and α^D = 1, 5% need a loss of 10^−k: digits k", needed[0, -1] / np.log(10)
         )
-        yield at_least(5).claim(
-            "with ten times the scale, 5% need a loss with several times the digits (smallest ratio)",
-            least(needed[:, -1] / needed[:, 0]),
-        )
+        text = "with ten times the scale, 5% need a loss with several times the digits (smallest ratio)"
+        yield at_least(5).claim(text, least(needed[:, -1] / needed[:, 0]))
         yield at_least(5).claim(
             "from depth 2 to 10 they need far fewer digits (smallest ratio)", least(needed[0] / needed[-1])
         )
@@ -206,31 +200,23 @@ class AccuracyNeeded:
         def slopes(of: np.ndarray, where: np.ndarray) -> np.ndarray:
             return np.array([exponent(scale[where], row[where]) for row in of])
 
-        yield at_most(0.05).claim(
-            "γ̃ ∝ α^D for α^D ≥ 1, on both datasets: largest |slope − 1|",
-            np.abs(slopes(needed.reshape(-1, scale.size), large) - 1).max(),
-        )
+        text = "γ̃ ∝ α^D for α^D ≥ 1, on both datasets: largest |slope − 1|"
+        yield at_most(0.05).claim(text, np.abs(slopes(needed.reshape(-1, scale.size), large) - 1).max())
         theory = data.large.values * scale[-1]
         yield at_most(1e-3).claim(
             "it is the γ̃ = α^D/μ of Theorem 6, μ from the Q_μ path (largest relative difference at the end)",
             np.abs(needed[:, :, -1] / theory - 1).max(),
         )
-        yield at_most(0.05).claim(
-            "for α^D ≤ 1, γ̃ ∝ α^D on this dataset too: largest |slope − 1|",
-            np.abs(slopes(needed[0], small) - 1).max(),
-        )
+        text = "for α^D ≤ 1, γ̃ ∝ α^D on this dataset too: largest |slope − 1|"
+        yield at_most(0.05).claim(text, np.abs(slopes(needed[0], small) - 1).max())
         yield at_most(0.01).claim(
             "because the average sample leads to ℓ1: γ̃/α^D is that of its flow (difference at the smallest)",
             np.abs(needed[0, :, 0] / scale[0] / data.small.values - 1).max(),
         )
-        yield at_most(0.5).claim(
-            "where it does not, on the other dataset, γ̃ ∝ α^D fails for α^D ≤ 1: largest slope",
-            slopes(needed[1], small).max(),
-        )
-        yield at_least(0.2).claim(
-            "depth lowers the intercept (smallest fall from one depth to the next, decades)",
-            least(-np.diff(np.log10(needed[0]), axis=0)),
-        )
+        text = "where it does not, on the other dataset, γ̃ ∝ α^D fails for α^D ≤ 1: largest slope"
+        yield at_most(0.5).claim(text, slopes(needed[1], small).max())
+        text = "depth lowers the intercept (smallest fall from one depth to the next, decades)"
+        yield at_least(0.2).claim(text, least(-np.diff(np.log10(needed[0]), axis=0)))
         yield at_most(1e-5, "of the order of what interpolation between instants leaves").claim(
             "at α^D = 1 and this accuracy raw weights have the excess of 5% (largest relative difference)",
             np.abs(data.raw_excess.values / CLOSE - 1).max(),
@@ -298,19 +284,13 @@ class KernelDistance:
         yield at_most(0.05).claim(
             "up to γ̃ = α^D the kernel is almost fixed (largest share of the way)", max(early)
         )
-        yield at_most(0.05).claim(
-            "at the end it is the rich kernel, nearly (largest relative difference)",
-            np.abs(share_of_rich[..., -1] - 1).max(),
-        )
-        yield at_least(3).claim(
-            "with a tenth of the scale, half of the way is done at a lower accuracy (smallest ratio)",
-            least(left[:, -1] / left[:, 0]),
-        )
+        text = "at the end it is the rich kernel, nearly (largest relative difference)"
+        yield at_most(0.05).claim(text, np.abs(share_of_rich[..., -1] - 1).max())
+        text = "with a tenth of the scale, half of the way is done at a lower accuracy (smallest ratio)"
+        yield at_least(3).claim(text, least(left[:, -1] / left[:, 0]))
         yield at_least(1.5).claim(
             "and with greater depth (smallest ratio from one depth to the next)", least(left[:-1] / left[1:])
         )
         off = data.raw_distance.values - data.distance.values[:, middle(list(data.scale.values))]
-        yield at_most(1e-6, "a hundred times what integrators leave").claim(
-            "at the scale nearest to 1 the kernel of raw weights turns so (largest difference, of the way)",
-            np.abs(off).max() / rich,
-        )
+        text = "at the scale nearest to 1 the kernel of raw weights turns so (largest difference, of the way)"
+        yield at_most(1e-6, "a hundred times what integrators leave").claim(text, np.abs(off).max() / rich)

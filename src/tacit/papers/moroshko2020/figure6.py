@@ -118,10 +118,8 @@ class AccuracyAlongTheWay:
             )
         for name in data.panel.values:
             small, large = (_needed(data.sel(panel=name), scale) for scale in (0.001, 100.0))
-            yield at_least(1e8).claim(
-                f"{name}: near ℓ1 a large scale needs more accuracy (to 0.1: γ̃ of α = 100 over α = 0.001)",
-                ratio(large, small),
-            )
+            text = f"{name}: near ℓ1 a large scale needs more accuracy (to 0.1: γ̃ of α = 100 over α = 0.001)"
+            yield at_least(1e8).claim(text, ratio(large, small))
         yield raw_weights_claim(data)
 
 

@@ -147,22 +147,16 @@ class WhichL1Solution:
         lowest, highest, mixed = data.edge.sel(point=["least", "most", "entropic"]).values
         place = (l2 - lowest) / (highest - lowest)
         yield at_most(1e-4).claim("every scale ends at an ℓ1 margin (largest excess)", l1.max())
-        yield at_most(1e-3).claim(
-            "the largest scale selects the ℓ1 solution of least ℓ2 norm (distance, 0 least to 1 most)",
-            abs(place[-1]),
-        )
+        text = "the largest scale selects the ℓ1 solution of least ℓ2 norm (distance, 0 least to 1 most)"
+        yield at_most(1e-3).claim(text, abs(place[-1]))
         yield at_most(1e-2).claim(
             "the smallest scale selects the one of largest ℓ2 norm (distance, the same)", abs(place[0] - 1)
         )
         yield at_most(1e-5).claim("in between, the norm only falls with the scale (rise)", largest_fall(-l2))
-        yield at_most(1e-3).claim(
-            "the largest scale follows the Q_μ path (largest distance at the same μ ≤ 1)",
-            data.off_path.item(),
-        )
-        yield at_most(1e-6).claim(
-            "the Q_μ path ends at the solution of largest entropy, here the same (difference of excess ℓ2)",
-            max(abs(data.path.values[1, -1] - mixed), abs(lowest - mixed)),
-        )
+        text = "the largest scale follows the Q_μ path (largest distance at the same μ ≤ 1)"
+        yield at_most(1e-3).claim(text, data.off_path.item())
+        text = "the Q_μ path ends at the solution of largest entropy, here the same (difference of excess ℓ2)"
+        yield at_most(1e-6).claim(text, max(abs(data.path.values[1, -1] - mixed), abs(lowest - mixed)))
         yield raw_weights_claim(data)
 
 
@@ -320,17 +314,13 @@ class LocalMarginsOfRandomData:
             "the end depends on the scale (share of draws in which smallest and largest differ)",
             share(at[:, 0] != at[:, 1]),
         )
-        yield at_most(0.2, "by chance 0.5").claim(
-            "large scales end close to ℓ1 (share of local minima with closer predictors, median of draws)",
-            np.median(large),
-        )
+        text = "large scales end close to ℓ1 (share of local minima with closer predictors, median of draws)"
+        yield at_most(0.2, "by chance 0.5").claim(text, np.median(large))
         yield at_least(0.3, "one of three at least; they do in 19 of 20 draws", of=draws).claim(
             "and closer than small scales (share of draws)", share(large < small)
         )
-        yield at_most(0.1, "a tenth of the predictor").claim(
-            "large scales follow the Q_μ path at first (largest distance at the same μ, 0.1 ≤ μ ≤ 1)",
-            data.off_path.item(),
-        )
+        text = "large scales follow the Q_μ path at first (largest distance at the same μ, 0.1 ≤ μ ≤ 1)"
+        yield at_most(0.1, "a tenth of the predictor").claim(text, data.off_path.item())
         yield raw_weights_claim(data)
 
 
@@ -371,15 +361,13 @@ class LocalMarginsOfSparseData(_SparseData):
         yield at_most(1e-9, "rounding: the first coordinate alone has the largest margin of both").claim(
             "the best ℓ1 and ℓ_{2/3} margins are the same (largest distance)", data.l1_to_best.max().item()
         )
-        yield at_least(3, "several").claim(
-            "there are other local minima (fewest in a draw)", data["count"].min().item() - 1
-        )
+        text = "there are other local minima (fewest in a draw)"
+        yield at_least(3, "several").claim(text, data["count"].min().item() - 1)
         yield at_least(
             0.8, "at a saddle a flow may wait longer than it is followed", of=data["at"].size
         ).claim("smallest and largest scale end at the best (share of flows)", share(data["at"].values == 0))
-        yield at_most(1e-5, "noise has 1e-7 of the weight at the end").claim(
-            "and reach it (largest relative distance)", data.apart.max().item()
-        )
+        text = "and reach it (largest relative distance)"
+        yield at_most(1e-5, "noise has 1e-7 of the weight at the end").claim(text, data.apart.max().item())
         yield at_least(1, "above all of every flow").claim(
             "all others are far from the flows (their least excess ℓ2 norm, over the largest of a flow)",
             ratio(least(data.minima.values[1, 1:]), float(data.flow.sel(norm="l2").max())),
@@ -422,8 +410,6 @@ class SparseDataCloser(_SparseData):
         yield at_most(1e-6, "μ ends at 1e-12").claim(
             "the path ends at the best ℓ_{2/3} margin (excess)", data.path.values[0, -1]
         )
-        yield at_least(2, "a multiple").claim(
-            "small scales do without the ℓ2 margin (their smallest excess, over that of the largest scale)",
-            l2[0].min() / l2[-1].min(),
-        )
+        text = "small scales do without the ℓ2 margin (their smallest excess, over that of the largest scale)"
+        yield at_least(2, "a multiple").claim(text, l2[0].min() / l2[-1].min())
         yield raw_weights_claim(data)

@@ -190,10 +190,8 @@ class WhatFlowsFollow:
                 f"depth {depth}: and a larger scale does not help (that distance, over the one at a smaller)",
                 path[-1] / path[0],
             )
-            yield at_most(1e-4, "log λ/λ at λ = 1e6, and room").claim(
-                f"depth {depth}: they follow the sweeping process (largest distance at the largest scale)",
-                infinite[-1],
-            )
+            text = f"depth {depth}: they follow the sweeping process (largest distance at the largest scale)"
+            yield at_most(1e-4, "log λ/λ at λ = 1e6, and room").claim(text, infinite[-1])
             yield within(-1.1, -0.9, "tells −1 from −1/2").claim(
                 f"depth {depth}: ever better, as λ^-1 log λ with λ = α^D (exponent of λ without the log)",
                 exponent(sizes, infinite / np.log(sizes)),

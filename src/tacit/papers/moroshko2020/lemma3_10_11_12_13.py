@@ -125,11 +125,8 @@ def _size(model: Any, X: Any, y: Any, until: float | None, deep: bool) -> Parts:
     limit = log_scale + log_mirror(mirror_argument(data, D, log_scale, flow.accuracy), D)
     tight = int(np.argmax(size - limit))
     note = "" if D == 2 else f"; it is +∞ from γ̃ = {edge_of(data, D, log_scale):.4g} on"
-    yield Bound(
-        f"‖w‖∞ over its bound, largest at γ̃ = {flow.accuracy[tight]:.4g}{note}",
-        float(np.exp(size[tight] - limit[tight])),
-        at_most=1.0,
-    )
+    text = f"‖w‖∞ over its bound, largest at γ̃ = {flow.accuracy[tight]:.4g}{note}"
+    yield Bound(text, float(np.exp(size[tight] - limit[tight])), at_most=1.0)
     yield Bound(f"log‖w‖∞ at γ̃ = {flow.accuracy[-1]:.4g}", float(size[-1]), at_most=float(limit[-1]))
 
 

@@ -52,11 +52,8 @@ def theorem1(model: Any, X: Any, y: Any, scales: Any = (1e1, 1e2, 1e3)) -> Parts
         )
         apart.append(float(np.linalg.norm(np.subtract(flow.predictor, linear.predictor), axis=1).max()))
         reached.append(float(flow.accuracy[-1]))
-    yield Bound(
-        f"sup‖w − w̄‖ at α^D = {scales[-1] * data.norm:.4g}, against that at {scales[0] * data.norm:.4g}",
-        apart[-1],
-        at_most=apart[0],
-    )
+    text = f"sup‖w − w̄‖ at α^D = {scales[-1] * data.norm:.4g}, against that at {scales[0] * data.norm:.4g}"
+    yield Bound(text, apart[-1], at_most=apart[0])
     sizes = np.maximum(apart, 1e-300) / np.power(reached, 3)
     yield Bound("exponent of α^D in sup‖w − w̄‖/γ̃(T)³", exponent(scales, sizes), at_most=-1.5)
 
@@ -122,11 +119,8 @@ def appendix_e(model: Any, X: Any, y: Any) -> Parts:
     yield Bound("(39) γ̄/log(1 + ρx²_max·t), the largest", float(course.high.max()), at_most=1.0)
     yield Bound("(44) ‖κ‖₂, the largest", float(course.kappa.max()), at_most=bound)
     if math.isfinite(found.ratio):
-        yield Bound(
-            f"smallest margin off S₂ over that on it, at γ̃* = {last:.4g}, against (θ+1)/2",
-            float(course.ratio[-1]),
-            at_least=(found.ratio + 1) / 2,
-        )
+        text = f"smallest margin off S₂ over that on it, at γ̃* = {last:.4g}, against (θ+1)/2"
+        yield Bound(text, float(course.ratio[-1]), at_least=(found.ratio + 1) / 2)
 
 
 @dataclass(frozen=True, eq=False)

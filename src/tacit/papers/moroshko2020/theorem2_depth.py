@@ -57,11 +57,8 @@ def theorem2(model: Any, X: Any, y: Any) -> Parts:
     yield Bound("rise of log γ̂, the smallest", float(np.diff(log_hat).min()), at_least=-_RISES)
     half = _INSTANTS // 2
     allowed = (log_hat[-1] - log_hat[half]) / (D * (log_rho[-1] - log_rho[half]))
-    yield Bound(
-        f"tan²∠(u, −∇L), the smallest from γ̃ = {flow.accuracy[half]:.4g} to {flow.accuracy[-1]:.4g}",
-        float(slopes[half:].min()),
-        at_most=float(allowed) + _RISES,
-    )
+    text = f"tan²∠(u, −∇L), the smallest from γ̃ = {flow.accuracy[half]:.4g} to {flow.accuracy[-1]:.4g}"
+    yield Bound(text, float(slopes[half:].min()), at_most=float(allowed) + _RISES)
     pulls = softmax(-margins[-1])
     spread = float(pulls @ (margins[-1] / margins[-1].min() - 1))
     most = math.log(data.samples) / float(margins[-1].min())

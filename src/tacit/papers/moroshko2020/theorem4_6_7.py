@@ -134,11 +134,8 @@ def theorem4(
         [kernel_gap(data, model.depth, math.log(s * data.norm), s**power) for s in scales.tolist()]
     )
     where = f"α^D = {scales[-1] * data.norm:.4g}, γ̃ = {scales[-1] ** power:.4g}"
-    yield Bound(
-        f"‖ŵ − w_ℓ2‖₂/‖w_ℓ2‖₂ at {where}, against the proof",
-        float(gaps[-1]),
-        at_most=max(float(allowed[-1]), _NOISE),
-    )
+    text = f"‖ŵ − w_ℓ2‖₂/‖w_ℓ2‖₂ at {where}, against the proof"
+    yield Bound(text, float(gaps[-1]), at_most=max(float(allowed[-1]), _NOISE))
     shares = gaps / np.maximum(allowed, _NOISE)
     yield Bound("largest share of what the proof allows, at any scale", float(shares.max()), at_most=1.0)
     seen = gaps > _NOISE
@@ -170,11 +167,8 @@ def theorem6(
     gaps = _distances(stops, path.predictors[0])
     first, last = (f"α^D = {s * data.norm:.4g}" for s in scales[[0, -1]])
     slow = max(float(gaps[0] * math.sqrt(scales[0] / scales[-1])), _NOISE)
-    yield Bound(
-        f"‖ŵ − w_Q‖₂/‖w_Q‖₂ at {last}, against a fall like the root of α^D since {first}",
-        float(gaps[-1]),
-        at_most=slow,
-    )
+    text = f"‖ŵ − w_Q‖₂/‖w_Q‖₂ at {last}, against a fall like the root of α^D since {first}"
+    yield Bound(text, float(gaps[-1]), at_most=slow)
     if gaps[-2:].min() > _NOISE:
         last = math.log(gaps[-1] / gaps[-2]) / math.log(scales[-1] / scales[-2])
         yield Bound("exponent of α^D in the gap, at the largest scales", last, at_most=-0.5)
@@ -218,9 +212,8 @@ def theorem7(model: Any, X: Any, y: Any, power: float = 2.0, scales: Any = (1e1,
     allowed = np.maximum(allowed, _NOISE)
     where = f"α^D = {scales[-1] * data.norm:.4g}, γ̃ = {scales[-1] ** power:.4g}"
     yield Bound(f"‖ŵ‖₁/‖w_ℓ1‖₁ − 1 at {where}", float(excess[-1]), at_most=float(allowed[-1]))
-    yield Bound(
-        "largest share of what is allowed, at any scale", float((excess / allowed).max()), at_most=1.0
-    )
+    text = "largest share of what is allowed, at any scale"
+    yield Bound(text, float((excess / allowed).max()), at_most=1.0)
     if D > 2 and least.unique:
         residual = quasi_stationarity(least, D)
         yield Bound("how far w_ℓ1 is from stationary for ‖w‖_{2/D}", residual, at_most=_STATIONARY)

@@ -270,8 +270,6 @@ def common_claims(data: xr.Dataset) -> Iterator[Claim]:
     yield at_least(1.0).claim(
         "flows reach the accuracy asked for (share of them)", share(data.reached.values)
     )
-    yield at_most(1e-3).claim(
-        "at every scale the flow sets out towards the average of the data (largest distance)",
-        apart(data.flow[:, 0], data.start).max(),
-    )
+    text = "at every scale the flow sets out towards the average of the data (largest distance)"
+    yield at_most(1e-3).claim(text, apart(data.flow[:, 0], data.start).max())
     yield raw_weights_claim(data)

@@ -93,14 +93,10 @@ class PopulationErrorAgainstScale:
             "the smallest scale generalizes like the minimum ℓ1 norm solution (ratio of errors)",
             mean[0] / rich,
         )
-        yield at_most(1e-3, "two digits more than the figure shows").claim(
-            "the largest scale has the error of the minimum ℓ2 norm solution (relative difference)",
-            abs(mean[-1] / kernel - 1),
-        )
-        yield at_least(10, "an order of magnitude").claim(
-            "large initialization generalizes worse than small initialization (ratio of errors)",
-            mean[-1] / mean[0],
-        )
+        text = "the largest scale has the error of the minimum ℓ2 norm solution (relative difference)"
+        yield at_most(1e-3, "two digits more than the figure shows").claim(text, abs(mean[-1] / kernel - 1))
+        text = "large initialization generalizes worse than small initialization (ratio of errors)"
+        yield at_least(10, "an order of magnitude").claim(text, mean[-1] / mean[0])
         yield at_most(
             NOISE, "solutions of small scale fit the noise, and a larger scale may fit it slightly less"
         ).claim(
@@ -223,14 +219,10 @@ class LargestRecoveringScale(Recovery):
             "more samples allow a larger scale (rank correlation, mean of draws)", np.nan_to_num(ranks).mean()
         )
         smallest = np.where(np.isfinite(each), each, np.inf).min(axis=0)
-        yield at_least(0.55, "the majority", of=smallest.size).claim(
-            "near the threshold α must be very small (fraction of draws with a size that needs α ≤ 1e-2)",
-            share(smallest <= -2),
-        )
-        yield at_least(0.55, "the majority", of=smallest.size).claim(
-            "with more samples a much larger α suffices (fraction of draws with a factor of three)",
-            share(each[-1] - smallest >= 0.5),
-        )
+        text = "near the threshold α must be very small (fraction of draws with a size that needs α ≤ 1e-2)"
+        yield at_least(0.55, "the majority", of=smallest.size).claim(text, share(smallest <= -2))
+        text = "with more samples a much larger α suffices (fraction of draws with a factor of three)"
+        yield at_least(0.55, "the majority", of=smallest.size).claim(text, share(each[-1] - smallest >= 0.5))
         yield at_most(2.0, "a ratio above 2 counts as a clear failure above").claim(
             "with the most samples the ℓ1 solution recovers the truth (its mean error over 0.025)",
             float(data.l1_error.values[-1].mean()) / ACCURATE,

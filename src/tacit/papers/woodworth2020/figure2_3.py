@@ -68,10 +68,8 @@ class ImplicitAndExplicit:
         yield at_most(1e-6).claim("r is the smallest real root of the quartic (largest difference)", gap)
         far = data.far.values
         yield within(0.999, 1.0).claim("r grows like |z| (r/|z| at 1e12)", data.r_far.values[-1] / far[-1])
-        yield within(0.999, 1.001).claim(
-            "q grows like |z| log|z| (slope of q/|z| against log|z|)",
-            slope(np.log(far), data.q_far.values / far),
-        )
+        text = "q grows like |z| log|z| (slope of q/|z| against log|z|)"
+        yield within(0.999, 1.001).claim(text, slope(np.log(far), data.q_far.values / far))
         ratio = (data.q / data.r.where(data.z != 0)).values
         spread = np.nanmax(ratio) / np.nanmin(ratio)
         yield at_least(1.05).claim("q and r are not proportional (largest over smallest q/r)", spread)
@@ -113,13 +111,11 @@ class CoordinatePotentials:
         depth = data.depth.values
         curvature = np.where(depth == 2, 0.25, (depth - 2) / (4 * depth))
         ratio = data.q_near.values / (curvature[:, None] * data.near.values**2)
-        yield at_most(1e-7).claim(
-            "q_D is quadratic near 0 (largest relative error of the expansion)", np.abs(ratio - 1).max()
-        )
+        text = "q_D is quadratic near 0 (largest relative error of the expansion)"
+        yield at_most(1e-7).claim(text, np.abs(ratio - 1).max())
         deep = data.q_far.values[depth > 2] / data.far.values
-        yield at_most(1e-6).claim(
-            "q_D/|z| tends to 1 for D ≥ 3 (largest deviation at 1e40)", np.abs(deep[:, -1] - 1).max()
-        )
+        text = "q_D/|z| tends to 1 for D ≥ 3 (largest deviation at 1e40)"
+        yield at_most(1e-6).claim(text, np.abs(deep[:, -1] - 1).max())
         flat = data.q_far.values[depth == 2][0] / (data.far.values * np.log(data.far.values))
         yield within(0.98, 1.0).claim("q_2/(|z| log|z|) tends to 1 (value at 1e40)", flat[-1])
 
@@ -171,10 +167,8 @@ class SparseAgainstDense:
         yield at_most(1e-6).claim(
             "at large scale the ratio is 1 (largest deviation)", np.abs(data.ratio.values[:, -1] - 1).max()
         )
-        yield at_most(1e-9).claim(
-            "at small scale the ratio is 1/√d for D ≥ 3 (largest relative excess at α = 1e-20)",
-            above[depth > 2, 0].max(),
-        )
+        text = "at small scale the ratio is 1/√d for D ≥ 3 (largest relative excess at α = 1e-20)"
+        yield at_most(1e-9).claim(text, above[depth > 2, 0].max())
         for j in np.flatnonzero(depth > 2):
             resolved = (above[j] > 1e-9) & (above[j] < 1e-3)
             yield within(0.95, 1.05).claim(
@@ -213,12 +207,8 @@ class LargestRecoveringScaleByDepth(Recovery):
         level = np.array([median(data, depth) for depth in data.depth.values]) / np.log(10)
         both = np.isfinite(level).all(axis=0)
         gain = np.diff(level[:, both], axis=0).mean(axis=1) if both.any() else np.full(len(level) - 1, np.nan)
-        yield at_least(0.02, "the resolution of the bisection").claim(
-            "a deeper network recovers the truth from larger scales (smallest mean gain, in decades)",
-            least(gain),
-        )
-        yield at_least(2.0, "at least twice").claim(
-            "the step from depth 2 to 3 gains most (its decades over those of the largest other step)",
-            ratio(gain[0], gain[1:].max(initial=-np.inf)),
-        )
+        text = "a deeper network recovers the truth from larger scales (smallest mean gain, in decades)"
+        yield at_least(0.02, "the resolution of the bisection").claim(text, least(gain))
+        text = "the step from depth 2 to 3 gains most (its decades over those of the largest other step)"
+        yield at_least(2.0, "at least twice").claim(text, ratio(gain[0], gain[1:].max(initial=-np.inf)))
         yield recovery_claim(data)

@@ -180,9 +180,8 @@ def _rich_claims(data: xr.Dataset) -> Iterator[Claim]:
         data.rich_distance.values / data.true_size.values,
     )
     below = float((data.excess.min(skipna=False) - data.least_excess).values / norm)
-    yield at_least(-1e-4, "the residual at which flows stop").claim(
-        "no limit has less than the minimum nuclear norm that fits (smallest relative difference)", below
-    )
+    text = "no limit has less than the minimum nuclear norm that fits (smallest relative difference)"
+    yield at_least(-1e-4, "the residual at which flows stop").claim(text, below)
 
 
 def _transition_claims(data: xr.Dataset) -> Iterator[Claim]:

@@ -85,23 +85,17 @@ class FeaturesOnTheCircle(_OnTheCircle):
         """Features change in the rich regime and hardly change in the kernel regime."""
         yield from _fitted_claims(data)
         distance = data.distance.sel(model="unbiased").mean("seed")
-        yield at_most(0.03, "an angle of 14 degrees").claim(
-            "at the largest scale features hardly change (largest distance over depths, mean of draws)",
-            distance[:, -1].max(skipna=False),
-        )
-        yield at_least(0.1, "an angle of 26 degrees").claim(
-            "at the smallest scale they change (smallest distance over depths, mean of draws)",
-            distance[:, 0].min(skipna=False),
-        )
+        text = "at the largest scale features hardly change (largest distance over depths, mean of draws)"
+        yield at_most(0.03, "an angle of 14 degrees").claim(text, distance[:, -1].max(skipna=False))
+        text = "at the smallest scale they change (smallest distance over depths, mean of draws)"
+        yield at_least(0.1, "an angle of 26 degrees").claim(text, distance[:, 0].min(skipna=False))
         yield at_most(0.0, "a smaller mean; single flows may differ").claim(
             "the kernel changes less than the features (difference of distances, mean of all flows)",
             (data.kernel_distance - data.distance).mean(),
         )
         plain = data.distance.sel(model="plain").mean("seed")
-        yield at_least(2.0, "at least twice").claim(
-            "in plain networks the change tends to a constant (ratio to doubled networks, largest scale)",
-            (plain[:, -1] / distance[:, -1]).min(skipna=False),
-        )
+        text = "in plain networks the change tends to a constant (ratio to doubled networks, largest scale)"
+        yield at_least(2.0, "at least twice").claim(text, (plain[:, -1] / distance[:, -1]).min(skipna=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,9 +173,8 @@ def _fitted_claims(data: xr.Dataset) -> Iterator[Claim]:
 
     The others come to rest at a larger loss: three samples share their active units, which are linear there.
     """
-    yield at_least(0.5, "the majority").claim(
-        "flows that reach a training loss of 1e-9 (fraction)", data.fitted.mean()
-    )
+    text = "flows that reach a training loss of 1e-9 (fraction)"
+    yield at_least(0.5, "the majority").claim(text, data.fitted.mean())
 
 
 def _draw(data: xr.Dataset, name: str, ax: Any) -> None:

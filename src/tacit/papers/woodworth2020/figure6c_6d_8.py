@@ -85,18 +85,14 @@ class Digits:
         yield at_most(0.85, "a seventh less").claim(
             "ratio of test errors for α ≤ 2 and for α ≥ 30 (paper: 1.4% and 2.4%)", np.divide(small, large)
         )
-        yield within(0.6, 2.2, "the same order of magnitude").claim(
-            "ratio of test errors for α ≥ 30 and of training the last layer only (paper: 2.4% and 2.7%)",
-            np.divide(large, last),
-        )
+        text = "ratio of test errors for α ≥ 30 and of training the last layer only (paper: 2.4% and 2.7%)"
+        yield within(0.6, 2.2, "the same order of magnitude").claim(text, np.divide(large, last))
         yield at_most(0.9, "a tenth less").claim(
             "ratio of test errors for α ≤ 2 and of training the last layer only", np.divide(small, last)
         )
         moved = data.best_moved.mean("seed").values
-        yield at_most(0.1, "an order of magnitude").claim(
-            "weights move less at the largest scale (ratio of distances at the largest and smallest scale)",
-            np.divide(moved[-1], moved[0]),
-        )
+        text = "weights move less at the largest scale (ratio of distances at the largest and smallest scale)"
+        yield at_most(0.1, "an order of magnitude").claim(text, np.divide(moved[-1], moved[0]))
 
 
 _FITTED = 0.995  # accuracy on the batches of the last epoch at which a run counts as fitted
@@ -167,19 +163,15 @@ class PhotographsError(_Photographs):
             "smallest test error for α ≤ 1 over that at the largest fitted scale",
             float(np.divide(near, error.dropna("scale")[-1])) if np.isfinite(error).any() else np.nan,
         )
-        yield at_most(0.95).claim(
-            "smallest test error for α ≤ 1 over that of training the last layer only",
-            np.divide(near, _best_last(data)),
-        )
+        text = "smallest test error for α ≤ 1 over that of training the last layer only"
+        yield at_most(0.95).claim(text, np.divide(near, _best_last(data)))
         moved = data.moved.mean("seed").dropna("scale")
         yield at_least(1.5).claim(
             "weights move farther at the smallest scale (ratio to the distance at the largest fitted scale)",
             float(np.divide(moved[0], moved[-1])) if moved.size else np.nan,
         )
-        yield at_most(0.95).claim(
-            "the last layer alone does not fit all training samples (best accuracy; paper: 50.38%)",
-            data.last_accuracy.mean("seed").max(),
-        )
+        text = "the last layer alone does not fit all training samples (best accuracy; paper: 50.38%)"
+        yield at_most(0.95).claim(text, data.last_accuracy.mean("seed").max())
 
 
 @figure("woodworth2020/fig8", **CIFAR, figsize=(8.0, 2.9), ncols=2, seconds=60)
@@ -206,10 +198,8 @@ class PhotographsCurves(_Photographs):
         """Small scales train slowly."""
         there = data.accuracy >= 0.9
         epochs = (there.argmax("epoch") + 1.0).where(there.any("epoch")).mean("seed")
-        yield at_least(1.2).claim(
-            "small scales train slowly (epochs to 90% accuracy, smallest scale over fastest scale)",
-            np.divide(epochs[0], epochs.min()),
-        )
+        text = "small scales train slowly (epochs to 90% accuracy, smallest scale over fastest scale)"
+        yield at_least(1.2).claim(text, np.divide(epochs[0], epochs.min()))
 
 
 def _fitted(data: xr.Dataset) -> xr.DataArray:

@@ -228,9 +228,8 @@ class FromCommutingToGeneric:
             "a mixture of 0.1 matters more at small scales (distance at the smallest over that at α²k = 1)",
             tenth[0] / tenth[middle],
         )
-        yield at_least(0.01, "one percent of the predictor; usually a third of it").claim(
-            "at the smallest scale its flows do not end at the minimizer (distance)", tenth[0]
-        )
+        text = "at the smallest scale its flows do not end at the minimizer (distance)"
+        yield at_least(0.01, "one percent of the predictor; usually a third of it").claim(text, tenth[0])
 
 
 def mixed(size: int, samples: int, mixture: float, seed: int, draw: int) -> tuple[Float, Float]:

@@ -104,20 +104,16 @@ class KernelBounds:
                 float(used.max()) if used.size else math.nan,
             )
         first = [_first(data.level.values, applies[0, :, k]) for k in range(2)]
-        yield at_least(2.0, "at least twice").claim(
-            "the sharp form applies at smaller scales (ratio of the smallest α²k)",
-            np.divide(first[0], first[1]),
-        )
+        text = "the sharp form applies at smaller scales (ratio of the smallest α²k)"
+        yield at_least(2.0, "at least twice").claim(text, np.divide(first[0], first[1]))
         yield at_least(1.0, "the bound exceeds the movement").claim(
             "the second bound, as stated, exceeds the whole movement (smallest ratio)",
             (bound[:, :, 0, 1] / measured[:, :, 0]).min(),
         )
         yield from _power_claims(data)
         narrow = measured[-1, :, 0]
-        yield at_least(1.5, "clear growth").claim(
-            "at finite width initial outputs must be unlearned: movement grows again (largest over least)",
-            narrow[-1] / narrow.min(),
-        )
+        text = "at finite width initial outputs must be unlearned: movement grows again (largest over least)"
+        yield at_least(1.5, "clear growth").claim(text, narrow[-1] / narrow.min())
 
 
 def _power_claims(data: xr.Dataset) -> Iterator[Claim]:

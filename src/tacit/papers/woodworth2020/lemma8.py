@@ -118,9 +118,8 @@ def lemma8(model: Any, X: Any, y: Any) -> Parts:
     yield Assumption("the gradient at 0, Xᵀy, is not zero", moving)
     sizes = np.linalg.svd(X, compute_uv=False)
     even = bool(sizes[-1] * _SPREAD >= sizes[0])
-    yield Assumption(
-        f"singular values of X differ by at most a factor {_SPREAD:.0e}, which resolves ∫r", even
-    )
+    text = f"singular values of X differ by at most a factor {_SPREAD:.0e}, which resolves ∫r"
+    yield Assumption(text, even)
     if not (resolved.holds and moving and even):
         return
     found, fine = Multipliers.of(model, X, y).settled()

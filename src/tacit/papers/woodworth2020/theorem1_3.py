@@ -163,11 +163,8 @@ def theorem3_ends(model: Any, X: Any, y: Any) -> Parts:
     noise = max(_NOISE, 10 * max(each.error for each in (nearest, *kernel)))
     yield Bound("distance to β_ℓ2 at the largest scale, relative", gaps[-1], at_most=max(gaps[0], noise))
     if gaps[-1] > noise:
-        yield Bound(
-            "fitted exponent of α^D in this distance",
-            exponent(_LARGE, np.maximum(gaps, 1e-300)),
-            at_most=-1.0,
-        )
+        text = "fitted exponent of α^D in this distance"
+        yield Bound(text, exponent(_LARGE, np.maximum(gaps, 1e-300)), at_most=-1.0)
 
 
 def _smallest(depth: float) -> float:

@@ -262,9 +262,8 @@ def _parts(line: _Line, form: str, model: Any, X: Any, y: Any, epsilon: float) -
     measured, guaranteed = (each**line.power for each in (line.size(_limit(model, X, y)), least))
     yield Bound(line.text, measured, at_most=(1 + epsilon) * guaranteed)
     if guaranteed > 0:
-        yield Bound(
-            "excess over the minimum, relative to ε", (measured / guaranteed - 1) / epsilon, at_most=1.0
-        )
+        text = "excess over the minimum, relative to ε"
+        yield Bound(text, (measured / guaranteed - 1) / epsilon, at_most=1.0)
 
 
 @theorem("woodworth2020/theorem2-l1", shell="--log-scale -100")

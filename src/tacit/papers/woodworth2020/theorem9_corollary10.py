@@ -163,11 +163,8 @@ def lemma11(model: Any, X: Any, y: Any, mu: float | None = None, instants: int =
     linearized = 2 * level * lifted.low - 4 * lifted.high * gamma
     moving = linearized - 4 * lifted.high * (R**2 + 2 * R * math.sqrt(level + gamma))
     for name, rate, left in (("y", moving, movement.left), ("y_TK", linearized, movement.tangent_left)):
-        yield Bound(
-            f"{rate:.4g}·t over log(r/‖{name}(t) − y*‖), the largest ratio, with R = {R:.4g}",
-            _largest_ratio(lifted, movement, rate, left),
-            at_most=1.0,
-        )
+        text = f"{rate:.4g}·t over log(r/‖{name}(t) − y*‖), the largest ratio, with R = {R:.4g}"
+        yield Bound(text, _largest_ratio(lifted, movement, rate, left), at_most=1.0)
 
 
 @theorem("woodworth2020/lemma12", flows=2, matrices=True)
@@ -242,9 +239,8 @@ def _wide(lifted: Lifted, mu: float) -> _Assumed:
     yield from _independent(lifted, mu)
     if low == 0:
         return False
-    yield Assumption(
-        f"μ = {mu:.6g} is above 4Λγ/λ = {4 * high * gamma / low:.6g}", mu > 4 * high * gamma / low
-    )
+    text = f"μ = {mu:.6g} is above 4Λγ/λ = {4 * high * gamma / low:.6g}"
+    yield Assumption(text, mu > 4 * high * gamma / low)
     most = mu * low / math.sqrt(high) * (1 - math.sqrt((1 + gamma / mu) / (1 + low / (4 * high))))
     r = lifted.residual
     yield Assumption(f"‖y(0) − y*‖ = {r:.6g} is at most {most:.6g}", r <= most)
@@ -261,10 +257,8 @@ def _near(lifted: Lifted, mu: float) -> _Assumed:
 
 def _independent(lifted: Lifted, mu: float) -> _Assumed:
     """The assumption of all statements here, and the only one of Lemma 11."""
-    yield Assumption(
-        f"the measurements are independent: λ = {lifted.low:.4g} is above 0 (Λ = {lifted.high:.4g})",
-        lifted.low > 0,
-    )
+    text = f"the measurements are independent: λ = {lifted.low:.4g} is above 0 (Λ = {lifted.high:.4g})"
+    yield Assumption(text, lifted.low > 0)
     return True
 
 
@@ -388,11 +382,8 @@ def lemma13(model: Any, X: Any, y: Any, width: float | None = None, alpha: float
     proof = constants(lifted, width, alpha)
     yield Assumption(f"the width {proof.width:g} is at least {proof.rows}", proof.width >= proof.rows)
     probability = 1 - 2 * math.exp(-proof.rows / 2)
-    yield Bound(
-        f"‖WWᵀ − σ²kI‖_op / σ²√(kd); Gaussian weights satisfy this with probability ≥ {probability:.6g}",
-        8 * lifted.gamma(proof.mu) / proof.gamma,
-        at_most=8.0,
-    )
+    text = f"‖WWᵀ − σ²kI‖_op / σ²√(kd); Gaussian weights satisfy this with probability ≥ {probability:.6g}"
+    yield Bound(text, 8 * lifted.gamma(proof.mu) / proof.gamma, at_most=8.0)
 
 
 def constants(lifted: Lifted, width: float | None, alpha: float | None) -> Constants:
