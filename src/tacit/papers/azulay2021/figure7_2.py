@@ -159,12 +159,10 @@ class NeuronContours:
             (np.abs(data.q - data.printed) / size).max(),
         )
         yield at_most(1e-15).claim("∇q vanishes at w̃(0) (largest norm)", data.gradient.max())
-        yield at_least(0).claim(
-            "q is smallest at w̃(0) (least q − q(w̃(0)) elsewhere)", least(data.printed.values)
-        )
-        yield at_least(0.05).claim(
-            "q is convex (least eigenvalue of ∇²q in the window)", least(data.least_curvature.values)
-        )
+        text = "q is smallest at w̃(0) (least q − q(w̃(0)) elsewhere)"
+        yield at_least(0).claim(text, least(data.printed.values))
+        text = "q is convex (least eigenvalue of ∇²q in the window)"
+        yield at_least(0.05).claim(text, least(data.least_curvature.values))
         yield from _shape_claims(data)
         yield within(0.49, 0.51).claim(
             "α → 0: contours become circles about 0 (fitted exponent of the spread of q on the unit circle)",
@@ -174,9 +172,8 @@ class NeuronContours:
         text = "α → ∞: q tends to the quadratic with B on a unit neighbourhood (fitted exponent of the error)"
         yield within(-1.02, -0.98).claim(text, exponent(data.large.values, error[0]))
         factor = error * data.large.values / gap[:, None] ** 2
-        yield at_most(1.0).claim(
-            "the relative error is (1−s)²/α up to a factor (largest factor)", factor.max()
-        )
+        text = "the relative error is (1−s)²/α up to a factor (largest factor)"
+        yield at_most(1.0).claim(text, factor.max())
         yield at_least(0.1).claim("and no less than a factor (least factor)", factor.min())
 
 
@@ -216,7 +213,6 @@ def _shape_claims(data: xr.Dataset) -> Iterator[Claim]:
     text = "s → 1: they become circles, like (1−s)² (fitted exponent of 1 − ratio)"
     yield within(1.9, 2.1).claim(text, exponent(1 - s[late], 1 - data.ratio.values[late]))
     rounded = data.spread.values
-    yield at_most(0.05).claim(
-        "at α = 2, s = 0.8 q is all but constant on |w − w̃(0)| = 1 (spread)", rounded[2]
-    )
+    text = "at α = 2, s = 0.8 q is all but constant on |w − w̃(0)| = 1 (spread)"
+    yield at_most(0.05).claim(text, rounded[2])
     yield at_least(0.5).claim("and at s = 0 it is not (spread)", rounded[0])

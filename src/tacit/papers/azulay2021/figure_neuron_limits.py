@@ -113,9 +113,8 @@ class NeuronLimits:
         yield at_least(0.75, "most are compared", of=data.reached.size).claim(
             "flows that came to the residual 1e-10 (share)", share(data.reached.values)
         )
-        yield at_most(1e-3, "the width of the lines").claim(
-            "simulated flows lie on the lines (largest relative difference of a distance)", data.off_line
-        )
+        text = "simulated flows lie on the lines (largest relative difference of a distance)"
+        yield at_most(1e-3, "the width of the lines").claim(text, data.off_line)
         yield from _end_claims(data)
 
 
@@ -205,18 +204,15 @@ def _kernel_claims(data: xr.Dataset) -> Iterator[Claim]:
     gap, near = data.gap.values, data.to_near.values
     late, large = gap <= 0.03, scale >= 1e3
     rates = [exponent(gap[late], row[late]) for row in near]
-    yield at_most(1e-3, "(1−s)² is 1e-6 there").claim(
-        "s → 1 ends at the kernel end, at any scale (largest distance at s = 0.999)", near[:, -1].max()
-    )
-    yield at_least(1.9, "tells 2 from 1").claim(
-        "like (1−s)² or faster once (1−s)² ≪ α (least fitted exponent, α ≥ 1)", np.min(rates[1:])
-    )
+    text = "s → 1 ends at the kernel end, at any scale (largest distance at s = 0.999)"
+    yield at_most(1e-3, "(1−s)² is 1e-6 there").claim(text, near[:, -1].max())
+    text = "like (1−s)² or faster once (1−s)² ≪ α (least fitted exponent, α ≥ 1)"
+    yield at_least(1.9, "tells 2 from 1").claim(text, np.min(rates[1:]))
     rates = [exponent(scale[large], row[large]) for row in kernel[0]]
     text = "α → ∞ ends at the kernel end where the data do not see the start (largest fitted exponent)"
     yield at_most(-0.98, "tells −1 from other powers").claim(text, np.max(rates))
-    yield at_most(1e-4, "1/α is 1e-5 there").claim(
-        "(largest distance there, α = 1e5)", kernel[0, :, -1].max()
-    )
+    text = "(largest distance there, α = 1e5)"
+    yield at_most(1e-4, "1/α is 1e-5 there").claim(text, kernel[0, :, -1].max())
     yield at_most(1e-4, "1/α is 1e-5 there").claim(
         "but not from a generic start, whose distance stays at √(1−ρ) against 1/(1+ρ) (difference, α = 1e5)",
         np.abs(kernel[1, :, -1] - data.plateau.values).max(),

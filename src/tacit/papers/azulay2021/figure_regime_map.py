@@ -88,17 +88,14 @@ class RegimeMap:
         yield at_least(0.5).claim("at scale 1 and γ̃ = 100 shape alone turns rich into kernel (rise)", rise)
         past = data.root.values / data.accuracy.values[1] < 1  # beyond the kernel regime at γ̃ = 100
         moves = (share[1] - share[-1])[past]
-        yield at_least(0).claim(
-            "past the kernel regime more accuracy moves towards ℓ1 (smallest move)", least(moves)
-        )
+        text = "past the kernel regime more accuracy moves towards ℓ1 (smallest move)"
+        yield at_least(0).claim(text, least(moves))
         start = float(np.ptp(share[0][data.root.values > 100]))
-        yield at_most(1e-3).claim(
-            "at γ̃ = 1 and large √k nothing has been chosen yet: spread of the share", start
-        )
+        text = "at γ̃ = 1 and large √k nothing has been chosen yet: spread of the share"
+        yield at_most(1e-3).claim(text, start)
         gaps = [_distance_to_path(data, k) for k in range(len(share))]
-        yield at_most(2e-3).claim(
-            "at γ̃ = 1e4 all flows are on the path of Q_μ margins (largest distance)", gaps[-1]
-        )
+        text = "at γ̃ = 1e4 all flows are on the path of Q_μ margins (largest distance)"
+        yield at_most(2e-3).claim(text, gaps[-1])
         yield at_least(0.1).claim("and off it at γ̃ = 1 (largest distance)", gaps[0])
         text = "raw weights of scale 1 and a middle shape have the same shares (largest difference)"
         yield at_most(1e-6, "a hundred times what integrators leave").claim(text, data.off_raw_weights.max())

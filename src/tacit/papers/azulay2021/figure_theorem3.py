@@ -103,12 +103,10 @@ class VanishingWeights:
         sigma, distance = data.sigma.values, data.distance.values
         small = sigma <= 1e-2
         rates = [exponent(sigma[small], d[small]) for d in distance.reshape(-1, len(sigma))]
-        yield at_least(0.95, "tells 1 from other powers").claim(
-            "the distance to least norm falls like σ (least fitted exponent)", np.min(rates)
-        )
-        yield at_most(1.05, "tells 1 from other powers").claim(
-            "and no faster (largest fitted exponent)", np.max(rates)
-        )
+        text = "the distance to least norm falls like σ (least fitted exponent)"
+        yield at_least(0.95, "tells 1 from other powers").claim(text, np.min(rates))
+        text = "and no faster (largest fitted exponent)"
+        yield at_most(1.05, "tells 1 from other powers").claim(text, np.max(rates))
         yield at_most(1e-6, "what the flow leaves, over a distance of σ").claim(
             "it is ‖P⊥W(0)a(∞)‖ (largest relative difference)",
             np.abs(data.formula.values / distance - 1).max(),
@@ -119,9 +117,8 @@ class VanishingWeights:
         )
         ways = dict(zip(SHRUNK, data.by_way.values, strict=True))
         for name in SHRUNK[:2]:
-            yield at_most(0.02, "a fiftieth of the predictor").claim(
-                f"shrinking {name} ends at least norm (distance at the smallest)", ways[name][0]
-            )
+            text = f"shrinking {name} ends at least norm (distance at the smallest)"
+            yield at_most(0.02, "a fiftieth of the predictor").claim(text, ways[name][0])
         held = ways[SHRUNK[2]]
         text = "shrinking the output layer alone does not, though ‖w̃_i(0)‖ → 0 (distance at the smallest)"
         yield at_least(0.01, "three times as far as the others go at their worst").claim(text, held[0])

@@ -128,19 +128,16 @@ class TwoClocks:
         yield at_most(1e-6).claim(text, apart(data.predictor, data.warped))
         text = "at the times that τ = ∫(3/2)|a|dt says (largest distance)"
         yield at_most(1e-5).claim(text, apart(data.predictor, data.warped_clock_flow))
-        yield at_most(1e-6).claim(
-            "and end at the limit of Theorem 2 (distance)", apart(data.predictor[-1], data.limit)
-        )
+        text = "and end at the limit of Theorem 2 (distance)"
+        yield at_most(1e-6).claim(text, apart(data.predictor[-1], data.limit))
         bent = data.violation.values
         yield at_least(0.1).claim("H is no Hessian anywhere on the curve (least violation)", least(bent[0]))
         yield at_most(1e-8).claim("gH is one all along it (largest violation)", bent[1].max())
-        yield at_most(1e-8).claim(
-            "∇Q moves within the span of the samples only (largest part outside)", data.outside.max()
-        )
+        text = "∇Q moves within the span of the samples only (largest part outside)"
+        yield at_most(1e-8).claim(text, data.outside.max())
         speeds = np.diff(data.tau.values) / np.diff(data.time.values)
-        yield at_least(2).claim(
-            "the clocks differ: the warped one speeds up by a factor", speeds[-1] / speeds[0]
-        )
+        text = "the clocks differ: the warped one speeds up by a factor"
+        yield at_least(2).claim(text, speeds[-1] / speeds[0])
         text = "g → (3/2)√δ where w̃ → 0 (Lemma 3 says 0): their ratio"
         yield within(1 - 1e-9, 1 + 1e-9).claim(text, float(data.speed) / (1.5 * np.sqrt(data.attrs["delta"])))
 

@@ -165,9 +165,8 @@ class LossFromImbalancedStarts:
         yield at_least(1.2, "a fifth later").claim(text, late.sel(start=BALANCED) / times.max())
         gained = (data.accuracy - data.first)[1:]
         over = data.guaranteed * data.time[:, 1:] - gained
-        yield at_most(0.0, "that is the theorem").claim(
-            "the loss is never above the bound (most of log(L/bound))", over.max(skipna=False)
-        )
+        text = "the loss is never above the bound (most of log(L/bound))"
+        yield at_most(0.0, "that is the theorem").claim(text, over.max(skipna=False))
         tight = gained[-1] / (data.guaranteed * data.time[:, -1])
         yield within(1.0, 1.1, "a tenth faster than guaranteed at most; not slower, by the theorem").claim(
             "case 3: the bound is almost tight (average rate over the guaranteed one)",

@@ -86,9 +86,8 @@ def crossing_claims(data: xr.Dataset, target: str, name: str, power: tuple[float
     """Ends of flows at fixed μ converge to a point of a path, as a power of α."""
     large = data.cross_scale.values >= 10
     errors = apart(data.crossing, data[target]).max(axis=1)
-    yield at_most(1e-6).claim(
-        f"at fixed μ larger scales end ever nearer to {name} (largest distance at the largest α)", errors[-1]
-    )
+    text = f"at fixed μ larger scales end ever nearer to {name} (largest distance at the largest α)"
+    yield at_most(1e-6).claim(text, errors[-1])
     text = f"at fixed μ the distance to {name} falls as a power of α, with exponent"
     yield within(power[0], power[1]).claim(text, exponent(data.cross_scale.values[large], errors[large]))
 
@@ -190,19 +189,16 @@ class ManyEnds(Plane):
         yield at_least(0.5).claim("the largest ℓ1 margin is shared by an edge of length", length(edge))
         yield steady_support_claim(data)
         ends = data.flow.values[:, -1]
-        yield at_most(1e-3).claim(
-            "every scale ends at a largest ℓ1 margin (largest distance)", off_curve(ends, edge).max()
-        )
+        text = "every scale ends at a largest ℓ1 margin (largest distance)"
+        yield at_most(1e-3).claim(text, off_curve(ends, edge).max())
         text = "which one depends on the scale (distance of the ends of the smallest and the largest)"
         yield at_least(0.5).claim(text, apart(ends[0], ends[-1]))
         azimuth, _ = azimuth_pitch(ends)
-        yield at_least(0.0).claim(
-            "the end moves one way as the scale grows (smallest step)", least(np.diff(azimuth))
-        )
+        text = "the end moves one way as the scale grows (smallest step)"
+        yield at_least(0.0).claim(text, least(np.diff(azimuth)))
         yield from large_scale_claims(data, {100.0: 5e-3, 1e4: 5e-5})
-        yield at_most(1e-6).claim(
-            "α = 10000 ends where the Q_μ path does (distance)", apart(ends[-1], data.path[-1])
-        )
+        text = "α = 10000 ends where the Q_μ path does (distance)"
+        yield at_most(1e-6).claim(text, apart(ends[-1], data.path[-1]))
         yield from crossing_claims(data, "marked", "the square", (-2.1, -1.9))
 
 
@@ -276,9 +272,8 @@ def deep_claims(data: xr.Dataset) -> Iterator[Claim]:
     gap, leaves = one.off_path, departure(data)
     text = f"α = {largest:g} then deviates from it (largest distance at the same μ)"
     yield at_least(0.1).claim(text, worst(gap, one.level < leaves))
-    yield at_most(5e-3).claim(
-        f"α = {largest:g} ends at the ℓ_{{2/3}} margin (distance)", apart(one.flow[-1], data.rich[0])
-    )
+    text = f"α = {largest:g} ends at the ℓ_{{2/3}} margin (distance)"
+    yield at_most(5e-3).claim(text, apart(one.flow[-1], data.rich[0]))
     yield at_most(1e-4).claim("the Q_μ path ends at the ℓ1 margin (distance)", apart(data.path[-1], data.l1))
 
 
@@ -322,12 +317,10 @@ class DeepLocalEnd(Plane):
         """Section 5 on Figure 4(b)."""
         yield from deep_claims(data)
         azimuth, pitch = azimuth_pitch(data.rich[1:])
-        yield at_most(1e-9).claim(
-            "there is a local minimum at azimuth and pitch 0 (distance)", least(np.hypot(azimuth, pitch))
-        )
+        text = "there is a local minimum at azimuth and pitch 0 (distance)"
+        yield at_most(1e-9).claim(text, least(np.hypot(azimuth, pitch)))
         ends, small = data.flow.values[:, -1], data.scale.values <= 0.14
-        yield at_most(1e-3).claim(
-            "small scales, α ≤ 0.14, end there (largest distance)", worst(apart(ends, [1.0, 0.0, 0.0]), small)
-        )
+        text = "small scales, α ≤ 0.14, end there (largest distance)"
+        yield at_most(1e-3).claim(text, worst(apart(ends, [1.0, 0.0, 0.0]), small))
         text = "larger scales, α ≥ 0.18, end at the global one (largest distance)"
         yield at_most(5e-3).claim(text, worst(apart(ends, data.rich[0]), ~small))

@@ -116,21 +116,18 @@ class ExcessAgainstAccuracy:
         """Extreme accuracies, less so for deeper networks and smaller scales."""
         excess, accuracy = data.excess.values, data.accuracy.values
         needed = np.array([[reached_at(accuracy, e, CLOSE) for e in row] for row in excess])
-        yield at_most(1e-9).claim(
-            "the ℓ1 margin is that of every ℓ_{2/D} too (largest difference)", data.rich_to_l1.max().item()
-        )
+        text = "the ℓ1 margin is that of every ℓ_{2/D} too (largest difference)"
+        yield at_most(1e-9).claim(text, data.rich_to_l1.max().item())
         text = "a smaller scale is nearer to ℓ1 at the same accuracy (share of accuracies and depths)"
         yield at_least(1.0).claim(text, share(excess[:, 0] < excess[:, 1]))
         text = "a deeper network is nearer to ℓ1 at the same accuracy (share of accuracies and scales)"
         yield at_least(1.0).claim(text, share(np.diff(excess, axis=0) < 0))
-        yield at_least(50).claim(
-            "at depth 2 and α^D = 1, 5% need a loss of 10^−k: digits k", needed[0, -1] / np.log(10)
-        )
+        text = "at depth 2 and α^D = 1, 5% need a loss of 10^−k: digits k"
+        yield at_least(50).claim(text, needed[0, -1] / np.log(10))
         text = "with ten times the scale, 5% need a loss with several times the digits (smallest ratio)"
         yield at_least(5).claim(text, least(needed[:, -1] / needed[:, 0]))
-        yield at_least(5).claim(
-            "from depth 2 to 10 they need far fewer digits (smallest ratio)", least(needed[0] / needed[-1])
-        )
+        text = "from depth 2 to 10 they need far fewer digits (smallest ratio)"
+        yield at_least(5).claim(text, least(needed[0] / needed[-1]))
         yield raw_weights_claim(data)
 
 
@@ -281,16 +278,14 @@ class KernelDistance:
             for row in share_of_rich
             for d, s in zip(row, data.scale.values, strict=True)
         ]
-        yield at_most(0.05).claim(
-            "up to γ̃ = α^D the kernel is almost fixed (largest share of the way)", max(early)
-        )
+        text = "up to γ̃ = α^D the kernel is almost fixed (largest share of the way)"
+        yield at_most(0.05).claim(text, max(early))
         text = "at the end it is the rich kernel, nearly (largest relative difference)"
         yield at_most(0.05).claim(text, np.abs(share_of_rich[..., -1] - 1).max())
         text = "with a tenth of the scale, half of the way is done at a lower accuracy (smallest ratio)"
         yield at_least(3).claim(text, least(left[:, -1] / left[:, 0]))
-        yield at_least(1.5).claim(
-            "and with greater depth (smallest ratio from one depth to the next)", least(left[:-1] / left[1:])
-        )
+        text = "and with greater depth (smallest ratio from one depth to the next)"
+        yield at_least(1.5).claim(text, least(left[:-1] / left[1:]))
         off = data.raw_distance.values - data.distance.values[:, middle(list(data.scale.values))]
         text = "at the scale nearest to 1 the kernel of raw weights turns so (largest difference, of the way)"
         yield at_most(1e-6, "a hundred times what integrators leave").claim(text, np.abs(off).max() / rich)

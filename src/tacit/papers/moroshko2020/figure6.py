@@ -100,9 +100,8 @@ class AccuracyAlongTheWay:
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """Appendix H.1."""
-        yield at_least(1.0).claim(
-            "flows reach the accuracy asked for (share of them)", share(data.reached.values)
-        )
+        text = "flows reach the accuracy asked for (share of them)"
+        yield at_least(1.0).claim(text, share(data.reached.values))
         for name, scale in (("3b", 100.0), ("3c", 100.0), ("3d", 100.0), ("3b", 1e4)):
             one = data.sel(panel=name)
             near = float(apart(_at(one, scale, scale**2), one.l2))

@@ -149,9 +149,8 @@ class WhichL1Solution:
         yield at_most(1e-4).claim("every scale ends at an ℓ1 margin (largest excess)", l1.max())
         text = "the largest scale selects the ℓ1 solution of least ℓ2 norm (distance, 0 least to 1 most)"
         yield at_most(1e-3).claim(text, abs(place[-1]))
-        yield at_most(1e-2).claim(
-            "the smallest scale selects the one of largest ℓ2 norm (distance, the same)", abs(place[0] - 1)
-        )
+        text = "the smallest scale selects the one of largest ℓ2 norm (distance, the same)"
+        yield at_most(1e-2).claim(text, abs(place[0] - 1))
         yield at_most(1e-5).claim("in between, the norm only falls with the scale (rise)", largest_fall(-l2))
         text = "the largest scale follows the Q_μ path (largest distance at the same μ ≤ 1)"
         yield at_most(1e-3).claim(text, data.off_path.item())
@@ -299,9 +298,8 @@ class LocalMarginsOfRandomData:
         small, large = data.nearer.values.T
         at = data["at"].values
         draws = data.sizes["draw"]
-        yield at_least(25, "more than twice as many as dimensions").claim(
-            "there are many local minima (fewest in a draw)", data["count"].min().item()
-        )
+        text = "there are many local minima (fewest in a draw)"
+        yield at_least(25, "more than twice as many as dimensions").claim(text, data["count"].min().item())
         yield at_least(
             0.8,
             "minima are apart by more than a hundredth; at a saddle a flow may wait longer",
@@ -401,15 +399,12 @@ class SparseDataCloser(_SparseData):
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """First the ℓ2 margin, then the Q_μ path; small scales do without."""
         l2 = data.flow.sel(norm="l2").values
-        yield at_most(2e-3, "the ℓ2 norm is within its line").claim(
-            "the largest scale visits the ℓ2 margin (smallest excess)", l2[-1].min()
-        )
-        yield at_most(0.06, "a sixteenth of the predictor").claim(
-            "then it follows the Q_μ path (largest distance at the same μ ≤ 1)", data.off_path.item()
-        )
-        yield at_most(1e-6, "μ ends at 1e-12").claim(
-            "the path ends at the best ℓ_{2/3} margin (excess)", data.path.values[0, -1]
-        )
+        text = "the largest scale visits the ℓ2 margin (smallest excess)"
+        yield at_most(2e-3, "the ℓ2 norm is within its line").claim(text, l2[-1].min())
+        text = "then it follows the Q_μ path (largest distance at the same μ ≤ 1)"
+        yield at_most(0.06, "a sixteenth of the predictor").claim(text, data.off_path.item())
+        text = "the path ends at the best ℓ_{2/3} margin (excess)"
+        yield at_most(1e-6, "μ ends at 1e-12").claim(text, data.path.values[0, -1])
         text = "small scales do without the ℓ2 margin (their smallest excess, over that of the largest scale)"
         yield at_least(2, "a multiple").claim(text, l2[0].min() / l2[-1].min())
         yield raw_weights_claim(data)

@@ -169,9 +169,8 @@ class WhatFlowsFollow:
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
         """The answer, in numbers."""
-        yield at_least(0.6, "most", of=data.reached.size).claim(
-            "flows reach the accuracy asked for (share of them)", share(data.reached.values)
-        )
+        text = "flows reach the accuracy asked for (share of them)"
+        yield at_least(0.6, "most", of=data.reached.size).claim(text, share(data.reached.values))
         large = data["size"].values >= 1e3
         sizes = data["size"].values[large]
         for depth in data.depth.values:
@@ -183,9 +182,8 @@ class WhatFlowsFollow:
                 "(largest distance at the largest scale)",
                 before,
             )
-            yield at_least(0.03, "three percent of the predictor, at the largest scale").claim(
-                f"depth {depth}: afterwards they do not (largest distance at the largest scale)", path[-1]
-            )
+            text = f"depth {depth}: afterwards they do not (largest distance at the largest scale)"
+            yield at_least(0.03, "three percent of the predictor, at the largest scale").claim(text, path[-1])
             yield at_least(0.9, "it stays, where λ is a thousand times as large").claim(
                 f"depth {depth}: and a larger scale does not help (that distance, over the one at a smaller)",
                 path[-1] / path[0],

@@ -267,9 +267,8 @@ def worst(values: Any, where: Any) -> float:
 
 def common_claims(data: xr.Dataset) -> Iterator[Claim]:
     """What holds of all flows."""
-    yield at_least(1.0).claim(
-        "flows reach the accuracy asked for (share of them)", share(data.reached.values)
-    )
+    text = "flows reach the accuracy asked for (share of them)"
+    yield at_least(1.0).claim(text, share(data.reached.values))
     text = "at every scale the flow sets out towards the average of the data (largest distance)"
     yield at_most(1e-3).claim(text, apart(data.flow[:, 0], data.start).max())
     yield raw_weights_claim(data)

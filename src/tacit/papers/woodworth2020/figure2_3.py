@@ -164,9 +164,8 @@ class SparseAgainstDense:
         """Both limits, and the rate towards ℓ1: α^{D−2} above depth 2, 1/log(1/α²) at 2."""
         d, depth, log_alpha = data.attrs["features"], data.depth.values, data.log_alpha.values
         above = data.ratio.values * np.sqrt(d) - 1
-        yield at_most(1e-6).claim(
-            "at large scale the ratio is 1 (largest deviation)", np.abs(data.ratio.values[:, -1] - 1).max()
-        )
+        text = "at large scale the ratio is 1 (largest deviation)"
+        yield at_most(1e-6).claim(text, np.abs(data.ratio.values[:, -1] - 1).max())
         text = "at small scale the ratio is 1/√d for D ≥ 3 (largest relative excess at α = 1e-20)"
         yield at_most(1e-9).claim(text, above[depth > 2, 0].max())
         for j in np.flatnonzero(depth > 2):
@@ -177,9 +176,8 @@ class SparseAgainstDense:
             )
         if (depth == 2).any():
             product = above[depth == 2][0] * (-2 * log_alpha) / (np.log(d) / 2)
-            yield within(0.9, 1.15).claim(
-                "D = 2: the excess decreases only like 1/log(1/α²) (excess × log, over its limit)", product[0]
-            )
+            text = "D = 2: the excess decreases only like 1/log(1/α²) (excess × log, over its limit)"
+            yield within(0.9, 1.15).claim(text, product[0])
 
 
 @figure(

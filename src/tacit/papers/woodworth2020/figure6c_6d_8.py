@@ -79,17 +79,14 @@ class Digits:
         error, last = data.best_error.mean("seed"), float(data.best_last_error.mean())
         small = float(error.where(data.scale <= 2, drop=True).mean(skipna=False))
         large = float(error.where(data.scale >= 30, drop=True).mean(skipna=False))
-        yield at_least(1.0, "all scales").claim(
-            "some step leads to 100% training accuracy (fraction of scales)", np.isfinite(error).mean()
-        )
-        yield at_most(0.85, "a seventh less").claim(
-            "ratio of test errors for α ≤ 2 and for α ≥ 30 (paper: 1.4% and 2.4%)", np.divide(small, large)
-        )
+        text = "some step leads to 100% training accuracy (fraction of scales)"
+        yield at_least(1.0, "all scales").claim(text, np.isfinite(error).mean())
+        text = "ratio of test errors for α ≤ 2 and for α ≥ 30 (paper: 1.4% and 2.4%)"
+        yield at_most(0.85, "a seventh less").claim(text, np.divide(small, large))
         text = "ratio of test errors for α ≥ 30 and of training the last layer only (paper: 2.4% and 2.7%)"
         yield within(0.6, 2.2, "the same order of magnitude").claim(text, np.divide(large, last))
-        yield at_most(0.9, "a tenth less").claim(
-            "ratio of test errors for α ≤ 2 and of training the last layer only", np.divide(small, last)
-        )
+        text = "ratio of test errors for α ≤ 2 and of training the last layer only"
+        yield at_most(0.9, "a tenth less").claim(text, np.divide(small, last))
         moved = data.best_moved.mean("seed").values
         text = "weights move less at the largest scale (ratio of distances at the largest and smallest scale)"
         yield at_most(0.1, "an order of magnitude").claim(text, np.divide(moved[-1], moved[0]))
@@ -156,9 +153,8 @@ class PhotographsError(_Photographs):
         fitted = _fitted(data)
         error = data.error.where(fitted).mean("seed")
         near = float(error.where(data.scale <= 1).min())
-        yield at_least(0.6).claim(
-            "training accuracy reaches 99.5% (fraction of scales)", fitted.any("seed").mean()
-        )
+        text = "training accuracy reaches 99.5% (fraction of scales)"
+        yield at_least(0.6).claim(text, fitted.any("seed").mean())
         yield at_most(0.95).claim(
             "smallest test error for α ≤ 1 over that at the largest fitted scale",
             float(np.divide(near, error.dropna("scale")[-1])) if np.isfinite(error).any() else np.nan,

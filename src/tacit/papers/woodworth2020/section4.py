@@ -85,12 +85,8 @@ def sample_size(
     (errors,) = _errors(kernel, samples, features, min(5, features), noise, draws, rng)
     expected = expected_error(samples, features, noise)
     margin = _ERRORS * float(np.std(errors, ddof=1)) / math.sqrt(draws)
-    yield Bound(
-        f"mean of ‖β_ℓ2 − β*‖² over {draws} draws, ‖β*‖ = 1",
-        float(np.mean(errors)),
-        at_least=expected - margin,
-        at_most=expected + margin,
-    )
+    text = f"mean of ‖β_ℓ2 − β*‖² over {draws} draws, ‖β*‖ = 1"
+    yield Bound(text, float(np.mean(errors)), at_least=expected - margin, at_most=expected + margin)
     size = min(features, _MAX_FEATURES)
     (errors,) = _errors(kernel, max((size - 1) // 2, 1), size, 1, 0.0, draws, rng)
     margin = _ERRORS * float(np.std(errors, ddof=1)) / math.sqrt(draws)
