@@ -13,7 +13,7 @@ import xarray as xr
 
 from tacit.numerics.subspaces import cosine_distance
 from tacit.papers import Claim, Progress, at_least, at_most, figure
-from tacit.papers.measures import exponent, least, share
+from tacit.papers.measures import exponent, least, share, variables
 from tacit.papers.moroshko2020.data import SAME_SUPPORT, TWO_SUPPORT_VECTORS
 from tacit.papers.moroshko2020.drawing import power_of_ten
 from tacit.papers.moroshko2020.margins import (
@@ -48,14 +48,9 @@ def against_accuracy(data: xr.Dataset, name: str, ax: Any) -> None:
         for j, scale in enumerate(data.scale.values):
             style = {"color": f"C{i}", "ls": _STYLES[j], "marker": MARKERS[i], "ms": 4.5, "mew": 1.0}
             start = (2 * i + j) * step // 6  # side by side where curves lie on each other
-            ax.plot(
-                data.accuracy,
-                data[name].sel(depth=depth, scale=scale),
-                label=rf"$D={depth:g}$, $\alpha^D=${power_of_ten(scale)}",
-                mfc="w" if j else style["color"],
-                markevery=(start, step),
-                **style,
-            )
+            style |= {"mfc": "w" if j else f"C{i}", "markevery": (start, step)}
+            label = rf"$D={depth:g}$, $\alpha^D=${power_of_ten(scale)}"
+            ax.plot(data.accuracy, data[name].sel(depth=depth, scale=scale), label=label, **style)
     ax.set(xscale="log", xlabel=r"accuracy $\tilde\gamma=\log(1/\epsilon)$")
     ax.set(xlim=(data.accuracy.values[0], data.accuracy.values[-1]))
 
@@ -76,25 +71,19 @@ class ExcessAgainstAccuracy:
         """Excess along the flows; on the Q_μ path, at the μ of the largest scale; and all rich ends."""
         rows, accuracy = SAME_SUPPORT, np.geomspace(1e-2, 1e4, accuracies)
         l1 = best_margin(rows, "l1")
-        excess, predicted = (
-            np.empty((len(depths), len(scales), accuracies)),
-            np.empty((len(depths), accuracies)),
-        )
-        off = np.zeros(len(depths))
-        for i, depth in enumerate(progress(depths, "flows")):
-            for j, scale in enumerate(scales):
-                w = followed(depth, scale, rows, at=accuracy).predictor
-                excess[i, j] = excess_l1(w, rows, l1.value)
-                if j == middle(scales):
-                    off[i] = off_raw_weights(depth, scale, rows, accuracy, w)
-            predicted[i] = excess_l1(margins_on_path(rows, scales[-1] / accuracy, depth), rows, l1.value)
-        rich = [best_margin(rows, 2 / depth).predictor for depth in depths]
+        w = [
+            [followed(depth, scale, rows, at=accuracy).predictor for scale in scales]
+            for depth in progress(depths, "flows")
+        ]
+        paths = [margins_on_path(rows, scales[-1] / accuracy, depth) for depth in depths]
+        k, rich = middle(scales), [best_margin(rows, 2 / depth).predictor for depth in depths]
+        off = [off_raw_weights(depth, scales[k], rows, accuracy, w[i][k]) for i, depth in enumerate(depths)]
+        apart = [float(np.abs(each - l1.predictor).max()) for each in rich]
         return xr.Dataset(
             {
-                "excess": (("depth", "scale", "accuracy"), excess),
-                "predicted": (("depth", "accuracy"), predicted),
-                "off_raw_weights": ("depth", off),
-                "rich_to_l1": ("depth", [float(np.abs(w - l1.predictor).max()) for w in rich]),
+                "excess": (("depth", "scale", "accuracy"), excess_l1(np.array(w), rows, l1.value)),
+                "predicted": (("depth", "accuracy"), excess_l1(np.array(paths), rows, l1.value)),
+                **variables("depth", off_raw_weights=off, rich_to_l1=apart),
             },
             coords={"depth": depths, "scale": scales, "accuracy": accuracy},
         )
@@ -107,9 +96,8 @@ class ExcessAgainstAccuracy:
         against_accuracy(data, "excess", ax)
         ax.axhline(CLOSE, color="0.4", lw=0.8, ls=":")
         ax.text(data.accuracy.values[0] * 1.2, CLOSE, f"{CLOSE:.0%}", color="0.4", va="bottom", fontsize=8)
-        ax.set(
-            yscale="log", ylim=(1e-4, 0.6), ylabel=r"excess $\ell_1$ norm, $\|\hat w\|_1/\|w_{\ell_1}\|_1-1$"
-        )
+        label = r"excess $\ell_1$ norm, $\|\hat w\|_1/\|w_{\ell_1}\|_1-1$"
+        ax.set(yscale="log", ylim=(1e-4, 0.6), ylabel=label)
         ax.legend(loc="lower left")
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
@@ -147,25 +135,17 @@ class AccuracyNeeded:
     def data(self, depths: list[float], scales: int, *, seed: int, progress: Progress) -> xr.Dataset:
         """By dataset, depth and scale, and what theory says for scales that go to infinity and to 0."""
         grid = np.geomspace(1e-4, 1e4, scales)
-        needed, slopes = np.empty((2, len(depths), scales)), np.empty((2, len(depths)))
-        cases = [(i, j) for i in range(2) for j in range(len(depths))]
-        datasets = list(DATASETS.values())
-        for i, j in progress(cases, "accuracy needed"):
-            level = 1 / level_of_path(datasets[i], depths[j])
-            slopes[i, j] = level
+        k, datasets = middle(list(grid)), list(DATASETS.values())
+        needed, large, raw = np.empty((2, len(depths), scales)), *np.empty((2, 2, len(depths)))
+        for i, j in progress(list(np.ndindex(large.shape)), "accuracy needed"):
+            large[i, j] = level = 1 / level_of_path(datasets[i], depths[j])
             needed[i, j] = [accuracy_needed(datasets[i], depths[j], m, 4 * m * level + 20) for m in grid]
-        average = [level_of_average(SAME_SUPPORT, depth) for depth in depths]
-        k = middle(list(grid))
-        raw = [
-            [_raw_excess(datasets[i], depths[j], grid[k], needed[i, j, k]) for j in range(len(depths))]
-            for i in range(2)
-        ]
+            raw[i, j] = _raw_excess(datasets[i], depths[j], grid[k], needed[i, j, k])
         return xr.Dataset(
             {
                 "needed": (("dataset", "depth", "scale"), needed),
-                "large": (("dataset", "depth"), slopes),
-                "small": ("depth", average),
-                "raw_excess": (("dataset", "depth"), np.array(raw)),
+                **variables("dataset depth", large=large, raw_excess=raw),
+                "small": ("depth", [level_of_average(SAME_SUPPORT, depth) for depth in depths]),
             },
             coords={"dataset": list(DATASETS), "depth": depths, "scale": grid},
         )
@@ -235,20 +215,16 @@ class KernelDistance:
     ) -> xr.Dataset:
         """Along the flows of Figure 5a, and where they end: with the coordinate of the ℓ1 margin alone."""
         rows, accuracy = SAME_SUPPORT, np.geomspace(1e-2, 1e4, accuracies)
-        cases = [(depth, scale) for depth in depths for scale in scales]
         distance = [
-            followed(depth, scale, rows, at=accuracy).kernel_distance
-            for depth, scale in progress(cases, "flows")
+            [followed(depth, scale, rows, at=accuracy).kernel_distance for scale in scales]
+            for depth in progress(depths, "flows")
         ]
         k = middle(scales)
         raw = [raw_weights(depth, scales[k], rows, accuracy).kernel_distance for depth in depths]
         alone = rows * (best_margin(rows, "l1").predictor != 0)
         return xr.Dataset(
             {
-                "distance": (
-                    ("depth", "scale", "accuracy"),
-                    np.reshape(distance, (len(depths), len(scales), accuracies)),
-                ),
+                "distance": (("depth", "scale", "accuracy"), distance),
                 "raw_distance": (("depth", "accuracy"), raw),
                 "rich": cosine_distance(rows @ rows.T, alone @ alone.T),
             },
@@ -258,12 +234,11 @@ class KernelDistance:
     def draw(self, data: xr.Dataset, ax: Any) -> None:
         """In thousandths, with the distance of the rich kernel and half of it as lines."""
         thousandths = data.assign(distance=1e3 * data.distance)
-        rich = 1e3 * data.rich.item()
+        rich, left = 1e3 * data.rich.item(), 1.2 * data.accuracy.values[0]
         ax.axhline(rich, color="0.8", lw=3.5, zorder=1)
-        ax.text(data.accuracy.values[0] * 1.2, 0.98 * rich, "rich kernel", color="0.4", va="top", fontsize=8)
         ax.axhline(rich / 2, color="0.4", lw=0.8, ls=":")
-        half = {"color": "0.4", "va": "bottom", "fontsize": 8}
-        ax.text(data.accuracy.values[0] * 1.2, 0.505 * rich, "half of the way", **half)
+        for height, words, side in ((0.98, "rich kernel", "top"), (0.505, "half of the way", "bottom")):
+            ax.text(left, height * rich, words, color="0.4", va=side, fontsize=8)
         against_accuracy(thousandths, "distance", ax)
         ax.set(ylim=(0, None), ylabel=r"kernel distance $1-\cos(K(t),K(0))$, in $10^{-3}$")
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 0.02))
@@ -273,11 +248,8 @@ class KernelDistance:
         rich, accuracy = data.rich.item(), data.accuracy.values
         share_of_rich = data.distance.values / rich
         left = np.array([[reached_at(accuracy, 1 - d, 0.5) for d in row] for row in share_of_rich])
-        early = [
-            d[accuracy <= s].max()
-            for row in share_of_rich
-            for d, s in zip(row, data.scale.values, strict=True)
-        ]
+        pairs = ((d, s) for row in share_of_rich for d, s in zip(row, data.scale.values, strict=True))
+        early = [d[accuracy <= s].max() for d, s in pairs]
         text = "up to γ̃ = α^D the kernel is almost fixed (largest share of the way)"
         yield at_most(0.05).claim(text, max(early))
         text = "at the end it is the rich kernel, nearly (largest relative difference)"

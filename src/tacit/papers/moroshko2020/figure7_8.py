@@ -5,8 +5,8 @@ Figures 7 and 8 of Moroshko et al. 2020 (Section 5 and Appendix H).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -42,37 +42,20 @@ from tacit.show.figures import MUTED, RICH, TRUTH
 
 
 def in_norms(
-    rows: Float,
-    depth: int,
-    scales: list[float],
-    last: list[float],
-    ends: tuple[float, float],
-    excess: Callable[[Float], Float],
-    instants: int,
-    followed_to: float,
-    progress: Progress,
-) -> tuple[dict[str, Any], Float]:
-    """Two excess norms along the flow of each scale and along the Q_μ path, and the flows themselves.
-
-    last: the accuracy at which each flow ends. ends: of the path. followed_to: the μ down to which the
-    largest scale is compared with the path.
-    """
-    sizes = [scale**depth for scale in scales]
-    cases = progress(list(zip(sizes, last, strict=True)), "flows")
-    flows = [along(depth, size, rows, end, instants) for size, end in cases]
+    rows: Float, depth: int, scales: list[float], flows: Any, mu: Float, excess: Any
+) -> dict[str, Any]:
+    """Two excess norms along flows, given by accuracies and predictors, and along the Q_μ path."""
     accuracy, w = (np.array(part) for part in zip(*flows, strict=True))
-    k, mu = middle(scales), levels(rows, depth, ends, instants)
-    start, kernel = over_margin(rows.mean(axis=0), rows), best_margin(rows, "l2").predictor
+    k, start = middle(scales), over_margin(rows.mean(axis=0), rows)
     return {
         "scale": scales,
         "mu": mu,
         "flow": (("norm", "scale", "instant"), excess(w)),
         "accuracy": (("scale", "instant"), accuracy),
         "path": (("norm", "mu"), excess(margins_on_path(rows, mu, depth))),
-        **variables("norm", start=excess(start), l2=excess(kernel)),
-        "off_raw_weights": off_raw_weights(depth, sizes[k], rows, accuracy[k], w[k]),
-        "off_path": off_path(rows, w[-1], sizes[-1] / accuracy[-1], depth, followed_to),
-    }, w
+        **variables("norm", start=excess(start), l2=excess(best_margin(rows, "l2").predictor)),
+        "off_raw_weights": off_raw_weights(depth, scales[k] ** depth, rows, accuracy[k], w[k]),
+    }
 
 
 MARK: dict[str, Any] = {"mec": "k", "mew": 0.7, "ls": "none", "clip_on": False, "zorder": 5}
@@ -94,6 +77,11 @@ def draw_norm_path(data: xr.Dataset, ax: Any) -> None:
     above = {"mec": "w", "zorder": 5.5}  # the start is seen where it lies on the margin
     ax.plot(*data.start.values, "^", ms=7, color="k", label="start", **MARK | above)
     ax.plot(*data.l2.values, "o", ms=9, color=TRUTH, label=r"$\ell_2$ margin", **MARK)
+
+
+def _excess_norm(p: str) -> str:
+    """The label of an axis."""
+    return rf"excess $\ell_{p}$ norm, $\|\hat w\|_{p}/\|w_{{\ell_{p}}}\|_{p}-1$"
 
 
 @figure(
@@ -119,26 +107,27 @@ class WhichL1Solution:
         def excess(w: Float) -> Float:
             return np.array([size(w, 1) / rich.value - 1, size(w, 2) / kernel.value - 1])
 
-        last = [1e8 * max(1, a**2) for a in scales]
-        shown, _ = in_norms(rows, 2, scales, last, (1e2, 1e-10), excess, instants, 1e-10, progress)
+        flows = [along(2, a**2, rows, 1e8 * max(1, a**2), instants) for a in progress(scales, "flows")]
+        accuracy, w = flows[-1]
         edge = {name: excess(point)[1] for name, point in points_of_edge(rich.face).items()}
-        coords = {"norm": ["l1", "l2"], "point": list(edge)}
-        return xr.Dataset({**shown, "edge": ("point", list(edge.values()))}, coords=coords)
+        return xr.Dataset(
+            {
+                **in_norms(rows, 2, scales, flows, levels(rows, 2, (1e2, 1e-10), instants), excess),
+                "off_path": off_path(rows, w, scales[-1] ** 2 / accuracy, 2),
+                "edge": ("point", list(edge.values())),
+            },
+            coords={"norm": ["l1", "l2"], "point": list(edge)},
+        )
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
         """All ℓ1 solutions as a bar, the flows, and the Q_μ path."""
         edge = data.edge.sel(point=["least", "most"]).values
         scales = data.scale.values.tolist()
         draw_norm_flows(data, ax, [drawn_as(scale, scales)["lw"] for scale in scales])
-        ax.plot(
-            [0, 0], edge, color=L1, lw=7, solid_capstyle="butt", label=r"$\ell_1$ margin: an edge", zorder=1
-        )
+        bar = {"color": L1, "lw": 7, "solid_capstyle": "butt", "zorder": 1}
+        ax.plot([0, 0], edge, label=r"$\ell_1$ margin: an edge", **bar)
         draw_norm_path(data, ax)
-        ax.set(
-            xlabel=r"excess $\ell_1$ norm, $\|\hat w\|_1/\|w_{\ell_1}\|_1-1$",
-            ylabel=r"excess $\ell_2$ norm, $\|\hat w\|_2/\|w_{\ell_2}\|_2-1$",
-        )
-        ax.set(xlim=(-0.004, None), ylim=(0, None))
+        ax.set(xlabel=_excess_norm("1"), ylabel=_excess_norm("2"), xlim=(-0.004, None), ylim=(0, None))
         legend_beside(ax)
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
@@ -163,12 +152,6 @@ DEPTH = 3  # of the networks of Figure 8
 P = 2 / DEPTH  # the quasi-norm of their rich end
 
 
-def _ends(rows: Float, scales: list[float], last: float) -> Float:
-    """Where the flows of these scales are at γ̃ = last·α^D."""
-    flows = [followed(DEPTH, a**DEPTH, rows, until=last * a**DEPTH) for a in scales]
-    return np.array([over_margin(flow.predictor[-1], rows) for flow in flows])
-
-
 def _verdict(rows: Float, minima: Float, ends: Float) -> dict[str, Any]:
     """At which of the local minima flows end, at what relative distance, and how far that is from ℓ1.
 
@@ -181,42 +164,49 @@ def _verdict(rows: Float, minima: Float, ends: Float) -> dict[str, Any]:
     return {"at": at, "apart": apart.min(axis=1), "nearer": nearer, "to_l1": to_l1}
 
 
-def _competition(
-    drawn: list[Float],
-    scales: list[float],
-    last: float,
-    instants: int,
-    followed_to: float,
-    progress: Progress,
-) -> xr.Dataset:
-    """Norms along the flows of the first dataset; for all of them, where smallest and largest scale end.
+class _LocalMargins:
+    """The data of Figure 8."""
 
-    followed_to: the μ down to which the largest scale is compared with the Q_μ path.
-    """
-    rows, outer = drawn[0], [scales[0], scales[-1]]
-    minima = [local_margins(each, P) for each in drawn]
-    l1, l2 = best_margin(rows, "l1").predictor, best_margin(rows, "l2").predictor
+    last: ClassVar[float]  # flows are followed to γ̃ = last·α^D
+    followed_to: ClassVar[float]  # the μ down to which the largest scale is compared with the Q_μ path
 
-    def excess(w: Float) -> Float:
-        return np.array([size(w, P) / size(minima[0][0], P) - 1, size(w, 2) / size(l2, 2) - 1])
+    def rows(self, rng: np.random.Generator) -> Float:
+        """A dataset."""
+        raise NotImplementedError
 
-    until = [last * a**DEPTH for a in scales]
-    shown, w = in_norms(rows, DEPTH, scales, until, (1e3, 1e-12), excess, instants, followed_to, progress)
-    ends = [w[[0, -1], -1], *(_ends(each, outer, last) for each in progress(drawn[1:], "other draws"))]
-    verdicts = [_verdict(*each) for each in zip(drawn, minima, ends, strict=True)]
-    per_draw = {name: np.array([each[name] for each in verdicts]) for name in ("at", "apart", "nearer")}
-    to_best = [each["to_l1"][0] for each in verdicts]
-    return xr.Dataset(
-        {
-            **shown,
-            "minima": (("norm", "minimum"), excess(minima[0])),
-            "l1": ("norm", excess(l1)),
-            **variables("draw", count=[len(found) for found in minima], l1_to_best=to_best),
-            "to_l1": ("minimum", verdicts[0]["to_l1"]),
-            **variables("draw outer", **per_draw),
-        },
-        coords={"norm": ["l2/3", "l2"], "outer": outer},
-    )
+    def data(
+        self, scales: list[float], draws: int, instants: int, *, seed: int, progress: Progress
+    ) -> xr.Dataset:
+        """Norms along the flows of the first dataset; for all, where smallest and largest scale end."""
+        drawn = [self.rows(rng) for rng in np.random.default_rng(seed).spawn(draws)]
+        rows, outer, sizes = drawn[0], [scales[0], scales[-1]], [a**DEPTH for a in scales]
+        flows = [along(DEPTH, s, rows, self.last * s, instants) for s in progress(sizes, "flows")]
+        ends = [np.array([flows[0][1][-1], flows[-1][1][-1]])]
+        for each in progress(drawn[1:], "other draws"):
+            runs = [followed(DEPTH, s, each, until=self.last * s) for s in (sizes[0], sizes[-1])]
+            ends.append(np.array([over_margin(run.predictor[-1], each) for run in runs]))
+        minima = [local_margins(each, P) for each in drawn]
+        verdicts = [_verdict(*each) for each in zip(drawn, minima, ends, strict=True)]
+        l1, l2 = best_margin(rows, "l1").predictor, best_margin(rows, "l2").predictor
+
+        def excess(w: Float) -> Float:
+            return np.array([size(w, P) / size(minima[0][0], P) - 1, size(w, 2) / size(l2, 2) - 1])
+
+        mu, (accuracy, w) = levels(rows, DEPTH, (1e3, 1e-12), instants), flows[-1]
+        per_draw = {name: np.array([each[name] for each in verdicts]) for name in ("at", "apart", "nearer")}
+        to_best = [each["to_l1"][0] for each in verdicts]
+        return xr.Dataset(
+            {
+                **in_norms(rows, DEPTH, scales, flows, mu, excess),
+                "off_path": off_path(rows, w, sizes[-1] / accuracy, DEPTH, self.followed_to),
+                "minima": (("norm", "minimum"), excess(minima[0])),
+                "l1": ("norm", excess(l1)),
+                **variables("draw", count=[len(found) for found in minima], l1_to_best=to_best),
+                "to_l1": ("minimum", verdicts[0]["to_l1"]),
+                **variables("draw outer", **per_draw),
+            },
+            coords={"norm": ["l2/3", "l2"], "outer": outer},
+        )
 
 
 def _draw_competition(data: xr.Dataset, ax: Any, right: float, top: float, widths: list[float]) -> None:
@@ -227,10 +217,7 @@ def _draw_competition(data: xr.Dataset, ax: Any, right: float, top: float, width
     best = {"ms": 8.5, "color": RICH, "label": r"$\ell_{2/3}$ margin", **MARK, "zorder": 4.5}
     ax.plot(*data.minima[:, 0].values, "D", **best)
     _draw_minima(data, ax, right, top)
-    ax.set(
-        xlabel=r"excess $\ell_{2/3}$ norm, $\|\hat w\|_{2/3}/\|w_{\ell_{2/3}}\|_{2/3}-1$",
-        ylabel=r"excess $\ell_2$ norm, $\|\hat w\|_2/\|w_{\ell_2}\|_2-1$",
-    )
+    ax.set(xlabel=_excess_norm("{2/3}"), ylabel=_excess_norm("2"))
     ax.set(xlim=(-0.01 * right, right), ylim=(0, top))
     legend_beside(ax)
 
@@ -275,18 +262,18 @@ def _draw_above_path(data: xr.Dataset, ax: Any) -> None:
     figsize=(5.4, 3.5),
     seconds=10,
 )
-class LocalMarginsOfRandomData:
+class LocalMarginsOfRandomData(_LocalMargins):
     """Flows of depth 3 on random data in ten dimensions, among all local ℓ_{2/3} margins (Figure 8a).
 
     What is near to what is measured between predictors; the plane shows only two of their norms.
     """
 
-    def data(
-        self, scales: list[float], draws: int, instants: int, *, seed: int, progress: Progress
-    ) -> xr.Dataset:
-        """Followed until nothing moves: some draws pass close by saddles, and need γ̃ = 10²⁵ α^D."""
-        drawn = [rng.uniform(0, 1, (10, 10)) for rng in np.random.default_rng(seed).spawn(draws)]
-        return _competition(drawn, scales, 1e25, instants, 0.1, progress)
+    # Followed until nothing moves: some draws pass close by saddles, and need γ̃ = 10²⁵ α^D.
+    last, followed_to = 1e25, 0.1
+
+    def rows(self, rng: np.random.Generator) -> Float:
+        """Ten samples from U(0, 1)."""
+        return rng.uniform(0, 1, (10, 10))
 
     def draw(self, data: xr.Dataset, ax: Any) -> None:
         """The corner in which the flows move."""
@@ -322,16 +309,14 @@ class LocalMarginsOfRandomData:
         yield raw_weights_claim(data)
 
 
-class _SparseData:
-    """Four samples that share a first coordinate of 1, with noise from U(0, 0.5) in the nine others."""
+class _SparseData(_LocalMargins):
+    """Followed to γ̃ = 10⁸ α^D, where the noise has 10⁻⁷ of the weight."""
 
-    def data(
-        self, scales: list[float], draws: int, instants: int, *, seed: int, progress: Progress
-    ) -> xr.Dataset:
-        """Followed to γ̃ = 10⁸ α^D, where the noise has 10⁻⁷ of the weight."""
-        noise = [rng.uniform(0, 0.5, (4, 9)) for rng in np.random.default_rng(seed).spawn(draws)]
-        drawn = [np.hstack([np.ones((4, 1)), each]) for each in noise]
-        return _competition(drawn, scales, 1e8, instants, 1e-8, progress)
+    last, followed_to = 1e8, 1e-8
+
+    def rows(self, rng: np.random.Generator) -> Float:
+        """Four samples that share a first coordinate of 1, with noise from U(0, 0.5) in the nine others."""
+        return np.hstack([np.ones((4, 1)), rng.uniform(0, 0.5, (4, 9))])
 
 
 @figure(

@@ -82,7 +82,7 @@ Errata
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,6 +103,8 @@ from tacit.papers.woodworth2020.lifted import (
 )
 
 _Assumed = Generator[Assumption, None, bool]
+_Assumptions = Callable[[Lifted, float], _Assumed]
+_Bounds = Callable[[Lifted, float, Movement], Iterator[Bound]]
 _ACCURACY = 10 * SETTLED  # error of the measured distances, relative to the movement
 _MIN_DECREASE, _MAX_DECREASE = 1e-6, 18.0  # log(r/residual) that round-off of the residual does not affect
 
@@ -116,13 +118,14 @@ def theorem9(model: Any, X: Any, y: Any, mu: float | None = None, instants: int 
 
     Theorem 9. mu: by default the midpoint of the spectrum of W(0)W(0)ᵀ.
     """
-    course = yield from _course(model, X, y, mu, instants, _wide)
-    if course is None:
-        return
-    lifted, level, movement = course
-    bounds = movement_bound(lifted, level), tangent_bound(lifted, level)
-    yield Bound("sup‖W(T) − W(0)‖_F", float(movement.moved.max()), at_most=bounds[0])
-    yield Bound("sup‖W(T) − W_TK(T)‖_F", float(movement.apart.max()), at_most=bounds[1])
+
+    def bounds(lifted: Lifted, level: float, movement: Movement) -> Iterator[Bound]:
+        yield Bound("sup‖W(T) − W(0)‖_F", float(movement.moved.max()), at_most=movement_bound(lifted, level))
+        yield Bound(
+            "sup‖W(T) − W_TK(T)‖_F", float(movement.apart.max()), at_most=tangent_bound(lifted, level)
+        )
+
+    return _along(model, X, y, mu, instants, _wide, bounds)
 
 
 @theorem("woodworth2020/theorem9-sharp", flows=2, matrices=True)
@@ -135,14 +138,14 @@ def theorem9_sharp(model: Any, X: Any, y: Any, instants: int = INSTANTS) -> Part
 
     Theorem 9 by the length of the path: weaker assumptions and smaller bounds; it implies the stated form.
     """
-    course = yield from _course(model, X, y, None, instants, _near)
-    if course is None:
-        return
-    lifted, _, movement = course
-    first, second = sharp_bounds(lifted)
-    left = _ACCURACY * first  # the movement after the flow is stopped
-    yield Bound("sup‖W(T) − W(0)‖_F", float(movement.moved.max()), at_most=first + left)
-    yield Bound("sup‖W(T) − W_TK(T)‖_F", float(movement.apart.max()), at_most=second + left)
+
+    def bounds(lifted: Lifted, level: float, movement: Movement) -> Iterator[Bound]:
+        first, second = sharp_bounds(lifted)
+        left = _ACCURACY * first  # the movement after the flow is stopped
+        yield Bound("sup‖W(T) − W(0)‖_F", float(movement.moved.max()), at_most=first + left)
+        yield Bound("sup‖W(T) − W_TK(T)‖_F", float(movement.apart.max()), at_most=second + left)
+
+    return _along(model, X, y, None, instants, _near, bounds)
 
 
 @theorem("woodworth2020/lemma11", flows=2, matrices=True)
@@ -155,16 +158,16 @@ def lemma11(model: Any, X: Any, y: Any, mu: float | None = None, instants: int =
 
     Lemma 11 with the measured radius R, stated as lower bounds of the rates at which residuals decrease.
     """
-    course = yield from _course(model, X, y, mu, instants, _independent)
-    if course is None:
-        return
-    lifted, level, movement = course
-    R, gamma = float(movement.moved.max()), lifted.gamma(level)
-    linearized = 2 * level * lifted.low - 4 * lifted.high * gamma
-    moving = linearized - 4 * lifted.high * (R**2 + 2 * R * math.sqrt(level + gamma))
-    for name, rate, left in (("y", moving, movement.left), ("y_TK", linearized, movement.tangent_left)):
-        text = f"{rate:.4g}·t over log(r/‖{name}(t) − y*‖), the largest ratio, with R = {R:.4g}"
-        yield Bound(text, _largest_ratio(lifted, movement, rate, left), at_most=1.0)
+
+    def bounds(lifted: Lifted, level: float, movement: Movement) -> Iterator[Bound]:
+        R, gamma = float(movement.moved.max()), lifted.gamma(level)
+        linearized = 2 * level * lifted.low - 4 * lifted.high * gamma
+        moving = linearized - 4 * lifted.high * (R**2 + 2 * R * math.sqrt(level + gamma))
+        for name, rate, left in (("y", moving, movement.left), ("y_TK", linearized, movement.tangent_left)):
+            text = f"{rate:.4g}·t over log(r/‖{name}(t) − y*‖), the largest ratio, with R = {R:.4g}"
+            yield Bound(text, _largest_ratio(lifted, movement, rate, left), at_most=1.0)
+
+    return _along(model, X, y, mu, instants, _independent, bounds)
 
 
 @theorem("woodworth2020/lemma12", flows=2, matrices=True)
@@ -175,27 +178,41 @@ def lemma12(model: Any, X: Any, y: Any, mu: float | None = None, instants: int =
 
     Lemma 12, and the radius R of (78), within which the flow stays according to the proof.
     """
-    course = yield from _course(model, X, y, mu, instants, _wide)
-    if course is None:
-        return
-    lifted, level, movement = course
-    moved, gamma = float(movement.moved.max()), lifted.gamma(level)
-    radius = math.sqrt(level + level * lifted.low / (4 * lifted.high)) - math.sqrt(level + gamma)
-    yield Bound("sup‖W(t) − W(0)‖_F", moved, at_most=movement_bound(lifted, level))
-    yield Bound("(78) the same, at most R = √(μ+μλ/4Λ) − √(μ+γ)", moved, at_most=radius)
+
+    def bounds(lifted: Lifted, level: float, movement: Movement) -> Iterator[Bound]:
+        moved, gamma = float(movement.moved.max()), lifted.gamma(level)
+        radius = math.sqrt(level + level * lifted.low / (4 * lifted.high)) - math.sqrt(level + gamma)
+        yield Bound("sup‖W(t) − W(0)‖_F", moved, at_most=movement_bound(lifted, level))
+        yield Bound("(78) the same, at most R = √(μ+μλ/4Λ) − √(μ+γ)", moved, at_most=radius)
+
+    return _along(model, X, y, mu, instants, _wide, bounds)
 
 
 def movement_bound(lifted: Lifted, mu: float) -> float:
     """√(Λ+λ/4)·r/(λ√μ), the bound of sup‖W − W(0)‖ (Theorem 9, first line)."""
-    return math.sqrt(lifted.high + lifted.low / 4) * lifted.residual / (lifted.low * math.sqrt(mu))
+    return _movement(lifted.low, lifted.high, mu) * lifted.residual
 
 
 def tangent_bound(lifted: Lifted, mu: float) -> float:
     """The bound of sup‖W − W_TK‖ (Theorem 9, second line)."""
-    low, high, r = lifted.low, lifted.high, lifted.residual
-    curved = high * math.sqrt(1 + low / (4 * high)) * r**2 / (low**2 * mu**1.5)
-    spread = math.sqrt(1 + lifted.gamma(mu) / mu)
-    return curved + 2 * math.sqrt(high) * spread * r / (low * math.sqrt(mu))
+    curved, straight = _tangent(lifted.low, lifted.high, mu, lifted.gamma(mu))
+    return curved * lifted.residual**2 + straight * lifted.residual
+
+
+def _movement(low: float, high: float, mu: float) -> float:
+    """√(Λ+λ/4)/(λ√μ)."""
+    return math.sqrt(high + low / 4) / (low * math.sqrt(mu))
+
+
+def _tangent(low: float, high: float, mu: float, gamma: float) -> tuple[float, float]:
+    """Λ√(1+λ/4Λ)/(λ²μ^{3/2}) and 2√Λ√(1+γ/μ)/(λ√μ)."""
+    curved = high * math.sqrt(1 + low / (4 * high)) / (low**2 * mu**1.5)
+    return curved, 2 * math.sqrt(high) * math.sqrt(1 + gamma / mu) / (low * math.sqrt(mu))
+
+
+def _most(low: float, high: float, mu: float, gamma: float) -> float:
+    """(μλ/√Λ)(1 − √((1+γ/μ)/(1+λ/4Λ))), the largest r of Theorem 9."""
+    return mu * low / math.sqrt(high) * (1 - math.sqrt((1 + gamma / mu) / (1 + low / (4 * high))))
 
 
 def sharp_bounds(lifted: Lifted) -> tuple[float, float]:
@@ -214,10 +231,10 @@ def _within(lifted: Lifted) -> bool:
     return 0 < 2 * lifted.residual <= math.sqrt(lifted.low) * lifted.spectrum[0]
 
 
-def _course(
-    model: Any, X: Any, y: Any, mu: float | None, instants: int, assumed: Callable[[Lifted, float], _Assumed]
-) -> Generator[Assumption, None, tuple[Lifted, float, Movement] | None]:
-    """Yield the assumptions and return the lifted form, μ and the movement; None if there is no bound.
+def _along(
+    model: Any, X: Any, y: Any, mu: float | None, instants: int, assumed: _Assumptions, bounds: _Bounds
+) -> Parts:
+    """The assumptions, then the bounds of a lifted form, μ and the movement, if they are defined.
 
     assumed: yields the assumptions about the initialization, and returns whether its bounds are defined.
     """
@@ -225,11 +242,10 @@ def _course(
     lifted = lift(model, X, y)
     level = lifted.mu if mu is None else positive(mu, "mu")
     known = yield from assumed(lifted, level)
-    if not known or lifted.residual == 0:
-        return None
-    movement = followed(lifted, whole(instants, "instants", 2))
-    yield movement.settled
-    return lifted, level, movement
+    if known and lifted.residual:
+        movement = followed(lifted, whole(instants, "instants", 2))
+        yield movement.settled
+        yield from bounds(lifted, level, movement)
 
 
 def _wide(lifted: Lifted, mu: float) -> _Assumed:
@@ -241,8 +257,7 @@ def _wide(lifted: Lifted, mu: float) -> _Assumed:
         return False
     text = f"μ = {mu:.6g} is above 4Λγ/λ = {4 * high * gamma / low:.6g}"
     yield Assumption(text, mu > 4 * high * gamma / low)
-    most = mu * low / math.sqrt(high) * (1 - math.sqrt((1 + gamma / mu) / (1 + low / (4 * high))))
-    r = lifted.residual
+    most, r = _most(low, high, mu, gamma), lifted.residual
     yield Assumption(f"‖y(0) − y*‖ = {r:.6g} is at most {most:.6g}", r <= most)
     return True
 
@@ -303,22 +318,18 @@ class Constants:
     @property
     def max_residual(self) -> float:
         """The largest ‖y(0) − y*‖ that the corollary allows, equation 92."""
-        spread = math.sqrt((1 + self.gamma / self.mu) / (1 + self.low / (4 * self.high)))
-        return self.mu * self.low / math.sqrt(2 * self.high) * (1 - spread)
+        return _most(self.low, self.high, self.mu, self.gamma) / math.sqrt(2)
 
     @property
     def movement(self) -> float:
         """The bound of sup‖W − W(0)‖, equation 98."""
-        wide = math.sqrt(self.high + self.low / 4) / (self.low * math.sqrt(self.mu))
-        return math.sqrt(2) * wide * self.residual
+        return math.sqrt(2) * _movement(self.low, self.high, self.mu) * self.residual
 
     @property
     def tangent(self) -> float:
         """The bound of sup‖W − W_TK‖, equation 99."""
-        low, high, r = self.low, self.high, self.residual
-        curved = 2 * high * math.sqrt(1 + low / (4 * high)) * r**2 / (low**2 * self.mu**1.5)
-        spread = math.sqrt(1 + self.gamma / self.mu)
-        return curved + 2 * math.sqrt(2 * high) * spread * r / (low * math.sqrt(self.mu))
+        curved, straight = _tangent(self.low, self.high, self.mu, self.gamma)
+        return 2 * curved * self.residual**2 + math.sqrt(2) * straight * self.residual
 
 
 def enough_width(low: float, high: float, rows: int, size: float, alpha: float) -> float:
