@@ -200,18 +200,9 @@ class Reproduction:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything except the data, ready for JSON."""
-        names = (
-            "caption",
-            "preset",
-            "seed",
-            "parameters",
-            "claims",
-            "holds",
-            "files",
-            "seconds",
-            "made_with",
-        )
-        content = {"figure": self.key, **{name: getattr(self, name) for name in (*names, "made_with")}}
+        first = ("caption", "preset", "seed", "parameters", "claims", "holds")
+        names = (*first, "files", "seconds", "made_with")
+        content = {"figure": self.key, **{name: getattr(self, name) for name in names}}
         return content | {"claims": [claim.to_dict() for claim in self.claims]}
 
 

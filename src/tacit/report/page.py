@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
+from string import Template
 
 from tacit import __version__
 from tacit.papers import figures
@@ -95,10 +96,6 @@ def _linked(why: str) -> str:
 
 
 _BEYOND = "beyond"
-_ABOUT = """Each figure of the papers on the implicit bias of gradient descent, made again from scratch, with
-what the papers say of it as claims that numbers decide; the theorems that Tacit can ask about data; where the
-papers are misprinted, what holds instead; and what goes beyond them. For each paper a table of its numbered
-items says where each is. Everything is in this one file."""
 
 
 def page(figures: Sequence[Shown], when: str) -> str:
@@ -106,37 +103,19 @@ def page(figures: Sequence[Shown], when: str) -> str:
     made = {each.entry.key: each.content for each in figures if each.is_made}
     figures = [_told_apart(each, usual(list(made.values()))) for each in figures]
     papers = [_Paper(key, title, figures) for key, title in titles().items()]
-    parts = [
-        _summary(papers, summary(made)),
-        *(paper.section() for paper in papers),
-        _beyond(papers),
-    ]
+    sections = (paper.section() for paper in papers)
+    parts = [_summary(papers, summary(made)), *sections, _beyond(papers)]
     style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
-    inside = "\n\n".join(parts)
-    return f"""<!DOCTYPE html>
-<!-- {marked("report")} -->
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Tacit: the papers, reproduced</title>
-<style>
-{style}</style>
-</head>
-<body>
-<a class="skip" href="#content">To the content</a>
-<header>
-<h1>The papers, reproduced</h1>
-<p>{_ABOUT}</p>
-<p>Made by Tacit {escape(__version__)} on {escape(when)}; <code>tacit report</code> makes it again.</p>
-{rendered(NOTATION)}</header>
-{_contents(papers)}
-<main id="content" tabindex="-1">
-{inside}
-</main>
-</body>
-</html>
-"""
+    template = Template(Path(__file__).with_name("report.html").read_text(encoding="utf-8"))
+    return template.substitute(
+        mark=marked("report"),
+        style=style,
+        version=escape(__version__),
+        when=escape(when),
+        notation=rendered(NOTATION),
+        contents=_contents(papers),
+        inside="\n\n".join(parts),
+    )
 
 
 def _told_apart(shown: Shown, others: str) -> Shown:

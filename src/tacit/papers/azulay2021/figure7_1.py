@@ -40,12 +40,10 @@ class ScaleAndShape:
         error = [[limit_error(problem, model) for model in row] for row in progress(starts, "fig7.1")]
         ends = [limit_error(problem, end) for end in (L1(), Quadratic())]
         middle, between = float(np.sqrt(np.prod(ends))), (np.log(1e-20), np.log(1e2))
-        level, after = np.transpose(
-            [
-                halfway(problem, problem.population_error, partial(_model, shape=s), middle, between)
-                for s in shape[[0, -1]]
-            ]
-        )
+        sides = (partial(_model, shape=s) for s in shape[[0, -1]])
+        error_of = problem.population_error
+        halves = [halfway(problem, error_of, model, middle, between) for model in sides]
+        level, after = np.transpose(halves)
         return xr.Dataset(
             {
                 "error": (("shape", "scale"), error),

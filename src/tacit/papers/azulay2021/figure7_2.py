@@ -133,14 +133,8 @@ class NeuronContours:
             style = {"colors": _QUADRATIC, "linewidths": 1.1, "linestyles": [_DASHED]}
             ax.contour(panel.w1, panel.w2, panel.quadratic, levels=levels[[0, 2, 4]], **style)
             ax.plot(*(scale * TOWARDS), zorder=4, **_START)
-            ticks = {"xticks": [-4, -2, 0, 2, 4], "yticks": [-4, -2, 0, 2, 4]}
-            ax.set(
-                title=rf"$\alpha={scale:g},\ s={shape:g}$",
-                aspect="equal",
-                xlim=(-4, 4),
-                ylim=(-4, 4),
-                **ticks,
-            )
+            ax.set(title=rf"$\alpha={scale:g},\ s={shape:g}$", aspect="equal", xlim=(-4, 4), ylim=(-4, 4))
+            ax.set(xticks=[-4, -2, 0, 2, 4], yticks=[-4, -2, 0, 2, 4])
         for ax in axes[-1]:
             ax.set_xlabel(r"$\tilde w_1$")
         for ax in axes[:, 0]:

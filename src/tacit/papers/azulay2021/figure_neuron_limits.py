@@ -169,13 +169,10 @@ def _lines(
         for part, grid, few in progress(parts, "ends")
     )
     ways, ends = ("orientation", "line_shape"), ("least", "kernel")
+    axes = {"line_shape": shapes, "line_scale": scale, "mark_scale": mark_scale, "gap": gap}
+    axes |= {"near_scale": list(NEAR_SCALES), "mark_gap": mark_gap}
     return {
-        "line_shape": ("line_shape", shapes),
-        "line_scale": ("line_scale", scale),
-        "mark_scale": ("mark_scale", mark_scale),
-        "near_scale": ("near_scale", list(NEAR_SCALES)),
-        "gap": ("gap", gap),
-        "mark_gap": ("mark_gap", mark_gap),
+        **{name: (name, values) for name, values in axes.items()},
         **{f"to_{end}": ((*ways, "line_scale"), line[k]) for k, end in enumerate(ends)},
         **{f"to_{end}_mark": ((*ways, "mark_scale"), mark[k]) for k, end in enumerate(ends)},
         "to_near": (("near_scale", "gap"), late),

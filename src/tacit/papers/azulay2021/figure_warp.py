@@ -82,12 +82,8 @@ class TwoClocks:
         outside = np.linalg.norm(np.array([q.gradient(each) for each in w]) @ basis.T, axis=1)
         ticks = np.linspace(0, SHOWN, marks)
         tau_ticks = np.linspace(0, np.interp(SHOWN, t, tau), marks)
-        bent = np.array(
-            [
-                [hessian_violation(field, each) for each in w[chosen]]
-                for field in (lambda v: metric(delta, v), lambda v: warp(delta, v) * metric(delta, v))
-            ]
-        )
+        fields = (lambda v: metric(delta, v), lambda v: warp(delta, v) * metric(delta, v))
+        bent = [[hessian_violation(field, each) for each in w[chosen]] for field in fields]
         return xr.Dataset(
             {
                 **variables("instant", time=t, clock=clock, tau=tau, outside=outside),

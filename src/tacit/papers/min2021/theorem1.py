@@ -30,12 +30,13 @@ import tacit
 from tacit.data.arrays import Float
 from tacit.papers import Bound, Parts, Premise, theorem
 from tacit.papers.agreement import AGREE
-from tacit.papers.arguments import ParameterError
+from tacit.papers.arguments import between
 from tacit.papers.min2021.network import (
     LOSS,
     RTOL,
     SETTLED,
     Split,
+    above_minimum,
     errors_of,
     followed,
     guaranteed_rate,
@@ -67,11 +68,9 @@ def theorem1(model: Any, X: Any, y: Any, down_to: float = 1e-12) -> Parts:
     slowest part of E falls at just the guaranteed rate.
     """
     yield linear_network(model)
-    if not (isinstance(down_to, (int, float, np.number)) and 0 < down_to < 0.9):
-        raise ParameterError(f"down_to must lie between 0 and 0.9, got {down_to!r}")
+    down_to = between(down_to, "down_to", 0, 0.9)
     parts = split(model, X, y)
-    moving = bool(np.linalg.norm(parts.error) > rounding(parts))
-    yield Premise("the loss is above its minimum at the start", moving)
+    yield above_minimum(parts)
     level, rate = imbalance_level(model, X), guaranteed_rate(model, X)
     fall, time = _fall(model, parts, np.geomspace(_EARLY, -math.log(down_to), _INSTANTS))
     if level > 0 and len(fall) < _INSTANTS:
@@ -167,8 +166,7 @@ def _course(model: Any, X: Any, y: Any) -> Any:
     """What is assumed: returns the split and Z at all instants."""
     yield linear_network(model)
     parts = split(model, X, y)
-    moving = bool(np.linalg.norm(parts.error) > 100 * rounding(parts))
-    yield Premise("the loss is above its minimum at the start", moving)
+    yield above_minimum(parts, 100)
     flow = followed(parts)
     yield Premise("the flow reaches the least loss", bool(flow.converged))
     return parts, stacked(narrow(parts), flow)

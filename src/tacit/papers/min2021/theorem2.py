@@ -52,7 +52,7 @@ import numpy as np
 
 import tacit
 from tacit.papers import Assumption, Bound, Parts, Premise, theorem
-from tacit.papers.arguments import ParameterError, whole
+from tacit.papers.arguments import ParameterError, between, whole
 from tacit.papers.measures import exponent
 from tacit.papers.min2021.network import (
     LOSS,
@@ -69,9 +69,7 @@ from tacit.papers.woodworth2020.lifted import gaussian_factor
 
 def tail(delta: float) -> float:
     """τ = √(2 log(2/δ)): the largest singular value of Gaussian weights exceeds √h + √(m+D) + τ with δ/2."""
-    if not (isinstance(delta, (int, float, np.number)) and 0 < delta < 1):
-        raise ParameterError(f"delta must lie between 0 and 1, got {delta!r}")
-    return math.sqrt(2 * math.log(2 / delta))
+    return math.sqrt(2 * math.log(2 / between(delta, "delta", 0, 1)))
 
 
 def lemma1_width(features: int, outputs: int, delta: float = 0.1) -> float:

@@ -103,9 +103,9 @@ class SeparatingDirections:
                 "l2": ends["l2"],
                 "l1": ends["l1"],
                 "visible": (("boundary", "feature"), outline(corners(front))),
-                "separating": ((), area(grey)),
+                "separating": area(grey),
                 "plane": (("axis", "side"), box + _SPARE * np.diff(box) * [-1, 1]),
-                "other_margin": (("step",), (other @ OTHER.rows.T).min(axis=1)),
+                "other_margin": ("step", (other @ OTHER.rows.T).min(axis=1)),
             },
             coords={"scale": scales},
             attrs={"depth": ONE_SUPPORT.depth},
@@ -122,14 +122,10 @@ class SeparatingDirections:
         for scale, curve in zip(data.scale.values, data.flow.values, strict=True):
             name = rf"$\alpha=${power_of_ten(scale)}"
             ax.plot(*_seen(curve), color=colour_of(scale), lw=1.7, zorder=3, label=name)
-        marks = {
-            "start": ("^", "k", 5, "start"),
-            "l2": ("o", TRUTH, 6, r"$\ell_2$ margin"),
-            "l1": ("*", L1, 9.5, r"$\ell_1$ margin"),
-        }
-        for end, (marker, color, size, name) in marks.items():
-            style = {"color": color, "mec": "k", "mew": 0.6, "ms": size, "ls": "none", "zorder": 5}
-            ax.plot(*_seen(data[end].values), marker, label=name, **style)
+        outlined = {"mec": "k", "mew": 0.6, "ls": "none", "zorder": 5}
+        ax.plot(*_seen(data.start.values), "^", color="k", ms=5, label="start", **outlined)
+        ax.plot(*_seen(data.l2.values), "o", color=TRUTH, ms=6, label=r"$\ell_2$ margin", **outlined)
+        ax.plot(*_seen(data.l1.values), "*", color=L1, ms=9.5, label=r"$\ell_1$ margin", **outlined)
         ax.set(xlim=(-1.03, 1.03), ylim=(-1.03, 1.03), aspect="equal")
         ax.axis("off")
         ax.legend(loc="upper left", bbox_to_anchor=(1.0, 0.86))

@@ -20,7 +20,7 @@ from tacit.papers.moroshko2020.drawing import (
     label,
     legend_beside,
 )
-from tacit.papers.moroshko2020.margins import levels, middle, off_raw_weights, raw_weights_claim, reached_at
+from tacit.papers.moroshko2020.margins import levels, raw_weights_claim, reached_at
 from tacit.papers.moroshko2020.trajectories import (
     KERNEL_END,
     LEAVING,
@@ -32,6 +32,7 @@ from tacit.papers.moroshko2020.trajectories import (
     margins,
     off_curve,
     q_path,
+    recorded,
     trace,
     unit,
 )
@@ -42,9 +43,8 @@ DECADES = (-9, 16)  # of γ̃, first and last
 _APART, _CLEAR = 0.075, 0.11  # least distances of marks, of the axes' size: from each other, from ends
 _AXES, _NUMBER = np.array([240.0, 175.0]), np.array([7.5, 4.5])  # in points: the axes, half a number
 _SIDES = ((-7.0, 4.0), (7.0, -4.0), (4.0, -7.0), (8.0, 0.0))  # of a mark, for its number
-_OFFSETS: dict[
-    str, dict[float, tuple[float, float]]
-] = {  # of the numbers from the marks, in points, by panel and scale
+# Of the numbers from the marks, in points, by panel and scale.
+_OFFSETS: dict[str, dict[float, tuple[float, float]]] = {
     "3b": {1e4: (8, 1), 100.0: (-7, -4), 1.0: (3, 6), 0.001: (0, 7)},
     "3c": {100.0: (8, 0), 1.0: (7, 0), 0.001: (-7, 2)},
     "3d": {100.0: (7, -4), 1.0: (6, -3), 0.001: (-6, 4)},
@@ -70,18 +70,13 @@ class AccuracyAlongTheWay:
             mu = levels(setting.rows, setting.depth, (KERNEL_END, setting.last), instants)
             ends = margins(setting)
             faces = ends["l1_face"][1][[0, -1]]  # as many rows where one predictor alone has the margin
-            k = middle(scales)
-            off = off_raw_weights(2, scales[k] ** 2, setting.rows, *runs[k][:2])
-            variables = {
-                "off_raw_weights": off,
-                "accuracy": (("scale", "instant"), np.array([at for at, _, _ in runs])),
-                "flow": (("scale", "instant", "feature"), np.array([w for _, w, _ in runs])),
-                "reached": (("scale",), np.array([good for _, _, good in runs], dtype=int)),
+            found = {
+                **recorded(setting, scales, runs),
+                "reached": ("scale", np.array([good for _, _, good in runs], dtype=int)),
                 "path": (("step", "feature"), unit(q_path(setting, mu).predictors)),
-                "start": (("feature",), unit(setting.rows.mean(axis=0))),
                 "l1_face": (("end", "feature"), faces),
             }
-            panels.append(xr.Dataset({**variables, "l1": ends["l1"], "l2": ends["l2"]}))
+            panels.append(xr.Dataset({**found, "l1": ends["l1"], "l2": ends["l2"]}))
         data = xr.concat(panels, dim="panel", join="exact").assign_attrs(depth=2)
         return data.assign_coords(panel=list(PANELS), scale=scales)
 

@@ -69,9 +69,9 @@ def distances(
 def of_raw_weights(rows: Float, depth: int, size: float, mu: Float) -> Float:
     """Of the flow of the raw weights to the sweeping process, at this α^D; NaN if it does not get there."""
     run = raw_weights(depth, size, rows, size / mu)
-    return (
-        apart(unit(run.predictor), curves(rows, depth, mu)[0]) if run.converged else np.full(len(mu), np.nan)
-    )
+    if not run.converged:
+        return np.full(len(mu), np.nan)
+    return apart(unit(run.predictor), curves(rows, depth, mu)[0])
 
 
 def curves(rows: Float, depth: int, mu: Float) -> list[Float]:
@@ -102,6 +102,13 @@ def draw_dataset(rng: np.random.Generator) -> Float:
     return rows
 
 
+def _on_drawn(rows: Float, sizes: list[float], mu: Float) -> tuple[Float, float, bool]:
+    """Once a sample has left: distances of flows, and of the two curves; did all flows get there?"""
+    late = mu < first(departures(rows, 2, mu))
+    found, good = distances(rows, 2, sizes, mu, lambda each, _: each)
+    return found[..., late].max(axis=-1), float(apart(*curves(rows, 2, mu))[late].max()), good
+
+
 @figure(
     "moroshko2020/open-question",
     **presets(sizes=([1e3, 1e6], [1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8]), levels=(29, 61), draws=(3, 8)),
@@ -126,38 +133,23 @@ class WhatFlowsFollow:
         gone = [departures(rows, depth, even) for depth in DEPTHS]
         kinks = [kink.mu for kink in tacit.margin_path(rows, samples.LABELS, even).kinks]
         mu = around(even, np.concatenate([*gone, kinks]))
-        runs = [distances(rows, depth, sizes, mu, progress) for depth in DEPTHS]
+        runs, reached = zip(*(distances(rows, depth, sizes, mu, progress) for depth in DEPTHS), strict=True)
         rng, few = np.random.default_rng(seed), np.geomspace(*_DRAWN_RANGE, 13)
-        others = [draw_dataset(rng) for _ in range(draws)]
-        drawn = [
-            distances(other, 2, sizes, few, lambda each, _: each) for other in progress(others, "datasets")
-        ]
-        after = [few < first(departures(other, 2, few)) for other in others]
+        others = progress([draw_dataset(rng) for _ in range(draws)], "datasets")
+        drawn, parted, good = zip(*(_on_drawn(other, sizes, few) for other in others), strict=True)
+        raw = [of_raw_weights(rows, depth, sizes[0], mu) for depth in DEPTHS]
+        after = [w[..., mu < g[0]].max(axis=-1) for w, g in zip(runs, gone, strict=True)]
         return xr.Dataset(
             {
-                "distance": (("depth", "target", "size", "mu"), np.array([found for found, _ in runs])),
-                "worst": (
-                    ("depth", "target", "size"),
-                    np.array([w[..., mu < g[0]].max(axis=-1) for (w, _), g in zip(runs, gone, strict=True)]),
-                ),
-                "drawn_worst": (
-                    ("draw", "target", "size"),
-                    np.array([w[..., late].max(axis=-1) for (w, _), late in zip(drawn, after, strict=True)]),
-                ),
-                "drawn_apart": (
-                    ("draw",),
-                    np.array(
-                        [apart(*curves(o, 2, few))[late].max() for o, late in zip(others, after, strict=True)]
-                    ),
-                ),
-                "raw_distance": (
-                    ("depth", "mu"),
-                    np.array([of_raw_weights(rows, depth, sizes[0], mu) for depth in DEPTHS]),
-                ),
-                "leaves": (("event",), gone[0]),
-                "first_leaves": (("depth",), np.array([first(g) for g in gone])),
-                "kink": ((), first(np.array(kinks))),
-                "reached": (("run",), np.array([good for _, good in (*runs, *drawn)], dtype=int)),
+                "distance": (("depth", "target", "size", "mu"), list(runs)),
+                "worst": (("depth", "target", "size"), after),
+                "drawn_worst": (("draw", "target", "size"), list(drawn)),
+                "drawn_apart": ("draw", list(parted)),
+                "raw_distance": (("depth", "mu"), raw),
+                "leaves": ("event", gone[0]),
+                "first_leaves": ("depth", [first(g) for g in gone]),
+                "kink": first(np.array(kinks)),
+                "reached": ("run", np.array([*reached, *good], dtype=int)),
             },
             coords={"depth": list(DEPTHS), "target": ["infinite", "path"], "size": sizes, "mu": mu},
         )
@@ -227,19 +219,12 @@ def _draw_along(data: xr.Dataset, ax: Any) -> None:
         ax.plot(data.mu, infinite, color=colour, lw=1.6, label=name, zorder=3)
     ax.plot([], [], color="0.4", lw=1.6, label="to sweeping process")
     ax.plot([], [], color="0.4", lw=1.0, ls=(0, (3, 2)), label=r"to $Q_\mu$ path")
-    changes = {
-        "a sample leaves the flow": (RICH, data.leaves.values),
-        r"… the $Q_\mu$ path": ("k", [data.kink]),
-    }
-    for name, (color, levels) in changes.items():
+    left = (("a sample leaves the flow", RICH, data.leaves.values), (r"… the $Q_\mu$ path", "k", [data.kink]))
+    for name, color, levels in left:
         for k, mu in enumerate(levels):
             ax.axvline(float(mu), color=color, lw=0.9, ls=":", zorder=1, label=None if k else name)
-    ax.set(
-        xscale="log",
-        yscale="log",
-        xlim=(data.mu.values.max(), data.mu.values.min()),
-        ylim=_limits(data.distance.sel(depth=2)),
-    )
+    ax.set(xscale="log", yscale="log", ylim=_limits(data.distance.sel(depth=2)))
+    ax.set_xlim(data.mu.values.max(), data.mu.values.min())
     ax.set(xlabel=r"$\mu=\lambda/\tilde\gamma$", ylabel="distance of directions at the same $\\mu$")
     ax.legend(**_LEGEND, ncols=3)
 
@@ -263,9 +248,8 @@ def _draw_worst(data: xr.Dataset, ax: Any) -> None:
         ax.plot(late, guide, color=RICH, lw=1, ls="--", zorder=2, label=r"$\propto\log\lambda/\lambda$")
     ax.plot([], [], color="0.5", lw=0.6, label="data drawn at random")
     ax.set(xscale="log", yscale="log", ylim=_limits(data.worst, data.drawn_worst))
-    ax.set(
-        xlabel=r"scale of the predictor, $\lambda=\alpha^D$", ylabel="largest distance after a sample leaves"
-    )
+    ax.set_xlabel(r"scale of the predictor, $\lambda=\alpha^D$")
+    ax.set_ylabel("largest distance after a sample leaves")
     ax.legend(**_LEGEND, ncols=2)
 
 

@@ -47,12 +47,13 @@ from scipy.special import softmax
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers import Assumption, Bound, Parts, Premise, Setting, theorem
+from tacit.papers import Assumption, Bound, Parts, Premise, theorem
 from tacit.papers.agreement import AGREE
 from tacit.papers.arguments import log_alpha
 from tacit.papers.moroshko2020.separation import (
     edge_of,
     followed,
+    log_clock,
     log_mirror,
     mirror_argument,
     overview,
@@ -115,9 +116,7 @@ def lemma13(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
 
 def _size(model: Any, X: Any, y: Any, until: float | None, deep: bool) -> Parts:
     """Lemma 11, or Lemma 13 of a deep network, along the flow."""
-    plain = plain_diagonal(model)
-    fits = plain.holds and deep == (model.depth > 2)
-    yield Setting(f"{plain.text}, of depth {'above 2' if deep else '2'}", fits)
+    yield plain_diagonal(model, deep)
     D, data, log_scale = model.depth, separation(X, y), model.depth * log_alpha(model)
     yield steady(model, data)
     flow = followed(model, X, y, data, until)
@@ -283,9 +282,7 @@ def _first(model: tacit.Diagonal, X: Any, y: Any) -> Course:
 
 def _times(model: tacit.Diagonal, flow: tacit.Trajectory) -> Float:
     """c_D·t, with c_D as it is printed."""
-    D = model.depth
-    log_rate = math.log(4) if D == 2 else math.log(D * (D - 2)) + (D - 2) * log_alpha(model)
-    return np.exp(np.asarray(flow.log_time) + log_rate)
+    return np.exp(np.asarray(flow.log_time) + log_clock(model.depth, log_alpha(model)))
 
 
 _SMALLEST = -20.0  # log α^D from which on the nodes are not too many
@@ -333,9 +330,7 @@ def inequalities(model: Any, X: Any, y: Any) -> Parts:
 
 def _solution(model: Any, X: Any, y: Any, deep: bool) -> Parts:
     """Lemma 10, or Lemma 12 of a deep network."""
-    plain = plain_diagonal(model)
-    fits = plain.holds and deep == (model.depth > 2)
-    yield Setting(f"{plain.text}, of depth {'above 2' if deep else '2'}", fits)
+    yield plain_diagonal(model, deep)
     separation(X, y)  # which refuses what is not separable
     log_scale = model.depth * log_alpha(model)
     yield Premise(f"log α^D = {log_scale:.4g} is at least {_SMALLEST:g}", log_scale >= _SMALLEST)

@@ -261,15 +261,14 @@ def _left_behind(X: Any, y: Any, mu: Float) -> Float:
 
 
 def _flows(
-    model: Any, X: Any, y: Any, scales: Float, accuracies: Float, rtol: Float | float = _ACCURATELY
+    model: Any, X: Any, y: Any, scales: Float, accuracies: Float, rtol: Float
 ) -> list[tacit.Trajectory]:
     """A flow from each α^D to its accuracy."""
-    runs = zip(scales, accuracies, np.broadcast_to(rtol, scales.shape), strict=True)
-    starts = [
-        (tacit.Diagonal(depth=model.depth, log_scale=math.log(s) / model.depth), at, float(tol))
-        for s, at, tol in runs
-    ]
-    return [settled_flow(start, X, y, [at], tol) for start, at, tol in starts]
+    D, found = model.depth, []
+    for scale, at, tolerance in zip(scales, accuracies, rtol, strict=True):
+        start = tacit.Diagonal(depth=D, log_scale=math.log(scale) / D)
+        found.append(settled_flow(start, X, y, [at], float(tolerance)))
+    return found
 
 
 def _stop(flow: tacit.Trajectory) -> Float:

@@ -147,16 +147,23 @@ def traces(
         trace(setting, s, _ends(setting, s), s**setting.depth / np.asarray(changes), instants)
         for s in progress(scales, "flows")
     ]
+    return {
+        **recorded(setting, scales, runs),
+        "reached": ("run", np.array([reached for _, _, reached in runs], dtype=int)),
+        "rows": (("sample", "feature"), setting.rows),
+    }
+
+
+def recorded(setting: Setting, scales: list[float], runs: list[tuple[Float, Float, bool]]) -> dict[str, Any]:
+    """Flows of these scales, what they set out from, and how far one is from that of the raw weights."""
+    accuracy, flow = (np.array([run[part] for run in runs]) for part in (0, 1))
     k = middle(scales)
-    accuracy, directions, _ = runs[k]
     size = scales[k] ** setting.depth
     return {
-        "off_raw_weights": off_raw_weights(setting.depth, size, setting.rows, accuracy, directions),
-        "flow": (("scale", "instant", "feature"), np.array([flow for _, flow, _ in runs])),
-        "accuracy": (("scale", "instant"), np.array([accuracy for accuracy, _, _ in runs])),
-        "reached": (("run",), np.array([reached for _, _, reached in runs], dtype=int)),
-        "start": (("feature",), unit(setting.rows.mean(axis=0))),
-        "rows": (("sample", "feature"), setting.rows),
+        "off_raw_weights": off_raw_weights(setting.depth, size, setting.rows, accuracy[k], flow[k]),
+        "flow": (("scale", "instant", "feature"), flow),
+        "accuracy": (("scale", "instant"), accuracy),
+        "start": ("feature", unit(setting.rows.mean(axis=0))),
     }
 
 
@@ -197,11 +204,10 @@ def _crossings(
     reached: list[bool] = []
 
     def ends(at: Float) -> Float:
-        found = [
-            flow(setting, s, s**setting.depth / marked) for s in progress(at.tolist(), "flows to fixed μ")
-        ]
-        reached.extend(good for _, good in found)
-        return np.array([directions for directions, _ in found])
+        scales = progress(at.tolist(), "flows to fixed μ")
+        found, good = zip(*(flow(setting, s, s**setting.depth / marked) for s in scales), strict=True)
+        reached.extend(good)
+        return np.array(found)
 
     rough = np.unique([*scales, *(np.geomspace(*_TURNING, count // 2) ** (1 / setting.depth))])
     many, crossing = refined(ends, rough, len(scales) + count, on_page, looks=2)

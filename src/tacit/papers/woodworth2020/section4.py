@@ -50,7 +50,8 @@ from tacit.data.problems import sparse_regression
 from tacit.numerics.roots import crossing
 from tacit.papers import Bound, Parts, Premise, Setting, theorem
 from tacit.papers.arguments import ParameterError, whole
-from tacit.papers.moroshko2020.separation import log_mirror, plain_diagonal
+from tacit.papers.measures import limit_error
+from tacit.papers.moroshko2020.separation import log_clock, log_mirror, plain_diagonal
 
 _MAX_FEATURES = 60  # of the draws without noise, to limit their time
 _ERRORS = 5.0  # allowed deviation of a mean in standard errors: exceeded less than once in a million seeds
@@ -101,8 +102,7 @@ def _errors(
     errors = []
     for _ in range(draws):
         problem = sparse_regression(samples, features, nonzero=nonzero, noise=noise, seed=rng)
-        limits = [tacit.limit(each, problem.X, problem.y) for each in models]
-        errors.append([problem.population_error(limit.predictor) for limit in limits])
+        errors.append([limit_error(problem, each) for each in models])
     return np.transpose(errors)
 
 
@@ -208,12 +208,7 @@ class Escape:
         return self.log_unit - log_scale if self.depth == 2 else 1.0
 
     def _log_rate(self, log_scale: float) -> float:
-        return _log_rate(self.depth, log_scale / self.depth)
-
-
-def _log_rate(depth: float, log_alpha: float) -> float:
-    """log c_D."""
-    return math.log(4) if depth == 2 else math.log(depth * (depth - 2)) + (depth - 2) * log_alpha
+        return log_clock(self.depth, log_scale / self.depth)
 
 
 def waiting_time(X: Float, y: Float, depth: float, log_alpha: float) -> float:
@@ -234,7 +229,7 @@ def waiting_time(X: Float, y: Float, depth: float, log_alpha: float) -> float:
 
     high = -1e-14 if depth > 2 else math.log(700.0)
     log_z = high if missing(high) < 0 else crossing(missing, -700.0, high, xtol=1e-12)
-    return math.exp(log_z - _log_rate(depth, log_alpha) - math.log(largest * size))
+    return math.exp(log_z - log_clock(depth, log_alpha) - math.log(largest * size))
 
 
 @theorem("woodworth2020/escape-time", flows=6, about=("Section 4, optimization",))
