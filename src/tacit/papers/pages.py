@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tacit.papers.catalogue import Item, items_listed, papers, sources, titles
 from tacit.papers.reproduction import Entry, figures
@@ -69,7 +70,8 @@ def items(paper: str) -> tuple[Item, ...]:
         kind, name = "theorems" if isinstance(each, Theorem) else "figures", each.key.partition("/")[2]
         for item in items_of(each.key, each.about):
             known = found.get(item.name, replace(item, says=each.says))
-            found[item.name] = replace(known, **{kind: (*getattr(known, kind), name)})
+            added: dict[str, Any] = {kind: (*getattr(known, kind), name)}
+            found[item.name] = replace(known, **added)
     return tuple(found.values())
 
 

@@ -169,7 +169,7 @@ def _lines(
         for part, grid, few in progress(parts, "ends")
     )
     ways, ends = ("orientation", "line_shape"), ("least", "kernel")
-    axes = {"line_shape": shapes, "line_scale": scale, "mark_scale": mark_scale, "gap": gap}
+    axes: dict[str, Any] = {"line_shape": shapes, "line_scale": scale, "mark_scale": mark_scale, "gap": gap}
     axes |= {"near_scale": list(NEAR_SCALES), "mark_gap": mark_gap}
     return {
         **{name: (name, values) for name, values in axes.items()},

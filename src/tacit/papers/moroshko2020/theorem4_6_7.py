@@ -170,8 +170,8 @@ def theorem6(
     text = f"‖ŵ − w_Q‖₂/‖w_Q‖₂ at {last}, against a fall like the root of α^D since {first}"
     yield Bound(text, float(gaps[-1]), at_most=slow)
     if gaps[-2:].min() > _NOISE:
-        last = math.log(gaps[-1] / gaps[-2]) / math.log(scales[-1] / scales[-2])
-        yield Bound("exponent of α^D in the gap, at the largest scales", last, at_most=-0.5)
+        steepest = math.log(gaps[-1] / gaps[-2]) / math.log(scales[-1] / scales[-2])
+        yield Bound("exponent of α^D in the gap, at the largest scales", steepest, at_most=-0.5)
 
 
 @theorem("moroshko2020/theorem7", flows=4, about=("Theorem 16", "Theorem 19"))
