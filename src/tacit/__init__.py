@@ -105,6 +105,7 @@ _HOMES = {  # module: its public names, imported when they are first used
 _HOME = {name: f"tacit.{module}" for module, names in _HOMES.items() for name in names.split()}
 _IMPLEMENTATIONS = {  # of methods of results, in layers above `results`
     "AlongMu.picture": "tacit.show.paths:path_picture",
+    "CoefficientPath.picture": "tacit.show.fits:coefficients_picture",
     "Certificate.picture": "tacit.show.limits:certificate_picture",
     "Derivation.picture": "tacit.derivation.illustration:derivation_picture",
     "Limit.other_scales": "tacit.verbs.regime:other_scales",

@@ -81,6 +81,7 @@ MODELS = {
     "--model diagonal --depth 2 --scale 1e-3": tacit.Diagonal(2, 1e-3),
     "--depth 3 --scale 0.05": tacit.Diagonal(3, 0.05),
     "--depth 2.5 --scale 0.05": tacit.Diagonal(2.5, 0.05),
+    "--depth 3 --scale 0": tacit.Diagonal(3, 0),
     "--log-scale -690": tacit.Diagonal(2, log_scale=-690),
     "--depth 4 --log-scale=-690": tacit.Diagonal(4, log_scale=-690),
     "--log-scale -6.9e2": tacit.Diagonal(2, log_scale=-690),
@@ -166,7 +167,7 @@ def test_a_failure_is_one_line_unless_debug_is_asked_for(limit, monkeypatch, err
 
 
 BAD = {
-    "--scale 0": "scale must be positive",
+    "--scale=-1": "scale must be 0 or positive",
     "--scale 1e-400": "log-scale",
     "--scale": "--scale",
     "--depth 1": "depth must be at least 2",
@@ -516,5 +517,5 @@ def test_the_saddle_path_is_that_of_the_library(run):
     np.testing.assert_allclose(content["training_times"], found.time(tacit.Diagonal(3, 1e-4)), rtol=1e-9)
     assert run(f"{command} --plot s.png")[0] == 0
     assert Path("s.png").read_bytes().startswith(MAGIC["png"])
-    refused(run(f"{command} --mu 1,2"), "leave out --mu")
+    refused(run(f"{command} --mu 1,2"), "leave them out")
     refused(run(f"{command} --scale 2"), "must be below 1")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tacit.estimators import held_out
+from tacit.estimators import predictors as held_out
 from tacit.estimators.grid import Grid
 from tacit.estimators.predictors import predictors
 from tacit.estimators.training import Start, Training

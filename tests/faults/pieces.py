@@ -71,7 +71,7 @@ PIECES = (
         "layered-gap",
         "Newton's step for untied layers divides by a share where it has to multiply.",
         "tacit.solvers.families.layered:Problem.gap",
-        swapped("second * state.gaps[1]", "second / state.gaps[1]"),
+        swapped("parts * state.gaps", "parts / state.gaps"),
         tests=("solvers/interpolation/test_limit_layered.py",),
         unconcerned={
             "check": "No theorem is about three and more untied layers.",

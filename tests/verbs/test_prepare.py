@@ -9,7 +9,7 @@ import pytest
 from oracles import gaussian_problem
 
 import tacit
-from tacit.data import memory
+from tacit.data import equations
 from tacit.data.equations import Samples
 
 X, Y = gaussian_problem(12, 60, nonzero=4, seed=2)
@@ -53,12 +53,12 @@ def test_scales_nearer_and_nearer_to_each_other_say_what_one_of_them_does():
 def test_neighbours_save_steps_and_equations_are_made_once(monkeypatch):
     made, prepared = [], tacit.prepare(X)
     cold = sum(tacit.limit(tacit.Diagonal(2, scale), X, Y).iterations for scale in SCALES)
-    original = memory.Memory.once
+    original = equations.Memory.once
 
     def counted(self, key, make):
         return original(self, key, lambda: (made.append(key[0]), make())[1])
 
-    monkeypatch.setattr(memory.Memory, "once", counted)
+    monkeypatch.setattr(equations.Memory, "once", counted)
     warm = sum(tacit.limit(tacit.Diagonal(2, scale), prepared, Y).iterations for scale in SCALES)
     assert made == ["equations"] and warm < 0.6 * cold
 

@@ -1,4 +1,35 @@
-"""tacit check: every theorem that applies to a model and data."""
+"""tacit check: which theorems apply to your model and data, and whether they hold.
+
+Every theorem about training that applies to the model on these data: its assumptions,
+its bound, what is measured, and how loose the bound is. Statements about classification
+ask for two classes: -1 and +1, or any other two (the first in order is -1).
+
+examples:
+  tacit check genes.csv --target response --depth 2 --scale 1e-3
+  tacit check genes.csv --target response --log-scale -100 --with epsilon=0.05
+  tacit check cells.csv --target label --scale 10 --only moroshko2020
+  tacit check data.npz --model linear --width 500 --json -
+  tacit check genes.csv --target response --scale 1e-3 --plot bounds.png
+  tacit check --list
+
+parameters for --with:
+  epsilon        woodworth2020/theorem2: by what share a norm may exceed the least
+  method         woodworth2020/theorem1, theorem3: auto, or parameters to follow
+                 the flow on the raw weights (slower, and it assumes nothing)
+  until          moroshko2020/lemma3, lemma11, lemma13: the last accuracy looked at
+  mu             moroshko2020/condition5, theorem6: scale over accuracy
+  power, scales  moroshko2020/theorem4, theorem7: the flow stops at accuracy s^power
+                 for scales s, in units of ‖w_ℓ2‖₂; theorem6: scales
+  down_to        moroshko2020/condition5: the least μ looked at; min2021/theorem1:
+                 the share of the loss at which the flow stops
+  alpha, delta   min2021/theorem2: weights drawn from N(0, width^(-2·alpha)), and
+                 the bound holds with probability 1 - delta; moroshko2020/depth:
+                 delta is the excess ℓ1 norm that is asked for
+  widths, seed   min2021/rate: of the Gaussian networks that are drawn
+  noise, draws   woodworth2020/sample-size: of the targets, and how many tables of
+                 this size are drawn (from seed); sample-size-rich: draws
+  nonzero        woodworth2020/sample-size-rich: entries of the truth
+"""
 
 from __future__ import annotations
 
@@ -11,6 +42,7 @@ from tacit.cli.options import (
     FAILED,
     add_command,
     add_data,
+    add_outputs,
     add_units,
     claim_outputs,
     read_data,
@@ -40,22 +72,7 @@ _PARAMETERS = """parameters for --with:
 
 def add(commands: Any) -> Any:
     """The command and its options."""
-    command = add_command(
-        commands,
-        "check",
-        _run,
-        help="which theorems apply to your model and data, and whether they hold",
-        description="Every theorem about training that applies to the model on these data: its assumptions,\n"
-        "its bound, what is measured, and how loose the bound is. Statements about classification\n"
-        "ask for two classes: -1 and +1, or any other two (the first in order is -1).",
-        epilog="examples:\n"
-        "  tacit check genes.csv --target response --depth 2 --scale 1e-3\n"
-        "  tacit check genes.csv --target response --log-scale -100 --with epsilon=0.05\n"
-        "  tacit check cells.csv --target label --scale 10 --only moroshko2020\n"
-        "  tacit check data.npz --model linear --width 500 --json -\n"
-        "  tacit check genes.csv --target response --scale 1e-3 --plot bounds.png\n"
-        "  tacit check --list\n\n" + _PARAMETERS,
-    )
+    command = add_command(commands, "check", _run, __doc__)
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear"))
     add_units(
@@ -80,12 +97,8 @@ def add(commands: Any) -> Any:
         help="also show theorems that do not apply, why, and how their bounds fare all the same",
     )
     command.add_argument("--list", action=_List, help="list the theorems and their parameters, and exit")
-    command.add_argument("--json", metavar="FILE", help="write the verdicts as JSON; - for standard output")
-    command.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="draw what is measured against every bound, the nearest to broken first (.png, .pdf, .svg)",
-    )
+    plot = "draw what is measured against every bound, the nearest to broken first (.png, .pdf, .svg)"
+    add_outputs(command, "the verdicts", plot)
     return command
 
 

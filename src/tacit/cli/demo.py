@@ -1,29 +1,27 @@
-"""tacit demo: the main job on built-in data."""
+"""tacit demo: the main job on built-in data: from the kernel to the rich regime.
+
+Sparse regression with 100 samples and 500 features: where gradient flow ends, for
+scales from the kernel to the rich regime, with certificates, a table and a figure. One of the
+limits is compared with a flow of the raw weights, which is independent of the potential.
+
+examples:
+  tacit demo
+  tacit demo --seed 7 --out figures
+"""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from tacit.cli.options import DONE, FAILED, add_command, seed_number
+from tacit.cli.options import DONE, FAILED, add_command, add_seed
 
 
 def add(commands: Any) -> Any:
     """The command and its options."""
-    command = add_command(
-        commands,
-        "demo",
-        _run,
-        help="the main job on built-in data: from the kernel to the rich regime",
-        description="Sparse regression with 100 samples and 500 features: where gradient flow ends, for\n"
-        "scales from the kernel to the rich regime, with certificates, a table and a figure. One of the\n"
-        "limits is compared with a flow of the raw weights, which is independent of the potential.",
-        epilog="examples:\n  tacit demo\n  tacit demo --seed 7 --out figures",
-    )
+    command = add_command(commands, "demo", _run, __doc__)
     command.add_argument("--out", default="tacit-output", metavar="DIR", help="folder (default: %(default)s)")
-    command.add_argument(
-        "--seed", type=seed_number, default=0, help="of the random data (default: %(default)s)"
-    )
+    add_seed(command, "of the random data")
     return command
 
 

@@ -1,4 +1,14 @@
-"""tacit derive: from a parametrization to its potential, or to the reason why there is none."""
+"""tacit derive: whether gradient flow of your parametrization minimizes something, and what it conserves.
+
+Is gradient flow of w = F(θ) from a start a mirror flow, a warped one, or neither?
+With the numbers that decide, and how many quantities it conserves. F is written with jax.numpy.
+FILE.py:FUNCTION runs the file as Python code: name only files that you trust.
+
+examples:
+  tacit derive maps.py:neuron --at random:4
+  tacit derive maps.py:neuron --at start.txt --json - --plot neuron.pdf
+  tacit derive package.module:function --at theta.npy --samples 16
+"""
 
 from __future__ import annotations
 
@@ -8,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit.cli.guests import guest_or_import
-from tacit.cli.options import DONE, FAILED, add_command, json_and_plot, seed_number
-from tacit.cli.terminal import wrapped
+from tacit.cli.options import DONE, FAILED, add_command, add_outputs, add_seed, json_and_plot
+from tacit.cli.terminal import remark, wrapped
 from tacit.data.printable import shortened
 from tacit.errors import InputError
 
@@ -19,19 +29,7 @@ _DIGITS = 20  # of a number of parameters; Python converts no more than 4,300
 
 def add(commands: Any) -> Any:
     """The command and its options."""
-    command = add_command(
-        commands,
-        "derive",
-        _run,
-        help="whether gradient flow of your parametrization minimizes something, and what it conserves",
-        description="Is gradient flow of w = F(θ) from a start a mirror flow, a warped one, or neither?\n"
-        "With the numbers that decide, and how many quantities it conserves. F is written with jax.numpy.\n"
-        "FILE.py:FUNCTION runs the file as Python code: name only files that you trust.",
-        epilog="examples:\n"
-        "  tacit derive maps.py:neuron --at random:4\n"
-        "  tacit derive maps.py:neuron --at start.txt --json - --plot neuron.pdf\n"
-        "  tacit derive package.module:function --at theta.npy --samples 16",
-    )
+    command = add_command(commands, "derive", _run, __doc__)
     command.add_argument(
         "function", metavar="FILE.py:FUNCTION", help="θ ↦ w, in a file or a module, which is run"
     )
@@ -51,21 +49,14 @@ def add(commands: Any) -> Any:
         help="length of orbits, over the distance at which the map's Jacobian becomes another one (default: "
         "%(default)s)",
     )
-    command.add_argument(
-        "--seed", type=seed_number, default=0, help="of random starts and orbits (default: %(default)s)"
-    )
+    add_seed(command, "of random starts and orbits")
     command.add_argument(
         "--candidates",
         metavar="FILE.py:NAME",
         help="a function θ ↦ number, or a list of them, that may be conserved: each is tested",
     )
-    command.add_argument("--json", metavar="FILE", help="write the verdict as JSON; - for standard output")
-    command.add_argument(
-        "--plot",
-        metavar="FILE",
-        help="draw level sets of the potential with flows across them, or flows that end apart "
-        "(.png, .pdf or .svg)",
-    )
+    plot = "draw level sets of the potential with flows across them, or flows that end apart"
+    add_outputs(command, "the verdict", f"{plot} (.png, .pdf or .svg)")
     return command
 
 
@@ -80,7 +71,7 @@ def _run(options: argparse.Namespace) -> int:
     if sys.stderr.isatty():
         expected = cost(function, start, samples=options.samples)
         if expected.large:
-            print(f"tacit: {expected}", file=sys.stderr)
+            remark(str(expected))
     quantities = () if options.candidates is None else guest_or_import(options.candidates)
     found = derive(
         function,

@@ -1,4 +1,17 @@
-"""tacit fit: a linear model of your table, with the initialization as its knob."""
+"""tacit fit: fit a linear model to a table; the scale of the start and the stop are cross-validated.
+
+Fit a linear model by the gradient flow of a diagonal network. Large starts and early
+stops make it a relative of ridge regression, small starts make it sparse; which of them predicts
+best is found by cross-validation, unless --scale says it. Needs scikit-learn:
+pip install 'scikit-learn>=1.7'.
+
+examples:
+  tacit fit spectra.csv --target octane
+  tacit fit spectra.csv --target octane --cv 10 --save model.json --plot path.png
+  tacit fit genes.csv --target tumour --classify --standardize --save model.json
+  tacit fit spectra.csv --target octane --scale 1e-3 --stop 0.01
+  tacit predict model.json new.csv
+"""
 
 from __future__ import annotations
 
@@ -7,8 +20,19 @@ import importlib
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, FAILED, add_command, add_data, claim_outputs, read_data, source
-from tacit.cli.terminal import remark, say, waited, wrapped
+from tacit.cli.options import (
+    DONE,
+    FAILED,
+    add_command,
+    add_data,
+    add_outputs,
+    claim_outputs,
+    deliver,
+    read_data,
+    source,
+    whole_number,
+)
+from tacit.cli.terminal import remark
 from tacit.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,22 +44,7 @@ _SAVED = "fit --save"  # what `tacit predict` reads
 
 def add(commands: Any) -> Any:
     """The command and its options."""
-    command = add_command(
-        commands,
-        "fit",
-        _run,
-        help="fit a linear model to a table; the scale of the start and the stop are cross-validated",
-        description="Fit a linear model by the gradient flow of a diagonal network. Large starts and early\n"
-        "stops make it a relative of ridge regression, small starts make it sparse; which of them predicts\n"
-        "best is found by cross-validation, unless --scale says it. Needs scikit-learn:\n"
-        "pip install 'scikit-learn>=1.7'.",
-        epilog="examples:\n"
-        "  tacit fit spectra.csv --target octane\n"
-        "  tacit fit spectra.csv --target octane --cv 10 --save model.json --plot path.png\n"
-        "  tacit fit genes.csv --target tumour --classify --standardize --save model.json\n"
-        "  tacit fit spectra.csv --target octane --scale 1e-3 --stop 0.01\n"
-        "  tacit predict model.json new.csv",
-    )
+    command = add_command(commands, "fit", _run, __doc__)
     add_data(command)
     command.add_argument("--classify", action="store_true", help="the target holds classes: words or numbers")
     _add_knobs(command)
@@ -48,12 +57,7 @@ def add(commands: Any) -> Any:
         "--standardize", action="store_true", help="start the weights of features divided by their deviation"
     )
     command.add_argument("--save", metavar="FILE", help="write the model as JSON, for 'tacit predict'")
-    command.add_argument(
-        "--json", metavar="FILE", help="write model and scores as JSON; - for standard output"
-    )
-    command.add_argument(
-        "--plot", metavar="FILE", help="draw coefficients over scales, with the one that was chosen"
-    )
+    add_outputs(command, "model and scores", "draw coefficients over scales, with the one that was chosen")
     return command
 
 
@@ -61,7 +65,7 @@ def _add_knobs(command: Any) -> None:
     """What decides which of all linear models it is."""
     command.add_argument(
         "--cv",
-        type=_folds,
+        type=whole_number(2),
         metavar="K",
         help=f"folds (default: {_FOLDS}, or as many as there are samples, or samples of the smallest class)",
     )
@@ -89,15 +93,10 @@ def _add_knobs(command: Any) -> None:
     )
 
 
-def _folds(text: str) -> int:
-    if not text.isdecimal() or int(text) < 2:
-        raise argparse.ArgumentTypeError(f"must be a whole number, 2 or more, got {text!r}")
-    return int(text)
-
-
 def _run(options: argparse.Namespace) -> int:
     import pandas as pd
 
+    from tacit.show.fits import fit_report
     from tacit.show.output_files import Output, write_json
 
     if options.stop is not None and options.scale is None:
@@ -114,23 +113,18 @@ def _run(options: argparse.Namespace) -> int:
     for doubt in doubts:
         remark(doubt)
     model = _model(options, table, estimator)
-    speak = options.json != "-"
-    if speak:
-        from tacit.show.fits import fit_report
 
-        print(wrapped(fit_report(estimator, table)))
-    if options.json is not None:
-        write_json({**source(options, table), **model.to_dict()}, options.json, "fit")
-    if options.save is not None:
+    def save() -> str:
         write_json(model.to_dict(), options.save, _SAVED)
-        if speak:
-            say(f"  model        {options.save} (tacit predict {options.save} NEW)")
-    if options.plot is not None:
-        path = estimator.plot_path(options.plot)
-        if speak:
-            say(f"  figure       {path}")
-    if speak:
-        print(wrapped(f"  waited       {waited(options)}"))
+        return f"{options.save} (tacit predict {options.save} NEW)"
+
+    deliver(
+        options,
+        fit_report(estimator, table),
+        lambda: {**source(options, table), **model.to_dict()},
+        estimator.plot_path,
+        {} if options.save is None else {"model": save},
+    )
     return FAILED if doubts else DONE
 
 

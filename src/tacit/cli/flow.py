@@ -1,11 +1,23 @@
-"""tacit flow: gradient flow itself, step by step; also of a factorization that fills in a matrix."""
+"""tacit flow: run gradient flow on your data: how the predictor moves, to any accuracy.
+
+Integrate gradient flow from the model's initialization. Accuracy is −log of the
+training loss: --until 1e4 goes on to a loss of exp(-10000). Data that cannot be fitted end at
+least squares. Ctrl-C stops it and keeps what is there.
+
+examples:
+  tacit flow genes.csv --target response --depth 2 --scale 1e-3 --plot flow.png
+  tacit flow cells.csv --target label --loss exp --until 1e4 --json -
+  tacit flow cells.csv --target label --loss logistic --at 1,10,100 --save flow.nc
+  tacit flow genes.csv --target response --times 0.01:100:50 --save flow.nc
+  tacit flow data.npz --model linear --width 10000 --plot flow.pdf
+  tacit flow matrix.csv --model completion --width 50 --scale 1e-3 --save filled.csv
+"""
 
 from __future__ import annotations
 
 import argparse
 import math
 import os
-import sys
 import time
 from typing import Any
 
@@ -17,14 +29,16 @@ from tacit.cli.options import (
     INTERRUPTED,
     add_command,
     add_data,
+    add_outputs,
     add_units,
     claim_outputs,
+    deliver,
     inputs_of,
     numbers,
     read_data,
     source,
 )
-from tacit.cli.terminal import remark, say, waited, wrapped
+from tacit.cli.terminal import remark
 from tacit.errors import InputError, Interrupted
 
 _ASKED = ("until", "at", "times", "rtol", "linearized", "method", "step")
@@ -34,22 +48,7 @@ _ROUGH = 1e-3  # the relative residual at which a flow on a large matrix ends, i
 
 def add(commands: Any) -> Any:
     """The command and its options."""
-    command = add_command(
-        commands,
-        "flow",
-        _run,
-        help="run gradient flow on your data: how the predictor moves, to any accuracy",
-        description="Integrate gradient flow from the model's initialization. Accuracy is −log of the\n"
-        "training loss: --until 1e4 goes on to a loss of exp(-10000). Data that cannot be fitted end at\n"
-        "least squares. Ctrl-C stops it and keeps what is there.",
-        epilog="examples:\n"
-        "  tacit flow genes.csv --target response --depth 2 --scale 1e-3 --plot flow.png\n"
-        "  tacit flow cells.csv --target label --loss exp --until 1e4 --json -\n"
-        "  tacit flow cells.csv --target label --loss logistic --at 1,10,100 --save flow.nc\n"
-        "  tacit flow genes.csv --target response --times 0.01:100:50 --save flow.nc\n"
-        "  tacit flow data.npz --model linear --width 10000 --plot flow.pdf\n"
-        "  tacit flow matrix.csv --model completion --width 50 --scale 1e-3 --save filled.csv",
-    )
+    command = add_command(commands, "flow", _run, __doc__)
     add_data(command)
     add_model(command, ("diagonal", "untied", "neuron", "linear", "completion"))
     add_units(command, "f(x) = w·x + b, with b at its best at every moment (square loss)")
@@ -98,14 +97,13 @@ def _add_ways(command: Any) -> None:
 
 def _add_outputs(command: Any) -> None:
     """Where to write what."""
-    command.add_argument("--json", metavar="FILE", help="write the trajectory as JSON; - for standard output")
+    add_outputs(command, "the trajectory", "draw the trajectory (png, pdf, svg)")
     command.add_argument(
         "--save",
         metavar="FILE",
         help="write the trajectory as netCDF (.nc); of completion also the matrix, its empty cells filled in "
         "(.csv, .tsv, .txt)",
     )
-    command.add_argument("--plot", metavar="FILE", help="draw the trajectory (png, pdf, svg)")
     command.add_argument(
         "--clock",
         choices=("time", "accuracy"),
@@ -168,28 +166,26 @@ def _report(
     content: what JSON holds besides the trajectory. features: for the summary. names: those of entries of the
     predictor, for the picture. matrix: what --save writes as text, in place of the trajectory.
     """
-    from tacit.show.output_files import Output, netcdf_file, write_file, write_json
+    from tacit.show.output_files import Output, netcdf_file, write_file
 
-    speak = options.json != "-"
-    if speak:
-        print(wrapped(result.summary(features)))
-    if options.json is not None:
-        write_json({**content, **result.to_dict()}, options.json, "flow")
-    if options.save is not None:
-        saved, kind = (netcdf_file(result.to_xarray(), "flow"), "nc") if matrix is None else (matrix, "csv")
-        write_file(saved, Output(options.save, kind, "flow"))
-        if speak:
-            say(f"  {'data' if matrix is None else 'matrix':<10} {options.save}")
-    if options.plot is not None:
-        path = result.plot(options.plot, clock=options.clock, names=names)
-        if speak:
-            say(f"  figure     {path}")
-    if speak:
-        print(wrapped(f"  waited     {waited(options)}"))
+    def save() -> str:
+        file, kind = (netcdf_file(result.to_xarray(), "flow"), "nc") if matrix is None else (matrix, "csv")
+        return str(write_file(file, Output(options.save, kind, "flow")))
+
+    deliver(
+        options,
+        result.summary(features),
+        lambda: {**content, **result.to_dict()},
+        lambda file: result.plot(file, clock=options.clock, names=names),
+        {} if options.save is None else {"data" if matrix is None else "matrix": save},
+        width=9,
+    )
 
 
 def _complete(options: argparse.Namespace) -> int:
     """Read a matrix with gaps, run the flow of a factorization, write what was asked for."""
+    import pandas as pd
+
     from tacit.data.entries import observed
     from tacit.data.matrices import read_matrix
     from tacit.show.output_files import Output
@@ -201,27 +197,13 @@ def _complete(options: argparse.Namespace) -> int:
     options.reading = time.perf_counter() - begun
     if table.assumed:
         remark(f"assumed of {options.data}: {'; '.join(table.assumed)}")
-    X, y = observed(_Labelled(table))
+    X, y = observed(pd.DataFrame(table.values, table.rows, table.columns))  # names, for messages
     model = _factorization(options, X)
     saved = [] if options.save is None else [Output(options.save, _kind(options.save), "flow")]
     claim_outputs(options, saved)
     result, status = _followed(options, model, X, y, until=_until(options, X, y))
     _report_matrix(options, table, result)
     return status
-
-
-class _Labelled:
-    """A matrix with the names of its rows and columns, for messages."""
-
-    def __init__(self, table: Any):
-        self.values, self.index, self.columns = table.values, table.rows, table.columns
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return self.values
-
-    def to_numpy(self, dtype: Any, na_value: float) -> Any:
-        """The matrix."""
-        return self.values
 
 
 def _check_completion(options: argparse.Namespace) -> None:
@@ -268,10 +250,7 @@ def _until(options: argparse.Namespace, X: Any, y: Any) -> float | None:
     told = any(each is not None for each in (options.until, options.at, options.times))
     if told or is_small(sum(X.shape), len(y)):
         return options.until
-    print(
-        f"tacit: a large matrix: the flow ends at a relative residual of {_ROUGH:g} (--until says where)",
-        file=sys.stderr,
-    )
+    remark(f"a large matrix: the flow ends at a relative residual of {_ROUGH:g} (--until says where)")
     return -math.log(float(np.mean(y**2)) / 2) - 2 * math.log(_ROUGH)
 
 

@@ -100,7 +100,7 @@ def guest_model(text: str, features: int) -> Any:
 
     found = guest(text)
     if callable(found) and not isinstance(found, Model):
-        found = _made(text, found, *[features] * _asks(found))
+        found = _made(text, found, *[features][: _asked(found)])
     if not isinstance(found, Model):
         raise InputError(
             f"{text} must be a tacit.Model, or make one when called; it is {type(found).__name__}"
@@ -117,7 +117,12 @@ def guest_network(text: str, features: int, outputs: int) -> Any:
 
     found = guest(text)
     if callable(found) and not isinstance(found, Network) and not _is_module(found):
-        found = _made(text, found, *(features, outputs)[: _asked(found)])
+        if (count := _asked(found)) > 2:
+            raise InputError(
+                "what makes a network is given the numbers of features and of outputs, and "
+                f"{count} are asked for"
+            )
+        found = _made(text, found, *(features, outputs)[:count])
     if isinstance(found, Network):
         return found
     if _is_module(found):
@@ -148,19 +153,7 @@ def _asked(function: Any) -> int:
     """How many arguments it must be given."""
     parameters = inspect.signature(function).parameters.values()
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    count = sum(each.kind in kinds and each.default is each.empty for each in parameters)
-    if count > 2:
-        raise InputError(
-            f"what makes a network is given the numbers of features and of outputs, and {count} are asked for"
-        )
-    return count
-
-
-def _asks(function: Any) -> bool:
-    """Must it be given an argument?"""
-    parameters = inspect.signature(function).parameters.values()
-    needed = (each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD))
-    return any(each.default is each.empty for each in needed)
+    return sum(each.kind in kinds and each.default is each.empty for each in parameters)
 
 
 def _loaded(path: Path) -> ModuleType:

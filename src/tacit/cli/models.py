@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from tacit.cli.guests import guest_model, is_guest
-from tacit.cli.options import seed_number
+from tacit.cli.options import whole_number
 from tacit.errors import InputError
 
 _ALSO = {
@@ -66,8 +66,9 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
     products = "of the product u·v (untied)" + (" or |a|·‖w‖ (neuron)" if "neuron" in names else "")
     command.add_argument(
         "--scale",
-        type=float,
-        help=f"size at the start: of the weights (diagonal), {products}; default 1{small}",
+        type=_size,
+        help=f"size at the start: of the weights (diagonal), {products}; default 1{small}; "
+        "0 stands for the limit of small scales (diagonal)",
     )
     command.add_argument(
         "--log-scale", type=float, help="natural logarithm of the scale, where it leaves the float range"
@@ -101,7 +102,9 @@ def add_model(command: Any, names: tuple[str, ...]) -> None:
             "--std; or orthogonal ones, which end at the solution of least norm (default: gaussian)",
         )
         command.add_argument("--std", type=float, help="of a linear network's start (default: width^-½)")
-        command.add_argument("--seed", type=seed_number, help="of random weights or directions (default: 0)")
+        command.add_argument(
+            "--seed", type=whole_number(0), help="of random weights or directions (default: 0)"
+        )
 
 
 def _numbers(text: str) -> list[float]:
@@ -112,6 +115,17 @@ def _numbers(text: str) -> list[float]:
         raise argparse.ArgumentTypeError(f"must be numbers with commas between them, got {text!r}") from None
     if len(found) < 2:
         raise argparse.ArgumentTypeError(f"must name two layers or more, as in 0.1,0.2, got {text!r}")
+    return found
+
+
+def _size(text: str) -> float:
+    """A number; 0 only where 0 is written, because a limit at scale 0 is not that of a tiny scale."""
+    try:
+        found = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}") from None
+    if found == 0 and set(text.lower().partition("e")[0]) & set("123456789"):
+        raise argparse.ArgumentTypeError(f"{text} is below 1e-308: give its natural logarithm, --log-scale")
     return found
 
 
@@ -167,10 +181,10 @@ def _diagonal(options: argparse.Namespace, X: Any) -> Any:
     if options.log_scale is not None and options.scale is not None:
         raise InputError("give --scale or --log-scale, not both")
     scale = _given(options, "scale", 1.0)
-    if not 0 < scale < math.inf:
+    if not 0 <= scale < math.inf:
         raise InputError(
-            f"--scale must be positive and finite, got {scale:g}; beyond 1e-308 or 1e308 give its natural "
-            "logarithm, with --log-scale"
+            f"--scale must be 0 or positive and finite, got {scale:g}; beyond 1e-308 or 1e308 give its "
+            "natural logarithm, with --log-scale"
         )
     return Diagonal(depth=_given(options, "depth", 2.0), scale=scale, log_scale=options.log_scale)
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.terminal import remark
+from tacit.cli.terminal import remark, waited, wrapped
+from tacit.data.printable import printable
 from tacit.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,24 +22,34 @@ DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 _MOST_NUMBERS = 100_000
 
 
-def add_command(commands: Any, name: str, run: Callable[..., int], help: str, **texts: str) -> Any:
-    """A command with its help; the texts may have lines of their own."""
+def add_command(commands: Any, name: str, run: Callable[..., int], text: str | None) -> Any:
+    """A command whose help is the docstring of its module: what it does, how, and from "examples:" on how to.
+
+    Python -OO leaves out docstrings, and with them these texts.
+    """
+    first, _, rest = (text or "").partition("\n\n")
+    description, _, examples = rest.partition("examples:\n")
     command = commands.add_parser(
         name,
-        help=help,
+        help=first.removeprefix(f"tacit {name}: ").rstrip("."),
+        description=description.strip(),
+        epilog=f"examples:\n{examples.rstrip()}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
-        **texts,
     )
     command.set_defaults(run=run, command=command, by=name)
     return command
 
 
-def seed_number(text: str) -> int:
-    """A whole number, 0 or more."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be a whole number, 0 or more, got {text!r}")
-    return int(text)
+def whole_number(least: int) -> Callable[[str], int]:
+    """Whole numbers from the least on, as the type of an option."""
+
+    def number(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number, {least} or more, got {text!r}")
+        return int(text)
+
+    return number
 
 
 def numbers(text: str) -> list[float]:
@@ -86,6 +97,18 @@ def add_units(command: Any, intercept: str, standardize: str = "") -> None:
     )
 
 
+def add_seed(command: Any, what: str) -> None:
+    """--seed, 0 if it is not given."""
+    help = f"{what} (default: %(default)s)"
+    command.add_argument("--seed", type=whole_number(0), default=0, help=help)
+
+
+def add_outputs(command: Any, json: str, plot: str) -> None:
+    """--json and --plot; the texts say what is written and drawn."""
+    command.add_argument("--json", metavar="FILE", help=f"write {json} as JSON; - for standard output")
+    command.add_argument("--plot", metavar="FILE", help=plot)
+
+
 def read_data(options: argparse.Namespace, classes: bool = False, many: bool = False) -> Table:
     """The table that DATA and --target name; what had to be assumed to read it is told."""
     from tacit.data.tables import read_table
@@ -123,6 +146,35 @@ def claim_outputs(options: argparse.Namespace, others: Sequence[Output] = ()) ->
 
 def _same_file(path: str | Path, data: str) -> bool:
     return data != "-" and os.path.samefile(path, data)
+
+
+def deliver(
+    options: argparse.Namespace,
+    summary: str,
+    content: Callable[[], dict[str, Any]],
+    draw: Callable[[str], Any],
+    saved: dict[str, Callable[[], str]] | None = None,
+    width: int = 11,
+) -> None:
+    """Tell, write and draw a result as --json and --plot ask; with --json - nothing is told.
+
+    saved: what else is written, by its name in the text, and functions that write it and return what is told
+    of it. width: of the names in the summary, with which those of files are aligned.
+    """
+    from tacit.show.output_files import write_json
+
+    told = options.json != "-"
+    if told:
+        print(wrapped(summary))
+    if options.json is not None:
+        write_json(content(), options.json, options.by)
+    files = {name: save() for name, save in (saved or {}).items()}
+    if options.plot is not None:
+        files["figure"] = str(draw(options.plot))
+    if told:
+        for name, file in files.items():
+            print(printable(f"  {name:<{width}}  {file}"))  # not folded: people copy paths
+        print(wrapped(f"  {'waited':<{width}}  {waited(options)}"))
 
 
 def json_and_plot(options: argparse.Namespace) -> list[Output]:

@@ -1,4 +1,21 @@
-"""tacit path: maximum margins from the kernel to the rich end."""
+"""tacit path: maximum margins from the kernel to the rich end, for classification; or the saddle path.
+
+The predictors of largest margin in the geometry of a diagonal network, for each
+μ = (scale of the predictor) / accuracy: what the flow of the exponential loss tends to.
+The scale of the predictor is scale^depth for a diagonal model and √k/4 for an untied one,
+scale·(1+s²)/(1-s²) at shape s; the path does not depend on it, the accuracies do.
+The target holds two classes: -1 and +1, or any other two (the first in order is -1).
+With --saddle, the flow of the square loss as the scale goes to 0: the features enter and leave
+one after another, and the path ends at the solution of least ℓ1 norm. The target is a number.
+
+examples:
+  tacit path cells.csv --target label --mu 10:1e-6:50
+  tacit path cells.csv --target label --depth 3 --sweeping --plot path.png
+  tacit path cells.csv --target label --intercept --standardize
+  tacit path cells.csv --target label --model untied --scale 0.1 --shape 0.9
+  tacit path cells.csv --target label --mu 1,0.1,0.01 --json -
+  tacit path spectra.csv --target octane --saddle --intercept --standardize --plot path.png
+"""
 
 from __future__ import annotations
 
@@ -11,13 +28,14 @@ from tacit.cli.options import (
     FAILED,
     add_command,
     add_data,
+    add_outputs,
     add_units,
     claim_outputs,
+    deliver,
     numbers,
     read_data,
     source,
 )
-from tacit.cli.terminal import say, waited, wrapped
 from tacit.errors import InputError
 
 _MU = "10:1e-6:50"  # values of μ, unless others are asked for
@@ -25,26 +43,7 @@ _MU = "10:1e-6:50"  # values of μ, unless others are asked for
 
 def add(commands: Any) -> Any:
     """The command and its options."""
-    command = add_command(
-        commands,
-        "path",
-        _run,
-        help="maximum margins from the kernel to the rich end, for classification; or the saddle path",
-        description="The predictors of largest margin in the geometry of a diagonal network, for each\n"
-        "μ = (scale of the predictor) / accuracy: what the flow of the exponential loss tends to.\n"
-        "The scale of the predictor is scale^depth for a diagonal model and √k/4 for an untied one,\n"
-        "scale·(1+s²)/(1-s²) at shape s; the path does not depend on it, the accuracies do.\n"
-        "The target holds two classes: -1 and +1, or any other two (the first in order is -1).\n"
-        "With --saddle, the flow of the square loss as the scale goes to 0: the features enter and leave\n"
-        "one after another, and the path ends at the solution of least ℓ1 norm. The target is a number.",
-        epilog="examples:\n"
-        "  tacit path cells.csv --target label --mu 10:1e-6:50\n"
-        "  tacit path cells.csv --target label --depth 3 --sweeping --plot path.png\n"
-        "  tacit path cells.csv --target label --intercept --standardize\n"
-        "  tacit path cells.csv --target label --model untied --scale 0.1 --shape 0.9\n"
-        "  tacit path cells.csv --target label --mu 1,0.1,0.01 --json -\n"
-        "  tacit path spectra.csv --target octane --saddle --intercept --standardize --plot path.png",
-    )
+    command = add_command(commands, "path", _run, __doc__)
     add_data(command)
     add_model(command, ("diagonal", "untied"))
     add_units(
@@ -67,15 +66,13 @@ def add(commands: Any) -> Any:
     command.add_argument(
         "--sweeping", action="store_true", help="also the flow at infinite scale, which may leave the path"
     )
-    command.add_argument("--json", metavar="FILE", help="write the path as JSON; - for standard output")
-    command.add_argument("--plot", metavar="FILE", help="draw the path (png, pdf, svg)")
+    add_outputs(command, "the path", "draw the path (png, pdf, svg)")
     return command
 
 
 def _run(options: argparse.Namespace) -> int:
     if options.saddle:
         return _saddle(options)
-    from tacit.show.output_files import write_json
     from tacit.verbs.margin_path import depth_of, margin_path
     from tacit.verbs.sweeping_path import sweeping_path
 
@@ -98,28 +95,22 @@ def _run(options: argparse.Namespace) -> int:
         standardize=options.standardize,
     )
     sweeping = sweeping_path(table.X, table.y, mu, depth=depth) if options.sweeping else None
-    speak = options.json != "-"
-    if speak:
-        print(wrapped(found.summary(scale, table.features)))
-        if sweeping is not None:
-            print(wrapped(sweeping.summary()))
-    if options.json is not None:
-        content = {**source(options, table), "features": table.features}
+    summaries = [found.summary(scale, table.features)] + ([sweeping.summary()] if sweeping else [])
+
+    def content() -> dict[str, Any]:
         extra = {} if sweeping is None else {"sweeping": sweeping.to_dict()}
         clock = {"predictor_scale": scale, "accuracy": (scale / found.mu).tolist()}
-        write_json({**content, **found.to_dict(), **clock, **extra}, options.json, "path")
-    if options.plot is not None:
-        picture = found.plot(options.plot, names=table.features, sweeping=sweeping, clock=model.path_clock)
-        if speak:
-            say(f"  figure      {picture}")
-    if speak:
-        print(wrapped(f"  waited      {waited(options)}"))
+        return {**source(options, table), "features": table.features, **found.to_dict(), **clock, **extra}
+
+    def draw(file: str) -> Any:
+        return found.plot(file, names=table.features, sweeping=sweeping, clock=model.path_clock)
+
+    deliver(options, "\n".join(summaries), content, draw, width=10)
     return DONE if found.converged.all() else FAILED
 
 
 def _saddle(options: argparse.Namespace) -> int:
     """The saddle path, of the model's depth; at a finite scale, when training arrives at each jump."""
-    from tacit.show.output_files import write_json
     from tacit.verbs.saddle_path import saddle_path
 
     if options.sweeping or options.mu is not None:
@@ -138,20 +129,12 @@ def _saddle(options: argparse.Namespace) -> int:
         standardize=options.standardize,
     )
     times = found.time(model) if timed else None
-    speak = options.json != "-"
-    if speak:
-        print(wrapped(found.summary(table.features)))
-        if times is not None and len(times):
+    summary, extra = found.summary(table.features), {}
+    if times is not None:
+        extra = {"training_times": times.tolist()}
+        if len(times):
             ends = f"the first jump at time {times[0]:.4g}, the last at {times[-1]:.4g}, to leading order"
-            print(wrapped(f"  training   {model.describe()}: {ends}"))
-    if options.json is not None:
-        content = {**source(options, table), "features": table.features, **found.to_dict()}
-        extra = {} if times is None else {"training_times": times.tolist()}
-        write_json({**content, **extra}, options.json, "path")
-    if options.plot is not None:
-        picture = found.plot(options.plot, names=table.features)
-        if speak:
-            say(f"  figure     {picture}")
-    if speak:
-        print(wrapped(f"  waited     {waited(options)}"))
+            summary += f"\n  training   {model.describe()}: {ends}"
+    content = {**source(options, table), "features": table.features, **found.to_dict(), **extra}
+    deliver(options, summary, lambda: content, lambda file: found.plot(file, names=table.features), width=9)
     return DONE

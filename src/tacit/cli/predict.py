@@ -1,4 +1,19 @@
-"""tacit predict: what a fitted model says of new samples."""
+"""tacit predict: predictions of a model that 'tacit fit' has saved, for new samples.
+
+Predict with a model that 'tacit fit --save' has written. Columns are found by name,
+in any order; those that the model does not use are named. Where the target is among them, the
+error on these samples is told.
+
+Names in the CSV, of the target and of classes, that begin with = + - @, a tab or another control
+character are written with a ' before them, because a spreadsheet would evaluate them as formulas.
+Programs that read the CSV see the '; Tacit does not remove it. Numbers, and names in JSON, are
+written unchanged.
+
+examples:
+  tacit predict model.json new.csv
+  tacit predict model.json new.parquet --out predictions.csv
+  tacit predict model.json held-out.csv --json -
+"""
 
 from __future__ import annotations
 
@@ -23,23 +38,7 @@ _LOST = 1e100  # times the spread: an error of which no R² is told
 
 def add(commands: Any) -> Any:
     """The command and its options."""
-    command = add_command(
-        commands,
-        "predict",
-        _run,
-        help="predictions of a model that 'tacit fit' has saved, for new samples",
-        description="Predict with a model that 'tacit fit --save' has written. Columns are found by name,\n"
-        "in any order; those that the model does not use are named. Where the target is among them, the\n"
-        "error on these samples is told.\n\n"
-        "Names in the CSV, of the target and of classes, that begin with = + - @, a tab or another control\n"
-        "character are written with a ' before them, because a spreadsheet would evaluate them as formulas.\n"
-        "Programs that read the CSV see the '; Tacit does not remove it. Numbers, and names in JSON, are\n"
-        "written unchanged.",
-        epilog="examples:\n"
-        "  tacit predict model.json new.csv\n"
-        "  tacit predict model.json new.parquet --out predictions.csv\n"
-        "  tacit predict model.json held-out.csv --json -",
-    )
+    command = add_command(commands, "predict", _run, __doc__)
     command.add_argument("model", metavar="MODEL", help="JSON that 'tacit fit --save' has written")
     command.add_argument(
         "data", metavar="NEW", help="samples, in any file that 'tacit fit' reads; - for standard input"

@@ -1,9 +1,30 @@
-"""tacit probe: a network of your own on your data, kernel or rich."""
+"""tacit probe: does your own network learn features on your data, or stay near its start?.
+
+Train a network of your own for a short while beside its linearization, and say which
+regime it is in: kernel (the two stay together), rich (it ends far away, wherever it starts small)
+or intermediate, with the numbers and what to change. A function in a file of yours makes it
+(FILE.py:NAME runs the file as Python code: name only files that you trust):
+
+    # model.py
+    import torch
+    def make_network(features):
+        torch.manual_seed(0)
+        return torch.nn.Sequential(
+            torch.nn.Linear(features, 100), torch.nn.ReLU(), torch.nn.Linear(100, 1))
+
+It gives a torch module, a pair (apply, params) of JAX, or a tacit.Network, and is called with the
+number of features, and of outputs if it asks for a second number: 1, or the classes of
+cross-entropy.
+
+examples:
+  tacit probe model.py:make_network spectra.csv --target octane --standardize
+  tacit probe model.py:make_network spectra.csv --target octane --scales 1e-2:1e2:9 --plot p.png
+  tacit probe model.py:make_network cells.csv --target label --loss cross-entropy --json -
+"""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from tacit.cli.guests import guest_network, is_guest
@@ -12,49 +33,26 @@ from tacit.cli.options import (
     FAILED,
     add_command,
     add_data,
+    add_outputs,
+    add_seed,
     claim_outputs,
+    deliver,
     numbers,
     read_data,
-    seed_number,
     source,
 )
-from tacit.cli.terminal import say, waited, wrapped
+from tacit.cli.terminal import remark, wrapped
 from tacit.errors import InputError
 
 
 def add(commands: Any) -> Any:
     """The command and its options."""
-    command = add_command(
-        commands,
-        "probe",
-        _run,
-        help="does your own network learn features on your data, or stay near its start?",
-        description="Train a network of your own for a short while beside its linearization, and say which\n"
-        "regime it is in: kernel (the two stay together), rich (it ends far away, wherever it starts small)\n"
-        "or intermediate, with the numbers and what to change. A function in a file of yours makes it\n"
-        "(FILE.py:NAME runs the file as Python code: name only files that you trust):\n\n"
-        "    # model.py\n"
-        "    import torch\n"
-        "    def make_network(features):\n"
-        "        torch.manual_seed(0)\n"
-        "        return torch.nn.Sequential(\n"
-        "            torch.nn.Linear(features, 100), torch.nn.ReLU(), torch.nn.Linear(100, 1))\n\n"
-        "It gives a torch module, a pair (apply, params) of JAX, or a tacit.Network, and is called with the\n"
-        "number of features, and of outputs if it asks for a second number: 1, or the classes of\n"
-        "cross-entropy.",
-        epilog="examples:\n"
-        "  tacit probe model.py:make_network spectra.csv --target octane --standardize\n"
-        "  tacit probe model.py:make_network spectra.csv --target octane --scales 1e-2:1e2:9 --plot p.png\n"
-        "  tacit probe model.py:make_network cells.csv --target label --loss cross-entropy --json -",
-    )
+    command = add_command(commands, "probe", _run, __doc__)
     command.add_argument("network", metavar="FILE.py:MAKE_NETWORK", help="what makes the network")
     add_data(command)
     _add_training(command)
     _add_sweep(command)
-    command.add_argument("--json", metavar="FILE", help="write the numbers as JSON; - for standard output")
-    command.add_argument(
-        "--plot", metavar="FILE", help="draw the probe, or the sweep of --scales (png, pdf, svg)"
-    )
+    add_outputs(command, "the numbers", "draw the probe, or the sweep of --scales (png, pdf, svg)")
     return command
 
 
@@ -78,9 +76,7 @@ def _add_training(command: Any) -> None:
     command.add_argument(
         "--steps", type=int, default=2000, help="of training, at most (default: %(default)s)"
     )
-    command.add_argument(
-        "--seed", type=seed_number, default=0, help="which samples are held out (default: %(default)s)"
-    )
+    add_seed(command, "which samples are held out")
 
 
 def _add_sweep(command: Any) -> None:
@@ -113,15 +109,16 @@ def _run(options: argparse.Namespace) -> int:
     X, y = _units(options, table)
     network = network.doubled() if options.doubled else network
     found = probe(network, X, y, loss=options.loss, seed=options.seed, most_steps=options.steps)
-    speak = options.json != "-"
-    if speak:
-        print(wrapped(found.summary()))
-    layers = options.layers.split(",") if options.layers else None
-    layers = "last" if layers == ["last"] else layers
-    sweep = None if options.scales is None else found.sweep(options.scales, layers=layers)
-    if speak and sweep is not None:
-        print(f"\n{sweep.summary()}\n")
-    _write(options, table, found, sweep)
+    content = {**source(options, table), **found.to_dict()}
+    if options.scales is None:
+        deliver(options, found.summary(), lambda: content, found.plot, width=9)
+    else:
+        if options.json != "-":
+            print(wrapped(found.summary()), end="\n\n")
+        layers = options.layers and ("last" if options.layers == "last" else options.layers.split(","))
+        sweep = found.sweep(options.scales, layers=layers)
+        content["sweep"] = sweep.to_dict()
+        deliver(options, f"{sweep.summary()}\n", lambda: content, sweep.plot, width=9)
     return DONE if found.regime != "unknown" else FAILED
 
 
@@ -139,10 +136,9 @@ def _units(options: argparse.Namespace, table: Any) -> tuple[Any, Any]:
         if options.standardize and (spread > 0).all():
             y = (y - y.mean(axis=0)) / spread
         elif (np.abs(y.mean(axis=0)) > 3 * spread).any() and (spread > 0).all():
-            print(
-                f"tacit: {table.target or 'the target'} is {y.mean():.4g} ± {y.std():.2g}: most of training "
-                "goes into its mean; --standardize takes it out",
-                file=sys.stderr,
+            remark(
+                f"{table.target or 'the target'} is {y.mean():.4g} ± {y.std():.2g}: most of training goes "
+                "into its mean; --standardize takes it out"
             )
     if options.standardize:
         spread = X.std(axis=0)
@@ -157,18 +153,3 @@ def _outputs(options: argparse.Namespace, y: Any) -> int:
     if options.loss == "cross-entropy":
         return len(np.unique(np.asarray(y)))
     return 1 if np.ndim(y) == 1 else np.shape(y)[1]
-
-
-def _write(options: argparse.Namespace, table: Any, found: Any, sweep: Any) -> None:
-    from tacit.show.output_files import write_json
-
-    speak = options.json != "-"
-    if options.json is not None:
-        extra = {} if sweep is None else {"sweep": sweep.to_dict()}
-        write_json({**source(options, table), **found.to_dict(), **extra}, options.json, "probe")
-    if options.plot is not None:
-        path = (found if sweep is None else sweep).plot(options.plot)
-        if speak:
-            say(f"  figure     {path}")
-    if speak:
-        print(wrapped(f"  waited     {waited(options)}"))

@@ -1,4 +1,15 @@
-"""tacit report: the papers, reproduced, in one HTML file."""
+"""tacit report: all figures, claims, theorems and errata in one HTML file.
+
+One HTML file that needs nothing else: every figure of the papers with its claims,
+measured numbers, thresholds, verdicts and versions; the theorems; the errata; and what goes
+beyond the papers. Figures that 'tacit reproduce' has made are taken from their folder, whatever
+their preset; those that are missing are made first, at the quick preset. Exit status 1 if a
+claim fails.
+
+examples:
+  tacit report
+  tacit reproduce all --preset paper --out figures && tacit report --from figures --out report.html
+"""
 
 from __future__ import annotations
 
@@ -25,20 +36,7 @@ _FIGURES = "tacit-output"
 
 def add(commands: Any) -> Any:
     """The command and its options."""
-    command = add_command(
-        commands,
-        "report",
-        _run,
-        help="all figures, claims, theorems and errata in one HTML file",
-        description="One HTML file that needs nothing else: every figure of the papers with its claims,\n"
-        "measured numbers, thresholds, verdicts and versions; the theorems; the errata; and what goes\n"
-        "beyond the papers. Figures that 'tacit reproduce' has made are taken from their folder, whatever\n"
-        "their preset; those that are missing are made first, at the quick preset. Exit status 1 if a\n"
-        "claim fails.",
-        epilog="examples:\n"
-        "  tacit report\n"
-        "  tacit reproduce all --preset paper --out figures && tacit report --from figures --out report.html",
-    )
+    command = add_command(commands, "report", _run, __doc__)
     command.add_argument(
         "--out", default="tacit-report.html", metavar="FILE", help="the file (default: %(default)s)"
     )

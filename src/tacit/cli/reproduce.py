@@ -1,4 +1,19 @@
-"""tacit reproduce: figures of the papers."""
+"""tacit reproduce: figures of the papers, with a verdict on every claim.
+
+Make figures of the papers again: picture (PNG, PDF), data (netCDF) and a JSON with
+every claim, its measured value, its threshold and the verdict. Exit status 1 if one fails.
+Several are made at once. A figure that the folder has already, made by the same software with the
+same preset and seed, is kept and not made again: a run that was stopped goes on where it was. One
+of another preset or seed is not replaced without --force; another --out keeps both.
+Figures of MNIST and CIFAR-10 need the data: in the folder that TACIT_DATA names, or from OpenML
+through scikit-learn; without them all others are made.
+
+examples:
+  tacit reproduce list
+  tacit reproduce woodworth2020/fig1a
+  tacit reproduce azulay2021 --jobs 2
+  tacit reproduce all --preset paper --out figures
+"""
 
 from __future__ import annotations
 
@@ -6,7 +21,7 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
-from tacit.cli.options import DONE, FAILED, add_command, seed_number
+from tacit.cli.options import DONE, FAILED, add_command, add_seed
 from tacit.cli.reproduce_many import add_jobs
 from tacit.errors import MissingPackageError
 
@@ -20,24 +35,7 @@ _READABLE = 30  # columns that a title needs
 
 def add(commands: Any) -> Any:
     """The command and its options."""
-    command = add_command(
-        commands,
-        "reproduce",
-        _run,
-        help="figures of the papers, with a verdict on every claim",
-        description="Make figures of the papers again: picture (PNG, PDF), data (netCDF) and a JSON with\n"
-        "every claim, its measured value, its threshold and the verdict. Exit status 1 if one fails.\n"
-        "Several are made at once. A figure that the folder has already, made by the same software with the\n"
-        "same preset and seed, is kept and not made again: a run that was stopped goes on where it was. One\n"
-        "of another preset or seed is not replaced without --force; another --out keeps both.\n"
-        "Figures of MNIST and CIFAR-10 need the data: in the folder that TACIT_DATA names, or from OpenML\n"
-        "through scikit-learn; without them all others are made.",
-        epilog="examples:\n"
-        "  tacit reproduce list\n"
-        "  tacit reproduce woodworth2020/fig1a\n"
-        "  tacit reproduce azulay2021 --jobs 2\n"
-        "  tacit reproduce all --preset paper --out figures",
-    )
+    command = add_command(commands, "reproduce", _run, __doc__)
     command.add_argument(
         "selection",
         nargs="?",
@@ -51,9 +49,7 @@ def add(commands: Any) -> Any:
         default="quick",
         help="quick: seconds; paper: the paper's sizes (default: %(default)s)",
     )
-    command.add_argument(
-        "--seed", type=seed_number, default=0, help="of the random data (default: %(default)s)"
-    )
+    add_seed(command, "of the random data")
     command.add_argument(
         "--force",
         action="store_true",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tacit.cli.options import whole_number
 from tacit.cli.terminal import in_words, remark, shortened, wrapped
 
 if TYPE_CHECKING:
@@ -24,16 +24,10 @@ def add_jobs(command: Any) -> None:
     """--jobs."""
     command.add_argument(
         "--jobs",
-        type=_jobs,
+        type=whole_number(1),
         metavar="N",
         help="how many figures to make at once, each in a process of its own (default: one for each core)",
     )
-
-
-def _jobs(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"must be a whole number, 1 or more, got {text!r}")
-    return int(text)
 
 
 @dataclass(frozen=True)

@@ -13,41 +13,15 @@ from itertools import groupby
 from typing import Any
 
 _INPUT, _OUTPUT, _ERROR = 0, 1, 2
+# fmt: off
 _PLAIN = {
-    **dict.fromkeys("‖∥", "|"),
-    "−": "-",
-    "×": "x",
-    "·": "*",
-    "∗": "*",
-    "±": "+-",
-    "∓": "-+",
-    "⁄": "/",
-    "√": "sqrt ",
-    "∘": "o",
-    "≤": "<=",
-    "≥": ">=",
-    "≠": "!=",
-    "≈": "~",
-    "∝": "~",
-    "≪": "<<",
-    "∞": "inf",
-    "⊥": "_perp",
-    "→": "->",
-    "←": "<-",
-    "↦": "|->",
-    "…": "...",
-    "⟨": "<",
-    "⟩": ">",
-    "′": "'",
-    "∠": "angle ",
-    "∇": "grad ",
-    "∂": "d",
-    "∫": "int ",
-    "\N{COMBINING TILDE}": "~",
-    "\N{COMBINING CIRCUMFLEX ACCENT}": "^",
-    "λ": "lambda",  # whose name in Unicode is lamda
-    "Λ": "Lambda",
+    "‖": "|", "∥": "|", "−": "-", "×": "x", "·": "*", "∗": "*", "±": "+-", "∓": "-+", "⁄": "/", "∘": "o",
+    "≤": "<=", "≥": ">=", "≠": "!=", "≈": "~", "∝": "~", "≪": "<<", "→": "->", "←": "<-", "↦": "|->",
+    "…": "...", "⟨": "<", "⟩": ">", "′": "'", "√": "sqrt ", "∠": "angle ", "∇": "grad ", "∂": "d",
+    "∫": "int ", "∞": "inf", "⊥": "_perp", "\N{COMBINING TILDE}": "~", "\N{COMBINING CIRCUMFLEX ACCENT}": "^",
+    "λ": "lambda", "Λ": "Lambda",  # whose name in Unicode is lamda
 }
+# fmt: on
 _RAISED = {"<super>": "^", "<sub>": "_"}
 
 

@@ -17,19 +17,18 @@ from tacit.errors import InputError, NotConvergedError, NotSeparableError
 from tacit.estimators.fit import (
     INFINITE,
     PATH_RTOL,
-    LabelFit,
-    Labels,
     certificate_of_outputs,
+    labels_on_grid,
     regime_of_outputs,
 )
 from tacit.estimators.grid import kernel_end, path_grid
-from tacit.estimators.path import CoefficientPath
 from tacit.estimators.separating_flow import LabelledSamples, SeparatingFlow, least_loss
 from tacit.estimators.training import Start, Training
 from tacit.losses import Exponential, Logistic
 from tacit.models import Diagonal
 from tacit.results.certificate import Certificate
 from tacit.results.margin import Margin
+from tacit.results.paths import CoefficientPath
 from tacit.results.regime import Regime
 from tacit.solvers.interpolation.geometry import as_separable
 from tacit.solvers.margins.constraints import Margins
@@ -102,7 +101,7 @@ class TwoClasses:
         The stop None comes last. It is the margin, or for the square loss the limit of the flow.
         """
         if square:
-            return Labels(self.training, self.start).on_grid(scales, stops, rtol)
+            return labels_on_grid(self.training, self.start, scales, stops, rtol)
         d, early = self.training.X.shape[1], [stop for stop in stops if stop is not None]
         w, b = np.empty((len(scales), len(stops), d)), np.empty((len(scales), len(stops)))
         if None in stops:
@@ -135,10 +134,6 @@ class TwoClasses:
         if not found.converged:
             warnings.warn(f"the margin is not certified: {found.reason}", ConvergenceWarning, stacklevel=4)
         return self._fit("margin", found.predictor, found.intercept, 1, math.inf, result=found)
-
-    def square(self, stop: float | None, tol: float) -> LabelFit:
-        """The flow on the square loss with labels as numbers, to its limit or until a fraction is left."""
-        return Labels(self.training, self.start).fit(stop, tol)
 
     def exponential(self, accuracy: float, rtol: float) -> BinaryFit:
         """The flow on the exponential loss until an accuracy, by `tacit.flow` if that suffices."""

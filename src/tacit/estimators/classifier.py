@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from tacit.data.arrays import Float, as_floats, check_squares
 from tacit.errors import InputError
 from tacit.estimators.binary import LEFT, BinaryFit, TwoClasses
-from tacit.estimators.fit import FLOW_RTOL, LabelFit
-from tacit.estimators.linear_flow import OneAgainstOthers
+from tacit.estimators.fit import FLOW_RTOL, LabelFit, fitted_labels
+from tacit.estimators.linear_flow import OneAgainstOthers, dense_data
 from tacit.estimators.training import Start, Training
 
 SQUARE = "square"
 
 
+@dataclass(eq=False, repr=False)
 class FlowClassifier(OneAgainstOthers):
     """Linear classification by gradient flow on a diagonal network, from ℓ2 (large scales) to ℓ1 margins.
 
@@ -94,29 +95,16 @@ class FlowClassifier(OneAgainstOthers):
     ['b']
     """
 
-    def __init__(
-        self,
-        scale: float = 1e-3,
-        depth: float = 2,
-        mu: float | None = None,
-        accuracy: float | None = None,
-        fit_intercept: bool = True,
-        stop: float | None = None,
-        tol: float = 1e-10,
-        weights: Any = None,
-        standardize: bool = False,
-        loss: str | None = None,
-    ):
-        self.scale = scale
-        self.depth = depth
-        self.mu = mu
-        self.accuracy = accuracy
-        self.fit_intercept = fit_intercept
-        self.stop = stop
-        self.tol = tol
-        self.weights = weights
-        self.standardize = standardize
-        self.loss = loss
+    scale: float = 1e-3
+    depth: float = 2
+    mu: float | None = None
+    accuracy: float | None = None
+    fit_intercept: bool = True
+    stop: float | None = None
+    tol: float = 1e-10
+    weights: Any = None
+    standardize: bool = False
+    loss: str | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> FlowClassifier:
         """Fit the model.
@@ -138,7 +126,9 @@ class FlowClassifier(OneAgainstOthers):
         """
         self._check_options()
         X, codes, weights = labelled_data(self, X, y, sample_weight)
-        problems = self._problems(X, codes, weights)
+        depth = float(as_floats(self.depth, "depth", ndim=(0,)))
+        scale = self.scale if self.mu is None else self.mu ** (1 / depth)
+        problems = against_others(self, X, codes, weights, depth, scale)
         set_fits(self, problems, solved(problems, self.loss == SQUARE, self.accuracy, self.stop, self.tol))
         return self
 
@@ -154,23 +144,15 @@ class FlowClassifier(OneAgainstOthers):
             if not number > 0 or (name == "stop" and number >= 1):
                 raise InputError(f"{name} must be positive{', below 1' * (name == 'stop')}, got {number:g}")
 
-    def _problems(self, X: Float, codes: NDArray[np.intp], weights: Float | None) -> list[TwoClasses]:
-        depth = float(as_floats(self.depth, "depth", ndim=(0,)))
-        scale = self.scale if self.mu is None else self.mu ** (1 / depth)
-        start = Start(depth, scale, None, self.weights)
-        return against_others(X, codes, weights, self.fit_intercept, self.standardize, start)
-
 
 def labelled_data(
     estimator: Any, X: Any, y: Any, sample_weight: Any
 ) -> tuple[Float, NDArray[np.intp], Float | None]:
     """Validate the data: dense X, class indices and sample weights; sets the estimator's classes_."""
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64)
-    X = X.toarray() if hasattr(X, "toarray") else X
+    X, y, weights = dense_data(estimator, X, y, sample_weight)
     check_squares(X, np.ones(1))
     check_classification_targets(y)
     estimator.classes_, codes = np.unique(y, return_inverse=True)
-    weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
     present = len(np.unique(codes if weights is None else codes[weights > 0]))
     if present < len(estimator.classes_) or present < 2:
         raise InputError(
@@ -181,15 +163,14 @@ def labelled_data(
 
 
 def against_others(
-    X: Float, codes: NDArray[np.intp], weights: Float | None, intercept: bool, standardize: bool, start: Start
+    estimator: Any, X: Float, codes: NDArray[np.intp], weights: Float | None, depth: float, scale: float
 ) -> list[TwoClasses]:
     """One problem for two classes, or one for each class against all others if there are more."""
-    problems = []
-    for code in range(codes.max() + 1) if codes.max() > 1 else [1]:
-        labels = np.where(codes == code, 1.0, -1.0)
-        training = Training.of(X, labels, weights, intercept, standardize)
-        problems.append(TwoClasses(training, start))
-    return problems
+    start = Start(depth, scale, None, estimator.weights)
+    options = estimator.fit_intercept, estimator.standardize
+    each = range(codes.max() + 1) if codes.max() > 1 else [1]
+    labels = (np.where(codes == code, 1.0, -1.0) for code in each)
+    return [TwoClasses(Training.of(X, y, weights, *options), start) for y in labels]
 
 
 def check_loss(loss: Any, *also: str) -> str | None:
@@ -205,7 +186,7 @@ def solved(
 ) -> list[BinaryFit | LabelFit]:
     """Fit all problems in the same way: by the margin, or by the flow on one of the losses."""
     if square:
-        return [problem.square(stop, tol) for problem in problems]
+        return [fitted_labels(problem.training, problem.start, stop, tol) for problem in problems]
     rtol = min(FLOW_RTOL * tol, 0.1)
     if stop is not None or not all(problem.separable for problem in problems):
         return [problem.logistic(LEFT if stop is None else stop, rtol) for problem in problems]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -14,12 +14,11 @@ from sklearn.base import BaseEstimator
 
 from tacit.data.arrays import Float
 from tacit.errors import InputError
-from tacit.estimators.binary import LEFT, TwoClasses
+from tacit.estimators.binary import LEFT
 from tacit.estimators.classifier import SQUARE, against_others, check_loss, labelled_data, set_fits, solved
-from tacit.estimators.cross_validation import Subset, check_rule, scores_of_folds, select
+from tacit.estimators.cross_validation import Searched, Subset, check_rule, scores_of_folds, select
 from tacit.estimators.grid import Grid, as_stops, grid_of
 from tacit.estimators.linear_flow import OneAgainstOthers
-from tacit.estimators.training import Start
 
 _RTOL = 0.01  # relative accuracy of predictors that are only compared
 _AUTO, _MARGIN = "auto", "margin"
@@ -42,7 +41,8 @@ class FixedClassifier(OneAgainstOthers, BaseEstimator):
         return X
 
 
-class FlowClassifierCV(OneAgainstOthers):
+@dataclass(eq=False, repr=False)
+class FlowClassifierCV(Searched, OneAgainstOthers):
     """`FlowClassifier` with scale, depth and stop chosen by cross-validation.
 
     For separable data, the margins at all scales are computed as one path (`tacit.margin_path`). A single
@@ -107,38 +107,18 @@ class FlowClassifierCV(OneAgainstOthers):
     (True, ['right'])
     """
 
-    scale_: float
-    depth_: float
-    stop_: float | None
-    cv_results_: dict[str, Any]
-
-    def __init__(
-        self,
-        scales: Any = 8,
-        depth: Any = 2,
-        stops: Any = "auto",
-        fit_intercept: bool = True,
-        tol: float = 1e-10,
-        weights: Any = None,
-        standardize: bool = False,
-        cv: Any = None,
-        scoring: Any = None,
-        rule: str = "best",
-        n_jobs: int | None = None,
-        loss: str | None = "auto",
-    ):
-        self.scales = scales
-        self.depth = depth
-        self.stops = stops
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.weights = weights
-        self.standardize = standardize
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.n_jobs = n_jobs
-        self.loss = loss
+    scales: Any = 8
+    depth: Any = 2
+    stops: Any = "auto"
+    fit_intercept: bool = True
+    tol: float = 1e-10
+    weights: Any = None
+    standardize: bool = False
+    cv: Any = None
+    scoring: Any = None
+    rule: str = "best"
+    n_jobs: int | None = None
+    loss: str | None = "auto"
 
     def fit(
         self,
@@ -167,7 +147,7 @@ class FlowClassifierCV(OneAgainstOthers):
         """
         rule, loss = check_rule(self.rule), check_loss(self.loss, _AUTO)
         X, codes, weights = labelled_data(self, X, y, sample_weight)
-        problems = self._problems(X, codes, weights, 2.0, 1.0)
+        problems = against_others(self, X, codes, weights, 2.0, 1.0)
         separable = all(problem.separable for problem in problems)
 
         def top(depth: float) -> float:
@@ -181,13 +161,9 @@ class FlowClassifierCV(OneAgainstOthers):
         select(self, grid, scores, rule, sides.mean(axis=0))
         self.cv_results_["mean_test_side"] = sides.mean(axis=0)
         self.mu_ = self.scale_**self.depth_
-        problems = self._problems(X, codes, weights, self.depth_, self.scale_)
+        problems = against_others(self, X, codes, weights, self.depth_, self.scale_)
         set_fits(self, problems, solved(problems, self.loss_ == SQUARE, None, self.stop_, self.tol))
         return self
-
-    def _problems(self, X: Float, codes: Any, weights: Any, depth: float, scale: float) -> list[TwoClasses]:
-        start = Start(depth, scale, None, self.weights)
-        return against_others(X, codes, weights, self.fit_intercept, self.standardize, start)
 
     def _stops(self, separable: bool, loss: str | None) -> Any:
         """The stops to try, without margins if there are none."""
@@ -214,7 +190,7 @@ class FlowClassifierCV(OneAgainstOthers):
             )
         scores = []
         for loss, (depth, scales) in product(grid.losses, zip(grid.depths, grid.scales, strict=True)):
-            problems = self._problems(train.X, train.y, train.weights, depth, 1.0)
+            problems = against_others(self, train.X, train.y, train.weights, depth, 1.0)
             found = [problem.on_grid(scales, grid.stops, _RTOL, loss == SQUARE) for problem in problems]
             w, b = (np.stack(each, axis=1) for each in zip(*found, strict=True))  # points, classes
             scores += [self._score(each, train, test, scorer) for each in zip(w, b, strict=True)]

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+from scipy.stats import rankdata, t
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
@@ -22,6 +24,15 @@ RULES = ("cautious", "smoothed", "best", "one-standard-error")
 _SMOOTHING = 1.5  # standard deviation of the Gaussian weights in smoothed scores, in steps of the grid
 _CONFIDENCE = 0.9  # confidence required for a scale below the kernel end
 _TIE = 1e-6  # relative difference of scores that counts as none
+
+
+class Searched:
+    """Attributes of an estimator that `select` sets."""
+
+    scale_: float
+    depth_: float
+    stop_: float | None
+    cv_results_: dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +84,7 @@ def _cv_results(points: list[Point], scores: Float) -> dict[str, Any]:
     table["params"] = points
     table |= {f"split{k}_test_score": row for k, row in enumerate(scores)}
     mean = scores.mean(axis=0)
-    order = np.argsort(-mean, kind="stable")
-    rank = np.empty(len(points), dtype=np.int32)
-    rank[order] = np.arange(1, len(points) + 1)
+    rank = rankdata(-mean, method="ordinal").astype(np.int32)
     return table | {"mean_test_score": mean, "std_test_score": _deviation(scores), "rank_test_score": rank}
 
 
@@ -123,8 +132,6 @@ def smoothed(means: Float, shape: tuple[int, ...]) -> Float:
     Neighbouring points are nearly the same model, so that their differences are mostly noise, and the best of
     many noisy scores is too optimistic. shape: numbers of depths, scales and stops.
     """
-    from scipy.ndimage import gaussian_filter
-
     if not np.isfinite(means).all():
         return means
     widths = (0, _SMOOTHING, _SMOOTHING)
@@ -139,8 +146,6 @@ def _cautious(
     The best of a larger grid is more optimistically biased: at the kernel end only the stop is chosen. The
     comparison is a one-sided paired t test over folds.
     """
-    from scipy.stats import t
-
     at_kernel_end = np.zeros(shape, dtype=bool)
     at_kernel_end[:, 0] = True  # scales decrease
     at_kernel_end = at_kernel_end.ravel()

@@ -13,12 +13,12 @@ from sklearn.exceptions import ConvergenceWarning as ConvergenceWarning
 
 from tacit.data.arrays import Float, as_floats
 from tacit.estimators.grid import Grid, is_count, kernel_end, path_grid
-from tacit.estimators.path import CoefficientPath
 from tacit.estimators.predictors import REACHED, predictors
 from tacit.estimators.training import Start, Training
 from tacit.models.model import Model
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit
+from tacit.results.paths import CoefficientPath
 from tacit.results.regime import Regime
 from tacit.results.trajectory import Trajectory
 from tacit.verbs.certify import certify
@@ -130,41 +130,36 @@ def fitted(training: Training, start: Start, stop: float | None, tol: float) -> 
     return Fit(training, start, stop, w, run)
 
 
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """Training data with labels ±1 as targets of a regression.
+def label_factor(training: Training, depth: float) -> float:
+    """The scale of a classifier divided by that of the regressor with the same weights.
 
     For classifiers, the natural size of a coefficient is 1/rms(X); for regressors it is rms(y)/rms(X), where
-    y is centred if there is an intercept. The scale of a classifier is therefore `factor` times that of the
-    regressor with the same weights.
+    y is centred if there is an intercept.
     """
+    return math.sqrt(2 * training.loss) ** (1 / float(depth)) or 1.0
 
-    training: Training
-    start: Start
 
-    @cached_property
-    def factor(self) -> float:
-        """The scale of the classifier divided by that of the regressor."""
-        return math.sqrt(2 * self.training.loss) ** (1 / float(self.start.depth)) or 1.0
+def fitted_labels(training: Training, start: Start, stop: float | None, tol: float) -> LabelFit:
+    """Fit labels ±1 as `FlowRegressor` does: by the limit of the flow, or until a fraction is left."""
+    factor = label_factor(training, start.depth)
+    fit = fitted(training, replace(start, scale=start.checked_scale() / factor), stop, tol)
+    return LabelFit(fit.training, fit.start, fit.stop, fit.predictor, fit.result, factor)
 
-    def fit(self, stop: float | None, tol: float) -> LabelFit:
-        """Fit as `FlowRegressor` does: by the limit of the flow, or until a fraction of the loss is left."""
-        start = replace(self.start, scale=self.start.checked_scale() / self.factor)
-        fit = fitted(self.training, start, stop, tol)
-        return LabelFit(fit.training, fit.start, fit.stop, fit.predictor, fit.result, self)
 
-    def on_grid(self, scales: Float, stops: Any, rtol: float) -> tuple[Float, Float]:
-        """Predictors and intercepts for all scales and stops; the stop None, the limit, comes last."""
-        grid = Grid((float(self.start.depth),), (scales / self.factor,), stops)
-        w = np.concatenate(list(predictors(self.training, grid, self.start, rtol)))
-        return w, self.training.units.target - w @ self.training.units.center
+def labels_on_grid(
+    training: Training, start: Start, scales: Float, stops: Any, rtol: float
+) -> tuple[Float, Float]:
+    """Predictors and intercepts for all scales and stops; the stop None, the limit, comes last."""
+    grid = Grid((float(start.depth),), (scales / label_factor(training, start.depth),), stops)
+    w = np.concatenate(list(predictors(training, grid, start, rtol)))
+    return w, training.units.target - w @ training.units.center
 
 
 @dataclass(frozen=True, eq=False)
 class LabelFit(Fit):
-    """A predictor fitted to the labels as numbers."""
+    """A predictor fitted to the labels as numbers. factor: see `label_factor`."""
 
-    labels: Labels
+    factor: float
     loss = "square"
 
     @property
@@ -179,8 +174,7 @@ class LabelFit(Fit):
 
     def path(self, scales: Any, names: tuple[str, ...] | None) -> CoefficientPath:
         """Coefficients as functions of the scale, given the number of scales or the scales themselves."""
-        factor = self.labels.factor
         if not is_count(scales):
-            scales = as_floats(scales, "scales", ndim=(0, 1)) / factor
+            scales = as_floats(scales, "scales", ndim=(0, 1)) / self.factor
         path = super().path(scales, names)
-        return replace(path, scales=path.scales * factor, chosen=path.chosen * factor)
+        return replace(path, scales=path.scales * self.factor, chosen=path.chosen * self.factor)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tacit.data.arrays import Float
-from tacit.estimators.path import CoefficientPath
+from tacit.results.paths import CoefficientPath
 
 
 class LinearFlow(BaseEstimator):
@@ -137,3 +137,13 @@ class OneAgainstOthers(ClassifierMixin, LinearFlow):
         scores = self.decision_function(X)
         codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[codes])
+
+
+def dense_data(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, **options: Any
+) -> tuple[Float, NDArray[Any], Float | None]:
+    """Validate X, y and sample weights with scikit-learn, and make X dense."""
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=np.float64, **options)
+    X = X.toarray() if hasattr(X, "toarray") else X
+    weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+    return X, y, weights

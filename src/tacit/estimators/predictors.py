@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.interpolate import barycentric_interpolate
 
 from tacit.data.arrays import Float
 from tacit.data.units import Units
@@ -202,10 +203,5 @@ def _over(reached: int, outputs: list[Float], held_out: HeldOut) -> bool:
 
 
 def _interpolated(index: int, logs: Float, near: list[int], found: dict[int, Followed]) -> Float:
-    """The Lagrange polynomial through the outputs of the flows in `near`, evaluated at an index."""
-
-    def coefficient(i: int) -> float:
-        others = logs[[k for k in near if k != i]]
-        return float(np.prod((logs[index] - others) / (logs[i] - others)))
-
-    return np.tensordot([coefficient(i) for i in near], [found[i][0] for i in near], axes=1)
+    """The polynomial through the outputs of the flows in `near`, evaluated at an index."""
+    return np.asarray(barycentric_interpolate(logs[near], [found[i][0] for i in near], logs[index]))

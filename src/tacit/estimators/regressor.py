@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from tacit.data.arrays import Float, as_floats, check_squares
 from tacit.errors import InputError
 from tacit.estimators.fit import Fit, fitted
-from tacit.estimators.linear_flow import LinearFlow
+from tacit.estimators.linear_flow import LinearFlow, dense_data
 from tacit.estimators.training import Start, Training
 
 
@@ -38,6 +38,7 @@ class LinearRegressor(RegressorMixin, LinearFlow):
         return np.asarray(self._inputs(X) @ self.coef_ + self.intercept_)
 
 
+@dataclass(eq=False, repr=False)
 class FlowRegressor(LinearRegressor):
     """Linear regression by gradient flow on a diagonal network, from ridgeless (large scales) to sparse.
 
@@ -102,25 +103,14 @@ class FlowRegressor(LinearRegressor):
     [0.0, 1.0]
     """
 
-    def __init__(
-        self,
-        scale: float = 1e-3,
-        depth: float = 2,
-        shape: Any = None,
-        stop: float | None = None,
-        fit_intercept: bool = True,
-        tol: float = 1e-10,
-        weights: Any = None,
-        standardize: bool = False,
-    ):
-        self.scale = scale
-        self.depth = depth
-        self.shape = shape
-        self.stop = stop
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.weights = weights
-        self.standardize = standardize
+    scale: float = 1e-3
+    depth: float = 2
+    shape: Any = None
+    stop: float | None = None
+    fit_intercept: bool = True
+    tol: float = 1e-10
+    weights: Any = None
+    standardize: bool = False
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> FlowRegressor:
         """Fit the model.
@@ -150,9 +140,7 @@ class FlowRegressor(LinearRegressor):
 
 def regression_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Float, Float, Float | None]:
     """Validate X, y and sample weights with scikit-learn, and make X dense."""
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", y_numeric=True, dtype=np.float64)
-    X = X.toarray() if hasattr(X, "toarray") else X
-    weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+    X, y, weights = dense_data(estimator, X, y, sample_weight, y_numeric=True)
     y = np.asarray(y, dtype=np.float64)
     check_squares(X, y)
     return X, y, weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from tacit.data.arrays import Float
-from tacit.estimators.cross_validation import Subset, check_rule, scores_of_folds, select
+from tacit.estimators.cross_validation import Searched, Subset, check_rule, scores_of_folds, select
 from tacit.estimators.fit import fitted
 from tacit.estimators.grid import STOPS, Grid, grid_of, kernel_end
 from tacit.estimators.predictors import HeldOut, held_out_outputs, predictors
@@ -18,12 +19,12 @@ from tacit.estimators.regressor import LinearRegressor, regression_data, set_fit
 from tacit.estimators.training import Start, Training
 
 
+@dataclass(eq=False, repr=False)
 class FixedRegressor(RegressorMixin, BaseEstimator):
     """A regressor with given coefficients, for scorers."""
 
-    def __init__(self, coef: Any = None, intercept: Any = 0.0):
-        self.coef = coef
-        self.intercept = intercept
+    coef: Any = None
+    intercept: Any = 0.0
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> FixedRegressor:
         """Do nothing, since the coefficients are given."""
@@ -34,7 +35,8 @@ class FixedRegressor(RegressorMixin, BaseEstimator):
         return np.asarray(X @ self.coef + self.intercept)
 
 
-class FlowRegressorCV(LinearRegressor):
+@dataclass(eq=False, repr=False)
+class FlowRegressorCV(Searched, LinearRegressor):
     """`FlowRegressor` with scale, depth and stop chosen by cross-validation.
 
     A single flow gives the predictors at all of its stops, so that a search over scales and stops costs one
@@ -98,38 +100,18 @@ class FlowRegressorCV(LinearRegressor):
     0.001
     """
 
-    scale_: float
-    depth_: float
-    stop_: float | None
-    cv_results_: dict[str, Any]
-
-    def __init__(
-        self,
-        scales: Any = 8,
-        depth: Any = 2,
-        shape: Any = None,
-        stops: Any = STOPS,
-        fit_intercept: bool = True,
-        tol: float = 1e-10,
-        weights: Any = None,
-        standardize: bool = False,
-        cv: Any = None,
-        scoring: Any = None,
-        rule: str = "cautious",
-        n_jobs: int | None = None,
-    ):
-        self.scales = scales
-        self.depth = depth
-        self.shape = shape
-        self.stops = stops
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.weights = weights
-        self.standardize = standardize
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.n_jobs = n_jobs
+    scales: Any = 8
+    depth: Any = 2
+    shape: Any = None
+    stops: Any = STOPS
+    fit_intercept: bool = True
+    tol: float = 1e-10
+    weights: Any = None
+    standardize: bool = False
+    cv: Any = None
+    scoring: Any = None
+    rule: str = "cautious"
+    n_jobs: int | None = None
 
     def fit(
         self,

@@ -76,7 +76,7 @@ class LabelledSamples:
         b = self._best_intercept(outputs, near) if self.intercept else 0.0
         margins = self.y * (outputs + b)
         terms = self.loss.log_terms(margins) + self._logs
-        log_loss = _log_sum(terms)
+        log_loss = np.logaddexp.reduce(terms)
         slopes = np.exp(self.loss.log_slope(margins) + (self._logs - log_loss))
         return LossState(b, log_loss, self.y * slopes, slopes * self.loss.slope_rate(margins))
 
@@ -84,7 +84,7 @@ class LabelledSamples:
         """argmin_b L: in closed form for the exponential loss, by a safeguarded Newton method otherwise."""
         if isinstance(self.loss, Exponential):
             logs = self._logs - self.y * outputs
-            return (_log_sum(logs[self.y > 0]) - _log_sum(logs[self.y < 0])) / 2
+            return (np.logaddexp.reduce(logs[self.y > 0]) - np.logaddexp.reduce(logs[self.y < 0])) / 2
         odds = abs(float(np.log(self.weights[self.y > 0].sum() / self.weights[self.y < 0].sum())))
         low, high, b = -float(outputs.max()) - 1 - odds, 1 + odds - float(outputs.min()), near
         for _ in range(_NEWTON_INTERCEPT):
@@ -99,11 +99,6 @@ class LabelledSamples:
             if abs(change) <= _LAST_CHANGE * (1 + abs(b)):
                 break
         return b
-
-
-def _log_sum(logs: Float) -> float:
-    most = logs.max()
-    return float(most + np.log(np.exp(logs - most).sum()))
 
 
 @dataclass(frozen=True, eq=False)

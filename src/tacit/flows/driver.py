@@ -13,8 +13,8 @@ It has four parts, similar to solver, controller and loop in diffrax:
 
 `record` provides the callback of `tacit.flow`. It locates accuracies and times within segments (`Reader`),
 checks that the loss falls and that steps make progress (`Watch`), records states at given accuracies or
-times, or an overview of about 200 states (`Recorder`), reports progress, and turns the end of a flow, Ctrl-C
-included, into a reason and a status. The other callback is in `stopping.path`.
+times, or an overview of about 200 states, reports progress, and turns the end of a flow, Ctrl-C included,
+into a reason and a status. The other callback is in `stopping.path`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -58,23 +58,7 @@ def drive(flow: Flow, follow: Callable[[Segment], bool]) -> None:
         stepper = flow.after(segment) or stepper
 
 
-class Recorder(Protocol):
-    """Records states of a flow."""
-
-    def follow(self, reader: Reader, last: Reading) -> None:
-        """Record states of a segment that ends at `last`."""
-        ...
-
-    def stay(self, last: Reading) -> None:
-        """Record the remaining states of a flow that rests at `last` from now on."""
-        ...
-
-    def finish(self, last: Reading, converged: bool) -> list[Reading]:
-        """Return all recorded states."""
-        ...
-
-
-def recorder_of(goal: Goal, problem: Problem, first: Reading) -> Recorder:
+def recorder_of(goal: Goal, problem: Problem, first: Reading) -> _Targets | _Overview:
     """A recorder for the marks of a goal or, without marks, for an overview."""
     return _Targets(first, list(goal.marks)) if goal.marks is not None else _Overview(first, *_sizes(problem))
 
@@ -95,7 +79,7 @@ class _Targets:
             self.kept.append(last if target == last[1] else reader.locate(target)[0])
 
     def stay(self, last: Reading) -> None:
-        """Use the last state for all remaining targets."""
+        """Use the last state, at which the flow rests from now on, for all remaining targets."""
         self.kept += [(last[0], target) for target in self.targets]
         self.targets = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tacit.data.arrays import Float
 from tacit.data.entries import Entries
@@ -45,12 +45,6 @@ class Observation:
     outputs: Float
     weights: Weights
     shares: Float | None = None
-
-
-class Restore(Protocol):
-    """Converts the weights that a form observes to the weights of the model."""
-
-    def __call__(self, weights: Weights) -> Weights: ...
 
 
 @dataclass(frozen=True)
@@ -93,7 +87,7 @@ class Form(Flow):
     premise: Premise
     parametrization: Any
     X: Any
-    restore: Restore = staticmethod(same)
+    restore: Callable[[Weights], Weights] = staticmethod(same)
 
     @abstractmethod
     def begin(self) -> Any:

@@ -18,6 +18,7 @@ from tacit.models.model import MirrorForm, Model
 from tacit.models.parametrizations import Powers, Products, Weights
 from tacit.potentials import Bregman, DeepHypentropy, Hypentropy
 from tacit.potentials.arrays import quiet
+from tacit.potentials.norms import VanishingScale
 from tacit.potentials.rapidity import log_cosh
 
 _DEEPEST = 1e6  # for larger depths the power p = D/(D−2) of the potential is 1 to six digits
@@ -38,7 +39,8 @@ class Diagonal(Model):
     depth : float, optional
         D, a real number from 2 on.
     scale : float, optional
-        The positive scale α of the initial weights.
+        The scale α of the initial weights. 0 stands for the limit of solutions as α → 0, for `tacit.limit`;
+        the flow itself does not leave weights that start at 0 (see `tacit.saddle_path`).
     profile : (d,) array-like, optional
         Positive initial weights of each feature relative to the scale; ones by default.
     log_scale : float, optional
@@ -78,9 +80,9 @@ class Diagonal(Model):
         if depth > _DEEPEST:
             raise InputError(f"depth must be at most {_DEEPEST:g}, got {self.depth}")
         if self.log_scale is None:
-            if _number(self.scale, "scale") <= 0:
+            if _number(self.scale, "scale") < 0:
                 raise InputError(
-                    f"scale must be positive, got {self.scale}; weights that start at 0 stay at 0 "
+                    f"scale must be positive, or 0 for the limit of small scales, got {self.scale} "
                     "(for scales below 1e-308, use log_scale)"
                 )
         elif self.scale != 1.0:
@@ -103,11 +105,25 @@ class Diagonal(Model):
 
     def describe(self) -> str:
         """The model and its scale, in one line."""
+        if self._vanishing:
+            return f"{self!r}: the limit of the solutions as the scale of the weights goes to 0"
         log_weight = self._log_alpha / math.log(10)
         return (
             f"{self!r}: weights start at {_power_of_ten(log_weight)}, "
             f"the predictor's scale is {_power_of_ten(self.depth * log_weight)}"
         )
+
+    @property
+    def _vanishing(self) -> bool:
+        return self.log_scale is None and self.scale == 0
+
+    def _check_moving(self) -> None:
+        """Raise `InputError` for weights that start at 0."""
+        if self._vanishing:
+            raise InputError(
+                "weights that start at 0 stay at 0: scale=0 is for tacit.limit, where it stands for the "
+                "limit of small scales; use tacit.saddle_path for the limit of the path, or a small scale"
+            )
 
     @property
     def _log_alpha(self) -> float:
@@ -132,12 +148,15 @@ class Diagonal(Model):
     def start(self, d: int | None = None) -> Weights:
         """w₊ = w₋ (one weight each if the dimension is unknown)."""
         self._check_features(d)
+        self._check_moving()
         start = self._start if d is None else np.broadcast_to(self._start, (d,))
         return {"w₊": start.copy(), "w₋": start.copy()}
 
-    def potential(self, d: int | None = None) -> Hypentropy | DeepHypentropy:
-        """Q of Theorem 1 (depth 2) or Theorem 3 (deeper) for d features."""
+    def potential(self, d: int | None = None) -> Hypentropy | DeepHypentropy | VanishingScale:
+        """Q of Theorem 1 (depth 2) or Theorem 3 (deeper) for d features; its limit at scale 0."""
         self._check_features(d)
+        if self._vanishing:
+            return VanishingScale.of(self.depth, self.profile)
         log_profile: Any = 0.0 if self.profile is None else np.log(self.profile)
         log_scale = self.depth * (self._log_alpha + log_profile)
         if self.depth == 2:
@@ -146,6 +165,7 @@ class Diagonal(Model):
 
     def mirror_form(self, d: int) -> MirrorForm:
         """d(∇Q)/dt = D(D−2)α^{D−2}·Xᵀ(−∂L/∂f); four times it, at depth 2 (Theorem 1's proof, Lemma 8)."""
+        self._check_moving()
         D, potential = self.depth, self.potential(d)
         log_speed = math.log(4) if D == 2 else math.log(D * (D - 2)) + (D - 2) * self._log_alpha
         log_scale, weight = (np.broadcast_to(each, (d,)) for each in (potential.log_scale, potential.weight))

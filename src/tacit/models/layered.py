@@ -146,9 +146,9 @@ class LayeredDiagonal(Model):
     def _lift(self, potential: Layered, place: Float) -> Weights:
         """The weights at a place: ±√(x² + aⱼ(0)² − x(0)²), and ±x for the layer of smallest size."""
         weights, unit = {}, np.exp(potential.log_unit)
-        sides = zip(_SIDES, (self.plus, self.minus), potential.blocks, place, strict=True)
-        for side, layers, block, t in sides:
-            x = block.x(block.v0 + t)
+        for k, (side, layers) in enumerate(zip(_SIDES, (self.plus, self.minus), strict=True)):
+            block = potential.blocks[..., k, :]
+            x = block.x(block.v0 + place[k])
             sizes = np.abs(layers) / unit
             least = sizes.argmin(axis=0)
             for j, (size, layer) in enumerate(zip(sizes, layers, strict=True)):

@@ -42,14 +42,12 @@ class LayeredMap:
     @cached_property
     def _block_room(self) -> tuple[Float, Float]:
         """How far the slope of each block can fall and rise."""
-        return self.potential.both.distance_to_ends(self.place)
+        return self.potential.rows.distance_to_ends(self.place)
 
     @cached_property
     def room(self) -> tuple[Float, Float]:
         """How far slopes can fall and rise."""
-        (fall, rise), both = self._block_room, self.potential.both
-        down, up = np.where(both.side > 0, fall, rise), np.where(both.side > 0, rise, fall)
-        down, up = (np.where(both.alive > 0, each, np.inf).min(axis=0) for each in (down, up))
+        down, up = self.potential.rows.room(self._block_room)
         return self._shaped(down), self._shaped(up)
 
     def moved(self, change: Float, floor: float = 0.0) -> LayeredMap:
@@ -61,9 +59,9 @@ class LayeredMap:
         if floor:
             fall, rise = self.room
             change = np.clip(change, -(1 - floor) * fall, (1 - floor) * rise)
-        flat, both = change.reshape(-1, change.shape[-1]), self.potential.both
+        flat, rows = change.reshape(-1, change.shape[-1]), self.potential.rows
         return LayeredMap(
-            self.potential, both.moved(self.place, both.side * flat, self._block_room), change.shape[:-1]
+            self.potential, rows.moved(self.place, rows.side * flat, self._block_room), change.shape[:-1]
         )
 
     def reached(self, change: Float, floor: float) -> Float:
@@ -91,21 +89,21 @@ class LayeredMap:
     @cached_property
     def predictor(self) -> Float:
         """w."""
-        both = self.potential.both
-        rise = (both.side * both.rise(self.place)).sum(axis=0)
+        rows = self.potential.rows
+        rise = (rows.side * rows.rise(self.place)).sum(axis=0)
         return self._shaped(self.potential.origin() + np.exp(self.potential.log_scale) * rise)
 
     @cached_property
     def stiffness(self) -> Float:
         """dw/ds."""
-        gain = self.potential.both.gain(self.place).sum(axis=0)
+        gain = self.potential.rows.gain(self.place).sum(axis=0)
         return self._shaped(np.exp(self.potential.log_scale) * gain)
 
     @cached_property
     def rapidity_rate(self) -> Float:
         """dt/ds of the faster of the two blocks."""
-        both = self.potential.both
-        return self._shaped((1 / both.rate(both.v0 + self.place)).max(axis=0))
+        rows = self.potential.rows
+        return self._shaped((1 / rows.rate(rows.v0 + self.place)).max(axis=0))
 
     def farthest(self) -> float:
         """The largest |t|."""
@@ -128,7 +126,7 @@ class LayeredForm(MirrorForm):
 
     def log_stiffness(self, u: Any) -> Any:
         """log dw/ds at the places u."""
-        return self.log_scale + np.log(self.potential.gain((u[0], u[1])))
+        return self.log_scale + np.log(self.potential.gain(u))
 
     @classmethod
     def of(cls, potential: Layered, d: int, lift: Any) -> LayeredForm:

@@ -110,8 +110,7 @@ def product(A: Pair | Float, B: Pair | Float) -> Pair:
     """
     A, B = as_pair(A), as_pair(B)
     if B.high.ndim == 1:
-        found = _by_rows(A, B[:, None])
-        return Pair(found.high[:, 0], found.low[:, 0])
+        return product(B[None], A.T)[0]
     count, inner = B.high.shape[1], max(len(B.high), 1)
     left = _slices(A, inner)
     step = max(1, _BLOCK // inner)
@@ -141,18 +140,6 @@ def moments(A: Pair) -> tuple[Pair, Pair]:
 def as_pair(values: Pair | Float) -> Pair:
     """Convert doubles to pairs; pairs are returned unchanged."""
     return values if isinstance(values, Pair) else Pair.of(values)
-
-
-def _by_rows(A: Pair, B: Pair) -> Pair:
-    """A B for a B with few columns, for some rows of A at a time."""
-    count, inner = len(A.high), max(len(B.high), 1)
-    step = max(1, _BLOCK // inner)
-    blocks = [
-        _multiplied(_slices(A[i : i + step], inner), B, min(step, count - i)) for i in range(0, count, step)
-    ]
-    if not blocks:
-        return Pair.of(np.zeros((0, B.high.shape[1])))
-    return Pair(np.vstack([b.high for b in blocks]), np.vstack([b.low for b in blocks]))
 
 
 def _multiplied(left: list[Float], B: Pair, rows: int) -> Pair:

@@ -3,7 +3,6 @@ r"""The normal equations of a Newton step, (X W Xᵀ) dν = ρ − X W r, for we
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cho_solve, lapack, qr, solve_triangular
@@ -16,16 +15,11 @@ _HEAVY = 1e-6  # √W relative to the largest above which slopes come from Q, si
 _MIN_WEIGHT = 1e-290  # of the largest weight: keeps √W and its reciprocal finite
 
 
-class Factor(Protocol):
-    """A factorization of X W Xᵀ."""
-
-    def direction(self, rho: Float, r: Float) -> tuple[Float, Float]:
-        """dν with (X W Xᵀ) dν = ρ − X W r, and the change Xᵀdν + r of the slopes."""
-        ...
-
-
 def factorize(X: Float, W: Float, careful: bool = False) -> Factor:
     """Factorize X W Xᵀ by Cholesky, or by QR if `careful` or if the matrix is too ill-conditioned.
+
+    The method `direction` of the result maps ρ and r to dν with (X W Xᵀ) dν = ρ − X W r, and to the change
+    Xᵀdν + r of the slopes.
 
     When the weights span more than sixteen decades, the small ones are lost in the normal matrix. QR of √W Xᵀ
     with rows sorted by size and column pivoting is row-wise stable (Cox and Higham 1998).
@@ -92,6 +86,9 @@ class _RowwiseQR:
         heavy = root > _HEAVY * root.max()
         change[heavy] = scaled[heavy] / root[heavy]
         return found, change
+
+
+Factor = _NoEquations | _Cholesky | _RowwiseQR
 
 
 def weighted_gram(X: Float, W: Float) -> Float:

@@ -22,11 +22,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data.arrays import Float, Index
+from tacit.data.arrays import Float
 
 # Longest quadrature panel in v: with 16 nodes the relative error is 3.4^{-32} for integrands analytic in the
 # strip |Im v| < π/2.
@@ -64,9 +65,9 @@ def integral(f: Callable[[Float], Float], a: Float, span: Float) -> Float:
 class Block:
     """One block per coordinate: x₀ ≥ 0 (`least`) and μ (n, …) in increasing order, in the coordinate's unit.
 
-    side is ±1 if ±β grows with s. alive is 0 for blocks with two zero layers, which stay at 0 forever, and 1
-    otherwise. The position along the flow is t = v − v₀: unlike v, it keeps all digits of small changes of
-    large weights.
+    Leading axes may tell several blocks of a coordinate apart. side is ±1 if ±β grows with s. alive is 0 for
+    blocks with two zero layers, which stay at 0 forever, and 1 otherwise. The position along the flow is
+    t = v − v₀: unlike v, it keeps all digits of small changes of large weights.
     """
 
     least: Float
@@ -75,7 +76,7 @@ class Block:
     alive: Float
 
     @classmethod
-    def of(cls, layers: Float, sign: int) -> Block:
+    def of(cls, layers: Float, sign: int | Float) -> Block:
         """The block sign·∏ layers; layers: (L, …), in the unit of each coordinate."""
         sizes = np.sort(np.abs(layers), axis=0)
         least, others = sizes[0], sizes[1:]
@@ -84,11 +85,14 @@ class Block:
         dead = (least == 0) & (mu[0] == 0)
         return cls(np.where(dead, 1.0, least), np.where(dead, 1.0, mu), side, np.where(dead, 0.0, 1.0))
 
-    def restricted_to(self, chosen: Index, count: int) -> Block:
-        """The blocks of the chosen coordinates; unchanged if all `count` coordinates share one block."""
-        if self.least.shape[-1] != count:
-            return self
-        return Block(*(each[..., chosen] for each in (self.least, self.mu, self.side, self.alive)))
+    def __getitem__(self, which: Any) -> Block:
+        """Some of the blocks, by an index that begins with an ellipsis."""
+        return Block(self.least[which], self.mu[which], self.side[which], self.alive[which])
+
+    def spread(self, shape: tuple[int, ...]) -> Block:
+        """The blocks of coordinates that share one."""
+        least, side, alive = (np.broadcast_to(each, shape) for each in (self.least, self.side, self.alive))
+        return Block(least, np.broadcast_to(self.mu, (len(self.mu), *shape)), side, alive)
 
     @cached_property
     def one_sided(self) -> NDArray[np.bool_]:
@@ -218,6 +222,15 @@ class Block:
             return self.tail(-v), rise
         return np.where(self.one_sided, np.inf, self.tail(np.where(self.one_sided, 0.0, -v))), rise
 
+    def room(self, ends: tuple[Float, Float]) -> tuple[Float, Float]:
+        """How far a slope that all blocks along the first axis share can fall and rise; ∞ if unbounded.
+
+        ends: `distance_to_ends` of the blocks.
+        """
+        down, up = np.where(self.side > 0, ends, ends[::-1])
+        fall, rise = (np.where(self.alive > 0, each, np.inf).min(axis=0) for each in (down, up))
+        return fall, rise
+
     def moved(self, t: Float, change: Float, ends: tuple[Float, Float] | None = None) -> Float:
         """t after F has changed by `change`, which may have leading axes; NaN beyond the ends of F.
 
@@ -321,10 +334,10 @@ class Block:
         """
         change = self.alive * change
         plain = change / self.rate(self.v0 + t)
-        far = np.flatnonzero(~(np.abs(plain) <= _NEARLY_LINEAR))
+        far = ~(np.abs(plain) <= _NEARLY_LINEAR)
         after = t + plain
-        if len(far):
-            after[far] = self.restricted_to(far, len(t))._large_update(t[far], change[far])
+        if far.any():
+            after[far] = self.spread(t.shape)[..., far]._large_update(t[far], change[far])
         return after
 
     def _large_update(self, t: Float, change: Float) -> Float:

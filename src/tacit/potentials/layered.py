@@ -15,7 +15,6 @@ from tacit.potentials.base import Potential
 from tacit.potentials.block import Block, integral
 
 Array = Any
-Place = tuple[Float, Float]  # positions t of the plus and the minus block of every coordinate
 _TINY = float(np.finfo(np.float64).tiny)
 _MAX_LOG_SLOPE = 600.0  # |log slope| up to which slopes and their products with other terms are finite
 _MAX_STEPS = 40  # Newton steps
@@ -72,20 +71,15 @@ class Layered(Potential):
         return np.log(np.where(largest > 0, largest, 1.0))
 
     @cached_property
-    def blocks(self) -> tuple[Block, Block]:
-        """The plus and the minus block."""
-        unit = np.exp(self.log_unit)
-        return Block.of(self.plus / unit, 1), Block.of(self.minus / unit, -1)
+    def blocks(self) -> Block:
+        """The plus and the minus blocks, (2, d); positions t are then (2, d), too."""
+        layers = np.stack([self.plus, self.minus], axis=1) / np.exp(self.log_unit)
+        return Block.of(layers, np.array([[1.0], [-1.0]]))
 
     @cached_property
-    def both(self) -> Block:
-        """Both blocks stacked along a leading axis; positions t are then (2, k, d)."""
-        first, second = self.blocks
-        arrays = [
-            np.stack([getattr(block, name) for block in (first, second)], axis=-2)[..., None, :]
-            for name in ("least", "mu", "side", "alive")
-        ]
-        return Block(*arrays)
+    def rows(self) -> Block:
+        """The same for positions of several states, (2, k, d)."""
+        return self.blocks[..., None, :]
 
     @property
     def log_weight(self) -> Float:
@@ -114,13 +108,7 @@ class Layered(Potential):
     @quiet
     def slope_range(self) -> tuple[Float, Float]:
         """How far slopes can decrease and increase from 0, in units of the blocks; ∞ if unbounded."""
-        fall = rise = np.full_like(self.log_unit, np.inf)
-        for block in self.blocks:
-            ends = block.distance_to_ends(np.zeros_like(block.v0))
-            down, up = (np.where(block.alive > 0, each, np.inf) for each in ends)
-            fall = np.minimum(fall, np.where(block.side > 0, down, up))
-            rise = np.minimum(rise, np.where(block.side > 0, up, down))
-        return np.asarray(fall), np.asarray(rise)
+        return self.blocks.room(self.blocks.distance_to_ends(np.zeros_like(self.blocks.v0)))
 
     @property
     def ends(self) -> tuple[Float, Float]:
@@ -130,74 +118,59 @@ class Layered(Potential):
 
     # For solvers and flows, in units of the blocks.
 
-    def moved(self, place: Place, slope: Float) -> Place:
+    def moved(self, place: Float, slope: Float) -> Float:
         """The positions after slopes have changed by `slope`."""
-        first, second = (b.moved(t, b.side * slope) for b, t in zip(self.blocks, place, strict=True))
-        return first, second
+        return self.blocks.moved(place, self.blocks.side * slope)
 
-    def rise(self, place: Place) -> Float:
+    def rise(self, place: Float) -> Float:
         """w − w(0)."""
-        return sum_of(b.side * b.rise(t) for b, t in zip(self.blocks, place, strict=True))
+        return np.asarray((self.blocks.side * self.blocks.rise(place)).sum(axis=0))
 
-    def gain(self, place: Place) -> Float:
+    def gain(self, place: Float) -> Float:
         """dw/ds."""
-        return sum_of(b.gain(t) for b, t in zip(self.blocks, place, strict=True))
+        return np.asarray(self.blocks.gain(place).sum(axis=0))
 
-    def _log_gains(self, place: Place) -> list[Float]:
+    def _log_gains(self, place: Float) -> Float:
         """log dβ/ds of both blocks; −∞ for a block that stays at 0."""
-        blocks = zip(self.blocks, place, strict=True)
-        return [np.where(block.alive > 0, block.log_gain(t), -np.inf) for block, t in blocks]
+        return np.where(self.blocks.alive > 0, self.blocks.log_gain(place), -np.inf)
 
-    def _log_gain(self, place: Place) -> Float:
+    def _log_gain(self, place: Float) -> Float:
         """log dw/ds."""
         return np.asarray(np.logaddexp(*self._log_gains(place)))
 
-    def at_rise(self, rise: Float) -> tuple[Place, Float]:
+    def at_rise(self, rise: Float) -> tuple[Float, Float]:
         """The positions with w − w(0) = rise, and their slope.
 
         Newton's method on both blocks jointly. It starts at the smallest slope at which one block contributes
         half of the rise (all of it, if the other block cannot contribute). For blocks that are mirror images
         this start is the solution, even at slopes that are too close to their end to be distinguished.
         """
-        usable = [(b.alive > 0) & reaches(b, b.side * rise) for b in self.blocks]
-        share = np.where(usable[0] & usable[1], rise / 2, rise)
-        alone = [
-            b.t_at_rise(np.where(ok, b.side * share, 0.0)) for b, ok in zip(self.blocks, usable, strict=True)
-        ]
-        slopes = [b.side * b.slope(t) for b, t in zip(self.blocks, alone, strict=True)]
-        sizes = [np.where(ok, np.abs(s), np.inf) for ok, s in zip(usable, slopes, strict=True)]
-        least = np.minimum(*sizes)
-        slope = np.where(sizes[0] <= sizes[1], *slopes)
-        t = [
-            np.where(
-                size == least, own, b.moved(np.zeros_like(rise), np.where(size == least, 0.0, b.side * slope))
-            )
-            for b, own, size in zip(self.blocks, alone, sizes, strict=True)
-        ]
-        gaps = [np.zeros_like(rise), np.zeros_like(rise)]
+        blocks, side = self.blocks, self.blocks.side
+        usable = (blocks.alive > 0) & reaches(blocks, side * rise)
+        share = np.where(usable.all(axis=0), rise / 2, rise)
+        alone = blocks.t_at_rise(np.where(usable, side * share, 0.0))
+        slopes = side * blocks.slope(alone)
+        sizes = np.where(usable, np.abs(slopes), np.inf)
+        nearest, slope = sizes == sizes.min(axis=0), np.where(sizes[0] <= sizes[1], slopes[0], slopes[1])
+        other = blocks.moved(np.zeros_like(alone), np.where(nearest, 0.0, side * slope))
+        t, gaps = np.where(nearest, alone, other), np.zeros_like(alone)
         for _ in range(_MAX_STEPS):
-            logs = self._log_gains((t[0], t[1]))
+            logs, missing = self._log_gains(t), rise - self.rise(t)
             total = np.logaddexp(*logs)  # the gains themselves may overflow
-            missing = rise - self.rise((t[0], t[1]))
-            step = missing * np.exp(-total) - sum(
-                np.exp(log - total) * gap for log, gap in zip(logs, gaps, strict=True)
-            )
-            for k, b in enumerate(self.blocks):
-                after = b.newton_update(t[k], b.side * (step + gaps[k]))
-                gaps[k] = gaps[k] + step - b.side * b.slope(after, t[k])
-                t[k] = after
-            slope = slope + step
+            step = missing * np.exp(-total) - (np.exp(logs - total) * gaps).sum(axis=0)
+            after = blocks.newton_update(t, side * (step + gaps))
+            t, gaps, slope = after, gaps + step - side * blocks.slope(after, t), slope + step
             open_ = (np.abs(missing) > _NEWTON_TOL * np.abs(rise)) | (
                 np.abs(step) > _NEWTON_TOL * np.abs(slope)
             )
             if not open_.any():
                 break
-        return (t[0], t[1]), slope
+        return t, slope
 
     # The interface of a potential.
 
     @quiet
-    def _at(self, w: Array) -> tuple[Place, Float]:
+    def _at(self, w: Array) -> tuple[Float, Float]:
         w = np.asarray(w, dtype=float)
         return self.at_rise((w - self.origin()) * np.exp(-self.log_scale))
 
@@ -210,8 +183,7 @@ class Layered(Potential):
     def mirror(self, z: Array) -> Array:
         """(∇Q)⁻¹(z)."""
         z = np.asarray(z, dtype=float)
-        zero = np.zeros_like(z)
-        place = self.moved((zero, zero), z * np.exp(-self.log_weight))
+        place = self.moved(np.zeros((2, *z.shape)), z * np.exp(-self.log_weight))
         return self.origin() + np.exp(self.log_scale) * self.rise(place)
 
     @quiet
@@ -228,8 +200,7 @@ class Layered(Potential):
     def value(self, w: Array) -> Array:
         """Q(w), normalized to Q(w(0)) = 0."""
         place, _ = self._at(w)
-        terms = sum_of(_block_potential(b, t) for b, t in zip(self.blocks, place, strict=True))
-        return np.sum(np.exp(2 * self.log_unit) * terms)
+        return np.sum(np.exp(2 * self.log_unit) * _block_potential(self.blocks, place).sum(axis=0))
 
     def subdifferential(self, w: Array) -> tuple[Array, Array]:
         """Bounds on ∇Q(w), given that numbers below the smallest normal float are not exact."""
@@ -245,12 +216,6 @@ class Layered(Potential):
         """‖∇²Q(w)·w(0)‖∞: the change of the gradient per relative round-off of w(0)."""
         sizes = np.abs(self.hessian(w) * self.origin())
         return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
-
-
-def sum_of(parts: Any) -> Float:
-    """The sum of two arrays, one per block."""
-    first, second = parts
-    return np.asarray(first + second)
 
 
 def reaches(block: Block, rise: Float) -> Any:

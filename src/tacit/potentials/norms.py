@@ -152,3 +152,28 @@ def _positive_definite(matrix: np.ndarray) -> bool:
     except np.linalg.LinAlgError:
         return False
     return True
+
+
+@dataclass(frozen=True, eq=False)
+class VanishingScale(L1):
+    """The ℓ1 norm Σ weightᵢ|wᵢ|, and which of several minimizers the limit of small scales is.
+
+    Of all minimizers of the norm the limit of diagonal networks of depth 2 maximizes the entropy −Σ |w|
+    log(|w|/profile²), that of depth D > 2 maximizes Σ |w|^{2/D} (Wind et al. 2023). The weights are 1 at
+    depth 2, and profile^{2−D} at larger depths.
+    """
+
+    depth: float = 2.0
+    profile: Any = 1.0
+    family = "scale zero"
+
+    @classmethod
+    def of(cls, depth: float, profile: Any) -> VanishingScale:
+        """The norm of a network with this depth, and this profile or None."""
+        sizes = np.asarray(1.0 if profile is None else profile, dtype=float)
+        weight = sizes ** (2 - depth) if depth > 2 else 1.0
+        return cls(weight, float(depth), sizes)
+
+    def describe(self) -> str:
+        """The norm, and what decides between its minimizers."""
+        return "ℓ1 norm, ties by entropy" if self.depth == 2 else f"ℓ1 norm, ties by Σ|w|^(2/{self.depth:g})"

@@ -187,15 +187,6 @@ class NeuronPotential(Radial):
         return 1.5 * self.layers(x)[1]
 
     @quiet
-    def gradient(self, w: Array) -> Array:
-        """(3/2)·ω = (3/2)·w/|a|; at w = 0 the subgradient 0."""
-        xp, w = as_array(w)
-        a, _ = self.layers(length(xp, w))
-        if self.delta < 0:
-            return Radial.gradient(self, w)
-        return 1.5 * w / xp.where(a > 0, a, 1.0)
-
-    @quiet
     def mirror(self, z: Array) -> Array:
         """√(δ + ‖ω‖²)·ω with ω = 2z/3; 0 if the root is not real (z is a subgradient at the kink 0)."""
         xp, z = as_array(z)

@@ -17,11 +17,12 @@ The functions are elementwise, require u ≥ 0 unless stated otherwise, and work
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 from tacit.potentials.arrays import as_array
 
 Array = Any
+Same = TypeVar("Same")  # an array, of NumPy or JAX
 LOG2 = math.log(2.0)
 _LINEAR = 1e-7  # rapidity below which s and w are linear in u to round-off (the next terms are of order u²)
 _NEWTON_STEPS = 6  # the initial guess is within 10%, and each step squares the relative error
@@ -154,7 +155,7 @@ class Geometry:
     log_scale: Any
     weight: Any
 
-    def rapidity(self, w: Array) -> Array:
+    def rapidity(self, w: Same) -> Same:
         """Rapidities u of the predictor w.
 
         Parameters
@@ -168,13 +169,14 @@ class Geometry:
             The rapidities.
         """
         xp, at = as_array(w)
-        return xp.sign(at) * self._abs_rapidity(xp, at)
+        found: Same = xp.sign(at) * self._abs_rapidity(xp, at)
+        return found
 
     def _abs_rapidity(self, xp: Any, w: Any) -> Any:
         """|u| of the predictor w."""
         return rapidity_of_log(xp, log_abs(xp, w) - xp.asarray(self.log_scale), self.power)
 
-    def predictor(self, u: Array) -> Array:
+    def predictor(self, u: Same) -> Same:
         """Predictor w at rapidities u.
 
         Parameters
@@ -189,9 +191,10 @@ class Geometry:
         """
         xp, at = as_array(u)
         size = log_predictor(xp, xp.abs(at), self.power) + xp.asarray(self.log_scale)
-        return xp.sign(at) * xp.exp(size)
+        found: Same = xp.sign(at) * xp.exp(size)
+        return found
 
-    def slope(self, u: Array) -> Array:
+    def slope(self, u: Same) -> Same:
         """Gradient ∂Q at rapidities u.
 
         Parameters
@@ -205,9 +208,10 @@ class Geometry:
             The gradient of Q.
         """
         xp, at = as_array(u)
-        return xp.asarray(self.weight) * slope(xp, at, self.power)
+        found: Same = xp.asarray(self.weight) * slope(xp, at, self.power)
+        return found
 
-    def log_stiffness(self, u: Array) -> Array:
+    def log_stiffness(self, u: Same) -> Same:
         """log dw/ds at rapidities u, where s = ∂Q/weight.
 
         Parameters
@@ -221,9 +225,10 @@ class Geometry:
             The logarithms.
         """
         xp, at = as_array(u)
-        return log_stiffness(xp, at, self.power) + xp.asarray(self.log_scale)
+        found: Same = log_stiffness(xp, at, self.power) + xp.asarray(self.log_scale)
+        return found
 
-    def inverse_hessian(self, u: Array) -> Array:
+    def inverse_hessian(self, u: Same) -> Same:
         """Diagonal of (∇²Q)⁻¹, dw/d∂Q, at rapidities u.
 
         Parameters
@@ -237,4 +242,5 @@ class Geometry:
             The diagonal.
         """
         xp, at = as_array(u)
-        return xp.exp(self.log_stiffness(at)) / xp.asarray(self.weight)
+        found: Same = xp.exp(self.log_stiffness(at)) / xp.asarray(self.weight)
+        return found

@@ -1,10 +1,10 @@
-"""Results over μ: `MarginPath`, `SweepingPath`, what they share, and `Stability` of the support."""
+"""Results over μ (`MarginPath`, `SweepingPath`, `Stability`) or over the scale (`CoefficientPath`)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from tacit.data.status import Status
 from tacit.data.units import Units
 from tacit.errors import InputError, NotConvergedError
 from tacit.results.delegation import delegate
-from tacit.results.result import Drawn, Labelled, Pictured, supports
+from tacit.results.result import Drawn, Labelled, Pictured, Result, numbered, supports
 
 _NAMED = 6  # breaches in a summary
 
@@ -418,3 +418,48 @@ class Stability:
         """Plain values, ready for JSON."""
         numbers = {name: getattr(self, name) for name in ("holds", "down_to", "converged")}
         return numbers | {"breaches": [asdict(breach) for breach in self.breaches]}
+
+
+@dataclass(frozen=True, eq=False)
+class CoefficientPath(Result):
+    """Coefficients and intercepts at several scales, in decreasing order, for the original features.
+
+    chosen: the scale of the estimator. kernel, rich: the coefficients at infinite and at zero scale, those of
+    least ℓ2 and ℓ1 norm; rich is None for stopped flows, where it is not known. stop: that of the estimator.
+    """
+
+    scales: Float
+    coefs: Float
+    intercepts: Float
+    chosen: float
+    kernel: Float = field(repr=False)
+    rich: Float | None = field(repr=False)
+    depth: float
+    stop: float | None
+    features: tuple[str, ...] | None = field(default=None, repr=False)
+
+    def picture(self) -> Drawn:
+        """A plot of the coefficients against the scale."""
+        return self._draw(numbered(self.features, self.coefs.shape[1]))
+
+    def summary(self) -> str:
+        """The path in one line."""
+        large = np.abs(self.coefs) > 0.01 * np.abs(self.coefs).max(axis=1, keepdims=True)
+        first, last = int(large[0].sum()), int(large[-1].sum())
+        return (
+            f"scale {self.scales[0]:.3g} to {self.scales[-1]:.3g}, depth {self.depth:g}: {first} to {last} "
+            f"of {self.coefs.shape[1]} coefficients exceed 1% of the largest; chosen scale {self.chosen:.3g}"
+        )
+
+    def _arrays(self) -> Labelled:
+        arrays: Labelled = {
+            "scales": (("scale",), self.scales),
+            "coefs": (("scale", "feature"), self.coefs),
+            "intercepts": (("scale",), self.intercepts),
+            "kernel": (("feature",), self.kernel),
+        }
+        return arrays if self.rich is None else arrays | {"rich": (("feature",), self.rich)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The path as plain numbers and lists, for JSON."""
+        return self._values(*(each.name for each in fields(self)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from tacit.data.arrays import Float
 from tacit.data.prepared import Design
 from tacit.data.printable import label
+from tacit.results.paths import CoefficientPath
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
 from tacit.show.text import aligned, carriers, count, norms, top_features
 
@@ -22,42 +22,31 @@ _NAMED, _FAINT = 7, 400  # coordinates with a colour and a name, and drawn at al
 _CLASSES = 6  # whose features are told
 
 
-@dataclass(frozen=True, eq=False)
-class CoefficientCurves:
-    """What is drawn: a row of coefs for each scale, the scale that was chosen, and both ends where known."""
-
-    scales: Float
-    coefs: Float
-    chosen: float
-    kernel: Float | None
-    rich: Float | None
-    title: str
-
-
-def coefficients_picture(curves: CoefficientCurves, names: Sequence[str]) -> Picture:
+def coefficients_picture(path: CoefficientPath, names: Sequence[str]) -> Picture:
     """The largest coefficients by name, the chosen scale as a line, both ends as marks at the sides."""
+    title = f"depth {path.depth:g}" + (f", stopped at {path.stop:.3g} of the loss" if path.stop else "")
 
     def draw(ax: Any) -> None:
-        order = np.argsort(-curves.scales)
-        scales, coefs = curves.scales[order], curves.coefs[order]
-        here = int(np.abs(np.log(scales / curves.chosen)).argmin())
+        order = np.argsort(-path.scales)
+        scales, coefs = path.scales[order], path.coefs[order]
+        here = int(np.abs(np.log(scales / path.chosen)).argmin())
         largest = np.argsort(-(np.abs(coefs[here]) + np.abs(coefs).max(axis=0)))
         ax.plot(scales, coefs[:, largest[_NAMED:_FAINT]], color=MUTED, lw=0.4, alpha=0.6)
         for place, i in enumerate(largest[:_NAMED]):
             ax.plot(scales, coefs[:, i], color=f"C{place}", label=label(names[i], 18))
-            _mark(ax, scales[0], curves.kernel, i, f"C{place}", "o")
-            _mark(ax, scales[-1], curves.rich, i, f"C{place}", "D")
-        ax.axvline(curves.chosen, color="0.4", lw=0.8, ls="--")
+            _mark(ax, scales[0], path.kernel, i, f"C{place}", "o")
+            _mark(ax, scales[-1], path.rich, i, f"C{place}", "D")
+        ax.axvline(path.chosen, color="0.4", lw=0.8, ls="--")
         beside = {"xycoords": ("data", "axes fraction"), "fontsize": 8, "rotation": 90, "va": "bottom"}
         ground = {"facecolor": "w", "edgecolor": "none", "pad": 1.0, "alpha": 0.8}
-        ax.annotate("chosen", (curves.chosen, 0.02), ha="center", bbox=ground, **beside)
+        ax.annotate("chosen", (path.chosen, 0.02), ha="center", bbox=ground, **beside)
         ax.axhline(0, color="k", lw=0.5)
         ax.set_xscale("log")
         ax.set_xlim(1.3 * scales.max(), scales.min() / 1.3)
         ax.set(xlabel="scale of the initialization, in units of the data", ylabel="coefficient")
-        ax.set_title("kernel end" + " (●)" * (curves.kernel is not None), loc="left", color=KERNEL)
-        ax.set_title("rich end" + " (◆)" * (curves.rich is not None), loc="right", color=RICH)
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=4, title=curves.title)
+        ax.set_title("kernel end (●)", loc="left", color=KERNEL)
+        ax.set_title("rich end" + " (◆)" * (path.rich is not None), loc="right", color=RICH)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=4, title=title)
 
     return Picture(draw, {"figsize": (6.4, 4.4)}, "fit")
 

@@ -14,8 +14,7 @@ from tacit.data.equations import Samples
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit
 from tacit.solvers.families import FAMILIES, connected, matrix, vectors
-from tacit.solvers.flow_callback import Follow
-from tacit.solvers.interpolation.solution import Ends
+from tacit.solvers.interpolation.solution import Ends, Follow
 
 
 class Family(Protocol):

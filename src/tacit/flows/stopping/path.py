@@ -56,24 +56,9 @@ class StoppedPath:
     reason: str = ""
 
 
-def stopped_path(
-    model: Any,
-    X: Any,
-    y: Any,
-    stops: Any,
-    *,
-    loss: str = "square",
-    rtol: float = 1e-4,
-    enough: Callable[[Float], bool] | None = None,
-) -> StoppedPath:
-    """Stop the flow of a diagonal network when the loss has fallen to given values.
-
-    stops: for the square loss, decreasing shares of the initial loss in (0, 1]; for loss "exp" or "logistic"
-    with labels y = ±1, increasing accuracies γ̃ = −log L. rtol: relative accuracy of the predictors, from
-    1e-7 to 0.1; that of the loss at a stop is ten times larger. enough: called with the predictor at every
-    stop; the flow ends when it returns true. Use `tacit.flow` for higher accuracy.
-    """
-    return next(stopped_paths([model], X, y, stops, loss=loss, rtol=rtol, enough=enough))
+def stopped_path(model: Any, X: Any, y: Any, stops: Any, **options: Any) -> StoppedPath:
+    """`stopped_paths` of a single model."""
+    return next(stopped_paths([model], X, y, stops, **options))
 
 
 def stopped_paths(
@@ -86,7 +71,13 @@ def stopped_paths(
     rtol: float = 1e-4,
     enough: Callable[[Float], bool] | None = None,
 ) -> Iterator[StoppedPath]:
-    """Yield `stopped_path` for each model; the samples are prepared once."""
+    """Stop the flow of each diagonal network when the loss has fallen to given values; prepare samples once.
+
+    stops: for the square loss, decreasing shares of the initial loss in (0, 1]; for loss "exp" or "logistic"
+    with labels y = ±1, increasing accuracies γ̃ = −log L. rtol: relative accuracy of the predictors, from
+    1e-7 to 0.1; that of the loss at a stop is ten times larger. enough: called with the predictor at every
+    stop; the flow ends when it returns true. Use `tacit.flow` for higher accuracy.
+    """
     checked, y = check_problem(X, y)
     design = design_of(X, checked)
     if not _FINEST <= rtol <= _COARSEST:
@@ -158,7 +149,7 @@ class _Stops(Flow):
     """The stops of a flow, filled in from step to step: the flow and the callback for `drive`."""
 
     def __init__(self, flow: MirrorFlow, levels: Levels, enough: Callable[[Float], bool]):
-        """levels: function of log L at the start. enough: as for `stopped_path`."""
+        """levels: function of log L at the start. enough: as for `stopped_paths`."""
         self.flow, self.enough, self.slow = flow, enough, False
         self.levels, self.possible = levels(flow.here.log_loss)
         flow.last_level = float(self.levels[-1])

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from scipy.special import expit
@@ -94,21 +93,6 @@ def _size(rest: Float, y: Float) -> float:
     return size if size > EPS * float(y @ y) else 0.0
 
 
-class StoppedLoss(Protocol):
-    """Interface of a loss; linear: whether the pull is an affine function of the outputs."""
-
-    linear: bool
-
-    def pull(self, outputs: Float) -> Float:
-        """−∂L/∂f."""
-
-    def slope(self, pull: Float) -> Float:
-        """−∂pull/∂f for each sample, as a function of the pull."""
-
-    def log_loss(self, pull: Float) -> Float:
-        """log L as a function of the pull; over leading axes."""
-
-
 @dataclass(frozen=True, eq=False)
 class StoppedSquare:
     """L = (1/2N)·Σ(f − y)²."""
@@ -173,3 +157,7 @@ class StoppedLogistic:
     def log_loss(self, pull: Float) -> Float:
         """log of the mean of −log(1 − p)."""
         return np.asarray(np.log(-np.log1p(-self._shares(pull)).mean(axis=-1)))
+
+
+# linear: whether the pull −∂L/∂f is an affine function of the outputs. slope: −∂pull/∂f of each sample.
+StoppedLoss = StoppedSquare | StoppedExponential | StoppedLogistic

@@ -11,7 +11,7 @@ from tacit.data.arrays import Float
 from tacit.data.equations import Equations, Memory
 from tacit.errors import NoPotentialError
 from tacit.potentials import Potential
-from tacit.solvers.families import l1, layered, quadratic, radial, separable, smooth
+from tacit.solvers.families import l1, layered, quadratic, radial, scale_zero, separable, smooth
 from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution
 from tacit.solvers.margins.constraints import Margins
 
@@ -43,6 +43,7 @@ FAMILIES: MappingProxyType[str, Family] = MappingProxyType(
         "separable": separable,
         "layered": layered,
         "l1": l1,
+        "scale zero": scale_zero,
         "quadratic": quadratic,
         "radial": radial,
         "smooth": smooth,

@@ -19,8 +19,7 @@ from tacit.results.limit import Limit
 from tacit.solvers.families import vectors
 from tacit.solvers.families.vectors import explain_output_error
 from tacit.solvers.families.vectors import known as known
-from tacit.solvers.flow_callback import FlowCounter, Follow
-from tacit.solvers.interpolation.solution import Ends, limit_result
+from tacit.solvers.interpolation.solution import Ends, FlowCounter, Follow, limit_result
 from tacit.solvers.kkt import relative_residual, stationarity
 from tacit.solvers.networks.bounds import checked_rank_one
 from tacit.solvers.networks.linear import check_network, minimum_norm_columns, network_limit

@@ -28,14 +28,14 @@ from tacit.numerics.double_double import Pair
 from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.normal_equations import newton_direction
 from tacit.potentials.arrays import quiet
-from tacit.potentials.layered import Layered, Place
+from tacit.potentials.layered import Layered
 from tacit.solvers.families.l1 import cached_l1
 from tacit.solvers.families.quadratic import diagonal_error_estimate
-from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
+from tacit.solvers.interpolation.accuracy import diagonal_error
 from tacit.solvers.interpolation.newton import residual
-from tacit.solvers.interpolation.rich import least_change
+from tacit.solvers.interpolation.rich import correction, exactly_feasible
 from tacit.solvers.interpolation.separable import only_solution
-from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution, no_error, unknown_error
+from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.support import Held, hold, margin_solution
 
@@ -56,8 +56,6 @@ _FREE = 1e-15  # changes of w below this do not affect X w = y
 _UNSEEN = 1e-8  # steps of coordinates below this are round-off of the whole step
 _LAGGING = 2.0  # growth from which on such a coordinate is set to the predictor of its slope at once
 _SMALL = 1e-9  # coordinates below this keep their slope, not their predictor, when targets grow
-_LARGE = 1e-4  # coordinates above this absorb the round-off of y − Xw
-_INVISIBLE = 1e-11  # relative change of a coordinate that its slope does not notice
 
 
 def interpolate(potential: Any, equations: Equations, memory: Memory) -> Solution:
@@ -105,20 +103,22 @@ def _relative(logs: Float) -> Float:
 class State:
     """An iterate: positions of all blocks, ν, and the gaps Xᵀν − slope of the plus and the minus blocks."""
 
-    place: Place
+    place: Float  # (2, d)
     nu: Pair
-    gaps: tuple[Float, Float]
+    gaps: Float  # (2, d)
 
 
 class Problem:
     """X w = y with w in units of the largest predictor scale, and Q in the corresponding units."""
 
     def __init__(self, equations: Equations, potential: Layered):
-        self.potential, self.X, features = potential, equations.X, equations.X.shape[1]
+        self.potential, self.blocks = potential, potential.blocks
+        self.X, features = equations.X, equations.X.shape[1]
         scale, weight = (np.broadcast_to(e, (features,)) for e in (potential.log_scale, potential.log_weight))
         self.log_scale, self.log_weight = float(scale.max()), float(weight.min())
         self.unit = np.exp(scale - self.log_scale)
         self.weight = np.exp(weight - self.log_weight)
+        self.side = self.blocks.side * self.weight
         self.origin = potential.start(features)
         rest = equations.y - self.X @ self.origin
         self.size = float(np.abs(rest).max()) or 1.0
@@ -130,8 +130,8 @@ class Problem:
 
     def initial_state(self) -> State:
         """The state at the initial predictor."""
-        zero = np.zeros(self.X.shape[1])
-        return State((zero, zero), Pair.of(np.zeros(len(self.rest))), (zero, zero))
+        zero = np.zeros((2, self.X.shape[1]))
+        return State(zero, Pair.of(np.zeros(len(self.rest))), zero)
 
     def at(self, level: float) -> Equations:
         """The equations for w − w(0), with their right-hand side normalized and multiplied by e^level."""
@@ -141,19 +141,18 @@ class Problem:
         """w − w(0)."""
         return self.unit * self.potential.rise(state.place)
 
-    def _block_hessians(self, state: State) -> list[Float]:
+    def _block_hessians(self, state: State) -> Float:
         """dβ/d∇Q of both blocks."""
-        blocks = zip(self.potential.blocks, state.place, strict=True)
-        return [self.unit * block.gain(t) / self.weight for block, t in blocks]
+        return self.unit * self.blocks.gain(state.place) / self.weight
 
     def inverse_hessian(self, state: State) -> Float:
         """dw/d∇Q."""
-        return np.asarray(sum(self._block_hessians(state)))
+        return np.asarray(self._block_hessians(state).sum(axis=0))
 
     def gap(self, state: State) -> Float:
         """Xᵀν − ∇Q to first order: the mean of the gaps of both blocks, weighted by dβ/d∇Q."""
-        first, second = self._block_hessians(state)
-        return np.asarray((first * state.gaps[0] + second * state.gaps[1]) / (first + second))
+        parts = self._block_hessians(state)
+        return np.asarray((parts * state.gaps).sum(axis=0) / parts.sum(axis=0))
 
     def step(self, equations: Equations, state: State, met: bool) -> tuple[State, float]:
         """The state after one Newton step, and the relative size of the linearized change of w.
@@ -166,41 +165,34 @@ class Problem:
         rho = np.zeros_like(equations.y) if met else residual(equations, rise)
         direction, change = newton_direction(self.X, W, rho, gap)
         size = float(np.abs(W * change).sum() / np.abs(rise).sum()) if rise.any() else math.inf
-        places, gaps = [], []
-        for block, t, own in zip(self.potential.blocks, state.place, state.gaps, strict=True):
-            slope_change = change - gap + own
-            after = block.newton_update(t, block.side * slope_change / self.weight)
-            places.append(after)
-            gaps.append(block.alive * slope_change - self.weight * block.side * block.slope(after, t))
-        return State((places[0], places[1]), state.nu + direction, (gaps[0], gaps[1])), size
+        slope_change = change - gap + state.gaps
+        place = self.blocks.newton_update(state.place, slope_change / self.side)
+        gaps = self.blocks.alive * slope_change - self.side * self.blocks.slope(place, state.place)
+        return State(place, state.nu + direction, gaps), size
 
     @cached_property
-    def _ends(self) -> list[tuple[Float, Float]]:
+    def _ends(self) -> tuple[Float, Float]:
         """How far the slopes of both blocks can decrease and increase from initialization.
 
         Computed once for each distinct block: vectorized sums may round equal blocks differently, depending
         on their position in the array, and tied features must have bitwise equal ends.
         """
-        layers = np.vstack([layer for block in self.potential.blocks for layer in (block.least, block.mu)])
+        shape = self.blocks.least.shape
+        layers = np.concatenate([self.blocks.least[None], self.blocks.mu]).reshape(-1, self.blocks.least.size)
         _, first, inverse = np.unique(layers, axis=1, return_index=True, return_inverse=True)
-        count, ends = layers.shape[1], []
-        for block in self.potential.blocks:
-            fall, rise = block.restricted_to(first, count).distance_to_ends(np.zeros(first.shape))
-            ends.append((fall[inverse.ravel()], rise[inverse.ravel()]))
-        return ends
+        distinct = self.blocks[..., *np.unravel_index(first, shape)]
+        fall, rise = distinct.distance_to_ends(np.zeros(first.shape))
+        return fall[inverse].reshape(shape), rise[inverse].reshape(shape)
 
     def exact(self, state: State) -> State:
         """The state with its gaps recomputed, from the distances to the ends for slopes near them."""
-        slopes, gaps = self.equations.slopes(state.nu), []
-        for block, t, ends in zip(self.potential.blocks, state.place, self._ends, strict=True):
-            fall, rise = block.distance_to_ends(t)
-            unit = block.side * self.weight
-            gap = slopes.value - unit * block.slope(t)
-            for left, end in ((rise, unit * ends[1]), (fall, -unit * ends[0])):
-                near = left < _NEAR_END * np.abs(end / self.weight)
-                gap = np.where(near, (slopes - end).value + np.sign(end) * self.weight * left, gap)
-            gaps.append(block.alive * gap)
-        return replace(state, gaps=(gaps[0], gaps[1]))
+        slopes = self.equations.slopes(state.nu)
+        gaps = slopes.value - self.side * self.blocks.slope(state.place)
+        fall, rise = self.blocks.distance_to_ends(state.place)
+        for left, end in ((rise, self.side * self._ends[1]), (fall, -self.side * self._ends[0])):
+            near = left < _NEAR_END * np.abs(end / self.weight)
+            gaps = np.where(near, (slopes - end).value + np.sign(end) * self.weight * left, gaps)
+        return replace(state, gaps=self.blocks.alive * gaps)
 
     def solve(self, level: float, state: State, exact: bool = False) -> tuple[State, int, bool]:
         """Newton's method at one target; exact: recompute the gaps at each step."""
@@ -228,48 +220,36 @@ class Problem:
 
     def _close_gaps(self, state: State) -> State:
         """Move blocks whose gap amounts to less than round-off in w to the slope Xᵀν."""
-        largest, places, gaps = np.abs(self.rise(state)).max(), [], []
-        for block, t, gap in zip(self.potential.blocks, state.place, state.gaps, strict=True):
-            after = block.moved(t, block.side * gap / self.weight)
-            change = self.unit * (block.rise(after) - block.rise(t))
-            free = np.abs(change) <= _FREE * largest
-            places.append(np.where(free, after, t))
-            gaps.append(np.where(free, 0.0, gap))
-        return State((places[0], places[1]), state.nu, (gaps[0], gaps[1]))
+        after = self.blocks.moved(state.place, state.gaps / self.side)
+        change = self.unit * (self.blocks.rise(after) - self.blocks.rise(state.place))
+        free = np.abs(change) <= _FREE * np.abs(self.rise(state)).max()
+        return State(np.where(free, after, state.place), state.nu, np.where(free, 0.0, state.gaps))
 
     def _caught_up(self, state: State) -> tuple[State, bool]:
         """The state with small coordinates moved to their slopes Xᵀν, and whether any of them was far away.
 
         Newton's method lets such a coordinate grow by a constant factor per step, invisibly in X w.
         """
-        rise, slopes = self.rise(state), [self.weight * block.side for block in self.potential.blocks]
-        blocks = zip(self.potential.blocks, state.place, state.gaps, slopes, strict=True)
-        places = [block.moved(t, gap / slope) for block, t, gap, slope in blocks]
-        target, largest = self.unit * self.potential.rise((places[0], places[1])), np.abs(rise).max()
+        rise, after = self.rise(state), self.blocks.moved(state.place, state.gaps / self.side)
+        target, largest = self.unit * self.potential.rise(after), np.abs(rise).max()
         lag = (np.abs(rise) <= _UNSEEN * largest) & ~(
             np.abs(target) <= np.maximum(_LAGGING * np.abs(rise), _FREE * largest)
         )
         near = lag & np.isfinite(target)
-        places = [np.where(near, after, t) for after, t in zip(places, state.place, strict=True)]
-        return replace(state, place=(places[0], places[1])), bool(lag.any())
+        return replace(state, place=np.where(near, after, state.place)), bool(lag.any())
 
     def _gaps_closed(self, state: State) -> bool:
         """Whether the largest gap is negligible beside the largest slope."""
         largest = float(np.abs(self.X.T @ state.nu.value).max())
-        return max(float(np.abs(gap).max()) for gap in state.gaps) <= _CLOSED * largest
+        return float(np.abs(state.gaps).max()) <= _CLOSED * largest
 
     def grown(self, state: State, by: float) -> State:
         """The initial state for targets e^by times as large: large w grow with them, small ones stay."""
         rise = self.potential.rise(state.place)
         large = np.abs(self.unit * rise) > _SMALL * np.abs(self.unit * rise).max()
-        place, _ = self.potential.at_rise(np.where(large, math.exp(by), 1.0) * rise)
-        places = [np.where(large, there, here) for there, here in zip(place, state.place, strict=True)]
-        gaps = []
-        for block, before, after, gap in zip(
-            self.potential.blocks, state.place, places, state.gaps, strict=True
-        ):
-            gaps.append(gap - self.weight * block.side * block.slope(after, before))
-        return State((places[0], places[1]), state.nu, (gaps[0], gaps[1]))
+        grown, _ = self.potential.at_rise(np.where(large, math.exp(by), 1.0) * rise)
+        place = np.where(large, grown, state.place)
+        return State(place, state.nu, state.gaps - self.side * self.blocks.slope(place, state.place))
 
     def first_level(self) -> float:
         """The level at which, in the linearization, the first slope is half way to its end."""
@@ -285,7 +265,7 @@ def minimize_layered(equations: Equations, potential: Layered) -> Solution:
     """argmin Q(w) subject to X w = y."""
     origin = potential.start(equations.X.shape[1])
     if np.array_equal(equations.X @ origin, equations.y):  # or there are no equations
-        return Solution(origin.copy(), Pair.of(np.zeros_like(equations.y)), 0, True, no_error)
+        return Solution.unmoved(origin, len(equations.y))
     only = only_solution(equations, potential, origin)
     if only is not None:
         return only
@@ -298,17 +278,16 @@ def minimize_layered(equations: Equations, potential: Layered) -> Solution:
     if goal > level:
         w, nu = _scaled(problem, state, w, goal - level)
     unit = math.exp(problem.log_weight + min(goal - level, 0.0))
-    w = _feasible(equations, w)
+    w = exactly_feasible(equations, w)
     if not np.isfinite(w).all():  # the solution overflows
-        return Solution(origin.copy(), Pair.of(np.zeros_like(equations.y)), point.steps, False, unknown_error)
+        return Solution.unmoved(origin, len(equations.y), settled=False)
 
     def assess() -> float:
         exact = problem.exact(state)
         large = np.abs(w) > _SMALL * np.abs(w).max()
         W = problem.inverse_hessian(exact) * unit_of_w * np.where(large, math.exp(point.unresolved), 1.0)
         slopes = equations.slopes(exact.nu).value
-        moved = diagonal_move(equations, W, w, slopes)
-        return forward_error(equations, moved, w, problem.gap(exact), slope_rounding(equations, exact.nu))
+        return diagonal_error(equations, W, w, slopes, problem.gap(exact), exact.nu)
 
     return Solution(w, Pair(unit * nu.high, unit * nu.low), point.steps, point.settled, assess)
 
@@ -374,27 +353,11 @@ def _scaled(problem: Problem, state: State, w: Float, by: float) -> tuple[Float,
     grown = problem.grown(state, by)
     large = np.abs(problem.rise(state)) > _SMALL * np.abs(problem.rise(state)).max()
     # Both blocks have the same slope; its change is accurate in the block that is closest to its end.
-    first, second = (after - before for after, before in zip(grown.gaps, state.gaps, strict=True))
+    first, second = grown.gaps - state.gaps
     change = -np.where(np.abs(first) < np.abs(second), first, second)
     moved = np.linalg.lstsq(problem.X[:, large].T, change[large], rcond=None)[0]
     place = problem.potential.moved(state.place, problem.X.T @ moved / problem.weight)
     others = math.exp(problem.log_scale) * problem.unit * problem.potential.rise(place)
     others = problem.origin + np.where(np.isfinite(others), others, 0.0)
     w = np.where(large, w, others)
-    return w + _correction(problem.equations, w), state.nu + moved
-
-
-def _correction(equations: Equations, w: Float) -> Float:
-    """The change of large coordinates that removes y − Xw."""
-    rho = equations.y - equations.X @ w
-    if not np.isfinite(rho).all():  # overflow: the result is reported as not converged
-        return np.zeros_like(w)
-    size = np.abs(w) / np.abs(w).max()
-    return least_change(equations.X, np.where(size > _LARGE, size, 0.0), rho)
-
-
-def _feasible(equations: Equations, w: Float) -> Float:
-    """Remove the round-off in y − Xw by changes of large coordinates that do not affect their slopes."""
-    rho, correction = equations.y - equations.X @ w, _correction(equations, w)
-    smaller = np.linalg.norm(rho - equations.X @ correction) < np.linalg.norm(rho)
-    return w + correction if smaller and (np.abs(correction) <= _INVISIBLE * np.abs(w)).all() else w
+    return w + correction(problem.equations, w), state.nu + moved

@@ -19,8 +19,7 @@ from tacit.potentials import Spectral
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Estimate, Limit
 from tacit.solvers.families.vectors import explain_output_error
-from tacit.solvers.flow_callback import Follow
-from tacit.solvers.interpolation.solution import Ends, Solution, limit_result
+from tacit.solvers.interpolation.solution import Ends, Follow, Solution, limit_result
 from tacit.solvers.kkt import relative_residual, stationarity_at
 from tacit.solvers.matrices import nuclear, schatten
 from tacit.solvers.matrices.factorization import (

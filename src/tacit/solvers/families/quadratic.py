@@ -15,10 +15,11 @@ from tacit.data.arrays import Float
 from tacit.data.equations import Equations, Memory
 from tacit.numerics.double_double import Pair, product
 from tacit.numerics.nonnegative import least_norm_support
+from tacit.potentials.arrays import quiet
 from tacit.solvers.families.l1 import cached_l1
-from tacit.solvers.interpolation.accuracy import Move, diagonal_move, forward_error, slope_rounding
+from tacit.solvers.interpolation.accuracy import diagonal_error, forward_error, slope_rounding
 from tacit.solvers.interpolation.ends import least_quadratic
-from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution, no_error
+from tacit.solvers.interpolation.solution import Ends, MarginSolution, Solution
 from tacit.solvers.kkt import best_multipliers
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.support import hold, margin_solution
@@ -49,21 +50,22 @@ def maximize_margin_in(inverse: Float, margins: Margins) -> MarginSolution:
     return margin_solution(hold(margins, lambda equations: least_quadratic(equations, inverse), guess))
 
 
+@quiet
 def error_estimate(potential: Any, equations: Equations, w: Float) -> float:
-    """Error estimate from the residuals and the metric."""
-    if np.ndim(potential.metric) < 2:
-        return diagonal_error_estimate(potential, equations, w, inverse_hessian(potential, w))
+    """Error estimate from the residuals and the Hessian; shared with other potentials."""
+    H = np.asarray(potential.hessian(w), dtype=float)
+    if H.ndim == 1:
+        return diagonal_error_estimate(potential, equations, w, 1 / H)
     nu = best_multipliers(potential, equations.X, w)
     gap, rounding = equations.X.T @ nu - potential.gradient(w), slope_rounding(equations, nu)
-    return forward_error(equations, metric_move(potential.metric, equations.X), w, gap, rounding)
+    return forward_error(equations, _Factors(H, equations.X).move, w, gap, rounding)
 
 
 def diagonal_error_estimate(potential: Any, equations: Equations, w: Float, W: Float) -> float:
     """Error estimate from the residuals and a diagonal inverse Hessian W."""
     nu = best_multipliers(potential, equations.X, w)
-    slopes, rounding = equations.X.T @ nu, slope_rounding(equations, nu)
-    move = diagonal_move(equations, W, w, slopes)
-    return forward_error(equations, move, w, slopes - potential.gradient(w), rounding)
+    slopes = equations.X.T @ nu
+    return diagonal_error(equations, W, w, slopes, slopes - potential.gradient(w), nu)
 
 
 def inverse_hessian(potential: Any, w: Float) -> Float:
@@ -108,7 +110,7 @@ def least_in_metric(equations: Equations, metric: Float) -> Solution:
     """
     X, y = equations.X, equations.y
     if len(y) == 0:
-        return Solution(np.zeros(X.shape[1]), Pair.of(y), 0, True, no_error)
+        return Solution.unmoved(np.zeros(X.shape[1]), 0)
     factors = _Factors(metric, X)
     w, nu, moved = Pair.of(np.zeros(X.shape[1])), Pair.of(np.zeros(len(y))), np.inf
     for _ in range(1 + _PASSES):
@@ -121,8 +123,3 @@ def least_in_metric(equations: Equations, metric: Float) -> Solution:
         return forward_error(equations, factors.move, w.value, 0.0, 0.0)
 
     return Solution(w.value, nu, 1 + _PASSES, settled, assess)
-
-
-def metric_move(metric: Float, X: Float) -> Move:
-    """The map from residuals of X w = y and B w = Xᵀν to the change of w that removes them."""
-    return _Factors(metric, X).move

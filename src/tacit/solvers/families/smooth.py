@@ -22,10 +22,8 @@ from tacit.numerics.nonnegative import least_norm_support
 from tacit.numerics.normal_equations import newton_direction
 from tacit.potentials import Potential
 from tacit.potentials.arrays import quiet
-from tacit.solvers.families.quadratic import metric_move
-from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
+from tacit.solvers.families.quadratic import error_estimate as error_estimate
 from tacit.solvers.interpolation.solution import MarginSolution, Solution
-from tacit.solvers.kkt import best_multipliers
 from tacit.solvers.margins.constraints import Margins
 from tacit.solvers.margins.support import hold, margin_solution
 
@@ -133,17 +131,6 @@ def maximize_margin(potential: Potential, margins: Margins) -> MarginSolution:
     """Maximum margin by exchanges, starting from the support of the ℓ2 margin."""
     guess = least_norm_support(margins.nearly_free())
     return margin_solution(hold(margins, partial(minimize, potential), guess))
-
-
-@quiet
-def error_estimate(potential: Potential, equations: Equations, w: Float) -> float:
-    """Error estimate from the residuals and the Hessian."""
-    H = np.asarray(potential.hessian(w), dtype=float)
-    nu = best_multipliers(potential, equations.X, w)
-    slopes, rounding = equations.X.T @ nu, slope_rounding(equations, nu)
-    gap = slopes - potential.gradient(w)
-    move = metric_move(H, equations.X) if H.ndim == 2 else diagonal_move(equations, 1 / H, w, slopes)
-    return forward_error(equations, move, w, gap, rounding)
 
 
 def inverse_hessian(potential: Potential, w: Float) -> Float:

@@ -21,10 +21,9 @@ from tacit.potentials.arrays import quiet
 from tacit.results.certificate import Certificate
 from tacit.results.limit import Limit
 from tacit.solvers.families import error_estimate, family_of
-from tacit.solvers.flow_callback import FlowCounter, Follow
 from tacit.solvers.interpolation import diagnosis
 from tacit.solvers.interpolation.geometry import potential_of
-from tacit.solvers.interpolation.solution import Ends, limit_result
+from tacit.solvers.interpolation.solution import Ends, FlowCounter, Follow, limit_result
 from tacit.solvers.kkt import best_multipliers, relative_residual, stationarity, stationarity_at
 
 RICH_END, RICH = "ℓ1", "rich"

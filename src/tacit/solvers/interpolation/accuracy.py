@@ -103,6 +103,14 @@ def diagonal_move(equations: Equations, W: Float, w: Float, slope: Float | float
     return lambda rho, g: step(rho, g)[2]
 
 
+def diagonal_error(
+    equations: Equations, W: Float, w: Float, slope: Float | float, gap: Float | float, nu: Pair | Float
+) -> float:
+    """`forward_error` of w with multipliers ν for a diagonal inverse Hessian W; slope, gap: as above."""
+    move = diagonal_move(equations, W, w, slope)
+    return forward_error(equations, move, w, gap, slope_rounding(equations, nu))
+
+
 @quiet
 def slope_rounding(equations: Equations, nu: Pair | Float) -> Float:
     """A bound on the error of Xᵀν, from round-off and from the last bits of X."""

@@ -16,10 +16,10 @@ from tacit.numerics.normal_equations import newton_direction
 from tacit.numerics.rounding import EPS
 from tacit.potentials.arrays import quiet
 from tacit.potentials.radial import length
-from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
+from tacit.solvers.interpolation.accuracy import diagonal_error, diagonal_move, forward_error
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.separable import minimize_separable
-from tacit.solvers.interpolation.solution import Solution, no_error
+from tacit.solvers.interpolation.solution import Solution
 
 _VANISHING = -1e6  # log scale at which the depth-2 potential differs from the ℓ1 norm by a relative 1e-6
 _OUTSIDE = 1e-4  # size |w|·‖column‖, relative to the largest, below which a coordinate is 0 in the ℓ1 limit
@@ -39,7 +39,7 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
     """
     X, y = equations.X, equations.y
     if len(y) == 0:
-        return Solution(np.zeros(X.shape[1]), Pair.of(y), 0, True, no_error)
+        return Solution.unmoved(np.zeros(X.shape[1]), 0)
     if inverse_metric.ndim == 2:
         half = np.asarray(np.linalg.cholesky(inverse_metric), dtype=float)
         solution = least_quadratic(equations.turned(half), np.ones(X.shape[1]))
@@ -57,8 +57,7 @@ def least_quadratic(equations: Equations, inverse_metric: Float) -> Solution:
             break
 
     def assess() -> float:
-        move = diagonal_move(equations, inverse_metric, w, w / inverse_metric)
-        return forward_error(equations, move, w, 0.0, slope_rounding(equations, nu))
+        return diagonal_error(equations, inverse_metric, w, w / inverse_metric, 0.0, nu)
 
     return Solution(w, Pair.of(nu), passes, True, assess)
 
@@ -79,15 +78,13 @@ def least_l1(equations: Equations, weight: Float) -> Solution:
     on it as the unique minimizer. If they do not, the problem is solved by linear programming.
     """
     if not equations.y.any():
-        return Solution(
-            np.zeros(equations.X.shape[1]), Pair.of(np.zeros(len(equations.y))), 0, True, no_error
-        )
+        return Solution.unmoved(np.zeros(equations.X.shape[1]), len(equations.y))
     if weight.ndim == 2:
         return _by_linear_program(equations, *weight)
-    return _at_vanishing_scale(equations, weight) or _by_linear_program(equations, weight, weight)
+    return unique_vertex(equations, weight) or _by_linear_program(equations, weight, weight)
 
 
-def _at_vanishing_scale(equations: Equations, weight: Float) -> Solution | None:
+def unique_vertex(equations: Equations, weight: Float) -> Solution | None:
     """The vertex on the support of the limit at a vanishing scale; None if it is not the unique minimizer."""
     X, y = equations.X, equations.y
     flow = minimize_separable(equations, Separable(np.inf, np.full(X.shape[1], _VANISHING), weight))

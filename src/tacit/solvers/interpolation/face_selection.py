@@ -34,9 +34,9 @@ _DECREASE = 1e-4  # of the predicted decrease, that a step must achieve
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The member v with multipliers ν of φ'(v) = Aᵀν on its support.
+    """The member v, and on its support: φ', the residual `gap` of φ'(v) = Aᵀν, and 1/φ''.
 
-    inverse_hessian: 1/φ'' there; rows: independent combinations of the rows of A on the support.
+    rows, targets: independent combinations of the equations on the support.
     """
 
     v: Float
@@ -45,6 +45,7 @@ class Selected:
     gap: Float
     inverse_hessian: Float
     rows: Float
+    targets: Float
     steps: int
     settled: bool
 
@@ -110,7 +111,7 @@ def select(A: Float, y: Float, depth: float, prior: Float) -> Selected:
     _, gap = newton_direction(rows, W / W.max(), np.zeros_like(targets), -slope)
     full = np.zeros(A.shape[1])
     full[support] = v * unit
-    return Selected(full, support, slope, gap, W * unit, rows, steps, change <= _STALLED)
+    return Selected(full, support, slope, gap, W * unit, rows, targets * unit, steps, change <= _STALLED)
 
 
 def _derivatives(v: Float, power: float, prior: Float) -> tuple[Float, Float]:

@@ -20,7 +20,7 @@ from tacit.numerics.normal_equations import factorize, newton_direction
 from tacit.potentials import rapidity
 from tacit.potentials.arrays import quiet
 from tacit.solvers.interpolation import barrier
-from tacit.solvers.interpolation.accuracy import diagonal_move, diagonal_step, forward_error, slope_rounding
+from tacit.solvers.interpolation.accuracy import diagonal_error, diagonal_move, diagonal_step
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.newton import (
     State,
@@ -113,7 +113,7 @@ def _deep(equations: Equations, potential: Separable, kernel: Float) -> Solution
         if final is not potential:
             determined, change = _determined(equations, final, state.u)
             w = _at_scale(equations, potential, final, state.u, determined)
-        w = _exactly_feasible(equations, w)
+        w = exactly_feasible(equations, w)
         if _misfit(equations, w) < _UNRESOLVED:
             u, nu = state.u, state.nu
             return Solution(w, nu, taken, True, lambda: change + _error(equations, final, u, nu))
@@ -178,7 +178,7 @@ def _on_face(
     if choice is None:
         return None
     w = _at_scale(equations, potential, at, at.rapidity(choice.w), choice.face)
-    w = _exactly_feasible(equations, w)
+    w = exactly_feasible(equations, w)
     settled = choice.settled and _misfit(equations, w) < 10 * _UNRESOLVED
     return Solution(w, choice.nu, taken + choice.steps, settled, choice.assess)
 
@@ -186,9 +186,8 @@ def _on_face(
 def _error(equations: Equations, potential: Separable, u: Float, nu: Pair) -> float:
     """The forward error."""
     gap = exact_gap(equations, potential, u, nu)
-    w = potential.predictor(u)
-    moved = diagonal_move(equations, potential.inverse_hessian(u), w, potential.weight)
-    return forward_error(equations, moved, w, gap, slope_rounding(equations, nu))
+    W, w = potential.inverse_hessian(u), potential.predictor(u)
+    return diagonal_error(equations, W, w, potential.weight, gap, nu)
 
 
 @quiet
@@ -199,7 +198,7 @@ def error_at(equations: Equations, potential: Separable, w: Float) -> float:
     """
     at = _with_slack_above(potential, _ON_FACE)
     large = np.abs(w) > _SMALL * np.abs(w).max()
-    u: Float = np.where(large, at.rapidity(w), potential.rapidity(w))
+    u = np.where(large, at.rapidity(w), potential.rapidity(w))
     W = at.inverse_hessian(u)
     factor = factorize(equations.X, W / W.max(), careful=potential.power != np.inf)
     nu, zero = Pair.of(np.zeros_like(equations.y)), np.zeros_like(equations.y)
@@ -212,7 +211,7 @@ def refined(
     equations: Equations, potential: Separable, w: Float, nu: Pair, taken: int, settled: bool
 ) -> Solution:
     """The solution with its round-off removed as far as possible, and an estimate of the remaining error."""
-    w = _exactly_feasible(equations, w)
+    w = exactly_feasible(equations, w)
     multipliers = _refitted(equations, potential, w, nu.value)
     w = _following_slopes(equations, potential, w, multipliers)
     u = potential.rapidity(w)
@@ -220,8 +219,7 @@ def refined(
     def assess() -> float:
         slopes = equations.X.T @ multipliers
         gap = slopes + potential.offset - potential.slope(u)
-        moved = diagonal_move(equations, potential.inverse_hessian(u), w, slopes)
-        return forward_error(equations, moved, w, gap, slope_rounding(equations, multipliers))
+        return diagonal_error(equations, potential.inverse_hessian(u), w, slopes, gap, multipliers)
 
     return Solution(w, Pair.of(multipliers), taken, settled, assess)
 
@@ -241,7 +239,7 @@ def _lowered(before: Separable, after: Separable, state: State) -> State:
     """The initial state at smaller scales: large coordinates keep their predictor, small ones their slope."""
     w = before.predictor(state.u)
     large = np.abs(w) > _SMALL * np.abs(w).max()
-    u: Float = np.where(large, after.rapidity(w), state.u)
+    u = np.where(large, after.rapidity(w), state.u)
     moved = np.sign(u) * rapidity.slope_between(np, np.abs(state.u), np.abs(u), before.power)
     return State(u, state.nu, state.gap - before.weight * moved)
 
@@ -258,7 +256,7 @@ def _newton_state(equations: Equations, potential: Separable, inside: barrier.In
     w = inside.predictor
     bound = np.inf if potential.power == np.inf else 1 - _CLIPPED
     by_slope = rapidity.rapidity_of_slope(np, np.clip(slope, -bound, bound), potential.power)
-    u: Float = np.where(np.abs(w) > _SMALL * np.abs(w).max(), potential.rapidity(w), by_slope)
+    u = np.where(np.abs(w) > _SMALL * np.abs(w).max(), potential.rapidity(w), by_slope)
     return State(u, Pair.of(inside.nu), potential.weight * (slope - rapidity.slope(np, u, potential.power)))
 
 
@@ -304,7 +302,7 @@ def _at_scale(
     Coordinates that the equations determine keep their predictor, the others their slope; the former then
     compensate the change of the latter in X w = y.
     """
-    w: Float = np.where(determined, here.predictor(u), potential.predictor(u))
+    w = np.where(determined, here.predictor(u), potential.predictor(u))
     return w + least_change(equations.X, np.where(determined, np.abs(w), 0.0), residual(equations, w))
 
 
@@ -318,14 +316,21 @@ def least_change(X: Float, W: Float, rho: Float) -> Float:
     return change
 
 
-def _exactly_feasible(equations: Equations, w: Float) -> Float:
-    """Remove the round-off in y − Xw by changes of large coordinates that do not affect their slopes."""
-    size = np.abs(w) / np.abs(w).max()
+def correction(equations: Equations, w: Float) -> Float:
+    """The change of large coordinates that removes y − Xw."""
     rho = equations.y - equations.X @ w
-    correction = least_change(equations.X, np.where(size > _CORRECTED, size, 0.0), rho)
-    better = w + correction
-    smaller = np.linalg.norm(equations.y - equations.X @ better) < np.linalg.norm(rho)
-    return better if smaller and np.all(np.abs(correction) <= _INVISIBLE * np.abs(w)) else w
+    if not np.isfinite(rho).all():  # overflow: the result is reported as not converged
+        return np.zeros_like(w)
+    size = np.abs(w) / np.abs(w).max()
+    return least_change(equations.X, np.where(size > _CORRECTED, size, 0.0), rho)
+
+
+def exactly_feasible(equations: Equations, w: Float) -> Float:
+    """Remove the round-off in y − Xw by changes of large coordinates that do not affect their slopes."""
+    change = correction(equations, w)
+    better = w + change
+    left, rest = (np.linalg.norm(equations.y - equations.X @ each) for each in (w, better))
+    return better if rest < left and np.all(np.abs(change) <= _INVISIBLE * np.abs(w)) else w
 
 
 def _refitted(equations: Equations, potential: Separable, w: Float, nu: Float) -> Float:

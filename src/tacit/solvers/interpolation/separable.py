@@ -18,7 +18,7 @@ from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error
 from tacit.solvers.interpolation.geometry import Separable
 from tacit.solvers.interpolation.newton import solve_at_scale
 from tacit.solvers.interpolation.rich import minimize_rich, refined, warm_start
-from tacit.solvers.interpolation.solution import Solution, no_error, unknown_error
+from tacit.solvers.interpolation.solution import Solution
 
 # log(w/m) below which the solution equals the kernel solution to round-off: Q is quadratic up to a relative
 # term of order (w/m)², and e^{−50} < 2^{−52}.
@@ -47,9 +47,7 @@ def minimize_separable(equations: Equations, potential: Separable, near: Float |
     largest = float(np.maximum(np.abs(kernel), np.abs(start)).max())
     if largest == 0 or len(equations.y) == 0 or not np.linalg.norm(equations.y) < np.inf:
         zero = not np.any(equations.y)  # otherwise the solution, or its square, overflows
-        return Solution(
-            start / columns, Pair.of(np.zeros_like(equations.y)), 0, zero, no_error if zero else unknown_error
-        )
+        return Solution.unmoved(start / columns, len(equations.y), settled=zero)
     unit = 2.0 ** math.frexp(largest)[1]
     equations = equations.in_units_of(unit)
     potential = potential.in_units_of(unit)
@@ -126,7 +124,7 @@ def only_solution(equations: Equations, potential: Potential, start: Float) -> S
         rest = slopes - equations.X[:, seen].T @ nu
         nu += Q @ solve_triangular(R, rest, trans="T", check_finite=False)
     if not (np.isfinite(w).all() and np.isfinite(nu).all()):  # the solution overflows
-        return Solution(start.copy(), Pair.of(np.zeros_like(nu)), 1, False, unknown_error)
+        return Solution.unmoved(start, len(nu), settled=False)
 
     def assess() -> float:
         weights = np.where(equations.X.any(axis=0), 1.0, 0.0)

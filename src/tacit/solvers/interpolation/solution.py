@@ -1,4 +1,4 @@
-"""Results that solvers return."""
+"""Results that solvers return, and the flows that they may run."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from tacit.data.arrays import Float
 from tacit.numerics.double_double import Pair
 from tacit.results.limit import Estimate, Limit
+from tacit.results.trajectory import Trajectory
 
 Assess = Callable[[], float]
+# `tacit.flow`, for solvers that cannot determine a limit without it. They do not import flows: it is given.
+Follow = Callable[..., Trajectory]
 
 
 def no_error() -> float:
@@ -54,6 +59,12 @@ class Solution(Assessed):
     settled: bool
     assess: Assess
 
+    @classmethod
+    def unmoved(cls, start: Float, samples: int, settled: bool = True) -> Solution:
+        """The start, where it is the solution or, if not `settled`, in place of one that overflows."""
+        error = no_error if settled else unknown_error
+        return cls(start.copy(), Pair.of(np.zeros(samples)), 0, settled, error)
+
 
 def limit_result(solution: Solution, problem: tuple[Any, Float, Float, float], **fields: Any) -> Limit:
     """The `Limit` of a solution; problem: model, X, y and tol; fields: its other fields."""
@@ -87,3 +98,20 @@ class Ends:
     kernel: Float
     rich: Float
     metrics: tuple[Float, ...] = ()
+
+
+class FlowCounter:
+    """Runs flows and counts them."""
+
+    def __init__(self, follow: Follow) -> None:
+        self.follow, self.runs = follow, 0
+
+    def __call__(self, *arguments: Any, **options: Any) -> Trajectory:
+        """Run a flow."""
+        self.runs += 1
+        return self.follow(*arguments, **options)
+
+    def describe(self, method: str, what: str) -> str:
+        """The description of a method, with what the flows showed if any were run."""
+        flows = "a flow" if self.runs == 1 else f"{self.runs} flows"
+        return f"{method}; {flows} showed {what}" if self.runs else method

@@ -17,8 +17,8 @@ from tacit.data.arrays import Float
 from tacit.data.equations import Equations
 from tacit.numerics.double_double import Pair
 from tacit.numerics.normal_equations import newton_direction
-from tacit.solvers.interpolation.accuracy import diagonal_move, forward_error, slope_rounding
-from tacit.solvers.interpolation.solution import Solution, no_error
+from tacit.solvers.interpolation.accuracy import diagonal_error
+from tacit.solvers.interpolation.solution import Solution
 
 _GROWTH = 1.5  # factor by which q − 1 grows in one step
 _MAX_STEPS = 100  # Newton steps at each q
@@ -34,7 +34,7 @@ def minimize_power(equations: Equations, p: float) -> Solution:
     """The solution of minimum ℓp norm; its multipliers are those of Σ|w|^p/p."""
     X, y = equations.X, equations.y
     if len(y) == 0:
-        return Solution(np.zeros(X.shape[1]), Pair.of(y), 0, True, no_error)
+        return Solution.unmoved(np.zeros(X.shape[1]), 0)
     goal = 1 / (p - 1)  # q − 1
     power, total, settled = 1.0, 0, True
     nu, slope = newton_direction(X, np.ones(X.shape[1]), y, np.zeros(X.shape[1]))
@@ -46,8 +46,7 @@ def minimize_power(equations: Equations, p: float) -> Solution:
     w = _predictor(slope, goal)
 
     def assess() -> float:
-        move = diagonal_move(equations, _stiffness(slope, goal), w, slope)
-        return forward_error(equations, move, w, 0.0, slope_rounding(equations, nu))
+        return diagonal_error(equations, _stiffness(slope, goal), w, slope, 0.0, nu)
 
     return Solution(w, Pair.of(nu), total, settled, assess)
 

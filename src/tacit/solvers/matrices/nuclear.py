@@ -31,7 +31,7 @@ from tacit.potentials.arrays import quiet
 from tacit.potentials.base import Potential
 from tacit.potentials.spectral import MatrixPotential
 from tacit.solvers.interpolation.accuracy import forward_error, slope_rounding
-from tacit.solvers.interpolation.solution import Solution, no_error
+from tacit.solvers.interpolation.solution import Solution
 from tacit.solvers.matrices import schatten
 from tacit.solvers.matrices.measurements import Measurements
 
@@ -135,7 +135,7 @@ def least_nuclear(problem: Measurements) -> Solution:
     """
     X, y = problem.equations.X, problem.equations.y
     if not y.any():
-        return Solution(np.zeros(X.shape[1]), Pair.of(np.zeros(len(y))), 0, True, no_error)
+        return Solution.unmoved(np.zeros(X.shape[1]), len(y))
     size = float(np.linalg.norm(np.linalg.lstsq(X, y, rcond=None)[0].reshape(problem.shape), 2))
     before: _Point | None = None
     steps, found = 0, []

@@ -29,7 +29,7 @@ from tacit.potentials.spectral import MatrixPotential
 from tacit.solvers.families.separable import extrapolate
 from tacit.solvers.families.smooth import line_search
 from tacit.solvers.interpolation.accuracy import forward_error, slope_rounding
-from tacit.solvers.interpolation.solution import Solution, no_error
+from tacit.solvers.interpolation.solution import Solution
 from tacit.solvers.matrices.measurements import Measurements
 
 METHOD = "Newton's method on the multipliers, along a path of scales"
@@ -106,7 +106,7 @@ def interpolate(
     y, q = problem.equations.y, potential.potential
     if len(y) == 0:
         start = np.diag(q.start(problem.shape[0])) if problem.symmetric else np.zeros(problem.shape)
-        return Solution(start.ravel(), Pair.of(y), 0, True, no_error)
+        return Solution.unmoved(start.ravel(), 0)
     place, steps = _from_linear_scale(q, problem) if known is None else _continue(q, problem, *known)
     place, moved, more = converge(place, problem, _SETTLED)
     matrix, lost = _corrected(place, problem)

@@ -41,7 +41,7 @@ from tacit.numerics.roots import outer_square
 from tacit.numerics.rounding import EPS
 from tacit.numerics.subspaces import visible
 from tacit.potentials.radial import length
-from tacit.solvers.flow_callback import Follow
+from tacit.solvers.interpolation.solution import Follow
 
 _REACH = 7.0  # range of log μ that is searched on either side of the initial guess
 _XTOL = 1e-3  # accuracy of log μ; any μ gives a valid bound

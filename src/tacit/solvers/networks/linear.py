@@ -19,9 +19,8 @@ from tacit.data.equations import Samples
 from tacit.errors import InputError, NoPotentialError
 from tacit.models import LinearNetwork
 from tacit.numerics.double_double import Pair
-from tacit.solvers.flow_callback import Follow
 from tacit.solvers.interpolation.ends import minimum_norm
-from tacit.solvers.interpolation.solution import Solution
+from tacit.solvers.interpolation.solution import Follow, Solution
 from tacit.solvers.networks.bounds import distance_bound, imbalance_level
 from tacit.solvers.networks.neuron import units
 

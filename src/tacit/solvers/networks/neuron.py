@@ -28,7 +28,7 @@ from tacit.errors import NoPotentialError
 from tacit.models import Neuron
 from tacit.numerics.subspaces import visible
 from tacit.potentials.arrays import quiet
-from tacit.solvers.flow_callback import Follow
+from tacit.solvers.interpolation.solution import Follow
 
 _BALANCED = 1e-12  # shape, or relative difference of losses, that is round-off
 _SMALL = 1e-9  # smallest unit, relative to the weights; in smaller ones their round-off would matter
