@@ -128,11 +128,9 @@ def theorem4(
     yield Assumption(f"γ̃ = s^{power:g}, s = α^D/‖w_ℓ2‖₂, is o(α^D)", power < 1)
     data = separation(X, y)
     rtol = _tolerated(scales ** -min(power, 2 - 2 * power) if power < 1 else 0 * scales)
-    stops = _stops(model, X, y, data.norm * scales, scales**power, rtol)
-    gaps = _distances(stops, data.predictor)
-    allowed = np.array(
-        [kernel_gap(data, model.depth, math.log(s * data.norm), s**power) for s in scales.tolist()]
-    )
+    gaps = _gaps(_flows(model, X, y, data.norm * scales, scales**power, rtol), data.predictor)
+    sizes = zip((scales * data.norm).tolist(), (scales**power).tolist(), strict=True)
+    allowed = np.array([kernel_gap(data, model.depth, math.log(size), at) for size, at in sizes])
     where = f"α^D = {scales[-1] * data.norm:.4g}, γ̃ = {scales[-1] ** power:.4g}"
     text = f"‖ŵ − w_ℓ2‖₂/‖w_ℓ2‖₂ at {where}, against the proof"
     yield Bound(text, float(gaps[-1]), at_most=max(float(allowed[-1]), _NOISE))
@@ -163,8 +161,8 @@ def theorem6(
     yield Assumption(f"Condition 5 holds at μ = {mu:.4g}", stable.holds_at(mu))
     path = tacit.margin_path(X, y, [mu], depth=model.depth)
     arrived(path, f"the Q_μ margin at μ = {mu:g} did not converge; ask at another μ")
-    stops = _stops(model, X, y, data.norm * scales, data.norm * scales / mu, _tolerated(1 / scales))
-    gaps = _distances(stops, path.predictors[0])
+    flows = _flows(model, X, y, data.norm * scales, data.norm * scales / mu, _tolerated(1 / scales))
+    gaps = _gaps(flows, path.predictors[0])
     first, last = (f"α^D = {s * data.norm:.4g}" for s in scales[[0, -1]])
     slow = max(float(gaps[0] * math.sqrt(scales[0] / scales[-1])), _NOISE)
     text = f"‖ŵ − w_Q‖₂/‖w_Q‖₂ at {last}, against a fall like the root of α^D since {first}"
@@ -290,12 +288,9 @@ def _tolerated(sizes: Float) -> Float:
     return np.clip(_OF_THE_BOUND * sizes, _ACCURATELY, _ROUGHLY)
 
 
-def _stops(model: Any, X: Any, y: Any, scales: Float, accuracies: Float, rtol: Float) -> Float:
-    return np.array([_stop(flow) for flow in _flows(model, X, y, scales, accuracies, rtol)])
-
-
-def _distances(stops: Float, goal: Float) -> Float:
-    """Relative distances of the rows to a predictor."""
+def _gaps(flows: list[tacit.Trajectory], goal: Float) -> Float:
+    """Relative distances of a predictor from where flows stop."""
+    stops = np.array([_stop(flow) for flow in flows])
     return np.asarray(np.linalg.norm(stops - goal, axis=1) / np.linalg.norm(goal))
 
 
