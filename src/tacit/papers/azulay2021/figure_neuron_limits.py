@@ -240,8 +240,7 @@ def _draw_differences(data: xr.Dataset, ax: Any) -> None:
 def _draw_least(data: xr.Dataset, ax: Any) -> None:
     """The way to least norm as the scale vanishes."""
     for j, s in enumerate(data.line_shape.values):
-        ax.plot(data.line_scale, data.to_least[0, j], color=_SHADES[j], lw=1.3, label=f"$s={s:g}$")
-        ax.plot(data.mark_scale, data.to_least_mark[0, j], "o", ms=4, color=_SHADES[j])
+        _draw_way(data, "to_least", (0, j), ax, _SHADES[j], lw=1.3, label=f"$s={s:g}$")
     _logarithmic(ax, (5e-7, 20), (1e-4, 40), r"scale $\alpha$", TO_LEAST)
     ax.legend(loc="lower right")
 
@@ -249,12 +248,9 @@ def _draw_least(data: xr.Dataset, ax: Any) -> None:
 def _draw_kernel(data: xr.Dataset, ax: Any) -> None:
     """The way to the kernel end as the scale grows, for both kinds of start."""
     for j, s in enumerate(data.line_shape.values):
-        color = _SHADES[j]
-        ax.plot(data.line_scale, data.to_kernel[0, j], color=color, lw=1.3, label=f"$s={s:g}$")
-        ax.plot(data.line_scale, data.to_kernel[1, j], color=color, lw=1.3, ls=(0, (4, 2)))
-        for k, fill in enumerate((color, "w")):
-            ax.plot(data.mark_scale, data.to_kernel_mark[k, j], "o", ms=4, color=color, mfc=fill)
-        ax.axhline(data.plateau[j], color=color, lw=0.8, ls=":")
+        _draw_way(data, "to_kernel", (0, j), ax, _SHADES[j], lw=1.3, label=f"$s={s:g}$")
+        _draw_way(data, "to_kernel", (1, j), ax, _SHADES[j], fill="w", lw=1.3, ls=(0, (4, 2)))
+        ax.axhline(data.plateau[j], color=_SHADES[j], lw=0.8, ls=":")
     ax.plot([], [], "o-", color="0.4", ms=4, lw=1.3, label=r"$X\tilde w(0)=0$")
     ax.plot([], [], "o", ls=(0, (4, 2)), color="0.4", mfc="w", ms=4, lw=1.3, label="generic")
     _logarithmic(ax, (0.05, 2e5), (1e-8, 2), r"scale $\alpha$", _WAY)
@@ -264,12 +260,20 @@ def _draw_kernel(data: xr.Dataset, ax: Any) -> None:
 def _draw_shapes(data: xr.Dataset, ax: Any) -> None:
     """The way to the kernel end as the output layer outgrows the inner one."""
     for j, alpha in enumerate(data.near_scale.values):
-        wide = 2.8 if j == 1 else 1.3  # so that both are seen where two lie on each other
-        ax.plot(data.gap, data.to_near[j], color=_SHADES[j], lw=wide, label=rf"$\alpha={alpha:g}$")
-        size = 7.5 if j == 1 else 4
-        ax.plot(data.mark_gap, data.to_near_mark[j], "o", ms=size, color=_SHADES[j], mfc="w")
+        wide, size = (2.8, 7.5) if j == 1 else (1.3, 4)  # so that both are seen where two lie on each other
+        style = {"fill": "w", "size": size, "lw": wide, "label": rf"$\alpha={alpha:g}$"}
+        _draw_way(data, "to_near", (j,), ax, _SHADES[j], **style)
     _logarithmic(ax, (7e-4, 1.4), (1e-8, 1), "$1-s$, shape $s$", _WAY)
     ax.legend(loc="lower right")
+
+
+def _draw_way(
+    data: xr.Dataset, name: str, row: Any, ax: Any, color: str, fill: str = "", size: float = 4, **line: Any
+) -> None:
+    """A row of distances: limits as a line, simulated flows as marks."""
+    limits, flows = data[name], data[f"{name}_mark"]
+    ax.plot(data[limits.dims[-1]], limits[row], color=color, **line)
+    ax.plot(data[flows.dims[-1]], flows[row], "o", ms=size, color=color, mfc=fill or color)
 
 
 def _logarithmic(ax: Any, x: tuple[float, float], y: tuple[float, float], below: str, beside: str) -> None:

@@ -219,10 +219,11 @@ class LargestRecoveringScale(Recovery):
             "more samples allow a larger scale (rank correlation, mean of draws)", np.nan_to_num(ranks).mean()
         )
         smallest = np.where(np.isfinite(each), each, np.inf).min(axis=0)
+        most = at_least(0.55, "the majority", of=smallest.size)
         text = "near the threshold α must be very small (fraction of draws with a size that needs α ≤ 1e-2)"
-        yield at_least(0.55, "the majority", of=smallest.size).claim(text, share(smallest <= -2))
+        yield most.claim(text, share(smallest <= -2))
         text = "with more samples a much larger α suffices (fraction of draws with a factor of three)"
-        yield at_least(0.55, "the majority", of=smallest.size).claim(text, share(each[-1] - smallest >= 0.5))
+        yield most.claim(text, share(each[-1] - smallest >= 0.5))
         yield at_most(2.0, "a ratio above 2 counts as a clear failure above").claim(
             "with the most samples the ℓ1 solution recovers the truth (its mean error over 0.025)",
             float(data.l1_error.values[-1].mean()) / ACCURATE,

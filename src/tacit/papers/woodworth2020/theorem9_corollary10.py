@@ -121,9 +121,8 @@ def theorem9(model: Any, X: Any, y: Any, mu: float | None = None, instants: int 
 
     def bounds(lifted: Lifted, level: float, movement: Movement) -> Iterator[Bound]:
         yield Bound("sup‖W(T) − W(0)‖_F", float(movement.moved.max()), at_most=movement_bound(lifted, level))
-        yield Bound(
-            "sup‖W(T) − W_TK(T)‖_F", float(movement.apart.max()), at_most=tangent_bound(lifted, level)
-        )
+        text = "sup‖W(T) − W_TK(T)‖_F"
+        yield Bound(text, float(movement.apart.max()), at_most=tangent_bound(lifted, level))
 
     return _along(model, X, y, mu, instants, _wide, bounds)
 
