@@ -48,7 +48,7 @@ fresh seeds had been seen with the claims that were replaced.
 
 
 def write(record: dict[str, Any]) -> None:
-    """Both files."""
+    """Write both files."""
     order = [entry.key for entry in figures() if entry.key in record]
     ordered = {key: record[key] for key in order}
     rows = ",\n".join(f"{json.dumps(key)}: {_compact(figure)}" for key, figure in ordered.items())
@@ -57,7 +57,7 @@ def write(record: dict[str, Any]) -> None:
 
 
 def _compact(figure: dict[str, Any]) -> str:
-    """A line for each claim: what changes is seen in a diff."""
+    """JSON with one line for each claim, for readable diffs."""
     head = json.dumps({name: value for name, value in figure.items() if name != "claims"})[:-1]
     claims = ",\n  ".join(json.dumps(claim, ensure_ascii=False) for claim in figure["claims"])
     return f'{head}, "claims": [\n  {claims}]}}'
@@ -70,7 +70,7 @@ def page(record: dict[str, Any]) -> str:
 
 
 def _fresh(record: dict[str, Any]) -> str:
-    """How claims did at seeds that nobody had seen when they were made."""
+    """The results of claims at seeds that were computed after the claims were written."""
     random = [figure for figure in record.values() if not figure["fixed"]]
     claims = [(figure, claim) for figure in random for claim in figure["claims"]]
     fresh = [{**claim, "values": claim["values"][figure["seen"] :]} for figure, claim in claims]
@@ -98,5 +98,5 @@ def _section(key: str, figure: dict[str, Any]) -> Iterator[str]:
 
 
 def said(chance: float) -> str:
-    """A chance in words."""
+    """A probability as text."""
     return "under 1 in a million" if chance < 1e-6 else f"1 in {float(f'{1 / chance:.2g}'):,.0f}"

@@ -1,6 +1,7 @@
-"""The report: a page in HTML with everything in it.
+"""The report as an HTML page.
 
-For each paper its figures, its theorems and how each is asked about data, and its numbered items, as tables.
+For each paper it has the figures, a table of the theorems with commands that check them, and one of the
+numbered items.
 """
 
 from __future__ import annotations
@@ -30,24 +31,24 @@ are yours. Where what a paper prints does not hold, a line has it, and says in w
 
 
 def is_beyond(theorem: Theorem) -> bool:
-    """Is it a statement, or a sharper form of one, that the paper does not have?"""
+    """Whether the statement, or its sharper form, is not in the paper."""
     return theorem.key.endswith("-sharp") or not theorem.items
 
 
 def statements(found: Sequence[Theorem], about: str) -> str:
-    """Every statement, what it says, what the paper prints instead, and how to ask it about data."""
+    """A table of the statements, their printed forms if these differ, and the commands that check them."""
     rows = []
     for each in found:
         name = escape(each.key.partition("/")[2])
         printed = f'<span class="where">Printed: {html(each.printed)}</span>' if each.printed else ""
         says = f'{html(each.statement)}{printed}<code class="ask">{escape(command(each))}</code>'
         rows.append((f'<a class="anchor" id="{anchor("theorem", each.key)}">{name}</a>', says))
-    heads = ("Name", "What it says, and how to ask it about data")
+    heads = ("Name", "Statement, and how to check it on data")
     return _HOW + table(f"Theorems of {about}", heads, rows, "named")
 
 
 def command(theorem: Theorem) -> str:
-    """What to type, in a shell or in Python."""
+    """The command that checks the theorem, in a shell or in Python."""
     about_a_table = set(theorem.needs) == {"model", "X", "y"} and not theorem.matrices
     if about_a_table and theorem.shell is not None:
         paper = package_of(theorem.key.partition("/")[0])
@@ -64,12 +65,12 @@ repository.</p>
 
 
 def numbered(paper: str, about: str) -> str:
-    """Item, equations, what it says, and where it is."""
+    """A table of the numbered items with their equations, statements and implementations."""
     rows = []
     for item in items(paper):
         says = f'{html(item.says)}<span class="where">{_where(paper, item)}</span>'
         rows.append((escape(item.name), escape(item.equations.replace("-", "–")), says))
-    heads = ("Item", "Equations", "What it says, and where it is")
+    heads = ("Item", "Equations", "Statement, and where it is implemented")
     return _ITEMS_HOW + table(f"Items of {about}", heads, rows, "items")
 
 
@@ -85,7 +86,7 @@ def _figure(name: str) -> str:
 
 
 def _linked(why: str) -> str:
-    """The reason, with the keys of theorems and figures in it as links."""
+    """The text as HTML, with keys of theorems and figures as links."""
     known = {each.key: "figure" for each in figures()} | {each.key: "theorem" for each in theorems()}
 
     def replaced(found: re.Match[str]) -> str:
@@ -99,7 +100,7 @@ _BEYOND = "beyond"
 
 
 def page(figures: Sequence[Shown], when: str) -> str:
-    """The report on these figures. when: the day it was made."""
+    """The report on these figures. when: its date."""
     made = {each.entry.key: each.content for each in figures if each.is_made}
     figures = [_told_apart(each, usual(list(made.values()))) for each in figures]
     papers = [_Paper(key, title, figures) for key, title in titles().items()]
@@ -119,7 +120,7 @@ def page(figures: Sequence[Shown], when: str) -> str:
 
 
 def _told_apart(shown: Shown, others: str) -> Shown:
-    """The figure, with what sets it apart from the others; or what is on record, where it was not made."""
+    """The figure, with a note if it was made differently; a recorded version if it was not made."""
     if not shown.is_made:
         return or_recorded(shown)
     return replace(shown, otherwise=otherwise(shown.content, others))
@@ -137,31 +138,31 @@ class _Paper:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Claims that hold, and claims that fail."""
+        """The number of claims that hold, and of claims that fail."""
         both = [each.counts for each in self.figures]
         return sum(held for held, _ in both), sum(failed for _, failed in both)
 
     @property
     def how_many(self) -> str:
-        """Figures that were made, of how many, and those that are shown as they are on record."""
+        """The number of figures that were made, of all figures, and of recorded ones."""
         recorded = sum(bool(each.instead_of) for each in self.figures)
         made = sum(each.is_made for each in self.figures) - recorded
-        return f"{made} of {len(self.figures)}" + (f", {recorded} on record" if recorded else "")
+        return f"{made} of {len(self.figures)}" + (f", {recorded} recorded" if recorded else "")
 
     @property
     def parts(self) -> list[str]:
-        """What its section has besides figures."""
+        """The parts of the section besides figures."""
         there = {"theorems": self.theorems, "errata": self.errata}
         return ["items", *(name for name, found in there.items() if found)]
 
     def section(self) -> str:
-        """All that there is about the paper."""
+        """The section about the paper."""
         own = [panel(each) for each in self.figures if not each.is_beyond]
         other = [panel(each) for each in self.figures if each.is_beyond]
         contents = {
             ("items", "Numbered items"): [numbered(self.key, self.short)],
             ("figures", "Figures"): own,
-            ("others", "Figures that the paper does not have"): other,
+            ("others", "Figures that are not in the paper"): other,
             ("theorems", "Theorems"): [statements(self.theorems, self.short)] * bool(self.theorems),
             ("errata", "Errata"): [articles(self.key, self.errata)] * bool(self.errata),
         }
@@ -186,7 +187,7 @@ def _listed_as(shown: Shown) -> str:
     name = escape(shown.entry.key.partition("/")[2])
     if shown.counts[1]:
         return f"{name} ✗"
-    return f"{name} (on record)" if shown.instead_of else name if shown.is_made else f"{name} (not made)"
+    return f"{name} (recorded)" if shown.instead_of else name if shown.is_made else f"{name} (not made)"
 
 
 def _summary(papers: Sequence[_Paper], how: str) -> str:
@@ -209,8 +210,8 @@ def _beyond(papers: Sequence[_Paper]) -> str:
             key = link(anchor("theorem", theorem.key), f"<code>{escape(theorem.key)}</code>")
             sharper.append(f"{key}: {html(theorem.statement)}")
     contents = {
-        "Figures that the papers do not have": listed(figures),
-        "Statements that the papers do not have, or sharper than theirs": listed(sharper),
+        "Figures that are not in the papers": listed(figures),
+        "Statements that are not in the papers, or sharper": listed(sharper),
         NO_ERROR: articles(anchor("more", NO_ERROR), remarks()),
     }
     parts = [f"<h3>{heading}</h3>\n{inside}" for heading, inside in contents.items()]
