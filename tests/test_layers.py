@@ -174,7 +174,7 @@ def test_what_is_not_installed_with_tacit_is_imported_where_it_is_said():
     """Each in a `with needed(…)`, or in a module that is reached through one."""
     extras = {
         "jax": {"tacit.autodiff"},
-        "torch": {"tacit.networks.in_torch", "tacit.networks.dense", "tacit.networks.modules"},
+        "torch": {"tacit.networks.in_torch", "tacit.networks.dense"},
         "sympy": {"tacit.derivation.closed_form", "tacit.derivation.symbolic"},
         "pyarrow": {"tacit.data.tables"},
     }

@@ -55,7 +55,7 @@ def test_a_path_gives_what_the_library_gives_and_is_drawn(table, capsys):
     np.testing.assert_allclose(found["intercept"], path.intercept, rtol=1e-12)
     assert (folder / "path.png").stat().st_size > 1000
     assert main([*line.split(), "--intercept", "--sweeping"]) == 2
-    assert "--sweeping is the limit of flows, which have no --intercept" in capsys.readouterr().err
+    assert "--sweeping has no intercept" in capsys.readouterr().err
 
 
 def test_check_asks_about_centred_data(table, capsys):
