@@ -117,7 +117,7 @@ class LayeredDiagonal(CoordinatewiseModel):
 
         def lift(plus: Float, minus: Float) -> Weights:
             sides = zip(SIDES, (plus, minus), strict=True)
-            return {layer_name(j + 1, side): w for side, w in sides for j in range(self.depth)}
+            return {name: w for side, w in sides for name in self.parametrization.names(side)}
 
         def model(plus: Float, minus: Float) -> LayeredDiagonal:
             return LayeredDiagonal(np.array([plus] * self.depth), np.array([minus] * self.depth))
@@ -128,7 +128,7 @@ class LayeredDiagonal(CoordinatewiseModel):
     def moved_to(self, w: Float) -> LayeredDiagonal:
         """All layers where the flow has the predictor w."""
         potential = self.potential(len(w))
-        place = np.array(potential.at_rise((w - potential.origin()) * np.exp(-potential.log_scale))[0])
+        place = potential.at_rise((w - potential.origin()) * np.exp(-potential.log_scale))[0]
         layers = list(self._lift(potential, place).values())
         return LayeredDiagonal(np.array(layers[: self.depth]), np.array(layers[self.depth :]))
 
