@@ -288,7 +288,7 @@ def test_no_limit_is_called_converged_without_a_certificate(problem, sizes, dept
     result = tacit.limit(tacit.Diagonal(depth, 0.1), X, y)
     certified = result.feasibility <= 1e-3 and result.stationarity <= 1e-3
     assert certified or not result.converged
-    assert result.converged or sizes != "tiny data"  # which are fitted in any units
+    assert result.converged or sizes != "tiny data"  # tiny data are fitted in any units
 
 
 def test_neither_the_inputs_nor_what_came_of_them_change(problem):

@@ -29,15 +29,15 @@ def step_at(model, X, y, edge):
 
 METHODS = {
     "gradient descent": ({}, 0.2),
-    "heavy ball .5": ({"momentum": 0.5}, 0.05),
-    "heavy ball .9": ({"momentum": 0.9}, 0.004),
-    "Nesterov .5": ({"momentum": 0.5, "nesterov": True}, 0.05),
-    "Nesterov .9": ({"momentum": 0.9, "nesterov": True}, 0.004),
+    "heavy ball .5": ({"momentum": 0.5}, 0.0125),
+    "heavy ball .9": ({"momentum": 0.9}, 0.001),
+    "Nesterov .5": ({"momentum": 0.5, "nesterov": True}, 0.0125),
+    "Nesterov .9": ({"momentum": 0.9, "nesterov": True}, 0.001),
     "decay": ({"decay": 0.1, "decay_time": 2.0}, 0.2),
 }
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("depth", "scale"), [(2, 0.1), (3, 0.3), (4, 0.4)])
 @pytest.mark.parametrize("method", METHODS)
 def test_the_error_is_of_second_order_in_the_step(method, depth, scale):

@@ -64,8 +64,7 @@ def add(commands: Any) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tacit.derivation.cost import cost
-    from tacit.derivation.derive import derive
+    from tacit.derivation.derive import cost, derive
     from tacit.show.output_files import check_outputs, write_json
 
     check_outputs(json_and_plot(options))  # before anything is computed

@@ -37,6 +37,18 @@ def as_model(given: Any) -> Model:
     raise InputError(f"model must be a Tacit model with its initialization, got {found}")
 
 
+def fixed_start(
+    weights: Weights,
+    features: int,
+    d: int | None,
+    wrong: str = "the model has {} features but the data has {}",
+) -> Weights:
+    """Copies of the weights of a model that fixes its number of features; raise if the data has others."""
+    if d not in (None, features):
+        raise InputError(wrong.format(features, d))
+    return {name: np.array(each) for name, each in weights.items()}
+
+
 class Model:
     """Base class of models: a parametrization with its initialization. Subclass it to add your own model.
 
@@ -76,6 +88,11 @@ class Model:
     def linear(self) -> bool:
         """Whether its outputs are a linear function of X."""
         return bool(self.parametrization.linear)
+
+    def _store(self, **values: Any) -> None:
+        """Store checked arguments in a frozen dataclass."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     @property
     def parametrization(self) -> Any:
