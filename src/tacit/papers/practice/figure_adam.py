@@ -76,8 +76,11 @@ class Adam:
         """Scales of features, and distances."""
         for name, colour in zip(data.optimizer.values, (KERNEL, RICH), strict=True):
             one = data.sel(optimizer=name)
-            axes[0].plot(np.sort(one.start), "o", color=colour, ms=4, label=name)
+            axes[0].plot(
+                range(1, 1 + one.start.size), np.sort(one.start), "o", color=colour, ms=4, label=name
+            )
             axes[1].plot(one.scale, one.distance, color=colour, label=name)
+        axes[0].xaxis.get_major_locator().set_params(integer=True)
         axes[0].set(yscale="log", xlabel="features, sorted", ylabel="scale of the start")
         axes[0].legend()
         axes[1].set(xscale="log", yscale="log", xlabel="scale of a flow", ylabel="distance of its limit")

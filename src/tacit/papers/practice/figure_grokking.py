@@ -109,7 +109,7 @@ class Grokking:
             axes[1].plot(one.clock[::2], one.test[::2], ".", color=colour, ms=4)
         axes[0].plot([], [], "--", color="k", lw=0.8, label="training error")
         axes[0].set(xscale="log", yscale="log", xlabel="steps", ylabel="test error", ylim=(1e-4, None))
-        axes[0].legend()
+        axes[0].legend(loc="lower left", fontsize="x-small")
         axes[1].plot(data.clock, data.predicted, color="k", lw=1, label="predicted")
         axes[1].axhline(data.attrs["level"], color="0.8", lw=0.8, zorder=0)
         axes[1].set(yscale="log", xlabel=r"$\lambda t$", ylabel="test error")

@@ -85,6 +85,8 @@ class Momentum:
             xlabel=r"$\gamma\,\cdot$ sharpness / $(1-\beta)^2$",
             ylabel="relative distance of the end",
         )
+        ax.set_xticks(data.edge.values, [f"{edge:g}" for edge in data.edge.values])
+        ax.minorticks_off()
         ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:

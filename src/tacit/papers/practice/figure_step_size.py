@@ -90,6 +90,8 @@ class StepSize:
             xlabel=r"step $\gamma\,\cdot$ sharpness / 2",
             ylabel="relative distance of the end",
         )
+        ax.set_xticks(data.edge.values, [f"{edge:g}" for edge in data.edge.values])
+        ax.minorticks_off()
         ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
     def claims(self, data: xr.Dataset) -> Iterator[Claim]:
