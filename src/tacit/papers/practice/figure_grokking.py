@@ -45,7 +45,7 @@ _FITTED = 1e-2  # relative training error that counts as fitted
     },
     figsize=(7.2, 3.0),
     ncols=2,
-    about=("Weight decay",),
+    about=("Slow decay",),
     seconds=12,
     short="grokking: weight decay as a clock",
 )

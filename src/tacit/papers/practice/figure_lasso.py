@@ -22,7 +22,7 @@ from tacit.show.figures import KERNEL, MUTED, RICH
     paper={"samples": 12, "features": 30, "draws": 100, "times": 60},
     figsize=(7.2, 2.8),
     ncols=2,
-    about=("Early stopping and the Lasso",),
+    about=("Early stopping",),
     seconds=3,
     short="early stopping and the Lasso",
 )

@@ -36,7 +36,7 @@ _COLOURS = (RICH, KERNEL)
         "draws": 100,
     },
     figsize=(5.6, 3.0),
-    about=("Risk",),
+    about=("State evolution",),
     seconds=10,
     short="risk in high dimension",
 )
