@@ -1,4 +1,16 @@
-r"""A flow of the exponential loss, and the integrals that Lemmas 10 and 12 of Moroshko et al. 2020 promise.
+r"""Lemmas 3, 11 and 13 of Moroshko et al. 2020: along a flow of the exponential loss.
+
+A diagonal network of depth D from weights α, on the exponential loss of separable data. With γ̃ = −log L,
+γ₂ the ℓ2 margin of the data and x̄ = maxᵢ Σₙ|xₙᵢ|, at every time t
+
+    γ̃ ≥ log(1 + 2D²α^{2D−2}γ₂²t)                             (Lemma 3)
+    ‖w‖∞ ≤ α^D·h_D(z),    z = x̄γ̃/(h_D′(0)γ₂²α^D)              (Lemma 11 for D = 2, Lemma 13 for D > 2)
+
+where h₂(z) = 2 sinh z and h_D(z) = (1−z)^{−D/(D−2)} − (1+z)^{−D/(D−2)}. The second says that w = α^D·h_D(s)
+with |s| ≤ z. For D > 2 no s reaches 1, but z does: from there on Lemma 13 is empty, and its right side is
+read as +∞ here. Losses may be exp(−1e8) and less: everything is compared in logarithms.
+
+A flow of the exponential loss, and the integrals that Lemmas 10 and 12 of Moroshko et al. 2020 promise.
 
 With p_n = r_n/‖r‖₁, the pull of each sample, and H = ∇²Q, both lemmas say ∇Q(w(t)) = c_D·Zᵀ∫r, where c₂ = 4
 and c_D = α^{D−2}D(D−2), and w' = c_D·H⁻¹Zᵀr; rows of Z are y_n x_n. Along the flow γ̃ rises, and so does
@@ -11,6 +23,16 @@ with it c_D. Near a saddle the loss hardly falls, and then γ̃ alone would be n
 
 Between two neighbouring states of the flow, each is the integral of the polynomial in τ through the states
 around them. Where polynomials of two degrees disagree, the flow is asked for states in between.
+
+Lemmas 10 and 12 of Moroshko et al. 2020 and the inequalities of Appendix B, along a flow.
+
+Errata
+------
+### Lemma 13: where it says something
+- **Printed.** For all t. **Holds.** Until γ̃ = 2Dγ₂²α^D/((D−2)x̄), where the argument of h_D reaches 1
+  and the bound is infinite. Test: `test_from_where_on_lemma_13_is_empty`.
+- **Sharper.** In Lemmas 11 and 13 the largest |x_{n,i}| may stand for x̄ = max_i Σ_n|x_{n,i}|, up to N
+  times less, and that is attained. Test: `test_the_largest_entry_may_stand_in_for_the_sum`.
 """
 
 from __future__ import annotations
@@ -25,10 +47,87 @@ from scipy.special import softmax
 
 import tacit
 from tacit.data.arrays import Float
-from tacit.papers import Assumption
+from tacit.papers import Assumption, Bound, Parts, Premise, theorem
 from tacit.papers.agreement import AGREE
 from tacit.papers.arguments import log_alpha
-from tacit.papers.moroshko2020.separation import overview, settled_flow, settled_margin
+from tacit.papers.moroshko2020.separation import (
+    edge_of,
+    followed,
+    log_clock,
+    log_mirror,
+    mirror_argument,
+    overview,
+    plain_diagonal,
+    separation,
+    settled_flow,
+    settled_margin,
+    steady,
+)
+
+
+@theorem("moroshko2020/lemma3", flows=2)
+def lemma3(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
+    """L(t) ≤ 1/(1 + 2D²α^{2D−2}γ₂²t) at all times, γ₂ the ℓ2 margin.
+
+    Lemma 3 as γ̃ ≥ log(1 + 2D²α^{2D−2}γ₂²t), which never underflows; until: the last accuracy γ̃ looked at.
+
+    As t → 0 the share log(…)/γ̃ tends to γ₂²/‖mean y_n x_n‖², which is 1 where the mean of the samples is the
+    shortest vector of their convex hull, such as for equal samples. Those keep it at 1 for ever as α → ∞.
+    """
+    yield plain_diagonal(model)
+    D, data = model.depth, separation(X, y)
+    yield steady(model, data)
+    flow = followed(model, X, y, data, until)
+    log_rate = math.log(2 * (D * data.margin) ** 2) + (2 * D - 2) * log_alpha(model)
+    yield Premise("times are within the range of floats", bool(np.isfinite(flow.log_time).all()))
+    promised = np.logaddexp(0.0, log_rate + flow.log_time)
+    share = promised / flow.accuracy
+    tight = int(np.argmax(share))
+    rate = "log(1 + 2D²α^{2D−2}γ₂²t)"
+    yield Bound(f"{rate}/γ̃, largest at γ̃ = {flow.accuracy[tight]:.4g}", float(share[tight]), at_most=1.0)
+    yield Bound(f"{rate} at the end, against γ̃", float(promised[-1]), at_most=float(flow.accuracy[-1]))
+
+
+@theorem("moroshko2020/lemma11", flows=2)
+def lemma11(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
+    """D = 2: ‖w(t)‖∞ ≤ 2α² sinh(x̄γ̃(t)/(2γ₂²α²)) at all times.
+
+    Lemma 11; until: the last accuracy γ̃ looked at.
+
+    The proof bounds |Σ rₙxₙᵢ| by x̄‖r‖∞ and ‖r‖∞ by ‖r‖₁; max|xₙᵢ| may therefore stand in for the sum x̄.
+    """
+    return _size(model, X, y, until, deep=False)
+
+
+@theorem("moroshko2020/lemma13", flows=2, shell="--depth 3")
+def lemma13(model: Any, X: Any, y: Any, until: float | None = None) -> Parts:
+    """D > 2: ‖w(t)‖∞ ≤ α^D·h_D((D−2)x̄γ̃(t)/(2Dγ₂²α^D)) while the argument of h_D is below 1.
+
+    Printed: For all t; from γ̃ = 2Dγ₂²α^D/((D−2)x̄) on, the argument of h_D is not below 1 and nothing is
+    bounded.
+
+    Lemma 13, printed for all times; until: the last accuracy γ̃ looked at.
+
+    h_D is defined on (−1, 1), and its argument reaches 1 at γ̃ = 2Dγ₂²α^D/((D−2)x̄). Beyond, the proof gives
+    |h_D⁻¹(w/α^D)| ≤ 1, which every w satisfies.
+    """
+    return _size(model, X, y, until, deep=True)
+
+
+def _size(model: Any, X: Any, y: Any, until: float | None, deep: bool) -> Parts:
+    """Lemma 11, or Lemma 13 of a deep network, along the flow."""
+    yield plain_diagonal(model, deep)
+    D, data, log_scale = model.depth, separation(X, y), model.depth * log_alpha(model)
+    yield steady(model, data)
+    flow = followed(model, X, y, data, until)
+    size = np.log(np.abs(flow.predictor).max(axis=1))
+    limit = log_scale + log_mirror(mirror_argument(data, D, log_scale, flow.accuracy), D)
+    tight = int(np.argmax(size - limit))
+    note = "" if D == 2 else f"; it is +∞ from γ̃ = {edge_of(data, D, log_scale):.4g} on"
+    text = f"‖w‖∞ over its bound, largest at γ̃ = {flow.accuracy[tight]:.4g}{note}"
+    yield Bound(text, float(np.exp(size[tight] - limit[tight])), at_most=1.0)
+    yield Bound(f"log‖w‖∞ at γ̃ = {flow.accuracy[-1]:.4g}", float(size[-1]), at_most=float(limit[-1]))
+
 
 _UNTIL = 20.0  # accuracy until which integrals are followed: later, supports hardly change
 _RTOL = 1e-8  # of the flow
@@ -183,6 +282,60 @@ def _first(model: tacit.Diagonal, X: Any, y: Any) -> Course:
 
 def _times(model: tacit.Diagonal, flow: tacit.Trajectory) -> Float:
     """c_D·t, with c_D as it is printed."""
-    D = model.depth
-    log_rate = math.log(4) if D == 2 else math.log(D * (D - 2)) + (D - 2) * log_alpha(model)
-    return np.exp(np.asarray(flow.log_time) + log_rate)
+    return np.exp(np.asarray(flow.log_time) + log_clock(model.depth, log_alpha(model)))
+
+
+_SMALLEST = -20.0  # log α^D from which on the nodes are not too many
+_ROUNDING = 1e-7  # relative: ten times the rtol to which outputs and the clock γ̃ of the flow agree
+
+
+@theorem("moroshko2020/lemma10", flows=4)
+def lemma10(model: Any, X: Any, y: Any) -> Parts:
+    """D = 2: w(t) = 2α² sinh(4Zᵀ∫r) and w' = A Zᵀr at all times.
+
+    Lemma 10, equations 13 and 14, until γ̃ = 20, as slopes asinh(w/2α²) of the potential.
+    """
+    return _solution(model, X, y, deep=False)
+
+
+@theorem("moroshko2020/lemma12", flows=4, shell="--depth 3")
+def lemma12(model: Any, X: Any, y: Any) -> Parts:
+    """D > 2: w(t) = α^D·h_D(α^{D−2}D(D−2)Zᵀ∫r) and w' = A_D Zᵀr at all times.
+
+    Lemma 12, equations 23 to 26, until γ̃ = 20, as slopes h_D⁻¹(w/α^D) of the potential.
+    """
+    return _solution(model, X, y, deep=True)
+
+
+@theorem("moroshko2020/inequalities", flows=2, about=("Useful inequalities",))
+def inequalities(model: Any, X: Any, y: Any) -> Parts:
+    """γ ≤ γ̃ ≤ γ + log N and ‖w‖₂ ≥ γ̃/x_max at all times, γ the smallest margin.
+
+    Equations 10 and 12, along the flow of Lemma 3.
+
+    Equal samples attain the first, one support vector far from all others the second, and equal samples along
+    which w points the third.
+    """
+    yield plain_diagonal(model)
+    data = separation(X, y)
+    yield steady(model, data)
+    flow = followed(model, X, y, data, None)
+    gaps = flow.accuracy - (flow.y * flow.outputs).min(axis=1)
+    yield Bound("(10) (γ̃ − γ)/γ̃, the smallest", float(np.min(gaps / flow.accuracy)), at_least=-_ROUNDING)
+    room = float(np.max(gaps - _ROUNDING * flow.accuracy))
+    yield Bound("(10) γ̃ − γ, the largest, against log N", room, at_most=math.log(data.samples))
+    shares = flow.accuracy / (data.longest * np.linalg.norm(flow.predictor, axis=1))
+    yield Bound("(12) γ̃/(x_max‖w‖₂), the largest", float(shares.max()), at_most=1 + _ROUNDING)
+
+
+def _solution(model: Any, X: Any, y: Any, deep: bool) -> Parts:
+    """Lemma 10, or Lemma 12 of a deep network."""
+    yield plain_diagonal(model, deep)
+    separation(X, y)  # which refuses what is not separable
+    log_scale = model.depth * log_alpha(model)
+    yield Premise(f"log α^D = {log_scale:.4g} is at least {_SMALLEST:g}", log_scale >= _SMALLEST)
+    course, settled = settled_course(model, X, y)
+    yield settled
+    way, time = (float(each) for each in course.apart())
+    yield Bound("‖∇Q(w(t)) − c_D·Zᵀ∫r‖∞ over ‖∇Q(w(t))‖∞, the largest on the way", way, at_most=AGREE)
+    yield Bound("|t − ∫dγ̃/γ̃'|/t, γ̃' that of w' = c_D·H⁻¹Zᵀr, the largest", time, at_most=AGREE)

@@ -1,10 +1,8 @@
-"""Shared by the figures: the largest initialization scale that recovers the truth (Figures 1c and 3c), and
-potentials of one coordinate (Figures 2 and 3).
-"""
+"""The largest initialization scale that recovers the truth: Figures 1c and 3c of Woodworth et al. 2020."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,9 +12,8 @@ import xarray as xr
 import tacit
 from tacit.data.problems import SparseRegression, sparse_regression
 from tacit.papers import Claim, Progress, within
-from tacit.papers.halfway import farthest, level_at, trained
-from tacit.papers.measures import least
-from tacit.potentials import L1, DeepHypentropy, Hypentropy
+from tacit.papers.measures import farthest, halfway, least, limit_error
+from tacit.potentials import L1
 
 ACCURATE = 0.025  # population error that counts as recovery
 
@@ -29,7 +26,7 @@ def largest_scale(problem: SparseRegression, depth: float, lowest: float) -> flo
     """
 
     def accurate(level: float) -> bool:
-        return _error(problem, depth, level * np.log(10)) <= ACCURATE
+        return limit_error(problem, _model(depth, level * np.log(10))) <= ACCURATE
 
     above, level, stride = 2.0, 1.0, 1.0
     while not accurate(level):
@@ -40,12 +37,6 @@ def largest_scale(problem: SparseRegression, depth: float, lowest: float) -> flo
         middle = (above + level) / 2
         above, level = (above, middle) if accurate(middle) else (middle, level)
     return level * np.log(10)
-
-
-def _error(problem: SparseRegression, depth: float, log_scale: float) -> float:
-    """The population error of the limit at the predictor scale α^D = exp(log_scale)."""
-    limit = tacit.limit(_model(depth, log_scale), problem.X, problem.y)
-    return problem.population_error(limit.predictor)
 
 
 def _model(depth: float, log_scale: float) -> tacit.Diagonal:
@@ -66,50 +57,49 @@ def trained_error(problems: list[SparseRegression], depth: float, levels: np.nda
     truth.
     """
     for problem, level in zip(problems, levels, strict=True):
-        if np.isnan(level):
-            continue
-        above = level + np.log(10) * _width(level / np.log(10))
-        exact = level_at(partial(_error, problem, depth), ACCURATE, level, above)
-        if np.isnan(exact):
-            return np.nan
-        return problem.population_error(trained(_model(depth, exact), problem.X, problem.y))
+        if not np.isnan(level):
+            between = level, level + np.log(10) * _width(level / np.log(10))
+            error = problem.population_error
+            return halfway(problem, error, partial(_model, depth), ACCURATE, between)[1]
     return np.nan
 
 
-def recovery(
-    samples: list[int],
-    features: int,
-    depths: list[float],
-    seeds: int,
-    lowest: float,
-    seed: int,
-    progress: Progress,
-) -> xr.Dataset:
-    """Largest recovering scale by number of samples and depth, and the error of the ℓ1 solution.
+class Recovery:
+    """The data of both figures."""
 
-    With the most samples also the error of raw weights trained from that scale, by depth. The samples of a
-    draw are nested: larger samples contain the smaller ones.
-    """
-    draws = [sparse_regression(max(samples), features, seed=seed + k) for k in range(seeds)]
-    cases = [(i, k) for i in range(len(samples)) for k in range(seeds)]
-    levels = np.full((len(depths), len(samples), seeds), np.nan)
-    l1_error = np.empty((len(samples), seeds))
-    for i, k in progress(cases, "largest recovering scale"):
-        problem = _first(draws[k], samples[i])
-        l1_error[i, k] = problem.population_error(tacit.limit(L1(), problem.X, problem.y).predictor)
-        for j, depth in enumerate(depths):
-            levels[j, i, k] = largest_scale(problem, depth, lowest)
-    problems = [_first(draw, samples[-1]) for draw in draws]
-    errors = [trained_error(problems, depth, levels[j, -1]) for j, depth in enumerate(depths)]
-    return xr.Dataset(
-        {
-            "log_scale": (("depth", "samples", "seed"), levels),
-            "l1_error": (("samples", "seed"), l1_error),
-            "trained_error": ("depth", errors),
-        },
-        coords={"depth": depths, "samples": samples},
-        attrs={"lowest": lowest},
-    )
+    def data(
+        self,
+        samples: list[int],
+        features: int,
+        seeds: int,
+        lowest: float,
+        depths: Sequence[float] = (2.0,),
+        *,
+        seed: int,
+        progress: Progress,
+    ) -> xr.Dataset:
+        """Largest recovering scale by bisection, for every depth, sample size and draw.
+
+        With the most samples also the error of raw weights trained from that scale, by depth. The samples of
+        a draw are nested: larger samples contain the smaller ones.
+        """
+        draws = [sparse_regression(max(samples), features, seed=seed + k) for k in range(seeds)]
+        levels, l1_error = np.empty((len(depths), len(samples), seeds)), np.empty((len(samples), seeds))
+        for i, k in progress(list(np.ndindex(l1_error.shape)), "largest recovering scale"):
+            problem = _first(draws[k], samples[i])
+            l1_error[i, k] = limit_error(problem, L1())
+            levels[:, i, k] = [largest_scale(problem, depth, lowest) for depth in depths]
+        problems = [_first(draw, samples[-1]) for draw in draws]
+        errors = [trained_error(problems, *each) for each in zip(depths, levels[:, -1], strict=True)]
+        return xr.Dataset(
+            {
+                "log_scale": (("depth", "samples", "seed"), levels),
+                "l1_error": (("samples", "seed"), l1_error),
+                "trained_error": ("depth", errors),
+            },
+            coords={"depth": list(depths), "samples": samples},
+            attrs={"lowest": lowest},
+        )
 
 
 def _first(problem: SparseRegression, samples: int) -> SparseRegression:
@@ -153,13 +143,3 @@ def draw_recovery(data: xr.Dataset, ax: Any, per_depth: Callable[[np.ndarray, fl
     ax.yaxis.set_major_formatter(lambda level, _: f"$10^{{{level:g}}}$")
     ax.yaxis.get_major_locator().set_params(integer=True)
     ax.legend(loc="lower right")
-
-
-def unit_potential(depth: float, log_scale: float = 0.0) -> Hypentropy | DeepHypentropy:
-    """The potential Q of depth D for one coordinate, with predictor scale e^log_scale."""
-    return Hypentropy(log_scale) if depth == 2 else DeepHypentropy(depth, log_scale)
-
-
-def values(potential: Any, z: np.ndarray) -> np.ndarray:
-    """The values of a potential at each of these coordinates."""
-    return np.array([float(potential.value(x)) for x in z])
