@@ -14,7 +14,7 @@ from tacit.results.risk import Risk
 from tacit.show.figures import KERNEL, MUTED, RICH, Picture
 from tacit.show.text import aligned, carriers, count, norms, top_features
 
-_NAMED, _FAINT = 7, 400  # coordinates with a colour and a name, and drawn at all
+_NAMED, _FAINT = 7, 400  # coordinates with a colour and a name; coordinates that are drawn
 _NEAR = 10.0  # factor above the least residual up to which scales are told to explain a predictor as well
 _BINS = 15
 

@@ -1,7 +1,7 @@
-"""Three points in three dimensions with the properties that Moroshko et al. 2020 draw in Figures 3, 4, 6, 7.
+"""Three points in three dimensions with the properties shown in Figures 3, 4, 6, 7 of Moroshko et al. 2020.
 
-The paper does not print its points; these have what each of its figures is about. Rows are y_n x_n: all
-labels are +1.
+The paper does not print its points; these have the properties that its figures illustrate. Rows are y_n x_n,
+so that all labels are +1.
 """
 
 from __future__ import annotations
