@@ -11,24 +11,6 @@ examples:
   tacit check data.npz --model linear --width 500 --json -
   tacit check genes.csv --target response --scale 1e-3 --plot bounds.png
   tacit check --list
-
-parameters for --with:
-  epsilon        woodworth2020/theorem2: relative excess of a norm over its minimum
-  method         woodworth2020/theorem1, theorem3: auto, or parameters to integrate
-                 the raw weights (slower, but independent of the potential)
-  until          moroshko2020/lemma3, lemma11, lemma13: largest accuracy
-  mu             moroshko2020/condition5, theorem6: scale over accuracy
-  power, scales  moroshko2020/theorem4, theorem7: the flow stops at accuracy s^power
-                 for scales s, in units of ‖w_ℓ2‖₂; theorem6: scales
-  down_to        moroshko2020/condition5: smallest μ; min2021/theorem1: share of the
-                 loss at which the flow stops
-  alpha, delta   min2021/theorem2: weights drawn from N(0, width^(-2·alpha)), and
-                 the bound holds with probability 1 - delta; moroshko2020/depth:
-                 delta is the excess ℓ1 norm
-  widths, seed   min2021/rate: widths and seed of the Gaussian networks
-  noise, draws   woodworth2020/sample-size: noise of the targets, and number of
-                 random tables of this size (from seed); sample-size-rich: draws
-  nonzero        woodworth2020/sample-size-rich: number of relevant features
 """
 
 from __future__ import annotations
@@ -54,22 +36,22 @@ from tacit.cli.terminal import waited, wrapped
 from tacit.errors import InputError, NotConvergedError
 
 _PARAMETERS = """parameters for --with:
-  epsilon        woodworth2020/theorem2: by what share a norm may exceed the least
-  method         woodworth2020/theorem1, theorem3: auto, or parameters to follow
-                 the flow on the raw weights (slower, and it assumes nothing)
-  until          moroshko2020/lemma3, lemma11, lemma13: the last accuracy looked at
+  epsilon        woodworth2020/theorem2: relative excess of a norm over its minimum
+  method         woodworth2020/theorem1, theorem3: auto, or parameters to integrate
+                 the raw weights (slower, but independent of the potential)
+  until          moroshko2020/lemma3, lemma11, lemma13: largest accuracy
   mu             moroshko2020/condition5, theorem6: scale over accuracy
   power, scales  moroshko2020/theorem4, theorem7: the flow stops at accuracy s^power
                  for scales s, in units of ‖w_ℓ2‖₂; theorem6: scales
-  down_to        moroshko2020/condition5: the least μ looked at; min2021/theorem1:
-                 the share of the loss at which the flow stops
+  down_to        moroshko2020/condition5: smallest μ; min2021/theorem1: share of the
+                 loss at which the flow stops
   alpha, delta   min2021/theorem2: weights drawn from N(0, width^(-2·alpha)), and
                  the bound holds with probability 1 - delta; moroshko2020/depth:
-                 delta is the excess ℓ1 norm that is asked for
-  widths, seed   min2021/rate: of the Gaussian networks that are drawn
-  noise, draws   woodworth2020/sample-size: of the targets, and how many tables of
-                 this size are drawn (from seed); sample-size-rich: draws
-  nonzero        woodworth2020/sample-size-rich: entries of the truth"""
+                 delta is the excess ℓ1 norm
+  widths, seed   min2021/rate: widths and seed of the Gaussian networks
+  noise, draws   woodworth2020/sample-size: noise of the targets, and number of
+                 random tables of this size (from seed); sample-size-rich: draws
+  nonzero        woodworth2020/sample-size-rich: number of relevant features"""
 
 
 def add(commands: Any) -> Any:
@@ -182,7 +164,7 @@ def _parameters(given: list[str], chosen: list[Any]) -> dict[str, Any]:
 
 
 def _numbers(name: str, text: str) -> float | tuple[float, ...]:
-    """A number or several, whole where they are written so, as numbers of draws and seeds are."""
+    """A number or several; int if written without decimal point or exponent, as for seeds and counts."""
     try:
         numbers = tuple(int(each) if each.strip().isdecimal() else float(each) for each in text.split(","))
     except ValueError:

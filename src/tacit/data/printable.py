@@ -70,7 +70,7 @@ def shown(number: float, digits: int = 6) -> str:
 
 
 def some(texts: Sequence[str], most: int) -> str:
-    """The first of these texts, and an ellipsis where there are more."""
+    """The first few of these texts, with an ellipsis if there are more."""
     return ", ".join(texts[:most]) + ", …" * (len(texts) > most)
 
 

@@ -73,7 +73,7 @@ def _is_claim(value: Any) -> bool:
 
 
 def kept(entry: Any, out: str | Path) -> dict[str, Any] | None:
-    """The content of the JSON of a figure, whatever software made it; None if files are missing or changed.
+    """The content of the JSON of a figure made by any software; None if files are missing or changed.
 
     The files may be inconsistent if a run was killed while it replaced them, or if they were edited.
     """

@@ -66,7 +66,7 @@ at the end), and so do
 
 ### Theorem 3 / 6.3: what must be infinitesimal
 - **Stated.** ‖w̃ᵢ(0)‖ = |aᵢ(0)|·‖wᵢ(0)‖ → 0 leads to the solution of least norm.
-- **Holds.** ‖wᵢ(0)‖ → 0 does. Exactly, w̃(∞) − p = P⊥W(0)·a(∞): first order in the size of the weights.
+- **Holds.** ‖wᵢ(0)‖ → 0 leads to it. Exactly, w̃(∞) − p = P⊥W(0)·a(∞): first order in the size of the weights.
 - **Evidence.** Output weights of 1e-3, 1e-6 and 1e-9 with inner weights of order 1 end at one place, at a
   distance above 0.3. With both scaled the distance falls with slope 1.00.
 - **Tests.** `test_theorem_3_needs_small_inner_weights`,

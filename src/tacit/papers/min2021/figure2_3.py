@@ -164,7 +164,7 @@ class LossFromImbalancedStarts:
         times = late.sel(start=list(CASES)).values[order]
         text = f"the larger the imbalance, the sooner the loss reaches {SMALL:g} (smallest ratio of times)"
         yield at_least(1.2, "a fifth sooner").claim(text, least(times[:-1] / times[1:]))
-        text = "the balanced start is slowest (its time relative to the longest of the others)"
+        text = "the balanced start is slowest (its time relative to the longest other)"
         yield at_least(1.2, "a fifth later").claim(text, late.sel(start=BALANCED) / times.max())
         gained = (data.accuracy - data.first)[1:]
         bound = data.guaranteed * data.time[:, 1:]

@@ -10,7 +10,7 @@ fitted. Therefore L* is not needed, even for inconsistent data.
 
 λ_r(Σ_x) is the square of the smallest nonzero singular value of X, not divided by the number of samples.
 
-The flow of a linear network that the statements of Min et al. 2021 are asked of, with few columns.
+The flow of a linear network that the statements of Min et al. 2021 use, with few columns.
 """
 
 from __future__ import annotations

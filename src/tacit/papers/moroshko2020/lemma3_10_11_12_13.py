@@ -29,7 +29,7 @@ Lemmas 10 and 12 of Moroshko et al. 2020 and the inequalities of Appendix B, alo
 
 Errata
 ------
-### Lemma 13: where it says something
+### Lemma 13: the times for which it holds
 - **Printed.** For all t. **Holds.** Until γ̃ = 2Dγ₂²α^D/((D−2)x̄), where the argument of h_D reaches 1
   and the bound is infinite. Test: `test_from_where_on_lemma_13_is_empty`.
 - **Sharper.** In Lemmas 11 and 13 the largest |x_{n,i}| may stand for x̄ = max_i Σ_n|x_{n,i}|, up to N

@@ -4,8 +4,9 @@ Stopped at the accuracy γ̃(α), the flow is at ŵ = w/min y_n x_n·w. As α �
 
     γ̃ = o(α^D): of ℓ2 (Theorem 4)      γ̃ = α^D/μ: of Q_μ (Theorem 6)      γ̃ = ω(α^D): of ℓ1 (Theorem 7)
 
-the last two under Condition 5. A limit cannot be checked, so each theorem is asked at growing scales. The
-model gives the depth; scales are values s of α^D in units of ‖w_ℓ2‖₂, so that the units of X do not matter.
+the last two under Condition 5. A limit cannot be checked, so each theorem is evaluated at increasing scales.
+The model gives the depth; scales are values s of α^D in units of ‖w_ℓ2‖₂, so that the units of X do not
+matter.
 
 Theorems 4 and 7 have bounds at every finite scale, `kernel_gap` and `rich_excess`. Of Theorem 6 the rate can
 be judged. Since w = α^D·h_D(Zᵀθ) with θ ≥ 0 and rows z_n = y_n x_n, convexity gives
@@ -27,7 +28,7 @@ Errata
 - **Test.** `test_kernel_gap_is_the_inequality_of_the_proof`. The proof gives a bound at every α, which
   the check of Theorem 4 uses; observed is a gap of α^{−D·min(p, 2−2p)} for γ̃ = α^{Dp}.
 
-### Theorem 7: what it needs, and what it leaves open
+### Theorem 7: its conditions, and an open case
 - At D = 2 Condition 9 holds whenever the support changes finitely often: support vectors that leave do no
   harm. Test: `test_at_depth_2_a_support_vector_may_leave`.
 - Where the ℓ1 margin is not unique, γ̃ = ω(α^D) does not determine ŵ, the scale does. Test:
