@@ -11,6 +11,24 @@ examples:
   tacit check data.npz --model linear --width 500 --json -
   tacit check genes.csv --target response --scale 1e-3 --plot bounds.png
   tacit check --list
+
+parameters for --with:
+  epsilon        woodworth2020/theorem2: relative excess of a norm over its minimum
+  method         woodworth2020/theorem1, theorem3: auto, or parameters to integrate
+                 the raw weights (slower, but independent of the potential)
+  until          moroshko2020/lemma3, lemma11, lemma13: largest accuracy
+  mu             moroshko2020/condition5, theorem6: scale over accuracy
+  power, scales  moroshko2020/theorem4, theorem7: the flow stops at accuracy s^power
+                 for scales s, in units of ‖w_ℓ2‖₂; theorem6: scales
+  down_to        moroshko2020/condition5: smallest μ; min2021/theorem1: share of the
+                 loss at which the flow stops
+  alpha, delta   min2021/theorem2: weights drawn from N(0, width^(-2·alpha)), and
+                 the bound holds with probability 1 - delta; moroshko2020/depth:
+                 delta is the excess ℓ1 norm
+  widths, seed   min2021/rate: widths and seed of the Gaussian networks
+  noise, draws   woodworth2020/sample-size: noise of the targets, and number of
+                 random tables of this size (from seed); sample-size-rich: draws
+  nonzero        woodworth2020/sample-size-rich: number of relevant features
 """
 
 from __future__ import annotations
@@ -34,24 +52,6 @@ from tacit.cli.options import (
 )
 from tacit.cli.terminal import waited, wrapped
 from tacit.errors import InputError, NotConvergedError
-
-_PARAMETERS = """parameters for --with:
-  epsilon        woodworth2020/theorem2: relative excess of a norm over its minimum
-  method         woodworth2020/theorem1, theorem3: auto, or parameters to integrate
-                 the raw weights (slower, but independent of the potential)
-  until          moroshko2020/lemma3, lemma11, lemma13: largest accuracy
-  mu             moroshko2020/condition5, theorem6: scale over accuracy
-  power, scales  moroshko2020/theorem4, theorem7: the flow stops at accuracy s^power
-                 for scales s, in units of ‖w_ℓ2‖₂; theorem6: scales
-  down_to        moroshko2020/condition5: smallest μ; min2021/theorem1: share of the
-                 loss at which the flow stops
-  alpha, delta   min2021/theorem2: weights drawn from N(0, width^(-2·alpha)), and
-                 the bound holds with probability 1 - delta; moroshko2020/depth:
-                 delta is the excess ℓ1 norm
-  widths, seed   min2021/rate: widths and seed of the Gaussian networks
-  noise, draws   woodworth2020/sample-size: noise of the targets, and number of
-                 random tables of this size (from seed); sample-size-rich: draws
-  nonzero        woodworth2020/sample-size-rich: number of relevant features"""
 
 
 def add(commands: Any) -> Any:
