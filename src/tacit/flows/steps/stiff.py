@@ -44,13 +44,13 @@ class Spectrum(NamedTuple):
 
     @classmethod
     def fast(cls, R: Float) -> Spectrum:
-        """From S; the smallest eigenvalues have the absolute round-off error of the largest."""
+        """The spectrum of S; the smallest eigenvalues have the absolute round-off error of the largest."""
         values, vectors = np.linalg.eigh(R @ R.T)
         return cls(np.maximum(values, 0.0), vectors, np.linalg.norm(R, axis=0))
 
     @classmethod
     def sharp(cls, R: Float) -> Spectrum:
-        """From R, with twice as many significant digits."""
+        """The spectrum of S from R, with twice as many significant digits."""
         vectors, roots, _ = np.linalg.svd(R, full_matrices=False)
         return cls(roots**2, vectors, np.linalg.norm(R, axis=0))
 
