@@ -55,7 +55,7 @@ def label(name: object, most: int) -> str:
 
 
 def is_seen(letter: str) -> bool:
-    """Is the character printable or a space? Others can control the terminal."""
+    """Whether the character is printable or a space; others can control the terminal."""
     return letter.isprintable() or unicodedata.category(letter) == "Zs"
 
 

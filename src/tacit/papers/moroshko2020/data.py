@@ -29,7 +29,7 @@ DEEP_LOCAL_END: Float = np.array([[0.56, 1.43, 0.41], [1.12, 1.01, -0.86], [0.34
 """Figure 4b: at depth 3 small scales end at a local ℓ_{2/3} margin, (2.941, 0, 0), large ones do not."""
 
 LABELS: Float = np.ones(3)
-"""Of the three samples, in every dataset."""
+"""The labels of the three samples in every dataset."""
 
 ALL: dict[str, Float] = {
     "3b": SAME_SUPPORT,

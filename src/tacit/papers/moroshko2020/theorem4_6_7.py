@@ -188,7 +188,7 @@ def theorem7(model: Any, X: Any, y: Any, power: float = 2.0, scales: Any = (1e1,
     of smaller order than the bound, (α^D/γ̃)^{1−2/D}. For D = 2 a sample may leave the support if it does so
     by γ̃ = o(α² log(γ̃/α²)) (Condition 9), which makes the right side of (∗) o(log(γ̃/α²)) (64). As γ̃/α² → ∞
     leaving at any fixed μ = α²/γ̃ will do; but samples may leave at ever smaller μ, by the dozen and at 1e-37
-    still, and no finite μ tells which is the last. So (64) itself is looked at, on the sweeping path.
+    still, and no finite μ tells which is the last. Therefore (64) itself is checked on the sweeping path.
 
     For D > 2 the paper concludes that a unique ℓ1 margin must be stationary for ‖w‖_{2/D}: checked too.
     """
@@ -231,7 +231,7 @@ def quasi_stationarity(margin: tacit.Margin, depth: float) -> float:
 
 def _stable_to_the_end(stable: tacit.Stability) -> Assumption:
     """Condition 5 for μ → 0."""
-    text = f"Condition 5 holds for μ → 0 (looked at down to {stable.down_to:.3g})"
+    text = f"Condition 5 holds for μ → 0 (checked down to {stable.down_to:.3g})"
     return Assumption(text, stable.holds_at(stable.down_to))
 
 
