@@ -223,7 +223,7 @@ class Block:
         return np.where(self.one_sided, np.inf, self.tail(np.where(self.one_sided, 0.0, -v))), rise
 
     def room(self, ends: tuple[Float, Float]) -> tuple[Float, Float]:
-        """How much a slope shared by all blocks along the first axis can decrease and increase; ∞ if unbounded.
+        """How much a slope shared by all blocks along the first axis can change; ∞ if unbounded.
 
         ends: `distance_to_ends` of the blocks.
         """
