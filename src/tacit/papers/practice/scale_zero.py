@@ -111,7 +111,7 @@ def _path(model: tacit.Diagonal, X: Float, y: Float) -> tacit.SaddlePath:
 
 
 def _violation(path: tacit.SaddlePath, k: int, X: Float, y: Float) -> float:
-    """By how much the conditions after jump k are violated, relative to the terms in them."""
+    """The violation of the conditions after jump k, relative to their terms."""
     w, share = path.predictors[k], path.slopes[k] / path.thresholds
     pull = X.T @ (y - X @ w)
     terms = np.linalg.norm(X, axis=0) * (np.linalg.norm(y) + np.linalg.norm(np.abs(X) @ np.abs(w)))
