@@ -59,7 +59,7 @@ def test_a_path_gives_what_the_library_gives_and_is_drawn(table, capsys):
 
 
 def test_check_asks_about_centred_data(table, capsys):
-    """Norms of limits that bounds are about stay what they are if features and targets get other origins."""
+    """Norms of limits in bounds do not change if features and targets are shifted."""
     folder, X, y, *_ = table
     np.savez(folder / "moved.npz", X=(X + 1.0) * 3, y=y - 7)
 

@@ -1,4 +1,4 @@
-"""Wrong pieces: one expression of a solver, certificate or measurement replaced by another."""
+"""Wrong components: one expression of a solver, certificate or measurement is replaced."""
 
 from __future__ import annotations
 
