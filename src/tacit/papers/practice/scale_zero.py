@@ -17,8 +17,7 @@ import tacit
 from tacit.data.arrays import Float, check_problem
 from tacit.papers import Bound, Parts, Premise, Setting, theorem
 from tacit.papers.arguments import arrived
-from tacit.papers.shared_results import shared
-from tacit.papers.statements import unmet
+from tacit.papers.statements import shared, unmet
 
 _ROUNDING = (
     1e-9  # relative residual of conditions that the path meets up to round-off, at the end of long paths
