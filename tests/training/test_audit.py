@@ -36,7 +36,7 @@ def test_a_flow_is_explained_by_its_scale():
 def test_the_start_that_is_read_ends_there():
     """Gradient descent, batches and momentum: from the weights alone and from the run alike."""
     X, y = problem(1)
-    for training in (Training(0.05), Training(0.02, batch=1), Training(0.005, 0.9)):
+    for training in (Training(0.05), Training(0.02, batch=1), Training(0.0005, 0.9)):
         run = tacit.descend(tacit.Diagonal(2, 0.1), X, y, training, until=1e-12)
         found = tacit.audit((run.weights["w₊"], run.weights["w₋"]), X)
         np.testing.assert_allclose(tacit.limit(found.model, X, y).predictor, run.predictor, atol=1e-9)
